@@ -1,0 +1,2 @@
+//! The hamdex command.
+fn main() {}

@@ -1,0 +1,47 @@
+//! x86-64: bit gathering by BMI2, prefetching by SSE.
+
+use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch, _pdep_u64, _pext_u64};
+
+/// Proof that this processor has BMI2; only [`BitGather::detect`] makes one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BitGather(());
+
+impl BitGather {
+    /// The proof, where the processor has `pext` and `pdep`.
+    pub(crate) fn detect() -> Option<Self> {
+        std::arch::is_x86_feature_detected!("bmi2").then_some(Self(()))
+    }
+
+    /// The bits of `value` under `mask`, gathered at the low end, order kept.
+    #[inline]
+    pub(crate) fn gather(self, value: u64, mask: u64) -> u64 {
+        // SAFETY: `self` exists, so `detect` has seen BMI2.
+        unsafe { pext(value, mask) }
+    }
+
+    /// The low bits of `value`, scattered to the places of `mask`, order kept.
+    #[inline]
+    pub(crate) fn scatter(self, value: u64, mask: u64) -> u64 {
+        // SAFETY: `self` exists, so `detect` has seen BMI2.
+        unsafe { pdep(value, mask) }
+    }
+}
+
+#[target_feature(enable = "bmi2")]
+fn pext(value: u64, mask: u64) -> u64 {
+    _pext_u64(value, mask)
+}
+
+#[target_feature(enable = "bmi2")]
+fn pdep(value: u64, mask: u64) -> u64 {
+    _pdep_u64(value, mask)
+}
+
+/// Asks for the cache line of `bytes[offset]`; does nothing where the offset lies outside.
+#[inline]
+pub(crate) fn prefetch(bytes: &[u8], offset: usize) {
+    if let Some(byte) = bytes.get(offset) {
+        // SAFETY: SSE is part of x86-64, and the address lies inside `bytes`.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast::<i8>()) };
+    }
+}

@@ -1,0 +1,148 @@
+//! Bit strings, most significant bit first: bit 0 of a string is the top bit of its first byte.
+
+use crate::fingerprint::Fingerprint;
+
+/// Up to 57 bits of `bytes` from bit `position` on, at the top of the result, followed by whatever
+/// comes after them; zeros beyond the end.
+#[inline]
+pub(crate) fn window(bytes: &[u8], position: usize) -> u64 {
+    let at = position / 8;
+    let word = match bytes.get(at..at + 8) {
+        Some(word) => u64::from_be_bytes(word.try_into().expect("8 bytes")),
+        None => window_at_end(bytes, at),
+    };
+    word << (position % 8)
+}
+
+#[cold]
+fn window_at_end(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    let tail = bytes.get(at..).unwrap_or_default();
+    word[..tail.len()].copy_from_slice(tail);
+    u64::from_be_bytes(word)
+}
+
+/// How many bits [`window`] is sure to give.
+const WINDOW_BITS: u32 = 57;
+
+/// The `length` bits from bit `position` on as a number; zeros beyond the end.
+#[inline]
+pub(crate) fn read<F: Fingerprint>(bytes: &[u8], position: usize, length: u32) -> F {
+    if length <= WINDOW_BITS {
+        // Two shifts, since a shift by all 64 bits is none.
+        return F::truncate(u128::from((window(bytes, position) >> 1) >> (63 - length)));
+    }
+    read_long(bytes, position, length)
+}
+
+#[inline(never)]
+fn read_long<F: Fingerprint>(bytes: &[u8], mut position: usize, length: u32) -> F {
+    const STEP: u32 = 56;
+    let mut value = F::ZERO;
+    let mut left = length;
+    while left > 0 {
+        let step = left.min(STEP);
+        value = (value << step) | F::truncate(u128::from(window(bytes, position) >> (64 - step)));
+        position += step as usize;
+        left -= step;
+    }
+    value
+}
+
+/// Appends bits to a buffer of zeros.
+pub(crate) struct Writer<'a> {
+    bytes: &'a mut [u8],
+    /// Whole words written so far, in bytes.
+    at: usize,
+    /// Bits not yet written, from the top.
+    pending: u64,
+    pending_bits: u32,
+}
+
+impl<'a> Writer<'a> {
+    /// Starts at byte `at`; what lies after it must be zero.
+    pub(crate) fn new(bytes: &'a mut [u8], at: usize) -> Self {
+        Self { bytes, at, pending: 0, pending_bits: 0 }
+    }
+
+    /// Where the next bit goes, counted from the start of the buffer.
+    pub(crate) fn position(&self) -> usize {
+        self.at * 8 + self.pending_bits as usize
+    }
+
+    /// Appends the low `length` bits of `value`, which has no others set; `length` at most 64.
+    #[inline]
+    pub(crate) fn put(&mut self, value: u64, length: u32) {
+        debug_assert!(length == 64 || value >> length == 0);
+        let room = 64 - self.pending_bits;
+        if length < room {
+            // Unbounded, since a field of no bits may meet an empty word.
+            self.pending |= value.unbounded_shl(room - length);
+            self.pending_bits += length;
+            return;
+        }
+        let over = length - room;
+        let word = self.pending | (value >> over);
+        self.bytes[self.at..self.at + 8].copy_from_slice(&word.to_be_bytes());
+        self.at += 8;
+        self.pending = if over == 0 { 0 } else { value << (64 - over) };
+        self.pending_bits = over;
+    }
+
+    /// Appends the low `length` bits of a fingerprint, which has no others set.
+    #[inline]
+    pub(crate) fn put_fingerprint<F: Fingerprint>(&mut self, value: F, length: u32) {
+        let wide = value.to_u128();
+        if length > 64 {
+            self.put((wide >> 64) as u64, length - 64);
+        }
+        self.put(wide as u64, length.min(64));
+    }
+
+    /// Writes out what is pending; gives the position of the end.
+    pub(crate) fn finish(self) -> usize {
+        let end = self.position();
+        let tail = (self.pending_bits as usize).div_ceil(8);
+        self.bytes[self.at..self.at + tail].copy_from_slice(&self.pending.to_be_bytes()[..tail]);
+        end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(
+            fields in prop::collection::vec((any::<u128>(), 0u32..=128), 0..40),
+            start in 0usize..9,
+        ) {
+            let bits: usize = fields.iter().map(|&(_, length)| length as usize).sum();
+            let mut bytes = vec![0; start + bits.div_ceil(8)];
+            let mut writer = Writer::new(&mut bytes, start);
+            for &(value, length) in &fields {
+                writer.put_fingerprint(value & !u128::prefix_mask(128 - length), length);
+            }
+            prop_assert_eq!(writer.finish(), start * 8 + bits);
+            let mut position = start * 8;
+            for (value, length) in fields {
+                let expected = value & !u128::prefix_mask(128 - length);
+                prop_assert_eq!(read::<u128>(&bytes, position, length), expected);
+                if length <= 64 {
+                    prop_assert_eq!(read::<u64>(&bytes, position, length), expected as u64);
+                }
+                position += length as usize;
+            }
+        }
+    }
+
+    #[test]
+    fn beyond_the_end_there_are_zeros() {
+        assert_eq!(window(&[0xff], 4), 0xf << 60);
+        assert_eq!(window(&[0xff], 800), 0);
+        assert_eq!(read::<u64>(&[], 3, 64), 0);
+    }
+}

@@ -1,0 +1,228 @@
+//! The designs that have a name.
+//!
+//! `single`, `halves`, `thirds` and `quarters` part the bits evenly and let the radii take the errors
+//! (general pigeonhole principle: the radii, each plus one, sum to k + 1). `paper-N` are the paper's
+//! own (§3.1.1 and §3.1.2). `cover-N` do the same with fewer tables: their lead sets are the
+//! complements of the blocks of a covering design C(v, v − s, k), so that every k erroneous groups lie
+//! outside some lead set. Every one passes the coverage check of [`Design::custom`] when it is made.
+
+use crate::design::recurrence::{binomial, split, tables as paper_tables};
+use crate::design::{AUTO, Design, DesignError, MAX_TABLES, TableDesign};
+use crate::fingerprint::Fingerprint;
+
+/// The largest distance for which designs have names.
+pub(super) const MAX_NAMED_DISTANCE: u32 = 16;
+
+/// How a named design comes about.
+enum Pattern {
+    /// So many near-equal parts, each the prefix of one table; radii share the errors.
+    Parts(u32),
+    /// The paper's nested splits.
+    Splits(Vec<u32>),
+    /// Lead sets over so many near-equal groups, each a list of groups.
+    LeadSets(u32, Vec<Vec<u32>>),
+}
+
+pub(super) fn named<F: Fingerprint>(name: &str, distance: u32) -> Result<Design<F>, DesignError> {
+    if distance > MAX_NAMED_DISTANCE {
+        return Err(DesignError::DistanceTooLarge { distance, most: MAX_NAMED_DISTANCE });
+    }
+    let Some((_, pattern)) = patterns(distance).into_iter().find(|(known, _)| known == name) else {
+        let mut known = names::<F>(distance);
+        known.push(AUTO.to_owned());
+        return Err(DesignError::Unknown { name: name.to_owned(), distance, known });
+    };
+    let tables = match pattern {
+        Pattern::Parts(parts) => parts_with_radii(parts, distance),
+        Pattern::Splits(splits) => paper_tables(&splits, distance),
+        Pattern::LeadSets(groups, sets) => lead_sets(groups, &sets),
+    };
+    Design::custom(name, distance, tables)
+}
+
+pub(super) fn names<F: Fingerprint>(distance: u32) -> Vec<String> {
+    let mut named: Vec<(String, usize)> = patterns(distance)
+        .into_iter()
+        .map(|(name, pattern)| {
+            let tables = match pattern {
+                Pattern::Parts(parts) => parts as usize,
+                Pattern::Splits(splits) => splits.iter().map(|&r| binomial(r, distance) as usize).product(),
+                Pattern::LeadSets(_, sets) => sets.len(),
+            };
+            (name, tables)
+        })
+        .collect();
+    named.sort_by_key(|&(_, tables)| tables);
+    named.into_iter().map(|(name, _)| name).collect()
+}
+
+fn patterns(distance: u32) -> Vec<(String, Pattern)> {
+    let k = distance;
+    let mut all = vec![("single".to_owned(), Pattern::Parts(1))];
+    for (parts, name) in [(2, "halves"), (3, "thirds"), (4, "quarters")] {
+        if k + 1 >= parts {
+            all.push((name.to_owned(), Pattern::Parts(parts)));
+        }
+    }
+    let plain = (k + 1..=k + 3).map(|r| vec![r]);
+    let nested = (k > 1).then(|| vec![k + 1, k + 1]);
+    for splits in plain.chain(nested).filter(|_| k > 0) {
+        let tables: f64 = splits.iter().map(|&r| binomial(r, k)).product();
+        if tables <= MAX_TABLES as f64 {
+            all.push((format!("paper-{tables}"), Pattern::Splits(splits)));
+        }
+    }
+    for (groups, sets) in coverings(k) {
+        all.push((format!("cover-{}", sets.len()), Pattern::LeadSets(groups, sets)));
+    }
+    all
+}
+
+/// Lead sets over v groups whose complements form a covering design for k.
+fn coverings(k: u32) -> Vec<(u32, Vec<Vec<u32>>)> {
+    let cyclic = |v: u32, base: &[u32]| {
+        (v, (0..v).map(|shift| base.iter().map(|group| (group + shift) % v).collect()).collect())
+    };
+    let listed = |v: u32, sets: &[&[u32]]| (v, sets.iter().map(|set| set.to_vec()).collect());
+    match k {
+        2 => vec![
+            listed(5, &[&[0, 1], &[0, 2], &[1, 2], &[3, 4]]),
+            // The complements of the lines of the Fano plane.
+            cyclic(7, &[0, 3, 5, 6]),
+        ],
+        3 => vec![
+            listed(7, &[&[0, 1], &[2, 4], &[3, 5], &[3, 6], &[5, 6]]),
+            listed(6, &[&[0, 1], &[0, 2], &[1, 2], &[3, 4], &[3, 5], &[4, 5]]),
+            listed(
+                8,
+                &[
+                    &[0, 1, 6],
+                    &[0, 2, 7],
+                    &[0, 4, 5],
+                    &[1, 2, 4],
+                    &[1, 3, 7],
+                    &[2, 3, 5],
+                    &[3, 4, 6],
+                    &[5, 6, 7],
+                ],
+            ),
+            // The quadratic residues modulo 11.
+            cyclic(11, &[1, 3, 4, 5, 9]),
+            (8, affine_planes()),
+        ],
+        _ => Vec::new(),
+    }
+}
+
+/// The 14 planes of the affine space AG(3, 2): {x : parity(x & a) = b}.
+fn affine_planes() -> Vec<Vec<u32>> {
+    (1..8u32)
+        .flat_map(|a| (0..2).map(move |b| (0..8u32).filter(|x| (x & a).count_ones() % 2 == b).collect()))
+        .collect()
+}
+
+fn parts_with_radii<F: Fingerprint>(parts: u32, distance: u32) -> Vec<TableDesign<F>> {
+    let spare = distance + 1 - parts;
+    split(F::ONES, parts)
+        .into_iter()
+        .zip(0..)
+        .map(|(mask, part)| TableDesign { mask, radius: spare / parts + u32::from(part < spare % parts) })
+        .collect()
+}
+
+/// Lead sets over near-equal groups, the groups laid out so that the first set leads.
+fn lead_sets<F: Fingerprint>(groups: u32, sets: &[Vec<u32>]) -> Vec<TableDesign<F>> {
+    let (mut order, others): (Vec<u32>, Vec<u32>) = (0..groups).partition(|group| sets[0].contains(group));
+    order.extend(others);
+    let bits = split(F::ONES, groups);
+    let place = |group: &u32| order.iter().position(|g| g == group).expect("a group of this design");
+    sets.iter()
+        .map(|set| TableDesign {
+            mask: set.iter().fold(F::ZERO, |mask, group| mask | bits[place(group)]),
+            radius: 0,
+        })
+        .collect()
+}
+
+/// Estimated blocks a query beyond which [`auto`] rather takes a larger file: some tens of
+/// microseconds warm, and one wave of a few hundred reads cold.
+const AUTO_MOST_BLOCKS: f64 = 128.0;
+
+/// Estimated candidates a query beyond which [`auto`] rather takes a larger file.
+const AUTO_MOST_CANDIDATES: f64 = 4096.0;
+
+pub(super) fn auto<F: Fingerprint>(
+    distance: u32,
+    count: u64,
+    block_bytes: u32,
+) -> Result<Design<F>, DesignError> {
+    let mut fallback = None;
+    for name in ["single", "halves", "thirds", "quarters"].into_iter().take(distance as usize + 1) {
+        let design = named::<F>(name, distance)?;
+        let cost = design.cost(count, block_bytes);
+        if cost.blocks_per_query <= AUTO_MOST_BLOCKS && cost.candidates_per_query <= AUTO_MOST_CANDIDATES {
+            return Ok(design);
+        }
+        if fallback.as_ref().is_none_or(|(_, least)| cost.blocks_per_query < *least) {
+            fallback = Some((design, cost.blocks_per_query));
+        }
+    }
+    let (design, _) = fallback.expect("`single` serves every distance");
+    Ok(design)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_designs_for_three_errors_are_those_of_the_literature() {
+        let expected = [
+            ("single", 1, 64, 64, 3),
+            ("halves", 2, 32, 32, 1),
+            ("paper-4", 4, 16, 16, 0),
+            ("cover-5", 5, 18, 19, 0),
+            ("cover-6", 6, 20, 22, 0),
+            ("cover-8", 8, 24, 24, 0),
+            ("paper-10", 10, 25, 26, 0),
+            ("cover-11", 11, 28, 30, 0),
+            ("cover-14", 14, 32, 32, 0),
+            ("paper-16", 16, 28, 28, 0),
+            ("paper-20", 20, 31, 33, 0),
+        ];
+        for (name, tables, least, most, radius) in expected {
+            let design = Design::<u64>::named(name, 3).unwrap();
+            let bits: Vec<u32> = design.tables().iter().map(TableDesign::prefix_bits).collect();
+            assert_eq!(bits.len(), tables, "{name}");
+            assert_eq!((bits.iter().min(), bits.iter().max()), (Some(&least), Some(&most)), "{name}");
+            assert!(design.tables().iter().all(|t| t.radius == radius), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_name_makes_a_design_at_both_widths() {
+        for distance in 0..=MAX_NAMED_DISTANCE {
+            for name in Design::<u64>::names(distance) {
+                Design::<u64>::named(&name, distance).unwrap_or_else(|e| panic!("{name}, {distance}: {e}"));
+                Design::<u128>::named(&name, distance).unwrap_or_else(|e| panic!("{name}, {distance}: {e}"));
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let text = Design::<u64>::named("cover-7", 3).unwrap_err().to_string();
+        assert!(text.contains("halves") && text.contains("cover-8") && text.contains("auto"), "{text}");
+    }
+
+    #[test]
+    fn auto_serves_every_named_distance_and_any_count() {
+        for distance in 0..=8 {
+            for count in [0, 1, 1000, 100_000_000, 8_000_000_000, u64::MAX] {
+                let design = auto::<u64>(distance, count, 1024).unwrap();
+                assert_eq!(design.distance(), distance);
+            }
+        }
+        assert_eq!(auto::<u64>(3, 100_000_000, 4096).unwrap().name(), "halves");
+    }
+}

@@ -1,0 +1,142 @@
+//! How a query at any distance is asked of the tables that exist.
+
+use crate::design::cost::TableCost;
+use crate::design::{Design, TableDesign, coverage};
+use crate::fingerprint::Fingerprint;
+
+/// A look at one table: every entry within `radius` of the query under `mask`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Probe<F> {
+    /// Which table of the design.
+    pub table: usize,
+    /// Its prefix and the errors admitted inside it, for this distance.
+    pub reach: TableDesign<F>,
+}
+
+/// The probes that together find everything within a distance; made by
+/// [`Design::plan`](crate::Design::plan).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan<F> {
+    distance: u32,
+    probes: Vec<Probe<F>>,
+}
+
+impl<F: Fingerprint> Plan<F> {
+    /// The distance it serves.
+    #[must_use]
+    pub fn distance(&self) -> u32 {
+        self.distance
+    }
+
+    /// The probes, in the order of the tables. A match belongs to the first probe that admits it.
+    #[must_use]
+    pub fn probes(&self) -> &[Probe<F>] {
+        &self.probes
+    }
+}
+
+/// How long one check for coverage may take while a query waits: about a millisecond. What is not
+/// established by then counts as not covered, which costs time, never a match.
+const CHECK_STEPS: u64 = 20_000;
+
+/// At the built distance the design itself; below it, smaller radii and fewer tables where they
+/// still cover; above it, the existing tables with larger radii or a walk over table 0 alone with
+/// its whole width as prefix, whichever is estimated to touch less.
+pub(super) fn make<F: Fingerprint>(
+    design: &Design<F>,
+    distance: u32,
+    count: u64,
+    block_bytes: u32,
+) -> Plan<F> {
+    let distance = distance.min(F::BITS);
+    let costs = TableCost::new(F::BITS, count, block_bytes);
+    let blocks = |probes: &[Probe<F>]| -> f64 {
+        probes.iter().map(|p| costs.probe(p.reach.prefix_bits(), p.reach.radius, count).0).sum()
+    };
+    let walk = vec![Probe { table: 0, reach: TableDesign { mask: F::ONES, radius: distance } }];
+    let probes = match covering_radii(design, distance) {
+        Some(probes) if distance <= design.distance() || blocks(&probes) < blocks(&walk) => probes,
+        _ => walk,
+    };
+    Plan { distance, probes }
+}
+
+/// The tables with the least radii that cover; `None` where that cannot be established.
+fn covering_radii<F: Fingerprint>(design: &Design<F>, distance: u32) -> Option<Vec<Probe<F>>> {
+    let mut probes: Vec<Probe<F>> =
+        design.tables().iter().enumerate().map(|(table, &reach)| Probe { table, reach }).collect();
+    if distance == design.distance() {
+        return Some(probes);
+    }
+    while !covers(&probes, distance) {
+        if !widen(&mut probes) {
+            return None;
+        }
+    }
+    narrow(&mut probes, distance);
+    Some(probes)
+}
+
+/// One more error for every table that can take one.
+fn widen<F: Fingerprint>(probes: &mut [Probe<F>]) -> bool {
+    let mut widened = false;
+    for probe in probes {
+        if probe.reach.radius < probe.reach.prefix_bits() {
+            probe.reach.radius += 1;
+            widened = true;
+        }
+    }
+    widened
+}
+
+/// Takes back what is not needed: tables first, from the last one, then single errors.
+fn narrow<F: Fingerprint>(probes: &mut Vec<Probe<F>>, distance: u32) {
+    for at in (0..probes.len()).rev() {
+        if probes.len() > 1 {
+            let dropped = probes.remove(at);
+            if !covers(probes, distance) {
+                probes.insert(at, dropped);
+            }
+        }
+    }
+    for at in (0..probes.len()).rev() {
+        while probes[at].reach.radius > 0 {
+            probes[at].reach.radius -= 1;
+            if !covers(probes, distance) {
+                probes[at].reach.radius += 1;
+                break;
+            }
+        }
+    }
+}
+
+fn covers<F: Fingerprint>(probes: &[Probe<F>], distance: u32) -> bool {
+    let reaches: Vec<TableDesign<F>> = probes.iter().map(|p| p.reach).collect();
+    coverage::missed(&reaches, distance, CHECK_STEPS) == coverage::Verdict::Covers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn smaller_distances_need_less() {
+        let halves = Design::<u64>::named("halves", 3).unwrap();
+        let plan = halves.plan(1, 1_000_000, 4096);
+        assert!(plan.probes().iter().map(|p| p.reach.radius).sum::<u32>() <= 1, "{plan:?}");
+        let exact = halves.plan(0, 1_000_000, 4096);
+        assert_eq!(exact.probes().len(), 1);
+        assert_eq!(exact.probes()[0].reach.radius, 0);
+    }
+
+    #[test]
+    fn every_plan_covers_its_distance() {
+        for name in Design::<u64>::names(3) {
+            let design = Design::<u64>::named(&name, 3).unwrap();
+            for distance in [0, 1, 2, 3, 4, 5, 6, 12, 63, 64, 99] {
+                let plan = design.plan(distance, 1_000_000, 4096);
+                assert!(covers(plan.probes(), plan.distance()), "{name} at {distance}: {plan:?}");
+            }
+        }
+    }
+}

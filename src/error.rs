@@ -1,0 +1,180 @@
+//! What can go wrong, one type for each family of operations.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::design::DesignError;
+
+/// Why a file cannot be opened, asked or verified.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The operating system refused.
+    #[error("cannot read it: {0}")]
+    Io(#[from] io::Error),
+    /// The file does not begin as a hamdex file does.
+    #[error("not a hamdex file: build one with `hamdex build`")]
+    NotHamdex,
+    /// The file was written by a later major version.
+    #[error("format version {found} is too new: this reader knows {supported}; update hamdex")]
+    TooNew {
+        /// The file's major version.
+        found: u16,
+        /// The one that this reader knows.
+        supported: u16,
+    },
+    /// The file was written by an earlier major version.
+    #[error("format version {found} is too old: this reader knows {supported}; build the index again")]
+    TooOld {
+        /// The file's major version.
+        found: u16,
+        /// The one that this reader knows.
+        supported: u16,
+    },
+    /// The file needs features that this reader lacks.
+    #[error("needs features that this reader lacks (bits {bits:#x}); update hamdex")]
+    UnknownFeatures {
+        /// The unknown bits of the file's required features.
+        bits: u64,
+    },
+    /// The file ends too early, or its end was never written.
+    #[error("truncated: it ends after {length} bytes without a trailer; copy or build it again")]
+    Truncated {
+        /// How long it is.
+        length: u64,
+    },
+    /// Some bytes are not those that were written.
+    #[error("damaged at {place}: {what}; restore it from a copy or build it again")]
+    Damaged {
+        /// Where.
+        place: Place,
+        /// What does not fit.
+        what: String,
+    },
+    /// The index holds fingerprints of another width than asked for.
+    #[error("holds fingerprints of {found} bits, not {asked}")]
+    Width {
+        /// The file's width.
+        found: u32,
+        /// The width asked for.
+        asked: u32,
+    },
+}
+
+impl ReadError {
+    pub(crate) fn damaged(place: Place, what: impl fmt::Display) -> Self {
+        Self::Damaged { place, what: what.to_string() }
+    }
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Place {
+    /// The first page.
+    Header,
+    /// The last bytes.
+    Trailer,
+    /// The footer.
+    Footer,
+    /// A block.
+    Block {
+        /// Which table.
+        table: usize,
+        /// Which of its blocks.
+        block: u64,
+        /// Where it starts in the file, in bytes.
+        offset: u64,
+    },
+    /// A table as a whole.
+    Table {
+        /// Which table.
+        table: usize,
+    },
+    /// The keys of a table.
+    Keys {
+        /// Which table.
+        table: usize,
+    },
+    /// The ids.
+    Ids,
+    /// The marks that tell which ids belong to which fingerprint.
+    IdStarts,
+    /// The directory of ids by block.
+    IdDirectory,
+    /// The user's metadata.
+    Metadata,
+    /// Unused bytes between sections.
+    Padding {
+        /// The offset of the first one that is not zero.
+        offset: u64,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Header => write!(f, "the header"),
+            Self::Trailer => write!(f, "the trailer"),
+            Self::Footer => write!(f, "the footer"),
+            Self::Block { table, block, offset } => write!(f, "table {table}, block {block} (byte {offset})"),
+            Self::Table { table } => write!(f, "table {table}"),
+            Self::Keys { table } => write!(f, "the keys of table {table}"),
+            Self::Ids => write!(f, "the ids"),
+            Self::IdStarts => write!(f, "the id marks"),
+            Self::IdDirectory => write!(f, "the id directory"),
+            Self::Metadata => write!(f, "the metadata"),
+            Self::Padding { offset } => write!(f, "byte {offset}, between sections"),
+        }
+    }
+}
+
+/// Why an index cannot be built. The output is untouched then, and temporary files are gone.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The operating system refused something.
+    #[error("{}: cannot {doing}: {source}", path.display())]
+    Io {
+        /// What was attempted.
+        doing: &'static str,
+        /// On which file or directory.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The output is there already.
+    #[error("{}: exists already; choose another name or allow it to be replaced (--force)", path.display())]
+    OutputExists {
+        /// The output.
+        path: PathBuf,
+    },
+    /// The design is refused.
+    #[error(transparent)]
+    Design(#[from] DesignError),
+    /// An option is out of its range.
+    #[error("{option} cannot be {given}: {expected}")]
+    Option {
+        /// Which option.
+        option: &'static str,
+        /// What was given.
+        given: String,
+        /// What is possible.
+        expected: String,
+    },
+    /// An id was given to an index without ids, or none to an index with ids.
+    #[error("ids are all or nothing: {0}")]
+    Ids(&'static str),
+    /// No memory could be had.
+    #[error(
+        "out of memory for {bytes} bytes: lower the memory limit (--memory), and the build spills to disk"
+    )]
+    OutOfMemory {
+        /// How many bytes were asked for.
+        bytes: usize,
+    },
+    /// The callback asked to stop.
+    #[error("stopped by the caller")]
+    Cancelled,
+}

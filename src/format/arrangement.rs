@@ -1,0 +1,100 @@
+//! The one order of sections that a file can have. What lies where follows from the counts in the
+//! footer; the footer says it all the same, for readers that look for one section only, and a reader
+//! refuses a file in which the two differ.
+//!
+//! ```text
+//! header page | blocks of table 0 | ids, id starts, id directory | blocks of tables 1… | keys of
+//! tables 0… | metadata | footer | trailer
+//! ```
+
+use crate::format::checksum::UnitKind;
+use crate::format::footer::Footer;
+use crate::format::section::extent;
+use crate::format::{PAGE_BYTES, SECTION_ALIGNMENT, align};
+
+/// Where a section lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SectionRecord {
+    pub(crate) kind: UnitKind,
+    /// Which table it belongs to; 0 where it belongs to none.
+    pub(crate) table: u32,
+    /// From the start of the file, in bytes.
+    pub(crate) offset: u64,
+    /// Of its contents, in bytes.
+    pub(crate) length: u64,
+}
+
+impl SectionRecord {
+    /// Where it ends, checksums included; `None` beyond 64 bits.
+    pub(crate) fn end(&self) -> Option<u64> {
+        let extent = if self.kind == UnitKind::Block { Some(self.length) } else { extent(self.length) };
+        self.offset.checked_add(extent?)
+    }
+}
+
+/// Where sections go when they are put one after the other.
+#[derive(Debug)]
+pub(crate) struct Arrangement {
+    sections: Vec<SectionRecord>,
+    end: u64,
+}
+
+impl Arrangement {
+    /// Nothing but the header page.
+    pub(crate) fn new() -> Self {
+        Self { sections: Vec::new(), end: PAGE_BYTES }
+    }
+
+    /// Where a section of that kind would start; `None` beyond 64 bits.
+    pub(crate) fn next_offset(&self, kind: UnitKind) -> Option<u64> {
+        align(self.end, if kind == UnitKind::Block { PAGE_BYTES } else { SECTION_ALIGNMENT })
+    }
+
+    /// Adds a section; `None` beyond 64 bits.
+    pub(crate) fn push(&mut self, kind: UnitKind, table: usize, length: u64) -> Option<SectionRecord> {
+        let section = SectionRecord { kind, table: table as u32, offset: self.next_offset(kind)?, length };
+        self.end = section.end()?;
+        self.sections.push(section);
+        Some(section)
+    }
+
+    /// Where the last section ends.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    pub(crate) fn into_sections(self) -> Vec<SectionRecord> {
+        self.sections
+    }
+
+    /// The arrangement that follows from a footer's counts; only the length of the metadata is taken
+    /// from its list of sections. `None` where that is beyond 64 bits.
+    pub(crate) fn of(footer: &Footer) -> Option<Self> {
+        let metadata_length = footer.sections.last().map_or(0, |section| section.length);
+        let block_bytes = footer.layout.block_bytes as u64;
+        let mut arrangement = Self::new();
+        for (number, table) in footer.tables.iter().enumerate() {
+            arrangement.push(UnitKind::Block, number, table.blocks.checked_mul(block_bytes)?)?;
+            if let (0, Some(ids)) = (number, &footer.ids) {
+                let id_bits = ids.count.checked_mul(u64::from(ids.bits))?;
+                arrangement.push(UnitKind::Ids, 0, id_bits.div_ceil(8))?;
+                let all_single = ids.count == footer.fingerprints;
+                arrangement.push(
+                    UnitKind::IdStarts,
+                    0,
+                    if all_single { 0 } else { ids.count.div_ceil(8) },
+                )?;
+                arrangement.push(UnitKind::IdDirectory, 0, table.blocks.checked_mul(8)?)?;
+            }
+        }
+        for (number, table) in footer.tables.iter().enumerate() {
+            arrangement.push(
+                UnitKind::Keys,
+                number,
+                table.blocks.checked_mul(u64::from(footer.width) / 8)?,
+            )?;
+        }
+        arrangement.push(UnitKind::Metadata, 0, metadata_length)?;
+        Some(arrangement)
+    }
+}

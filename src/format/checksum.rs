@@ -1,0 +1,82 @@
+//! CRC-32 over a unit *and its context*: the file's id, what kind of unit it is, of which table, and
+//! its number. A unit that is read from the wrong place or the wrong file fails like a damaged one.
+
+use crc32fast::Hasher;
+
+use crate::format::header::FileId;
+
+/// What a checksummed unit belongs to. The number is that of format-spec.md.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum UnitKind {
+    Block = 1,
+    Keys = 2,
+    Ids = 3,
+    IdStarts = 4,
+    IdDirectory = 5,
+    Metadata = 6,
+    Footer = 7,
+    Trailer = 8,
+}
+
+impl UnitKind {
+    /// Those that the footer lists.
+    pub(crate) const SECTIONS: [Self; 6] =
+        [Self::Block, Self::Keys, Self::Ids, Self::IdStarts, Self::IdDirectory, Self::Metadata];
+}
+
+/// The context that all units of one section share, digested once.
+#[derive(Debug, Clone)]
+pub(crate) struct Context {
+    digested: Hasher,
+}
+
+impl Context {
+    /// For the units of that kind of that table (0 where there is no table) of that file.
+    pub(crate) fn new(file: FileId, kind: UnitKind, table: usize) -> Self {
+        let mut digested = Hasher::new();
+        digested.update(&file.0);
+        digested.update(&(kind as u32).to_le_bytes());
+        digested.update(&(table as u32).to_le_bytes());
+        Self { digested }
+    }
+
+    /// The checksum of the unit of that number.
+    #[inline]
+    pub(crate) fn checksum(&self, number: u64, unit: &[u8]) -> u32 {
+        let mut hasher = self.digested.clone();
+        hasher.update(&number.to_le_bytes());
+        hasher.update(unit);
+        hasher.finalize()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_the_context_counts() {
+        let base = Context::new(FileId([7; 16]), UnitKind::Block, 3).checksum(5, b"unit");
+        for other in [
+            Context::new(FileId([8; 16]), UnitKind::Block, 3).checksum(5, b"unit"),
+            Context::new(FileId([7; 16]), UnitKind::Keys, 3).checksum(5, b"unit"),
+            Context::new(FileId([7; 16]), UnitKind::Block, 4).checksum(5, b"unit"),
+            Context::new(FileId([7; 16]), UnitKind::Block, 3).checksum(6, b"unit"),
+            Context::new(FileId([7; 16]), UnitKind::Block, 3).checksum(5, b"Unit"),
+        ] {
+            assert_ne!(other, base);
+        }
+    }
+
+    #[test]
+    fn it_is_the_usual_crc_of_the_bytes_in_a_row() {
+        let mut bytes = vec![9; 16];
+        bytes.extend(1u32.to_le_bytes());
+        bytes.extend(2u32.to_le_bytes());
+        bytes.extend(3u64.to_le_bytes());
+        bytes.extend(b"unit");
+        let context = Context::new(FileId([9; 16]), UnitKind::Block, 2);
+        assert_eq!(context.checksum(3, b"unit"), crc32fast::hash(&bytes));
+    }
+}

@@ -1,0 +1,249 @@
+//! The footer: everything about the contents of a file. format-spec.md has the table of its fields.
+
+use byteorder::{LittleEndian, ReadBytesExt, WriteBytesExt};
+
+use crate::codec::HUFFMAN;
+use crate::codec::Layout;
+use crate::codec::block::SIZES_LOG2;
+use crate::design::MAX_TABLES;
+use crate::error::{Place, ReadError};
+use crate::format::arrangement::SectionRecord;
+use crate::format::checksum::UnitKind;
+
+/// No footer is longer: 64 tables of 128-bit fingerprints and all their sections fit many times.
+pub(crate) const MAX_BYTES: u64 = 1 << 20;
+
+/// Bytes kept for the design's name.
+const NAME_BYTES: usize = 64;
+
+/// The longest stretch of metadata, in bytes.
+pub(crate) const MAX_METADATA_BYTES: u64 = 16 << 20;
+
+/// Everything about the contents of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Footer {
+    /// 64 or 128.
+    pub(crate) width: u32,
+    pub(crate) layout: Layout,
+    pub(crate) distance: u32,
+    pub(crate) design: String,
+    /// Distinct fingerprints.
+    pub(crate) fingerprints: u64,
+    pub(crate) ids: Option<IdsRecord>,
+    pub(crate) tables: Vec<TableRecord>,
+    /// In the order of the file.
+    pub(crate) sections: Vec<SectionRecord>,
+}
+
+/// How ids are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct IdsRecord {
+    /// How many ids in all.
+    pub(crate) count: u64,
+    /// The smallest one; each is stored as what it exceeds this by.
+    pub(crate) base: u64,
+    /// Bits of each stored id, 0 to 64.
+    pub(crate) bits: u32,
+}
+
+/// One table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TableRecord {
+    pub(crate) mask: u128,
+    pub(crate) radius: u32,
+    pub(crate) blocks: u64,
+    /// Of the codebook, by h.
+    pub(crate) code_lengths: Vec<u8>,
+    /// How often each h occurs between neighbours in the table, also across blocks.
+    pub(crate) counts: Vec<u64>,
+}
+
+impl Footer {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.write(&mut out).expect("writing to memory does not fail");
+        out
+    }
+
+    fn write(&self, out: &mut Vec<u8>) -> std::io::Result<()> {
+        out.write_u32::<LittleEndian>(self.width)?;
+        out.write_u8(HUFFMAN)?;
+        out.write_u8(self.layout.block_bytes.trailing_zeros() as u8)?;
+        out.write_u16::<LittleEndian>(self.layout.restart_interval as u16)?;
+        out.write_u32::<LittleEndian>(self.distance)?;
+        out.write_u32::<LittleEndian>(self.tables.len() as u32)?;
+        out.write_u64::<LittleEndian>(self.fingerprints)?;
+        out.write_u32::<LittleEndian>(self.sections.len() as u32)?;
+        out.write_u8(u8::from(self.ids.is_some()))?;
+        let ids = self.ids.unwrap_or(IdsRecord { count: 0, base: 0, bits: 0 });
+        out.write_u8(ids.bits as u8)?;
+        out.write_u16::<LittleEndian>(self.design.len() as u16)?;
+        out.write_u64::<LittleEndian>(ids.count)?;
+        out.write_u64::<LittleEndian>(ids.base)?;
+        let mut name = [0; NAME_BYTES];
+        name[..self.design.len()].copy_from_slice(self.design.as_bytes());
+        out.extend(name);
+        for table in &self.tables {
+            out.write_u128::<LittleEndian>(table.mask)?;
+            out.write_u32::<LittleEndian>(table.radius)?;
+            out.write_u32::<LittleEndian>(0)?;
+            out.write_u64::<LittleEndian>(table.blocks)?;
+            out.extend(&table.code_lengths);
+            for &count in &table.counts {
+                out.write_u64::<LittleEndian>(count)?;
+            }
+        }
+        for section in &self.sections {
+            out.write_u32::<LittleEndian>(section.kind as u32)?;
+            out.write_u32::<LittleEndian>(section.table)?;
+            out.write_u64::<LittleEndian>(section.offset)?;
+            out.write_u64::<LittleEndian>(section.length)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a footer whose checksum was right, field by field, each within its limits.
+    pub(crate) fn from_bytes(mut bytes: &[u8]) -> Result<Self, ReadError> {
+        let footer = Self::read(&mut bytes).map_err(|error| match error {
+            Refusal::Field(what) => ReadError::damaged(Place::Footer, what),
+            Refusal::End(_) => ReadError::damaged(Place::Footer, "it is too short"),
+        })?;
+        if bytes.is_empty() { Ok(footer) } else { Err(ReadError::damaged(Place::Footer, "it is too long")) }
+    }
+
+    fn read(bytes: &mut &[u8]) -> Result<Self, Refusal> {
+        let width = bytes.read_u32::<LittleEndian>()?;
+        check(width == 64 || width == 128, "the width is neither 64 nor 128")?;
+        check(bytes.read_u8()? == HUFFMAN, "the codec is unknown; update hamdex")?;
+        let size_log2 = bytes.read_u8()?;
+        check(SIZES_LOG2.contains(&size_log2), "the block size is out of range")?;
+        let restart_interval = usize::from(bytes.read_u16::<LittleEndian>()?);
+        check(restart_interval > 0, "the restart interval is zero")?;
+        let layout = Layout { block_bytes: 1 << size_log2, restart_interval };
+        let distance = bytes.read_u32::<LittleEndian>()?;
+        check(distance <= width, "the distance exceeds the width")?;
+        let tables = bytes.read_u32::<LittleEndian>()? as usize;
+        check((1..=MAX_TABLES).contains(&tables), "the number of tables is out of range")?;
+        let fingerprints = bytes.read_u64::<LittleEndian>()?;
+        let sections = bytes.read_u32::<LittleEndian>()? as usize;
+        let has_ids = bytes.read_u8()?;
+        let id_bits = u32::from(bytes.read_u8()?);
+        let name_length = usize::from(bytes.read_u16::<LittleEndian>()?);
+        let id_count = bytes.read_u64::<LittleEndian>()?;
+        let id_base = bytes.read_u64::<LittleEndian>()?;
+        check(has_ids <= 1 && id_bits <= 64, "the description of the ids is out of range")?;
+        let without = (id_bits, id_count, id_base) == (0, 0, 0);
+        check(
+            if has_ids == 1 { id_count >= fingerprints } else { without },
+            "the ids are too few or too many",
+        )?;
+        let ids = (has_ids == 1).then_some(IdsRecord { count: id_count, base: id_base, bits: id_bits });
+        let name = take(bytes, NAME_BYTES)?;
+        check((1..=NAME_BYTES).contains(&name_length), "the design's name is too short or too long")?;
+        check(name[name_length..].iter().all(|&b| b == 0), "bytes after the design's name are not zero")?;
+        let design = std::str::from_utf8(&name[..name_length]);
+        let design = design.map_err(|_| Refusal::Field("the design's name is not UTF-8"))?.to_owned();
+        let tables = (0..tables).map(|_| read_table(bytes, width)).collect::<Result<_, _>>()?;
+        let sections = (0..sections).map(|_| read_section(bytes)).collect::<Result<_, _>>()?;
+        Ok(Self { width, layout, distance, design, fingerprints, ids, tables, sections })
+    }
+}
+
+fn read_table(bytes: &mut &[u8], width: u32) -> Result<TableRecord, Refusal> {
+    let mask = bytes.read_u128::<LittleEndian>()?;
+    let radius = bytes.read_u32::<LittleEndian>()?;
+    check(bytes.read_u32::<LittleEndian>()? == 0, "reserved bytes of a table are not zero")?;
+    check(width == 128 || mask >> 64 == 0, "a mask is wider than a fingerprint")?;
+    let blocks = bytes.read_u64::<LittleEndian>()?;
+    let code_lengths = take(bytes, width as usize)?.to_vec();
+    let counts = (0..width).map(|_| bytes.read_u64::<LittleEndian>()).collect::<Result<_, _>>()?;
+    Ok(TableRecord { mask, radius, blocks, code_lengths, counts })
+}
+
+fn read_section(bytes: &mut &[u8]) -> Result<SectionRecord, Refusal> {
+    let kind = bytes.read_u32::<LittleEndian>()?;
+    let kind = UnitKind::SECTIONS.into_iter().find(|known| *known as u32 == kind);
+    Ok(SectionRecord {
+        kind: kind.ok_or(Refusal::Field("a section is of unknown kind; update hamdex"))?,
+        table: bytes.read_u32::<LittleEndian>()?,
+        offset: bytes.read_u64::<LittleEndian>()?,
+        length: bytes.read_u64::<LittleEndian>()?,
+    })
+}
+
+enum Refusal {
+    Field(&'static str),
+    End(std::io::Error),
+}
+
+impl From<std::io::Error> for Refusal {
+    fn from(error: std::io::Error) -> Self {
+        Self::End(error)
+    }
+}
+
+fn check(holds: bool, otherwise: &'static str) -> Result<(), Refusal> {
+    if holds { Ok(()) } else { Err(Refusal::Field(otherwise)) }
+}
+
+fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8], Refusal> {
+    let (taken, rest) = bytes.split_at_checked(count).ok_or(Refusal::Field("it is too short"))?;
+    *bytes = rest;
+    Ok(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn footer() -> Footer {
+        let table = |mask| TableRecord {
+            mask,
+            radius: 1,
+            blocks: 4,
+            code_lengths: vec![6; 64],
+            counts: (0..64).collect(),
+        };
+        Footer {
+            width: 64,
+            layout: Layout { block_bytes: 4096, restart_interval: 128 },
+            distance: 3,
+            design: "halves".to_owned(),
+            fingerprints: 1000,
+            ids: Some(IdsRecord { count: 1001, base: 7, bits: 20 }),
+            tables: vec![table(0xffff_ffff << 32), table(0xffff_ffff)],
+            sections: vec![SectionRecord { kind: UnitKind::Block, table: 0, offset: 4096, length: 16_384 }],
+        }
+    }
+
+    #[test]
+    fn it_is_read_back() {
+        assert_eq!(Footer::from_bytes(&footer().to_bytes()).unwrap(), footer());
+    }
+
+    #[test]
+    fn every_other_length_is_refused() {
+        let mut bytes = footer().to_bytes();
+        for length in 0..bytes.len() {
+            assert!(Footer::from_bytes(&bytes[..length]).is_err(), "{length}");
+        }
+        bytes.push(0);
+        assert!(Footer::from_bytes(&bytes).is_err());
+    }
+
+    proptest! {
+        /// What is read without complaint means just what the bytes say.
+        #[test]
+        fn a_changed_byte_is_refused_or_means_something_else(at in 0usize..1500, change in 1u8..) {
+            let mut bytes = footer().to_bytes();
+            let at = at % bytes.len();
+            bytes[at] ^= change;
+            if let Ok(read) = Footer::from_bytes(&bytes) {
+                prop_assert_ne!(&read, &footer());
+                prop_assert_eq!(read.to_bytes(), bytes);
+            }
+        }
+    }
+}

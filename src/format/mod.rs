@@ -1,0 +1,27 @@
+//! The file: what lies where, and how a reader knows that it is whole. format-spec.md is the
+//! authority; this folder writes and reads what it says.
+//!
+//! - [`header`]: the first bytes: is this ours, and can we read it
+//! - [`trailer`]: the last bytes: is it whole, and where is the footer
+//! - [`footer`]: everything about the contents
+//! - [`checksum`]: CRC-32 with context, so that no unit passes for another
+//! - [`section`]: stretches of bytes in checksummed pages
+//! - [`arrangement`]: the one order of sections that a file can have
+
+pub(crate) mod arrangement;
+pub(crate) mod checksum;
+pub(crate) mod footer;
+pub(crate) mod header;
+pub(crate) mod section;
+pub(crate) mod trailer;
+
+/// What may stand where in a file: blocks of tables start at multiples of this.
+pub(crate) const PAGE_BYTES: u64 = 4096;
+
+/// Every other section starts at a multiple of this.
+pub(crate) const SECTION_ALIGNMENT: u64 = 8;
+
+/// The smallest multiple of `alignment` that is not below `offset`; `None` beyond 64 bits.
+pub(crate) fn align(offset: u64, alignment: u64) -> Option<u64> {
+    offset.checked_next_multiple_of(alignment)
+}

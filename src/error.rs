@@ -174,7 +174,4 @@ pub enum BuildError {
         /// How many bytes were asked for.
         bytes: usize,
     },
-    /// The callback asked to stop.
-    #[error("stopped by the caller")]
-    Cancelled,
 }

@@ -75,6 +75,9 @@ pub trait Fingerprint:
     /// The bits moved `by` places towards the least significant end, round the corner.
     fn rotate_right(self, by: u32) -> Self;
 
+    /// The difference of the two as numbers, modulo 2^[`Self::BITS`].
+    fn minus(self, other: Self) -> Self;
+
     /// The number as 128 bits, zero-extended.
     fn to_u128(self) -> u128;
 
@@ -206,6 +209,10 @@ macro_rules! impl_fingerprint {
             #[inline]
             fn rotate_right(self, by: u32) -> Self {
                 <$type>::rotate_right(self, by)
+            }
+            #[inline]
+            fn minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
             }
             #[inline]
             fn to_u128(self) -> u128 {

@@ -120,6 +120,11 @@ impl Codebook {
         &self.codes
     }
 
+    /// Bytes of memory in use.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.lookups) + self.lengths.len() * 4
+    }
+
     /// Appends the code of a symbol.
     #[inline]
     pub(crate) fn encode(&self, writer: &mut Writer<'_>, symbol: u32) {

@@ -67,6 +67,11 @@ impl BlockCodec {
         &self.codebook
     }
 
+    /// Bytes of memory in use.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.codebook.memory_bytes()
+    }
+
     /// How many of the ascending, distinct `values` the next block takes.
     pub(crate) fn fill<F: Fingerprint>(&self, values: &[F]) -> usize {
         self.layout.fill(&self.codebook, values)

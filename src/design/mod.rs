@@ -14,6 +14,7 @@ mod plan;
 mod recurrence;
 
 pub use cost::Cost;
+pub(crate) use cost::information_bound_bits;
 pub use error::DesignError;
 pub use plan::{Plan, Probe};
 
@@ -60,8 +61,8 @@ impl<F: Fingerprint> TableDesign<F> {
 /// assert_eq!(design.tables()[0].prefix_bits(), 32);
 ///
 /// // Two quarters alone do not cover three errors; the refusal shows an error pattern they miss.
-/// let quarters = &Design::<u64>::named("paper-4", 3)?.tables()[..2];
-/// let refusal = Design::custom("mine", 3, quarters.to_vec()).unwrap_err();
+/// let quarters = Design::<u64>::named("paper-4", 3)?.tables()[..2].to_vec();
+/// let refusal = Design::custom("mine", 3, quarters).unwrap_err();
 /// assert!(refusal.to_string().contains("misses"));
 /// # Ok::<(), hamdex::DesignError>(())
 /// ```

@@ -63,8 +63,9 @@ impl Arrangement {
         self.end
     }
 
-    pub(crate) fn into_sections(self) -> Vec<SectionRecord> {
-        self.sections
+    /// The sections so far, in order.
+    pub(crate) fn sections(&self) -> &[SectionRecord] {
+        &self.sections
     }
 
     /// The arrangement that follows from a footer's counts; only the length of the metadata is taken

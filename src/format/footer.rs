@@ -106,7 +106,7 @@ impl Footer {
     pub(crate) fn from_bytes(mut bytes: &[u8]) -> Result<Self, ReadError> {
         let footer = Self::read(&mut bytes).map_err(|error| match error {
             Refusal::Field(what) => ReadError::damaged(Place::Footer, what),
-            Refusal::End(_) => ReadError::damaged(Place::Footer, "it is too short"),
+            Refusal::End => ReadError::damaged(Place::Footer, "it is too short"),
         })?;
         if bytes.is_empty() { Ok(footer) } else { Err(ReadError::damaged(Place::Footer, "it is too long")) }
     }
@@ -173,12 +173,13 @@ fn read_section(bytes: &mut &[u8]) -> Result<SectionRecord, Refusal> {
 
 enum Refusal {
     Field(&'static str),
-    End(std::io::Error),
+    End,
 }
 
 impl From<std::io::Error> for Refusal {
-    fn from(error: std::io::Error) -> Self {
-        Self::End(error)
+    fn from(_: std::io::Error) -> Self {
+        // Reading from memory fails at its end only.
+        Self::End
     }
 }
 

@@ -1,0 +1,170 @@
+//! Building an index: fingerprints in any order, in bounded memory, one file out.
+//!
+//! - [`options`]: what can be chosen
+//! - [`record`]: what is sorted
+//! - [`sort`], [`spill`]: sorting within a memory limit
+//! - [`assemble`]: from sorted records to the sections of a file, front to back
+//! - [`output`]: nothing under the file's name until it is whole
+
+mod assemble;
+mod options;
+mod output;
+mod record;
+mod sort;
+mod spill;
+
+use std::path::{Path, PathBuf};
+
+pub use options::{BuildOptions, DesignChoice};
+
+use crate::build::assemble::Assembly;
+use crate::build::output::Output;
+use crate::build::record::WithId;
+use crate::build::sort::Sorter;
+use crate::error::BuildError;
+use crate::fingerprint::Fingerprint;
+use crate::progress::{Phase, Progress};
+
+/// Fingerprints between two reports while they are taken in.
+const REPORT_EVERY: u64 = 1 << 16;
+
+/// Builds an index file.
+///
+/// The same fingerprints, ids and options give the same bytes, in whatever order they come, whatever
+/// the memory limit and the number of threads. Until [`Builder::finish`] has succeeded there is
+/// nothing under the file's name, or what was there before.
+///
+/// ```
+/// use hamdex::{BuildOptions, Builder, Design, Index};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("pages.hamdex");
+/// let options = BuildOptions::new().design(Design::named("cover-6", 3)?).ids(true);
+/// let mut builder = Builder::<u64>::with_options(&path, options)?;
+/// builder.push_with_id(0x1234, 17)?;
+/// builder.push_with_id(0x1234, 4)?;
+/// let summary = builder.finish()?;
+/// assert_eq!((summary.fingerprints, summary.ids), (1, 2));
+///
+/// let index = Index::<u64>::open(&path)?;
+/// assert_eq!(index.ids(0x1234)?.collect::<Vec<_>>(), [4, 17]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Builder<F: Fingerprint> {
+    options: BuildOptions<F>,
+    output: Output,
+    temp_dir: PathBuf,
+    pool: rayon::ThreadPool,
+    input: Input<F>,
+    pushed: u64,
+}
+
+enum Input<F: Fingerprint> {
+    Plain(Sorter<F>),
+    /// With the least and the greatest id so far.
+    WithIds(Sorter<WithId<F>>, Option<(u64, u64)>),
+}
+
+/// What has been built.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Fingerprints pushed, repeats counted.
+    pub pushed: u64,
+    /// Distinct fingerprints stored.
+    pub fingerprints: u64,
+    /// Ids stored, a pair of fingerprint and id counted once.
+    pub ids: u64,
+    /// The name of the design.
+    pub design: String,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+impl<F: Fingerprint> Builder<F> {
+    /// Starts a build with default options: distance 3, a design chosen by the number of
+    /// fingerprints, no ids; refuses to replace a file.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be created.
+    pub fn new(path: impl AsRef<Path>) -> Result<Self, BuildError> {
+        Self::with_options(path, BuildOptions::new())
+    }
+
+    /// Starts a build.
+    ///
+    /// # Errors
+    /// When an option is out of its range, or the file cannot be created or may not be replaced.
+    pub fn with_options(path: impl AsRef<Path>, options: BuildOptions<F>) -> Result<Self, BuildError> {
+        options.check()?;
+        let output = Output::create(path.as_ref(), options.overwrite)?;
+        let temp_dir = options.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build().map_err(|error| {
+            BuildError::Option {
+                option: "the number of threads",
+                given: options.threads.to_string(),
+                expected: error.to_string(),
+            }
+        })?;
+        let memory = options.sort_memory();
+        let input = if options.ids {
+            Input::WithIds(Sorter::new(memory, &temp_dir), None)
+        } else {
+            Input::Plain(Sorter::new(memory, &temp_dir))
+        };
+        Ok(Self { options, output, temp_dir, pool, input, pushed: 0 })
+    }
+
+    /// Adds a fingerprint to an index without ids.
+    ///
+    /// # Errors
+    /// When the index was to have ids, or memory or disk run out.
+    pub fn push(&mut self, fingerprint: F) -> Result<(), BuildError> {
+        self.report_push();
+        match &mut self.input {
+            Input::Plain(sorter) => sorter.push_in(&self.pool, fingerprint),
+            Input::WithIds(..) => Err(BuildError::Ids("this index has ids: give one with each fingerprint")),
+        }
+    }
+
+    /// Adds a fingerprint and one of its ids to an index with ids.
+    ///
+    /// # Errors
+    /// When the index was to have none, or memory or disk run out.
+    pub fn push_with_id(&mut self, fingerprint: F, id: u64) -> Result<(), BuildError> {
+        self.report_push();
+        match &mut self.input {
+            Input::WithIds(sorter, range) => {
+                let (least, most) = range.unwrap_or((id, id));
+                *range = Some((least.min(id), most.max(id)));
+                sorter.push_in(&self.pool, WithId { fingerprint, id })
+            }
+            Input::Plain(_) => Err(BuildError::Ids("this index has no ids: ask for them before the first")),
+        }
+    }
+
+    fn report_push(&mut self) {
+        self.pushed += 1;
+        if self.pushed.is_multiple_of(REPORT_EVERY) {
+            self.options.report(Progress::new(Phase::Read, self.pushed, None));
+        }
+    }
+
+    /// Sorts, compresses and writes everything; gives the file its name when it is durable.
+    ///
+    /// # Errors
+    /// When memory or disk run out, the design is refused, or the file has come to exist meanwhile.
+    /// The target is untouched then.
+    pub fn finish(self) -> Result<Summary, BuildError> {
+        let Self { options, output, temp_dir, pool, input, pushed } = self;
+        options.report(Progress::new(Phase::Read, pushed, Some(pushed)));
+        pool.install(|| {
+            let assembly = Assembly::new(options, output, temp_dir);
+            match input {
+                Input::Plain(sorter) => assembly.plain(sorter),
+                Input::WithIds(sorter, range) => assembly.with_ids(sorter, range.unwrap_or((0, 0))),
+            }
+        })
+        .map(|summary| Summary { pushed, ..summary })
+    }
+}

@@ -1,0 +1,214 @@
+//! What can be chosen for a build.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::codec::Layout;
+use crate::codec::block::SIZES_LOG2;
+use crate::design::{Design, DesignError};
+use crate::error::BuildError;
+use crate::fingerprint::Fingerprint;
+use crate::format::footer::MAX_METADATA_BYTES;
+use crate::metadata::{self, Metadata};
+use crate::progress::Progress;
+
+/// Bytes of a block unless told otherwise: a page, so that a cold block is one read; ARCHITECTURE.md
+/// has the measurements.
+const DEFAULT_BLOCK_BYTES: usize = 4096;
+
+/// Entries from one raw fingerprint to the next.
+const RESTART_INTERVAL: usize = 128;
+
+/// The least memory that a build can do with.
+const MIN_MEMORY: u64 = 16 << 20;
+
+/// The memory limit where the system does not tell how much there is.
+const FALLBACK_MEMORY: u64 = 1 << 30;
+
+/// The distance unless told otherwise: the paper's.
+const DEFAULT_DISTANCE: u32 = 3;
+
+/// Which tables to build.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum DesignChoice<F> {
+    /// The one that [`Design::auto`] takes for this distance and the number of fingerprints.
+    Auto {
+        /// The distance.
+        distance: u32,
+    },
+    /// This one.
+    Given(Design<F>),
+}
+
+/// How to build an index; the defaults suit most.
+#[derive(Clone)]
+pub struct BuildOptions<F> {
+    pub(super) design: DesignChoice<F>,
+    block_bytes: usize,
+    memory: u64,
+    pub(super) threads: usize,
+    pub(super) temp_dir: Option<PathBuf>,
+    pub(super) overwrite: bool,
+    pub(super) ids: bool,
+    pub(super) metadata: Metadata,
+    progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+}
+
+impl<F: Fingerprint> Default for BuildOptions<F> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<F: Fingerprint> BuildOptions<F> {
+    /// Distance 3, a design chosen by the number of fingerprints, blocks of 4,096 bytes, a quarter of
+    /// the machine's memory, all its threads, no ids.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            design: DesignChoice::Auto { distance: DEFAULT_DISTANCE },
+            block_bytes: DEFAULT_BLOCK_BYTES,
+            memory: default_memory(),
+            threads: 0,
+            temp_dir: None,
+            overwrite: false,
+            ids: false,
+            metadata: Metadata::new(),
+            progress: None,
+        }
+    }
+
+    /// Builds this design.
+    #[must_use]
+    pub fn design(mut self, design: Design<F>) -> Self {
+        self.design = DesignChoice::Given(design);
+        self
+    }
+
+    /// Builds the design that suits this distance and the number of fingerprints.
+    #[must_use]
+    pub fn distance(mut self, distance: u32) -> Self {
+        self.design = DesignChoice::Auto { distance };
+        self
+    }
+
+    /// Bytes of a block: a power of two from 512 to 8,192.
+    #[must_use]
+    pub fn block_bytes(mut self, bytes: usize) -> Self {
+        self.block_bytes = bytes;
+        self
+    }
+
+    /// The memory to keep to, in bytes, at least 16 MiB. What does not fit is sorted through temporary
+    /// files. Beyond the limit come only the keys: 8 or 16 bytes for every block.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// How many threads to use; 0 for as many as the machine has.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Where temporary files go; the system's own place otherwise.
+    #[must_use]
+    pub fn temp_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.temp_dir = Some(directory.into());
+        self
+    }
+
+    /// Whether a file of the output's name may be replaced.
+    #[must_use]
+    pub fn overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
+
+    /// Whether every fingerprint comes with an id.
+    #[must_use]
+    pub fn ids(mut self, ids: bool) -> Self {
+        self.ids = ids;
+        self
+    }
+
+    /// Adds a named byte string that travels with the index, 16 MiB of them in all.
+    #[must_use]
+    pub fn metadata(mut self, name: impl Into<String>, value: impl Into<Vec<u8>>) -> Self {
+        self.metadata.insert(name.into(), value.into());
+        self
+    }
+
+    /// What to call, from any thread, as the work goes on.
+    #[must_use]
+    pub fn progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Arc::new(report));
+        self
+    }
+
+    pub(super) fn report(&self, progress: Progress) {
+        if let Some(report) = &self.progress {
+            report(progress);
+        }
+    }
+
+    pub(super) fn layout(&self) -> Layout {
+        Layout { block_bytes: self.block_bytes, restart_interval: RESTART_INTERVAL }
+    }
+
+    /// The design, now that the number of fingerprints is known.
+    pub(super) fn choose_design(&self, count: u64) -> Result<Design<F>, DesignError> {
+        match &self.design {
+            DesignChoice::Auto { distance } => Design::auto(*distance, count, self.block_bytes as u32),
+            DesignChoice::Given(design) => Ok(design.clone()),
+        }
+    }
+
+    /// What of the memory limit goes to sorting; the rest is for batches on their way out.
+    pub(super) fn sort_memory(&self) -> usize {
+        usize::try_from(self.memory - self.memory / 8).unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn check(&self) -> Result<(), BuildError> {
+        let refused =
+            |option, given: String, expected: String| Err(BuildError::Option { option, given, expected });
+        let sizes = (1usize << SIZES_LOG2.start())..=(1usize << SIZES_LOG2.end());
+        if !self.block_bytes.is_power_of_two() || !sizes.contains(&self.block_bytes) {
+            let expected = format!("a power of two from {} to {}", sizes.start(), sizes.end());
+            return refused("the block size", self.block_bytes.to_string(), expected);
+        }
+        if self.memory < MIN_MEMORY {
+            let expected = format!("at least {} MiB", MIN_MEMORY >> 20);
+            return refused("the memory limit", format!("{} bytes", self.memory), expected);
+        }
+        let metadata = metadata::to_bytes(&self.metadata).len() as u64;
+        if metadata > MAX_METADATA_BYTES {
+            let expected = format!("at most {MAX_METADATA_BYTES} bytes in all");
+            return refused("the metadata", format!("{metadata} bytes"), expected);
+        }
+        if let DesignChoice::Auto { distance } = self.design {
+            // A distance that no design serves is known before anything is read.
+            Design::<F>::auto(distance, 0, self.block_bytes as u32)?;
+        }
+        Ok(())
+    }
+}
+
+/// A quarter of the memory that the machine has.
+fn default_memory() -> u64 {
+    #[cfg(target_os = "linux")]
+    {
+        let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let total = info.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+        let kib = total.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+        kib.map_or(FALLBACK_MEMORY, |kib| (kib * 1024 / 4).max(MIN_MEMORY))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        FALLBACK_MEMORY
+    }
+}

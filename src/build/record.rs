@@ -1,0 +1,91 @@
+//! What a build sorts: fingerprints alone, or with an id each.
+
+use byteorder::{ByteOrder, LittleEndian};
+
+use crate::digest::SetDigest;
+use crate::fingerprint::Fingerprint;
+
+/// Something that is sorted by fingerprint, first of all.
+pub(super) trait Record: Copy + Ord + Send + Sync + 'static {
+    /// The type of its fingerprint.
+    type Fingerprint: Fingerprint;
+
+    /// Bytes when spilled.
+    const BYTES: usize;
+
+    /// Bytes of memory that it takes while a table is sorted and the next one prepared.
+    const MEMORY_BYTES: usize;
+
+    fn fingerprint(&self) -> Self::Fingerprint;
+
+    fn write(&self, bytes: &mut [u8]);
+
+    fn read(bytes: &[u8]) -> Self;
+
+    fn digest(&self, digest: &mut SetDigest);
+
+    /// The distinct fingerprints of sorted records.
+    fn into_fingerprints(records: Vec<Self>) -> Vec<Self::Fingerprint>;
+}
+
+impl<F: Fingerprint> Record for F {
+    type Fingerprint = F;
+    const BYTES: usize = F::BYTES;
+    const MEMORY_BYTES: usize = size_of::<F>();
+
+    fn fingerprint(&self) -> F {
+        *self
+    }
+
+    fn write(&self, bytes: &mut [u8]) {
+        self.write_le(bytes);
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        F::read_le(bytes)
+    }
+
+    fn digest(&self, digest: &mut SetDigest) {
+        digest.add(*self);
+    }
+
+    fn into_fingerprints(records: Vec<Self>) -> Vec<Self> {
+        records
+    }
+}
+
+/// A fingerprint and one of its ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct WithId<F> {
+    pub(super) fingerprint: F,
+    pub(super) id: u64,
+}
+
+impl<F: Fingerprint> Record for WithId<F> {
+    type Fingerprint = F;
+    const BYTES: usize = F::BYTES + 8;
+    const MEMORY_BYTES: usize = size_of::<Self>() + size_of::<F>();
+
+    fn fingerprint(&self) -> F {
+        self.fingerprint
+    }
+
+    fn write(&self, bytes: &mut [u8]) {
+        self.fingerprint.write_le(bytes);
+        LittleEndian::write_u64(&mut bytes[F::BYTES..], self.id);
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        Self { fingerprint: F::read_le(bytes), id: LittleEndian::read_u64(&bytes[F::BYTES..]) }
+    }
+
+    fn digest(&self, digest: &mut SetDigest) {
+        digest.add_pair(self.fingerprint, self.id);
+    }
+
+    fn into_fingerprints(records: Vec<Self>) -> Vec<F> {
+        let mut fingerprints: Vec<F> = records.iter().map(|record| record.fingerprint).collect();
+        fingerprints.dedup();
+        fingerprints
+    }
+}

@@ -1,0 +1,270 @@
+//! Sorted runs on disk, and their merge.
+//!
+//! All runs of a sort lie in one temporary file that has no name (or loses it at once, where the
+//! system needs one), so nothing is left behind whatever ends the process.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use crate::build::record::Record;
+use crate::error::BuildError;
+
+/// Runs merged at once at the most: beyond, groups of runs are merged into longer ones first.
+const MAX_FAN_IN: usize = 256;
+
+/// Bytes written at once.
+const WRITE_BYTES: usize = 1 << 20;
+
+/// Bytes read at once from a run, at the least and at the most.
+const READ_BYTES: Range<usize> = 1 << 12..1 << 20;
+
+/// Records handed on at once.
+pub(super) const BATCH: usize = 1 << 18;
+
+/// Sorted runs of records in a temporary file.
+pub(super) struct Runs<R> {
+    file: File,
+    directory: PathBuf,
+    /// Where each run lies, in records.
+    runs: Vec<Range<u64>>,
+    /// Memory for reading, in bytes, all runs together.
+    memory: usize,
+    records: PhantomData<R>,
+}
+
+impl<R: Record> Runs<R> {
+    pub(super) fn create(directory: &Path, memory: usize) -> Result<Self, BuildError> {
+        let file = tempfile::tempfile_in(directory).map_err(|source| BuildError::Io {
+            doing: "make a temporary file",
+            path: directory.to_owned(),
+            source,
+        })?;
+        Ok(Self { file, directory: directory.to_owned(), runs: Vec::new(), memory, records: PhantomData })
+    }
+
+    fn error(&self, doing: &'static str) -> impl FnOnce(io::Error) -> BuildError + use<R> {
+        let path = self.directory.clone();
+        move |source| BuildError::Io { doing, path, source }
+    }
+
+    /// Where the next run starts.
+    fn end(&self) -> u64 {
+        self.runs.last().map_or(0, |run| run.end)
+    }
+
+    /// Appends a run.
+    pub(super) fn push(&mut self, sorted: &[R]) -> Result<(), BuildError> {
+        let start = self.end();
+        self.write(sorted)?;
+        self.runs.push(start..start + sorted.len() as u64);
+        Ok(())
+    }
+
+    fn write(&mut self, records: &[R]) -> Result<(), BuildError> {
+        let mut bytes = Vec::with_capacity(WRITE_BYTES.min(records.len() * R::BYTES));
+        for piece in records.chunks(WRITE_BYTES / R::BYTES) {
+            bytes.resize(piece.len() * R::BYTES, 0);
+            for (record, bytes) in piece.iter().zip(bytes.chunks_exact_mut(R::BYTES)) {
+                record.write(bytes);
+            }
+            self.file.write_all(&bytes).map_err(self.error("write a temporary file to"))?;
+        }
+        Ok(())
+    }
+
+    /// Hands on all records, run after run, in batches that each fit into memory.
+    pub(super) fn for_each_unmerged(
+        &self,
+        mut batch: impl FnMut(&[R]) -> Result<(), BuildError>,
+    ) -> Result<(), BuildError> {
+        let mut reader = Reader::new(&self.file, 0..self.end(), READ_BYTES.end);
+        let mut records = Vec::with_capacity(BATCH);
+        loop {
+            records.clear();
+            while records.len() < BATCH {
+                match reader.next().map_err(self.error("read a temporary file in"))? {
+                    Some(record) => records.push(record),
+                    None => break,
+                }
+            }
+            if records.is_empty() {
+                return Ok(());
+            }
+            batch(&records)?;
+        }
+    }
+
+    /// Merges groups of runs until few enough are left to be merged at once.
+    pub(super) fn prepare(&mut self) -> Result<(), BuildError> {
+        while self.runs.len() > MAX_FAN_IN {
+            let mut longer = Self::create(&self.directory, self.memory)?;
+            for group in self.runs.chunks(MAX_FAN_IN) {
+                let start = longer.end();
+                let mut written = 0;
+                self.merge(group, |batch| {
+                    written += batch.len() as u64;
+                    longer.write(batch)
+                })?;
+                longer.runs.push(start..start + written);
+            }
+            *self = longer;
+        }
+        Ok(())
+    }
+
+    /// Hands on all records, ascending, each once, in batches.
+    pub(super) fn for_each_merged(
+        &self,
+        batch: impl FnMut(&[R]) -> Result<(), BuildError>,
+    ) -> Result<(), BuildError> {
+        self.merge(&self.runs, batch)
+    }
+
+    fn merge(
+        &self,
+        runs: &[Range<u64>],
+        mut batch: impl FnMut(&[R]) -> Result<(), BuildError>,
+    ) -> Result<(), BuildError> {
+        let failed = || self.error("read a temporary file in");
+        let buffer = (self.memory / runs.len().max(1)).clamp(READ_BYTES.start, READ_BYTES.end);
+        let mut readers: Vec<Reader<'_, R>> =
+            runs.iter().map(|run| Reader::new(&self.file, run.clone(), buffer)).collect();
+        let mut heads = BinaryHeap::with_capacity(runs.len());
+        for (number, reader) in readers.iter_mut().enumerate() {
+            if let Some(record) = reader.next().map_err(failed())? {
+                heads.push(Reverse((record, number)));
+            }
+        }
+        let mut records: Vec<R> = Vec::with_capacity(BATCH);
+        let mut last = None;
+        while let Some(mut head) = heads.peek_mut() {
+            let Reverse((record, number)) = *head;
+            match readers[number].next().map_err(failed())? {
+                // In place: the heap is put right when `head` goes.
+                Some(next) => *head = Reverse((next, number)),
+                None => drop(std::collections::binary_heap::PeekMut::pop(head)),
+            }
+            if last != Some(record) {
+                last = Some(record);
+                records.push(record);
+                if records.len() == BATCH {
+                    batch(&records)?;
+                    records.clear();
+                }
+            }
+        }
+        if records.is_empty() { Ok(()) } else { batch(&records) }
+    }
+}
+
+/// Reads a stretch of the file, record by record.
+struct Reader<'a, R> {
+    file: &'a File,
+    /// What has not been read yet, in records.
+    left: Range<u64>,
+    buffer: Vec<u8>,
+    at: usize,
+    buffer_records: usize,
+    records: PhantomData<R>,
+}
+
+impl<'a, R: Record> Reader<'a, R> {
+    fn new(file: &'a File, run: Range<u64>, buffer_bytes: usize) -> Self {
+        let buffer_records = (buffer_bytes / R::BYTES).max(1);
+        Self { file, left: run, buffer: Vec::new(), at: 0, buffer_records, records: PhantomData }
+    }
+
+    #[inline]
+    fn next(&mut self) -> io::Result<Option<R>> {
+        if self.at == self.buffer.len() && !self.fill()? {
+            return Ok(None);
+        }
+        let record = R::read(&self.buffer[self.at..]);
+        self.at += R::BYTES;
+        Ok(Some(record))
+    }
+
+    #[cold]
+    fn fill(&mut self) -> io::Result<bool> {
+        let records = (self.left.end - self.left.start).min(self.buffer_records as u64);
+        self.buffer.resize(records as usize * R::BYTES, 0);
+        self.at = 0;
+        read_exact_at(self.file, &mut self.buffer, self.left.start * R::BYTES as u64)?;
+        self.left.start += records;
+        Ok(records > 0)
+    }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !buffer.is_empty() {
+        let read = std::os::windows::fs::FileExt::seek_read(file, buffer, offset)?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        buffer = &mut buffer[read..];
+        offset += read as u64;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(lists: &[Vec<u64>]) -> Runs<u64> {
+        let mut runs = Runs::create(&std::env::temp_dir(), 1 << 16).unwrap();
+        lists.iter().for_each(|list| runs.push(list).unwrap());
+        runs.prepare().unwrap();
+        runs
+    }
+
+    fn merged(runs: &Runs<u64>) -> Vec<u64> {
+        let mut all = Vec::new();
+        runs.for_each_merged(|batch| {
+            all.extend_from_slice(batch);
+            Ok(())
+        })
+        .unwrap();
+        all
+    }
+
+    #[test]
+    fn runs_merge_into_one_without_repeats() {
+        assert!(merged(&runs(&[])).is_empty());
+        assert_eq!(merged(&runs(&[vec![1, 5], vec![], vec![0, 1, 9], vec![5]])), [0, 1, 5, 9]);
+    }
+
+    #[test]
+    fn more_runs_than_are_merged_at_once_are_merged_in_steps() {
+        let lists: Vec<Vec<u64>> = (0..700u64).map(|i| vec![i, i + 1, 1_000_000 - i]).collect();
+        let mut expected: Vec<u64> = lists.concat();
+        expected.sort_unstable();
+        expected.dedup();
+        let runs = runs(&lists);
+        assert!(runs.runs.len() <= MAX_FAN_IN);
+        assert_eq!(merged(&runs), expected);
+    }
+
+    #[test]
+    fn unmerged_records_all_come() {
+        let runs = runs(&[vec![3, 4], vec![1]]);
+        let mut all = Vec::new();
+        runs.for_each_unmerged(|batch| {
+            all.extend_from_slice(batch);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(all, [3, 4, 1]);
+    }
+}

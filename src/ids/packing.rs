@@ -1,0 +1,59 @@
+//! Fixed-width numbers, packed as a bit string (see [`crate::codec::bits`]).
+
+use crate::codec::bits::read;
+
+/// The number of that place in an array of `bits`-wide numbers.
+#[inline]
+pub(super) fn get(bytes: &[u8], place: usize, bits: u32) -> u64 {
+    read::<u64>(bytes, place * bits as usize, bits)
+}
+
+/// Appends numbers to a byte string.
+#[derive(Debug, Default)]
+pub(super) struct Packer {
+    pending: u128,
+    pending_bits: u32,
+}
+
+impl Packer {
+    /// Appends the low `bits` bits of `value`, which has no others set; hands over finished bytes.
+    pub(super) fn put(&mut self, value: u64, bits: u32, finished: &mut Vec<u8>) {
+        self.pending = self.pending << bits | u128::from(value);
+        self.pending_bits += bits;
+        while self.pending_bits >= 8 {
+            self.pending_bits -= 8;
+            finished.push((self.pending >> self.pending_bits) as u8);
+        }
+        self.pending &= (1 << self.pending_bits) - 1;
+    }
+
+    /// Hands over the last byte, filled up with zeros.
+    pub(super) fn finish(self, finished: &mut Vec<u8>) {
+        if self.pending_bits > 0 {
+            finished.push((self.pending << (8 - self.pending_bits)) as u8);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn numbers_are_read_back(values: Vec<u64>, bits in 0u32..=64) {
+            let mask = u64::MAX.checked_shr(64 - bits).unwrap_or(0);
+            let (mut bytes, mut packer) = (Vec::new(), Packer::default());
+            for value in &values {
+                packer.put(value & mask, bits, &mut bytes);
+            }
+            packer.finish(&mut bytes);
+            prop_assert_eq!(bytes.len(), (values.len() * bits as usize).div_ceil(8));
+            for (place, value) in values.iter().enumerate() {
+                prop_assert_eq!(get(&bytes, place, bits), value & mask);
+            }
+        }
+    }
+}

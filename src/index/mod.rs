@@ -1,0 +1,184 @@
+//! An open index: everything that is asked of a file goes through [`Index`].
+//!
+//! - [`open`]: from bytes to an index, checking all that later reads rely on
+//! - [`searcher`]: queries
+//! - [`verify`]: reading everything
+//! - [`stats`]: what the file is made of
+
+mod open;
+mod searcher;
+mod stats;
+mod verify;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::OnceLock;
+
+pub use open::{Checksums, OpenOptions, width};
+pub use searcher::{Match, Searcher};
+pub use stats::{IdStats, Stats, TableStats};
+pub use verify::Verified;
+
+use crate::codec::{Differences, Target};
+use crate::design::{Design, Plan};
+use crate::error::ReadError;
+use crate::fingerprint::Fingerprint;
+use crate::format::footer::Footer;
+use crate::format::header::Header;
+use crate::format::section::Section;
+use crate::ids::Ids;
+use crate::ids::reader::IdTable;
+use crate::mapping::Mapping;
+use crate::table::reader::Table;
+
+/// An index of fingerprints of type `F` (`u64` or `u128`), over any bytes: a mapped file
+/// ([`Index::open`]) or a byte string ([`Index::from_bytes`]).
+///
+/// It is `Send + Sync`; every thread asks through a [`Searcher`] of its own.
+///
+/// ```
+/// use hamdex::{Builder, Index};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("news.hamdex");
+/// let mut builder = Builder::<u64>::new(&path)?;
+/// for fingerprint in [0x00ff, 0x01ff, 0xabcd_ef01_2345_6789] {
+///     builder.push(fingerprint)?;
+/// }
+/// builder.finish()?;
+///
+/// let index = Index::<u64>::open(&path)?;
+/// let mut searcher = index.searcher();
+/// let near: Vec<u64> = searcher.within(0x00ff, 3)?.iter().map(|m| m.fingerprint).collect();
+/// assert_eq!(near, [0x00ff, 0x01ff]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Index<F, D = Mapping> {
+    data: D,
+    header: Header,
+    footer: Footer,
+    design: Design<F>,
+    tables: Vec<Table<F>>,
+    ids: Option<IdTable>,
+    metadata_section: Section,
+    metadata: BTreeMap<String, Vec<u8>>,
+    /// How to ask for each distance, worked out when first asked.
+    plans: Box<[OnceLock<Plan<F>>]>,
+}
+
+impl<F: Fingerprint> Index<F> {
+    /// Opens a file by mapping it, its checksums looked at on first touch.
+    ///
+    /// While it is open, the file must not be truncated or written to (see [`Mapping`]); replacing it
+    /// by rename, as a rebuild does, is safe.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is not a whole hamdex file, or holds another width.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
+        OpenOptions::new().open(path)
+    }
+}
+
+impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+    /// Opens an index that lies in memory.
+    ///
+    /// # Errors
+    /// As for [`Index::open`].
+    pub fn from_bytes(data: D) -> Result<Self, ReadError> {
+        OpenOptions::new().from_bytes(data)
+    }
+
+    /// The number of distinct fingerprints.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.footer.fingerprints
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The design.
+    #[must_use]
+    pub fn design(&self) -> &Design<F> {
+        &self.design
+    }
+
+    /// The user's metadata.
+    #[must_use]
+    pub fn metadata(&self) -> &BTreeMap<String, Vec<u8>> {
+        &self.metadata
+    }
+
+    /// Whether the index holds ids.
+    #[must_use]
+    pub fn has_ids(&self) -> bool {
+        self.ids.is_some()
+    }
+
+    /// A searcher: the memory that queries use again and again. One for each thread.
+    #[must_use]
+    pub fn searcher(&self) -> Searcher<'_, F, D> {
+        Searcher::new(self)
+    }
+
+    /// Whether a fingerprint is stored.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged.
+    pub fn contains(&self, fingerprint: F) -> Result<bool, ReadError> {
+        Ok(self.find(fingerprint)?.is_some())
+    }
+
+    /// The ids of a fingerprint, ascending: none if it is not stored, or the index holds no ids.
+    ///
+    /// # Errors
+    /// When a block or page that matters is damaged.
+    pub fn ids(&self, fingerprint: F) -> Result<Ids<'_>, ReadError> {
+        match (&self.ids, self.find(fingerprint)?) {
+            (Some(ids), Some((block, entry))) => ids.of(self.data.as_ref(), block, entry),
+            _ => Ok(Ids::NONE),
+        }
+    }
+
+    /// The block of table 0 and the number in it where a fingerprint is stored.
+    fn find(&self, fingerprint: F) -> Result<Option<(usize, usize)>, ReadError> {
+        // Table 0 is in natural order, so the whole width serves as the prefix.
+        let table = &self.tables[0];
+        let target = Target { query: fingerprint, prefix_bits: F::BITS, radius: 0, distance: 0 };
+        let block = table.keys.find(fingerprint);
+        if block == table.keys.len() {
+            return Ok(None);
+        }
+        let mut found = None;
+        let mut visit = |entry, _| {
+            found = Some((block, entry));
+            ControlFlow::Break(())
+        };
+        let _ =
+            table.scan(self.data.as_ref(), block as u32, &target, &mut Differences::default(), &mut visit)?;
+        Ok(found)
+    }
+
+    /// The probes for a distance.
+    fn plan(&self, distance: u32) -> &Plan<F> {
+        let distance = distance.min(F::BITS);
+        self.plans[distance as usize]
+            .get_or_init(|| self.design.plan(distance, self.len(), self.footer.layout.block_bytes as u32))
+    }
+}
+
+impl<F: Fingerprint, D> fmt::Debug for Index<F, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Index")
+            .field("bits", &F::BITS)
+            .field("design", &self.design.name())
+            .field("distance", &self.design.distance())
+            .field("fingerprints", &self.footer.fingerprints)
+            .finish_non_exhaustive()
+    }
+}

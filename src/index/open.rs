@@ -1,0 +1,233 @@
+//! From bytes to an index. Everything that later reads rely on is checked here: that every section
+//! lies inside the file, that the design covers, that keys ascend.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use crate::checked::Checked;
+use crate::codec::BlockCodec;
+use crate::design::{Design, TableDesign};
+use crate::error::{Place, ReadError};
+use crate::fingerprint::Fingerprint;
+use crate::format::arrangement::{Arrangement, SectionRecord};
+use crate::format::checksum::{Context, UnitKind};
+use crate::format::footer::{self, Footer};
+use crate::format::header::{FileId, Header};
+use crate::format::section::{Section, extent};
+use crate::format::trailer::{self, Trailer};
+use crate::ids::reader::IdTable;
+use crate::index::Index;
+use crate::mapping::Mapping;
+use crate::metadata;
+use crate::permutation::Permutation;
+use crate::table::keys::Keys;
+use crate::table::reader::Table;
+
+/// When the checksum of a block is looked at. Keys, footer and metadata are always checked when the
+/// index is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Checksums {
+    /// The first time that a query touches the block: the default.
+    #[default]
+    FirstTouch,
+    /// Every time: for files on storage that changes under its readers.
+    Always,
+    /// All of them, when the index is opened, which reads the whole file.
+    UpFront,
+}
+
+/// How to open an index.
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    checksums: Checksums,
+}
+
+impl OpenOptions {
+    /// Checksums on first touch.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// When to look at checksums.
+    #[must_use]
+    pub fn checksums(mut self, checksums: Checksums) -> Self {
+        self.checksums = checksums;
+        self
+    }
+
+    /// Opens a file by mapping it; see [`Index::open`].
+    ///
+    /// # Errors
+    /// As for [`Index::open`].
+    pub fn open<F: Fingerprint>(&self, path: impl AsRef<Path>) -> Result<Index<F>, ReadError> {
+        match Mapping::open(path) {
+            Ok(mapping) => self.from_bytes(mapping),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Opens an index that lies in memory.
+    ///
+    /// # Errors
+    /// As for [`Index::open`].
+    pub fn from_bytes<F: Fingerprint, D: AsRef<[u8]>>(&self, data: D) -> Result<Index<F, D>, ReadError> {
+        let index = read(data, self.checksums)?;
+        if self.checksums == Checksums::UpFront {
+            let file = index.data.as_ref();
+            for table in &index.tables {
+                for block in 0..table.keys.len() {
+                    table.check(file, block)?;
+                    table.checked.as_ref().expect("only `Always` goes without").insert(block);
+                }
+            }
+            if let Some(ids) = &index.ids {
+                for section in [&ids.ids, &ids.starts, &ids.directory] {
+                    section.read_all(file)?;
+                }
+            }
+        }
+        Ok(index)
+    }
+}
+
+/// The width, in bits, of the fingerprints in a file: 64 or 128.
+///
+/// # Errors
+/// As for [`Index::open`].
+pub fn width(path: impl AsRef<Path>) -> Result<u32, ReadError> {
+    Ok(read_ends(Mapping::open(path)?.as_ref())?.footer.width)
+}
+
+/// What the two ends of a file say, consistent with each other and with the file's length.
+struct Ends {
+    header: Header,
+    footer: Footer,
+}
+
+fn read_ends(file: &[u8]) -> Result<Ends, ReadError> {
+    let header = Header::read(file)?;
+    let trailer = Trailer::read(file, header.file_id)?;
+    let misplaced = || ReadError::damaged(Place::Trailer, "the footer does not lie right before it");
+    let Trailer { footer_offset, footer_length } = trailer;
+    if footer_length > footer::MAX_BYTES {
+        return Err(misplaced());
+    }
+    let end = extent(footer_length).and_then(|extent| footer_offset.checked_add(extent));
+    if end != Some((file.len() - trailer::BYTES) as u64) {
+        return Err(misplaced());
+    }
+    let context = Context::new(header.file_id, UnitKind::Footer, 0);
+    let section = Section::new(Place::Footer, context, footer_offset as usize, footer_length as usize);
+    section.verify(file)?;
+    let footer = Footer::from_bytes(section.read_all(file)?)?;
+
+    let arrangement = Arrangement::of(&footer)
+        .filter(|arrangement| arrangement.end() == footer_offset)
+        .filter(|arrangement| arrangement.sections() == footer.sections)
+        .ok_or_else(|| ReadError::damaged(Place::Footer, "its sections do not fill the file in order"))?;
+    let metadata = arrangement.sections().last().expect("every file has metadata");
+    if metadata.length > footer::MAX_METADATA_BYTES {
+        return Err(ReadError::damaged(Place::Metadata, "it is too long"));
+    }
+    Ok(Ends { header, footer })
+}
+
+fn read<F: Fingerprint, D: AsRef<[u8]>>(data: D, checksums: Checksums) -> Result<Index<F, D>, ReadError> {
+    let file = data.as_ref();
+    let Ends { header, footer } = read_ends(file)?;
+    if footer.width != F::BITS {
+        return Err(ReadError::Width { found: footer.width, asked: F::BITS });
+    }
+    let sections = Sections { file_id: header.file_id, records: &footer.sections };
+    let design = read_design(&footer)?;
+    let tables = (0..footer.tables.len())
+        .map(|number| read_table(file, &footer, &sections, &design, number, checksums))
+        .collect::<Result<_, _>>()?;
+    let ids = footer.ids.map(|record| IdTable {
+        record,
+        fingerprints: footer.fingerprints,
+        ids: sections.open(Place::Ids, UnitKind::Ids, 0),
+        starts: sections.open(Place::IdStarts, UnitKind::IdStarts, 0),
+        directory: sections.open(Place::IdDirectory, UnitKind::IdDirectory, 0),
+    });
+    let metadata_section = sections.open(Place::Metadata, UnitKind::Metadata, 0);
+    let metadata = metadata::from_bytes(metadata_section.read_all(file)?)
+        .ok_or_else(|| ReadError::damaged(Place::Metadata, "it is not a list of names and values"))?;
+    let plans = (0..=F::BITS).map(|_| OnceLock::new()).collect();
+    Ok(Index { data, header, footer, design, tables, ids, metadata_section, metadata, plans })
+}
+
+fn read_design<F: Fingerprint>(footer: &Footer) -> Result<Design<F>, ReadError> {
+    let tables = footer
+        .tables
+        .iter()
+        .map(|table| TableDesign { mask: F::truncate(table.mask), radius: table.radius })
+        .collect();
+    Design::custom(footer.design.clone(), footer.distance, tables)
+        .map_err(|error| ReadError::damaged(Place::Footer, error))
+}
+
+/// Finds sections by what they are; that they lie inside the file is established.
+struct Sections<'a> {
+    file_id: FileId,
+    records: &'a [SectionRecord],
+}
+
+impl Sections<'_> {
+    fn record(&self, kind: UnitKind, table: usize) -> SectionRecord {
+        let found = self.records.iter().find(|r| r.kind == kind && r.table as usize == table);
+        *found.expect("the arrangement has been compared")
+    }
+
+    fn open(&self, place: Place, kind: UnitKind, table: usize) -> Section {
+        let record = self.record(kind, table);
+        let context = Context::new(self.file_id, kind, table);
+        Section::new(place, context, record.offset as usize, record.length as usize)
+    }
+}
+
+fn read_table<F: Fingerprint>(
+    file: &[u8],
+    footer: &Footer,
+    sections: &Sections<'_>,
+    design: &Design<F>,
+    number: usize,
+    checksums: Checksums,
+) -> Result<Table<F>, ReadError> {
+    let record = &footer.tables[number];
+    let damaged = |what| ReadError::damaged(Place::Footer, format_args!("table {number}: {what}"));
+    let pairs = footer.fingerprints.saturating_sub(1);
+    let counted = record.counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(count));
+    if counted != Some(pairs) {
+        return Err(damaged("its counts do not sum to the number of neighbours"));
+    }
+    // Every block holds at least one entry, and every entry but a block's first takes at least a bit.
+    let most = record.blocks.saturating_mul(footer.layout.block_bytes as u64 * 8);
+    if record.blocks > footer.fingerprints
+        || footer.fingerprints > most
+        || u32::try_from(record.blocks).is_err()
+    {
+        return Err(damaged("its number of blocks is impossible"));
+    }
+    let codec = BlockCodec::from_lengths(footer.layout, &record.code_lengths)
+        .ok_or_else(|| damaged("its code lengths make no complete code"))?;
+
+    let place = Place::Keys { table: number };
+    let section = sections.open(place, UnitKind::Keys, number);
+    let keys: Vec<F> = section.read_all(file)?.chunks_exact(F::BYTES).map(F::read_le).collect();
+    if !keys.is_sorted_by(|a, b| a < b) {
+        return Err(ReadError::damaged(place, "they are not ascending"));
+    }
+    let blocks = sections.record(UnitKind::Block, number);
+    Ok(Table {
+        number,
+        permutation: Permutation::new(design.tables()[number].mask),
+        codec,
+        keys: Keys::new(keys),
+        offset: blocks.offset as usize,
+        context: Context::new(sections.file_id, UnitKind::Block, number),
+        checked: (checksums != Checksums::Always).then(|| Checked::new(record.blocks as usize)),
+    })
+}

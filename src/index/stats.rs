@@ -1,0 +1,136 @@
+//! What a file is made of.
+
+use crate::design::TableDesign;
+use crate::design::information_bound_bits;
+use crate::fingerprint::Fingerprint;
+use crate::format::checksum::UnitKind;
+use crate::format::header::MAJOR;
+use crate::index::Index;
+
+/// What a file is made of; see [`Index::stats`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Stats<F> {
+    /// The format's version.
+    pub version: (u16, u16),
+    /// The file's id.
+    pub file_id: [u8; 16],
+    /// Width of the fingerprints, in bits.
+    pub width: u32,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Bytes of a block.
+    pub block_bytes: u32,
+    /// Entries from one raw fingerprint to the next.
+    pub restart_interval: u32,
+    /// Distinct fingerprints.
+    pub fingerprints: u64,
+    /// The distance up to which the design finds everything.
+    pub distance: u32,
+    /// The design's name.
+    pub design: String,
+    /// Bits per fingerprint and table that no code goes below for uniformly spread fingerprints.
+    pub bound_bits: f64,
+    /// Bytes of memory that the index itself takes beside the file.
+    pub memory_bytes: u64,
+    /// Bytes of the user's metadata.
+    pub metadata_bytes: u64,
+    /// Bytes of the footer and what surrounds the sections.
+    pub overhead_bytes: u64,
+    /// The tables.
+    pub tables: Vec<TableStats<F>>,
+    /// The ids, if there are any.
+    pub ids: Option<IdStats>,
+}
+
+/// What a table is made of.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct TableStats<F> {
+    /// Its mask and radius.
+    pub design: TableDesign<F>,
+    /// How many blocks.
+    pub blocks: u64,
+    /// Where block 0 starts in the file.
+    pub offset: u64,
+    /// Bytes of its blocks.
+    pub block_bytes: u64,
+    /// Bytes of its keys in the file.
+    pub key_bytes: u64,
+    /// Bytes of memory that its keys take.
+    pub key_memory_bytes: u64,
+    /// The length of the code of each h, in bits.
+    pub code_lengths: Vec<u8>,
+    /// The code of each h: the low bits of the number, as many as its length.
+    pub codes: Vec<u16>,
+    /// How often each h occurs between neighbours.
+    pub counts: Vec<u64>,
+}
+
+/// How ids are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IdStats {
+    /// How many ids in all.
+    pub count: u64,
+    /// The smallest id.
+    pub base: u64,
+    /// Bits of each id.
+    pub bits: u32,
+    /// Bytes of ids, marks and directory in the file.
+    pub bytes: u64,
+}
+
+impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+    /// What the file is made of. Reads nothing but what opening it has read.
+    #[must_use]
+    pub fn stats(&self) -> Stats<F> {
+        let bytes_of = |wanted: &[UnitKind], table: usize| -> u64 {
+            let sections = self.footer.sections.iter();
+            let wanted = sections.filter(|s| wanted.contains(&s.kind) && s.table as usize == table);
+            wanted.map(|s| s.end().expect("it lies inside the file") - s.offset).sum()
+        };
+        let tables: Vec<TableStats<F>> = self
+            .tables
+            .iter()
+            .zip(&self.footer.tables)
+            .map(|(table, record)| TableStats {
+                design: self.design.tables()[table.number],
+                blocks: record.blocks,
+                offset: table.offset as u64,
+                block_bytes: bytes_of(&[UnitKind::Block], table.number),
+                key_bytes: bytes_of(&[UnitKind::Keys], table.number),
+                key_memory_bytes: table.keys.bytes() as u64,
+                code_lengths: record.code_lengths.clone(),
+                codes: table.codec.codebook().codes().to_vec(),
+                counts: record.counts.clone(),
+            })
+            .collect();
+        let ids = self.footer.ids.map(|ids| IdStats {
+            count: ids.count,
+            base: ids.base,
+            bits: ids.bits,
+            bytes: bytes_of(&[UnitKind::Ids, UnitKind::IdStarts, UnitKind::IdDirectory], 0),
+        });
+        let file_bytes = self.data.as_ref().len() as u64;
+        let in_sections: u64 =
+            self.footer.sections.iter().map(|s| s.end().expect("it lies inside the file") - s.offset).sum();
+        Stats {
+            version: (MAJOR, self.header.minor),
+            file_id: self.header.file_id.0,
+            width: F::BITS,
+            file_bytes,
+            block_bytes: self.footer.layout.block_bytes as u32,
+            restart_interval: self.footer.layout.restart_interval as u32,
+            fingerprints: self.len(),
+            distance: self.design.distance(),
+            design: self.design.name().to_owned(),
+            bound_bits: information_bound_bits(F::BITS, self.len()),
+            memory_bytes: self.tables.iter().map(|table| table.memory_bytes() as u64).sum(),
+            metadata_bytes: self.metadata_section.length() as u64,
+            overhead_bytes: file_bytes - in_sections,
+            tables,
+            ids,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Reading everything: every byte, every order, every count.
+
+use rayon::prelude::*;
+
+use crate::codec::{Differences, count_differences};
+use crate::digest::SetDigest;
+use crate::error::{Place, ReadError};
+use crate::fingerprint::Fingerprint;
+use crate::format::PAGE_BYTES;
+use crate::format::checksum::{Context, UnitKind};
+use crate::format::header;
+use crate::format::section::{Section, check_zeros};
+use crate::index::Index;
+use crate::progress::{Phase, Progress};
+use crate::table::reader::Table;
+
+/// Blocks that one thread reads between two reports.
+const BLOCKS_A_TASK: usize = 256;
+
+/// What a verification has read and found right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Verified {
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Tables.
+    pub tables: usize,
+    /// Blocks of all tables.
+    pub blocks: u64,
+    /// Distinct fingerprints.
+    pub fingerprints: u64,
+    /// Ids; 0 when the index holds none.
+    pub ids: u64,
+}
+
+/// What is gathered from the blocks of a table.
+struct Gathered {
+    entries: Vec<usize>,
+    counts: Vec<u64>,
+    digest: SetDigest,
+}
+
+impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
+    /// Reads the whole file and checks everything: all checksums and padding, the order of entries
+    /// and keys, all counts and codebooks, ids, and that all tables hold the same fingerprints.
+    ///
+    /// Uses the threads of the current rayon pool.
+    ///
+    /// # Errors
+    /// The first damage found.
+    pub fn verify(&self) -> Result<Verified, ReadError> {
+        self.verify_with(&|_| ())
+    }
+
+    /// As [`Index::verify`]; reports progress in blocks.
+    ///
+    /// # Errors
+    /// The first damage found.
+    pub fn verify_with(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Verified, ReadError> {
+        let file = self.data.as_ref();
+        self.verify_padding(file)?;
+        self.metadata_section.verify(file)?;
+        let blocks = self.tables.iter().map(|table| table.keys.len() as u64).sum();
+        let done = Progress::counter(Phase::Verify, Some(blocks), progress);
+        let mut first_digest = None;
+        for table in &self.tables {
+            let gathered = self.verify_table(file, table, &|count| done.add(count))?;
+            if *first_digest.get_or_insert(gathered.digest) != gathered.digest {
+                let place = Place::Table { table: table.number };
+                return Err(ReadError::damaged(place, "it holds other fingerprints than table 0"));
+            }
+            if let (0, Some(ids)) = (table.number, &self.ids) {
+                ids.verify(file, &gathered.entries)?;
+            }
+        }
+        Ok(Verified {
+            bytes: file.len() as u64,
+            tables: self.tables.len(),
+            blocks,
+            fingerprints: self.len(),
+            ids: self.ids.as_ref().map_or(0, |ids| ids.record.count),
+        })
+    }
+
+    /// Everything between the sections is zero; so is the rest of the header page.
+    fn verify_padding(&self, file: &[u8]) -> Result<(), ReadError> {
+        check_zeros(file, header::BYTES..PAGE_BYTES as usize)?;
+        let mut end = PAGE_BYTES;
+        for section in &self.footer.sections {
+            check_zeros(file, end as usize..section.offset as usize)?;
+            end = section.end().expect("it lies inside the file");
+        }
+        Ok(())
+    }
+
+    fn verify_table(
+        &self,
+        file: &[u8],
+        table: &Table<F>,
+        done: &(dyn Fn(u64) + Sync),
+    ) -> Result<Gathered, ReadError> {
+        let keys = self
+            .footer
+            .sections
+            .iter()
+            .find(|section| section.kind == UnitKind::Keys && section.table as usize == table.number);
+        let keys = keys.expect("every table has keys");
+        let context = Context::new(self.header.file_id, UnitKind::Keys, table.number);
+        let place = Place::Keys { table: table.number };
+        Section::new(place, context, keys.offset as usize, keys.length as usize).verify(file)?;
+
+        let tasks: Vec<usize> = (0..table.keys.len()).step_by(BLOCKS_A_TASK).collect();
+        let parts: Vec<Gathered> = tasks
+            .into_par_iter()
+            .map_init(
+                || (Differences::default(), Vec::new()),
+                |(differences, values), start| {
+                    let end = table.keys.len().min(start + BLOCKS_A_TASK);
+                    let part = verify_blocks(file, table, start..end, differences, values);
+                    done((end - start) as u64);
+                    part
+                },
+            )
+            .collect::<Result<_, _>>()?;
+
+        let mut whole =
+            Gathered { entries: Vec::new(), counts: vec![0; F::BITS as usize], digest: SetDigest::default() };
+        for part in parts {
+            whole.entries.extend(part.entries);
+            whole.counts.iter_mut().zip(&part.counts).for_each(|(sum, count)| *sum += count);
+            whole.digest.join(part.digest);
+        }
+        let entries: u64 = whole.entries.iter().map(|&entries| entries as u64).sum();
+        let place = Place::Table { table: table.number };
+        if entries != self.len() {
+            return Err(ReadError::damaged(
+                place,
+                format_args!("it holds {entries} entries; the footer says {}", self.len()),
+            ));
+        }
+        if whole.counts != self.footer.tables[table.number].counts {
+            return Err(ReadError::damaged(
+                place,
+                "first differing positions are not as often as the footer says",
+            ));
+        }
+        Ok(whole)
+    }
+}
+
+fn verify_blocks<F: Fingerprint>(
+    file: &[u8],
+    table: &Table<F>,
+    blocks: std::ops::Range<usize>,
+    differences: &mut Differences,
+    values: &mut Vec<F>,
+) -> Result<Gathered, ReadError> {
+    let mut part =
+        Gathered { entries: Vec::new(), counts: vec![0; F::BITS as usize], digest: SetDigest::default() };
+    for block in blocks {
+        // A verification trusts no earlier look.
+        table.check(file, block)?;
+        values.clear();
+        table.decode(file, block, differences, values)?;
+        let before = block.checked_sub(1).map(|before| table.keys.get(before));
+        count_differences(before, values, &mut part.counts);
+        part.entries.push(values.len());
+        for &value in values.iter() {
+            part.digest.add(table.permutation.undo(value));
+        }
+    }
+    Ok(part)
+}

@@ -1,0 +1,41 @@
+//! The one place where a file becomes memory.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use memmap2::{Advice, Mmap};
+
+/// A whole file, mapped read-only.
+///
+/// The file must not be truncated or written to while it is mapped: the operating system would kill
+/// the process on the next access beyond its end. hamdex itself never changes a file in place; a
+/// rebuilt index replaces the old one by rename, which leaves mappings of the old one intact.
+#[derive(Debug)]
+pub struct Mapping(Mmap);
+
+impl Mapping {
+    /// Maps a file.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses; an empty file too.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let file = File::open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        // SAFETY: the mapping is read-only, and its bytes are only ever read as plain bytes, each
+        // unit checked before it is used. That nobody truncates the file meanwhile is the caller's
+        // part, documented above and with `Index::open`.
+        let map = unsafe { Mmap::map(&file)? };
+        // Queries jump about: reading ahead would only push out what is of use. A refusal is no harm.
+        let _ = map.advise(Advice::Random);
+        Ok(Self(map))
+    }
+}
+
+impl AsRef<[u8]> for Mapping {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}

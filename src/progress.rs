@@ -1,0 +1,71 @@
+//! What long work tells of itself.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A stage of long work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Fingerprints are taken in.
+    Read,
+    /// A table is sorted; in fingerprints.
+    Sort {
+        /// Which table.
+        table: usize,
+        /// Of how many.
+        tables: usize,
+    },
+    /// A table's blocks are written; in fingerprints.
+    Write {
+        /// Which table.
+        table: usize,
+        /// Of how many.
+        tables: usize,
+    },
+    /// Everything is made durable.
+    Sync,
+    /// A file is verified; in blocks.
+    Verify,
+}
+
+/// How far a phase has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// The phase.
+    pub phase: Phase,
+    /// Units done in this phase.
+    pub done: u64,
+    /// Units in all, where that is known.
+    pub total: Option<u64>,
+}
+
+impl Progress {
+    pub(crate) fn new(phase: Phase, done: u64, total: Option<u64>) -> Self {
+        Self { phase, done, total }
+    }
+
+    /// Counts what several threads do, and reports each time.
+    pub(crate) fn counter(
+        phase: Phase,
+        total: Option<u64>,
+        report: &(dyn Fn(Progress) + Sync),
+    ) -> Counter<'_> {
+        report(Self::new(phase, 0, total));
+        Counter { phase, total, done: AtomicU64::new(0), report }
+    }
+}
+
+pub(crate) struct Counter<'a> {
+    phase: Phase,
+    total: Option<u64>,
+    done: AtomicU64,
+    report: &'a (dyn Fn(Progress) + Sync),
+}
+
+impl Counter<'_> {
+    pub(crate) fn add(&self, units: u64) {
+        let done = self.done.fetch_add(units, Ordering::Relaxed) + units;
+        (self.report)(Progress::new(self.phase, done, self.total));
+    }
+}

@@ -1,0 +1,126 @@
+//! The last fingerprint of each block, in memory: which block may hold a value?
+//!
+//! A directory cuts the span of the keys into even parts, about four keys each where they are spread
+//! evenly, and says where each part begins; a binary search inside the part does the rest.
+
+use crate::fingerprint::Fingerprint;
+
+/// Keys in a part of the directory, as a power of two, where they are spread evenly.
+const KEYS_PER_PART_LOG2: u32 = 2;
+
+/// The strictly ascending keys of a table.
+#[derive(Debug)]
+pub(crate) struct Keys<F> {
+    keys: Vec<F>,
+    /// For each part, how many keys lie before it; one more for the end.
+    directory: Vec<u32>,
+    /// What [`Self::part_of`] takes off a value: the first key.
+    base: F,
+    /// How far it shifts the rest.
+    shift: u32,
+}
+
+impl<F: Fingerprint> Keys<F> {
+    /// Takes over keys that are strictly ascending, at most `u32::MAX` of them.
+    pub(crate) fn new(keys: Vec<F>) -> Self {
+        let (base, top) = match (keys.first(), keys.last()) {
+            (Some(&first), Some(&last)) => (first, last),
+            _ => (F::ZERO, F::ZERO),
+        };
+        let span_bits = F::BITS - top.minus(base).leading_zeros();
+        let part_bits = (usize::BITS - keys.len().leading_zeros()).saturating_sub(KEYS_PER_PART_LOG2);
+        let mut this = Self { keys, directory: Vec::new(), base, shift: span_bits.saturating_sub(part_bits) };
+        let parts = this.part_of(top) + 1;
+        this.directory = vec![0; parts + 1];
+        for key in 0..this.keys.len() {
+            let part = this.part_of(this.keys[key]);
+            this.directory[part + 1] += 1;
+        }
+        for part in 0..parts {
+            this.directory[part + 1] += this.directory[part];
+        }
+        this
+    }
+
+    /// The part of a value not below the base; parts beyond the last have no keys.
+    #[inline]
+    fn part_of(&self, value: F) -> usize {
+        let offset = value.minus(self.base).to_u128();
+        // A shift by the whole width leaves nothing.
+        usize::try_from(offset.checked_shr(self.shift).unwrap_or(0)).unwrap_or(usize::MAX)
+    }
+
+    /// How many keys.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The key of a block.
+    #[inline]
+    pub(crate) fn get(&self, block: usize) -> F {
+        self.keys[block]
+    }
+
+    /// The first block whose key is not below `value`: the only one that can hold it. The number of
+    /// blocks if there is none.
+    #[inline]
+    pub(crate) fn find(&self, value: F) -> usize {
+        if value <= self.base {
+            return 0;
+        }
+        let part = self.part_of(value);
+        if part >= self.directory.len() - 1 {
+            return self.keys.len();
+        }
+        let (start, end) = (self.directory[part] as usize, self.directory[part + 1] as usize);
+        start + self.keys[start..end].partition_point(|&key| key < value)
+    }
+
+    /// Bytes of memory in use.
+    pub(crate) fn bytes(&self) -> usize {
+        self.keys.len() * size_of::<F>() + self.directory.len() * size_of::<u32>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check<F: Fingerprint>(mut keys: Vec<F>, values: Vec<F>) {
+        keys.sort_unstable();
+        keys.dedup();
+        let built = Keys::new(keys.clone());
+        assert!(built.directory.len() <= keys.len() + 2, "{} for {}", built.directory.len(), keys.len());
+        let edges = [F::ZERO, F::ONES];
+        for value in values.into_iter().chain(keys.iter().copied()).chain(edges) {
+            assert_eq!(built.find(value), keys.partition_point(|&key| key < value), "{value:?} in {keys:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_block_is_the_one_a_plain_search_finds(
+            keys: Vec<u64>,
+            cluster: u64,
+            offsets in prop::collection::vec(0u64..5000, 0..200),
+            values: Vec<u64>,
+        ) {
+            check(keys.clone(), values.clone());
+            check(offsets.iter().map(|o| cluster.saturating_add(*o)).collect(), values.clone());
+            let widened = |v: &u64| u128::from(*v) << 64 | u128::from(v.reverse_bits());
+            check(keys.iter().map(widened).collect(), values.iter().map(widened).collect());
+        }
+    }
+
+    #[test]
+    fn few_and_extreme_keys() {
+        check::<u64>(vec![], vec![5]);
+        check(vec![0u64], vec![1]);
+        check(vec![u64::MAX], vec![1]);
+        check(vec![0, u64::MAX], vec![1, u64::MAX - 1]);
+        check(vec![0, u128::MAX], vec![1, u128::MAX - 1]);
+    }
+}

@@ -1,0 +1,182 @@
+//! A table of an open file.
+
+use std::ops::ControlFlow;
+
+use byteorder::{ByteOrder, LittleEndian};
+
+use crate::arch::prefetch;
+use crate::checked::Checked;
+use crate::codec::block::CHECKSUM_BYTES;
+use crate::codec::{BlockCodec, Differences, Target};
+use crate::error::{Place, ReadError};
+use crate::fingerprint::Fingerprint;
+use crate::format::checksum::Context;
+use crate::permutation::Permutation;
+use crate::table::keys::Keys;
+
+/// A range of this many blocks is looked into without narrowing it further.
+const FEW_BLOCKS: usize = 2;
+
+/// A table: where its blocks are and how to read them.
+pub(crate) struct Table<F> {
+    pub(crate) number: usize,
+    pub(crate) permutation: Permutation<F>,
+    pub(crate) codec: BlockCodec,
+    pub(crate) keys: Keys<F>,
+    /// Where block 0 starts in the file.
+    pub(crate) offset: usize,
+    pub(crate) context: Context,
+    /// The blocks whose checksum need not be looked at again; `None` when it always is.
+    pub(crate) checked: Option<Checked>,
+}
+
+impl<F: Fingerprint> Table<F> {
+    fn block_bytes(&self) -> usize {
+        self.codec.layout().block_bytes
+    }
+
+    /// Bytes of memory in use.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let checked = self.checked.as_ref().map_or(0, Checked::bytes);
+        self.keys.bytes() + self.codec.memory_bytes() + checked
+    }
+
+    fn place(&self, block: usize) -> Place {
+        let offset = (self.offset + block * self.block_bytes()) as u64;
+        Place::Block { table: self.number, block: block as u64, offset }
+    }
+
+    /// The bytes of a block, unchecked.
+    #[inline]
+    pub(crate) fn bytes<'a>(&self, file: &'a [u8], block: usize) -> &'a [u8] {
+        &file[self.offset + block * self.block_bytes()..][..self.block_bytes()]
+    }
+
+    /// Checks a block's checksum.
+    pub(crate) fn check(&self, file: &[u8], block: usize) -> Result<(), ReadError> {
+        let bytes = self.bytes(file, block);
+        let stored = LittleEndian::read_u32(bytes);
+        if self.context.checksum(block as u64, &bytes[CHECKSUM_BYTES..]) == stored {
+            Ok(())
+        } else {
+            Err(ReadError::damaged(self.place(block), "its checksum does not match"))
+        }
+    }
+
+    /// The bytes of a block, its checksum looked at unless it has been.
+    #[inline]
+    fn block<'a>(&self, file: &'a [u8], block: usize) -> Result<&'a [u8], ReadError> {
+        match &self.checked {
+            Some(checked) if checked.contains(block) => {}
+            Some(checked) => {
+                self.check(file, block)?;
+                checked.insert(block);
+            }
+            None => self.check(file, block)?,
+        }
+        Ok(self.bytes(file, block))
+    }
+
+    /// Appends the numbers of all blocks that may hold what `target` meets, ascending, each once.
+    ///
+    /// Walks the bits of the query as a binary trie over the keys: a subtree whose values all lie in a
+    /// block or two is settled; another is narrowed by its next bit, as it is in the query and, while
+    /// errors are left, as it is not. So nothing is looked up twice that lies in one block, however
+    /// many ways there are to place the errors.
+    pub(crate) fn locate(&self, target: &Target<F>, blocks: &mut Vec<u32>) {
+        if self.keys.len() == 0 {
+            return;
+        }
+        let start = blocks.len();
+        self.descend(target, target.query, 0, 0, blocks);
+        if target.distance > 0 {
+            // In order, and without the blocks that several subtrees share.
+            blocks[start..].sort_unstable();
+            let mut kept = start;
+            for at in start..blocks.len() {
+                if at == start || blocks[at] != blocks[kept - 1] {
+                    blocks[kept] = blocks[at];
+                    kept += 1;
+                }
+            }
+            blocks.truncate(kept);
+        }
+    }
+
+    /// Settles the subtree of the values that begin as `value` does up to bit `depth`; `errors` of
+    /// these bits differ from the query.
+    fn descend(&self, target: &Target<F>, value: F, mut depth: u32, errors: u32, blocks: &mut Vec<u32>) {
+        let in_prefix = target.radius.min(target.distance);
+        loop {
+            // Where no further error is admitted, the query's own bits are the only way on.
+            if depth < target.prefix_bits && errors >= in_prefix {
+                depth = target.prefix_bits;
+            }
+            if errors >= target.distance {
+                depth = F::BITS;
+            }
+            let mask = F::prefix_mask(depth);
+            let first = self.keys.find(value & mask);
+            let last = self.keys.find(value | !mask).min(self.keys.len() - 1);
+            if first >= self.keys.len() {
+                return;
+            }
+            if last - first < FEW_BLOCKS || depth == F::BITS {
+                blocks.extend(first as u32..=last as u32);
+                return;
+            }
+            self.descend(target, value ^ F::bit(depth), depth + 1, errors + 1, blocks);
+            depth += 1;
+        }
+    }
+
+    /// Asks the processor for the parts of a block that a scan reads first.
+    #[inline]
+    pub(crate) fn prefetch(&self, file: &[u8], block: u32) {
+        let at = self.offset + block as usize * self.block_bytes();
+        prefetch(file, at);
+        prefetch(file, at + 64);
+    }
+
+    /// Calls `visit` with number in the block and permuted value of each entry that `target` meets.
+    #[inline]
+    pub(crate) fn scan(
+        &self,
+        file: &[u8],
+        block: u32,
+        target: &Target<F>,
+        differences: &mut Differences,
+        visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        let block = block as usize;
+        let last = self.keys.get(block);
+        if block > 0 && target.rules_out(self.keys.get(block - 1), last) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let bytes = self.block(file, block)?;
+        self.codec
+            .scan(bytes, last, target, differences, visit)
+            .map_err(|error| ReadError::damaged(self.place(block), error))
+    }
+
+    /// Appends the permuted entries of a block, which ends with its key and starts after the one
+    /// before it.
+    pub(crate) fn decode(
+        &self,
+        file: &[u8],
+        block: usize,
+        differences: &mut Differences,
+        values: &mut Vec<F>,
+    ) -> Result<(), ReadError> {
+        let damaged = |error| ReadError::damaged(self.place(block), error);
+        let start = values.len();
+        self.codec.decode(self.block(file, block)?, differences, values).map_err(damaged)?;
+        if values.last() != Some(&self.keys.get(block)) {
+            return Err(damaged(crate::codec::block::BlockError::Key));
+        }
+        if block > 0 && values[start] <= self.keys.get(block - 1) {
+            return Err(damaged(crate::codec::block::BlockError::Order));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! What the integration tests share: data of all shapes, and the truth by brute force.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use hamdex::{BuildOptions, Builder, Fingerprint, Index, Match};
+
+/// SplitMix64: the same numbers everywhere.
+pub struct Numbers(pub u64);
+
+impl Numbers {
+    pub fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.word() % end
+    }
+
+    pub fn fingerprint<F: Fingerprint>(&mut self) -> F {
+        F::truncate(u128::from(self.word()) << 64 | u128::from(self.word()))
+    }
+
+    /// `near` with up to `flips` bits flipped.
+    pub fn near<F: Fingerprint>(&mut self, near: F, flips: u64) -> F {
+        let flips = self.below(flips + 1);
+        (0..flips).fold(near, |x, _| x ^ F::bit(self.below(u64::from(F::BITS)) as u32))
+    }
+}
+
+/// The shapes of data that an index must serve alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    Empty,
+    One,
+    Uniform,
+    /// A few centres, each with many neighbours within a few bits.
+    Clustered,
+    /// Consecutive numbers, and numbers that differ in their last bits only.
+    Runs,
+    /// 0, the greatest number, powers of two, and repeats of all.
+    Extreme,
+    /// Something of each.
+    Mixed,
+}
+
+pub const SHAPES: [Shape; 7] =
+    [Shape::Empty, Shape::One, Shape::Uniform, Shape::Clustered, Shape::Runs, Shape::Extreme, Shape::Mixed];
+
+/// About `count` fingerprints of a shape, in no order, with repeats.
+pub fn data<F: Fingerprint>(shape: Shape, count: usize, seed: u64) -> Vec<F> {
+    let mut numbers = Numbers(seed);
+    match shape {
+        Shape::Empty => Vec::new(),
+        Shape::One => vec![numbers.fingerprint()],
+        Shape::Uniform => (0..count).map(|_| numbers.fingerprint()).collect(),
+        Shape::Clustered => {
+            let centres: Vec<F> = (0..5).map(|_| numbers.fingerprint()).collect();
+            (0..count)
+                .map(|_| {
+                    let centre = centres[numbers.below(5) as usize];
+                    numbers.near(centre, 6)
+                })
+                .collect()
+        }
+        Shape::Runs => {
+            let start: F = numbers.fingerprint();
+            let high = start & F::prefix_mask(F::BITS - 20);
+            (0..count as u128)
+                .map(|i| if i % 3 == 0 { F::truncate(i) } else { high | F::truncate(i * 5 % (1 << 18)) })
+                .collect()
+        }
+        Shape::Extreme => {
+            let mut all = vec![F::ZERO, F::ONES, F::ZERO, F::ONES];
+            all.extend((0..F::BITS).map(F::bit));
+            all.extend((0..=F::BITS).map(F::prefix_mask));
+            all
+        }
+        Shape::Mixed => [Shape::Uniform, Shape::Clustered, Shape::Runs, Shape::Extreme]
+            .into_iter()
+            .flat_map(|shape| data(shape, count / 4, seed))
+            .collect(),
+    }
+}
+
+/// Queries near the data and far from it.
+pub fn queries<F: Fingerprint>(data: &[F], count: usize, seed: u64) -> Vec<F> {
+    let mut numbers = Numbers(seed ^ 0xabcd);
+    let mut queries = vec![F::ZERO, F::ONES];
+    for _ in 0..count {
+        queries.push(numbers.fingerprint());
+        if !data.is_empty() {
+            let stored = data[numbers.below(data.len() as u64) as usize];
+            queries.push(stored);
+            queries.push(numbers.near(stored, 5));
+        }
+    }
+    queries
+}
+
+/// The truth.
+pub fn brute_force<F: Fingerprint>(data: &[F], query: F, distance: u32) -> Vec<(u32, F)> {
+    let mut all: Vec<(u32, F)> =
+        data.iter().map(|&x| (x.distance(query), x)).filter(|&(d, _)| d <= distance).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+pub fn pairs<F: Fingerprint>(matches: &[Match<F>]) -> Vec<(u32, F)> {
+    matches.iter().map(|m| (m.distance, m.fingerprint)).collect()
+}
+
+/// A directory that goes when the test does, and a file name in it.
+pub struct Scratch {
+    pub directory: tempfile::TempDir,
+}
+
+impl Scratch {
+    pub fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+}
+
+/// The bytes of an index over these fingerprints.
+pub fn built<F: Fingerprint>(data: &[F], options: BuildOptions<F>) -> Vec<u8> {
+    let scratch = Scratch::new();
+    let path = scratch.path("index.hamdex");
+    let mut builder = Builder::with_options(&path, options).unwrap();
+    data.iter().try_for_each(|&x| builder.push(x)).unwrap();
+    builder.finish().unwrap();
+    std::fs::read(path).unwrap()
+}
+
+/// The bytes of an index over these fingerprints and ids.
+pub fn built_with_ids<F: Fingerprint>(data: &[(F, u64)], options: BuildOptions<F>) -> Vec<u8> {
+    let scratch = Scratch::new();
+    let path = scratch.path("index.hamdex");
+    let mut builder = Builder::with_options(&path, options.ids(true)).unwrap();
+    data.iter().try_for_each(|&(x, id)| builder.push_with_id(x, id)).unwrap();
+    builder.finish().unwrap();
+    std::fs::read(path).unwrap()
+}
+
+pub fn index<F: Fingerprint>(bytes: Vec<u8>) -> Index<F, Vec<u8>> {
+    Index::from_bytes(bytes).unwrap()
+}
+
+/// The ids of each fingerprint, ascending, each once.
+pub fn id_lists<F: Fingerprint>(data: &[(F, u64)]) -> BTreeMap<F, Vec<u64>> {
+    let mut lists: BTreeMap<F, Vec<u64>> = BTreeMap::new();
+    for &(fingerprint, id) in data {
+        lists.entry(fingerprint).or_default().push(id);
+    }
+    for list in lists.values_mut() {
+        list.sort_unstable();
+        list.dedup();
+    }
+    lists
+}

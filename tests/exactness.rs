@@ -1,0 +1,95 @@
+//! Results equal brute force, always: every design, every distance, both widths, all shapes of data.
+
+mod common;
+
+use common::{SHAPES, Shape, brute_force, built, data, index, pairs, queries};
+use hamdex::{BuildOptions, Design, Fingerprint};
+
+fn check_designs<F: Fingerprint>(distance: u32, shape: Shape, count: usize) {
+    let stored = data::<F>(shape, count, u64::from(distance) + 1);
+    let queries = queries(&stored, 6, 99);
+    for name in Design::<F>::names(distance) {
+        let design = Design::<F>::named(&name, distance).unwrap();
+        let index = index(built(&stored, BuildOptions::new().design(design).block_bytes(512)));
+        let verified = index.verify().unwrap_or_else(|error| panic!("{name}, {shape:?}: {error}"));
+        let mut searcher = index.searcher();
+        assert_eq!(verified.fingerprints, index.len());
+        for &query in &queries {
+            // Below the built distance, at it, and above.
+            for asked in [0, distance.saturating_sub(1), distance, distance + 2] {
+                let expected = brute_force(&stored, query, asked);
+                let found = pairs(searcher.within(query, asked).unwrap());
+                assert_eq!(found, expected, "{name} for {distance}, asked {asked}, {shape:?}, {query:?}");
+                let first = searcher.first(query, asked).unwrap();
+                assert_eq!(first.is_some(), !expected.is_empty());
+                assert!(first.is_none_or(|m| expected.contains(&(m.distance, m.fingerprint))));
+            }
+        }
+    }
+}
+
+macro_rules! for_each_distance {
+    ($($name:ident: $distance:literal,)*) => {$(
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn every_design_is_exact_at_64_bits() {
+                for shape in SHAPES {
+                    check_designs::<u64>($distance, shape, 1500);
+                }
+            }
+
+            #[test]
+            fn every_design_is_exact_at_128_bits() {
+                for shape in [Shape::Empty, Shape::Extreme, Shape::Mixed] {
+                    check_designs::<u128>($distance, shape, 800);
+                }
+            }
+        }
+    )*};
+}
+
+for_each_distance! {
+    distance_0: 0,
+    distance_1: 1,
+    distance_2: 2,
+    distance_3: 3,
+    distance_4: 4,
+    distance_5: 5,
+    distance_6: 6,
+    distance_7: 7,
+    distance_8: 8,
+}
+
+#[test]
+fn any_distance_may_be_asked_of_any_index() {
+    let stored = data::<u64>(Shape::Mixed, 1200, 5);
+    for name in ["halves", "cover-8", "single", "paper-16"] {
+        let design = Design::named(name, 3).unwrap();
+        let index = index(built(&stored, BuildOptions::new().design(design).block_bytes(512)));
+        let mut searcher = index.searcher();
+        for query in queries(&stored, 2, 4) {
+            for distance in [9, 17, 31, 40, 63, 64, 65, u32::MAX] {
+                let expected = brute_force(&stored, query, distance.min(64));
+                assert_eq!(pairs(searcher.within(query, distance).unwrap()), expected, "{name}, {distance}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_nearest_are_the_nearest() {
+    for shape in SHAPES {
+        let stored = data::<u64>(shape, 2000, 11);
+        let index = index(built(&stored, BuildOptions::new().block_bytes(512)));
+        let mut searcher = index.searcher();
+        for query in queries(&stored, 5, 12) {
+            let all = brute_force(&stored, query, 64);
+            for count in [0, 1, 2, 10, 300, usize::MAX] {
+                let expected = &all[..count.min(all.len())];
+                assert_eq!(pairs(searcher.nearest(query, count).unwrap()), expected, "{shape:?}, {count}");
+            }
+        }
+    }
+}

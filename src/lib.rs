@@ -25,7 +25,8 @@ pub use error::{BuildError, Place, ReadError};
 pub use fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
-    Checksums, IdStats, Index, Match, OpenOptions, Searcher, Stats, TableStats, Verified, width,
+    Checksums, Fingerprints, IdStats, Index, Match, OpenOptions, RawBlock, Searcher, Stats, TableStats,
+    Verified, width,
 };
 pub use mapping::Mapping;
 pub use permutation::Permutation;

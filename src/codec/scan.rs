@@ -43,7 +43,7 @@ impl<F: Fingerprint> Target<F> {
                 return position;
             }
             errors += 1;
-            difference = difference ^ F::bit(position);
+            difference ^= F::bit(position);
         }
     }
 

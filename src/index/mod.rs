@@ -1,10 +1,12 @@
 //! An open index: everything that is asked of a file goes through [`Index`].
 //!
 //! - [`open`]: from bytes to an index, checking all that later reads rely on
-//! - [`searcher`]: queries
+//! - [`searcher`]: asking it
 //! - [`verify`]: reading everything
 //! - [`stats`]: what the file is made of
+//! - [`inspect`]: blocks as they are, for tools
 
+mod inspect;
 mod open;
 mod searcher;
 mod stats;
@@ -16,6 +18,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::OnceLock;
 
+pub use inspect::{Fingerprints, RawBlock};
 pub use open::{Checksums, OpenOptions, width};
 pub use searcher::{Match, Searcher};
 pub use stats::{IdStats, Stats, TableStats};

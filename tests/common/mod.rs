@@ -1,5 +1,5 @@
 //! What the integration tests share: data of all shapes, and the truth by brute force.
-#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -36,6 +36,23 @@ impl Lookup {
     }
 }
 
+/// How far the decoding of a run of codes has come. The last look-up may have gone on beyond the
+/// symbols asked for, and even into what follows the codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DecodedTo {
+    /// How many symbols there are.
+    pub(crate) symbols: usize,
+    /// The position after their codes, in bits.
+    pub(crate) position: usize,
+}
+
+impl DecodedTo {
+    /// Nothing yet, the codes starting at that bit.
+    pub(crate) fn start(position: usize) -> Self {
+        Self { symbols: 0, position }
+    }
+}
+
 /// A complete canonical code for the symbols 0 to `lengths.len() − 1`.
 #[derive(Clone)]
 pub(crate) struct Codebook {
@@ -132,19 +149,13 @@ impl Codebook {
         writer.put(u64::from(self.codes[symbol]), u32::from(self.lengths[symbol]));
     }
 
-    /// Decodes `count` symbols from bit `position` on into the front of `symbols`, which has at least
-    /// [`DECODE_SLACK`] more places; gives the position after them, which on damaged bytes may lie
-    /// beyond the end.
+    /// Decodes symbols into `symbols`, going on from `at`, until at least `count` are there; `symbols`
+    /// has at least [`DECODE_SLACK`] more places. On damaged bytes the position may come to lie beyond
+    /// the end.
     #[inline]
-    pub(crate) fn decode(
-        &self,
-        bytes: &[u8],
-        mut position: usize,
-        count: usize,
-        symbols: &mut [u8],
-    ) -> usize {
+    pub(crate) fn decode(&self, bytes: &[u8], at: DecodedTo, count: usize, symbols: &mut [u8]) -> DecodedTo {
         debug_assert!(symbols.len() >= count + DECODE_SLACK);
-        let mut done = 0;
+        let DecodedTo { symbols: mut done, mut position } = at;
         while done < count {
             let window = window(bytes, position);
             let lookup = self.lookups[(window >> (64 - LOOKUP_BITS)) as usize];
@@ -160,9 +171,12 @@ impl Codebook {
                 position += lookup.bits();
             }
         }
-        // The last look-up may have gone on into what follows the codes.
-        let excess: usize = symbols[count..done].iter().map(|&s| self.lengths[s as usize] as usize).sum();
-        position - excess
+        DecodedTo { symbols: done, position }
+    }
+
+    /// The bits that the codes of some symbols take.
+    pub(crate) fn bits_of(&self, symbols: &[u8]) -> usize {
+        symbols.iter().map(|&symbol| usize::from(self.lengths[symbol as usize])).sum()
     }
 }
 
@@ -190,7 +204,9 @@ mod tests {
             writer.put(after, 64);
             writer.finish();
             let mut decoded = vec![0; symbols.len() + DECODE_SLACK];
-            prop_assert_eq!(book.decode(&bytes, 24, symbols.len(), &mut decoded), end);
+            let half = book.decode(&bytes, DecodedTo::start(24), symbols.len() / 2, &mut decoded);
+            let whole = book.decode(&bytes, half, symbols.len(), &mut decoded);
+            prop_assert_eq!(whole.position - book.bits_of(&decoded[symbols.len()..whole.symbols]), end);
             prop_assert_eq!(&decoded[..symbols.len()], &symbols[..]);
         }
 
@@ -200,7 +216,7 @@ mod tests {
             counts[7] = 1 << 40;
             counts[8] = 1 << 20;
             let mut symbols = vec![0; count + DECODE_SLACK];
-            Codebook::from_counts(&counts).decode(&bytes, 5, count, &mut symbols);
+            Codebook::from_counts(&counts).decode(&bytes, DecodedTo::start(5), count, &mut symbols);
             prop_assert!(symbols[..count].iter().all(|&s| s < 128));
         }
     }

@@ -1,8 +1,8 @@
 //! Reading all of a block, in order, checking all that can be checked.
 
 use crate::codec::bits::read;
-use crate::codec::block::{Block, BlockError, Segment};
-use crate::codec::codebook::{Codebook, DECODE_SLACK};
+use crate::codec::block::{Block, BlockError};
+use crate::codec::codebook::{Codebook, DECODE_SLACK, DecodedTo};
 use crate::fingerprint::Fingerprint;
 
 /// Room for the h of one segment, kept between blocks.
@@ -10,23 +10,13 @@ use crate::fingerprint::Fingerprint;
 pub(crate) struct Differences(Vec<u8>);
 
 impl Differences {
-    /// Decodes the h of a segment's later entries. Gives them, and where its suffixes start.
+    /// Room for so many h and for what decoding writes beyond them.
     #[inline]
-    pub(crate) fn read<F: Fingerprint>(
-        &mut self,
-        bytes: &[u8],
-        codebook: &Codebook,
-        segment: &Segment<F>,
-    ) -> Result<(&[u8], usize), BlockError> {
-        let count = segment.count - 1;
+    pub(crate) fn room(&mut self, count: usize) -> &mut [u8] {
         if self.0.len() < count + DECODE_SLACK {
             self.0.resize(count + DECODE_SLACK, 0);
         }
-        let suffixes = codebook.decode(bytes, segment.start, count, &mut self.0);
-        if suffixes > segment.end {
-            return Err(BlockError::Length);
-        }
-        Ok((&self.0[..count], suffixes))
+        &mut self.0
     }
 }
 
@@ -47,17 +37,21 @@ pub(crate) fn decode<F: Fingerprint>(
     values.reserve(block.count());
     for number in 0..block.segments() {
         let segment = block.segment(number)?;
-        let (hs, mut position) = differences.read(block.bytes(), codebook, &segment)?;
+        let coded = segment.count - 1;
+        let hs = differences.room(coded);
+        let codes = codebook.decode(block.bytes(), DecodedTo::start(segment.start), coded, hs);
+        let codes_end = codes.position - codebook.bits_of(&hs[coded..codes.symbols]);
         let mut value = segment.first;
         values.push(value);
-        for &h in hs {
+        let mut end = segment.end;
+        for &h in &hs[..coded] {
             let h = u32::from(h);
             let length = F::BITS - 1 - h;
-            value = entry(value, h, read(block.bytes(), position, length));
-            position += length as usize;
+            end = end.checked_sub(length as usize).ok_or(BlockError::Length)?;
+            value = entry(value, h, read(block.bytes(), end, length));
             values.push(value);
         }
-        if position != segment.end {
+        if end != codes_end {
             return Err(BlockError::Length);
         }
     }

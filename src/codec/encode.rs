@@ -50,7 +50,9 @@ impl Layout {
             for pair in segment.windows(2) {
                 codebook.encode(&mut writer, pair[1].first_difference(pair[0]));
             }
-            for pair in segment.windows(2) {
+            // The suffixes run backwards, the first entry's last: so a probe that has decoded some codes
+            // knows where those entries' suffixes are, counted from the segment's end.
+            for pair in segment.windows(2).rev() {
                 let suffix_bits = F::BITS - 1 - pair[1].first_difference(pair[0]);
                 writer.put_fingerprint(pair[1] & !F::prefix_mask(F::BITS - suffix_bits), suffix_bits);
             }

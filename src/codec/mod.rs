@@ -7,8 +7,9 @@
 //!
 //! The layout serves the probe. Every `restart_interval` entries a *segment* begins with a raw
 //! fingerprint, all of them together at the front of the block, where a probe sees at once which
-//! segments can matter; inside a segment the codes come first and the suffixes after them, so that
-//! a probe reads all h at table speed and only those suffixes that can still matter.
+//! segments can matter. Inside a segment the codes come first, in order, and the suffixes after them,
+//! in reverse order: a probe reads h at table speed as far as it must go, and knows from them alone
+//! where, back from the segment's end, the few suffixes lie that can still matter.
 //!
 //! - [`bits`]: bit strings, most significant bit first
 //! - [`huffman`]: optimal code lengths under a limit, canonical codes
@@ -160,7 +161,7 @@ mod tests {
             let slow = |count| {
                 reference::write_block(&rest[..count], lengths, layout.restart_interval, layout.block_bytes)
             };
-            assert_eq!(slow(count).as_ref(), Some(&bytes));
+            assert!(slow(count).as_ref() == Some(&bytes), "the two codecs write different bytes");
             assert!(count == rest.len() || slow(count + 1).is_none(), "a block takes all that fits");
             codec.decode(&bytes, &mut differences, &mut decoded).unwrap();
             let fields = reference::read_block::<F>(&bytes, lengths, layout.restart_interval).unwrap();

@@ -8,8 +8,8 @@
 use std::ops::ControlFlow;
 
 use crate::codec::bits::read;
-use crate::codec::block::{Block, BlockError};
-use crate::codec::codebook::Codebook;
+use crate::codec::block::{Block, BlockError, Segment};
+use crate::codec::codebook::{Codebook, DecodedTo};
 use crate::codec::decode::{Differences, entry};
 use crate::fingerprint::Fingerprint;
 
@@ -53,10 +53,21 @@ impl<F: Fingerprint> Target<F> {
         self.dead_at(self.query ^ low) < low.first_difference(high)
     }
 
-    /// Whether everything after `value`, which is dead at `position`, is dead too.
+    /// Whether the bits that everything from `low` to `high` shares hold as many errors as the prefix
+    /// may, so that one more there is one too many.
+    #[inline]
+    fn is_used_up(&self, low: F, high: F) -> bool {
+        let shared = F::prefix_mask(low.first_difference(high).min(self.prefix_bits));
+        ((self.query ^ low) & shared).count_ones() >= self.radius.min(self.distance)
+    }
+
+    /// Whether everything after `value`, which is dead at `position`, is dead too, given that the
+    /// errors are used up in the bits that it shares with `value`. What comes after differs from it
+    /// first in a bit that it has clear: above `position` the query has that bit clear too, so it
+    /// would be one error too many.
     #[inline]
     fn is_passed_by(&self, value: F, position: u32) -> bool {
-        self.radius == 0 && position < self.prefix_bits && value > self.query
+        position < self.prefix_bits && value & F::bit(position) != F::ZERO
     }
 }
 
@@ -77,13 +88,11 @@ pub(crate) fn scan<F: Fingerprint>(
         let next = if number + 1 < segments { block.first_of(number + 1) } else { last };
         if !target.rules_out(first, next) {
             let before = block.first_entry_of(number);
-            let outcome = scan_segment(block, number, codebook, target, differences, &mut |at, value| {
-                visit(before + at, value)
-            })?;
-            match outcome {
-                SegmentOutcome::Done => {}
-                SegmentOutcome::Passed => return Ok(ControlFlow::Continue(())),
-                SegmentOutcome::Stopped => return Ok(ControlFlow::Break(())),
+            let mut visit = |at, value| visit(before + at, value);
+            let used_up = target.is_used_up(first, next);
+            let scan = Scan { bytes: block.bytes(), codebook, target, used_up };
+            if scan.run(&block.segment(number)?, differences, &mut visit)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
         first = next;
@@ -91,48 +100,113 @@ pub(crate) fn scan<F: Fingerprint>(
     Ok(ControlFlow::Continue(()))
 }
 
-enum SegmentOutcome {
-    /// All entries have been seen to.
-    Done,
-    /// Nothing after this place can be alive.
-    Passed,
-    /// The visitor has had enough.
-    Stopped,
+/// h decoded at once, before those that matter are looked for among them.
+const STEP: usize = 32;
+
+/// The walk over one segment.
+struct Scan<'a, F> {
+    bytes: &'a [u8],
+    codebook: &'a Codebook,
+    target: &'a Target<F>,
+    /// Whether the segment's entries share as many errors as the prefix may have.
+    used_up: bool,
 }
 
-#[inline]
-fn scan_segment<F: Fingerprint>(
-    block: &Block<'_, F>,
-    number: usize,
-    codebook: &Codebook,
-    target: &Target<F>,
-    differences: &mut Differences,
-    visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
-) -> Result<SegmentOutcome, BlockError> {
-    let segment = block.segment(number)?;
-    let mut value = segment.first;
-    let mut dead_at = target.dead_at(value ^ target.query);
-    if dead_at == F::BITS && visit(0, value).is_break() {
-        return Ok(SegmentOutcome::Stopped);
-    }
-    if target.is_passed_by(value, dead_at) {
-        return Ok(SegmentOutcome::Passed);
-    }
-    let (hs, mut position) = differences.read(block.bytes(), codebook, &segment)?;
-    for (at, &h) in hs.iter().enumerate() {
-        let h = u32::from(h);
-        let length = F::BITS - 1 - h;
-        if h <= dead_at {
-            value = entry(value, h, read(block.bytes(), position, length));
-            dead_at = target.dead_at(value ^ target.query);
-            if dead_at == F::BITS && visit(at + 1, value).is_break() {
-                return Ok(SegmentOutcome::Stopped);
+impl<F: Fingerprint> Scan<'_, F> {
+    #[inline]
+    fn run(
+        &self,
+        segment: &Segment<F>,
+        differences: &mut Differences,
+        visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, BlockError> {
+        let mut value = segment.first;
+        let mut dead_at = self.target.dead_at(value ^ self.target.query);
+        if dead_at == F::BITS && visit(0, value).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        let coded = segment.count - 1;
+        let hs = differences.room(coded);
+        let mut decoded = DecodedTo::start(segment.start);
+        // The suffixes of the entries before `at` take the bits from `end` to the segment's end.
+        let (mut at, mut end) = (0, segment.end);
+        while at < coded {
+            if self.used_up && self.target.is_passed_by(value, dead_at) {
+                break;
             }
-            if target.is_passed_by(value, dead_at) {
-                return Ok(SegmentOutcome::Passed);
+            if at == decoded.symbols {
+                decoded = self.codebook.decode(self.bytes, decoded, coded.min(at + STEP), hs);
+            }
+            let known = &hs[at..decoded.symbols.min(coded)];
+            let (dead, dead_bits) = skip_greater::<F>(known, dead_at);
+            at += dead;
+            end = end.checked_sub(dead_bits).ok_or(BlockError::Length)?;
+            if dead == known.len() {
+                continue;
+            }
+            let h = u32::from(hs[at]);
+            let length = F::BITS - 1 - h;
+            at += 1;
+            end = end.checked_sub(length as usize).ok_or(BlockError::Length)?;
+            value = entry(value, h, read(self.bytes, end, length));
+            dead_at = self.target.dead_at(value ^ self.target.query);
+            if dead_at == F::BITS && visit(at, value).is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
-        position += length as usize;
+        Ok(ControlFlow::Continue(()))
     }
-    if position > segment.end { Err(BlockError::Length) } else { Ok(SegmentOutcome::Done) }
+}
+
+/// A one in every byte of a word, and the top bit of every byte.
+const ONES: u64 = 0x0101_0101_0101_0101;
+const TOPS: u64 = ONES << 7;
+
+/// The low byte of every pair of bytes.
+const LOWS: u64 = 0x00ff_00ff_00ff_00ff;
+
+/// How many of `hs` from the front on are greater than `limit`, and how many bits their suffixes
+/// take. Eight at a time: h is below 128, so the top bit of each byte is free to catch a borrow.
+#[inline]
+fn skip_greater<F: Fingerprint>(hs: &[u8], limit: u32) -> (usize, usize) {
+    let (mut count, mut sum) = (0, 0);
+    if limit < F::BITS - 1 {
+        for word in hs.chunks_exact(8) {
+            let word = u64::from_le_bytes(word.try_into().expect("8 bytes"));
+            let greater = ((word | TOPS) - ONES * u64::from(limit + 1)) & TOPS;
+            let kept_bytes = (greater ^ TOPS).trailing_zeros() / 8;
+            let kept = word & 1u64.unbounded_shl(kept_bytes * 8).wrapping_sub(1);
+            // The sum of eight bytes below 128, in pairs that cannot overflow.
+            let pairs = (kept & LOWS) + (kept >> 8 & LOWS);
+            sum += (pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48) as usize;
+            count += kept_bytes as usize;
+            if kept_bytes < 8 {
+                return (count, count * (F::BITS - 1) as usize - sum);
+            }
+        }
+    }
+    for &h in &hs[count..] {
+        if u32::from(h) <= limit {
+            break;
+        }
+        count += 1;
+        sum += usize::from(h);
+    }
+    (count, count * (F::BITS - 1) as usize - sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn skipping_is_what_it_says(hs in prop::collection::vec(0u8..128, 0..40), limit in 0u32..=128) {
+            let expected = hs.iter().position(|&h| u32::from(h) <= limit).unwrap_or(hs.len());
+            let bits: usize = hs[..expected].iter().map(|&h| 127 - usize::from(h)).sum();
+            prop_assert_eq!(skip_greater::<u128>(&hs, limit), (expected, bits));
+        }
+    }
 }

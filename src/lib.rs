@@ -31,3 +31,9 @@ pub use index::{
 pub use mapping::Mapping;
 pub use permutation::Permutation;
 pub use progress::{Phase, Progress};
+
+/// The block codec itself, for the project's own benches. Nothing here is promised to stay.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::codec::{BlockCodec, Differences, Layout, Target, count_differences};
+}

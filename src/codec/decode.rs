@@ -7,7 +7,7 @@ use crate::fingerprint::Fingerprint;
 
 /// Room for the h of one segment, kept between blocks.
 #[derive(Debug, Default)]
-pub(crate) struct Differences(Vec<u8>);
+pub struct Differences(Vec<u8>);
 
 impl Differences {
     /// Room for so many h and for what decoding writes beyond them.

@@ -33,9 +33,9 @@ use std::ops::ControlFlow;
 
 use block::{Block, BlockError};
 use codebook::Codebook;
-pub(crate) use decode::Differences;
-pub(crate) use encode::{Layout, count_differences};
-pub(crate) use scan::Target;
+pub use decode::Differences;
+pub use encode::{Layout, count_differences};
+pub use scan::Target;
 
 use crate::fingerprint::Fingerprint;
 
@@ -44,19 +44,19 @@ pub(crate) const HUFFMAN: u8 = 1;
 
 /// Encodes and decodes the blocks of one table.
 #[derive(Clone)]
-pub(crate) struct BlockCodec {
+pub struct BlockCodec {
     layout: Layout,
     codebook: Codebook,
 }
 
 impl BlockCodec {
     /// The codec with the best code for first differing positions that occur so often.
-    pub(crate) fn from_counts(layout: Layout, counts: &[u64]) -> Self {
+    pub fn from_counts(layout: Layout, counts: &[u64]) -> Self {
         Self { layout, codebook: Codebook::from_counts(counts) }
     }
 
     /// The codec with the code of these lengths; `None` when they are not those of a complete code.
-    pub(crate) fn from_lengths(layout: Layout, lengths: &[u8]) -> Option<Self> {
+    pub fn from_lengths(layout: Layout, lengths: &[u8]) -> Option<Self> {
         Some(Self { layout, codebook: Codebook::from_lengths(lengths)? })
     }
 
@@ -74,17 +74,17 @@ impl BlockCodec {
     }
 
     /// How many of the ascending, distinct `values` the next block takes.
-    pub(crate) fn fill<F: Fingerprint>(&self, values: &[F]) -> usize {
+    pub fn fill<F: Fingerprint>(&self, values: &[F]) -> usize {
         self.layout.fill(&self.codebook, values)
     }
 
     /// Writes a block, all but its checksum, into `bytes`, which are zero.
-    pub(crate) fn encode<F: Fingerprint>(&self, values: &[F], bytes: &mut [u8]) {
+    pub fn encode<F: Fingerprint>(&self, values: &[F], bytes: &mut [u8]) {
         self.layout.encode(&self.codebook, values, bytes);
     }
 
     /// Appends the entries of a block to `values`, checking all that the block alone can tell.
-    pub(crate) fn decode<F: Fingerprint>(
+    pub fn decode<F: Fingerprint>(
         &self,
         bytes: &[u8],
         differences: &mut Differences,
@@ -98,7 +98,7 @@ impl BlockCodec {
     /// Calls `visit` with number and value of each entry of a block that `target` meets. `last` is
     /// the block's key.
     #[inline]
-    pub(crate) fn scan<F: Fingerprint>(
+    pub fn scan<F: Fingerprint>(
         &self,
         bytes: &[u8],
         last: F,

@@ -15,15 +15,15 @@ use crate::fingerprint::Fingerprint;
 
 /// What a probe looks for in a table: all in the table's permuted order of bits.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Target<F> {
+pub struct Target<F> {
     /// The permuted query.
-    pub(crate) query: F,
+    pub query: F,
     /// The length of the prefix.
-    pub(crate) prefix_bits: u32,
+    pub prefix_bits: u32,
     /// The errors admitted inside the prefix.
-    pub(crate) radius: u32,
+    pub radius: u32,
     /// The errors admitted in all.
-    pub(crate) distance: u32,
+    pub distance: u32,
 }
 
 impl<F: Fingerprint> Target<F> {

@@ -1,0 +1,170 @@
+//! From text to fingerprint.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use hamdex::Fingerprint;
+
+use crate::extract::{Extractor, Workspace};
+use crate::lists::{IdfDictionary, StopWords};
+use crate::outcome::Outcome;
+use crate::recipe::{Empty, Recipe, RecipeError, Top, Weight};
+use crate::shingle::Tokens;
+use crate::vote::{Tally, WeightedTally};
+use crate::weigh::heaviest;
+
+/// The word lists that a recipe names by their digests.
+#[derive(Debug, Clone, Default)]
+pub struct Lists {
+    /// For a recipe with `weight=idf`.
+    pub idf: Option<Arc<IdfDictionary>>,
+    /// For a recipe with `stop`.
+    pub stop: Option<Arc<StopWords>>,
+}
+
+/// Makes fingerprints of texts by one recipe.
+///
+/// It is `Send` and `Sync` and never changes: share one among threads, and give each thread a
+/// [`Scratch`] of its own.
+///
+/// ```
+/// use hamdex_simhash::{Fingerprinter, Recipe, Scratch};
+///
+/// let fingerprinter = Fingerprinter::<u64>::new(&Recipe::default())?;
+/// let mut scratch = Scratch::default();
+/// let mut of = |text: &str| fingerprinter.fingerprint(text, &mut scratch);
+///
+/// let story = "The old man was thin and gaunt with deep wrinkles in the back of his neck, and the \
+///              brown blotches of the sun were on his cheeks and ran well down the sides of his face.";
+/// assert_eq!(of(story), of(&story.to_uppercase()));
+/// assert!(of(story).reliable().is_some());
+/// assert!(of("Page not found").is_too_short());
+/// assert_eq!(of("").value(), None);
+/// # Ok::<(), hamdex_simhash::RecipeError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Fingerprinter<F> {
+    extractor: Extractor,
+    idf: Option<Arc<IdfDictionary>>,
+    width: PhantomData<fn() -> F>,
+}
+
+/// Memory that a [`Fingerprinter`] uses again from text to text; one per thread.
+///
+/// It grows to the longest text seen: about its length twice over, and 16 bytes for each of its words.
+#[derive(Debug, Clone, Default)]
+pub struct Scratch<F> {
+    workspace: Workspace,
+    tally: Tally<F>,
+    hashes: Vec<F>,
+}
+
+impl<F: Fingerprint> Fingerprinter<F> {
+    /// For a recipe that needs no word lists.
+    ///
+    /// # Errors
+    /// When the recipe needs lists, takes no text, is of another width than `F`, or fails
+    /// [`Recipe::check`].
+    pub fn new(recipe: &Recipe) -> Result<Self, RecipeError> {
+        Self::with_lists(recipe, Lists::default())
+    }
+
+    /// For a recipe with word lists; lists that it does not name are let go.
+    ///
+    /// # Errors
+    /// As [`Self::new`]; and when a list is not the one that the recipe names.
+    pub fn with_lists(recipe: &Recipe, lists: Lists) -> Result<Self, RecipeError> {
+        check_width::<F>(recipe)?;
+        let extractor = Extractor::new(recipe, lists.stop)?;
+        let idf = match recipe.weight {
+            Weight::Idf { dictionary: wanted, .. } => {
+                let given = lists.idf.as_ref().map(|dictionary| dictionary.digest());
+                if given != Some(wanted) {
+                    return Err(RecipeError::List { list: "idf dictionary", wanted, given });
+                }
+                lists.idf
+            }
+            Weight::Count | Weight::Once => None,
+        };
+        Ok(Self { extractor, idf, width: PhantomData })
+    }
+
+    /// The recipe.
+    #[must_use]
+    pub fn recipe(&self) -> &Recipe {
+        self.extractor.recipe()
+    }
+
+    /// The fingerprint of `text`.
+    #[must_use]
+    pub fn fingerprint(&self, text: &str, scratch: &mut Scratch<F>) -> Outcome<F> {
+        let recipe = self.extractor.recipe();
+        let Scratch { workspace, tally, hashes } = scratch;
+        let tokens = self.extractor.extract(text, workspace);
+        if tokens.count() == 0 {
+            return nothing(recipe);
+        }
+        let (fingerprint, features) = match (recipe.weight, recipe.top) {
+            (Weight::Count, Top::All) => Self::count_all(recipe, tokens, tally),
+            (Weight::Once, Top::All) => Self::count_distinct(recipe, tokens, tally, hashes),
+            _ => self.weigh(recipe, tokens),
+        };
+        Outcome::of(fingerprint, features, recipe.min_features)
+    }
+
+    /// Every occurrence votes, so equal features need not be brought together.
+    fn count_all(recipe: &Recipe, tokens: &Tokens, tally: &mut Tally<F>) -> (F, usize) {
+        tally.clear();
+        tokens.shingles(recipe.shingle, |feature| tally.add(recipe.hash.of(feature.as_bytes())));
+        (tally.fingerprint(recipe.tie), tally.votes() as usize)
+    }
+
+    /// Equal features have equal hashes, so it is enough to bring the hashes together.
+    fn count_distinct(
+        recipe: &Recipe,
+        tokens: &Tokens,
+        tally: &mut Tally<F>,
+        hashes: &mut Vec<F>,
+    ) -> (F, usize) {
+        tally.clear();
+        hashes.clear();
+        tokens.shingles(recipe.shingle, |feature| hashes.push(recipe.hash.of(feature.as_bytes())));
+        hashes.sort_unstable();
+        hashes.dedup();
+        hashes.iter().for_each(|&hash| tally.add(hash));
+        (tally.fingerprint(recipe.tie), hashes.len())
+    }
+
+    fn weigh(&self, recipe: &Recipe, tokens: &Tokens) -> (F, usize) {
+        let mut features = Vec::new();
+        tokens.shingles(recipe.shingle, |feature| features.push(feature));
+        let weighed = heaviest(features, recipe.top, |feature, count| match (recipe.weight, &self.idf) {
+            (Weight::Idf { unknown, .. }, Some(dictionary)) => {
+                count as f64 * dictionary.idf(feature, unknown)
+            }
+            (Weight::Once, _) => 1.0,
+            _ => count as f64,
+        });
+        let mut tally = WeightedTally::new();
+        for &(feature, weight) in &weighed {
+            tally.add(recipe.hash.of(feature.as_bytes()), weight);
+        }
+        (tally.fingerprint(recipe.tie), weighed.len())
+    }
+}
+
+/// What a text or a list without features gives.
+pub(crate) fn nothing<F: Fingerprint>(recipe: &Recipe) -> Outcome<F> {
+    let fingerprint = match recipe.empty {
+        Empty::None => None,
+        Empty::Tie => Some(Tally::<F>::new().fingerprint(recipe.tie)),
+        Empty::Feature => Some(recipe.hash.of(b"")),
+    };
+    Outcome::TooShort { features: 0, fingerprint }
+}
+
+pub(crate) fn check_width<F: Fingerprint>(recipe: &Recipe) -> Result<(), RecipeError> {
+    recipe.check()?;
+    let recipe = recipe.width.bits();
+    if recipe == F::BITS { Ok(()) } else { Err(RecipeError::OtherWidth { recipe, asked: F::BITS }) }
+}

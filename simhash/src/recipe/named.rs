@@ -1,0 +1,75 @@
+//! The recipes that have a name.
+
+use crate::case::Case;
+use crate::hash::Hash;
+use crate::recipe::{Empty, Recipe, Tie, Top, Weight, Width, width_of};
+use crate::shingle::Shingle;
+use crate::tokenise::Tokeniser;
+
+impl Default for Recipe {
+    fn default() -> Self {
+        Self {
+            width: Width::Bits64,
+            case: Case::Simple,
+            tokens: Tokeniser::Words,
+            min_chars: 0,
+            stop: None,
+            min_tokens: 0,
+            shingle: Shingle::Words(width_of(2)),
+            weight: Weight::Count,
+            top: Top::All,
+            hash: Hash::Xxh3 { seed: 0 },
+            tie: Tie::Zero,
+            empty: Empty::None,
+            min_features: 16,
+        }
+    }
+}
+
+impl Recipe {
+    /// The names of the recipes that have one.
+    pub const NAMES: [&'static str; 7] =
+        ["default", "simhash-py", "seomoz", "text-dedup", "mfonda", "yanyiwu", "trafilatura"];
+
+    /// The recipe of this name.
+    ///
+    /// | name | whose fingerprints |
+    /// |---|---|
+    /// | `default` | ours, for web text in any language; see the [crate documentation](crate#the-default-recipe) |
+    /// | `simhash-py` | PyPI `simhash` 2.1.2 |
+    /// | `seomoz` | seomoz simhash-cpp, simhash-py and simhash-pybind: of given features |
+    /// | `text-dedup` | text-dedup's simhash with its defaults |
+    /// | `mfonda` | mfonda/simhash (Go) |
+    /// | `yanyiwu` | yanyiwu/simhash (C++): of given terms and weights; see [`Recipe::yanyiwu_for_text`] |
+    /// | `trafilatura` | trafilatura's content fingerprint (which it prints without leading zeros) |
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let compatible =
+            |case, tokens, hash| Self { case, tokens, hash, empty: Empty::Tie, ..Self::unigrams() };
+        Some(match name {
+            "default" => Self::default(),
+            "simhash-py" => Self {
+                shingle: Shingle::Chars(width_of(4)),
+                empty: Empty::Feature,
+                ..compatible(Case::Lower, Tokeniser::PyJoined, Hash::Md5Tail)
+            },
+            "seomoz" => compatible(Case::Keep, Tokeniser::Given, Hash::Md5Head),
+            "text-dedup" => Self {
+                min_tokens: 5,
+                shingle: Shingle::Words(width_of(3)),
+                weight: Weight::Once,
+                ..compatible(Case::Lower, Tokeniser::PyWords, Hash::Xxh3 { seed: 42 })
+            },
+            "mfonda" => Self { tie: Tie::One, ..compatible(Case::Simple, Tokeniser::Mfonda, Hash::Fnv1) },
+            "yanyiwu" => compatible(Case::Keep, Tokeniser::Given, Hash::Lookup3),
+            "trafilatura" => {
+                Self { tie: Tie::One, ..compatible(Case::Keep, Tokeniser::Trafilatura, Hash::Blake2b) }
+            }
+            _ => return None,
+        })
+    }
+
+    fn unigrams() -> Self {
+        Self { shingle: Shingle::Words(width_of(1)), ..Self::default() }
+    }
+}

@@ -52,11 +52,17 @@ pub struct Fingerprinter<F> {
 /// Memory that a [`Fingerprinter`] uses again from text to text; one per thread.
 ///
 /// It grows to the longest text seen: about its length twice over, and 16 bytes for each of its words.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Scratch<F> {
     workspace: Workspace,
     tally: Tally<F>,
     hashes: Vec<F>,
+}
+
+impl<F: Fingerprint> Default for Scratch<F> {
+    fn default() -> Self {
+        Self { workspace: Workspace::default(), tally: Tally::new(), hashes: Vec::new() }
+    }
 }
 
 impl<F: Fingerprint> Fingerprinter<F> {

@@ -1,6 +1,7 @@
 //! Texts to simhash fingerprints.
 
 mod case;
+pub mod evaluate;
 mod extract;
 mod fingerprinter;
 mod given;

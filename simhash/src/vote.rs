@@ -27,7 +27,7 @@ const BATCH: usize = 8;
 /// }
 /// assert_eq!(tally.fingerprint(Tie::Zero), 0xADCF);
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Tally<F> {
     planes: Vec<F>,
     batch: [F; BATCH],
@@ -35,11 +35,18 @@ pub struct Tally<F> {
     votes: u64,
 }
 
+impl<F: Fingerprint> Default for Tally<F> {
+    fn default() -> Self {
+        // The adders work on the first three planes in place.
+        Self { planes: vec![F::ZERO; 3], batch: [F::ZERO; BATCH], batched: 0, votes: 0 }
+    }
+}
+
 impl<F: Fingerprint> Tally<F> {
     /// An empty vote.
     #[must_use]
     pub fn new() -> Self {
-        Self { planes: vec![F::ZERO; 4], batch: [F::ZERO; BATCH], batched: 0, votes: 0 }
+        Self::default()
     }
 
     /// Forgets all votes and keeps the memory.

@@ -1,7 +1,10 @@
 //! The recipes that have a name.
 
+use std::num::NonZeroUsize;
+
 use crate::case::Case;
 use crate::hash::Hash;
+use crate::lists::{IdfDictionary, StopWords, Unknown};
 use crate::recipe::{Empty, Recipe, Tie, Top, Weight, Width, width_of};
 use crate::shingle::Shingle;
 use crate::tokenise::Tokeniser;
@@ -67,6 +70,28 @@ impl Recipe {
             }
             _ => return None,
         })
+    }
+
+    /// What yanyiwu/simhash does with a text: words by jieba, those of one character and the stop words
+    /// left out, weighed by tf·idf, a word that the dictionary does not hold as its mean word.
+    ///
+    /// Bit-identical where jieba-rs and cppjieba cut alike and no two words of equal weight compete for
+    /// the last place (cppjieba leaves open which of them is taken).
+    #[must_use]
+    pub fn yanyiwu_for_text(idf: &IdfDictionary, stop: &StopWords, top: NonZeroUsize) -> Self {
+        Self {
+            width: Width::Bits64,
+            case: Case::Keep,
+            tokens: Tokeniser::Jieba,
+            min_chars: 2,
+            weight: Weight::Idf { dictionary: idf.digest(), unknown: Unknown::Mean },
+            top: Top::Heaviest(top),
+            hash: Hash::Lookup3,
+            tie: Tie::Zero,
+            empty: Empty::Tie,
+            ..Self::unigrams()
+        }
+        .with_stop_words(stop)
     }
 
     fn unigrams() -> Self {

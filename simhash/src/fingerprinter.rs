@@ -90,7 +90,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
                 }
                 lists.idf
             }
-            Weight::Count | Weight::Once => None,
+            Weight::Count | Weight::Once | Weight::Log => None,
         };
         Ok(Self { extractor, idf, width: PhantomData })
     }
@@ -112,7 +112,8 @@ impl<F: Fingerprint> Fingerprinter<F> {
         }
         let (fingerprint, features) = match (recipe.weight, recipe.top) {
             (Weight::Count, Top::All) => Self::count_all(recipe, tokens, tally),
-            (Weight::Once, Top::All) => Self::count_distinct(recipe, tokens, tally, hashes),
+            (Weight::Once, Top::All) => Self::by_occurrences(recipe, tokens, tally, hashes, |_| 1),
+            (Weight::Log, Top::All) => Self::by_occurrences(recipe, tokens, tally, hashes, logarithmic),
             _ => self.weigh(recipe, tokens),
         };
         Outcome::of(fingerprint, features, recipe.min_features)
@@ -126,19 +127,23 @@ impl<F: Fingerprint> Fingerprinter<F> {
     }
 
     /// Equal features have equal hashes, so it is enough to bring the hashes together.
-    fn count_distinct(
+    fn by_occurrences(
         recipe: &Recipe,
         tokens: &Tokens,
         tally: &mut Tally<F>,
         hashes: &mut Vec<F>,
+        weight: impl Fn(usize) -> u64,
     ) -> (F, usize) {
         tally.clear();
         hashes.clear();
         tokens.shingles(recipe.shingle, |feature| hashes.push(recipe.hash.of(feature.as_bytes())));
         hashes.sort_unstable();
-        hashes.dedup();
-        hashes.iter().for_each(|&hash| tally.add(hash));
-        (tally.fingerprint(recipe.tie), hashes.len())
+        let mut features = 0;
+        for equal in hashes.chunk_by(|a, b| a == b) {
+            tally.add_weighted(equal[0], weight(equal.len()));
+            features += 1;
+        }
+        (tally.fingerprint(recipe.tie), features)
     }
 
     fn weigh(&self, recipe: &Recipe, tokens: &Tokens) -> (F, usize) {
@@ -149,6 +154,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
                 count as f64 * dictionary.idf(feature, unknown)
             }
             (Weight::Once, _) => 1.0,
+            (Weight::Log, _) => logarithmic(count) as f64,
             _ => count as f64,
         });
         let mut tally = WeightedTally::new();
@@ -157,6 +163,11 @@ impl<F: Fingerprint> Fingerprinter<F> {
         }
         (tally.fingerprint(recipe.tie), weighed.len())
     }
+}
+
+/// [`Weight::Log`] of what occurs so often.
+fn logarithmic(occurrences: usize) -> u64 {
+    1 + u64::from(occurrences.ilog2())
 }
 
 /// What a text or a list without features gives.

@@ -44,10 +44,14 @@ fn score(longest: &[Vec<String>], truth: &Truth, sentences: usize) -> Score {
 
 fn longest(text: &str, most: usize) -> Vec<String> {
     let mut buffer = String::new();
-    let bare = |sentence: &str| -> String { sentence.chars().filter(|c| c.is_alphanumeric()).collect() };
-    let mut sentences: Vec<String> =
-        Case::Simple.fold(text, &mut buffer).unicode_sentences().map(bare).collect();
-    sentences.retain(|sentence| !sentence.is_empty());
+    // Folded after cutting: a sentence does not end before a small letter.
+    let mut sentences: Vec<String> = text
+        .unicode_sentences()
+        .map(|sentence| {
+            Case::Simple.fold(sentence, &mut buffer).chars().filter(|c| c.is_alphanumeric()).collect()
+        })
+        .filter(|sentence: &String| !sentence.is_empty())
+        .collect();
     sentences.sort_by_cached_key(|sentence| std::cmp::Reverse(sentence.chars().count()));
     sentences.truncate(most);
     sentences

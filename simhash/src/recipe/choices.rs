@@ -52,6 +52,9 @@ pub enum Weight {
     Count,
     /// `once`: 1, however often it occurs.
     Once,
+    /// `log`: 1, and 1 more for every doubling of how often it occurs: 1 for once, 2 for 2 and 3 times,
+    /// 3 for 4 to 7 times. Between the two above; in whole numbers, so that no machine rounds otherwise.
+    Log,
     /// `idf:DIGEST:UNKNOWN`: how often it occurs times its inverse document frequency.
     Idf {
         /// Which dictionary.
@@ -66,6 +69,7 @@ impl fmt::Display for Weight {
         match self {
             Self::Count => f.write_str("count"),
             Self::Once => f.write_str("once"),
+            Self::Log => f.write_str("log"),
             Self::Idf { dictionary, unknown } => write!(f, "idf:{dictionary}:{unknown}"),
         }
     }
@@ -82,8 +86,10 @@ impl FromStr for Weight {
         match text {
             "count" => Ok(Self::Count),
             "once" => Ok(Self::Once),
+            "log" => Ok(Self::Log),
             _ => idf(text).ok_or_else(|| {
-                let known = ["count", "once", "idf:DIGEST:median", "idf:DIGEST:mean (32 hexadecimal digits)"];
+                let known =
+                    ["count", "once", "log", "idf:DIGEST:median", "idf:DIGEST:mean (32 hexadecimal digits)"];
                 RecipeError::value("weight", text, &known)
             }),
         }

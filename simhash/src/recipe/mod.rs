@@ -5,8 +5,6 @@ mod error;
 mod named;
 mod text;
 
-use std::num::NonZeroUsize;
-
 pub use choices::{Empty, Tie, Top, Weight, Width};
 pub use error::RecipeError;
 
@@ -30,13 +28,13 @@ use crate::tokenise::Tokeniser;
 /// |---|---|---|
 /// | `width` | `64`, `128` | bits of the fingerprint |
 /// | `case` | `keep`, `lower`, `simple` | [`Case`] |
-/// | `tokens` | `words`, `words+jieba`, `jieba`, `py-words`, `py-joined`, `mfonda`, `trafilatura`, `given` | [`Tokeniser`] |
+/// | `tokens` | `words`, `words+bigrams`, `words+jieba`, `jieba`, `py-words`, `py-joined`, `mfonda`, `trafilatura`, `given` | [`Tokeniser`] |
 /// | `tables` | as [`Tokeniser::tables`] prints them | versions of the tokeniser's tables; must be this build's |
 /// | `min-chars` | a number | tokens of fewer characters are dropped |
 /// | `stop` | `none`, a digest | tokens on this list are dropped |
 /// | `min-tokens` | a number | a text of fewer tokens has no features |
 /// | `shingle` | `words:N`, `chars:N` | [`Shingle`] |
-/// | `weight` | `count`, `once`, `idf:DIGEST:median`, `idf:DIGEST:mean` | [`Weight`] |
+/// | `weight` | `count`, `once`, `log`, `idf:DIGEST:median`, `idf:DIGEST:mean` | [`Weight`] |
 /// | `top` | `all`, a number | only so many features vote, the heaviest ones |
 /// | `hash` | `xxh3:SEED`, `murmur3:SEED`, `md5-head`, `md5-tail`, `blake2b`, `fnv1`, `lookup3` | [`Hash`] |
 /// | `tie` | `0`, `1` | a bit with as much weight for it as against it |
@@ -115,9 +113,4 @@ impl Recipe {
         }
         Ok(())
     }
-}
-
-/// A shingle width known not to be zero.
-const fn width_of(width: usize) -> NonZeroUsize {
-    NonZeroUsize::new(width).expect("shingle widths are written here, and none is 0")
 }

@@ -5,21 +5,22 @@ use std::num::NonZeroUsize;
 use crate::case::Case;
 use crate::hash::Hash;
 use crate::lists::{IdfDictionary, StopWords, Unknown};
-use crate::recipe::{Empty, Recipe, Tie, Top, Weight, Width, width_of};
+use crate::recipe::{Empty, Recipe, Tie, Top, Weight, Width};
 use crate::shingle::Shingle;
 use crate::tokenise::Tokeniser;
 
 impl Default for Recipe {
+    /// The recipe named `default`.
     fn default() -> Self {
         Self {
             width: Width::Bits64,
             case: Case::Simple,
-            tokens: Tokeniser::Words,
+            tokens: Tokeniser::WordsBigrams,
             min_chars: 0,
             stop: None,
             min_tokens: 0,
-            shingle: Shingle::Words(width_of(2)),
-            weight: Weight::Count,
+            shingle: Shingle::Words(NonZeroUsize::MIN),
+            weight: Weight::Log,
             top: Top::All,
             hash: Hash::Xxh3 { seed: 0 },
             tie: Tie::Zero,
@@ -47,19 +48,25 @@ impl Recipe {
     /// | `trafilatura` | trafilatura's content fingerprint (which it prints without leading zeros) |
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let compatible =
-            |case, tokens, hash| Self { case, tokens, hash, empty: Empty::Tie, ..Self::unigrams() };
+        let compatible = |case, tokens, hash| Self {
+            case,
+            tokens,
+            weight: Weight::Count,
+            hash,
+            empty: Empty::Tie,
+            ..Self::default()
+        };
         Some(match name {
             "default" => Self::default(),
             "simhash-py" => Self {
-                shingle: Shingle::Chars(width_of(4)),
+                shingle: Shingle::Chars(nonzero(4)),
                 empty: Empty::Feature,
                 ..compatible(Case::Lower, Tokeniser::PyJoined, Hash::Md5Tail)
             },
             "seomoz" => compatible(Case::Keep, Tokeniser::Given, Hash::Md5Head),
             "text-dedup" => Self {
                 min_tokens: 5,
-                shingle: Shingle::Words(width_of(3)),
+                shingle: Shingle::Words(nonzero(3)),
                 weight: Weight::Once,
                 ..compatible(Case::Lower, Tokeniser::PyWords, Hash::Xxh3 { seed: 42 })
             },
@@ -89,12 +96,12 @@ impl Recipe {
             hash: Hash::Lookup3,
             tie: Tie::Zero,
             empty: Empty::Tie,
-            ..Self::unigrams()
+            ..Self::default()
         }
         .with_stop_words(stop)
     }
+}
 
-    fn unigrams() -> Self {
-        Self { shingle: Shingle::Words(width_of(1)), ..Self::default() }
-    }
+const fn nonzero(number: usize) -> NonZeroUsize {
+    NonZeroUsize::new(number).expect("the numbers are written above, and none is 0")
 }

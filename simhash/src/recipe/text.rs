@@ -128,7 +128,7 @@ impl FromStr for Recipe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::{Top, Weight, Width};
+    use crate::recipe::{Top, Width};
 
     fn error(text: &str) -> RecipeError {
         text.parse::<Recipe>().expect_err(text)
@@ -155,6 +155,7 @@ mod tests {
             "min-tokens=5",
             "shingle=chars:9",
             "weight=once",
+            "weight=log",
             &format!("weight=idf:{digest}:median"),
             &format!("weight=idf:{digest}:mean"),
             "top=12",
@@ -173,8 +174,8 @@ mod tests {
     #[test]
     fn a_name_can_be_varied() {
         let recipe: Recipe = "default  top=64\twidth=128".parse().unwrap();
-        assert_eq!((recipe.width, recipe.top.to_string()), (Width::Bits128, "64".to_owned()));
-        assert_ne!((recipe.top, recipe.weight), (Top::All, Weight::Once));
+        let top = Top::Heaviest(64.try_into().unwrap());
+        assert_eq!(recipe, Recipe { width: Width::Bits128, top, ..Recipe::default() });
     }
 
     #[test]

@@ -1,0 +1,124 @@
+//! The words of Unicode Standard Annex 29, piece by piece between white space.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Calls `piece` with every longest piece of `text` without white space of ASCII.
+///
+/// Such white space ends every word, so the pieces can be cut one by one. (Only a combining mark after
+/// a space goes another way: in the annex it belongs to the space, here to nothing.)
+pub(super) fn pieces<'t>(text: &'t str, mut piece: impl FnMut(&'t str)) {
+    let mut start = 0;
+    for (index, byte) in text.bytes().enumerate() {
+        if matches!(byte, b'\t'..=b'\r' | b' ') {
+            if start < index {
+                piece(&text[start..index]);
+            }
+            start = index + 1;
+        }
+    }
+    if start < text.len() {
+        piece(&text[start..]);
+    }
+}
+
+/// Calls `token` with every word of `text`: every segment that holds a letter or a digit.
+pub(super) fn words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
+    pieces(text, |piece| {
+        if piece.is_ascii() {
+            ascii_words(piece, token);
+        } else {
+            piece.unicode_words().for_each(&mut *token);
+        }
+    });
+}
+
+/// What the rules of the annex come down to for ASCII, where most words of most texts are: letters,
+/// digits and low lines stay together (WB5, WB8 to WB10, WB13a and b), and so do two letters with one of
+/// `'.:` between them (WB6, WB7), and two digits with one of `'.,;` (WB11, WB12).
+pub(super) fn ascii_words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
+    let bytes = text.as_bytes();
+    let class = |index: usize| bytes.get(index).map_or(Class::Other, |&byte| CLASSES[usize::from(byte)]);
+    let mut end = 0;
+    while end < bytes.len() {
+        let start = end;
+        let mut is_word = false;
+        loop {
+            while class(end) != Class::Other {
+                is_word |= class(end) != Class::LowLine;
+                end += 1;
+            }
+            let joins = end > start
+                && match (class(end - 1), bytes.get(end), class(end + 1)) {
+                    (Class::Letter, Some(b'\'' | b'.' | b':'), Class::Letter) => true,
+                    (Class::Digit, Some(b'\'' | b'.' | b',' | b';'), Class::Digit) => true,
+                    _ => false,
+                };
+            if !joins {
+                break;
+            }
+            end += 1;
+        }
+        if is_word {
+            token(&text[start..end]);
+        }
+        end = end.max(start + 1);
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Other,
+    Letter,
+    Digit,
+    LowLine,
+}
+
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Other; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let character = byte as u8;
+        if character.is_ascii_alphabetic() {
+            classes[byte] = Class::Letter;
+        } else if character.is_ascii_digit() {
+            classes[byte] = Class::Digit;
+        } else if character == b'_' {
+            classes[byte] = Class::LowLine;
+        }
+        byte += 1;
+    }
+    classes
+};
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn all(text: &str) -> Vec<&str> {
+        let mut tokens = Vec::new();
+        words(text, &mut |token| tokens.push(token));
+        tokens
+    }
+
+    proptest! {
+        #[test]
+        fn ascii_is_cut_as_the_library_cuts_it(text in "[a-b0-1_'.:,; \n-]{0,40}|[ -~\t\r\n]{0,40}") {
+            prop_assert_eq!(all(&text), text.unicode_words().collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn other_text_is_cut_as_the_library_cuts_it(text in "[a1_.:' \néяΣ中カひ한ก’\u{301}\u{200d}\u{2028}🇦]{0,20}") {
+            prop_assert_eq!(all(&text), text.unicode_words().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn infixes_join_like_with_like() {
+        assert_eq!(
+            all("don't 3.14 a.1 1'000 e:g x_y __ a..b 1,a u.s.a."),
+            ["don't", "3.14", "a", "1", "1'000", "e:g", "x_y", "a", "b", "1", "a", "u.s.a"]
+        );
+    }
+}

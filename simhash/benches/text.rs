@@ -6,6 +6,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hamdex_simhash::{Fingerprinter, Recipe, Scratch, Tally, Tie, WeightedTally};
 
 #[path = "../tests/shared_data/mod.rs"]
+#[expect(dead_code, reason = "a bench does not ask what is true")]
 mod shared_data;
 
 const RECIPES: [&str; 5] = [

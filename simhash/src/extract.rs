@@ -1,5 +1,6 @@
 //! From a text to its tokens, as a recipe has it.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use crate::lists::StopWords;
@@ -45,23 +46,37 @@ impl Extractor {
         self.recipe.shingle
     }
 
+    /// Calls `feature` with every feature of `text`, in order.
+    pub(crate) fn features(&self, text: &str, workspace: &mut Workspace, mut feature: impl FnMut(&str)) {
+        let recipe = &self.recipe;
+        if recipe.shingle == Shingle::Words(NonZeroUsize::MIN) && recipe.min_tokens <= 1 {
+            // Every token is a feature: none need be kept.
+            self.tokens(text, &mut workspace.folded, &mut |token| feature(token));
+        } else {
+            self.extract(text, workspace).shingles(recipe.shingle, feature);
+        }
+    }
+
     /// The tokens that are left of `text`; none where there are fewer than the recipe asks for.
     pub(crate) fn extract<'w>(&self, text: &str, workspace: &'w mut Workspace) -> &'w Tokens {
         let Workspace { folded, tokens } = workspace;
+        let separator = self.recipe.tokens.separator();
         tokens.clear();
-        let folded = self.recipe.case.fold(text, folded);
-        let (tokeniser, min_chars) = (self.recipe.tokens, self.recipe.min_chars);
-        let separator = tokeniser.separator();
-        tokeniser.split(folded, &mut |token| {
-            let long = min_chars <= 1 || token.chars().nth(min_chars - 1).is_some();
-            if long && !self.stop.as_ref().is_some_and(|stop| stop.contains(token)) {
-                tokens.push(token, separator);
-            }
-        });
+        self.tokens(text, folded, &mut |token| tokens.push(token, separator));
         if tokens.count() < self.recipe.min_tokens {
             tokens.clear();
         }
         tokens
+    }
+
+    fn tokens(&self, text: &str, folded: &mut String, token: &mut impl FnMut(&str)) {
+        let min_chars = self.recipe.min_chars;
+        self.recipe.tokens.split(self.recipe.case.fold(text, folded), &mut |each: &str| {
+            let long = min_chars <= 1 || each.chars().nth(min_chars - 1).is_some();
+            if long && !self.stop.as_ref().is_some_and(|stop| stop.contains(each)) {
+                token(each);
+            }
+        });
     }
 }
 
@@ -92,6 +107,18 @@ mod tests {
         let recipe: Recipe = "default shingle=words:1 min-tokens=3".parse().unwrap();
         assert_eq!(extract(&recipe, None, "a b"), [""; 0]);
         assert_eq!(extract(&recipe, None, "a b c").len(), 3);
+    }
+
+    #[test]
+    fn features_are_the_shingles_of_the_tokens() {
+        for recipe in ["default", "default min-tokens=3", "default min-tokens=6", "default shingle=words:2"] {
+            let extractor = Extractor::new(&recipe.parse().unwrap(), None).unwrap();
+            let mut features = Vec::new();
+            extractor.features("We 我们 know, OK?", &mut Workspace::default(), |each| {
+                features.push(each.to_owned())
+            });
+            assert_eq!(features, extract(extractor.recipe(), None, "We 我们 know, OK?"), "{recipe}");
+        }
     }
 
     #[test]

@@ -9,7 +9,6 @@ use crate::extract::{Extractor, Workspace};
 use crate::lists::{IdfDictionary, StopWords};
 use crate::outcome::Outcome;
 use crate::recipe::{Empty, Recipe, RecipeError, Top, Weight};
-use crate::shingle::Tokens;
 use crate::vote::{Tally, WeightedTally};
 use crate::weigh::heaviest;
 
@@ -106,63 +105,65 @@ impl<F: Fingerprint> Fingerprinter<F> {
     pub fn fingerprint(&self, text: &str, scratch: &mut Scratch<F>) -> Outcome<F> {
         let recipe = self.extractor.recipe();
         let Scratch { workspace, tally, hashes } = scratch;
-        let tokens = self.extractor.extract(text, workspace);
-        if tokens.count() == 0 {
+        if matches!((recipe.weight, recipe.top), (Weight::Idf { .. }, _) | (_, Top::Heaviest(_))) {
+            return self.weigh(text, workspace);
+        }
+
+        // Weights that hang on the number of occurrences alone need the hashes only: equal features
+        // have equal ones.
+        hashes.clear();
+        self.extractor.features(text, workspace, |feature| hashes.push(recipe.hash.of(feature.as_bytes())));
+        if hashes.is_empty() {
             return nothing(recipe);
         }
-        let (fingerprint, features) = match (recipe.weight, recipe.top) {
-            (Weight::Count, Top::All) => Self::count_all(recipe, tokens, tally),
-            (Weight::Once, Top::All) => Self::by_occurrences(recipe, tokens, tally, hashes, |_| 1),
-            (Weight::Log, Top::All) => Self::by_occurrences(recipe, tokens, tally, hashes, logarithmic),
-            _ => self.weigh(recipe, tokens),
+        tally.clear();
+        let features = match recipe.weight {
+            Weight::Count => {
+                hashes.iter().for_each(|&hash| tally.add(hash));
+                hashes.len()
+            }
+            Weight::Once => count_distinct(hashes, tally, |_| 1),
+            _ => count_distinct(hashes, tally, logarithmic),
         };
-        Outcome::of(fingerprint, features, recipe.min_features)
+        Outcome::of(tally.fingerprint(recipe.tie), features, recipe.min_features)
     }
 
-    /// Every occurrence votes, so equal features need not be brought together.
-    fn count_all(recipe: &Recipe, tokens: &Tokens, tally: &mut Tally<F>) -> (F, usize) {
-        tally.clear();
-        tokens.shingles(recipe.shingle, |feature| tally.add(recipe.hash.of(feature.as_bytes())));
-        (tally.fingerprint(recipe.tie), tally.votes() as usize)
-    }
-
-    /// Equal features have equal hashes, so it is enough to bring the hashes together.
-    fn by_occurrences(
-        recipe: &Recipe,
-        tokens: &Tokens,
-        tally: &mut Tally<F>,
-        hashes: &mut Vec<F>,
-        weight: impl Fn(usize) -> u64,
-    ) -> (F, usize) {
-        tally.clear();
-        hashes.clear();
-        tokens.shingles(recipe.shingle, |feature| hashes.push(recipe.hash.of(feature.as_bytes())));
-        hashes.sort_unstable();
-        let mut features = 0;
-        for equal in hashes.chunk_by(|a, b| a == b) {
-            tally.add_weighted(equal[0], weight(equal.len()));
-            features += 1;
-        }
-        (tally.fingerprint(recipe.tie), features)
-    }
-
-    fn weigh(&self, recipe: &Recipe, tokens: &Tokens) -> (F, usize) {
+    fn weigh(&self, text: &str, workspace: &mut Workspace) -> Outcome<F> {
+        let recipe = self.extractor.recipe();
         let mut features = Vec::new();
-        tokens.shingles(recipe.shingle, |feature| features.push(feature));
+        self.extractor.extract(text, workspace).shingles(recipe.shingle, |feature| features.push(feature));
+        if features.is_empty() {
+            return nothing(recipe);
+        }
         let weighed = heaviest(features, recipe.top, |feature, count| match (recipe.weight, &self.idf) {
             (Weight::Idf { unknown, .. }, Some(dictionary)) => {
                 count as f64 * dictionary.idf(feature, unknown)
             }
             (Weight::Once, _) => 1.0,
             (Weight::Log, _) => logarithmic(count) as f64,
-            _ => count as f64,
+            (Weight::Count | Weight::Idf { .. }, _) => count as f64,
         });
         let mut tally = WeightedTally::new();
         for &(feature, weight) in &weighed {
             tally.add(recipe.hash.of(feature.as_bytes()), weight);
         }
-        (tally.fingerprint(recipe.tie), weighed.len())
+        Outcome::of(tally.fingerprint(recipe.tie), weighed.len(), recipe.min_features)
     }
+}
+
+/// Adds every distinct hash with its weight, and counts them.
+fn count_distinct<F: Fingerprint>(
+    hashes: &mut [F],
+    tally: &mut Tally<F>,
+    weight: impl Fn(usize) -> u64,
+) -> usize {
+    hashes.sort_unstable();
+    let mut distinct = 0;
+    for equal in hashes.chunk_by(|a, b| a == b) {
+        tally.add_weighted(equal[0], weight(equal.len()));
+        distinct += 1;
+    }
+    distinct
 }
 
 /// [`Weight::Log`] of what occurs so often.

@@ -3,19 +3,13 @@
 use unicode_script::{Script, UnicodeScript};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::words::{ascii_words, pieces};
+use super::words::words_with;
 
 /// The words of UAX 29; but where characters of a script without spaces stand next to each other, each
 /// pair of neighbours instead of each one. A pair says far more than a character: long Chinese texts
 /// all have the same characters. One that stands alone is a token.
 pub(super) fn words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
-    pieces(text, |piece| {
-        if piece.is_ascii() {
-            ascii_words(piece, token);
-        } else {
-            pair_up(piece, token);
-        }
-    });
+    words_with(text, token, pair_up);
 }
 
 fn pair_up<'t>(piece: &'t str, token: &mut impl FnMut(&'t str)) {

@@ -2,40 +2,38 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Calls `piece` with every longest piece of `text` without white space of ASCII.
+/// Calls `token` with every word of `text`: every segment that holds a letter or a digit.
+pub(super) fn words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
+    words_with(text, token, |piece, token| piece.unicode_words().for_each(token));
+}
+
+/// As [`words`], with `other` to cut the pieces that are not ASCII: the longest ones that hold anything
+/// else and no white space of ASCII.
 ///
 /// Such white space ends every word, so the pieces can be cut one by one. (Only a combining mark after
 /// a space goes another way: in the annex it belongs to the space, here to nothing.)
-pub(super) fn pieces<'t>(text: &'t str, mut piece: impl FnMut(&'t str)) {
-    let mut start = 0;
-    for (index, byte) in text.bytes().enumerate() {
-        if matches!(byte, b'\t'..=b'\r' | b' ') {
-            if start < index {
-                piece(&text[start..index]);
-            }
-            start = index + 1;
-        }
+pub(super) fn words_with<'t, T: FnMut(&'t str)>(
+    text: &'t str,
+    token: &mut T,
+    other: impl Fn(&'t str, &mut T),
+) {
+    let is_space = |byte: &u8| matches!(byte, b'\t'..=b'\r' | b' ');
+    let mut rest = text;
+    while let Some(first) = rest.bytes().position(|byte| !byte.is_ascii()) {
+        let bytes = rest.as_bytes();
+        let start = bytes[..first].iter().rposition(is_space).map_or(0, |space| space + 1);
+        let end = bytes[first..].iter().position(is_space).map_or(bytes.len(), |length| first + length);
+        ascii_words(&rest[..start], token);
+        other(&rest[start..end], token);
+        rest = &rest[end..];
     }
-    if start < text.len() {
-        piece(&text[start..]);
-    }
-}
-
-/// Calls `token` with every word of `text`: every segment that holds a letter or a digit.
-pub(super) fn words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
-    pieces(text, |piece| {
-        if piece.is_ascii() {
-            ascii_words(piece, token);
-        } else {
-            piece.unicode_words().for_each(&mut *token);
-        }
-    });
+    ascii_words(rest, token);
 }
 
 /// What the rules of the annex come down to for ASCII, where most words of most texts are: letters,
 /// digits and low lines stay together (WB5, WB8 to WB10, WB13a and b), and so do two letters with one of
 /// `'.:` between them (WB6, WB7), and two digits with one of `'.,;` (WB11, WB12).
-pub(super) fn ascii_words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
+fn ascii_words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
     let bytes = text.as_bytes();
     let class = |index: usize| bytes.get(index).map_or(Class::Other, |&byte| CLASSES[usize::from(byte)]);
     let mut end = 0;

@@ -31,10 +31,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let documents = corpus.texts.len();
         println!("\n{}: {documents} documents, {} true pairs", corpus.name, corpus.truth.pairs());
         let mut curves = Vec::new();
-        for (recipe, name) in &recipes {
+        for (series, (recipe, name)) in recipes.iter().enumerate() {
             match recipe.width {
-                Width::Bits64 => curves.extend(print_distances::<u64>(&corpus, recipe, name)?),
-                Width::Bits128 => curves.extend(print_distances::<u128>(&corpus, recipe, name)?),
+                Width::Bits64 => curves.extend(print_distances::<u64>(&corpus, recipe, name, series)?),
+                Width::Bits128 => curves.extend(print_distances::<u128>(&corpus, recipe, name, series)?),
             }
         }
         if methods {
@@ -52,6 +52,7 @@ fn print_distances<F: hamdex::Fingerprint>(
     corpus: &Corpus,
     recipe: &Recipe,
     name: &str,
+    series: usize,
 ) -> Result<[Curve; 2], Box<dyn std::error::Error>> {
     let fingerprinter = Fingerprinter::<F>::new(recipe)?;
     let mut scratch = Scratch::default();
@@ -67,11 +68,13 @@ fn print_distances<F: hamdex::Fingerprint>(
     for each in &scores {
         println!("  k = {:2}  {}", each.distance, line(each.score));
     }
-    let curve = |what: &str, share: fn(&Score) -> Option<f64>| Curve {
+    let curve = |what: &str, dashed, share: fn(&Score) -> Option<f64>| Curve {
         name: format!("{what}, {name}"),
+        series,
+        dashed,
         points: scores.iter().map(|each| (f64::from(each.distance), share(&each.score))).collect(),
     };
-    Ok([curve("precision", Score::precision), curve("recall", Score::recall)])
+    Ok([curve("precision", false, Score::precision), curve("recall", true, Score::recall)])
 }
 
 fn print_methods(corpus: &Corpus) {

@@ -115,7 +115,7 @@ mod tests {
             let extractor = Extractor::new(&recipe.parse().unwrap(), None).unwrap();
             let mut features = Vec::new();
             extractor.features("We 我们 know, OK?", &mut Workspace::default(), |each| {
-                features.push(each.to_owned())
+                features.push(each.to_owned());
             });
             assert_eq!(features, extract(extractor.recipe(), None, "We 我们 know, OK?"), "{recipe}");
         }

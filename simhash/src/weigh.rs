@@ -7,11 +7,11 @@ use crate::recipe::Top;
 /// The distinct features with `weight(feature, occurrences)`, heaviest first, of equal weight in byte
 /// order, and only as many as `top` lets vote. The order is part of the result: doubles are summed in
 /// it. Features that weigh nothing are left out.
-pub(crate) fn heaviest<'t>(
-    mut features: Vec<&'t str>,
+pub(crate) fn heaviest(
+    mut features: Vec<&str>,
     top: Top,
     weight: impl Fn(&str, usize) -> f64,
-) -> Vec<(&'t str, f64)> {
+) -> Vec<(&str, f64)> {
     features.sort_unstable();
     let mut weighed: Vec<(&str, f64)> = features
         .chunk_by(|a, b| a == b)

@@ -1,8 +1,6 @@
 //! Fingerprints of other libraries, bit for bit: vectors of their own test suites, or of running them.
 
-use hamdex_simhash::{
-    FeatureFingerprinter, Fingerprinter, Hash, IdfDictionary, Lists, Outcome, Recipe, Scratch, StopWords,
-};
+use hamdex_simhash::{FeatureFingerprinter, Fingerprinter, Hash, Outcome, Scratch};
 
 const FOX: &str = "The quick brown fox jumps over the lazy dog";
 
@@ -103,6 +101,9 @@ fn yanyiwu_on_given_terms() {
 #[test]
 fn yanyiwu_on_text_takes_the_heaviest_words() {
     use std::sync::Arc;
+
+    use hamdex_simhash::{IdfDictionary, Lists, Recipe, StopWords};
+
     let idf = Arc::new(IdfDictionary::read("北京 4\n清华大学 9\n来到 5\n".as_bytes()).unwrap());
     let stop = Arc::new(StopWords::read("来到\n".as_bytes()).unwrap());
     let top = 2.try_into().unwrap();

@@ -7,21 +7,27 @@ use std::fmt::Write;
 pub struct Curve {
     /// What it shows, for the legend.
     pub name: String,
+    /// Curves of one series, say precision and recall of one recipe, share a colour.
+    pub series: usize,
+    /// Dashed, to tell curves of one series apart.
+    pub dashed: bool,
     /// Its points: a place on the x axis, and a share from 0 to 1. Where the share is unknown (the
     /// precision of nothing reported) the line has a gap.
     pub points: Vec<(f64, Option<f64>)>,
 }
 
 const WIDTH: f64 = 760.0;
-const HEIGHT: f64 = 440.0;
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 24.0;
-const TOP: f64 = 76.0;
-const BOTTOM: f64 = 52.0;
+const TOP: f64 = 48.0;
+const BOTTOM: f64 = 400.0;
+/// The first line of the legend, under the axis and its label.
+const LEGEND: f64 = 470.0;
+const LEGEND_LINE: f64 = 20.0;
+/// Names longer than this need the picture's whole width.
+const LEGEND_HALF_CHARS: usize = 44;
 /// Colours that stay apart for the colour-blind (Okabe and Ito, 2008), dark enough on white.
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"];
-/// Curves after the colours are used up are told apart by their dashes.
-const DASHES: [&str; 3] = ["none", "7 4", "2 4"];
 
 /// A chart of shares from 0 to 1 over whole numbers, such as precision and recall over distance. The text is
 /// escaped; the picture refers to nothing outside itself.
@@ -29,7 +35,8 @@ const DASHES: [&str; 3] = ["none", "7 4", "2 4"];
 /// ```
 /// use hamdex_simhash::evaluate::{Curve, svg_chart};
 ///
-/// let recall = Curve { name: "recall".into(), points: vec![(0.0, Some(0.5)), (1.0, Some(0.9))] };
+/// let points = vec![(0.0, Some(0.5)), (1.0, Some(0.9))];
+/// let recall = Curve { name: "recall".into(), series: 0, dashed: true, points };
 /// let svg = svg_chart("Articles", "distance ≤ k", &[recall]);
 /// assert!(svg.starts_with("<svg") && svg.contains("distance ≤ k"));
 /// ```
@@ -39,17 +46,21 @@ pub fn svg_chart(title: &str, x_label: &str, curves: &[Curve]) -> String {
     let (first, last) = places().fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)));
     let axes = if first < last { Axes { first, last } } else { Axes { first: 0.0, last: 1.0 } };
 
+    let columns =
+        if curves.iter().all(|curve| curve.name.chars().count() <= LEGEND_HALF_CHARS) { 2 } else { 1 };
+    let height = LEGEND + LEGEND_LINE * curves.len().div_ceil(columns) as f64;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" \
-         height=\"{HEIGHT}\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#222\" role=\"img\">\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
+         height=\"{height}\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#222\" role=\"img\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
     );
     text(&mut svg, LEFT, 26.0, "start", "font-size=\"16\" font-weight=\"bold\"", title);
     axes.draw(&mut svg, x_label);
     for (index, curve) in curves.iter().enumerate() {
-        axes.draw_curve(&mut svg, curve, index);
+        // The later, the thinner: where curves coincide, those below still show.
+        axes.draw_curve(&mut svg, curve, 2.0 + 0.8 * (curves.len() - 1 - index).min(3) as f64);
     }
-    draw_legend(&mut svg, curves);
+    draw_legend(&mut svg, curves, columns);
     svg.push_str("</svg>\n");
     svg
 }
@@ -66,7 +77,7 @@ impl Axes {
     }
 
     fn y(share: f64) -> f64 {
-        HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
+        BOTTOM - share * (BOTTOM - TOP)
     }
 
     fn draw(&self, svg: &mut String, x_label: &str) {
@@ -84,48 +95,44 @@ impl Axes {
             text(svg, x, bottom + 20.0, "middle", "", &tick.to_string());
             tick += step;
         }
-        text(svg, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 10.0, "middle", "", x_label);
+        text(svg, (LEFT + WIDTH - RIGHT) / 2.0, BOTTOM + 42.0, "middle", "", x_label);
     }
 
-    fn draw_curve(&self, svg: &mut String, curve: &Curve, index: usize) {
-        let (colour, dash) = style(index);
+    fn draw_curve(&self, svg: &mut String, curve: &Curve, thickness: f64) {
         let mut path = String::new();
         let mut pen = 'M';
         for &(place, share) in &curve.points {
-            let Some(share) = share else {
+            if let Some(share) = share {
+                let (x, y) = (self.x(place), Self::y(share));
+                write!(path, "{pen}{x:.1} {y:.1}").expect("writing to a string cannot fail");
+                pen = 'L';
+            } else {
                 pen = 'M';
-                continue;
-            };
-            let (x, y) = (self.x(place), Self::y(share));
-            write!(path, "{pen}{x:.1} {y:.1}").expect("writing to a string cannot fail");
-            writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\" fill=\"{colour}\"/>")
-                .expect("writing to a string cannot fail");
-            pen = 'L';
+            }
         }
-        writeln!(
-            svg,
-            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"{dash}\"/>"
-        )
-        .expect("writing to a string cannot fail");
+        stroke(svg, &path, curve, thickness);
     }
 }
 
-fn draw_legend(svg: &mut String, curves: &[Curve]) {
-    let room = (WIDTH - LEFT - RIGHT) / curves.len().clamp(1, 4) as f64;
+fn draw_legend(svg: &mut String, curves: &[Curve], columns: usize) {
+    let room = (WIDTH - LEFT - RIGHT) / columns as f64;
     for (index, curve) in curves.iter().enumerate() {
-        let (colour, dash) = style(index);
-        let (x, y) = (LEFT + room * (index % 4) as f64, 46.0 + 16.0 * (index / 4) as f64);
-        writeln!(
-            svg,
-            "<path d=\"M{x:.1} {y}h24\" stroke=\"{colour}\" stroke-width=\"3\" stroke-dasharray=\"{dash}\"/>"
-        )
-        .expect("writing to a string cannot fail");
-        text(svg, x + 30.0, y + 4.5, "start", "", &curve.name);
+        let x = LEFT + room * (index % columns) as f64;
+        let y = LEGEND + LEGEND_LINE * (index / columns) as f64;
+        stroke(svg, &format!("M{x:.1} {y:.1}h28"), curve, 3.0);
+        text(svg, x + 36.0, y + 4.5, "start", "", &curve.name);
     }
 }
 
-fn style(index: usize) -> (&'static str, &'static str) {
-    (COLOURS[index % COLOURS.len()], DASHES[index / COLOURS.len() % DASHES.len()])
+fn stroke(svg: &mut String, path: &str, curve: &Curve, thickness: f64) {
+    let colour = COLOURS[curve.series % COLOURS.len()];
+    let dashes = if curve.dashed { "6 4" } else { "none" };
+    writeln!(
+        svg,
+        "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{thickness:.1}\" \
+         stroke-dasharray=\"{dashes}\" stroke-linejoin=\"round\"/>"
+    )
+    .expect("writing to a string cannot fail");
 }
 
 fn line(svg: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), colour: &str) {
@@ -146,11 +153,18 @@ mod tests {
     #[test]
     fn a_gap_starts_a_new_line() {
         let points = vec![(0.0, None), (1.0, Some(1.0)), (2.0, Some(0.5)), (3.0, None), (4.0, Some(0.0))];
-        let svg = svg_chart("t", "x", &[Curve { name: "c".into(), points }]);
-        let path = svg.lines().find(|line| line.contains("fill=\"none\"")).unwrap();
-        assert_eq!(path.matches('M').count(), 2);
-        assert_eq!(path.matches('L').count(), 1);
-        assert_eq!(svg.matches("<circle").count(), 3);
+        let svg = svg_chart("t", "x", &[Curve { name: "c".into(), series: 0, dashed: false, points }]);
+        let path = svg.lines().find(|line| line.starts_with("<path")).unwrap();
+        assert_eq!((path.matches('M').count(), path.matches('L').count()), (2, 1), "{path}");
+    }
+
+    #[test]
+    fn every_curve_is_in_the_legend() {
+        let curve = |name: &str| Curve { name: name.into(), series: 0, dashed: true, points: vec![] };
+        let short = svg_chart("t", "x", &[curve("one"), curve("two")]);
+        let long = svg_chart("t", "x", &[curve("one"), curve(&"long".repeat(20))]);
+        assert!(short.contains(">one</text>") && short.contains(">two</text>"));
+        assert!(long.contains("height=\"510\"") && short.contains("height=\"490\""));
     }
 
     #[test]

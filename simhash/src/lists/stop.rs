@@ -1,6 +1,6 @@
 //! Stop words: tokens that never vote.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::BufRead;
 
 use crate::hash::content_digest;
@@ -17,7 +17,7 @@ use crate::lists::{ListDigest, ListError};
 /// ```
 #[derive(Debug, Clone)]
 pub struct StopWords {
-    words: std::collections::HashSet<Box<str>>,
+    words: HashSet<Box<str>>,
     digest: ListDigest,
 }
 
@@ -27,14 +27,14 @@ impl StopWords {
     /// # Errors
     /// When reading fails, or a line is not UTF-8.
     pub fn read(input: impl BufRead) -> Result<Self, ListError> {
-        let mut sorted = BTreeSet::new();
+        let mut sorted: BTreeSet<Box<str>> = BTreeSet::new();
         for (line, text) in (1..).zip(input.lines()) {
             let text = text.map_err(|source| ListError::Read { line, source })?;
             if !text.trim().is_empty() {
                 sorted.insert(Box::from(text.trim()));
             }
         }
-        let digest = ListDigest(content_digest(sorted.iter().map(|word: &Box<str>| word.as_bytes())));
+        let digest = ListDigest(content_digest(sorted.iter().map(|word| word.as_bytes())));
         Ok(Self { words: sorted.into_iter().collect(), digest })
     }
 

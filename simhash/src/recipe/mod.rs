@@ -36,7 +36,7 @@ use crate::tokenise::Tokeniser;
 /// | `shingle` | `words:N`, `chars:N` | [`Shingle`] |
 /// | `weight` | `count`, `once`, `log`, `idf:DIGEST:median`, `idf:DIGEST:mean` | [`Weight`] |
 /// | `top` | `all`, a number | only so many features vote, the heaviest ones |
-/// | `hash` | `xxh3:SEED`, `murmur3:SEED`, `md5-head`, `md5-tail`, `blake2b`, `fnv1`, `lookup3` | [`Hash`] |
+/// | `hash` | `xxh3:SEED`, `murmur3:SEED`, `md5-head`, `md5-tail`, `blake2b`, `fnv1`, `lookup3` | [`Hash`](enum@Hash) |
 /// | `tie` | `0`, `1` | a bit with as much weight for it as against it |
 /// | `empty` | `none`, `tie`, `feature` | what a text without features gets: [`Empty`] |
 /// | `min-features` | a number | a text with fewer voting features is reported as too short |

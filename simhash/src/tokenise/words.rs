@@ -45,13 +45,12 @@ fn ascii_words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
                 is_word |= class(end) != Class::LowLine;
                 end += 1;
             }
-            let joins = end > start
-                && match (class(end - 1), bytes.get(end), class(end + 1)) {
-                    (Class::Letter, Some(b'\'' | b'.' | b':'), Class::Letter) => true,
-                    (Class::Digit, Some(b'\'' | b'.' | b',' | b';'), Class::Digit) => true,
-                    _ => false,
-                };
-            if !joins {
+            let joins = matches!(
+                (class(end.wrapping_sub(1)), bytes.get(end), class(end + 1)),
+                (Class::Letter, Some(b'\'' | b'.' | b':'), Class::Letter)
+                    | (Class::Digit, Some(b'\'' | b'.' | b',' | b';'), Class::Digit)
+            );
+            if end == start || !joins {
                 break;
             }
             end += 1;

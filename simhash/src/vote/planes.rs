@@ -106,7 +106,7 @@ impl<F: Fingerprint> Tally<F> {
                 equal = equal & !plane;
             }
         }
-        if tie == Tie::One && self.votes % 2 == 0 { above | equal } else { above }
+        if tie == Tie::One && self.votes.is_multiple_of(2) { above | equal } else { above }
     }
 
     fn add_batch(&mut self) {

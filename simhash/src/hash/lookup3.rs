@@ -10,7 +10,8 @@ pub(super) fn hashlittle2(bytes: &[u8]) -> u64 {
     u64::from(c) << 32 | u64::from(b)
 }
 
-/// The two results (primary `c`, secondary `b`) for two seeds (added to `c`, and to it alone twice).
+/// The two results (primary `c`, secondary `b`) for two seeds: the primary one enters all three words,
+/// the secondary one `c` alone.
 fn seeded(bytes: &[u8], primary: u32, secondary: u32) -> (u32, u32) {
     // The length enters modulo 2^32, as the 32-bit arithmetic of the original has it.
     let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32).wrapping_add(primary);

@@ -6,7 +6,7 @@ use jieba_rs::Jieba;
 
 use super::python;
 
-/// One for the whole process: reading its dictionary takes a good part of a second and some 100 MB.
+/// One for the whole process: reading its dictionary takes a tenth of a second and its tables 25 MB.
 static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
 /// Calls `token` with every word that holds a letter or a digit.

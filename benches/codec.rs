@@ -46,12 +46,15 @@ fn probe(blocks: &Blocks, layout: Layout, query: u64, differences: &mut Differen
     let mut found = 0;
     if block < blocks.keys.len() {
         let bytes = &blocks.bytes[block * layout.block_bytes..][..layout.block_bytes];
-        let mut count = |_, _| {
-            found += 1;
-            ControlFlow::Continue(())
+        let mut scan = |candidate| {
+            let mut count = |_, _| {
+                found += 1;
+                ControlFlow::Continue(())
+            };
+            let outcome = blocks.codec.scan(bytes, &candidate, &target, differences, &mut count);
+            assert!(outcome.expect("the blocks are whole").is_continue());
         };
-        let outcome = blocks.codec.scan(bytes, blocks.keys[block], &target, differences, &mut count);
-        assert!(outcome.expect("the blocks are whole").is_continue());
+        blocks.codec.candidates(bytes, blocks.keys[block], &target, &mut scan).expect("the blocks are whole");
     }
     found
 }

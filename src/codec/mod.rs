@@ -35,7 +35,7 @@ use block::{Block, BlockError};
 use codebook::Codebook;
 pub use decode::Differences;
 pub use encode::{Layout, count_differences};
-pub use scan::Target;
+pub use scan::{Candidate, Target};
 
 use crate::fingerprint::Fingerprint;
 
@@ -95,19 +95,37 @@ impl BlockCodec {
         if decode::padding_is_zero(&block) { Ok(()) } else { Err(BlockError::Padding) }
     }
 
-    /// Calls `visit` with number and value of each entry of a block that `target` meets. `last` is
-    /// the block's key.
+    /// Calls `choose` with each segment of a block that may hold what `target` meets. `last` is the
+    /// block's key. Reads nothing but the front of the block.
+    ///
+    /// # Errors
+    /// When the block contradicts itself.
     #[inline]
-    pub fn scan<F: Fingerprint>(
+    pub fn candidates<F: Fingerprint>(
         &self,
         bytes: &[u8],
         last: F,
         target: &Target<F>,
+        choose: &mut impl FnMut(Candidate<F>),
+    ) -> Result<(), BlockError> {
+        let block = Block::new(bytes, self.layout.restart_interval)?;
+        scan::candidates(&block, last, target, choose)
+    }
+
+    /// Calls `visit` with number and value of each entry of a segment that `target` meets.
+    ///
+    /// # Errors
+    /// When the block contradicts itself.
+    #[inline]
+    pub fn scan<F: Fingerprint>(
+        &self,
+        bytes: &[u8],
+        candidate: &Candidate<F>,
+        target: &Target<F>,
         differences: &mut Differences,
         visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, BlockError> {
-        let block = Block::new(bytes, self.layout.restart_interval)?;
-        scan::scan(&block, last, &self.codebook, target, differences, visit)
+        scan::scan(bytes, candidate, &self.codebook, target, differences, visit)
     }
 }
 
@@ -187,12 +205,16 @@ mod tests {
             .collect();
         let mut found = Vec::new();
         let last = block[block.len() - 1];
-        let mut differences = Differences::default();
-        let outcome = codec.scan(&bytes, last, target, &mut differences, &mut |at, value| {
-            found.push((at, value));
-            ControlFlow::Continue(())
-        });
-        assert_eq!(outcome, Ok(ControlFlow::Continue(())));
+        let mut candidates = Vec::new();
+        codec.candidates(&bytes, last, target, &mut |candidate| candidates.push(candidate)).unwrap();
+        for candidate in &candidates {
+            let mut visit = |at, value| {
+                found.push((at, value));
+                ControlFlow::Continue(())
+            };
+            let outcome = codec.scan(&bytes, candidate, target, &mut Differences::default(), &mut visit);
+            assert_eq!(outcome, Ok(ControlFlow::Continue(())));
+        }
         assert_eq!(found, expected, "{target:?}");
     }
 
@@ -265,9 +287,12 @@ mod tests {
             }
             let target = Target { query: values[0], prefix_bits: 20, radius: 1, distance: 3 };
             let last = values[values.len() - 1];
-            let _ = codec.scan(&bytes, last, &target, &mut Differences::default(), &mut |_, _| {
-                ControlFlow::Continue(())
-            });
+            let mut candidates = Vec::new();
+            let _ = codec.candidates(&bytes, last, &target, &mut |candidate| candidates.push(candidate));
+            for candidate in candidates {
+                let mut visit = |_, _| ControlFlow::Continue(());
+                let _ = codec.scan(&bytes, &candidate, &target, &mut Differences::default(), &mut visit);
+            }
         }
     }
 }

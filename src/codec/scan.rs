@@ -71,33 +71,81 @@ impl<F: Fingerprint> Target<F> {
     }
 }
 
-/// Calls `visit` with the number in the block and the value of each entry that is alive. `last` is
-/// the block's last entry.
+/// A segment that may hold something alive.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<F> {
+    segment: Segment<F>,
+    /// The number in the block of its first entry.
+    before: usize,
+    /// Whether its entries share as many errors as the prefix may have.
+    used_up: bool,
+    /// Where to expect the suffix that decides, in bits from the start of the block.
+    suffix_near: usize,
+}
+
+impl<F: Fingerprint> Candidate<F> {
+    /// The places that a scan will read, in bytes from the start of the block: codes, and suffixes.
+    #[inline]
+    pub(crate) fn reads(&self) -> [usize; 3] {
+        [self.segment.start / 8, self.suffix_near / 8, self.segment.end.saturating_sub(1) / 8]
+    }
+}
+
+/// Calls `choose` with each segment of a block that may hold something alive. `last` is the block's
+/// last entry. Reads nothing but the front of the block.
 #[inline]
-pub(crate) fn scan<F: Fingerprint>(
+pub(crate) fn candidates<F: Fingerprint>(
     block: &Block<'_, F>,
     last: F,
-    codebook: &Codebook,
     target: &Target<F>,
-    differences: &mut Differences,
-    visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, BlockError> {
+    choose: &mut impl FnMut(Candidate<F>),
+) -> Result<(), BlockError> {
     let segments = block.segments();
     let mut first = block.first_of(0);
     for number in 0..segments {
         let next = if number + 1 < segments { block.first_of(number + 1) } else { last };
         if !target.rules_out(first, next) {
-            let before = block.first_entry_of(number);
-            let mut visit = |at, value| visit(before + at, value);
-            let used_up = target.is_used_up(first, next);
-            let scan = Scan { bytes: block.bytes(), codebook, target, used_up };
-            if scan.run(&block.segment(number)?, differences, &mut visit)?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
+            let segment = block.segment(number)?;
+            choose(Candidate {
+                segment,
+                before: block.first_entry_of(number),
+                used_up: target.is_used_up(first, next),
+                suffix_near: expected_suffix(&segment, next, target.query),
+            });
         }
         first = next;
     }
-    Ok(ControlFlow::Continue(()))
+    Ok(())
+}
+
+/// Where in a segment that ends before `next` the suffix of `query` would be if its entries were
+/// evenly spread: from the segment's end backwards.
+#[inline]
+fn expected_suffix<F: Fingerprint>(segment: &Segment<F>, next: F, query: F) -> usize {
+    let (span, offset) = (next.minus(segment.first), query.minus(segment.first));
+    if offset > span {
+        return segment.end;
+    }
+    // 64 bits of each are plenty for a guess.
+    let shift = (F::BITS - span.leading_zeros()).saturating_sub(32);
+    let (span, offset) = ((span >> shift).to_u128() as u64, (offset >> shift).to_u128() as u64);
+    let bits = (segment.end - segment.start) as u64;
+    segment.end - (offset * bits / (span + 1)) as usize
+}
+
+/// Calls `visit` with the number in the block and the value of each entry of a segment that is alive.
+#[inline]
+pub(crate) fn scan<F: Fingerprint>(
+    bytes: &[u8],
+    candidate: &Candidate<F>,
+    codebook: &Codebook,
+    target: &Target<F>,
+    differences: &mut Differences,
+    visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, BlockError> {
+    let Candidate { segment, before, used_up, .. } = *candidate;
+    let scan = Scan { bytes, codebook, target, used_up };
+    scan.run(&segment, differences, &mut |at, value| visit(before + at, value))
 }
 
 /// h decoded at once, before those that matter are looked for among them.

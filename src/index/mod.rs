@@ -157,13 +157,18 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
         if block == table.keys.len() {
             return Ok(None);
         }
+        let file = self.data.as_ref();
+        let mut candidate = None;
+        table.candidates(file, block as u32, &target, &mut |only| candidate = Some(only))?;
         let mut found = None;
-        let mut visit = |entry, _| {
-            found = Some((block, entry));
-            ControlFlow::Break(())
-        };
-        let _ =
-            table.scan(self.data.as_ref(), block as u32, &target, &mut Differences::default(), &mut visit)?;
+        if let Some(candidate) = candidate {
+            let mut visit = |entry, _| {
+                found = Some((block, entry));
+                ControlFlow::Break(())
+            };
+            let differences = &mut Differences::default();
+            let _ = table.scan(file, block as u32, &candidate, &target, differences, &mut visit)?;
+        }
         Ok(found)
     }
 

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::ops::ControlFlow;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use hamdex::internals::{BlockCodec, Differences, Layout, Target, count_differences};
+use hamdex::internals::{BlockCodec, Differences, Layout, Target, Work, count_differences, scan_together};
 
 const COUNT: usize = 1 << 20;
 
@@ -47,11 +47,12 @@ fn probe(blocks: &Blocks, layout: Layout, query: u64, differences: &mut Differen
     if block < blocks.keys.len() {
         let bytes = &blocks.bytes[block * layout.block_bytes..][..layout.block_bytes];
         let mut scan = |candidate| {
-            let mut count = |_, _| {
+            let mut count = |_, _, _| {
                 found += 1;
                 ControlFlow::Continue(())
             };
-            let outcome = blocks.codec.scan(bytes, &candidate, &target, differences, &mut count);
+            let work = Work { codec: &blocks.codec, bytes, candidate: &candidate, target: &target };
+            let outcome = scan_together(std::iter::once(work), differences, &mut count);
             assert!(outcome.expect("the blocks are whole").is_continue());
         };
         blocks.codec.candidates(bytes, blocks.keys[block], &target, &mut scan).expect("the blocks are whole");

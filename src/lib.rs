@@ -61,5 +61,8 @@ pub use progress::{Phase, Progress};
 /// The block codec itself, for the project's own benches. Nothing here is promised to stay.
 #[doc(hidden)]
 pub mod internals {
-    pub use crate::codec::{BlockCodec, Candidate, Differences, Layout, Target, count_differences};
+    pub use crate::codec::{
+        BlockCodec, Candidate, Differences, Layout, SCANNED_TOGETHER, Target, Work, count_differences,
+        scan_together,
+    };
 }

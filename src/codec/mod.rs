@@ -111,22 +111,48 @@ impl BlockCodec {
         let block = Block::new(bytes, self.layout.restart_interval)?;
         scan::candidates(&block, last, target, choose)
     }
+}
 
-    /// Calls `visit` with number and value of each entry of a segment that `target` meets.
-    ///
-    /// # Errors
-    /// When the block contradicts itself.
-    #[inline]
-    pub fn scan<F: Fingerprint>(
-        &self,
-        bytes: &[u8],
-        candidate: &Candidate<F>,
-        target: &Target<F>,
-        differences: &mut Differences,
-        visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, BlockError> {
-        scan::scan(bytes, candidate, &self.codebook, target, differences, visit)
+/// A segment to be scanned for what a target meets.
+#[derive(Clone, Copy)]
+pub struct Work<'a, F> {
+    /// The codec of its table.
+    pub codec: &'a BlockCodec,
+    /// Its block.
+    pub bytes: &'a [u8],
+    /// Which segment.
+    pub candidate: &'a Candidate<F>,
+    /// What is looked for.
+    pub target: &'a Target<F>,
+}
+
+/// The most segments that [`scan_together`] takes at once.
+pub const SCANNED_TOGETHER: usize = decode::LANES;
+
+/// Calls `visit` with the place of the work, and with number in the block and value of each entry that
+/// its target meets. Segments of several blocks, and tables, are decoded in lockstep: see
+/// [`codebook::decode_together`].
+///
+/// # Errors
+/// When a block contradicts itself; with the place of the work.
+#[inline]
+pub fn scan_together<'a, F: Fingerprint + 'a>(
+    work: impl Iterator<Item = Work<'a, F>> + Clone,
+    differences: &mut Differences,
+    visit: &mut impl FnMut(usize, usize, F) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, (usize, BlockError)> {
+    let mut codes = work.clone().map(|work| work.candidate.codes(&work.codec.codebook, work.bytes));
+    let Some(first) = codes.next() else { return Ok(ControlFlow::Continue(())) };
+    differences.decode(first, codes);
+    for (place, work) in work.enumerate().take(SCANNED_TOGETHER) {
+        let hs = differences.lane(place, work.candidate.coded());
+        let mut visit = |entry, value| visit(place, entry, value);
+        let outcome = scan::scan(work.bytes, work.candidate, hs, work.target, &mut visit);
+        if outcome.map_err(|error| (place, error))?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
     }
+    Ok(ControlFlow::Continue(()))
 }
 
 #[cfg(test)]
@@ -207,12 +233,14 @@ mod tests {
         let last = block[block.len() - 1];
         let mut candidates = Vec::new();
         codec.candidates(&bytes, last, target, &mut |candidate| candidates.push(candidate)).unwrap();
-        for candidate in &candidates {
-            let mut visit = |at, value| {
+        for together in candidates.chunks(SCANNED_TOGETHER) {
+            let mut visit = |_, at, value| {
                 found.push((at, value));
                 ControlFlow::Continue(())
             };
-            let outcome = codec.scan(&bytes, candidate, target, &mut Differences::default(), &mut visit);
+            let work =
+                together.iter().map(|candidate| Work { codec: &codec, bytes: &bytes, candidate, target });
+            let outcome = scan_together(work, &mut Differences::default(), &mut visit);
             assert_eq!(outcome, Ok(ControlFlow::Continue(())));
         }
         assert_eq!(found, expected, "{target:?}");
@@ -289,9 +317,10 @@ mod tests {
             let last = values[values.len() - 1];
             let mut candidates = Vec::new();
             let _ = codec.candidates(&bytes, last, &target, &mut |candidate| candidates.push(candidate));
-            for candidate in candidates {
-                let mut visit = |_, _| ControlFlow::Continue(());
-                let _ = codec.scan(&bytes, &candidate, &target, &mut Differences::default(), &mut visit);
+            for candidate in &candidates {
+                let work = std::iter::once(Work { codec: &codec, bytes: &bytes, candidate, target: &target });
+                let mut visit = |_, _, _| ControlFlow::Continue(());
+                let _ = scan_together(work, &mut Differences::default(), &mut visit);
             }
         }
     }

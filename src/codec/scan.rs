@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 
 use crate::codec::bits::read;
 use crate::codec::block::{Block, BlockError, Segment};
-use crate::codec::codebook::{Codebook, DecodedTo};
-use crate::codec::decode::{Differences, entry};
+use crate::codec::codebook::Codebook;
+use crate::codec::decode::{Codes, entry};
 use crate::fingerprint::Fingerprint;
 
 /// What a probe looks for in a table: all in the table's permuted order of bits.
@@ -84,6 +84,18 @@ pub struct Candidate<F> {
 }
 
 impl<F: Fingerprint> Candidate<F> {
+    /// Its codes, in the block of these bytes.
+    #[inline]
+    pub(crate) fn codes<'a>(&self, codebook: &'a Codebook, bytes: &'a [u8]) -> Codes<'a> {
+        Codes { codebook, bytes, start: self.segment.start, count: self.segment.count - 1 }
+    }
+
+    /// How many entries follow its first.
+    #[inline]
+    pub(crate) fn coded(&self) -> usize {
+        self.segment.count - 1
+    }
+
     /// The places that a scan will read, in bytes from the start of the block: codes, and suffixes.
     #[inline]
     pub(crate) fn reads(&self) -> [usize; 3] {
@@ -133,77 +145,39 @@ fn expected_suffix<F: Fingerprint>(segment: &Segment<F>, next: F, query: F) -> u
     segment.end - (offset * bits / (span + 1)) as usize
 }
 
-/// Calls `visit` with the number in the block and the value of each entry of a segment that is alive.
+/// Calls `visit` with the number in the block and the value of each entry of a segment that is alive,
+/// given the segment's h.
 #[inline]
 pub(crate) fn scan<F: Fingerprint>(
     bytes: &[u8],
     candidate: &Candidate<F>,
-    codebook: &Codebook,
+    hs: &[u8],
     target: &Target<F>,
-    differences: &mut Differences,
     visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, BlockError> {
-    let Candidate { segment, before, used_up, .. } = *candidate;
-    let scan = Scan { bytes, codebook, target, used_up };
-    scan.run(&segment, differences, &mut |at, value| visit(before + at, value))
-}
-
-/// h decoded at once, before those that matter are looked for among them.
-const STEP: usize = 32;
-
-/// The walk over one segment.
-struct Scan<'a, F> {
-    bytes: &'a [u8],
-    codebook: &'a Codebook,
-    target: &'a Target<F>,
-    /// Whether the segment's entries share as many errors as the prefix may have.
-    used_up: bool,
-}
-
-impl<F: Fingerprint> Scan<'_, F> {
-    #[inline]
-    fn run(
-        &self,
-        segment: &Segment<F>,
-        differences: &mut Differences,
-        visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, BlockError> {
-        let mut value = segment.first;
-        let mut dead_at = self.target.dead_at(value ^ self.target.query);
-        if dead_at == F::BITS && visit(0, value).is_break() {
+    let Candidate { segment, before, used_up, .. } = candidate;
+    let mut value = segment.first;
+    let mut dead_at = target.dead_at(value ^ target.query);
+    if dead_at == F::BITS && visit(*before, value).is_break() {
+        return Ok(ControlFlow::Break(()));
+    }
+    // The suffixes of the entries before `at` take the bits from `end` to the segment's end.
+    let (mut at, mut end) = (0, segment.end);
+    while !(*used_up && target.is_passed_by(value, dead_at)) {
+        let (dead, dead_bits) = skip_greater::<F>(&hs[at..], dead_at);
+        at += dead;
+        let Some(&h) = hs.get(at) else { break };
+        let h = u32::from(h);
+        let length = F::BITS - 1 - h;
+        at += 1;
+        end = end.checked_sub(dead_bits + length as usize).ok_or(BlockError::Length)?;
+        value = entry(value, h, read(bytes, end, length));
+        dead_at = target.dead_at(value ^ target.query);
+        if dead_at == F::BITS && visit(before + at, value).is_break() {
             return Ok(ControlFlow::Break(()));
         }
-        let coded = segment.count - 1;
-        let hs = differences.room(coded);
-        let mut decoded = DecodedTo::start(segment.start);
-        // The suffixes of the entries before `at` take the bits from `end` to the segment's end.
-        let (mut at, mut end) = (0, segment.end);
-        while at < coded {
-            if self.used_up && self.target.is_passed_by(value, dead_at) {
-                break;
-            }
-            if at == decoded.symbols {
-                decoded = self.codebook.decode(self.bytes, decoded, coded.min(at + STEP), hs);
-            }
-            let known = &hs[at..decoded.symbols.min(coded)];
-            let (dead, dead_bits) = skip_greater::<F>(known, dead_at);
-            at += dead;
-            end = end.checked_sub(dead_bits).ok_or(BlockError::Length)?;
-            if dead == known.len() {
-                continue;
-            }
-            let h = u32::from(hs[at]);
-            let length = F::BITS - 1 - h;
-            at += 1;
-            end = end.checked_sub(length as usize).ok_or(BlockError::Length)?;
-            value = entry(value, h, read(self.bytes, end, length));
-            dead_at = self.target.dead_at(value ^ self.target.query);
-            if dead_at == F::BITS && visit(at, value).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
     }
+    Ok(ControlFlow::Continue(()))
 }
 
 /// A one in every byte of a word, and the top bit of every byte.

@@ -24,7 +24,7 @@ pub use searcher::{Match, Searcher};
 pub use stats::{IdStats, Stats, TableStats};
 pub use verify::Verified;
 
-use crate::codec::{Differences, Target};
+use crate::codec::{Differences, Target, scan_together};
 use crate::design::{Design, Plan};
 use crate::error::ReadError;
 use crate::fingerprint::Fingerprint;
@@ -162,12 +162,13 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
         table.candidates(file, block as u32, &target, &mut |only| candidate = Some(only))?;
         let mut found = None;
         if let Some(candidate) = candidate {
-            let mut visit = |entry, _| {
+            let mut visit = |_, entry, _| {
                 found = Some((block, entry));
                 ControlFlow::Break(())
             };
-            let differences = &mut Differences::default();
-            let _ = table.scan(file, block as u32, &candidate, &target, differences, &mut visit)?;
+            let work = std::iter::once(table.work(file, block as u32, &candidate, &target));
+            let _ = scan_together(work, &mut Differences::default(), &mut visit)
+                .map_err(|(_, error)| table.damaged(block, error))?;
         }
         Ok(found)
     }

@@ -4,7 +4,7 @@ use std::collections::BinaryHeap;
 use std::fmt;
 use std::ops::ControlFlow;
 
-use crate::codec::{Candidate, Differences, Target};
+use crate::codec::{Candidate, Differences, SCANNED_TOGETHER, Target, scan_together};
 use crate::design::Plan;
 use crate::error::ReadError;
 use crate::fingerprint::Fingerprint;
@@ -133,7 +133,7 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
             // One as far as the worst may still come before it, by its value.
             let reach = worst.map_or(F::BITS, |worst: &Match<F>| worst.distance);
             let target = Target { query, prefix_bits: F::BITS, radius: reach, distance: reach };
-            let mut visit = |_, fingerprint: F| {
+            let mut visit = |_, _, fingerprint: F| {
                 nearest.push(Match { distance: fingerprint.distance(query), fingerprint });
                 if nearest.len() > count {
                     nearest.pop();
@@ -144,8 +144,10 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
             self.chosen.clear();
             let at = Located { probe: 0, block };
             table.candidates(file, block, &target, &mut |found| self.chosen.push((at, found)))?;
-            for (_, candidate) in &self.chosen {
-                let _ = table.scan(file, block, candidate, &target, &mut self.differences, &mut visit)?;
+            for scanned in self.chosen.chunks(SCANNED_TOGETHER) {
+                let work = scanned.iter().map(|(_, candidate)| table.work(file, block, candidate, &target));
+                let _ = scan_together(work, &mut self.differences, &mut visit)
+                    .map_err(|(_, error)| table.damaged(block as usize, error))?;
             }
         }
         self.matches = nearest.into_sorted_vec();
@@ -175,11 +177,14 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
                 table
                     .candidates(file, at.block, &targets[at.probe], &mut |found| chosen.push((at, found)))?;
             }
-            for (at, candidate) in chosen.iter() {
-                let (earlier, rest) = plan.probes().split_at(at.probe);
-                let table = &index.tables[rest[0].table];
-                let mut check = |_: usize, value| {
-                    let fingerprint = table.permutation.undo(value);
+            for scanned in chosen.chunks(SCANNED_TOGETHER) {
+                let work = scanned.iter().map(|(at, candidate)| {
+                    let table = &index.tables[plan.probes()[at.probe].table];
+                    table.work(file, at.block, candidate, &targets[at.probe])
+                });
+                let mut check = |place: usize, _, value| {
+                    let (earlier, rest) = plan.probes().split_at(scanned[place].0.probe);
+                    let fingerprint = index.tables[rest[0].table].permutation.undo(value);
                     let difference = fingerprint ^ query;
                     // A match belongs to the first probe that meets it: so it is told once.
                     if earlier.iter().any(|probe| probe.reach.admits(difference)) {
@@ -187,8 +192,11 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
                     }
                     visit(Match { distance: difference.count_ones(), fingerprint })
                 };
-                let target = &targets[at.probe];
-                if table.scan(file, at.block, candidate, target, differences, &mut check)?.is_break() {
+                let outcome = scan_together(work, differences, &mut check).map_err(|(place, error)| {
+                    let at = scanned[place].0;
+                    index.tables[plan.probes()[at.probe].table].damaged(at.block as usize, error)
+                });
+                if outcome?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }

@@ -1,13 +1,11 @@
 //! A table of an open file.
 
-use std::ops::ControlFlow;
-
 use byteorder::{ByteOrder, LittleEndian};
 
 use crate::arch::prefetch;
 use crate::checked::Checked;
 use crate::codec::block::{BlockError, CHECKSUM_BYTES};
-use crate::codec::{BlockCodec, Candidate, Differences, Target};
+use crate::codec::{BlockCodec, Candidate, Differences, Target, Work};
 use crate::error::{Place, ReadError};
 use crate::fingerprint::Fingerprint;
 use crate::format::checksum::Context;
@@ -48,7 +46,7 @@ impl<F: Fingerprint> Table<F> {
 
     /// Says of a block that it contradicts itself.
     #[cold]
-    fn damaged(&self, block: usize, error: BlockError) -> ReadError {
+    pub(crate) fn damaged(&self, block: usize, error: BlockError) -> ReadError {
         ReadError::damaged(self.place(block), error)
     }
 
@@ -169,22 +167,16 @@ impl<F: Fingerprint> Table<F> {
         self.codec.candidates(bytes, last, target, &mut choose).map_err(|error| self.damaged(block, error))
     }
 
-    /// Calls `visit` with number in the block and permuted value of each entry of a chosen segment that
-    /// `target` meets.
+    /// What is to be scanned of a chosen segment.
     #[inline]
-    pub(crate) fn scan(
-        &self,
-        file: &[u8],
+    pub(crate) fn work<'a>(
+        &'a self,
+        file: &'a [u8],
         block: u32,
-        candidate: &Candidate<F>,
-        target: &Target<F>,
-        differences: &mut Differences,
-        visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
-        let block = block as usize;
-        self.codec
-            .scan(self.bytes(file, block), candidate, target, differences, visit)
-            .map_err(|error| self.damaged(block, error))
+        candidate: &'a Candidate<F>,
+        target: &'a Target<F>,
+    ) -> Work<'a, F> {
+        Work { codec: &self.codec, bytes: self.bytes(file, block as usize), candidate, target }
     }
 
     /// Appends the permuted entries of a block, which ends with its key and starts after the one

@@ -147,9 +147,23 @@ fn wide() {
     check_with_ids("wide", &input, options("halves", 4));
 }
 
+/// So many tables that the footer has two pages.
 #[test]
-fn six_tables() {
-    check_plain::<u64>("six-tables", &data(Shape::Clustered, 150, 9), options("cover-6", 3));
+fn eight_tables() {
+    let index = check_plain::<u64>("eight-tables", &data(Shape::Clustered, 100, 9), options("cover-8", 3));
+    assert_eq!(index.design().tables().len(), 8);
+}
+
+/// So many ids, of all 64 bits, that their section has several pages.
+#[test]
+fn many_ids() {
+    let mut numbers = Numbers(17);
+    let stored: [u64; 3] = [0, 7, u64::MAX];
+    let mut pairs: Vec<(u64, u64)> =
+        (0..1100).map(|_| (stored[numbers.below(2) as usize], numbers.word())).collect();
+    pairs.extend([(u64::MAX, 0), (u64::MAX, u64::MAX)]);
+    let index = check_with_ids("many-ids", &pairs, options("single", 2));
+    assert_eq!(index.stats().ids.unwrap().bits, 64);
 }
 
 /// Several segments in a block.
@@ -237,7 +251,10 @@ fn every_stored_file_has_a_test() {
         names.sort_unstable();
         names
     };
-    assert_eq!(names("."), ["dense", "empty", "empty-ids", "halves-ids", "one", "six-tables", "wide"]);
+    assert_eq!(
+        names("."),
+        ["dense", "eight-tables", "empty", "empty-ids", "halves-ids", "many-ids", "one", "wide"]
+    );
     let mut tested: Vec<&str> = BAD.iter().map(|(name, ..)| *name).collect();
     tested.sort_unstable();
     assert_eq!(names("bad"), tested);

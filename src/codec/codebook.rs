@@ -9,8 +9,11 @@ const LOOKUP_BITS: u32 = 11;
 /// The most symbols that one look-up yields: as many as fit beside two bytes in a word.
 const LOOKUP_SYMBOLS: usize = 6;
 
+/// Look-ups that a window of 57 bits is good for.
+const WINDOW_LOOKUPS: usize = 5;
+
 /// How far beyond the symbols wanted a [`Run`] may write.
-pub(crate) const DECODE_SLACK: usize = 8;
+pub(crate) const DECODE_SLACK: usize = WINDOW_LOOKUPS * LOOKUP_SYMBOLS + 8;
 
 /// One answer of the table: up to six symbols, how many, and how many bits they take.
 #[derive(Clone, Copy)]
@@ -27,7 +30,7 @@ impl Lookup {
 
     #[inline]
     fn symbols(self) -> usize {
-        ((self.0 >> 48) & 0xff) as usize
+        ((self.0 >> 48) & 7) as usize
     }
 
     #[inline]
@@ -159,25 +162,32 @@ impl<'a> Run<'a> {
         Self { codebook, bytes, position, symbols, done: 0, wanted }
     }
 
-    /// Decodes what one look-up yields, if there is something left to do. Tells whether there was.
+    /// Decodes what the look-ups of one window yield, if there is something left to do. Tells whether
+    /// there was.
     #[inline]
     fn step(&mut self) -> bool {
         if self.done >= self.wanted {
             return false;
         }
-        let window = window(self.bytes, self.position);
-        let lookup = self.codebook.lookups[(window >> (64 - LOOKUP_BITS)) as usize];
-        if lookup.symbols() == 0 {
-            let (symbol, length) = self.codebook.one(window);
-            self.symbols[self.done] = symbol;
-            self.done += 1;
-            self.position += length as usize;
-        } else {
-            // All eight bytes at once: what is written too much is overwritten or ignored.
-            self.symbols[self.done..self.done + 8].copy_from_slice(&lookup.0.to_le_bytes());
-            self.done += lookup.symbols();
-            self.position += lookup.bits();
+        let first = window(self.bytes, self.position);
+        let room = &mut self.symbols[self.done..][..DECODE_SLACK];
+        let (mut window, mut symbols, mut bits) = (first, 0, 0);
+        for _ in 0..WINDOW_LOOKUPS {
+            let lookup = self.codebook.lookups[(window >> (64 - LOOKUP_BITS)) as usize];
+            // All eight bytes at once: what is written too much is overwritten or ignored. A code too
+            // long for the table yields nothing, and so do the look-ups after it.
+            room[symbols..symbols + 8].copy_from_slice(&lookup.0.to_le_bytes());
+            symbols += lookup.symbols();
+            bits += lookup.bits();
+            window <<= lookup.bits();
         }
+        if symbols == 0 {
+            let (symbol, length) = self.codebook.one(first);
+            room[0] = symbol;
+            (symbols, bits) = (1, length as usize);
+        }
+        self.done += symbols;
+        self.position += bits;
         true
     }
 

@@ -722,23 +722,39 @@ fn metadata_that_is_no_list_of_names_and_values_is_refused() {
     assert!(refusal::<u64>(&changed(&PLAIN, |parts| parts.metadata = right.clone())).is_none());
 }
 
-#[test]
-fn the_greatest_design_that_a_file_can_name_is_asked_without_end_to_wait_for() {
-    // 64 tables with masks at random: whether they cover is the hardest question that a file can ask.
+/// An empty index with so many tables more, their masks at random.
+fn many_tables(tables: usize, lead: u32, distance: u32, radius: u32) -> Vec<u8> {
     let mut numbers = common::Numbers(77);
-    let table = Parts::read(&EMPTY).tables[0].clone();
-    for (distance, radius) in [(3, 12), (8, 20), (31, 31), (64, 31)] {
-        let file = changed(&EMPTY, |parts| {
-            parts.distance = distance;
-            for _ in 1..64 {
-                let mut table = table.clone();
-                table.mask = u128::from(numbers.word());
-                table.radius = radius;
-                parts.tables.push(table);
+    changed(&EMPTY, |parts| {
+        parts.distance = distance;
+        parts.tables[0].mask = u128::from(u64::prefix_mask(lead));
+        parts.tables[0].radius = radius;
+        while parts.tables.len() < tables {
+            let mut table = parts.tables[0].clone();
+            table.mask = 0;
+            while table.mask.count_ones() < lead {
+                table.mask |= 1 << numbers.below(64);
             }
-            parts.tables[0].radius = distance.min(64);
-        });
-        let _ = refusal::<u64>(&file);
+            parts.tables.push(table);
+        }
+    })
+}
+
+#[test]
+fn a_design_that_is_too_hard_to_check_is_refused_in_the_end() {
+    let said = "cannot check whether design";
+    assert_footer_damaged(&many_tables(64, 32, 24, 12), said);
+    assert_footer_damaged(&many_tables(8, 16, 24, 9), said);
+}
+
+#[test]
+fn any_distance_may_be_asked_of_a_design_that_is_hard_to_check() {
+    let file = many_tables(8, 32, 12, 9);
+    let index = Index::<u64, _>::from_bytes(&file).unwrap();
+    index.verify().unwrap();
+    let mut searcher = index.searcher();
+    for distance in [0, 5, 11, 12, 13, 16, 24, 40, 64] {
+        assert!(searcher.within(5, distance).unwrap().is_empty());
     }
 }
 

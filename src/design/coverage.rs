@@ -4,7 +4,7 @@
 //! Bit positions that lie under the same masks are interchangeable: an *atom*. An escaping pattern
 //! puts more errors than its radius into every table's prefix. The search always serves the table
 //! that is furthest from that, so its depth is at most k; it stops early where the errors left
-//! cannot suffice.
+//! cannot suffice, and gives up after so many steps, each of them one look at one table.
 
 use crate::design::TableDesign;
 use crate::fingerprint::Fingerprint;
@@ -21,12 +21,19 @@ pub(super) enum Verdict<F> {
 }
 
 /// Steps after which the search for a new design gives up: about a second.
-pub(super) const THOROUGH_STEPS: u64 = 10_000_000;
+pub(super) const THOROUGH_STEPS: u64 = 200_000_000;
 
-/// Looks for a pattern of at most `distance` errors that no table admits, for so many steps.
-pub(super) fn missed<F: Fingerprint>(tables: &[TableDesign<F>], distance: u32, steps: u64) -> Verdict<F> {
-    let mut search = Search::new(tables, steps);
-    if search.escapes(distance) {
+/// Looks for a pattern of at most `distance` errors that no table admits; takes the steps that this
+/// needs off `steps_left`.
+pub(super) fn missed<F: Fingerprint>(
+    tables: &[TableDesign<F>],
+    distance: u32,
+    steps_left: &mut u64,
+) -> Verdict<F> {
+    let mut search = Search::new(tables, *steps_left);
+    let escapes = search.escapes(distance);
+    *steps_left = search.steps_left;
+    if escapes {
         return Verdict::Misses(search.pattern());
     }
     if search.steps_left == 0 { Verdict::TooComplex } else { Verdict::Covers }
@@ -78,10 +85,11 @@ impl<F: Fingerprint> Search<F> {
         if self.unmet[neediest] == 0 {
             return true;
         }
+        // Branches that end here cost as much as others, and are many more.
+        self.steps_left = self.steps_left.saturating_sub(self.masks.len() as u64);
         if self.steps_left == 0 || self.least_errors_needed(neediest) > left {
             return false;
         }
-        self.steps_left -= 1;
         let mut closed = Vec::new();
         let mut found = false;
         for atom in 0..self.atoms.len() {
@@ -175,7 +183,8 @@ mod tests {
             let tables: Vec<TableDesign<u64>> =
                 tables.into_iter().map(|(mask, radius)| TableDesign { mask, radius }).collect();
             let expected = missed_by_enumeration(&tables, distance, 12);
-            match missed(&tables, distance, THOROUGH_STEPS) {
+            let mut steps_left = THOROUGH_STEPS;
+            match missed(&tables, distance, &mut steps_left) {
                 Verdict::Covers => prop_assert_eq!(expected, None),
                 Verdict::Misses(pattern) => {
                     prop_assert!(pattern.count_ones() <= distance);
@@ -190,7 +199,7 @@ mod tests {
     #[test]
     fn a_search_without_steps_knows_nothing() {
         let table = TableDesign { mask: u64::MAX << 32, radius: 0 };
-        assert_eq!(missed(&[table], 3, 0), Verdict::TooComplex);
-        assert!(matches!(missed(&[table], 3, 10), Verdict::Misses(_)));
+        assert_eq!(missed(&[table], 3, &mut 0), Verdict::TooComplex);
+        assert!(matches!(missed(&[table], 3, &mut 10), Verdict::Misses(_)));
     }
 }

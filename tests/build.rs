@@ -212,8 +212,9 @@ fn ids_are_all_or_nothing() {
     with_ids.push_with_id(1, 2).unwrap();
     assert!(matches!(with_ids.push(2), Err(BuildError::Ids(_))));
     // What was refused is not in the index; what was taken is.
-    assert_eq!(plain.finish().unwrap().fingerprints, 1);
-    assert_eq!(with_ids.finish().unwrap().ids, 1);
+    let (plain, with_ids) = (plain.finish().unwrap(), with_ids.finish().unwrap());
+    assert_eq!((plain.pushed, plain.fingerprints), (1, 1));
+    assert_eq!((with_ids.pushed, with_ids.ids), (1, 1));
     let index = Index::<u64>::open(scratch.path("plain")).unwrap();
     assert!(!index.has_ids());
     assert_eq!(index.ids(1).unwrap().len(), 0);

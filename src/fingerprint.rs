@@ -216,7 +216,7 @@ macro_rules! impl_fingerprint {
             }
             #[inline]
             fn to_u128(self) -> u128 {
-                self as u128
+                u128::from(self)
             }
             #[inline]
             fn truncate(value: u128) -> Self {

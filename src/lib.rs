@@ -1,4 +1,30 @@
-//! A compressed on-disk index that finds every stored fingerprint within k bits of a query.
+//! A compressed on-disk index that finds every stored fingerprint within k bits of a query, exactly.
+//!
+//! Documents become 64-bit (or 128-bit) simhash fingerprints; near-duplicates are those that differ in
+//! at most k bits. hamdex keeps a few sorted, permuted, compressed copies of the set in one file, after
+//! Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling" (WWW 2007).
+//!
+//! - [`Builder`] writes a file, in bounded memory; [`BuildOptions`] says how.
+//! - [`Index`] opens it; [`Searcher`] asks it; [`Index::verify`] reads all of it.
+//! - [`Design`] is the choice of tables, which proves that it misses nothing.
+//! - [`reference`](mod@reference) is a slow second codec, for tools that show a block bit by bit.
+//!
+//! ```
+//! use hamdex::{BuildOptions, Builder, Index};
+//!
+//! let directory = tempfile::tempdir()?;
+//! let path = directory.path().join("news.hamdex");
+//! let mut builder = Builder::<u64>::with_options(&path, BuildOptions::new().ids(true))?;
+//! builder.push_with_id(0x0123_4567_89ab_cdef, 17)?;
+//! builder.finish()?;
+//!
+//! let index = Index::<u64>::open(&path)?;
+//! let mut searcher = index.searcher();
+//! let found = searcher.within(0x0123_4567_89ab_cdee, 3)?;
+//! assert_eq!(found[0].distance, 1);
+//! assert_eq!(index.ids(found[0].fingerprint)?.collect::<Vec<_>>(), [17]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod arch;
 mod build;
@@ -25,8 +51,18 @@ pub use error::{BuildError, Place, ReadError};
 pub use fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
-    Checksums, IdStats, Index, Match, OpenOptions, Searcher, Stats, TableStats, Verified, width,
+    Checksums, Fingerprints, IdStats, Index, Match, OpenOptions, RawBlock, Searcher, Stats, TableStats,
+    Verified, width,
 };
 pub use mapping::Mapping;
 pub use permutation::Permutation;
 pub use progress::{Phase, Progress};
+
+/// The block codec itself, for the project's own benches. Nothing here is promised to stay.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::codec::{
+        BlockCodec, Candidate, Differences, Layout, SCANNED_TOGETHER, Target, Work, count_differences,
+        scan_together,
+    };
+}

@@ -439,9 +439,13 @@ fn block_starts(marks: &mut impl Read, entries: &[u16]) -> io::Result<Vec<u64>> 
     let mut place = 0u64;
     // Marks to pass before the next block starts.
     let mut until_next = 0u64;
-    for byte in marks.bytes() {
-        let byte = byte?;
-        for bit in 0..8 {
+    let mut buffer = vec![0; COPY_BYTES];
+    loop {
+        let count = marks.read(&mut buffer)?;
+        if count == 0 {
+            return Ok(starts);
+        }
+        for (&byte, bit) in buffer[..count].iter().flat_map(|byte| (0..8).map(move |bit| (byte, bit))) {
             if byte & 0x80 >> bit != 0 {
                 if until_next == 0 {
                     until_next = u64::from(entries[starts.len()]);
@@ -452,5 +456,4 @@ fn block_starts(marks: &mut impl Read, entries: &[u16]) -> io::Result<Vec<u64>> 
             place += 1;
         }
     }
-    Ok(starts)
 }

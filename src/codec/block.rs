@@ -7,7 +7,7 @@
 //! 6       2               spare: unused bits at the end of the block, all zero
 //! 8       W × S           the first fingerprint of each segment, S = ⌈n / restart interval⌉
 //! …       2 × (S − 1)     where each later segment starts, in bits from the start of the first one
-//! …       …               the segments: codes, then suffixes, as bit strings
+//! …       …               the segments: codes forwards, then suffixes backwards, as bit strings
 //! ```
 
 use byteorder::{ByteOrder, LittleEndian};
@@ -68,8 +68,9 @@ pub(crate) struct Segment<F> {
     pub(crate) first: F,
     /// How many entries, the raw one included.
     pub(crate) count: usize,
-    /// Where its codes start and where its suffixes end, in bits.
+    /// Where its codes start, in bits.
     pub(crate) start: usize,
+    /// Where the suffix of its first coded entry ends, in bits.
     pub(crate) end: usize,
 }
 

@@ -9,7 +9,7 @@ const LOOKUP_BITS: u32 = 11;
 /// The most symbols that one look-up yields: as many as fit beside two bytes in a word.
 const LOOKUP_SYMBOLS: usize = 6;
 
-/// How far beyond the symbols asked for [`Codebook::decode`] may write.
+/// How far beyond the symbols wanted a [`Run`] may write.
 pub(crate) const DECODE_SLACK: usize = 8;
 
 /// One answer of the table: up to six symbols, how many, and how many bits they take.
@@ -131,38 +131,75 @@ impl Codebook {
         let symbol = symbol as usize;
         writer.put(u64::from(self.codes[symbol]), u32::from(self.lengths[symbol]));
     }
+}
 
-    /// Decodes `count` symbols from bit `position` on into the front of `symbols`, which has at least
-    /// [`DECODE_SLACK`] more places; gives the position after them, which on damaged bytes may lie
-    /// beyond the end.
+/// A run of codes being decoded.
+pub(crate) struct Run<'a> {
+    codebook: &'a Codebook,
+    bytes: &'a [u8],
+    /// Where the next code starts, in bits; on damaged bytes it may come to lie beyond the end.
+    position: usize,
+    /// What has been decoded, and room for [`DECODE_SLACK`] symbols more than are wanted.
+    symbols: &'a mut [u8],
+    done: usize,
+    wanted: usize,
+}
+
+impl<'a> Run<'a> {
+    /// `wanted` codes from bit `position` on.
     #[inline]
-    pub(crate) fn decode(
-        &self,
-        bytes: &[u8],
-        mut position: usize,
-        count: usize,
-        symbols: &mut [u8],
-    ) -> usize {
-        debug_assert!(symbols.len() >= count + DECODE_SLACK);
-        let mut done = 0;
-        while done < count {
-            let window = window(bytes, position);
-            let lookup = self.lookups[(window >> (64 - LOOKUP_BITS)) as usize];
-            if lookup.symbols() == 0 {
-                let (symbol, length) = self.one(window);
-                symbols[done] = symbol;
-                done += 1;
-                position += length as usize;
-            } else {
-                // All eight bytes at once: what is written too much is overwritten or ignored.
-                symbols[done..done + 8].copy_from_slice(&lookup.0.to_le_bytes());
-                done += lookup.symbols();
-                position += lookup.bits();
-            }
+    pub(crate) fn new(
+        codebook: &'a Codebook,
+        bytes: &'a [u8],
+        position: usize,
+        symbols: &'a mut [u8],
+        wanted: usize,
+    ) -> Self {
+        debug_assert!(symbols.len() >= wanted + DECODE_SLACK);
+        Self { codebook, bytes, position, symbols, done: 0, wanted }
+    }
+
+    /// Decodes what one look-up yields, if there is something left to do. Tells whether there was.
+    #[inline]
+    fn step(&mut self) -> bool {
+        if self.done >= self.wanted {
+            return false;
         }
-        // The last look-up may have gone on into what follows the codes.
-        let excess: usize = symbols[count..done].iter().map(|&s| self.lengths[s as usize] as usize).sum();
-        position - excess
+        let window = window(self.bytes, self.position);
+        let lookup = self.codebook.lookups[(window >> (64 - LOOKUP_BITS)) as usize];
+        if lookup.symbols() == 0 {
+            let (symbol, length) = self.codebook.one(window);
+            self.symbols[self.done] = symbol;
+            self.done += 1;
+            self.position += length as usize;
+        } else {
+            // All eight bytes at once: what is written too much is overwritten or ignored.
+            self.symbols[self.done..self.done + 8].copy_from_slice(&lookup.0.to_le_bytes());
+            self.done += lookup.symbols();
+            self.position += lookup.bits();
+        }
+        true
+    }
+
+    /// Where the wanted codes end: the last look-up may have gone on into what follows them.
+    pub(crate) fn end(&self) -> usize {
+        let excess = self.symbols[self.wanted..self.done].iter();
+        self.position - excess.map(|&s| usize::from(self.codebook.lengths[s as usize])).sum::<usize>()
+    }
+}
+
+/// Decodes several runs in lockstep. Each look-up of a run waits for the one before it; those of other
+/// runs need not wait with it.
+#[inline]
+pub(crate) fn decode_together(runs: &mut [Run<'_>]) {
+    loop {
+        let mut any = false;
+        for run in &mut *runs {
+            any |= run.step();
+        }
+        if !any {
+            return;
+        }
     }
 }
 
@@ -190,7 +227,14 @@ mod tests {
             writer.put(after, 64);
             writer.finish();
             let mut decoded = vec![0; symbols.len() + DECODE_SLACK];
-            prop_assert_eq!(book.decode(&bytes, 24, symbols.len(), &mut decoded), end);
+            let mut first_half = vec![0; symbols.len() / 2 + DECODE_SLACK];
+            let mut runs = [
+                Run::new(&book, &bytes, 24, &mut decoded, symbols.len()),
+                Run::new(&book, &bytes, 24, &mut first_half, symbols.len() / 2),
+            ];
+            decode_together(&mut runs);
+            prop_assert_eq!(runs[0].end(), end);
+            prop_assert_eq!(&first_half[..symbols.len() / 2], &symbols[..symbols.len() / 2]);
             prop_assert_eq!(&decoded[..symbols.len()], &symbols[..]);
         }
 
@@ -200,7 +244,8 @@ mod tests {
             counts[7] = 1 << 40;
             counts[8] = 1 << 20;
             let mut symbols = vec![0; count + DECODE_SLACK];
-            Codebook::from_counts(&counts).decode(&bytes, 5, count, &mut symbols);
+            let book = Codebook::from_counts(&counts);
+            decode_together(&mut [Run::new(&book, &bytes, 5, &mut symbols, count)]);
             prop_assert!(symbols[..count].iter().all(|&s| s < 128));
         }
     }

@@ -2,31 +2,54 @@
 
 use crate::codec::bits::read;
 use crate::codec::block::{Block, BlockError, Segment};
-use crate::codec::codebook::{Codebook, DECODE_SLACK};
+use crate::codec::codebook::{Codebook, DECODE_SLACK, Run, decode_together};
 use crate::fingerprint::Fingerprint;
 
-/// Room for the h of one segment, kept between blocks.
+/// Segments whose codes are decoded in lockstep.
+pub(crate) const LANES: usize = 8;
+
+/// Room for the h of a few segments, kept between blocks.
 #[derive(Debug, Default)]
-pub(crate) struct Differences(Vec<u8>);
+pub struct Differences([Vec<u8>; LANES]);
+
+/// The codes of a segment: which book, where they are.
+#[derive(Clone, Copy)]
+pub(crate) struct Codes<'a> {
+    pub(crate) codebook: &'a Codebook,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) start: usize,
+    pub(crate) count: usize,
+}
 
 impl Differences {
-    /// Decodes the h of a segment's later entries. Gives them, and where its suffixes start.
+    /// Decodes the h of the first segment and of as many others as there are, up to [`LANES`] in all;
+    /// gives where the codes of each end.
     #[inline]
-    pub(crate) fn read<F: Fingerprint>(
+    pub(crate) fn decode<'a>(
         &mut self,
-        bytes: &[u8],
-        codebook: &Codebook,
-        segment: &Segment<F>,
-    ) -> Result<(&[u8], usize), BlockError> {
-        let count = segment.count - 1;
-        if self.0.len() < count + DECODE_SLACK {
-            self.0.resize(count + DECODE_SLACK, 0);
-        }
-        let suffixes = codebook.decode(bytes, segment.start, count, &mut self.0);
-        if suffixes > segment.end {
-            return Err(BlockError::Length);
-        }
-        Ok((&self.0[..count], suffixes))
+        first: Codes<'a>,
+        mut others: impl Iterator<Item = Codes<'a>>,
+    ) -> [usize; LANES] {
+        let mut rooms = self.0.iter_mut();
+        let mut next = Some(first);
+        let mut runs: [Run<'_>; LANES] = std::array::from_fn(|_| {
+            let room = rooms.next().expect("as many as there are lanes");
+            // A lane without a segment has nothing to do.
+            let Codes { codebook, bytes, start, count } = next.unwrap_or(Codes { count: 0, ..first });
+            next = others.next();
+            if room.len() < count + DECODE_SLACK {
+                room.resize(count + DECODE_SLACK, 0);
+            }
+            Run::new(codebook, bytes, start, room, count)
+        });
+        decode_together(&mut runs);
+        std::array::from_fn(|lane| runs[lane].end())
+    }
+
+    /// The h of the segment in that lane.
+    #[inline]
+    pub(crate) fn lane(&self, lane: usize, count: usize) -> &[u8] {
+        &self.0[lane][..count]
     }
 }
 
@@ -45,26 +68,46 @@ pub(crate) fn decode<F: Fingerprint>(
 ) -> Result<(), BlockError> {
     let start = values.len();
     values.reserve(block.count());
-    for number in 0..block.segments() {
-        let segment = block.segment(number)?;
-        let (hs, mut position) = differences.read(block.bytes(), codebook, &segment)?;
-        let mut value = segment.first;
-        values.push(value);
-        for &h in hs {
-            let h = u32::from(h);
-            let length = F::BITS - 1 - h;
-            value = entry(value, h, read(block.bytes(), position, length));
-            position += length as usize;
-            values.push(value);
-        }
-        if position != segment.end {
-            return Err(BlockError::Length);
+    for number in (0..block.segments()).step_by(LANES) {
+        let together = number..block.segments().min(number + LANES);
+        let codes = |number| -> Result<Codes<'_>, BlockError> {
+            let segment = block.segment(number)?;
+            Ok(Codes { codebook, bytes: block.bytes(), start: segment.start, count: segment.count - 1 })
+        };
+        together.clone().try_for_each(|number| codes(number).map(drop))?;
+        let others = together.clone().skip(1).map_while(|number| codes(number).ok());
+        let ends = differences.decode(codes(number)?, others);
+        for (lane, number) in together.enumerate() {
+            let segment = block.segment(number)?;
+            let hs = differences.lane(lane, segment.count - 1);
+            decode_suffixes(block.bytes(), &segment, hs, ends[lane], values)?;
         }
     }
     if !values[start..].is_sorted_by(|a, b| a < b) {
         return Err(BlockError::Order);
     }
     Ok(())
+}
+
+/// Appends the entries of a segment, given their h and where the codes end.
+fn decode_suffixes<F: Fingerprint>(
+    bytes: &[u8],
+    segment: &Segment<F>,
+    hs: &[u8],
+    codes_end: usize,
+    values: &mut Vec<F>,
+) -> Result<(), BlockError> {
+    let mut value = segment.first;
+    let mut end = segment.end;
+    values.push(value);
+    for &h in hs {
+        let h = u32::from(h);
+        let length = F::BITS - 1 - h;
+        end = end.checked_sub(length as usize).ok_or(BlockError::Length)?;
+        value = entry(value, h, read(bytes, end, length));
+        values.push(value);
+    }
+    if end == codes_end { Ok(()) } else { Err(BlockError::Length) }
 }
 
 /// Whether all bits after the last entry are zero.

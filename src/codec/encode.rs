@@ -10,11 +10,11 @@ use crate::fingerprint::Fingerprint;
 
 /// How blocks of a file are laid out: the same for all its tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub struct Layout {
     /// Bytes of a block, a power of two.
-    pub(crate) block_bytes: usize,
+    pub block_bytes: usize,
     /// Entries from one raw fingerprint to the next.
-    pub(crate) restart_interval: usize,
+    pub restart_interval: usize,
 }
 
 impl Layout {
@@ -50,7 +50,9 @@ impl Layout {
             for pair in segment.windows(2) {
                 codebook.encode(&mut writer, pair[1].first_difference(pair[0]));
             }
-            for pair in segment.windows(2) {
+            // The suffixes run backwards, the first entry's last: so a probe that has decoded some codes
+            // knows where those entries' suffixes are, counted from the segment's end.
+            for pair in segment.windows(2).rev() {
                 let suffix_bits = F::BITS - 1 - pair[1].first_difference(pair[0]);
                 writer.put_fingerprint(pair[1] & !F::prefix_mask(F::BITS - suffix_bits), suffix_bits);
             }
@@ -69,7 +71,7 @@ impl Layout {
 }
 
 /// Counts h over ascending, distinct values; `before` precedes them, if there is one.
-pub(crate) fn count_differences<F: Fingerprint>(before: Option<F>, values: &[F], counts: &mut [u64]) {
+pub fn count_differences<F: Fingerprint>(before: Option<F>, values: &[F], counts: &mut [u64]) {
     let mut previous = before;
     for &value in values {
         if let Some(previous) = previous {

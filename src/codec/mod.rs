@@ -7,8 +7,9 @@
 //!
 //! The layout serves the probe. Every `restart_interval` entries a *segment* begins with a raw
 //! fingerprint, all of them together at the front of the block, where a probe sees at once which
-//! segments can matter; inside a segment the codes come first and the suffixes after them, so that
-//! a probe reads all h at table speed and only those suffixes that can still matter.
+//! segments can matter. Inside a segment the codes come first, in order, and the suffixes after them,
+//! in reverse order: a probe reads h at table speed as far as it must go, and knows from them alone
+//! where, back from the segment's end, the few suffixes lie that can still matter.
 //!
 //! - [`bits`]: bit strings, most significant bit first
 //! - [`huffman`]: optimal code lengths under a limit, canonical codes
@@ -32,9 +33,9 @@ use std::ops::ControlFlow;
 
 use block::{Block, BlockError};
 use codebook::Codebook;
-pub(crate) use decode::Differences;
-pub(crate) use encode::{Layout, count_differences};
-pub(crate) use scan::Target;
+pub use decode::Differences;
+pub use encode::{Layout, count_differences};
+pub use scan::{Candidate, Target};
 
 use crate::fingerprint::Fingerprint;
 
@@ -43,19 +44,19 @@ pub(crate) const HUFFMAN: u8 = 1;
 
 /// Encodes and decodes the blocks of one table.
 #[derive(Clone)]
-pub(crate) struct BlockCodec {
+pub struct BlockCodec {
     layout: Layout,
     codebook: Codebook,
 }
 
 impl BlockCodec {
     /// The codec with the best code for first differing positions that occur so often.
-    pub(crate) fn from_counts(layout: Layout, counts: &[u64]) -> Self {
+    pub fn from_counts(layout: Layout, counts: &[u64]) -> Self {
         Self { layout, codebook: Codebook::from_counts(counts) }
     }
 
     /// The codec with the code of these lengths; `None` when they are not those of a complete code.
-    pub(crate) fn from_lengths(layout: Layout, lengths: &[u8]) -> Option<Self> {
+    pub fn from_lengths(layout: Layout, lengths: &[u8]) -> Option<Self> {
         Some(Self { layout, codebook: Codebook::from_lengths(lengths)? })
     }
 
@@ -73,17 +74,17 @@ impl BlockCodec {
     }
 
     /// How many of the ascending, distinct `values` the next block takes.
-    pub(crate) fn fill<F: Fingerprint>(&self, values: &[F]) -> usize {
+    pub fn fill<F: Fingerprint>(&self, values: &[F]) -> usize {
         self.layout.fill(&self.codebook, values)
     }
 
     /// Writes a block, all but its checksum, into `bytes`, which are zero.
-    pub(crate) fn encode<F: Fingerprint>(&self, values: &[F], bytes: &mut [u8]) {
+    pub fn encode<F: Fingerprint>(&self, values: &[F], bytes: &mut [u8]) {
         self.layout.encode(&self.codebook, values, bytes);
     }
 
     /// Appends the entries of a block to `values`, checking all that the block alone can tell.
-    pub(crate) fn decode<F: Fingerprint>(
+    pub fn decode<F: Fingerprint>(
         &self,
         bytes: &[u8],
         differences: &mut Differences,
@@ -94,20 +95,64 @@ impl BlockCodec {
         if decode::padding_is_zero(&block) { Ok(()) } else { Err(BlockError::Padding) }
     }
 
-    /// Calls `visit` with number and value of each entry of a block that `target` meets. `last` is
-    /// the block's key.
+    /// Calls `choose` with each segment of a block that may hold what `target` meets. `last` is the
+    /// block's key. Reads nothing but the front of the block.
+    ///
+    /// # Errors
+    /// When the block contradicts itself.
     #[inline]
-    pub(crate) fn scan<F: Fingerprint>(
+    pub fn candidates<F: Fingerprint>(
         &self,
         bytes: &[u8],
         last: F,
         target: &Target<F>,
-        differences: &mut Differences,
-        visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, BlockError> {
+        choose: &mut impl FnMut(Candidate<F>),
+    ) -> Result<(), BlockError> {
         let block = Block::new(bytes, self.layout.restart_interval)?;
-        scan::scan(&block, last, &self.codebook, target, differences, visit)
+        scan::candidates(&block, last, target, choose)
     }
+}
+
+/// A segment to be scanned for what a target meets.
+#[derive(Clone, Copy)]
+pub struct Work<'a, F> {
+    /// The codec of its table.
+    pub codec: &'a BlockCodec,
+    /// Its block.
+    pub bytes: &'a [u8],
+    /// Which segment.
+    pub candidate: &'a Candidate<F>,
+    /// What is looked for.
+    pub target: &'a Target<F>,
+}
+
+/// The most segments that [`scan_together`] takes at once.
+pub const SCANNED_TOGETHER: usize = decode::LANES;
+
+/// Calls `visit` with the place of the work, and with number in the block and value of each entry that
+/// its target meets. Segments of several blocks, and tables, are decoded in lockstep: see
+/// [`codebook::decode_together`].
+///
+/// # Errors
+/// When a block contradicts itself; with the place of the work.
+#[inline]
+pub fn scan_together<'a, F: Fingerprint + 'a>(
+    work: impl Iterator<Item = Work<'a, F>> + Clone,
+    differences: &mut Differences,
+    visit: &mut impl FnMut(usize, usize, F) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, (usize, BlockError)> {
+    let mut codes = work.clone().map(|work| work.candidate.codes(&work.codec.codebook, work.bytes));
+    let Some(first) = codes.next() else { return Ok(ControlFlow::Continue(())) };
+    differences.decode(first, codes);
+    for (place, work) in work.enumerate().take(SCANNED_TOGETHER) {
+        let hs = differences.lane(place, work.candidate.coded());
+        let mut visit = |entry, value| visit(place, entry, value);
+        let outcome = scan::scan(work.bytes, work.candidate, hs, work.target, &mut visit);
+        if outcome.map_err(|error| (place, error))?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
 }
 
 #[cfg(test)]
@@ -160,7 +205,7 @@ mod tests {
             let slow = |count| {
                 reference::write_block(&rest[..count], lengths, layout.restart_interval, layout.block_bytes)
             };
-            assert_eq!(slow(count).as_ref(), Some(&bytes));
+            assert!(slow(count).as_ref() == Some(&bytes), "the two codecs write different bytes");
             assert!(count == rest.len() || slow(count + 1).is_none(), "a block takes all that fits");
             codec.decode(&bytes, &mut differences, &mut decoded).unwrap();
             let fields = reference::read_block::<F>(&bytes, lengths, layout.restart_interval).unwrap();
@@ -186,12 +231,18 @@ mod tests {
             .collect();
         let mut found = Vec::new();
         let last = block[block.len() - 1];
-        let mut differences = Differences::default();
-        let outcome = codec.scan(&bytes, last, target, &mut differences, &mut |at, value| {
-            found.push((at, value));
-            ControlFlow::Continue(())
-        });
-        assert_eq!(outcome, Ok(ControlFlow::Continue(())));
+        let mut candidates = Vec::new();
+        codec.candidates(&bytes, last, target, &mut |candidate| candidates.push(candidate)).unwrap();
+        for together in candidates.chunks(SCANNED_TOGETHER) {
+            let mut visit = |_, at, value| {
+                found.push((at, value));
+                ControlFlow::Continue(())
+            };
+            let work =
+                together.iter().map(|candidate| Work { codec: &codec, bytes: &bytes, candidate, target });
+            let outcome = scan_together(work, &mut Differences::default(), &mut visit);
+            assert_eq!(outcome, Ok(ControlFlow::Continue(())));
+        }
         assert_eq!(found, expected, "{target:?}");
     }
 
@@ -264,9 +315,13 @@ mod tests {
             }
             let target = Target { query: values[0], prefix_bits: 20, radius: 1, distance: 3 };
             let last = values[values.len() - 1];
-            let _ = codec.scan(&bytes, last, &target, &mut Differences::default(), &mut |_, _| {
-                ControlFlow::Continue(())
-            });
+            let mut candidates = Vec::new();
+            let _ = codec.candidates(&bytes, last, &target, &mut |candidate| candidates.push(candidate));
+            for candidate in &candidates {
+                let work = std::iter::once(Work { codec: &codec, bytes: &bytes, candidate, target: &target });
+                let mut visit = |_, _, _| ControlFlow::Continue(());
+                let _ = scan_together(work, &mut Differences::default(), &mut visit);
+            }
         }
     }
 }

@@ -100,22 +100,12 @@ pub fn read_block<F: Fingerprint>(
         }
         let entries = entry + 1..count.min(entry + restart_interval);
         let mut hs = Vec::new();
-        for entry in entries.clone() {
+        for entry in entries {
             let (h, bits) = reader.code(&codes).ok_or(BlockError::Length)?;
             reader.field(bits, FieldKind::Code { entry, h });
-            hs.push(h);
+            hs.push((entry, h));
         }
-        let mut previous = first;
-        for (entry, h) in entries.zip(hs) {
-            let suffix_bits = (F::BITS - 1 - h) as usize;
-            let suffix = reader.big_endian(suffix_bits).ok_or(BlockError::Length)?;
-            let fingerprint = (previous & F::prefix_mask(h)) | F::bit(h) | F::truncate(suffix);
-            reader.field(suffix_bits, FieldKind::Suffix { entry, fingerprint });
-            if fingerprint <= previous {
-                return Err(BlockError::Order);
-            }
-            previous = fingerprint;
-        }
+        let previous = reader.suffixes(&hs, first)?;
         if let Some((_, next)) = firsts.get(segment + 1)
             && *next <= previous
         {
@@ -163,13 +153,15 @@ pub fn write_block<F: Fingerprint>(
     let mut starts = Vec::new();
     for segment in values.chunks(restart_interval) {
         starts.push(streams.len());
-        let mut suffixes: BitVec<u8, Msb0> = BitVec::new();
+        let mut suffixes: Vec<BitVec<u8, Msb0>> = Vec::new();
         for pair in segment.windows(2) {
             let h = (pair[0] ^ pair[1]).leading_zeros();
             streams.extend_from_bitslice(&codes[h as usize]);
-            suffixes.extend((h + 1..F::BITS).map(|position| pair[1] & F::bit(position) != F::ZERO));
+            suffixes.push((h + 1..F::BITS).map(|position| pair[1] & F::bit(position) != F::ZERO).collect());
         }
-        streams.extend_from_bitslice(&suffixes);
+        for suffix in suffixes.iter().rev() {
+            streams.extend_from_bitslice(suffix);
+        }
     }
 
     let header_bytes = 8 + starts.len() * F::BYTES + starts.len().checked_sub(1)? * 2;
@@ -207,6 +199,11 @@ fn codes(lengths: &[u8]) -> Vec<BitVec<u8, Msb0>> {
     codes
 }
 
+/// The bits as a number, first bit highest.
+fn big_endian(bits: &BitSlice<u8, Msb0>) -> u128 {
+    bits.iter().fold(0, |value, bit| value << 1 | u128::from(*bit))
+}
+
 struct Reader<'a, F> {
     bits: &'a BitSlice<u8, Msb0>,
     at: usize,
@@ -214,15 +211,9 @@ struct Reader<'a, F> {
 }
 
 impl<F: Fingerprint> Reader<'_, F> {
-    /// The next `count` bits as a number, first bit highest.
-    fn big_endian(&self, count: usize) -> Option<u128> {
-        let bits = self.bits.get(self.at..self.at + count)?;
-        Some(bits.iter().fold(0, |value, bit| value << 1 | u128::from(*bit)))
-    }
-
     /// The next `count` bits, whole bytes, as a number, first byte lowest.
     fn little_endian(&self, count: usize) -> Option<u128> {
-        Some(self.big_endian(count)?.swap_bytes() >> (128 - count))
+        Some(big_endian(self.bits.get(self.at..self.at + count)?).swap_bytes() >> (128 - count))
     }
 
     /// The symbol whose code comes next, and the code's length.
@@ -230,6 +221,29 @@ impl<F: Fingerprint> Reader<'_, F> {
         let rest = &self.bits[self.at..];
         let symbol = codes.iter().position(|code| !code.is_empty() && rest.starts_with(code))?;
         Some((symbol as u32, codes[symbol].len()))
+    }
+
+    /// The suffixes of a segment's entries, given their h: they stand in reverse order, and each entry
+    /// builds on the one before it. Gives the last entry.
+    fn suffixes(&mut self, hs: &[(usize, u32)], first: F) -> Result<F, BlockError> {
+        let lengths = hs.iter().map(|&(_, h)| (F::BITS - 1 - h) as usize);
+        let mut end = self.at + lengths.sum::<usize>();
+        let mut previous = first;
+        let mut fields = Vec::new();
+        for &(entry, h) in hs {
+            let start = end - (F::BITS - 1 - h) as usize;
+            let suffix = big_endian(self.bits.get(start..end).ok_or(BlockError::Length)?);
+            let fingerprint = (previous & F::prefix_mask(h)) | F::bit(h) | F::truncate(suffix);
+            fields.push((end - start, FieldKind::Suffix { entry, fingerprint }));
+            if fingerprint <= previous {
+                return Err(BlockError::Order);
+            }
+            (previous, end) = (fingerprint, start);
+        }
+        for (bits, kind) in fields.into_iter().rev() {
+            self.field(bits, kind);
+        }
+        Ok(previous)
     }
 
     fn field(&mut self, bits: usize, kind: FieldKind<F>) {

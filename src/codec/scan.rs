@@ -8,22 +8,22 @@
 use std::ops::ControlFlow;
 
 use crate::codec::bits::read;
-use crate::codec::block::{Block, BlockError};
+use crate::codec::block::{Block, BlockError, Segment};
 use crate::codec::codebook::Codebook;
-use crate::codec::decode::{Differences, entry};
+use crate::codec::decode::{Codes, entry};
 use crate::fingerprint::Fingerprint;
 
 /// What a probe looks for in a table: all in the table's permuted order of bits.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Target<F> {
+pub struct Target<F> {
     /// The permuted query.
-    pub(crate) query: F,
+    pub query: F,
     /// The length of the prefix.
-    pub(crate) prefix_bits: u32,
+    pub prefix_bits: u32,
     /// The errors admitted inside the prefix.
-    pub(crate) radius: u32,
+    pub radius: u32,
     /// The errors admitted in all.
-    pub(crate) distance: u32,
+    pub distance: u32,
 }
 
 impl<F: Fingerprint> Target<F> {
@@ -43,7 +43,7 @@ impl<F: Fingerprint> Target<F> {
                 return position;
             }
             errors += 1;
-            difference = difference ^ F::bit(position);
+            difference ^= F::bit(position);
         }
     }
 
@@ -53,86 +53,182 @@ impl<F: Fingerprint> Target<F> {
         self.dead_at(self.query ^ low) < low.first_difference(high)
     }
 
-    /// Whether everything after `value`, which is dead at `position`, is dead too.
+    /// Whether the bits that everything from `low` to `high` shares hold as many errors as the prefix
+    /// may, so that one more there is one too many.
+    #[inline]
+    fn is_used_up(&self, low: F, high: F) -> bool {
+        let shared = F::prefix_mask(low.first_difference(high).min(self.prefix_bits));
+        ((self.query ^ low) & shared).count_ones() >= self.radius.min(self.distance)
+    }
+
+    /// Whether everything after `value`, which is dead at `position`, is dead too, given that the
+    /// errors are used up in the bits that it shares with `value`. What comes after differs from it
+    /// first in a bit that it has clear: above `position` the query has that bit clear too, so it
+    /// would be one error too many.
     #[inline]
     fn is_passed_by(&self, value: F, position: u32) -> bool {
-        self.radius == 0 && position < self.prefix_bits && value > self.query
+        position < self.prefix_bits && value & F::bit(position) != F::ZERO
     }
 }
 
-/// Calls `visit` with the number in the block and the value of each entry that is alive. `last` is
-/// the block's last entry.
+/// A segment that may hold something alive.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<F> {
+    segment: Segment<F>,
+    /// The number in the block of its first entry.
+    before: usize,
+    /// Whether its entries share as many errors as the prefix may have.
+    used_up: bool,
+    /// Where to expect the suffix that decides, in bits from the start of the block.
+    suffix_near: usize,
+}
+
+impl<F: Fingerprint> Candidate<F> {
+    /// Its codes, in the block of these bytes.
+    #[inline]
+    pub(crate) fn codes<'a>(&self, codebook: &'a Codebook, bytes: &'a [u8]) -> Codes<'a> {
+        Codes { codebook, bytes, start: self.segment.start, count: self.segment.count - 1 }
+    }
+
+    /// How many entries follow its first.
+    #[inline]
+    pub(crate) fn coded(&self) -> usize {
+        self.segment.count - 1
+    }
+
+    /// The places that a scan will read, in bytes from the start of the block: codes, and suffixes.
+    #[inline]
+    pub(crate) fn reads(&self) -> [usize; 3] {
+        [self.segment.start / 8, self.suffix_near / 8, self.segment.end.saturating_sub(1) / 8]
+    }
+}
+
+/// Calls `choose` with each segment of a block that may hold something alive. `last` is the block's
+/// last entry. Reads nothing but the front of the block.
 #[inline]
-pub(crate) fn scan<F: Fingerprint>(
+pub(crate) fn candidates<F: Fingerprint>(
     block: &Block<'_, F>,
     last: F,
-    codebook: &Codebook,
     target: &Target<F>,
-    differences: &mut Differences,
-    visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, BlockError> {
+    choose: &mut impl FnMut(Candidate<F>),
+) -> Result<(), BlockError> {
     let segments = block.segments();
     let mut first = block.first_of(0);
     for number in 0..segments {
         let next = if number + 1 < segments { block.first_of(number + 1) } else { last };
         if !target.rules_out(first, next) {
-            let before = block.first_entry_of(number);
-            let outcome = scan_segment(block, number, codebook, target, differences, &mut |at, value| {
-                visit(before + at, value)
-            })?;
-            match outcome {
-                SegmentOutcome::Done => {}
-                SegmentOutcome::Passed => return Ok(ControlFlow::Continue(())),
-                SegmentOutcome::Stopped => return Ok(ControlFlow::Break(())),
-            }
+            let segment = block.segment(number)?;
+            choose(Candidate {
+                segment,
+                before: block.first_entry_of(number),
+                used_up: target.is_used_up(first, next),
+                suffix_near: expected_suffix(&segment, next, target.query),
+            });
         }
         first = next;
+    }
+    Ok(())
+}
+
+/// Where in a segment that ends before `next` the suffix of `query` would be if its entries were
+/// evenly spread: from the segment's end backwards.
+#[inline]
+fn expected_suffix<F: Fingerprint>(segment: &Segment<F>, next: F, query: F) -> usize {
+    let (span, offset) = (next.minus(segment.first), query.minus(segment.first));
+    if offset > span {
+        return segment.end;
+    }
+    // 64 bits of each are plenty for a guess.
+    let shift = (F::BITS - span.leading_zeros()).saturating_sub(32);
+    let (span, offset) = ((span >> shift).to_u128() as u64, (offset >> shift).to_u128() as u64);
+    let bits = (segment.end - segment.start) as u64;
+    segment.end - (offset * bits / (span + 1)) as usize
+}
+
+/// Calls `visit` with the number in the block and the value of each entry of a segment that is alive,
+/// given the segment's h.
+#[inline]
+pub(crate) fn scan<F: Fingerprint>(
+    bytes: &[u8],
+    candidate: &Candidate<F>,
+    hs: &[u8],
+    target: &Target<F>,
+    visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, BlockError> {
+    let Candidate { segment, before, used_up, .. } = candidate;
+    let mut value = segment.first;
+    let mut dead_at = target.dead_at(value ^ target.query);
+    if dead_at == F::BITS && visit(*before, value).is_break() {
+        return Ok(ControlFlow::Break(()));
+    }
+    // The suffixes of the entries before `at` take the bits from `end` to the segment's end.
+    let (mut at, mut end) = (0, segment.end);
+    while !(*used_up && target.is_passed_by(value, dead_at)) {
+        let (dead, dead_bits) = skip_greater::<F>(&hs[at..], dead_at);
+        at += dead;
+        let Some(&h) = hs.get(at) else { break };
+        let h = u32::from(h);
+        let length = F::BITS - 1 - h;
+        at += 1;
+        end = end.checked_sub(dead_bits + length as usize).ok_or(BlockError::Length)?;
+        value = entry(value, h, read(bytes, end, length));
+        dead_at = target.dead_at(value ^ target.query);
+        if dead_at == F::BITS && visit(before + at, value).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
     }
     Ok(ControlFlow::Continue(()))
 }
 
-enum SegmentOutcome {
-    /// All entries have been seen to.
-    Done,
-    /// Nothing after this place can be alive.
-    Passed,
-    /// The visitor has had enough.
-    Stopped,
-}
+/// A one in every byte of a word, and the top bit of every byte.
+const ONES: u64 = 0x0101_0101_0101_0101;
+const TOPS: u64 = ONES << 7;
 
+/// The low byte of every pair of bytes.
+const LOWS: u64 = 0x00ff_00ff_00ff_00ff;
+
+/// How many of `hs` from the front on are greater than `limit`, and how many bits their suffixes
+/// take. Eight at a time: h is below 128, so the top bit of each byte is free to catch a borrow.
 #[inline]
-fn scan_segment<F: Fingerprint>(
-    block: &Block<'_, F>,
-    number: usize,
-    codebook: &Codebook,
-    target: &Target<F>,
-    differences: &mut Differences,
-    visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
-) -> Result<SegmentOutcome, BlockError> {
-    let segment = block.segment(number)?;
-    let mut value = segment.first;
-    let mut dead_at = target.dead_at(value ^ target.query);
-    if dead_at == F::BITS && visit(0, value).is_break() {
-        return Ok(SegmentOutcome::Stopped);
-    }
-    if target.is_passed_by(value, dead_at) {
-        return Ok(SegmentOutcome::Passed);
-    }
-    let (hs, mut position) = differences.read(block.bytes(), codebook, &segment)?;
-    for (at, &h) in hs.iter().enumerate() {
-        let h = u32::from(h);
-        let length = F::BITS - 1 - h;
-        if h <= dead_at {
-            value = entry(value, h, read(block.bytes(), position, length));
-            dead_at = target.dead_at(value ^ target.query);
-            if dead_at == F::BITS && visit(at + 1, value).is_break() {
-                return Ok(SegmentOutcome::Stopped);
-            }
-            if target.is_passed_by(value, dead_at) {
-                return Ok(SegmentOutcome::Passed);
+fn skip_greater<F: Fingerprint>(hs: &[u8], limit: u32) -> (usize, usize) {
+    let (mut count, mut sum) = (0, 0);
+    if limit < F::BITS - 1 {
+        for word in hs.chunks_exact(8) {
+            let word = u64::from_le_bytes(word.try_into().expect("8 bytes"));
+            let greater = ((word | TOPS) - ONES * u64::from(limit + 1)) & TOPS;
+            let kept_bytes = (greater ^ TOPS).trailing_zeros() / 8;
+            let kept = word & 1u64.unbounded_shl(kept_bytes * 8).wrapping_sub(1);
+            // The sum of eight bytes below 128, in pairs that cannot overflow.
+            let pairs = (kept & LOWS) + (kept >> 8 & LOWS);
+            sum += (pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48) as usize;
+            count += kept_bytes as usize;
+            if kept_bytes < 8 {
+                return (count, count * (F::BITS - 1) as usize - sum);
             }
         }
-        position += length as usize;
     }
-    if position > segment.end { Err(BlockError::Length) } else { Ok(SegmentOutcome::Done) }
+    for &h in &hs[count..] {
+        if u32::from(h) <= limit {
+            break;
+        }
+        count += 1;
+        sum += usize::from(h);
+    }
+    (count, count * (F::BITS - 1) as usize - sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn skipping_is_what_it_says(hs in prop::collection::vec(0u8..128, 0..40), limit in 0u32..=128) {
+            let expected = hs.iter().position(|&h| u32::from(h) <= limit).unwrap_or(hs.len());
+            let bits: usize = hs[..expected].iter().map(|&h| 127 - usize::from(h)).sum();
+            prop_assert_eq!(skip_greater::<u128>(&hs, limit), (expected, bits));
+        }
+    }
 }

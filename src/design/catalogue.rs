@@ -28,7 +28,7 @@ pub(super) fn named<F: Fingerprint>(name: &str, distance: u32) -> Result<Design<
         return Err(DesignError::DistanceTooLarge { distance, most: MAX_NAMED_DISTANCE });
     }
     let Some((_, pattern)) = patterns(distance).into_iter().find(|(known, _)| known == name) else {
-        let mut known = names::<F>(distance);
+        let mut known = names(distance);
         known.push(AUTO.to_owned());
         return Err(DesignError::Unknown { name: name.to_owned(), distance, known });
     };
@@ -40,7 +40,7 @@ pub(super) fn named<F: Fingerprint>(name: &str, distance: u32) -> Result<Design<
     Design::custom(name, distance, tables)
 }
 
-pub(super) fn names<F: Fingerprint>(distance: u32) -> Vec<String> {
+pub(super) fn names(distance: u32) -> Vec<String> {
     let mut named: Vec<(String, usize)> = patterns(distance)
         .into_iter()
         .map(|(name, pattern)| {

@@ -123,7 +123,7 @@ impl<F: Fingerprint> Design<F> {
     /// The names of all designs for a distance, fewest tables first.
     #[must_use]
     pub fn names(distance: u32) -> Vec<String> {
-        catalogue::names::<F>(distance)
+        catalogue::names(distance)
     }
 
     /// The design that the paper's recurrence (§3.1.2) finds for 2^`log2_count` fingerprints: the

@@ -37,10 +37,10 @@ impl<F: Fingerprint> Plan<F> {
 
 /// How long one check for coverage may take while a query waits: some milliseconds. What is not
 /// established by then counts as not covered, which costs time, never a match.
-const CHECK_STEPS: u64 = 2_000_000;
+const CHECK_STEPS: u64 = 20_000;
 
 /// How long all checks for a plan may take together: some tens of milliseconds, once for a distance.
-const PLAN_STEPS: u64 = 10 * CHECK_STEPS;
+const PLAN_STEPS: u64 = 20 * CHECK_STEPS;
 
 /// At the built distance the design itself; below it, smaller radii and fewer tables where they
 /// still cover; above it, the existing tables with larger radii or a walk over table 0 alone with

@@ -1,10 +1,12 @@
 //! An open index: everything that is asked of a file goes through [`Index`].
 //!
 //! - [`open`]: from bytes to an index, checking all that later reads rely on
-//! - [`searcher`]: queries
+//! - [`searcher`]: asking it
 //! - [`verify`]: reading everything
 //! - [`stats`]: what the file is made of
+//! - [`inspect`]: blocks as they are, for tools
 
+mod inspect;
 mod open;
 mod searcher;
 mod stats;
@@ -16,12 +18,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::OnceLock;
 
+pub use inspect::{Fingerprints, RawBlock};
 pub use open::{Checksums, OpenOptions, width};
 pub use searcher::{Match, Searcher};
 pub use stats::{IdStats, Stats, TableStats};
 pub use verify::Verified;
 
-use crate::codec::{Differences, Target};
+use crate::codec::{Differences, Target, scan_together};
 use crate::design::{Design, Plan};
 use crate::error::ReadError;
 use crate::fingerprint::Fingerprint;
@@ -154,13 +157,19 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
         if block == table.keys.len() {
             return Ok(None);
         }
+        let file = self.data.as_ref();
+        let mut candidate = None;
+        table.candidates(file, block as u32, &target, &mut |only| candidate = Some(only))?;
         let mut found = None;
-        let mut visit = |entry, _| {
-            found = Some((block, entry));
-            ControlFlow::Break(())
-        };
-        let _ =
-            table.scan(self.data.as_ref(), block as u32, &target, &mut Differences::default(), &mut visit)?;
+        if let Some(candidate) = candidate {
+            let mut visit = |_, entry, _| {
+                found = Some((block, entry));
+                ControlFlow::Break(())
+            };
+            let work = std::iter::once(table.work(file, block as u32, &candidate, &target));
+            let _ = scan_together(work, &mut Differences::default(), &mut visit)
+                .map_err(|(_, error)| table.damaged(block, error))?;
+        }
         Ok(found)
     }
 

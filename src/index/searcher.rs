@@ -4,7 +4,7 @@ use std::collections::BinaryHeap;
 use std::fmt;
 use std::ops::ControlFlow;
 
-use crate::codec::{Differences, Target};
+use crate::codec::{Candidate, Differences, SCANNED_TOGETHER, Target, scan_together};
 use crate::design::Plan;
 use crate::error::ReadError;
 use crate::fingerprint::Fingerprint;
@@ -18,6 +18,18 @@ pub struct Match<F> {
     pub distance: u32,
     /// The stored fingerprint.
     pub fingerprint: F,
+}
+
+/// Blocks whose fronts are read before the first is scanned: enough that memory works ahead, few
+/// enough that what it brings is still there when it is wanted.
+const BLOCKS_TOGETHER: usize = 48;
+
+/// A block that a probe has to look into.
+#[derive(Debug, Clone, Copy)]
+struct Located {
+    /// The number of the probe in the plan.
+    probe: usize,
+    block: u32,
 }
 
 /// Asks an index, using the same memory again and again: after the first few queries none is
@@ -40,10 +52,12 @@ pub struct Match<F> {
 /// ```
 pub struct Searcher<'i, F, D = Mapping> {
     index: &'i Index<F, D>,
-    /// The blocks of all probes, one probe after the other, and where each probe's end.
-    blocks: Vec<u32>,
-    ends: Vec<usize>,
     targets: Vec<Target<F>>,
+    /// The blocks of one probe.
+    blocks: Vec<u32>,
+    /// The blocks of all probes, and segments of some of them.
+    located: Vec<Located>,
+    chosen: Vec<(Located, Candidate<F>)>,
     differences: Differences,
     matches: Vec<Match<F>>,
 }
@@ -52,9 +66,10 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
     pub(super) fn new(index: &'i Index<F, D>) -> Self {
         Self {
             index,
-            blocks: Vec::new(),
-            ends: Vec::new(),
             targets: Vec::new(),
+            blocks: Vec::new(),
+            located: Vec::new(),
+            chosen: Vec::new(),
             differences: Differences::default(),
             matches: Vec::new(),
         }
@@ -118,14 +133,22 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
             // One as far as the worst may still come before it, by its value.
             let reach = worst.map_or(F::BITS, |worst: &Match<F>| worst.distance);
             let target = Target { query, prefix_bits: F::BITS, radius: reach, distance: reach };
-            let mut visit = |_, fingerprint: F| {
+            let mut visit = |_, _, fingerprint: F| {
                 nearest.push(Match { distance: fingerprint.distance(query), fingerprint });
                 if nearest.len() > count {
                     nearest.pop();
                 }
                 ControlFlow::Continue(())
             };
-            let _ = table.scan(file, block as u32, &target, &mut self.differences, &mut visit)?;
+            let block = block as u32;
+            self.chosen.clear();
+            let at = Located { probe: 0, block };
+            table.candidates(file, block, &target, &mut |found| self.chosen.push((at, found)))?;
+            for scanned in self.chosen.chunks(SCANNED_TOGETHER) {
+                let work = scanned.iter().map(|(_, candidate)| table.work(file, block, candidate, &target));
+                let _ = scan_together(work, &mut self.differences, &mut visit)
+                    .map_err(|(_, error)| table.damaged(block as usize, error))?;
+            }
         }
         self.matches = nearest.into_sorted_vec();
         Ok(())
@@ -145,52 +168,62 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
         let index = self.index;
         let plan = index.plan(distance);
         self.locate(query, plan);
+        let Self { targets, located, chosen, differences, .. } = self;
         let file = index.data.as_ref();
-        let mut start = 0;
-        for (number, probe) in plan.probes().iter().enumerate() {
-            let table = &index.tables[probe.table];
-            let earlier = &plan.probes()[..number];
-            let mut check = |_: usize, value| {
-                let fingerprint = table.permutation.undo(value);
-                let difference = fingerprint ^ query;
-                // A match belongs to the first probe that meets it: so it is told once.
-                if earlier.iter().any(|probe| probe.reach.admits(difference)) {
-                    return ControlFlow::Continue(());
-                }
-                visit(Match { distance: difference.count_ones(), fingerprint })
-            };
-            for &block in &self.blocks[start..self.ends[number]] {
-                let target = &self.targets[number];
-                if table.scan(file, block, target, &mut self.differences, &mut check)?.is_break() {
+        for together in located.chunks(BLOCKS_TOGETHER) {
+            chosen.clear();
+            for &at in together {
+                let table = &index.tables[plan.probes()[at.probe].table];
+                table
+                    .candidates(file, at.block, &targets[at.probe], &mut |found| chosen.push((at, found)))?;
+            }
+            for scanned in chosen.chunks(SCANNED_TOGETHER) {
+                let work = scanned.iter().map(|(at, candidate)| {
+                    let table = &index.tables[plan.probes()[at.probe].table];
+                    table.work(file, at.block, candidate, &targets[at.probe])
+                });
+                let mut check = |place: usize, _, value| {
+                    let (earlier, rest) = plan.probes().split_at(scanned[place].0.probe);
+                    let fingerprint = index.tables[rest[0].table].permutation.undo(value);
+                    let difference = fingerprint ^ query;
+                    // A match belongs to the first probe that meets it: so it is told once.
+                    if earlier.iter().any(|probe| probe.reach.admits(difference)) {
+                        return ControlFlow::Continue(());
+                    }
+                    visit(Match { distance: difference.count_ones(), fingerprint })
+                };
+                let outcome = scan_together(work, differences, &mut check).map_err(|(place, error)| {
+                    let at = scanned[place].0;
+                    index.tables[plan.probes()[at.probe].table].damaged(at.block as usize, error)
+                });
+                if outcome?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
-            start = self.ends[number];
         }
         Ok(ControlFlow::Continue(()))
     }
 
     /// Finds the blocks of all probes before any is read, so that their memory is on its way.
     fn locate(&mut self, query: F, plan: &Plan<F>) {
-        self.blocks.clear();
-        self.ends.clear();
         self.targets.clear();
-        for probe in plan.probes() {
+        self.located.clear();
+        for (number, probe) in plan.probes().iter().enumerate() {
             let table = &self.index.tables[probe.table];
             let target = Target {
-                // A probe may look at more bits than the table leads with, or at fewer errors; it
-                // never looks at other bits first.
                 query: table.permutation.apply(query),
                 prefix_bits: probe.reach.prefix_bits(),
                 radius: probe.reach.radius,
                 distance: plan.distance(),
             };
-            let start = self.blocks.len();
+            self.blocks.clear();
             table.locate(&target, &mut self.blocks);
-            for &block in &self.blocks[start..] {
-                table.prefetch(self.index.data.as_ref(), block);
+            for &block in &self.blocks {
+                if self.located.len() < BLOCKS_TOGETHER {
+                    table.prefetch(self.index.data.as_ref(), block);
+                }
+                self.located.push(Located { probe: number, block });
             }
-            self.ends.push(self.blocks.len());
             self.targets.push(target);
         }
     }

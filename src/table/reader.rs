@@ -1,13 +1,11 @@
 //! A table of an open file.
 
-use std::ops::ControlFlow;
-
 use byteorder::{ByteOrder, LittleEndian};
 
 use crate::arch::prefetch;
 use crate::checked::Checked;
-use crate::codec::block::CHECKSUM_BYTES;
-use crate::codec::{BlockCodec, Differences, Target};
+use crate::codec::block::{BlockError, CHECKSUM_BYTES};
+use crate::codec::{BlockCodec, Candidate, Differences, Target, Work};
 use crate::error::{Place, ReadError};
 use crate::fingerprint::Fingerprint;
 use crate::format::checksum::Context;
@@ -44,6 +42,12 @@ impl<F: Fingerprint> Table<F> {
     fn place(&self, block: usize) -> Place {
         let offset = (self.offset + block * self.block_bytes()) as u64;
         Place::Block { table: self.number, block: block as u64, offset }
+    }
+
+    /// Says of a block that it contradicts itself.
+    #[cold]
+    pub(crate) fn damaged(&self, block: usize, error: BlockError) -> ReadError {
+        ReadError::damaged(self.place(block), error)
     }
 
     /// The bytes of a block, unchecked.
@@ -130,7 +134,7 @@ impl<F: Fingerprint> Table<F> {
         }
     }
 
-    /// Asks the processor for the parts of a block that a scan reads first.
+    /// Asks the processor for the front of a block.
     #[inline]
     pub(crate) fn prefetch(&self, file: &[u8], block: u32) {
         let at = self.offset + block as usize * self.block_bytes();
@@ -138,25 +142,41 @@ impl<F: Fingerprint> Table<F> {
         prefetch(file, at + 64);
     }
 
-    /// Calls `visit` with number in the block and permuted value of each entry that `target` meets.
+    /// Calls `choose` with each segment of a block that may hold what `target` meets, having asked the
+    /// processor for what a scan of it will read.
     #[inline]
-    pub(crate) fn scan(
+    pub(crate) fn candidates(
         &self,
         file: &[u8],
         block: u32,
         target: &Target<F>,
-        differences: &mut Differences,
-        visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+        choose: &mut impl FnMut(Candidate<F>),
+    ) -> Result<(), ReadError> {
         let block = block as usize;
         let last = self.keys.get(block);
         if block > 0 && target.rules_out(self.keys.get(block - 1), last) {
-            return Ok(ControlFlow::Continue(()));
+            return Ok(());
         }
         let bytes = self.block(file, block)?;
-        self.codec
-            .scan(bytes, last, target, differences, visit)
-            .map_err(|error| ReadError::damaged(self.place(block), error))
+        let mut choose = |candidate: Candidate<F>| {
+            for at in candidate.reads() {
+                prefetch(bytes, at);
+            }
+            choose(candidate);
+        };
+        self.codec.candidates(bytes, last, target, &mut choose).map_err(|error| self.damaged(block, error))
+    }
+
+    /// What is to be scanned of a chosen segment.
+    #[inline]
+    pub(crate) fn work<'a>(
+        &'a self,
+        file: &'a [u8],
+        block: u32,
+        candidate: &'a Candidate<F>,
+        target: &'a Target<F>,
+    ) -> Work<'a, F> {
+        Work { codec: &self.codec, bytes: self.bytes(file, block as usize), candidate, target }
     }
 
     /// Appends the permuted entries of a block, which ends with its key and starts after the one
@@ -168,14 +188,14 @@ impl<F: Fingerprint> Table<F> {
         differences: &mut Differences,
         values: &mut Vec<F>,
     ) -> Result<(), ReadError> {
-        let damaged = |error| ReadError::damaged(self.place(block), error);
         let start = values.len();
-        self.codec.decode(self.block(file, block)?, differences, values).map_err(damaged)?;
+        let bytes = self.block(file, block)?;
+        self.codec.decode(bytes, differences, values).map_err(|error| self.damaged(block, error))?;
         if values.last() != Some(&self.keys.get(block)) {
-            return Err(damaged(crate::codec::block::BlockError::Key));
+            return Err(self.damaged(block, BlockError::Key));
         }
         if block > 0 && values[start] <= self.keys.get(block - 1) {
-            return Err(damaged(crate::codec::block::BlockError::Order));
+            return Err(self.damaged(block, BlockError::Order));
         }
         Ok(())
     }

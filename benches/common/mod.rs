@@ -1,0 +1,58 @@
+//! Data that all benches share: uniform fingerprints, and clustered ones as real crawls have them.
+#![allow(dead_code, unreachable_pub, reason = "each bench uses a part of it")]
+
+use hamdex::{BuildOptions, Builder, Index};
+
+/// A name and what makes so many fingerprints of that shape.
+pub type Shape = (&'static str, fn(usize) -> Vec<u64>);
+
+/// The shapes of data.
+pub const SHAPES: [Shape; 2] = [("uniform", uniform), ("clustered", clustered)];
+
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) of a counter.
+pub fn number(counter: u64) -> u64 {
+    let mut z = counter.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+pub fn uniform(count: usize) -> Vec<u64> {
+    (0..count as u64).map(number).collect()
+}
+
+/// A tenth of the fingerprints are centres; the others lie within six bits of one.
+pub fn clustered(count: usize) -> Vec<u64> {
+    let centres = (count / 10).max(1) as u64;
+    (0..count as u64)
+        .map(|i| {
+            let flips = number(i ^ 0xc1);
+            (0..flips % 7).fold(number(i % centres), |x, flip| x ^ 1 << (flips >> (8 + 6 * flip) & 63))
+        })
+        .collect()
+}
+
+/// Queries no two of which are alike: half of them a few bits from what is stored, half anywhere.
+pub fn queries(stored: &[u64], count: usize) -> Vec<u64> {
+    (0..count as u64)
+        .map(|i| {
+            let chance = number(i ^ 0x5eed_0000_0000);
+            if i % 2 == 0 {
+                stored[chance as usize % stored.len()] ^ 1 << (chance >> 58) ^ 1 << (chance >> 52 & 63)
+            } else {
+                chance
+            }
+        })
+        .collect()
+}
+
+/// An index in a directory that lasts as long as it does.
+pub fn index(stored: &[u64], options: BuildOptions<u64>) -> (tempfile::TempDir, Index<u64>) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("bench.hamdex");
+    let mut builder = Builder::with_options(&path, options).expect("the options are right");
+    stored.iter().try_for_each(|&x| builder.push(x)).expect("there is memory");
+    builder.finish().expect("there is room");
+    let index = Index::open(&path).expect("it has just been written");
+    (directory, index)
+}

@@ -1,0 +1,101 @@
+//! For comparison: w-shingling and resemblance (Broder, "On the resemblance and containment of
+//! documents", SEQUENCES 1997).
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+
+use crate::evaluate::truth::{Levels, Score, Truth};
+use crate::extract::{Extractor, Workspace};
+use crate::hash::Hash;
+use crate::recipe::Recipe;
+use crate::shingle::Shingle;
+
+/// Resemblance is scored in steps of this many hundredths.
+const STEP: u32 = 5;
+
+/// The score of w-shingling when pairs of at least a resemblance are reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ByResemblance {
+    /// The least resemblance reported, in hundredths: shared shingles over all shingles of the two.
+    pub resemblance_percent: u32,
+    /// The score.
+    pub score: Score,
+}
+
+/// Scores of exact resemblance of sets of shingles of `width` words (the words of the default recipe;
+/// Broder's examples have 4, his experiment 10), for thresholds of 100 hundredths down to 5 in steps of 5.
+///
+/// The resemblance is that of the whole sets, not of a sketch: the best that the method can do. Pairs
+/// that share no shingle cost nothing; a shingle that m documents share costs m²/2 steps. Memory is
+/// 12 bytes a shingle and document, and a list for each distinct one.
+pub fn by_resemblance<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroUsize) -> Vec<ByResemblance> {
+    let recipe = Recipe { shingle: Shingle::Words(width), ..Recipe::default() };
+    let extractor = Extractor::new(&recipe, None).expect("the default recipe takes text and no lists");
+    let mut workspace = Workspace::default();
+    let mut holders: HashMap<u64, Vec<u32>> = HashMap::new();
+    let mut sizes: Vec<u32> = Vec::with_capacity(texts.len());
+    let mut shared: Vec<u32> = vec![0; texts.len()];
+    let mut met: Vec<u32> = Vec::new();
+    let mut levels = Levels::new(truth, (100 / STEP) as usize);
+
+    for (document, text) in (0..).zip(texts) {
+        let mut shingles: Vec<u64> = Vec::new();
+        let tokens = extractor.extract(text.as_ref(), &mut workspace);
+        tokens.shingles(recipe.shingle, |shingle| shingles.push(HASH.of(shingle.as_bytes())));
+        shingles.sort_unstable();
+        shingles.dedup();
+        for &shingle in &shingles {
+            let others = holders.entry(shingle).or_default();
+            for &other in others.iter() {
+                if shared[other as usize] == 0 {
+                    met.push(other);
+                }
+                shared[other as usize] += 1;
+            }
+            others.push(document);
+        }
+        for other in met.drain(..) {
+            let both = std::mem::take(&mut shared[other as usize]);
+            let either = sizes[other as usize] + shingles.len() as u32 - both;
+            let percent = (u64::from(both) * 100 / u64::from(either)) as u32;
+            if percent >= STEP {
+                levels.report(((100 - percent).div_ceil(STEP)) as usize, other, document);
+            }
+        }
+        sizes.push(shingles.len() as u32);
+    }
+    let thresholds = (1..=100 / STEP).rev().map(|steps| steps * STEP);
+    thresholds
+        .zip(levels.scores())
+        .map(|(resemblance_percent, score)| ByResemblance { resemblance_percent, score })
+        .collect()
+}
+
+const HASH: Hash = Hash::Xxh3 { seed: 0 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(scores: &[ByResemblance], percent: u32) -> Score {
+        scores.iter().find(|each| each.resemblance_percent == percent).unwrap().score
+    }
+
+    #[test]
+    fn resemblance_is_shared_over_all() {
+        // Shingles of one word: {a b c} and {a b d} share 2 of 4; the third text shares nothing.
+        let truth = Truth::of_pairs([(0, 1)]);
+        let scores = by_resemblance(&["a b c", "a b d d", "x y", "X, y!"], &truth, NonZeroUsize::MIN);
+        assert_eq!(scores.len(), 20);
+        assert_eq!(at(&scores, 100), Score { reported: 1, right: 0, truth: 1 });
+        assert_eq!(at(&scores, 55), Score { reported: 1, right: 0, truth: 1 });
+        assert_eq!(at(&scores, 50), Score { reported: 2, right: 1, truth: 1 });
+        assert_eq!(at(&scores, 5), Score { reported: 2, right: 1, truth: 1 });
+    }
+
+    #[test]
+    fn texts_without_words_resemble_nothing() {
+        let scores = by_resemblance(&["", "", "!"], &Truth::default(), NonZeroUsize::MIN);
+        assert!(scores.iter().all(|each| each.score.reported == 0));
+    }
+}

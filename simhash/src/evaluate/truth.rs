@@ -1,0 +1,129 @@
+//! What is true, and how a method scores against it.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+
+/// Which pairs of documents are near-duplicates. Documents are numbers, by their place in the input.
+#[derive(Debug, Clone, Default)]
+pub struct Truth {
+    pairs: HashSet<(u32, u32)>,
+}
+
+impl Truth {
+    /// Of pairs; the order within a pair and pairs named twice do not matter, and a document is not
+    /// its own near-duplicate.
+    pub fn of_pairs(pairs: impl IntoIterator<Item = (u32, u32)>) -> Self {
+        let pairs = pairs.into_iter().filter(|(a, b)| a != b).map(|(a, b)| ordered(a, b));
+        Self { pairs: pairs.collect() }
+    }
+
+    /// Of groups: the documents given the same group, in their order, are all near-duplicates of each
+    /// other.
+    ///
+    /// ```
+    /// use hamdex_simhash::evaluate::Truth;
+    ///
+    /// assert_eq!(Truth::of_groups(["a", "b", "a", "a"]).pairs(), 3);
+    /// ```
+    pub fn of_groups<G: Hash + Eq>(groups: impl IntoIterator<Item = G>) -> Self {
+        let mut members: HashMap<G, Vec<u32>> = HashMap::new();
+        let mut pairs = HashSet::new();
+        for (document, group) in (0..).zip(groups) {
+            let earlier = members.entry(group).or_default();
+            pairs.extend(earlier.iter().map(|&other| (other, document)));
+            earlier.push(document);
+        }
+        Self { pairs }
+    }
+
+    /// How many pairs are near-duplicates.
+    #[must_use]
+    pub fn pairs(&self) -> u64 {
+        self.pairs.len() as u64
+    }
+
+    /// Whether these two are.
+    #[must_use]
+    pub fn contains(&self, a: u32, b: u32) -> bool {
+        self.pairs.contains(&ordered(a, b))
+    }
+}
+
+fn ordered(a: u32, b: u32) -> (u32, u32) {
+    (a.min(b), a.max(b))
+}
+
+/// How many pairs a method reported, and how many of them rightly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Score {
+    /// Pairs reported as near-duplicates.
+    pub reported: u64,
+    /// Those of them that are.
+    pub right: u64,
+    /// All pairs that are.
+    pub truth: u64,
+}
+
+impl Score {
+    /// The share of the reported pairs that are near-duplicates; `None` when none is reported.
+    #[must_use]
+    pub fn precision(&self) -> Option<f64> {
+        (self.reported > 0).then(|| self.right as f64 / self.reported as f64)
+    }
+
+    /// The share of the near-duplicates that are reported; `None` when there are none.
+    #[must_use]
+    pub fn recall(&self) -> Option<f64> {
+        (self.truth > 0).then(|| self.right as f64 / self.truth as f64)
+    }
+}
+
+/// Counts reported pairs by level: by distance, or by resemblance in steps.
+#[derive(Debug)]
+pub(super) struct Levels<'t> {
+    truth: &'t Truth,
+    reported: Vec<u64>,
+    right: Vec<u64>,
+}
+
+impl<'t> Levels<'t> {
+    pub(super) fn new(truth: &'t Truth, levels: usize) -> Self {
+        Self { truth, reported: vec![0; levels], right: vec![0; levels] }
+    }
+
+    /// A pair first reported at `level`, and at all above.
+    pub(super) fn report(&mut self, level: usize, a: u32, b: u32) {
+        self.reported[level] += 1;
+        self.right[level] += u64::from(self.truth.contains(a, b));
+    }
+
+    /// The score at every level.
+    pub(super) fn scores(self) -> impl Iterator<Item = Score> {
+        let mut sum = Score { truth: self.truth.pairs(), ..Score::default() };
+        self.reported.into_iter().zip(self.right).map(move |(reported, right)| {
+            sum.reported += reported;
+            sum.right += right;
+            sum
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_unordered_and_counted_once() {
+        let truth = Truth::of_pairs([(1, 2), (2, 1), (3, 3)]);
+        assert_eq!(truth.pairs(), 1);
+        assert!(truth.contains(2, 1) && !truth.contains(1, 3));
+    }
+
+    #[test]
+    fn shares_of_nothing_are_unknown() {
+        assert_eq!(Score::default().precision(), None);
+        assert_eq!(Score::default().recall(), None);
+        let score = Score { reported: 4, right: 3, truth: 6 };
+        assert_eq!((score.precision(), score.recall()), (Some(0.75), Some(0.5)));
+    }
+}

@@ -1,0 +1,132 @@
+//! From a text to its tokens, as a recipe has it.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use crate::lists::StopWords;
+use crate::recipe::{Recipe, RecipeError};
+use crate::shingle::{Shingle, Tokens};
+use crate::tokenise::Tokeniser;
+
+/// The part of a recipe that comes before weights and hashes.
+#[derive(Debug, Clone)]
+pub(crate) struct Extractor {
+    recipe: Recipe,
+    stop: Option<Arc<StopWords>>,
+}
+
+/// Memory that is used again from text to text.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Workspace {
+    folded: String,
+    tokens: Tokens,
+}
+
+impl Extractor {
+    pub(crate) fn new(recipe: &Recipe, stop: Option<Arc<StopWords>>) -> Result<Self, RecipeError> {
+        recipe.check()?;
+        if recipe.tokens == Tokeniser::Given {
+            return Err(RecipeError::NotForText);
+        }
+        let given = stop.as_ref().map(|list| list.digest());
+        match recipe.stop {
+            Some(wanted) if given != Some(wanted) => {
+                Err(RecipeError::List { list: "stop words", wanted, given })
+            }
+            Some(_) => Ok(Self { recipe: recipe.clone(), stop }),
+            None => Ok(Self { recipe: recipe.clone(), stop: None }),
+        }
+    }
+
+    pub(crate) fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    pub(crate) fn shingle(&self) -> Shingle {
+        self.recipe.shingle
+    }
+
+    /// Calls `feature` with every feature of `text`, in order.
+    pub(crate) fn features(&self, text: &str, workspace: &mut Workspace, mut feature: impl FnMut(&str)) {
+        let recipe = &self.recipe;
+        if recipe.shingle == Shingle::Words(NonZeroUsize::MIN) && recipe.min_tokens <= 1 {
+            // Every token is a feature: none need be kept.
+            self.tokens(text, &mut workspace.folded, &mut |token| feature(token));
+        } else {
+            self.extract(text, workspace).shingles(recipe.shingle, feature);
+        }
+    }
+
+    /// The tokens that are left of `text`; none where there are fewer than the recipe asks for.
+    pub(crate) fn extract<'w>(&self, text: &str, workspace: &'w mut Workspace) -> &'w Tokens {
+        let Workspace { folded, tokens } = workspace;
+        let separator = self.recipe.tokens.separator();
+        tokens.clear();
+        self.tokens(text, folded, &mut |token| tokens.push(token, separator));
+        if tokens.count() < self.recipe.min_tokens {
+            tokens.clear();
+        }
+        tokens
+    }
+
+    fn tokens(&self, text: &str, folded: &mut String, token: &mut impl FnMut(&str)) {
+        let min_chars = self.recipe.min_chars;
+        self.recipe.tokens.split(self.recipe.case.fold(text, folded), &mut |each: &str| {
+            let long = min_chars <= 1 || each.chars().nth(min_chars - 1).is_some();
+            if long && !self.stop.as_ref().is_some_and(|stop| stop.contains(each)) {
+                token(each);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extract(recipe: &Recipe, stop: Option<Arc<StopWords>>, text: &str) -> Vec<String> {
+        let mut workspace = Workspace::default();
+        let mut all = Vec::new();
+        let extractor = Extractor::new(recipe, stop).unwrap();
+        extractor
+            .extract(text, &mut workspace)
+            .shingles(extractor.shingle(), |each| all.push(each.to_owned()));
+        all
+    }
+
+    #[test]
+    fn stop_words_and_short_tokens_are_dropped_before_shingling() {
+        let stop = Arc::new(StopWords::read("the\n".as_bytes()).unwrap());
+        let recipe: Recipe = "default shingle=words:2 min-chars=2".parse().unwrap();
+        let recipe = recipe.with_stop_words(&stop);
+        assert_eq!(extract(&recipe, Some(stop), "The cat ate a mouse, the 鼠"), ["cat ate", "ate mouse"]);
+    }
+
+    #[test]
+    fn too_few_tokens_are_none() {
+        let recipe: Recipe = "default shingle=words:1 min-tokens=3".parse().unwrap();
+        assert_eq!(extract(&recipe, None, "a b"), [""; 0]);
+        assert_eq!(extract(&recipe, None, "a b c").len(), 3);
+    }
+
+    #[test]
+    fn features_are_the_shingles_of_the_tokens() {
+        for recipe in ["default", "default min-tokens=3", "default min-tokens=6", "default shingle=words:2"] {
+            let extractor = Extractor::new(&recipe.parse().unwrap(), None).unwrap();
+            let mut features = Vec::new();
+            extractor.features("We 我们 know, OK?", &mut Workspace::default(), |each| {
+                features.push(each.to_owned());
+            });
+            assert_eq!(features, extract(extractor.recipe(), None, "We 我们 know, OK?"), "{recipe}");
+        }
+    }
+
+    #[test]
+    fn the_list_must_be_the_one_named() {
+        let list = |text: &str| Arc::new(StopWords::read(text.as_bytes()).unwrap());
+        let recipe = Recipe::default().with_stop_words(&list("the"));
+        assert!(matches!(Extractor::new(&recipe, None), Err(RecipeError::List { given: None, .. })));
+        assert!(Extractor::new(&recipe, Some(list("of"))).is_err());
+        assert!(Extractor::new(&recipe, Some(list("the"))).is_ok());
+    }
+}

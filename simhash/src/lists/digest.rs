@@ -1,0 +1,45 @@
+//! What pins a word list.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The digest of a word list: BLAKE2b of 16 bytes over its entries in byte order, so that neither the
+/// order of the file's lines nor its line ends matter. As text: 32 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ListDigest(pub(super) u128);
+
+/// The text is not a [`ListDigest`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected 32 lower-case hexadecimal digits")]
+pub struct ParseListDigestError;
+
+impl fmt::Display for ListDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl FromStr for ListDigest {
+    type Err = ParseListDigestError;
+
+    fn from_str(text: &str) -> Result<Self, ParseListDigestError> {
+        // One spelling only, so that equal recipes have equal texts.
+        let plain = text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        let number = if plain { u128::from_str_radix(text, 16).ok() } else { None };
+        number.map(Self).ok_or(ParseListDigestError)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_read_back_in_one_spelling() {
+        let digest = ListDigest(0xab);
+        assert_eq!(digest.to_string().parse(), Ok(digest));
+        for wrong in ["", "ab", "000000000000000000000000000000AB", "+00000000000000000000000000000ab"] {
+            assert!(wrong.parse::<ListDigest>().is_err(), "{wrong:?}");
+        }
+    }
+}

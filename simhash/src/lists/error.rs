@@ -1,0 +1,28 @@
+//! Why a word list cannot be read.
+
+use std::io;
+
+/// Why a word list cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ListError {
+    /// The file cannot be read, or is not UTF-8.
+    #[error("line {line}: {source}")]
+    Read {
+        /// The line, counted from 1.
+        line: usize,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// A line of a dictionary that is not a word and a weight.
+    #[error("line {line}: expected a word, a space and a finite number from 0, found {found:?}")]
+    Entry {
+        /// The line, counted from 1.
+        line: usize,
+        /// The line's text.
+        found: String,
+    },
+    /// A dictionary without words has no median.
+    #[error("the dictionary holds no word")]
+    Empty,
+}

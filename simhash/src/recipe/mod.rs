@@ -1,0 +1,116 @@
+//! Recipes: everything that decides a fingerprint's bits, as one value that can be written down.
+
+mod choices;
+mod error;
+mod named;
+mod text;
+
+pub use choices::{Empty, Tie, Top, Weight, Width};
+pub use error::RecipeError;
+
+use crate::case::Case;
+use crate::hash::Hash;
+use crate::lists::{IdfDictionary, ListDigest, StopWords};
+use crate::shingle::Shingle;
+use crate::tokenise::Tokeniser;
+
+/// How a text becomes a fingerprint.
+///
+/// The text form ([`Display`](std::fmt::Display), [`FromStr`](std::str::FromStr)) names every choice,
+/// the versions of the tables under the tokeniser and the digests of word lists, so that two equal
+/// texts mean equal bits. Store it beside the fingerprints and compare it before a query.
+///
+/// What is read: that form; or the name of a recipe of [`Recipe::NAMES`]; or a name and then the
+/// choices in which it is to differ, as `key=value`. Any of the keys left out after a name is as the
+/// name has it.
+///
+/// | key | values | meaning |
+/// |---|---|---|
+/// | `width` | `64`, `128` | bits of the fingerprint |
+/// | `case` | `keep`, `lower`, `simple` | [`Case`] |
+/// | `tokens` | `words`, `words+bigrams`, `words+jieba`, `jieba`, `py-words`, `py-joined`, `mfonda`, `trafilatura`, `given` | [`Tokeniser`] |
+/// | `tables` | as [`Tokeniser::tables`] prints them | versions of the tokeniser's tables; must be this build's |
+/// | `min-chars` | a number | tokens of fewer characters are dropped |
+/// | `stop` | `none`, a digest | tokens on this list are dropped |
+/// | `min-tokens` | a number | a text of fewer tokens has no features |
+/// | `shingle` | `words:N`, `chars:N` | [`Shingle`] |
+/// | `weight` | `count`, `once`, `log`, `idf:DIGEST:median`, `idf:DIGEST:mean` | [`Weight`] |
+/// | `top` | `all`, a number | only so many features vote, the heaviest ones |
+/// | `hash` | `xxh3:SEED`, `murmur3:SEED`, `md5-head`, `md5-tail`, `blake2b`, `fnv1`, `lookup3` | [`Hash`](enum@Hash) |
+/// | `tie` | `0`, `1` | a bit with as much weight for it as against it |
+/// | `empty` | `none`, `tie`, `feature` | what a text without features gets: [`Empty`] |
+/// | `min-features` | a number | a text with fewer voting features is reported as too short |
+///
+/// ```
+/// use hamdex_simhash::{Recipe, Width};
+///
+/// let recipe: Recipe = "default width=128".parse()?;
+/// assert_eq!(recipe.width, Width::Bits128);
+/// assert_eq!(recipe.to_string().parse(), Ok(recipe));
+/// assert!("default shingel=words:2".parse::<Recipe>().unwrap_err().to_string().contains("shingle"));
+/// # Ok::<(), hamdex_simhash::RecipeError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Recipe {
+    /// Bits of the fingerprint.
+    pub width: Width,
+    /// Case folding, before the text is cut.
+    pub case: Case,
+    /// How the text is cut.
+    pub tokens: Tokeniser,
+    /// Tokens of fewer characters are dropped; 0 and 1 drop none.
+    pub min_chars: usize,
+    /// The list of tokens to drop.
+    pub stop: Option<ListDigest>,
+    /// A text with fewer tokens (after those dropped) counts as one without features.
+    pub min_tokens: usize,
+    /// What is a feature.
+    pub shingle: Shingle,
+    /// How much a feature weighs.
+    pub weight: Weight,
+    /// How many of the features vote.
+    pub top: Top,
+    /// The hash of a feature.
+    pub hash: Hash,
+    /// What a bit is whose vote is a tie.
+    pub tie: Tie,
+    /// What a text without features gets.
+    pub empty: Empty,
+    /// With fewer voting features than this, a text is reported as too short.
+    pub min_features: usize,
+}
+
+impl Recipe {
+    /// This recipe with tf·idf weights from `dictionary`; a word that it does not hold weighs as its
+    /// median word.
+    #[must_use]
+    pub fn with_idf(self, dictionary: &IdfDictionary) -> Self {
+        let unknown = crate::lists::Unknown::Median;
+        Self { weight: Weight::Idf { dictionary: dictionary.digest(), unknown }, ..self }
+    }
+
+    /// This recipe without the words of `list`.
+    #[must_use]
+    pub fn with_stop_words(self, list: &StopWords) -> Self {
+        Self { stop: Some(list.digest()), ..self }
+    }
+
+    /// Whether the choices fit together in this build. Recipes that were read have passed this.
+    ///
+    /// # Errors
+    /// When the hash has no form of this width, or the tokeniser needs a feature that was left out of
+    /// this build.
+    pub fn check(&self) -> Result<(), RecipeError> {
+        if !self.hash.has_width(self.width.bits()) {
+            return Err(RecipeError::HashWidth { hash: self.hash, bits: self.width.bits() });
+        }
+        if !self.tokens.is_available() {
+            return Err(RecipeError::Unavailable { tokens: self.tokens });
+        }
+        let (Shingle::Words(width) | Shingle::Chars(width)) = self.shingle;
+        if width.get() > Shingle::WIDEST {
+            return Err(RecipeError::ShingleWidth { width: width.get() });
+        }
+        Ok(())
+    }
+}

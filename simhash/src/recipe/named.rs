@@ -1,0 +1,107 @@
+//! The recipes that have a name.
+
+use std::num::NonZeroUsize;
+
+use crate::case::Case;
+use crate::hash::Hash;
+use crate::lists::{IdfDictionary, StopWords, Unknown};
+use crate::recipe::{Empty, Recipe, Tie, Top, Weight, Width};
+use crate::shingle::Shingle;
+use crate::tokenise::Tokeniser;
+
+impl Default for Recipe {
+    /// The recipe named `default`.
+    fn default() -> Self {
+        Self {
+            width: Width::Bits64,
+            case: Case::Simple,
+            tokens: Tokeniser::WordsBigrams,
+            min_chars: 0,
+            stop: None,
+            min_tokens: 0,
+            shingle: Shingle::Words(NonZeroUsize::MIN),
+            weight: Weight::Log,
+            top: Top::All,
+            hash: Hash::Xxh3 { seed: 0 },
+            tie: Tie::Zero,
+            empty: Empty::None,
+            min_features: 16,
+        }
+    }
+}
+
+impl Recipe {
+    /// The names of the recipes that have one.
+    pub const NAMES: [&'static str; 7] =
+        ["default", "simhash-py", "seomoz", "text-dedup", "mfonda", "yanyiwu", "trafilatura"];
+
+    /// The recipe of this name.
+    ///
+    /// | name | whose fingerprints |
+    /// |---|---|
+    /// | `default` | ours, for web text in any language; see the [crate documentation](crate#the-default-recipe) |
+    /// | `simhash-py` | PyPI `simhash` 2.1.2 |
+    /// | `seomoz` | seomoz simhash-cpp, simhash-py and simhash-pybind: of given features |
+    /// | `text-dedup` | text-dedup's simhash with its defaults |
+    /// | `mfonda` | mfonda/simhash (Go) |
+    /// | `yanyiwu` | yanyiwu/simhash (C++): of given terms and weights; see [`Recipe::yanyiwu_for_text`] |
+    /// | `trafilatura` | trafilatura's content fingerprint (which it prints without leading zeros) |
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let compatible = |case, tokens, hash| Self {
+            case,
+            tokens,
+            weight: Weight::Count,
+            hash,
+            empty: Empty::Tie,
+            ..Self::default()
+        };
+        Some(match name {
+            "default" => Self::default(),
+            "simhash-py" => Self {
+                shingle: Shingle::Chars(nonzero(4)),
+                empty: Empty::Feature,
+                ..compatible(Case::Lower, Tokeniser::PyJoined, Hash::Md5Tail)
+            },
+            "seomoz" => compatible(Case::Keep, Tokeniser::Given, Hash::Md5Head),
+            "text-dedup" => Self {
+                min_tokens: 5,
+                shingle: Shingle::Words(nonzero(3)),
+                weight: Weight::Once,
+                ..compatible(Case::Lower, Tokeniser::PyWords, Hash::Xxh3 { seed: 42 })
+            },
+            "mfonda" => Self { tie: Tie::One, ..compatible(Case::Simple, Tokeniser::Mfonda, Hash::Fnv1) },
+            "yanyiwu" => compatible(Case::Keep, Tokeniser::Given, Hash::Lookup3),
+            "trafilatura" => {
+                Self { tie: Tie::One, ..compatible(Case::Keep, Tokeniser::Trafilatura, Hash::Blake2b) }
+            }
+            _ => return None,
+        })
+    }
+
+    /// What yanyiwu/simhash does with a text: words by jieba, those of one character and the stop words
+    /// left out, weighed by tf·idf, a word that the dictionary does not hold as its mean word.
+    ///
+    /// Bit-identical where jieba-rs and cppjieba cut alike and no two words of equal weight compete for
+    /// the last place (cppjieba leaves open which of them is taken).
+    #[must_use]
+    pub fn yanyiwu_for_text(idf: &IdfDictionary, stop: &StopWords, top: NonZeroUsize) -> Self {
+        Self {
+            width: Width::Bits64,
+            case: Case::Keep,
+            tokens: Tokeniser::Jieba,
+            min_chars: 2,
+            weight: Weight::Idf { dictionary: idf.digest(), unknown: Unknown::Mean },
+            top: Top::Heaviest(top),
+            hash: Hash::Lookup3,
+            tie: Tie::Zero,
+            empty: Empty::Tie,
+            ..Self::default()
+        }
+        .with_stop_words(stop)
+    }
+}
+
+const fn nonzero(number: usize) -> NonZeroUsize {
+    NonZeroUsize::new(number).expect("the numbers are written above, and none is 0")
+}

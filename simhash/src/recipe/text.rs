@@ -1,0 +1,209 @@
+//! A recipe's text form.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::recipe::{Recipe, RecipeError};
+
+impl Recipe {
+    /// What the full text form starts with; its number changes when equal text would mean other bits.
+    pub const FORM: &'static str = "hamdex-simhash/1";
+
+    /// The keys, in the order in which they are written.
+    pub const KEYS: [&'static str; 14] = [
+        "width",
+        "case",
+        "tokens",
+        "tables",
+        "min-chars",
+        "stop",
+        "min-tokens",
+        "shingle",
+        "weight",
+        "top",
+        "hash",
+        "tie",
+        "empty",
+        "min-features",
+    ];
+
+    fn get(&self, key: &str) -> String {
+        match key {
+            "width" => self.width.to_string(),
+            "case" => self.case.to_string(),
+            "tokens" => self.tokens.to_string(),
+            "tables" => self.tokens.tables(),
+            "min-chars" => self.min_chars.to_string(),
+            "stop" => self.stop.map_or("none".to_owned(), |digest| digest.to_string()),
+            "min-tokens" => self.min_tokens.to_string(),
+            "shingle" => self.shingle.to_string(),
+            "weight" => self.weight.to_string(),
+            "top" => self.top.to_string(),
+            "hash" => self.hash.to_string(),
+            "tie" => self.tie.to_string(),
+            "empty" => self.empty.to_string(),
+            "min-features" => self.min_features.to_string(),
+            _ => unreachable!("only keys of the list are asked for"),
+        }
+    }
+
+    /// Sets what `key` stands for; `tables` is not a choice and is compared by the caller.
+    fn set(&mut self, key: &'static str, value: &str) -> Result<(), RecipeError> {
+        let number = || value.parse().map_err(|_| RecipeError::value(key, value, &["a number"]));
+        match key {
+            "width" => self.width = value.parse()?,
+            "case" => self.case = value.parse()?,
+            "tokens" => self.tokens = value.parse()?,
+            "min-chars" => self.min_chars = number()?,
+            "stop" if value == "none" => self.stop = None,
+            "stop" => {
+                let known = ["none", "a digest (32 hexadecimal digits)"];
+                self.stop = Some(value.parse().map_err(|_| RecipeError::value(key, value, &known))?);
+            }
+            "min-tokens" => self.min_tokens = number()?,
+            "shingle" => self.shingle = value.parse()?,
+            "weight" => self.weight = value.parse()?,
+            "top" => self.top = value.parse()?,
+            "hash" => self.hash = value.parse()?,
+            "tie" => self.tie = value.parse()?,
+            "empty" => self.empty = value.parse()?,
+            "min-features" => self.min_features = number()?,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Recipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::FORM)?;
+        Self::KEYS.iter().try_for_each(|key| write!(f, " {key}={}", self.get(key)))
+    }
+}
+
+impl FromStr for Recipe {
+    type Err = RecipeError;
+
+    fn from_str(text: &str) -> Result<Self, RecipeError> {
+        let mut words = text.split_ascii_whitespace();
+        let first = words.next().unwrap_or_default();
+        let full = first == Self::FORM;
+        let mut recipe = match Self::named(if full { "default" } else { first }) {
+            Some(recipe) => recipe,
+            None if first.starts_with("hamdex-simhash/") => {
+                return Err(RecipeError::Form { form: first.to_owned() });
+            }
+            None => return Err(RecipeError::Name { name: first.to_owned() }),
+        };
+
+        let mut seen = [false; Self::KEYS.len()];
+        let mut tables = None;
+        for word in words {
+            let (key, value) = word.split_once('=').unwrap_or((word, ""));
+            let index = Self::KEYS.iter().position(|&known| known == key);
+            let index = index.ok_or_else(|| RecipeError::Key { key: key.to_owned() })?;
+            let key = Self::KEYS[index];
+            if std::mem::replace(&mut seen[index], true) {
+                return Err(RecipeError::Twice { key });
+            }
+            recipe.set(key, value)?;
+            if key == "tables" {
+                tables = Some(value.to_owned());
+            }
+        }
+
+        let missing: Vec<&str> = (0..seen.len()).filter(|&i| !seen[i]).map(|i| Self::KEYS[i]).collect();
+        if full && !missing.is_empty() {
+            return Err(RecipeError::Missing { keys: missing.join(", ") });
+        }
+        let have = recipe.tokens.tables();
+        if let Some(asked) = tables.filter(|asked| *asked != have) {
+            return Err(RecipeError::Tables { tokens: recipe.tokens, asked, have });
+        }
+        recipe.check()?;
+        Ok(recipe)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recipe::{Top, Width};
+
+    fn error(text: &str) -> RecipeError {
+        text.parse::<Recipe>().expect_err(text)
+    }
+
+    #[test]
+    fn every_named_recipe_is_read_back() {
+        for name in Recipe::NAMES {
+            let recipe: Recipe = name.parse().unwrap();
+            assert_eq!(recipe.to_string().parse(), Ok(recipe.clone()), "{name}");
+            assert!(recipe.to_string().starts_with("hamdex-simhash/1 width=64 "), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_choice_is_read_back() {
+        let digest = "0123456789abcdef0123456789abcdef";
+        for choice in [
+            "width=128",
+            "case=lower",
+            "tokens=py-joined",
+            "min-chars=2",
+            &format!("stop={digest}"),
+            "min-tokens=5",
+            "shingle=chars:9",
+            "weight=once",
+            "weight=log",
+            &format!("weight=idf:{digest}:median"),
+            &format!("weight=idf:{digest}:mean"),
+            "top=12",
+            "hash=murmur3:3",
+            "tie=1",
+            "empty=feature",
+            "min-features=9",
+        ] {
+            let recipe: Recipe = format!("seomoz {choice}").parse().unwrap();
+            assert!(recipe.to_string().contains(&format!(" {choice}")), "{recipe}");
+            assert_ne!(recipe, "seomoz".parse().unwrap(), "{choice}");
+            assert_eq!(recipe.to_string().parse(), Ok(recipe));
+        }
+    }
+
+    #[test]
+    fn a_name_can_be_varied() {
+        let recipe: Recipe = "default  top=64\twidth=128".parse().unwrap();
+        let top = Top::Heaviest(64.try_into().unwrap());
+        assert_eq!(recipe, Recipe { width: Width::Bits128, top, ..Recipe::default() });
+    }
+
+    #[test]
+    fn errors_list_what_there_is() {
+        assert!(error("").to_string().contains("trafilatura"));
+        assert!(error("defualt").to_string().contains("default"));
+        assert!(error("default shingel=words:2").to_string().contains("min-features"));
+        assert!(error("default tie").to_string().contains("0, 1"));
+        assert!(error("default tokens=word").to_string().contains("words+jieba"));
+        assert!(error("default hash=md5").to_string().contains("md5-tail"));
+        assert!(error("default weight=idf").to_string().contains("median"));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        assert!(matches!(error("default tie=0 tie=0"), RecipeError::Twice { key: "tie" }));
+        assert!(matches!(error("hamdex-simhash/2 width=64"), RecipeError::Form { .. }));
+        assert!(matches!(error("hamdex-simhash/1 width=64"), RecipeError::Missing { .. }));
+        assert!(matches!(error("default tables=uax29-1.0.0"), RecipeError::Tables { .. }));
+        assert!(matches!(error("default tokens=mfonda tables=uax29-1.0.0"), RecipeError::Tables { .. }));
+        assert!(matches!(error("mfonda width=128"), RecipeError::HashWidth { bits: 128, .. }));
+        assert!(matches!(error("default min-tokens=-1"), RecipeError::Value { key: "min-tokens", .. }));
+        assert!(matches!(error("default top=0"), RecipeError::Value { key: "top", .. }));
+    }
+
+    #[cfg(not(feature = "jieba"))]
+    #[test]
+    fn a_tokeniser_left_out_of_the_build_is_refused() {
+        assert!(matches!(error("default tokens=jieba"), RecipeError::Unavailable { .. }));
+    }
+}

@@ -1,0 +1,83 @@
+//! Words where there are spaces, overlapping pairs of characters where there are none.
+
+use unicode_script::{Script, UnicodeScript};
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::words::words_with;
+
+/// The words of UAX 29; but where characters of a script without spaces stand next to each other, each
+/// pair of neighbours instead of each one. A pair says far more than a character: long Chinese texts
+/// all have the same characters. One that stands alone is a token.
+pub(super) fn words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
+    words_with(text, token, pair_up);
+}
+
+fn pair_up<'t>(piece: &'t str, token: &mut impl FnMut(&'t str)) {
+    // The last character of a script without spaces: where it starts and ends, and whether a pair
+    // has taken it up.
+    let mut last: Option<(usize, usize, bool)> = None;
+    for (start, word) in piece.unicode_word_indices() {
+        let end = start + word.len();
+        let unspaced = word.chars().next().is_some_and(is_unspaced);
+        let neighbour = last.filter(|&(_, last_end, _)| unspaced && last_end == start);
+        match (last, neighbour) {
+            (_, Some((neighbour_start, ..))) => token(&piece[neighbour_start..end]),
+            (Some((alone_start, alone_end, false)), None) => token(&piece[alone_start..alone_end]),
+            _ => {}
+        }
+        if !unspaced {
+            token(word);
+        }
+        last = unspaced.then_some((start, end, neighbour.is_some()));
+    }
+    if let Some((start, end, false)) = last {
+        token(&piece[start..end]);
+    }
+}
+
+/// Whether UAX 29 takes each character of the script for a word, since no space shows where words end.
+fn is_unspaced(c: char) -> bool {
+    c >= '\u{e00}'
+        && matches!(
+            c.script(),
+            Script::Han
+                | Script::Hiragana
+                | Script::Bopomofo
+                | Script::Yi
+                | Script::Thai
+                | Script::Lao
+                | Script::Khmer
+                | Script::Myanmar
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Tokeniser, tokens};
+
+    fn all(text: &str) -> Vec<&str> {
+        tokens(Tokeniser::WordsBigrams, text)
+    }
+
+    #[test]
+    fn neighbours_are_paired() {
+        assert_eq!(all("我们在 arm64 上安装 Debian。"), ["我们", "们在", "arm64", "上安", "安装", "Debian"]);
+        assert_eq!(all("在a我 b"), ["在", "a", "我", "b"]);
+        assert_eq!(all("你，我们\n好"), ["你", "我们", "好"]);
+    }
+
+    #[test]
+    fn katakana_and_hangul_words_stay_whole() {
+        assert_eq!(all("データを見る"), ["データ", "を見", "見る"]);
+        assert_eq!(all("한국어 텍스트"), ["한국어", "텍스트"]);
+    }
+
+    #[test]
+    fn combining_marks_stay_with_their_letter() {
+        let pairs = all("ภาษาไทย");
+        assert!(
+            pairs.len() >= 3 && pairs.windows(2).all(|two| two[0].chars().last() != two[1].chars().last())
+        );
+        assert_eq!(all("naïve Ελλάδα"), ["naïve", "Ελλάδα"]);
+    }
+}

@@ -1,0 +1,198 @@
+//! From text to tokens.
+//!
+//! A tokeniser is a rule that cuts a text, already case-folded, into slices. Some of the rules rest
+//! on tables that grow from one Unicode version to the next; [`Tokeniser::tables`] names them, and a
+//! recipe carries that name, so that an index never meets tokens cut by other tables unawares.
+
+mod bigrams;
+#[cfg(feature = "jieba")]
+mod chinese;
+mod mfonda;
+mod python;
+#[cfg(feature = "jieba")]
+mod scripts;
+mod trafilatura;
+mod words;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::recipe::RecipeError;
+
+/// How a text is cut into tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Tokeniser {
+    /// `words`: the words of Unicode Standard Annex 29 that hold a letter or a digit. Scripts written
+    /// without spaces come apart into single characters, which word shingles put together again, so
+    /// this rule serves any language without a dictionary.
+    Words,
+    /// `words+bigrams`: as `words`, but of neighbours in a script without spaces every pair instead of
+    /// every one: `我们在` gives `我们`, `们在`.
+    WordsBigrams,
+    /// `words+jieba`: runs of Han characters are cut by jieba, everything else as by `words`. A run
+    /// that touches kana is Japanese and comes apart into single characters.
+    WordsJieba,
+    /// `jieba`: the whole text cut by jieba alone, with its hidden Markov model for unknown words, as
+    /// yanyiwu's library does; tokens without a letter or digit are dropped.
+    Jieba,
+    /// `py-words`: the pieces between Python's `\W`: text-dedup.
+    PyWords,
+    /// `py-joined`: as `py-words`, but the tokens are joined with nothing between them, so that
+    /// shingles of characters run across words: PyPI simhash.
+    PyJoined,
+    /// `mfonda`: ASCII words, with apostrophes, and a URL's rest after its scheme.
+    Mfonda,
+    /// `trafilatura`: tokens between white space, ASCII punctuation stripped at both ends, letters and
+    /// digits only, the longest kinds first.
+    Trafilatura,
+    /// `given`: none; the features come from the caller.
+    Given,
+}
+
+impl Tokeniser {
+    /// All tokenisers, in the order of [`Self::NAMES`].
+    pub const ALL: [Self; 9] = [
+        Self::Words,
+        Self::WordsBigrams,
+        Self::WordsJieba,
+        Self::Jieba,
+        Self::PyWords,
+        Self::PyJoined,
+        Self::Mfonda,
+        Self::Trafilatura,
+        Self::Given,
+    ];
+
+    /// The names that [`FromStr`] knows.
+    pub const NAMES: [&'static str; 9] = [
+        "words",
+        "words+bigrams",
+        "words+jieba",
+        "jieba",
+        "py-words",
+        "py-joined",
+        "mfonda",
+        "trafilatura",
+        "given",
+    ];
+
+    /// The tables that this rule rests on, with their versions, as this build has them; `none` for a
+    /// rule that is fixed for ever.
+    ///
+    /// ```
+    /// use hamdex_simhash::Tokeniser;
+    ///
+    /// assert_eq!(Tokeniser::Mfonda.tables(), "none");
+    /// assert!(Tokeniser::Words.tables().starts_with("uax29-"));
+    /// ```
+    #[must_use]
+    pub fn tables(self) -> String {
+        let segmentation = || version("uax29", unicode_segmentation::UNICODE_VERSION);
+        let categories = || version("ucd", unicode_properties::UNICODE_VERSION);
+        let scripts = || version("scripts", unicode_script::UNICODE_VERSION);
+        match self {
+            Self::Words => segmentation(),
+            Self::WordsBigrams => format!("{},{}", segmentation(), scripts()),
+            Self::WordsJieba => {
+                format!("{},{},{JIEBA}", segmentation(), scripts())
+            }
+            Self::Jieba => format!("{},{JIEBA}", categories()),
+            Self::PyWords | Self::PyJoined | Self::Trafilatura => categories(),
+            Self::Mfonda | Self::Given => "none".to_owned(),
+        }
+    }
+
+    /// Whether this build can run the rule: those with jieba need the feature of that name.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        cfg!(feature = "jieba") || !matches!(self, Self::WordsJieba | Self::Jieba)
+    }
+
+    /// What stands between two tokens where shingles join them.
+    pub(crate) fn separator(self) -> &'static str {
+        if self == Self::PyJoined { "" } else { " " }
+    }
+
+    /// Calls `token` with every token of `text`, in order.
+    pub(crate) fn split<'t>(self, text: &'t str, token: &mut impl FnMut(&'t str)) {
+        match self {
+            Self::Words => words::words(text, token),
+            Self::WordsBigrams => bigrams::words(text, token),
+            Self::PyWords | Self::PyJoined => python::words(text).for_each(token),
+            Self::Mfonda => mfonda::words(text).for_each(token),
+            Self::Trafilatura => trafilatura::sample(text).into_iter().for_each(token),
+            Self::Given => {}
+            #[cfg(feature = "jieba")]
+            Self::WordsJieba => {
+                for (script, run) in scripts::runs(text) {
+                    match script {
+                        scripts::Run::Chinese => chinese::words(run, token),
+                        scripts::Run::Other => words::words(run, token),
+                    }
+                }
+            }
+            #[cfg(feature = "jieba")]
+            Self::Jieba => chinese::words(text, token),
+            #[cfg(not(feature = "jieba"))]
+            Self::WordsJieba | Self::Jieba => unreachable!("refused when the recipe is checked"),
+        }
+    }
+}
+
+/// Changes with the exact version that Cargo.toml asks for, since jieba-rs may cut otherwise in the next.
+const JIEBA: &str = "jieba-rs-0.11.0";
+
+fn version(tables: &str, (major, minor, patch): (u64, u64, u64)) -> String {
+    format!("{tables}-{major}.{minor}.{patch}")
+}
+
+impl fmt::Display for Tokeniser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let index = Self::ALL.iter().position(|each| each == self).expect("all tokenisers are listed");
+        f.write_str(Self::NAMES[index])
+    }
+}
+
+impl FromStr for Tokeniser {
+    type Err = RecipeError;
+
+    fn from_str(text: &str) -> Result<Self, RecipeError> {
+        let index = Self::NAMES.iter().position(|&name| name == text);
+        index.map(|index| Self::ALL[index]).ok_or_else(|| RecipeError::value("tokens", text, &Self::NAMES))
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn tokens(tokeniser: Tokeniser, text: &str) -> Vec<&str> {
+    let mut all = Vec::new();
+    tokeniser.split(text, &mut |token| all.push(token));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_keep_apostrophes_and_numbers_whole() {
+        assert_eq!(
+            tokens(Tokeniser::Words, "Don't pay $3.14, naïve\nuser_1!"),
+            ["Don't", "pay", "3.14", "naïve", "user_1"]
+        );
+    }
+
+    #[test]
+    fn scripts_without_spaces_come_apart_into_characters() {
+        assert_eq!(tokens(Tokeniser::Words, "我们 ok"), ["我", "们", "ok"]);
+        assert_eq!(tokens(Tokeniser::Words, "ภาษา").concat(), "ภาษา");
+    }
+
+    #[test]
+    fn every_name_is_read_back() {
+        for tokeniser in Tokeniser::ALL {
+            assert_eq!(tokeniser.to_string().parse(), Ok(tokeniser));
+        }
+        assert!("Words".parse::<Tokeniser>().is_err());
+    }
+}

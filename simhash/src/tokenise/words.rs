@@ -1,0 +1,121 @@
+//! The words of Unicode Standard Annex 29, piece by piece between white space.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Calls `token` with every word of `text`: every segment that holds a letter or a digit.
+pub(super) fn words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
+    words_with(text, token, |piece, token| piece.unicode_words().for_each(token));
+}
+
+/// As [`words`], with `other` to cut the pieces that are not ASCII: the longest ones that hold anything
+/// else and no white space of ASCII.
+///
+/// Such white space ends every word, so the pieces can be cut one by one. (Only a combining mark after
+/// a space goes another way: in the annex it belongs to the space, here to nothing.)
+pub(super) fn words_with<'t, T: FnMut(&'t str)>(
+    text: &'t str,
+    token: &mut T,
+    other: impl Fn(&'t str, &mut T),
+) {
+    let is_space = |byte: &u8| matches!(byte, b'\t'..=b'\r' | b' ');
+    let mut rest = text;
+    while let Some(first) = rest.bytes().position(|byte| !byte.is_ascii()) {
+        let bytes = rest.as_bytes();
+        let start = bytes[..first].iter().rposition(is_space).map_or(0, |space| space + 1);
+        let end = bytes[first..].iter().position(is_space).map_or(bytes.len(), |length| first + length);
+        ascii_words(&rest[..start], token);
+        other(&rest[start..end], token);
+        rest = &rest[end..];
+    }
+    ascii_words(rest, token);
+}
+
+/// What the rules of the annex come down to for ASCII, where most words of most texts are: letters,
+/// digits and low lines stay together (WB5, WB8 to WB10, WB13a and b), and so do two letters with one of
+/// `'.:` between them (WB6, WB7), and two digits with one of `'.,;` (WB11, WB12).
+fn ascii_words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
+    let bytes = text.as_bytes();
+    let class = |index: usize| bytes.get(index).map_or(Class::Other, |&byte| CLASSES[usize::from(byte)]);
+    let mut end = 0;
+    while end < bytes.len() {
+        let start = end;
+        let mut is_word = false;
+        loop {
+            while class(end) != Class::Other {
+                is_word |= class(end) != Class::LowLine;
+                end += 1;
+            }
+            let joins = matches!(
+                (class(end.wrapping_sub(1)), bytes.get(end), class(end + 1)),
+                (Class::Letter, Some(b'\'' | b'.' | b':'), Class::Letter)
+                    | (Class::Digit, Some(b'\'' | b'.' | b',' | b';'), Class::Digit)
+            );
+            if end == start || !joins {
+                break;
+            }
+            end += 1;
+        }
+        if is_word {
+            token(&text[start..end]);
+        }
+        end = end.max(start + 1);
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Other,
+    Letter,
+    Digit,
+    LowLine,
+}
+
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Other; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let character = byte as u8;
+        if character.is_ascii_alphabetic() {
+            classes[byte] = Class::Letter;
+        } else if character.is_ascii_digit() {
+            classes[byte] = Class::Digit;
+        } else if character == b'_' {
+            classes[byte] = Class::LowLine;
+        }
+        byte += 1;
+    }
+    classes
+};
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn all(text: &str) -> Vec<&str> {
+        let mut tokens = Vec::new();
+        words(text, &mut |token| tokens.push(token));
+        tokens
+    }
+
+    proptest! {
+        #[test]
+        fn ascii_is_cut_as_the_library_cuts_it(text in "[a-b0-1_'.:,; \n-]{0,40}|[ -~\t\r\n]{0,40}") {
+            prop_assert_eq!(all(&text), text.unicode_words().collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn other_text_is_cut_as_the_library_cuts_it(text in "[a1_.:' \néяΣ中カひ한ก’\u{301}\u{200d}\u{2028}🇦]{0,20}") {
+            prop_assert_eq!(all(&text), text.unicode_words().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn infixes_join_like_with_like() {
+        assert_eq!(
+            all("don't 3.14 a.1 1'000 e:g x_y __ a..b 1,a u.s.a."),
+            ["don't", "3.14", "a", "1", "1'000", "e:g", "x_y", "a", "b", "1", "a", "u.s.a"]
+        );
+    }
+}

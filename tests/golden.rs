@@ -1,0 +1,261 @@
+//! Files of released format versions, kept for ever: what they hold is still read, and what is wrong
+//! with the bad ones is still seen. See tests/golden/README.md.
+
+mod common;
+mod forge;
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use common::{Numbers, Shape, brute_force, built, built_with_ids, data, id_lists, pairs, queries};
+use forge::{BLOCK, Forged, KEYS, name_of};
+use hamdex::{BuildOptions, Design, Fingerprint, Index, ReadError};
+
+fn golden(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+}
+
+fn blessing() -> bool {
+    std::env::var_os("HAMDEX_BLESS").is_some()
+}
+
+/// Compares with the stored file; with HAMDEX_BLESS set, stores.
+fn compare(name: &str, fresh: &[u8]) {
+    if blessing() {
+        std::fs::write(golden(name), fresh).unwrap();
+    }
+    let stored = std::fs::read(golden(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert!(stored == fresh, "{name}: a fresh build gives other bytes; see tests/golden/README.md");
+}
+
+fn options<F: Fingerprint>(design: &str, distance: u32) -> BuildOptions<F> {
+    BuildOptions::new().design(Design::named(design, distance).unwrap()).block_bytes(512)
+}
+
+/// A line for each fingerprint, ascending: its digits, and its ids after spaces.
+fn listing<F: Fingerprint>(contents: &[(F, Vec<u64>)]) -> String {
+    let mut text = String::new();
+    for (fingerprint, ids) in contents {
+        write!(text, "{}", fingerprint.hex()).unwrap();
+        ids.iter().for_each(|id| write!(text, " {id}").unwrap());
+        text.push('\n');
+    }
+    text
+}
+
+/// What the stored listing says.
+fn listed<F: Fingerprint>(name: &str) -> Vec<(F, Vec<u64>)> {
+    let text = std::fs::read_to_string(golden(&format!("{name}.txt"))).unwrap();
+    text.lines()
+        .map(|line| {
+            let mut words = line.split(' ');
+            let fingerprint = F::parse_hex(words.next().unwrap()).unwrap();
+            (fingerprint, words.map(|id| id.parse().unwrap()).collect())
+        })
+        .collect()
+}
+
+/// Reads a stored file and holds it against its stored listing. Whatever a later version writes, this
+/// stays.
+fn check_contents<F: Fingerprint>(name: &str) -> Index<F> {
+    let expected = listed::<F>(name);
+    let index = Index::<F>::open(golden(&format!("{name}.hamdex"))).unwrap();
+    let verified = index.verify().unwrap();
+    assert_eq!(verified.fingerprints, expected.len() as u64);
+    let fingerprints: Vec<F> = expected.iter().map(|(fingerprint, _)| *fingerprint).collect();
+    let mut searcher = index.searcher();
+    let mut found: Vec<F> =
+        searcher.within(F::ZERO, F::BITS).unwrap().iter().map(|m| m.fingerprint).collect();
+    found.sort_unstable();
+    assert_eq!(found, fingerprints);
+    for (fingerprint, ids) in &expected {
+        assert_eq!(&index.ids(*fingerprint).unwrap().collect::<Vec<u64>>(), ids, "{fingerprint:?}");
+    }
+    let distance = index.design().distance();
+    for query in queries(&fingerprints, 30, 5) {
+        let expected = brute_force(&fingerprints, query, distance);
+        assert_eq!(pairs(searcher.within(query, distance).unwrap()), expected);
+    }
+    index
+}
+
+fn check_plain<F: Fingerprint>(name: &str, input: &[F], options: BuildOptions<F>) -> Index<F> {
+    let mut distinct = input.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let contents: Vec<(F, Vec<u64>)> = distinct.into_iter().map(|x| (x, Vec::new())).collect();
+    compare(&format!("{name}.txt"), listing(&contents).as_bytes());
+    compare(&format!("{name}.hamdex"), &built(input, options));
+    check_contents(name)
+}
+
+fn check_with_ids<F: Fingerprint>(name: &str, input: &[(F, u64)], options: BuildOptions<F>) -> Index<F> {
+    let contents: Vec<(F, Vec<u64>)> = id_lists(input).into_iter().collect();
+    compare(&format!("{name}.txt"), listing(&contents).as_bytes());
+    compare(&format!("{name}.hamdex"), &built_with_ids(input, options));
+    check_contents(name)
+}
+
+#[test]
+fn empty() {
+    let index = check_plain::<u64>("empty", &[], options("halves", 3));
+    assert!(index.is_empty() && !index.has_ids());
+}
+
+#[test]
+fn empty_with_ids() {
+    let index = check_with_ids::<u64>("empty-ids", &[], options("halves", 3));
+    assert!(index.is_empty() && index.has_ids());
+}
+
+#[test]
+fn one() {
+    let index = check_with_ids::<u64>("one", &[(u64::MAX, u64::MAX)], options("single", 3));
+    assert_eq!(index.len(), 1);
+}
+
+/// Some fingerprints have one id, some several, some hundreds; pairs come twice.
+fn several_ids() -> Vec<(u64, u64)> {
+    let mut numbers = Numbers(11);
+    let stored: Vec<u64> = data(Shape::Mixed, 160, 3);
+    let mut pairs: Vec<(u64, u64)> = Vec::new();
+    for fingerprint in stored {
+        let count = [1, 1, 1, 2, 5][numbers.below(5) as usize];
+        pairs.extend((0..count).map(|_| (fingerprint, 1_000_000 + numbers.below(3000))));
+    }
+    pairs.extend((0..300).map(|_| (0, 1_000_000 + numbers.below(3000))));
+    pairs.extend_from_within(..20);
+    pairs
+}
+
+#[test]
+fn halves_with_ids_and_metadata() {
+    let options = options("halves", 3).metadata("recipe", "words, 3").metadata("", [0, 255].as_slice());
+    let index = check_with_ids("halves-ids", &several_ids(), options);
+    assert_eq!(index.metadata().len(), 2);
+    assert_eq!(index.metadata()["recipe"], b"words, 3");
+    assert_eq!(index.metadata()[""], [0, 255]);
+}
+
+/// 128 bits; one id each, so that there are no marks.
+#[test]
+fn wide() {
+    let mut input: Vec<u128> = data(Shape::Mixed, 200, 7);
+    input.sort_unstable();
+    input.dedup();
+    let input: Vec<(u128, u64)> = input.into_iter().rev().zip(0..).collect();
+    check_with_ids("wide", &input, options("halves", 4));
+}
+
+/// So many tables that the footer has two pages.
+#[test]
+fn eight_tables() {
+    let index = check_plain::<u64>("eight-tables", &data(Shape::Clustered, 100, 9), options("cover-8", 3));
+    assert_eq!(index.design().tables().len(), 8);
+}
+
+/// So many ids, of all 64 bits, that their section has several pages.
+#[test]
+fn many_ids() {
+    let mut numbers = Numbers(17);
+    let stored: [u64; 3] = [0, 7, u64::MAX];
+    let mut pairs: Vec<(u64, u64)> =
+        (0..1100).map(|_| (stored[numbers.below(2) as usize], numbers.word())).collect();
+    pairs.extend([(u64::MAX, 0), (u64::MAX, u64::MAX)]);
+    let index = check_with_ids("many-ids", &pairs, options("single", 2));
+    assert_eq!(index.stats().ids.unwrap().bits, 64);
+}
+
+/// Several segments in a block.
+#[test]
+fn dense() {
+    let mut input: Vec<u64> = data(Shape::Runs, 900, 13);
+    input.extend(0..600);
+    let index = check_plain("dense", &input, options("halves", 2).block_bytes(1024));
+    let stats = index.stats();
+    assert!(index.len() > stats.tables[0].blocks * u64::from(stats.restart_interval), "segments: {stats:?}");
+}
+
+/// A name, the error that a reader gives, and how the file comes from a good one.
+type Bad = (&'static str, &'static str, fn(&mut Forged));
+
+const BAD: &[Bad] = &[
+    ("not-ours", "NotHamdex", |f| f.bytes = b"fingerprint,id\n00ff00ff00ff00ff,7\n".to_vec()),
+    ("newer-major", "TooNew", |f| {
+        f.put(8, &[2, 0]);
+        f.seal();
+    }),
+    ("older-major", "TooOld", |f| {
+        f.put(8, &[0, 0]);
+        f.seal();
+    }),
+    ("unknown-feature", "UnknownFeatures", |f| {
+        f.put(16, &[0x20]);
+        f.seal();
+    }),
+    ("truncated", "Truncated", |f| f.bytes.truncate(f.bytes.len() - 100)),
+    ("flipped-header", "Damaged, Header", |f| f.bytes[40] ^= 0x10),
+    ("flipped-padding", "Damaged, Padding", |f| f.bytes[1000] ^= 0x10),
+    ("flipped-block", "Damaged, Block", |f| f.flip_at(f.block(1, 1).start + 200)),
+    ("swapped-blocks", "Damaged, Block", |f| f.swap(f.block(0, 0), f.block(0, 1))),
+    ("block-of-other-table", "Damaged, Block", |f| f.swap(f.block(0, 0), f.block(1, 0))),
+    ("flipped-keys", "Damaged, Keys", |f| f.flip(KEYS)),
+    ("flipped-footer", "Damaged, Footer", |f| f.flip_at(f.footer.offset + 16)),
+    ("uncovered", "Damaged, Footer", |f| {
+        f.put_footer(f.table_record(1) + 16, &[0]);
+        f.seal();
+    }),
+    ("swapped-order", "Damaged, Block", |f| {
+        // Right checksums, but blocks that do not belong to their keys.
+        f.swap(f.block(0, 0), f.block(0, 1));
+        f.seal();
+    }),
+    ("block-of-other-file", "Damaged, Block", |f| {
+        let other = Forged::new(built::<u64>(&[], options("halves", 3)));
+        let block = f.block(0, 0);
+        let mut forged = Forged::new(f.bytes.clone());
+        // As a file of another id has it.
+        forged.put(32, &other.bytes[32..48]);
+        forged.seal();
+        f.put(block.start, &forged.bytes[block]);
+    }),
+];
+
+fn refuse(name: &str) -> ReadError {
+    match Index::<u64>::open(golden(&format!("bad/{name}.hamdex"))) {
+        Err(error) => error,
+        Ok(index) => index.verify().expect_err(name),
+    }
+}
+
+#[test]
+fn bad_files_are_refused_for_what_is_wrong_with_them() {
+    let good = built_with_ids(&several_ids(), options("halves", 3));
+    for (name, expected, change) in BAD {
+        let mut file = Forged::new(good.clone());
+        assert!(file.section(BLOCK, 0).length >= 1024, "two blocks to swap");
+        change(&mut file);
+        compare(&format!("bad/{name}.hamdex"), &file.bytes);
+        let error = refuse(name);
+        assert_eq!(name_of(&error), *expected, "{name}: {error}");
+    }
+}
+
+#[test]
+fn every_stored_file_has_a_test() {
+    let names = |directory: &str| -> Vec<String> {
+        let entries = std::fs::read_dir(golden(directory)).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> =
+            names.filter_map(|n| n.strip_suffix(".hamdex").map(str::to_owned)).collect();
+        names.sort_unstable();
+        names
+    };
+    assert_eq!(
+        names("."),
+        ["dense", "eight-tables", "empty", "empty-ids", "halves-ids", "many-ids", "one", "wide"]
+    );
+    let mut tested: Vec<&str> = BAD.iter().map(|(name, ..)| *name).collect();
+    tested.sort_unstable();
+    assert_eq!(names("bad"), tested);
+}

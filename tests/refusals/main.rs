@@ -1,0 +1,168 @@
+//! Every row of format-spec.md's table of what a reader must reject, each met by files in which
+//! nothing else is wrong.
+//!
+//! - [`ends`]: header, trailer and padding
+//! - [`footer`]: the footer, field by field
+//! - [`contents`]: keys, metadata, blocks and tables
+//! - [`ids`]: ids, marks and directory
+
+#[path = "../common/mod.rs"]
+mod common;
+mod contents;
+mod ends;
+mod footer;
+#[path = "../forge/mod.rs"]
+mod forge;
+mod ids;
+
+use std::collections::BTreeSet;
+
+use common::{Shape, built, data};
+use forge::{Forged, METADATA, name_of};
+use hamdex::{BuildOptions, Design, Index, ReadError};
+
+/// When a reader must refuse at the latest: before it answers anything, when it reads the unit in
+/// question, or when it verifies the whole file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    Open,
+    Use,
+    Verify,
+}
+
+/// A way to spoil a file.
+struct Spoil {
+    change: fn(&mut Forged),
+    /// Whether all checksums are made right again.
+    seal: bool,
+    /// What the error says, so that no other check passes for the one that is meant.
+    says: &'static str,
+}
+
+/// With the checksums that the intact file had.
+const fn raw(says: &'static str, change: fn(&mut Forged)) -> Spoil {
+    Spoil { change, seal: false, says }
+}
+
+/// With checksums that fit.
+const fn sealed(says: &'static str, change: fn(&mut Forged)) -> Spoil {
+    Spoil { change, seal: true, says }
+}
+
+/// A row of the table.
+struct Refusal {
+    name: &'static str,
+    when: When,
+    error: &'static str,
+    base: fn() -> Vec<u8>,
+    spoils: &'static [Spoil],
+}
+
+fn refusals() -> impl Iterator<Item = &'static Refusal> {
+    [ends::HEADER, ends::TRAILER, footer::REFUSALS, contents::REFUSALS, ids::REFUSALS, ends::PADDING]
+        .into_iter()
+        .flatten()
+}
+
+fn options() -> BuildOptions<u64> {
+    let design = Design::named("halves", 3).unwrap();
+    BuildOptions::new().design(design).block_bytes(512).metadata("a", "first").metadata("b", "second")
+}
+
+/// Two tables, several blocks in each, no ids.
+fn plain() -> Vec<u8> {
+    built(&stored(), options())
+}
+
+/// Several segments in each block.
+fn dense() -> Vec<u8> {
+    built(&(0..900).collect::<Vec<u64>>(), options())
+}
+
+fn stored() -> Vec<u64> {
+    data(Shape::Uniform, 300, 1)
+}
+
+/// Reads every block of table 0 and the ids of every fingerprint.
+fn use_all(index: &Index<u64, Vec<u8>>) -> Result<(), ReadError> {
+    index.searcher().within(0, 64)?;
+    stored().into_iter().try_for_each(|x| index.ids(x).map(drop))
+}
+
+fn check(refusal: &Refusal, spoil: &Spoil) {
+    let name = refusal.name;
+    let mut file = Forged::new((refusal.base)());
+    (spoil.change)(&mut file);
+    if spoil.seal {
+        file.seal();
+    }
+    let error = match Index::<u64, _>::from_bytes(file.bytes) {
+        Err(error) => {
+            assert_eq!(refusal.when, When::Open, "{name}: {error}");
+            error
+        }
+        Ok(index) => {
+            assert_ne!(refusal.when, When::Open, "{name}: it opens");
+            if refusal.when == When::Use {
+                let error = use_all(&index).expect_err(name);
+                assert_eq!(name_of(&error), refusal.error, "{name}: {error}");
+            }
+            index.verify().expect_err(name)
+        }
+    };
+    assert_eq!(name_of(&error), refusal.error, "{name}: {error}");
+    assert!(error.to_string().contains(spoil.says), "{name}: {error}");
+}
+
+#[test]
+fn every_refusal_of_the_specification_is_met() {
+    for refusal in refusals() {
+        assert!(!refusal.spoils.is_empty());
+        refusal.spoils.iter().for_each(|spoil| check(refusal, spoil));
+    }
+}
+
+/// The rows between the markers are those tested: same names, times and errors, in the same order.
+#[test]
+fn the_specification_lists_these_refusals() {
+    let spec = include_str!("../../format-spec.md");
+    let (_, rest) = spec.split_once("<!-- refusals -->").expect("the table's beginning");
+    let (table, _) = rest.split_once("<!-- end of refusals -->").expect("the table's end");
+    let listed: Vec<[String; 3]> = table
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(|line| {
+            let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+            [cells[0], cells[2], cells[3]].map(|cell| cell.replace('`', ""))
+        })
+        .collect();
+    let tested: Vec<[String; 3]> = refusals()
+        .map(|r| [r.name.to_owned(), format!("{:?}", r.when).to_lowercase(), r.error.to_owned()])
+        .collect();
+    assert_eq!(listed, tested);
+    let names: BTreeSet<&str> = refusals().map(|r| r.name).collect();
+    assert_eq!(names.len(), tested.len(), "names are unique");
+}
+
+#[test]
+fn unspoilt_files_are_accepted_even_when_sealed_anew() {
+    for bytes in [plain(), dense(), ids::with_ids()] {
+        let mut file = Forged::new(bytes.clone());
+        file.seal();
+        assert!(file.bytes == bytes, "sealing changes nothing");
+        let metadata = file.contents(METADATA, 0).to_vec();
+        file.replace_metadata(&metadata);
+        assert!(file.bytes == bytes, "replacing metadata by itself changes nothing");
+        Index::<u64, _>::from_bytes(file.bytes).unwrap().verify().unwrap();
+    }
+}
+
+#[test]
+fn optional_features_and_newer_minor_versions_are_accepted() {
+    for (at, byte) in [(10, 9), (11, 1), (24, 1), (31, 0x80)] {
+        let mut file = Forged::new(plain());
+        file.put(at, &[byte]);
+        file.seal();
+        Index::<u64, _>::from_bytes(file.bytes).unwrap().verify().unwrap();
+    }
+}

@@ -1,0 +1,206 @@
+//! The worked example of format-spec.md: built by the library, compared with the text, and every
+//! number that the text quotes from it.
+//!
+//! With HAMDEX_BLESS set, the parts between the markers are written anew.
+
+mod common;
+mod forge;
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use common::{built, built_with_ids, index};
+use forge::Forged;
+use hamdex::reference::{Field, FieldKind, read_block};
+use hamdex::{BuildOptions, Design, Fingerprint, Permutation};
+
+/// Fingerprints and ids of the example, in no order.
+const PAIRS: [(u64, u64); 7] = [
+    (0x8000_0000_0000_0000, 12),
+    (0x00ff_00ff_00ff_00ff, 15),
+    (0x0000_0000_0000_0000, 17),
+    (0x00ff_00ff_00ff_01ff, 14),
+    (0x0000_0000_0000_0001, 13),
+    (0x00ff_00ff_00ff_00ff, 19),
+    (0xdead_beef_cafe_f00d, 16),
+];
+
+fn example() -> Forged {
+    let design = Design::named("halves", 1).unwrap();
+    let options = BuildOptions::new().design(design).block_bytes(512).metadata("source", "example");
+    Forged::new(built_with_ids(&PAIRS, options))
+}
+
+fn spec_path() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("format-spec.md")
+}
+
+/// The text between `<!-- name -->` and `<!-- end of name -->` is a fenced block of this text.
+fn compare(name: &str, fresh: &str) {
+    let spec = std::fs::read_to_string(spec_path()).unwrap();
+    let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->\n"));
+    let (before, rest) = spec.split_once(&start).expect(name);
+    let (stored, after) = rest.split_once(&end).expect(name);
+    let fresh = format!("```text\n{fresh}```\n");
+    if std::env::var_os("HAMDEX_BLESS").is_some() {
+        std::fs::write(spec_path(), [before, &start, &fresh, &end, after].concat()).unwrap();
+    } else {
+        assert!(stored == fresh, "{name} in format-spec.md is not what the library gives:\n{fresh}");
+    }
+}
+
+/// Sixteen bytes a line, repeated lines as a `*`: as `hexdump -C` has it.
+fn hex_dump(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let (mut previous, mut starred): (Option<&[u8]>, bool) = (None, false);
+    for (number, line) in bytes.chunks(16).enumerate() {
+        if previous == Some(line) {
+            if !starred {
+                text.push_str("*\n");
+            }
+            starred = true;
+            continue;
+        }
+        (previous, starred) = (Some(line), false);
+        let halves = line.chunks(8).map(|half| half.iter().map(|b| format!(" {b:02x}")).collect::<String>());
+        let halves: String = halves.map(|half| format!(" {half}")).collect();
+        let characters: String =
+            line.iter().map(|&b| if (0x20..0x7f).contains(&b) { char::from(b) } else { '.' }).collect();
+        writeln!(text, "{:08x}{halves:50}  |{characters}|", number * 16).unwrap();
+    }
+    writeln!(text, "{:08x}", bytes.len()).unwrap();
+    text
+}
+
+/// The bits of a field, cut where bytes end.
+fn bits(block: &[u8], field: &Field<u64>) -> String {
+    let mut text = String::new();
+    for at in field.bits.clone() {
+        if at % 8 == 0 && at > field.bits.start {
+            text.push(' ');
+        }
+        text.push(if block[at / 8] & 0x80 >> (at % 8) == 0 { '0' } else { '1' });
+    }
+    text
+}
+
+fn block_fields(file: &Forged, table: usize) -> Vec<Field<u64>> {
+    read_block(&file.bytes[file.block(table as u32, 0)], file.code_lengths(table), 128).unwrap()
+}
+
+/// A line for each field of a block: its bits, and what they mean.
+fn bit_dump(file: &Forged, table: usize) -> String {
+    let block = &file.bytes[file.block(table as u32, 0)];
+    let mut text = String::from("bit   bits                              meaning\n");
+    for field in block_fields(file, table) {
+        let meaning = match field.kind {
+            FieldKind::Checksum(checksum) => format!("CRC-32 {checksum:#010x}"),
+            FieldKind::Count(count) => format!("n = {count}"),
+            FieldKind::Spare(spare) => format!("spare = {spare}"),
+            FieldKind::Raw { entry, fingerprint } => format!("entry {entry} = {}", fingerprint.hex()),
+            FieldKind::Start(start) => format!("start = {start}"),
+            FieldKind::Code { entry, h } => format!("entry {entry}: h = {h}"),
+            FieldKind::Suffix { entry, fingerprint } => format!("entry {entry} = {}", fingerprint.hex()),
+            FieldKind::Padding => "zeros".to_owned(),
+            other => panic!("{other:?} is not in format-spec.md"),
+        };
+        let all = bits(block, &field);
+        let mut lines = all.as_bytes().chunks(36).map(|line| std::str::from_utf8(line).unwrap().trim_end());
+        let first = if field.kind == FieldKind::Padding { "" } else { lines.next().unwrap_or("") };
+        writeln!(text, "{:<5} {first:<35}  {meaning}", field.bits.start).unwrap();
+        if field.kind != FieldKind::Padding {
+            lines.for_each(|line| writeln!(text, "      {line}").unwrap());
+        }
+    }
+    text
+}
+
+#[test]
+fn the_example_is_the_one_in_the_text() {
+    let file = example();
+    compare("example", &hex_dump(&file.bytes));
+    compare("example block", &bit_dump(&file, 0));
+}
+
+/// The rows of the table between `<!-- name -->` and `<!-- end of name -->`, cell by cell.
+fn rows(name: &str) -> Vec<Vec<String>> {
+    let spec = std::fs::read_to_string(spec_path()).unwrap();
+    let (_, rest) = spec.split_once(&format!("<!-- {name} -->\n")).expect(name);
+    let (table, _) = rest.split_once(&format!("<!-- end of {name} -->\n")).expect(name);
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
+    table.lines().skip(2).map(cells).collect()
+}
+
+/// The bytes that a cell tells: `` `00 01` × 2 ``.
+fn bytes_of(cell: &str) -> Vec<u8> {
+    let (digits, times) = match cell.split_once(" × ") {
+        Some((digits, times)) => (digits, times.replace(',', "").parse().unwrap()),
+        None => (cell, 1),
+    };
+    let bytes: Vec<u8> =
+        digits.trim_matches('`').split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+    bytes.repeat(times)
+}
+
+#[test]
+fn the_table_of_bytes_explains_every_byte() {
+    let file = example();
+    let mut at = 0;
+    for row in rows("example fields") {
+        let [offset, bytes, meaning] = row.as_slice() else { panic!("{row:?}") };
+        assert_eq!(*offset, format!("`{at:04x}`"), "{meaning}");
+        let bytes = bytes_of(bytes);
+        assert_eq!(file.bytes[at..at + bytes.len()], bytes, "{meaning}");
+        at += bytes.len();
+    }
+    assert_eq!(at, file.bytes.len());
+}
+
+#[test]
+fn the_codes_in_the_text_are_those_of_the_example() {
+    let index = index::<u64>(example().bytes);
+    let stats = index.stats();
+    let table = &stats.tables[0];
+    let mut counted: Vec<usize> = (0..64).filter(|&h| table.counts[h] > 0).collect();
+    counted.sort_by_key(|&h| (table.code_lengths[h], h));
+    let expected: Vec<Vec<String>> = counted
+        .into_iter()
+        .map(|h| {
+            let length = usize::from(table.code_lengths[h]);
+            vec![h.to_string(), length.to_string(), format!("{:0length$b}", table.codes[h])]
+        })
+        .collect();
+    assert_eq!(rows("example codes"), expected);
+}
+
+/// What the text says beside the tables.
+#[test]
+fn the_numbers_in_the_text_are_true() {
+    let file = example();
+    assert_eq!(file.bytes.len(), 10_328);
+    assert_eq!(crc32fast::hash(b"123456789"), 0xcbf4_3926);
+    let low_half = Permutation::<u64>::new(0xffff_ffff);
+    assert_eq!(low_half.apply(0xdead_beef_cafe_f00d), 0xcafe_f00d_dead_beef);
+    assert_eq!(Permutation::<u64>::new(0xff).apply(0x0123_4567_89ab_cdef), 0xef01_2345_6789_abcd);
+
+    let fields = block_fields(&file, 0);
+    let suffix_of_2 = fields.iter().find(|f| matches!(f.kind, FieldKind::Suffix { entry: 2, .. })).unwrap();
+    assert_eq!(suffix_of_2.bits.len(), 55);
+    let block = &file.bytes[file.block(0, 0)];
+    let suffix =
+        suffix_of_2.bits.clone().fold(0u64, |n, at| n << 1 | u64::from(block[at / 8] >> (7 - at % 8) & 1));
+    assert_eq!(suffix, 0x007f_00ff_00ff_00ff);
+    assert_eq!(fields.iter().rev().nth(1).unwrap().bits.end, 329);
+    assert_eq!(block_fields(&file, 1).iter().rev().nth(1).unwrap().bits.end, 362);
+
+    let index = index::<u64>(file.bytes);
+    let mut searcher = index.searcher();
+    let found = searcher.within(0xdead_beef_cafe_f00c, 1).unwrap();
+    assert_eq!(found.iter().map(|m| m.fingerprint).collect::<Vec<_>>(), [0xdead_beef_cafe_f00d]);
+    assert_eq!(index.ids(0xdead_beef_cafe_f00d).unwrap().collect::<Vec<_>>(), [16]);
+    assert_eq!(index.ids(0x00ff_00ff_00ff_00ff).unwrap().collect::<Vec<_>>(), [15, 19]);
+
+    let single = Design::<u64>::named("single", 0).unwrap();
+    let least = Forged::new(built(&[], BuildOptions::new().design(single)));
+    assert_eq!((least.footer.length, least.bytes.len()), (792, 4928));
+}

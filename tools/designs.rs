@@ -1,0 +1,109 @@
+//! `hamdex designs`: which tables to choose.
+
+use std::io::Write;
+
+use hamdex::{Design, DesignError, TableDesign};
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Bytes of a block in the estimates: the default of a build.
+const BLOCK_BYTES: u32 = 4096;
+
+/// List the designs for a distance, with what each costs.
+///
+/// Costs are estimated for uniformly spread fingerprints of 64 bits: the bytes of the file, the blocks
+/// that a query looks into (its reads when cold) and the candidates that it compares.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  hamdex designs --count 8000000000 --distance 3")]
+pub(crate) struct Args {
+    /// How many fingerprints
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 100_000_000)]
+    count: u64,
+    /// Find everything within this many bits
+    #[arg(short = 'k', long, value_name = "K", default_value_t = 3)]
+    distance: u32,
+    /// A JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints of a design.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    tables: usize,
+    /// Of the table with the shortest prefix.
+    prefix_bits: u32,
+    /// Of the table with the largest one.
+    radius: u32,
+    bytes_per_fingerprint: f64,
+    key_bytes_per_fingerprint: f64,
+    blocks_per_query: f64,
+    candidates_per_query: f64,
+    /// Whether it is what `auto` takes.
+    auto: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let rows = rows(args)?;
+    let mut output = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut output, &rows).map_err(std::io::Error::from)?;
+        writeln!(output)?;
+        return Ok(());
+    }
+    writeln!(
+        output,
+        "{:12} {:>6} {:>11} {:>6} {:>8} {:>11} {:>12} {:>16}",
+        "design",
+        "tables",
+        "prefix bits",
+        "radius",
+        "bytes/fp",
+        "key RAM/fp",
+        "blocks/query",
+        "candidates/query"
+    )?;
+    for row in rows {
+        writeln!(
+            output,
+            "{:12} {:>6} {:>11} {:>6} {:>8.1} {:>11.3} {:>12.1} {:>16.1}{}",
+            row.name,
+            row.tables,
+            row.prefix_bits,
+            row.radius,
+            row.bytes_per_fingerprint,
+            row.key_bytes_per_fingerprint,
+            row.blocks_per_query,
+            row.candidates_per_query,
+            if row.auto { "  <- auto" } else { "" },
+        )?;
+    }
+    Ok(())
+}
+
+fn rows(args: &Args) -> Result<Vec<Row>, DesignError> {
+    let auto = Design::<u64>::auto(args.distance, args.count, BLOCK_BYTES)?;
+    Design::<u64>::names(args.distance)
+        .into_iter()
+        .map(|name| {
+            let design = Design::<u64>::named(&name, args.distance)?;
+            let cost = design.cost(args.count, BLOCK_BYTES);
+            let tables = design.tables();
+            Ok(Row {
+                tables: tables.len(),
+                prefix_bits: tables.iter().map(TableDesign::prefix_bits).min().unwrap_or(0),
+                radius: tables.iter().map(|table| table.radius).max().unwrap_or(0),
+                bytes_per_fingerprint: cost.bytes_per_fingerprint,
+                key_bytes_per_fingerprint: cost.key_bytes_per_fingerprint,
+                blocks_per_query: cost.blocks_per_query,
+                candidates_per_query: cost.candidates_per_query,
+                auto: name == auto.name(),
+                name,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,165 @@
+//! One block, entry by entry or bit by bit, through the reference codec.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use hamdex::reference::{self, Field, FieldKind};
+use hamdex::{BlockError, Fingerprint, Index, Permutation, RawBlock};
+
+use crate::failure::Failure;
+
+/// Bits shown of a field before the rest is summed up: padding can be thousands.
+const MOST_BITS: usize = 160;
+
+/// A block, taken apart as far as that goes.
+pub(super) struct Located<'a, F> {
+    pub(super) table: usize,
+    pub(super) number: u64,
+    pub(super) block: RawBlock<'a, F>,
+    pub(super) fields: Result<Vec<Field<F>>, BlockError>,
+    permutation: &'a Permutation<F>,
+}
+
+/// An entry of a block.
+pub(super) struct Entry<F> {
+    /// Its number in the block.
+    pub(super) number: usize,
+    /// Where it first differs from the one before; `None` where it is raw.
+    pub(super) h: Option<u32>,
+    /// In the table's order of bits.
+    pub(super) permuted: F,
+    /// As it was stored.
+    pub(super) fingerprint: F,
+}
+
+impl<'a, F: Fingerprint> Located<'a, F> {
+    pub(super) fn find(index: &'a Index<F>, table: usize, number: u64) -> Result<Self, Failure> {
+        let stats = index.stats();
+        let missing = || {
+            let blocks = stats.tables.get(table).map(|table| table.blocks);
+            Failure::Usage(match blocks {
+                Some(blocks) => {
+                    format!("there is no block {number}; table {table} has {blocks}, counted from 0")
+                }
+                None => {
+                    format!("there is no table {table}; the file has {}, counted from 0", stats.tables.len())
+                }
+            })
+        };
+        let block = index.raw_block(table, number).ok_or_else(missing)?;
+        let permutation = index.permutation(table).ok_or_else(missing)?;
+        let lengths = &stats.tables[table].code_lengths;
+        let fields = reference::read_block(block.bytes, lengths, stats.restart_interval as usize);
+        Ok(Self { table, number, block, fields, permutation })
+    }
+
+    /// The entries, in order.
+    pub(super) fn all_entries(&self) -> Vec<Entry<F>> {
+        let fields = self.fields.as_deref().unwrap_or_default();
+        let mut positions = Vec::new();
+        let mut entries = Vec::new();
+        for field in fields {
+            match field.kind {
+                FieldKind::Code { entry, h } => positions.push((entry, h)),
+                FieldKind::Raw { entry, fingerprint } | FieldKind::Suffix { entry, fingerprint } => {
+                    entries.push((entry, fingerprint));
+                }
+                _ => {}
+            }
+        }
+        entries.sort_unstable();
+        entries
+            .into_iter()
+            .map(|(number, permuted)| Entry {
+                number,
+                h: positions
+                    .binary_search_by_key(&number, |&(entry, _)| entry)
+                    .ok()
+                    .map(|at| positions[at].1),
+                permuted,
+                fingerprint: self.permutation.undo(permuted),
+            })
+            .collect()
+    }
+
+    fn title(&self, output: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            output,
+            "table {}, block {}, {} bytes from byte {} on; key {}; checksum {}",
+            self.table,
+            self.number,
+            self.block.bytes.len(),
+            self.block.offset,
+            self.block.key.hex(),
+            if self.block.is_whole { "right" } else { "WRONG" },
+        )?;
+        if let Err(error) = &self.fields {
+            writeln!(output, "not a block: {error}")?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn entries(&self, output: &mut impl Write) -> io::Result<()> {
+        self.title(output)?;
+        let digits = F::BYTES * 2;
+        writeln!(
+            output,
+            "{:>6}  {:>4}  {:>6}  {:digits$}  fingerprint",
+            "entry", "h", "suffix", "in table order"
+        )?;
+        for entry in self.all_entries() {
+            let (h, suffix) = match entry.h {
+                Some(h) => (h.to_string(), (F::BITS - 1 - h).to_string()),
+                None => ("raw".to_owned(), "-".to_owned()),
+            };
+            writeln!(
+                output,
+                "{:>6}  {h:>4}  {suffix:>6}  {}  {}",
+                entry.number,
+                entry.permuted.hex(),
+                entry.fingerprint.hex()
+            )?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn bits(&self, output: &mut impl Write) -> io::Result<()> {
+        self.title(output)?;
+        writeln!(output, "{:>13}  {:30}  bits", "bits", "field")?;
+        for field in self.fields.as_deref().unwrap_or_default() {
+            let (meaning, style) = describe(&field.kind);
+            writeln!(
+                output,
+                "{:>6}..{:<5}  {meaning:30}  {style}{}{style:#}",
+                field.bits.start,
+                field.bits.end,
+                bit_string(self.block.bytes, field.bits.clone())
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn bit_string(bytes: &[u8], bits: std::ops::Range<usize>) -> String {
+    let shown = bits.clone().take(MOST_BITS);
+    let mut text: String =
+        shown.map(|bit| if bytes[bit / 8] & 0x80 >> (bit % 8) == 0 { '0' } else { '1' }).collect();
+    if bits.len() > MOST_BITS {
+        text.push_str(&format!("… and {} more", bits.len() - MOST_BITS));
+    }
+    text
+}
+
+fn describe<F: Fingerprint>(kind: &FieldKind<F>) -> (String, Style) {
+    let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+    match kind {
+        FieldKind::Checksum(value) => (format!("checksum {value:08x}"), colour(AnsiColor::Magenta)),
+        FieldKind::Count(count) => (format!("{count} entries"), colour(AnsiColor::Yellow)),
+        FieldKind::Spare(spare) => (format!("{spare} spare bits"), colour(AnsiColor::Yellow)),
+        FieldKind::Raw { entry, .. } => (format!("entry {entry}, raw"), colour(AnsiColor::Cyan)),
+        FieldKind::Start(start) => (format!("segment starts at +{start}"), colour(AnsiColor::Yellow)),
+        FieldKind::Code { entry, h } => (format!("entry {entry}, code of h = {h}"), colour(AnsiColor::Green)),
+        FieldKind::Suffix { entry, .. } => (format!("entry {entry}, suffix"), colour(AnsiColor::Blue)),
+        _ => ("padding".to_owned(), Style::new().dimmed()),
+    }
+}

@@ -1,0 +1,85 @@
+//! `hamdex dump`: what a file is made of, down to the bit.
+//!
+//! - [`overview`]: the file and its tables
+//! - [`block`]: one block, entry by entry or bit by bit
+//! - [`json`]: the same for programs
+
+mod block;
+mod json;
+mod overview;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use hamdex::{Fingerprint, Index};
+
+use crate::failure::Failure;
+
+/// Show what an index file is made of.
+///
+/// Without further options: header, footer, design, and for each table its codebook, fill, size
+/// against the information bound, and memory.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  hamdex dump news.hamdex
+  hamdex dump news.hamdex --table 1 --block 0 --bits
+  hamdex dump news.hamdex --fingerprints | head")]
+pub(crate) struct Args {
+    /// The index file
+    #[arg(value_name = "FILE")]
+    index: PathBuf,
+    /// A JSON object
+    #[arg(long, conflicts_with_all = ["bits", "fingerprints"])]
+    json: bool,
+    /// Only this table
+    #[arg(long, value_name = "T")]
+    table: Option<usize>,
+    /// This block of the table, entry by entry
+    #[arg(long, value_name = "B", requires = "table")]
+    block: Option<u64>,
+    /// The very bits of the block, field by field
+    #[arg(long, requires = "block")]
+    bits: bool,
+    /// All fingerprints, ascending, a line each
+    #[arg(long, conflicts_with_all = ["table", "block"])]
+    fingerprints: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let width = hamdex::width(&args.index).map_err(Failure::index(&args.index))?;
+    if width == 128 { dump::<u128>(args) } else { dump::<u64>(args) }
+}
+
+fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+    let index = Index::<F>::open(&args.index).map_err(Failure::index(&args.index))?;
+    let mut output = std::io::BufWriter::new(anstream::stdout().lock());
+    if args.fingerprints {
+        for fingerprint in index.fingerprints() {
+            writeln!(output, "{}", fingerprint.map_err(Failure::index(&args.index))?.hex())?;
+        }
+    } else if let (Some(table), Some(number)) = (args.table, args.block) {
+        let found = block::Located::find(&index, table, number)?;
+        if args.json {
+            json::block(&found, &mut output)?;
+        } else if args.bits {
+            found.bits(&mut output)?;
+        } else {
+            found.entries(&mut output)?;
+        }
+    } else {
+        if let Some(table) = args.table.filter(|&table| table >= index.design().tables().len()) {
+            return Err(Failure::Usage(format!(
+                "there is no table {table}; the file has {}, counted from 0",
+                index.design().tables().len()
+            )));
+        }
+        if args.json {
+            json::overview(&index, args.table, &mut output)?;
+        } else {
+            overview::print(&args.index, &index, args.table, &mut output)?;
+        }
+    }
+    output.flush()?;
+    Ok(())
+}

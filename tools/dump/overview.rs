@@ -1,0 +1,189 @@
+//! The file and its tables, for people.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use hamdex::{Fingerprint, Index, Stats, TableStats};
+use indicatif::{HumanBytes, HumanCount};
+
+/// Blocks looked at to tell how full they are.
+const FILL_SAMPLE: u64 = 1000;
+
+/// The positions that the ruler over the masks names.
+const RULER_STEP: u32 = 8;
+
+pub(super) fn print<F: Fingerprint>(
+    path: &Path,
+    index: &Index<F>,
+    only: Option<usize>,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let stats = index.stats();
+    header(path, index, &stats, output)?;
+    design(&stats, output)?;
+    for (number, table) in stats.tables.iter().enumerate() {
+        if only.is_none_or(|only| only == number) {
+            print_table(index, &stats, number, table, output)?;
+        }
+    }
+    Ok(())
+}
+
+fn header<F: Fingerprint>(
+    path: &Path,
+    index: &Index<F>,
+    stats: &Stats<F>,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let (major, minor) = stats.version;
+    let id: String = stats.file_id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let per_fingerprint = stats.file_bytes as f64 / stats.fingerprints.max(1) as f64;
+    writeln!(output, "{}", path.display())?;
+    writeln!(output, "  format          {major}.{minor}, file id {id}")?;
+    writeln!(
+        output,
+        "  size            {}, {per_fingerprint:.2} bytes a fingerprint",
+        HumanBytes(stats.file_bytes)
+    )?;
+    writeln!(output, "  fingerprints    {} distinct, {} bits", HumanCount(stats.fingerprints), stats.width)?;
+    match &stats.ids {
+        Some(ids) => writeln!(
+            output,
+            "  ids             {} of {} bits from {} on, {}",
+            HumanCount(ids.count),
+            ids.bits,
+            ids.base,
+            HumanBytes(ids.bytes)
+        )?,
+        None => writeln!(output, "  ids             none")?,
+    }
+    writeln!(
+        output,
+        "  blocks          {} bytes, a raw fingerprint every {} entries",
+        stats.block_bytes, stats.restart_interval
+    )?;
+    writeln!(output, "  memory          {} beside the file", HumanBytes(stats.memory_bytes))?;
+    writeln!(
+        output,
+        "  footer          {} with header, trailer and padding",
+        HumanBytes(stats.overhead_bytes)
+    )?;
+    writeln!(output, "  metadata        {}", HumanBytes(stats.metadata_bytes))?;
+    for (name, value) in index.metadata() {
+        writeln!(output, "    {name:?} = {}", shown(value))?;
+    }
+    Ok(())
+}
+
+/// A value of the metadata: text as text, anything else by its length.
+fn shown(value: &[u8]) -> String {
+    match std::str::from_utf8(value) {
+        Ok(text) => format!("{text:?}"),
+        Err(_) => format!("{} bytes, not text", value.len()),
+    }
+}
+
+fn design<F: Fingerprint>(stats: &Stats<F>, output: &mut impl Write) -> io::Result<()> {
+    writeln!(
+        output,
+        "\ndesign {}: finds everything within {} bits, {} tables",
+        stats.design,
+        stats.distance,
+        stats.tables.len()
+    )?;
+    let mut ruler = String::new();
+    for position in (0..F::BITS).step_by(RULER_STEP as usize) {
+        ruler.push_str(&format!("{position:<width$}", width = RULER_STEP as usize));
+    }
+    writeln!(output, "            {}", ruler.trim_end())?;
+    for (number, table) in stats.tables.iter().enumerate() {
+        let mask: String = (0..F::BITS)
+            .map(|position| if table.design.mask & F::bit(position) == F::ZERO { '·' } else { '█' })
+            .collect();
+        writeln!(
+            output,
+            "  table {number:>2}  {mask}  prefix {} bits, radius {}",
+            table.design.prefix_bits(),
+            table.design.radius
+        )?;
+    }
+    Ok(())
+}
+
+fn print_table<F: Fingerprint>(
+    index: &Index<F>,
+    stats: &Stats<F>,
+    number: usize,
+    table: &TableStats<F>,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let n = stats.fingerprints.max(1) as f64;
+    let bits = (table.block_bytes + table.key_bytes) as f64 * 8.0 / n;
+    writeln!(output, "\ntable {number}: {} blocks from byte {} on", HumanCount(table.blocks), table.offset)?;
+    writeln!(
+        output,
+        "  size            {} and {} of keys: {bits:.2} bits a fingerprint; the information bound is {:.2}, so {:+.2}",
+        HumanBytes(table.block_bytes),
+        HumanBytes(table.key_bytes),
+        stats.bound_bits,
+        bits - stats.bound_bits
+    )?;
+    writeln!(
+        output,
+        "  blocks          {:.1} fingerprints each, {:.2} % full",
+        stats.fingerprints as f64 / table.blocks.max(1) as f64,
+        fill(index, number, table.blocks) * 100.0
+    )?;
+    writeln!(output, "  keys            {} of memory", HumanBytes(table.key_memory_bytes))?;
+    codebook(table, output)
+}
+
+/// The share of bits in use, over blocks spread evenly through the table; the last block, which holds
+/// what is left, does not count unless it is the only one.
+fn fill<F: Fingerprint>(index: &Index<F>, table: usize, blocks: u64) -> f64 {
+    let counted = blocks.saturating_sub(1).max(blocks.min(1));
+    let step = counted.div_ceil(FILL_SAMPLE).max(1) as usize;
+    let (mut used, mut all) = (0.0, 0.0);
+    for block in (0..counted).step_by(step) {
+        let Some(block) = index.raw_block(table, block) else { break };
+        let spare = u16::from_le_bytes([block.bytes[6], block.bytes[7]]);
+        all += block.bytes.len() as f64 * 8.0;
+        used += block.bytes.len() as f64 * 8.0 - f64::from(spare);
+    }
+    if all == 0.0 { 0.0 } else { used / all }
+}
+
+fn codebook<F: Fingerprint>(table: &TableStats<F>, output: &mut impl Write) -> io::Result<()> {
+    let all: u64 = table.counts.iter().sum();
+    if all == 0 {
+        return writeln!(output, "  codebook        nothing to code");
+    }
+    let counted: u64 = table.counts.iter().zip(&table.code_lengths).map(|(&c, &l)| c * u64::from(l)).sum();
+    let entropy: f64 = table
+        .counts
+        .iter()
+        .filter(|&&count| count > 0)
+        .map(|&count| count as f64 / all as f64)
+        .map(|share| -share * share.log2())
+        .sum();
+    writeln!(
+        output,
+        "  codebook        {:.3} bits a code; the entropy of h is {entropy:.3}",
+        counted as f64 / all as f64
+    )?;
+    writeln!(output, "       h  bits  {:>14}  {:>8}  code", "count", "share")?;
+    for (h, ((&count, &length), &code)) in
+        table.counts.iter().zip(&table.code_lengths).zip(&table.codes).enumerate()
+    {
+        if count > 0 {
+            writeln!(
+                output,
+                "    {h:>4}  {length:>4}  {:>14}  {:>7.3}%  {code:0width$b}",
+                HumanCount(count).to_string(),
+                count as f64 / all as f64 * 100.0,
+                width = usize::from(length)
+            )?;
+        }
+    }
+    Ok(())
+}

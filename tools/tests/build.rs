@@ -1,0 +1,228 @@
+//! `hamdex build`: all formats, and all that can be wrong with an input.
+
+mod common;
+
+use common::{LINES, Scratch};
+use predicates::prelude::*;
+
+/// The fingerprints in an index, as `dump` prints them.
+fn stored(scratch: &Scratch, index: &str) -> Vec<String> {
+    scratch.output(&["dump", index, "--fingerprints"]).lines().map(str::to_owned).collect()
+}
+
+const EXPECTED: [&str; 4] = ["00000000000000ff", "00000000000001ff", "abcdef0123456789", "ffffffffffffffff"];
+
+fn numbers() -> Vec<u64> {
+    LINES.lines().map(|line| u64::from_str_radix(line, 16).unwrap()).collect()
+}
+
+/// A version 1.0 .npy file.
+fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+    let fortran = if fortran { "True" } else { "False" };
+    let mut header =
+        format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}").into_bytes();
+    while (10 + header.len() + 1) % 64 != 0 {
+        header.push(b' ');
+    }
+    header.push(b'\n');
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend((header.len() as u16).to_le_bytes());
+    file.extend(header);
+    file.extend(data);
+    file
+}
+
+#[test]
+fn every_format_gives_the_same_file() {
+    let scratch = Scratch::new();
+    scratch.write("hex.txt", LINES);
+    scratch.write("dos.txt", LINES.replace('\n', "\r\n"));
+    scratch.write("0x.txt", LINES.lines().map(|line| format!("0x{line}\n")).collect::<String>());
+    scratch.write("decimal.txt", numbers().iter().map(|n| format!("{n}\n")).collect::<String>());
+    let little: Vec<u8> = numbers().iter().flat_map(|n| n.to_le_bytes()).collect();
+    let big: Vec<u8> = numbers().iter().flat_map(|n| n.to_be_bytes()).collect();
+    scratch.write("raw.bin", &little);
+    scratch.write("array.npy", npy("<u8", false, "(5,)", &little));
+    scratch.write("big.npy", npy(">u8", false, "(5,)", &big));
+    let inputs = ["hex.txt", "dos.txt", "0x.txt", "decimal.txt", "raw.bin", "array.npy", "big.npy"];
+    for input in inputs {
+        scratch.output(&["build", "-o", &format!("{input}.hamdex"), input]);
+        assert_eq!(stored(&scratch, &format!("{input}.hamdex")), EXPECTED, "{input}");
+        let bytes = |name: &str| std::fs::read(scratch.path(name)).unwrap();
+        assert!(bytes(&format!("{input}.hamdex")) == bytes("hex.txt.hamdex"), "{input}");
+    }
+}
+
+#[test]
+fn standard_input_is_read_without_inputs_and_for_a_dash() {
+    let scratch = Scratch::new();
+    for args in [&["build", "-o", "a.hamdex"][..], &["build", "-o", "b.hamdex", "-"]] {
+        scratch.hamdex(args).write_stdin(LINES).assert().success();
+        assert_eq!(stored(&scratch, args[2]), EXPECTED);
+    }
+}
+
+#[test]
+fn ids_are_rows_over_all_inputs_or_stand_beside_the_fingerprints() {
+    let scratch = Scratch::new();
+    scratch.write("a.txt", LINES);
+    scratch.write("b.txt", "00000000000000ff\n");
+    scratch.output(&["build", "-o", "rows.hamdex", "--ids", "row", "a.txt", "b.txt"]);
+    let found = scratch.output(&["query", "rows.hamdex", "00000000000000ff", "--distance", "0"]);
+    assert_eq!(found, "00000000000000ff\t00000000000000ff\t0\t0,4,5\n");
+
+    scratch.write("pairs.txt", "00000000000000ff 18446744073709551615\n00000000000000ff,7\n");
+    scratch.output(&["build", "-o", "pairs.hamdex", "--ids", "pairs", "pairs.txt"]);
+    let found = scratch.output(&["query", "pairs.hamdex", "0xff"]);
+    assert_eq!(found, "00000000000000ff\t00000000000000ff\t0\t7,18446744073709551615\n");
+
+    let raw: Vec<u8> = [255u64, 9, 255, 3].iter().flat_map(|n| n.to_le_bytes()).collect();
+    scratch.write("pairs.bin", &raw);
+    scratch.write("pairs.npy", npy("<u8", false, "(2, 2)", &raw));
+    for input in ["pairs.bin", "pairs.npy"] {
+        let index = format!("{input}.hamdex");
+        scratch.output(&["build", "-o", &index, "--ids", "pairs", input]);
+        assert!(scratch.output(&["query", &index, "0xff"]).ends_with("\t3,9\n"), "{input}");
+    }
+}
+
+#[test]
+fn fingerprints_of_128_bits_are_served_alike() {
+    let scratch = Scratch::new();
+    scratch.write("wide.txt", "000000000000000000000000000000ff\nffffffffffffffffffffffffffffffff\n");
+    scratch.output(&["build", "-o", "wide.hamdex", "--width", "128", "wide.txt"]);
+    let found = scratch.output(&["query", "wide.hamdex", "0xfe"]);
+    assert_eq!(found, "000000000000000000000000000000fe\t000000000000000000000000000000ff\t1\n");
+    let high_and_low: Vec<u8> = [1u64, 2].iter().flat_map(|n| n.to_le_bytes()).collect();
+    scratch.write("wide.npy", npy("<u8", false, "(1, 2)", &high_and_low));
+    scratch.output(&["build", "-o", "npy.hamdex", "--width", "128", "wide.npy"]);
+    assert_eq!(stored(&scratch, "npy.hamdex"), ["00000000000000010000000000000002"]);
+    scratch.write("wide.bin", 7u128.to_le_bytes());
+    scratch.output(&["build", "-o", "bin.hamdex", "--width", "128", "--format", "u128le", "wide.bin"]);
+    assert_eq!(stored(&scratch, "bin.hamdex"), ["00000000000000000000000000000007"]);
+    let args = ["build", "-o", "x.hamdex", "--width", "128", "--format", "u64le", "wide.bin"];
+    assert!(scratch.failure(&args).1.contains("u128le"));
+}
+
+#[test]
+fn an_empty_input_makes_a_valid_empty_index() {
+    let scratch = Scratch::new();
+    scratch.write("nothing.txt", "");
+    scratch.output(&["build", "-o", "empty.hamdex", "nothing.txt"]);
+    scratch.output(&["verify", "empty.hamdex"]);
+    assert_eq!(scratch.output(&["query", "empty.hamdex", "0x0"]), "");
+    assert!(scratch.output(&["dump", "empty.hamdex"]).contains("0 distinct"));
+}
+
+#[test]
+fn malformed_inputs_are_refused_with_file_and_place() {
+    let scratch = Scratch::new();
+    scratch.write("line.txt", "00000000000000ff\n00000000000000fg\n");
+    scratch.write("nan.txt", "NaN\n");
+    scratch.write("blank.txt", "00000000000000ff\n\n00000000000000ff\n");
+    scratch.write("two.txt", "00000000000000ff 1\n");
+    scratch.write("large.txt", "17\n99999999999999999999999\n");
+    scratch.write("odd.bin", [1, 2, 3, 4, 5, 6, 7, 0x80, 9]);
+    scratch.write("float.npy", npy("<f8", false, "(1,)", &1f64.to_le_bytes()));
+    scratch.write("nan.npy", npy("<f8", false, "(1,)", &f64::NAN.to_le_bytes()));
+    scratch.write("signed.npy", npy("<i8", false, "(1,)", &1u64.to_le_bytes()));
+    scratch.write("square.npy", npy("<u8", false, "(1, 2)", &[0; 16]));
+    scratch.write("short.npy", npy("<u8", false, "(3,)", &[0; 16]));
+    scratch.write("not.npy", b"\x93NUMPY\x09\x09garbage");
+    let cases = [
+        ("line.txt", "line.txt:2: expected 16 hexadecimal digits"),
+        ("nan.txt", "nan.txt:1: expected"),
+        ("blank.txt", "blank.txt:2: the line is empty"),
+        ("two.txt", "two.txt:1: expected one fingerprint"),
+        ("large.txt", "large.txt:2: the number does not fit into 64 bits"),
+        ("odd.bin", "odd.bin (byte 8): 1 bytes are left over; a record has 8"),
+        ("float.npy", "float.npy: expected an array of uint64"),
+        ("nan.npy", "nan.npy: expected an array of uint64"),
+        ("signed.npy", "signed.npy: expected an array of uint64"),
+        ("square.npy", "square.npy: expected an array of shape (n,)"),
+        ("short.npy", "short.npy (row 2): it ends too early"),
+        ("not.npy", "not.npy: not a .npy file"),
+        ("missing.txt", "missing.txt: cannot read it"),
+        (".", "is a directory"),
+    ];
+    let before = scratch.names();
+    for (input, expected) in cases {
+        let (code, text) = scratch.failure(&["build", "-o", "out.hamdex", input]);
+        assert!(text.contains(expected), "{input}: {text}");
+        assert_eq!(code, 1, "{input}");
+        assert_eq!(scratch.names(), before, "{input} leaves nothing");
+    }
+}
+
+#[test]
+fn an_existing_output_is_replaced_only_by_force() {
+    let scratch = Scratch::new();
+    scratch.write("in.txt", LINES);
+    scratch.write("out.hamdex", "precious");
+    let (code, text) = scratch.failure(&["build", "-o", "out.hamdex", "in.txt"]);
+    assert!(text.contains("exists already") && text.contains("--force"), "{text}");
+    assert_eq!(code, 1);
+    assert_eq!(std::fs::read(scratch.path("out.hamdex")).unwrap(), b"precious");
+
+    scratch.write("bad.txt", "xyz\n");
+    scratch.failure(&["build", "-o", "out.hamdex", "--force", "bad.txt"]);
+    assert_eq!(std::fs::read(scratch.path("out.hamdex")).unwrap(), b"precious");
+
+    scratch.output(&["build", "-o", "out.hamdex", "--force", "in.txt"]);
+    assert_eq!(stored(&scratch, "out.hamdex"), EXPECTED);
+    assert_eq!(scratch.names(), ["bad.txt", "in.txt", "out.hamdex"]);
+}
+
+#[test]
+fn impossible_options_are_refused_before_anything_is_read() {
+    let scratch = Scratch::new();
+    scratch.write("in.txt", LINES);
+    let cases: [(&[&str], &str); 6] = [
+        (&["--design", "cover-7"], "there are: single, halves"),
+        (&["--distance", "99"], "too large"),
+        (&["--block-size", "1000"], "power of two from 512 to 8192"),
+        (&["--memory", "1KiB"], "at least 16 MiB"),
+        (&["--temp-dir", "no/such/place", "--memory", "16MiB"], ""),
+        (&["--design", "halves", "--distance", "0"], "there is no design"),
+    ];
+    for (options, expected) in cases {
+        let args = [&["build", "-o", "out.hamdex", "in.txt"], options].concat();
+        if expected.is_empty() {
+            // Nothing is spilled, so the place is never needed.
+            scratch.output(&args);
+            continue;
+        }
+        let (code, text) = scratch.failure(&args);
+        assert!(text.contains(expected), "{options:?}: {text}");
+        assert_eq!(code, 2, "{options:?}");
+    }
+    let (code, text) = scratch.failure(&["build", "-o", "no/such/place.hamdex", "in.txt"]);
+    assert!(text.contains("no/such/place.hamdex: cannot create it"), "{text}");
+    assert_eq!(code, 1);
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes_whatever_the_threads_and_memory() {
+    let scratch = Scratch::new();
+    let lines: String =
+        (0..20_000u64).map(|i| format!("{:016x}\n", i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    scratch.write("in.txt", &lines);
+    let mut reversed: Vec<&str> = lines.lines().collect();
+    reversed.reverse();
+    scratch.write("reversed.txt", reversed.join("\n"));
+    scratch.output(&["build", "-o", "a.hamdex", "--threads", "1", "in.txt"]);
+    scratch.output(&["build", "-o", "b.hamdex", "--threads", "3", "--memory", "16MiB", "reversed.txt"]);
+    let bytes = |name| std::fs::read(scratch.path(name)).unwrap();
+    assert!(bytes("a.hamdex") == bytes("b.hamdex"));
+}
+
+#[test]
+fn nothing_is_drawn_where_nobody_looks() {
+    let scratch = Scratch::new();
+    scratch.write("in.txt", LINES);
+    scratch
+        .hamdex(&["build", "-o", "out.hamdex", "in.txt"])
+        .assert()
+        .success()
+        .stderr(predicate::str::is_empty());
+}

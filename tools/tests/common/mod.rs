@@ -1,0 +1,62 @@
+//! What the command tests share: a directory of their own and the command in it.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+
+use std::path::PathBuf;
+
+use assert_cmd::Command;
+
+pub struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+        std::fs::write(self.path(name), contents).unwrap();
+        self.path(name)
+    }
+
+    /// The command, run in this directory.
+    pub fn hamdex(&self, args: &[&str]) -> Command {
+        let mut command = Command::cargo_bin("hamdex").unwrap();
+        command.current_dir(self.0.path()).args(args);
+        command
+    }
+
+    /// What the command prints when it succeeds.
+    pub fn output(&self, args: &[&str]) -> String {
+        let output = self.hamdex(args).assert().success();
+        String::from_utf8(output.get_output().stdout.clone()).unwrap()
+    }
+
+    /// The one line with which the command fails, and its exit code.
+    pub fn failure(&self, args: &[&str]) -> (i32, String) {
+        let output = self.hamdex(args).assert().failure();
+        let output = output.get_output();
+        let text = String::from_utf8(output.stderr.clone()).unwrap();
+        assert_eq!(text.lines().count(), 1, "one line: {text}");
+        assert!(text.starts_with("hamdex: "), "{text}");
+        (output.status.code().unwrap(), text)
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+pub const LINES: &str = "\
+00000000000000ff
+00000000000001ff
+abcdef0123456789
+ffffffffffffffff
+00000000000000ff
+";

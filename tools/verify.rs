@@ -1,0 +1,92 @@
+//! `hamdex verify`: is a file whole?
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use hamdex::{Fingerprint, Index, ReadError, Verified};
+use indicatif::{HumanBytes, HumanCount};
+use serde::Serialize;
+
+use crate::bars::Phases;
+use crate::failure::Failure;
+
+/// Read a whole index file and check everything in it.
+///
+/// Checks all checksums and padding, the order of entries and keys, counts, codebooks and ids, and
+/// that all tables hold the same fingerprints. Exits with 3 when something is damaged.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  hamdex verify news.hamdex
+  hamdex verify news.hamdex --json")]
+pub(crate) struct Args {
+    /// The index file
+    #[arg(value_name = "FILE")]
+    index: PathBuf,
+    /// The outcome as a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report {
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(flatten)]
+    contents: Option<Contents>,
+}
+
+#[derive(Serialize)]
+struct Contents {
+    bytes: u64,
+    tables: usize,
+    blocks: u64,
+    fingerprints: u64,
+    ids: u64,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let outcome = hamdex::width(&args.index).and_then(|width| match width {
+        128 => verify::<u128>(args),
+        _ => verify::<u64>(args),
+    });
+    let mut output = std::io::stdout().lock();
+    if args.json {
+        let report = Report {
+            ok: outcome.is_ok(),
+            error: outcome.as_ref().err().map(ToString::to_string),
+            contents: outcome.as_ref().ok().map(|verified| Contents {
+                bytes: verified.bytes,
+                tables: verified.tables,
+                blocks: verified.blocks,
+                fingerprints: verified.fingerprints,
+                ids: verified.ids,
+            }),
+        };
+        serde_json::to_writer(&mut output, &report).map_err(std::io::Error::from)?;
+        writeln!(output)?;
+    }
+    let verified = outcome.map_err(Failure::index(&args.index))?;
+    if !args.json {
+        writeln!(
+            output,
+            "{}: whole: {}, {} fingerprints in {} tables, {} blocks, {} ids",
+            args.index.display(),
+            HumanBytes(verified.bytes),
+            HumanCount(verified.fingerprints),
+            verified.tables,
+            HumanCount(verified.blocks),
+            HumanCount(verified.ids),
+        )?;
+    }
+    Ok(())
+}
+
+fn verify<F: Fingerprint>(args: &Args) -> Result<Verified, ReadError> {
+    let phases = Phases::default();
+    let outcome = Index::<F>::open(&args.index)?.verify_with(&|progress| phases.show(progress));
+    phases.finish();
+    outcome
+}

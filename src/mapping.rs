@@ -18,7 +18,7 @@ impl Mapping {
     /// Maps a file.
     ///
     /// # Errors
-    /// Whatever the operating system refuses; an empty file too.
+    /// Whatever the operating system refuses, and what is not a regular file.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let file = File::open(path)?;
         if !file.metadata()?.is_file() {

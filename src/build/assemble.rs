@@ -224,14 +224,17 @@ impl<F: Fingerprint> Assembly<F> {
     fn file_id(&self, design: &Design<F>, census: &Census) -> FileId {
         let layout = self.options.layout();
         let mut shape = vec![F::BITS as u8, u8::from(self.options.ids)];
-        for number in [layout.block_bytes as u64, layout.restart_interval as u64, design.distance().into()] {
-            shape.extend(number.to_le_bytes());
+        // Every part has a fixed length or says its own, so that no two shapes read alike.
+        let (name, tables) = (design.name(), design.tables());
+        let (block_bytes, restart_interval) = (layout.block_bytes, layout.restart_interval);
+        for number in [block_bytes, restart_interval, design.distance() as usize, name.len(), tables.len()] {
+            shape.extend((number as u64).to_le_bytes());
         }
-        for table in design.tables() {
+        shape.extend(name.as_bytes());
+        for table in tables {
             shape.extend(table.mask.to_u128().to_le_bytes());
             shape.extend(table.radius.to_le_bytes());
         }
-        shape.extend(design.name().as_bytes());
         shape.extend(metadata::to_bytes(&self.options.metadata));
         let seed = census.digest.value() ^ u128::from(census.fingerprints);
         FileId(digest::of_bytes(seed, &shape).to_le_bytes())

@@ -136,7 +136,8 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Adds a named byte string that travels with the index, 16 MiB of them in all.
+    /// Adds a named byte string that travels with the index, 16 MiB of them in all. Names that begin
+    /// with `hamdex.` are kept for the project's own tools.
     #[must_use]
     pub fn metadata(mut self, name: impl Into<String>, value: impl Into<Vec<u8>>) -> Self {
         self.metadata.insert(name.into(), value.into());

@@ -143,11 +143,11 @@ pub fn scan_together<'a, F: Fingerprint + 'a>(
 ) -> Result<ControlFlow<()>, (usize, BlockError)> {
     let mut codes = work.clone().map(|work| work.candidate.codes(&work.codec.codebook, work.bytes));
     let Some(first) = codes.next() else { return Ok(ControlFlow::Continue(())) };
-    differences.decode(first, codes);
+    let ends = differences.decode(first, codes);
     for (place, work) in work.enumerate().take(SCANNED_TOGETHER) {
         let hs = differences.lane(place, work.candidate.coded());
         let mut visit = |entry, value| visit(place, entry, value);
-        let outcome = scan::scan(work.bytes, work.candidate, hs, work.target, &mut visit);
+        let outcome = scan::scan(work.bytes, work.candidate, (hs, ends[place]), work.target, &mut visit);
         if outcome.map_err(|error| (place, error))?.is_break() {
             return Ok(ControlFlow::Break(()));
         }

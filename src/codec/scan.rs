@@ -152,12 +152,12 @@ fn expected_suffix<F: Fingerprint>(segment: &Segment<F>, next: F, query: F) -> u
 }
 
 /// Calls `visit` with the number in the block and the value of each entry of a segment that is alive,
-/// given the segment's h.
+/// given the segment's h and where their codes end.
 #[inline]
 pub(crate) fn scan<F: Fingerprint>(
     bytes: &[u8],
     candidate: &Candidate<F>,
-    hs: &[u8],
+    (hs, codes_end): (&[u8], usize),
     target: &Target<F>,
     visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, BlockError> {
@@ -169,6 +169,9 @@ pub(crate) fn scan<F: Fingerprint>(
     }
     // The suffixes of the entries before `at` take the bits from `end` to the segment's end.
     let (mut at, mut end) = (0, segment.end);
+    if codes_end > end {
+        return Err(BlockError::Length);
+    }
     while !(*used_up && target.is_passed_by(value, dead_at)) {
         let (dead, dead_bits) = skip_greater::<F>(&hs[at..], dead_at);
         at += dead;
@@ -176,7 +179,8 @@ pub(crate) fn scan<F: Fingerprint>(
         let h = u32::from(h);
         let length = F::BITS - 1 - h;
         at += 1;
-        end = end.checked_sub(dead_bits + length as usize).ok_or(BlockError::Length)?;
+        let bits = dead_bits + length as usize;
+        end = end.checked_sub(bits).filter(|&end| end >= codes_end).ok_or(BlockError::Length)?;
         value = entry(value, h, read(bytes, end, length));
         dead_at = target.dead_at(value ^ target.query);
         if dead_at == F::BITS && visit(before + at, value).is_break() {

@@ -114,7 +114,7 @@ impl Footer {
     fn read(bytes: &mut &[u8]) -> Result<Self, Refusal> {
         let width = bytes.read_u32::<LittleEndian>()?;
         check(width == 64 || width == 128, "the width is neither 64 nor 128")?;
-        check(bytes.read_u8()? == HUFFMAN, "the codec is unknown; update hamdex")?;
+        check(bytes.read_u8()? == HUFFMAN, "the codec is unknown")?;
         let size_log2 = bytes.read_u8()?;
         check(SIZES_LOG2.contains(&size_log2), "the block size is out of range")?;
         let restart_interval = usize::from(bytes.read_u16::<LittleEndian>()?);
@@ -133,10 +133,8 @@ impl Footer {
         let id_base = bytes.read_u64::<LittleEndian>()?;
         check(has_ids <= 1 && id_bits <= 64, "the description of the ids is out of range")?;
         let without = (id_bits, id_count, id_base) == (0, 0, 0);
-        check(
-            if has_ids == 1 { id_count >= fingerprints } else { without },
-            "the ids are too few or too many",
-        )?;
+        let enough = id_count >= fingerprints && (fingerprints > 0 || id_count == 0);
+        check(if has_ids == 1 { enough } else { without }, "the ids are too few or too many")?;
         let ids = (has_ids == 1).then_some(IdsRecord { count: id_count, base: id_base, bits: id_bits });
         let name = take(bytes, NAME_BYTES)?;
         check((1..=NAME_BYTES).contains(&name_length), "the design's name is too short or too long")?;

@@ -12,7 +12,7 @@ pub enum Phase {
     Sort {
         /// Which table.
         table: usize,
-        /// Of how many.
+        /// Of how many; 1 while table 0 is sorted for a design that its contents will choose.
         tables: usize,
     },
     /// A table's blocks are written; in fingerprints.

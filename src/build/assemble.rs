@@ -177,7 +177,7 @@ impl<F: Fingerprint> Assembly<F> {
         table: usize,
         plan: Option<&Plan<F>>,
     ) -> Result<Sorted<R>, BuildError> {
-        let tables = plan.map_or(1, |plan| plan.design.tables().len());
+        let tables = plan.map_or_else(|| self.options.known_tables(), |plan| plan.design.tables().len());
         self.options.report(Progress::new(
             Phase::Sort { table, tables },
             0,

@@ -120,11 +120,14 @@ impl<F: Fingerprint> Builder<F> {
     /// # Errors
     /// When the index was to have ids, or memory or disk run out.
     pub fn push(&mut self, fingerprint: F) -> Result<(), BuildError> {
-        self.report_push();
         match &mut self.input {
-            Input::Plain(sorter) => sorter.push_in(&self.pool, fingerprint),
-            Input::WithIds(..) => Err(BuildError::Ids("this index has ids: give one with each fingerprint")),
+            Input::Plain(sorter) => sorter.push_in(&self.pool, fingerprint)?,
+            Input::WithIds(..) => {
+                return Err(BuildError::Ids("this index has ids: give one with each fingerprint"));
+            }
         }
+        self.count_push();
+        Ok(())
     }
 
     /// Adds a fingerprint and one of its ids to an index with ids.
@@ -132,18 +135,21 @@ impl<F: Fingerprint> Builder<F> {
     /// # Errors
     /// When the index was to have none, or memory or disk run out.
     pub fn push_with_id(&mut self, fingerprint: F, id: u64) -> Result<(), BuildError> {
-        self.report_push();
         match &mut self.input {
             Input::WithIds(sorter, range) => {
                 let (least, most) = range.unwrap_or((id, id));
                 *range = Some((least.min(id), most.max(id)));
-                sorter.push_in(&self.pool, WithId { fingerprint, id })
+                sorter.push_in(&self.pool, WithId { fingerprint, id })?;
             }
-            Input::Plain(_) => Err(BuildError::Ids("this index has no ids: ask for them before the first")),
+            Input::Plain(_) => {
+                return Err(BuildError::Ids("this index has no ids: ask for them before the first"));
+            }
         }
+        self.count_push();
+        Ok(())
     }
 
-    fn report_push(&mut self) {
+    fn count_push(&mut self) {
         self.pushed += 1;
         if self.pushed.is_multiple_of(REPORT_EVERY) {
             self.options.report(Progress::new(Phase::Read, self.pushed, None));

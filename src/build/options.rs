@@ -169,6 +169,14 @@ impl<F: Fingerprint> BuildOptions<F> {
         }
     }
 
+    /// How many tables there will be, as far as that is settled before anything has been counted.
+    pub(super) fn known_tables(&self) -> usize {
+        match &self.design {
+            DesignChoice::Auto { .. } => 1,
+            DesignChoice::Given(design) => design.tables().len(),
+        }
+    }
+
     /// What of the memory limit goes to sorting; the rest is for batches on their way out.
     pub(super) fn sort_memory(&self) -> usize {
         usize::try_from(self.memory - self.memory / 8).unwrap_or(usize::MAX)

@@ -90,6 +90,12 @@ impl<F: Fingerprint> Candidate<F> {
         Codes { codebook, bytes, start: self.segment.start, count: self.segment.count - 1 }
     }
 
+    /// Its first entry.
+    #[inline]
+    pub(crate) fn first(&self) -> F {
+        self.segment.first
+    }
+
     /// How many entries follow its first.
     #[inline]
     pub(crate) fn coded(&self) -> usize {

@@ -24,10 +24,17 @@ pub(super) enum Verdict<F> {
 /// Named designs take a few thousand at most.
 pub(super) const THOROUGH_STEPS: u64 = 2_000_000;
 
-/// Looks for a pattern of at most `distance` errors that no table admits, for so many steps.
-pub(super) fn missed<F: Fingerprint>(tables: &[TableDesign<F>], distance: u32, steps: u64) -> Verdict<F> {
-    let mut search = Search::new(tables, steps);
-    if search.escapes(distance) {
+/// Looks for a pattern of at most `distance` errors that no table admits; takes the steps that this
+/// needs off `steps_left`.
+pub(super) fn missed<F: Fingerprint>(
+    tables: &[TableDesign<F>],
+    distance: u32,
+    steps_left: &mut u64,
+) -> Verdict<F> {
+    let mut search = Search::new(tables, *steps_left);
+    let escapes = search.escapes(distance);
+    *steps_left = search.steps_left;
+    if escapes {
         return Verdict::Misses(search.pattern());
     }
     if search.steps_left == 0 { Verdict::TooComplex } else { Verdict::Covers }
@@ -180,7 +187,8 @@ mod tests {
             let tables: Vec<TableDesign<u64>> =
                 tables.into_iter().map(|(mask, radius)| TableDesign { mask, radius }).collect();
             let expected = missed_by_enumeration(&tables, distance, 12);
-            match missed(&tables, distance, THOROUGH_STEPS) {
+            let mut steps_left = THOROUGH_STEPS;
+            match missed(&tables, distance, &mut steps_left) {
                 Verdict::Covers => prop_assert_eq!(expected, None),
                 Verdict::Misses(pattern) => {
                     prop_assert!(pattern.count_ones() <= distance);
@@ -206,14 +214,14 @@ mod tests {
             TableDesign { mask, radius: 1 }
         };
         let tables: Vec<TableDesign<u64>> = (0..64).map(|_| scattered()).collect();
-        assert_eq!(missed(&tables, 7, 1 << 14), Verdict::TooComplex);
-        assert_eq!(missed(&tables, 7, 1 << 16), Verdict::Covers);
+        assert_eq!(missed(&tables, 7, &mut (1 << 14)), Verdict::TooComplex);
+        assert_eq!(missed(&tables, 7, &mut (1 << 16)), Verdict::Covers);
     }
 
     #[test]
     fn a_search_without_steps_knows_nothing() {
         let table = TableDesign { mask: u64::MAX << 32, radius: 0 };
-        assert_eq!(missed(&[table], 3, 0), Verdict::TooComplex);
-        assert!(matches!(missed(&[table], 3, 10), Verdict::Misses(_)));
+        assert_eq!(missed(&[table], 3, &mut 0), Verdict::TooComplex);
+        assert!(matches!(missed(&[table], 3, &mut 10), Verdict::Misses(_)));
     }
 }

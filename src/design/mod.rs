@@ -101,7 +101,8 @@ impl<F: Fingerprint> Design<F> {
         if tables[0].mask != F::prefix_mask(tables[0].prefix_bits()) {
             return Err(DesignError::FirstNotLeading);
         }
-        match coverage::missed(&tables, distance, coverage::THOROUGH_STEPS) {
+        let mut steps_left = coverage::THOROUGH_STEPS;
+        match coverage::missed(&tables, distance, &mut steps_left) {
             coverage::Verdict::Covers => Ok(Self { name, distance, tables }),
             coverage::Verdict::Misses(pattern) => {
                 Err(DesignError::NotCovering { name, distance, missed: pattern.hex().to_string() })

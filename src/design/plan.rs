@@ -35,9 +35,12 @@ impl<F: Fingerprint> Plan<F> {
     }
 }
 
-/// How long one check for coverage may take while a query waits: about a millisecond. What is not
+/// How long one check for coverage may take while a query waits: some milliseconds. What is not
 /// established by then counts as not covered, which costs time, never a match.
 const CHECK_STEPS: u64 = 20_000;
+
+/// How long all checks for a plan may take together: some tens of milliseconds, once for a distance.
+const PLAN_STEPS: u64 = 20 * CHECK_STEPS;
 
 /// At the built distance the design itself; below it, smaller radii and fewer tables where they
 /// still cover; above it, the existing tables with larger radii or a walk over table 0 alone with
@@ -68,12 +71,13 @@ fn covering_radii<F: Fingerprint>(design: &Design<F>, distance: u32) -> Option<V
     if distance == design.distance() {
         return Some(probes);
     }
-    while !covers(&probes, distance) {
+    let mut steps_left = PLAN_STEPS;
+    while !covers(&probes, distance, &mut steps_left) {
         if !widen(&mut probes) {
             return None;
         }
     }
-    narrow(&mut probes, distance);
+    narrow(&mut probes, distance, &mut steps_left);
     Some(probes)
 }
 
@@ -90,11 +94,11 @@ fn widen<F: Fingerprint>(probes: &mut [Probe<F>]) -> bool {
 }
 
 /// Takes back what is not needed: tables first, from the last one, then single errors.
-fn narrow<F: Fingerprint>(probes: &mut Vec<Probe<F>>, distance: u32) {
+fn narrow<F: Fingerprint>(probes: &mut Vec<Probe<F>>, distance: u32, steps_left: &mut u64) {
     for at in (0..probes.len()).rev() {
         if probes.len() > 1 {
             let dropped = probes.remove(at);
-            if !covers(probes, distance) {
+            if !covers(probes, distance, steps_left) {
                 probes.insert(at, dropped);
             }
         }
@@ -102,7 +106,7 @@ fn narrow<F: Fingerprint>(probes: &mut Vec<Probe<F>>, distance: u32) {
     for at in (0..probes.len()).rev() {
         while probes[at].reach.radius > 0 {
             probes[at].reach.radius -= 1;
-            if !covers(probes, distance) {
+            if !covers(probes, distance, steps_left) {
                 probes[at].reach.radius += 1;
                 break;
             }
@@ -110,9 +114,14 @@ fn narrow<F: Fingerprint>(probes: &mut Vec<Probe<F>>, distance: u32) {
     }
 }
 
-fn covers<F: Fingerprint>(probes: &[Probe<F>], distance: u32) -> bool {
+/// Whether that can be established in a check's steps, or in those that are left.
+fn covers<F: Fingerprint>(probes: &[Probe<F>], distance: u32, steps_left: &mut u64) -> bool {
     let reaches: Vec<TableDesign<F>> = probes.iter().map(|p| p.reach).collect();
-    coverage::missed(&reaches, distance, CHECK_STEPS) == coverage::Verdict::Covers
+    let granted = CHECK_STEPS.min(*steps_left);
+    let mut check_left = granted;
+    let verdict = coverage::missed(&reaches, distance, &mut check_left);
+    *steps_left -= granted - check_left;
+    verdict == coverage::Verdict::Covers
 }
 
 #[cfg(test)]
@@ -134,8 +143,12 @@ mod tests {
         for name in Design::<u64>::names(3) {
             let design = Design::<u64>::named(&name, 3).unwrap();
             for distance in [0, 1, 2, 3, 4, 5, 6, 12, 63, 64, 99] {
+                let mut steps_left = PLAN_STEPS;
                 let plan = design.plan(distance, 1_000_000, 4096);
-                assert!(covers(plan.probes(), plan.distance()), "{name} at {distance}: {plan:?}");
+                assert!(
+                    covers(plan.probes(), plan.distance(), &mut steps_left),
+                    "{name} at {distance}: {plan:?}"
+                );
             }
         }
     }

@@ -158,8 +158,13 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
             return Ok(None);
         }
         let file = self.data.as_ref();
+        // The bits that its entries share do not rule out every other segment; their order does.
         let mut candidate = None;
-        table.candidates(file, block as u32, &target, &mut |only| candidate = Some(only))?;
+        table.candidates(file, block as u32, &target, &mut |segment| {
+            if segment.first() <= fingerprint {
+                candidate = Some(segment);
+            }
+        })?;
         let mut found = None;
         if let Some(candidate) = candidate {
             let mut visit = |_, entry, _| {

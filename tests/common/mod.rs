@@ -1,6 +1,10 @@
 //! What the integration tests share: data of all shapes, and the truth by brute force.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
+pub mod allocations;
+pub mod ask;
+pub mod file;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -1,0 +1,482 @@
+//! Building: the same bytes however it is done, ids as they were given, and nothing left behind by a
+//! build that fails.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use common::{Numbers, Scratch, Shape, brute_force, built, built_with_ids, data, id_lists, index, pairs};
+use hamdex::{
+    BuildError, BuildOptions, Builder, Design, DesignError, Fingerprint, Index, Phase, Progress, ReadError,
+};
+
+fn shuffled<T: Clone>(items: &[T], seed: u64) -> Vec<T> {
+    let (mut items, mut numbers) = (items.to_vec(), Numbers(seed));
+    for end in (1..items.len()).rev() {
+        items.swap(end, numbers.below(end as u64 + 1) as usize);
+    }
+    items
+}
+
+fn names_in(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn order_repeats_and_threads_do_not_change_a_byte() {
+    let stored = data::<u64>(Shape::Mixed, 20_000, 1);
+    let options = || BuildOptions::new().design(Design::named("cover-5", 3).unwrap()).metadata("a", "b");
+    let first = built(&stored, options().threads(1));
+    assert_eq!(index::<u64>(first.clone()).verify().unwrap().tables, 5);
+    for threads in [1, 2, 4] {
+        for seed in 0..3 {
+            let mut input = shuffled(&stored, seed);
+            // The second time with everything twice, the third time with some of it thrice.
+            (0..seed).for_each(|_| input.extend_from_slice(&stored[..stored.len() / seed as usize]));
+            assert!(built(&input, options().threads(threads)) == first, "{threads} threads, order {seed}");
+        }
+    }
+}
+
+#[test]
+fn order_repeats_and_threads_do_not_change_a_byte_with_ids() {
+    let stored = data::<u128>(Shape::Mixed, 6000, 2);
+    let mut numbers = Numbers(3);
+    let with_ids: Vec<(u128, u64)> = (0..20_000)
+        .map(|_| (stored[numbers.below(stored.len() as u64) as usize], numbers.below(50)))
+        .collect();
+    let options = || BuildOptions::new().block_bytes(1024);
+    let first = built_with_ids(&with_ids, options().threads(1));
+    assert_eq!(
+        index::<u128>(first.clone()).verify().unwrap().ids,
+        id_lists(&with_ids).values().map(Vec::len).sum::<usize>() as u64
+    );
+    for (seed, threads) in [(1, 1), (2, 2), (3, 4)] {
+        let mut input = shuffled(&with_ids, seed);
+        input.extend_from_slice(&with_ids[..seed as usize * 100]);
+        assert!(built_with_ids(&input, options().threads(threads)) == first, "{threads} threads");
+    }
+}
+
+#[test]
+fn other_contents_and_options_make_another_file_id() {
+    let id = |file: Vec<u8>| common::file::file_id(&file);
+    let stored = data::<u64>(Shape::Uniform, 300, 1);
+    let single = |distance| BuildOptions::new().design(Design::named("single", distance).unwrap());
+    let with_ids: Vec<(u64, u64)> = stored.iter().map(|&x| (x, 0)).collect();
+    let mut other_ids = with_ids.clone();
+    other_ids[7].1 = 1;
+    let mut ids = vec![
+        id(built(&stored, single(3))),
+        id(built(&stored[1..], single(3))),
+        id(built(&stored, single(2))),
+        id(built(&stored, BuildOptions::new().design(Design::named("halves", 3).unwrap()))),
+        id(built(&stored, single(3).block_bytes(512))),
+        id(built(&stored, single(3).metadata("a", "b"))),
+        id(built(&stored, single(3).metadata("ab", ""))),
+        id(built_with_ids(&with_ids, single(3))),
+        id(built_with_ids(&other_ids, single(3))),
+    ];
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all);
+}
+
+#[test]
+fn a_build_that_spills_makes_the_same_bytes() {
+    // 16 MiB hold about 1.8 million fingerprints: two runs on disk, and what is left.
+    let design = || Design::named("halves", 3).unwrap();
+    let input = |builder: &mut Builder<u64>| {
+        let mut numbers = Numbers(5);
+        (0..4_000_000).try_for_each(|_| builder.push(numbers.word() >> 3))
+    };
+    let scratch = Scratch::new();
+    let spills = tempfile::tempdir().unwrap();
+    let build = |name: &str, options: BuildOptions<u64>| {
+        let path = scratch.path(name);
+        let mut builder = Builder::with_options(&path, options.design(design())).unwrap();
+        input(&mut builder).unwrap();
+        builder.finish().unwrap();
+        fs::read(path).unwrap()
+    };
+    let in_memory = build("memory", BuildOptions::new().memory(1 << 30));
+    let spilled = build("spilled", BuildOptions::new().memory(16 << 20).temp_dir(spills.path()).threads(2));
+    assert!(in_memory == spilled);
+    assert_eq!(names_in(spills.path()), [""; 0], "temporary files are gone");
+}
+
+#[test]
+fn a_build_with_ids_that_spills_makes_the_same_bytes() {
+    // 16 MiB hold about 600,000 pairs. One fingerprint has more ids than a batch has records.
+    let mut numbers = Numbers(6);
+    let popular = 0x0123_4567_89ab_cdefu64;
+    let mut input: Vec<(u64, u64)> = (0..300_000).map(|id| (popular, id * 3)).collect();
+    input.extend((0..600_000).map(|_| (numbers.word(), numbers.below(1 << 30))));
+    let input = shuffled(&input, 7);
+    let options = || BuildOptions::new().design(Design::named("halves", 2).unwrap());
+    let in_memory = built_with_ids(&input, options().memory(1 << 30));
+    let spilled = built_with_ids(&input, options().memory(16 << 20));
+    assert!(in_memory == spilled);
+    let index = index::<u64>(spilled);
+    assert_eq!(index.verify().unwrap().ids, 900_000);
+    let ids = index.ids(popular).unwrap();
+    assert_eq!(ids.len(), 300_000);
+    assert!(ids.eq((0..300_000).map(|id| id * 3)));
+}
+
+/// That every fingerprint has its ids, and others have none.
+fn ids_are_right<F: Fingerprint>(input: &[(F, u64)], options: BuildOptions<F>) -> Index<F, Vec<u8>> {
+    let index = index::<F>(built_with_ids(input, options));
+    let expected = id_lists(input);
+    let verified = index.verify().unwrap();
+    assert!(index.has_ids());
+    assert_eq!(verified.fingerprints, expected.len() as u64);
+    assert_eq!(verified.ids, expected.values().map(Vec::len).sum::<usize>() as u64);
+    let mut numbers = Numbers(9);
+    for (&fingerprint, list) in &expected {
+        let mut ids = index.ids(fingerprint).unwrap();
+        for (left, &id) in (0..list.len()).rev().zip(list) {
+            assert_eq!((ids.next(), ids.len()), (Some(id), left));
+        }
+        assert_eq!((ids.next(), ids.next()), (None, None));
+        let other = numbers.near(fingerprint, 2);
+        if !expected.contains_key(&other) {
+            assert_eq!(index.ids(other).unwrap().len(), 0);
+            assert!(!index.contains(other).unwrap());
+        }
+    }
+    index
+}
+
+#[test]
+fn many_ids_of_a_fingerprint_come_back() {
+    let mut numbers = Numbers(10);
+    let stored = data::<u64>(Shape::Mixed, 3000, 11);
+    let input: Vec<(u64, u64)> = stored
+        .iter()
+        .flat_map(|&x| (0..numbers.below(6) + 1).map(|_| (x, numbers.below(1 << 33))).collect::<Vec<_>>())
+        .collect();
+    let options = || BuildOptions::new().block_bytes(512);
+    let index = ids_are_right(&input, options());
+    // The same pairs again, and again, are the same pairs.
+    let twice = [&input[..], &input[..], &input[..100]].concat();
+    assert!(built_with_ids(&twice, options()) == built_with_ids(&input, options()));
+    assert_eq!(index.stats().ids.unwrap().count, index.verify().unwrap().ids);
+}
+
+#[test]
+fn a_single_id_for_each_fingerprint_comes_back() {
+    let mut stored = data::<u128>(Shape::Mixed, 3000, 12);
+    stored.sort_unstable();
+    stored.dedup();
+    let input: Vec<(u128, u64)> = (1000..).zip(shuffled(&stored, 1)).map(|(id, x)| (x, id)).collect();
+    ids_are_right(&input, BuildOptions::new().block_bytes(512));
+}
+
+#[test]
+fn ids_at_both_ends_of_their_range_come_back() {
+    let stored = data::<u64>(Shape::Uniform, 500, 13);
+    let ends = [0, 1, u64::MAX - 1, u64::MAX];
+    let spread: Vec<(u64, u64)> = stored.iter().flat_map(|&x| ends.map(|id| (x, id))).collect();
+    let index = ids_are_right(&spread, BuildOptions::new());
+    let stats = index.stats().ids.unwrap();
+    assert_eq!((stats.base, stats.bits), (0, 64));
+    let greatest: Vec<(u64, u64)> = stored.iter().map(|&x| (x, u64::MAX)).collect();
+    let stats = ids_are_right(&greatest, BuildOptions::new()).stats().ids.unwrap();
+    assert_eq!((stats.base, stats.bits), (u64::MAX, 0));
+    let least: Vec<(u64, u64)> = stored.iter().map(|&x| (x, 0)).collect();
+    ids_are_right(&least, BuildOptions::new());
+}
+
+#[test]
+fn one_fingerprint_with_very_many_ids_stands_among_others() {
+    let mut input: Vec<(u64, u64)> = (0..300_000).map(|id| (0, id)).collect();
+    input.extend(data::<u64>(Shape::Uniform, 2000, 14).into_iter().map(|x| (x, 5)));
+    input.push((u64::MAX, 1));
+    let index = ids_are_right(&input, BuildOptions::new());
+    assert_eq!(index.ids(0).unwrap().nth(299_999), Some(299_999));
+}
+
+#[test]
+fn ids_are_all_or_nothing() {
+    let scratch = Scratch::new();
+    let mut plain = Builder::<u64>::new(scratch.path("plain")).unwrap();
+    plain.push(1).unwrap();
+    assert!(matches!(plain.push_with_id(2, 3), Err(BuildError::Ids(_))));
+    let mut with_ids =
+        Builder::<u64>::with_options(scratch.path("ids"), BuildOptions::new().ids(true)).unwrap();
+    with_ids.push_with_id(1, 2).unwrap();
+    assert!(matches!(with_ids.push(2), Err(BuildError::Ids(_))));
+    // What was refused is not in the index; what was taken is.
+    let (plain, with_ids) = (plain.finish().unwrap(), with_ids.finish().unwrap());
+    assert_eq!((plain.pushed, plain.fingerprints), (1, 1));
+    assert_eq!((with_ids.pushed, with_ids.ids), (1, 1));
+    let index = Index::<u64>::open(scratch.path("plain")).unwrap();
+    assert!(!index.has_ids());
+    assert_eq!(index.ids(1).unwrap().len(), 0);
+    assert_eq!(Index::<u64>::open(scratch.path("ids")).unwrap().len(), 1);
+}
+
+fn every_design_may_be_empty<F: Fingerprint>() {
+    for distance in 0..=8 {
+        for name in Design::<F>::names(distance) {
+            let options = || BuildOptions::new().design(Design::named(&name, distance).unwrap());
+            for file in [built::<F>(&[], options()), built_with_ids::<F>(&[], options())] {
+                let index = index::<F>(file);
+                let verified = index.verify().unwrap();
+                assert_eq!((verified.fingerprints, verified.blocks, verified.ids), (0, 0, 0));
+                assert!(index.is_empty());
+                let mut searcher = index.searcher();
+                for asked in [0, distance, F::BITS] {
+                    assert!(searcher.within(F::ONES, asked).unwrap().is_empty());
+                    assert_eq!(searcher.first(F::ZERO, asked).unwrap(), None);
+                }
+                assert!(searcher.nearest(F::ZERO, 5).unwrap().is_empty());
+                assert_eq!(index.ids(F::ZERO).unwrap().len(), 0);
+                assert!(!index.contains(F::ZERO).unwrap());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_empty_input_makes_a_valid_empty_index_of_every_design() {
+    every_design_may_be_empty::<u64>();
+    every_design_may_be_empty::<u128>();
+}
+
+#[test]
+fn an_output_that_exists_is_left_untouched() {
+    let scratch = Scratch::new();
+    let path = scratch.path("index.hamdex");
+    fs::write(&path, "precious").unwrap();
+    let refused = Builder::<u64>::new(&path).err().unwrap();
+    assert!(matches!(&refused, BuildError::OutputExists { path: told } if *told == path), "{refused}");
+    assert!(refused.to_string().contains("index.hamdex") && refused.to_string().contains("--force"));
+    assert_eq!(fs::read(&path).unwrap(), b"precious");
+    // One that comes to exist while the build goes on is no less precious.
+    let path = scratch.path("later.hamdex");
+    let mut builder = Builder::<u64>::new(&path).unwrap();
+    builder.push(1).unwrap();
+    fs::write(&path, "came first").unwrap();
+    assert!(matches!(builder.finish(), Err(BuildError::OutputExists { .. })));
+    assert_eq!(fs::read(&path).unwrap(), b"came first");
+    assert_eq!(names_in(scratch.directory.path()).len(), 2);
+}
+
+#[test]
+fn an_output_that_may_be_replaced_is_replaced_when_the_new_one_is_whole() {
+    let scratch = Scratch::new();
+    let path = scratch.path("index.hamdex");
+    let build = |fingerprint: u64| {
+        let mut builder = Builder::with_options(&path, BuildOptions::new().overwrite(true)).unwrap();
+        builder.push(fingerprint).unwrap();
+        builder
+    };
+    build(1).finish().unwrap();
+    let old = Index::<u64>::open(&path).unwrap();
+    let builder = build(2);
+    assert!(Index::<u64>::open(&path).unwrap().contains(1).unwrap(), "nothing has changed so far");
+    builder.finish().unwrap();
+    assert!(Index::<u64>::open(&path).unwrap().contains(2).unwrap());
+    assert!(old.contains(1).unwrap() && !old.contains(2).unwrap(), "who has it open keeps the old one");
+    old.verify().unwrap();
+    assert_eq!(names_in(scratch.directory.path()), ["index.hamdex"]);
+}
+
+#[test]
+fn a_directory_is_never_replaced() {
+    let scratch = Scratch::new();
+    let path = scratch.path("directory");
+    fs::create_dir(&path).unwrap();
+    for overwrite in [false, true] {
+        let refused =
+            Builder::<u64>::with_options(&path, BuildOptions::new().overwrite(overwrite)).err().unwrap();
+        assert!(matches!(&refused, BuildError::Io { path: told, .. } if *told == path), "{refused}");
+    }
+    assert!(path.is_dir());
+}
+
+#[test]
+fn a_target_directory_that_is_missing_is_told() {
+    let scratch = Scratch::new();
+    let path = scratch.path("missing").join("index.hamdex");
+    let refused = Builder::<u64>::new(&path).err().unwrap();
+    let BuildError::Io { path: told, source, .. } = &refused else { panic!("{refused}") };
+    assert_eq!((told, source.kind()), (&path, std::io::ErrorKind::NotFound));
+    assert_eq!(names_in(scratch.directory.path()), [""; 0]);
+}
+
+#[test]
+fn a_builder_that_is_dropped_leaves_nothing() {
+    let scratch = Scratch::new();
+    let mut builder = Builder::<u64>::new(scratch.path("index.hamdex")).unwrap();
+    (0..1000).try_for_each(|x| builder.push(x)).unwrap();
+    drop(builder);
+    assert_eq!(names_in(scratch.directory.path()), [""; 0]);
+}
+
+#[test]
+fn a_temporary_directory_that_is_missing_is_told() {
+    let scratch = Scratch::new();
+    let missing = scratch.path("missing");
+    let options = || BuildOptions::new().temp_dir(&missing);
+    let refused = |outcome: Result<(), BuildError>| {
+        let refused = outcome.unwrap_err();
+        assert!(matches!(&refused, BuildError::Io { path, .. } if *path == missing), "{refused}");
+        assert!(refused.to_string().contains("temporary file"), "{refused}");
+        assert_eq!(names_in(scratch.directory.path()), [""; 0]);
+    };
+    // Ids go through temporary files in any case; fingerprints alone when memory is short.
+    let path = scratch.path("index.hamdex");
+    let mut with_ids = Builder::<u64>::with_options(&path, options().ids(true)).unwrap();
+    with_ids.push_with_id(1, 1).unwrap();
+    refused(with_ids.finish().map(drop));
+    let mut large = Builder::<u64>::with_options(&path, options().memory(16 << 20)).unwrap();
+    refused((0..3_000_000).try_for_each(|x| large.push(x)));
+    drop(large);
+    let mut small = Builder::<u64>::with_options(&path, options()).unwrap();
+    small.push(1).unwrap();
+    small.finish().unwrap();
+}
+
+#[test]
+fn options_out_of_range_are_refused_before_anything_is_written() {
+    let scratch = Scratch::new();
+    let refusal = |options: BuildOptions<u64>| {
+        let refused = Builder::with_options(scratch.path("index.hamdex"), options).err().unwrap();
+        assert_eq!(names_in(scratch.directory.path()), [""; 0]);
+        refused
+    };
+    for bytes in [0, 1, 256, 511, 513, 1000, 3072, 16_384, usize::MAX] {
+        let refused = refusal(BuildOptions::new().block_bytes(bytes));
+        assert!(matches!(refused, BuildError::Option { option: "the block size", .. }), "{refused}");
+    }
+    for bytes in [0, 1, (16 << 20) - 1] {
+        let refused = refusal(BuildOptions::new().memory(bytes));
+        assert!(matches!(refused, BuildError::Option { option: "the memory limit", .. }), "{refused}");
+    }
+    let refused = refusal(BuildOptions::new().metadata("much", vec![0; 16 << 20]));
+    assert!(matches!(refused, BuildError::Option { option: "the metadata", .. }), "{refused}");
+    let refused = refusal(BuildOptions::new().distance(17));
+    assert!(
+        matches!(refused, BuildError::Design(DesignError::DistanceTooLarge { distance: 17, .. })),
+        "{refused}"
+    );
+    for bytes in [512, 1024, 2048, 4096, 8192] {
+        let path = scratch.path(&bytes.to_string());
+        let mut builder =
+            Builder::<u64>::with_options(&path, BuildOptions::new().block_bytes(bytes)).unwrap();
+        (0..5000).try_for_each(|x| builder.push(x * x)).unwrap();
+        builder.finish().unwrap();
+        let index = Index::<u64>::open(&path).unwrap();
+        assert_eq!(index.stats().block_bytes as usize, bytes);
+        index.verify().unwrap();
+    }
+}
+
+#[test]
+fn metadata_comes_back() {
+    let entries: Vec<(String, Vec<u8>)> = vec![
+        (String::new(), vec![]),
+        ("recipe".into(), b"words, 3, lower".to_vec()),
+        ("ein Name mit Ümläuten".into(), vec![0, 255, 0]),
+        ("large".into(), (0..100_000u32).map(|i| i as u8).collect()),
+    ];
+    let options = entries
+        .iter()
+        .fold(BuildOptions::new(), |options, (name, value)| options.metadata(name.clone(), value.clone()));
+    // A name given twice keeps the later value.
+    let file = built::<u64>(&[1, 2], options.metadata("recipe", "old").metadata("recipe", "words, 3, lower"));
+    let index = index::<u64>(file);
+    assert_eq!(index.metadata(), &entries.into_iter().collect());
+    index.verify().unwrap();
+    // The most that there may be: 16 MiB, names and lengths included.
+    let most = vec![7; (16 << 20) - 8 - 4];
+    let largest = common::index::<u64>(built(&[1u64], BuildOptions::new().metadata("most", most.clone())));
+    assert_eq!(largest.metadata()["most"], most);
+    largest.verify().unwrap();
+}
+
+#[test]
+fn a_file_is_of_the_width_that_it_was_built_with() {
+    let scratch = Scratch::new();
+    let mut builder = Builder::<u128>::new(scratch.path("wide")).unwrap();
+    builder.push(1).unwrap();
+    builder.finish().unwrap();
+    assert_eq!(hamdex::width(scratch.path("wide")).unwrap(), 128);
+    let refused = Index::<u64>::open(scratch.path("wide")).unwrap_err();
+    assert!(matches!(refused, ReadError::Width { found: 128, asked: 64 }), "{refused}");
+    assert!(matches!(hamdex::width(scratch.path("none")), Err(ReadError::Io(_))));
+    fs::write(scratch.path("empty"), "").unwrap();
+    assert!(hamdex::width(scratch.path("empty")).is_err());
+    assert!(Index::<u64>::open(scratch.directory.path()).is_err());
+}
+
+#[test]
+fn progress_ascends_to_its_totals() {
+    let reports: Arc<Mutex<Vec<Progress>>> = Arc::default();
+    let kept = Arc::clone(&reports);
+    let stored = data::<u64>(Shape::Uniform, 700_000, 15);
+    let options = BuildOptions::new()
+        .design(Design::named("thirds", 3).unwrap())
+        .progress(move |progress| kept.lock().unwrap().push(progress));
+    let index = index::<u64>(built(&stored, options));
+    let reports = reports.lock().unwrap();
+    let of = |phase| -> Vec<Progress> { reports.iter().copied().filter(|p| p.phase == phase).collect() };
+    let count = index.len();
+    let read = of(Phase::Read);
+    assert!(read.len() > 10, "{}", read.len());
+    assert_eq!(read.last().map(|p| (p.done, p.total)), Some((700_000, Some(700_000))));
+    for table in 0..3 {
+        let write = of(Phase::Write { table, tables: 3 });
+        assert!(write.len() > 1);
+        assert_eq!(write.last().map(|p| (p.done, p.total)), Some((count, Some(count))));
+    }
+    assert_eq!(of(Phase::Sync).len(), 1);
+    for phase in [Phase::Read].into_iter().chain((0..3).map(|table| Phase::Write { table, tables: 3 })) {
+        assert!(of(phase).is_sorted_by_key(|p| p.done), "{phase:?}");
+    }
+    let sorts: Vec<Phase> =
+        reports.iter().map(|p| p.phase).filter(|phase| matches!(phase, Phase::Sort { .. })).collect();
+    assert_eq!(sorts, [0, 1, 2].map(|table| Phase::Sort { table, tables: 3 }));
+
+    let seen = Mutex::new(Vec::new());
+    let verified = index.verify_with(&|progress| seen.lock().unwrap().push(progress)).unwrap();
+    let seen = seen.into_inner().unwrap();
+    assert!(seen.iter().all(|p| p.phase == Phase::Verify && p.total == Some(verified.blocks)));
+    assert_eq!(seen.iter().map(|p| p.done).max(), Some(verified.blocks));
+    assert_eq!(seen.first().map(|p| p.done), Some(0));
+}
+
+#[test]
+fn the_summary_tells_what_has_been_built() {
+    let scratch = Scratch::new();
+    let path = scratch.path("index.hamdex");
+    let options = BuildOptions::new().design(Design::named("halves", 3).unwrap()).ids(true);
+    let mut builder = Builder::<u64>::with_options(&path, options).unwrap();
+    for (x, id) in [(5, 1), (5, 2), (5, 1), (9, 1)] {
+        builder.push_with_id(x, id).unwrap();
+    }
+    let summary = builder.finish().unwrap();
+    assert_eq!((summary.pushed, summary.fingerprints, summary.ids), (4, 2, 3));
+    assert_eq!((summary.design.as_str(), summary.bytes), ("halves", fs::metadata(&path).unwrap().len()));
+}
+
+#[test]
+fn an_index_without_a_named_design_is_exact_too() {
+    for distance in 0..=8 {
+        let stored = data::<u64>(Shape::Mixed, 3000, 16);
+        let index = index::<u64>(built(&stored, BuildOptions::new().distance(distance)));
+        assert_eq!(index.design().distance(), distance);
+        let mut searcher = index.searcher();
+        for query in common::queries(&stored, 10, 17) {
+            let found = pairs(searcher.within(query, distance).unwrap());
+            assert_eq!(found, brute_force(&stored, query, distance));
+        }
+    }
+}

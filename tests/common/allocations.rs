@@ -1,0 +1,56 @@
+//! An allocator that watches: how many allocations a thread makes, and how large the largest one of
+//! the process has been. A test file that wants it names it as its global allocator.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+pub struct Watching;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+static LARGEST: AtomicUsize = AtomicUsize::new(0);
+
+fn note(bytes: usize) {
+    // While a thread ends there is nothing left to count in.
+    let _ = COUNT.try_with(|count| count.set(count.get() + 1));
+    LARGEST.fetch_max(bytes, Ordering::Relaxed);
+}
+
+// SAFETY: everything is handed on to the system's allocator as it came; noting it allocates nothing.
+unsafe impl GlobalAlloc for Watching {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note(layout.size());
+        // SAFETY: the caller's promises are those that `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        note(layout.size());
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        note(new_size);
+        // SAFETY: as above.
+        unsafe { System.realloc(block, layout, new_size) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+/// How many allocations this thread has made so far.
+pub fn by_this_thread() -> u64 {
+    COUNT.with(Cell::get)
+}
+
+/// The bytes of the largest allocation of the process so far.
+pub fn largest() -> usize {
+    LARGEST.load(Ordering::Relaxed)
+}

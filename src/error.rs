@@ -39,7 +39,9 @@ pub enum ReadError {
         bits: u64,
     },
     /// The file ends too early, or its end was never written.
-    #[error("truncated: it ends after {length} bytes without a trailer; copy or build it again")]
+    #[error(
+        "truncated, or appended to: its {length} bytes do not end with a trailer; copy or build it again"
+    )]
     Truncated {
         /// How long it is.
         length: u64,

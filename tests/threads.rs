@@ -173,3 +173,18 @@ fn the_nearest_are_found_without_allocating_too() {
     assert_eq!(round(), warm);
     assert_eq!(by_this_thread() - before, 0);
 }
+
+#[test]
+fn ids_are_found_without_allocating_too() {
+    let stored: Vec<(u64, u64)> = data::<u64>(Shape::Mixed, 5000, 4).into_iter().zip(0..).collect();
+    let lists = id_lists(&stored);
+    let index = Index::<u64, _>::from_bytes(built_with_ids(&stored, BuildOptions::new())).unwrap();
+    let mut searcher = index.searcher();
+    let mut round = || stored.iter().map(|&(x, _)| searcher.ids(x).unwrap().count()).sum::<usize>();
+    let warm = round();
+    let before = by_this_thread();
+    let found = round();
+    assert_eq!(by_this_thread() - before, 0);
+    assert_eq!(found, warm);
+    assert_eq!(found, stored.iter().map(|(x, _)| lists[x].len()).sum::<usize>());
+}

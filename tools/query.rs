@@ -65,6 +65,7 @@ fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         args,
         index: &index,
         searcher: index.searcher(),
+        id_searcher: index.searcher(),
         // A terminal or a pipe sees whole lines; a file, large pieces.
         output: BufWriter::with_capacity(1 << 16, io::stdout().lock()),
     };
@@ -88,6 +89,8 @@ struct Asker<'a, F: Fingerprint, W> {
     args: &'a Args,
     index: &'a Index<F>,
     searcher: Searcher<'a, F>,
+    /// Looks up ids while the other one's matches are still in use.
+    id_searcher: Searcher<'a, F>,
     output: W,
 }
 
@@ -128,7 +131,7 @@ impl<F: Fingerprint, W: Write> Asker<'_, F, W> {
         };
         for found in matches.iter().take(limit) {
             let ids = if self.index.has_ids() {
-                Some(self.index.ids(found.fingerprint).map_err(damaged())?)
+                Some(self.id_searcher.ids(found.fingerprint).map_err(damaged())?)
             } else {
                 None
             };

@@ -53,12 +53,23 @@ impl<F: Fingerprint> Target<F> {
         self.dead_at(self.query ^ low) < low.first_difference(high)
     }
 
-    /// Whether the bits that everything from `low` to `high` shares hold as many errors as the prefix
-    /// may, so that one more there is one too many.
+    /// The bits of the prefix that everything from `low` to `high` shares, if they hold as many errors
+    /// as the prefix may, so that one more there is one too many.
     #[inline]
-    fn is_used_up(&self, low: F, high: F) -> bool {
+    fn used_up(&self, low: F, high: F) -> Option<F> {
         let shared = F::prefix_mask(low.first_difference(high).min(self.prefix_bits));
-        ((self.query ^ low) & shared).count_ones() >= self.radius.min(self.distance)
+        let errors = ((self.query ^ low) & shared).count_ones();
+        (errors >= self.radius.min(self.distance)).then_some(shared)
+    }
+
+    /// The least and the greatest value between the two, which are ascending, that can be alive, as
+    /// far as the prefix tells: where the errors are used up, the rest of it must be the query's.
+    #[inline]
+    fn span(&self, low: F, high: F) -> (F, F) {
+        let Some(shared) = self.used_up(low, high) else { return (F::ZERO, F::ONES) };
+        let nearest = (low & shared) | (self.query & !shared);
+        let prefix = F::prefix_mask(self.prefix_bits);
+        (nearest & prefix, nearest | !prefix)
     }
 
     /// Whether everything after `value`, which is dead at `position`, is dead too, given that the
@@ -90,12 +101,6 @@ impl<F: Fingerprint> Candidate<F> {
         Codes { codebook, bytes, start: self.segment.start, count: self.segment.count - 1 }
     }
 
-    /// Its first entry.
-    #[inline]
-    pub(crate) fn first(&self) -> F {
-        self.segment.first
-    }
-
     /// How many entries follow its first.
     #[inline]
     pub(crate) fn coded(&self) -> usize {
@@ -120,14 +125,18 @@ pub(crate) fn candidates<F: Fingerprint>(
 ) -> Result<(), BlockError> {
     let segments = block.segments();
     let mut first = block.first_of(0);
+    let (least, greatest) = target.span(first, last);
     for number in 0..segments {
+        if first > greatest {
+            break;
+        }
         let next = if number + 1 < segments { block.first_of(number + 1) } else { last };
-        if !target.rules_out(first, next) {
+        if next >= least && !target.rules_out(first, next) {
             let segment = block.segment(number)?;
             choose(Candidate {
                 segment,
                 before: block.first_entry_of(number),
-                used_up: target.is_used_up(first, next),
+                used_up: target.used_up(first, next).is_some(),
                 suffix_near: expected_suffix(&segment, next, target.query),
             });
         }

@@ -134,22 +134,32 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// # Errors
     /// When a block that matters is damaged.
     pub fn contains(&self, fingerprint: F) -> Result<bool, ReadError> {
-        Ok(self.find(fingerprint)?.is_some())
+        Ok(self.find(fingerprint, &mut Differences::default())?.is_some())
     }
 
-    /// The ids of a fingerprint, ascending: none if it is not stored, or the index holds no ids.
+    /// The ids of a fingerprint, ascending: none if it is not stored, or the index holds no ids. For
+    /// many in a row, [`Searcher::ids`] spares the memory.
     ///
     /// # Errors
     /// When a block or page that matters is damaged.
     pub fn ids(&self, fingerprint: F) -> Result<Ids<'_>, ReadError> {
-        match (&self.ids, self.find(fingerprint)?) {
-            (Some(ids), Some((block, entry))) => ids.of(self.data.as_ref(), block, entry),
-            _ => Ok(Ids::NONE),
+        self.ids_with(fingerprint, &mut Differences::default())
+    }
+
+    fn ids_with(&self, fingerprint: F, differences: &mut Differences) -> Result<Ids<'_>, ReadError> {
+        let Some(ids) = &self.ids else { return Ok(Ids::NONE) };
+        match self.find(fingerprint, differences)? {
+            Some((block, entry)) => ids.of(self.data.as_ref(), block, entry),
+            None => Ok(Ids::NONE),
         }
     }
 
     /// The block of table 0 and the number in it where a fingerprint is stored.
-    fn find(&self, fingerprint: F) -> Result<Option<(usize, usize)>, ReadError> {
+    fn find(
+        &self,
+        fingerprint: F,
+        differences: &mut Differences,
+    ) -> Result<Option<(usize, usize)>, ReadError> {
         // Table 0 is in natural order, so the whole width serves as the prefix.
         let table = &self.tables[0];
         let target = Target { query: fingerprint, prefix_bits: F::BITS, radius: 0, distance: 0 };
@@ -158,13 +168,9 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
             return Ok(None);
         }
         let file = self.data.as_ref();
-        // The bits that its entries share do not rule out every other segment; their order does.
+        // Of two segments, the first ends before the second begins: the last one has it.
         let mut candidate = None;
-        table.candidates(file, block as u32, &target, &mut |segment| {
-            if segment.first() <= fingerprint {
-                candidate = Some(segment);
-            }
-        })?;
+        table.candidates(file, block as u32, &target, &mut |segment| candidate = Some(segment))?;
         let mut found = None;
         if let Some(candidate) = candidate {
             let mut visit = |_, entry, _| {
@@ -172,7 +178,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
                 ControlFlow::Break(())
             };
             let work = std::iter::once(table.work(file, block as u32, &candidate, &target));
-            let _ = scan_together(work, &mut Differences::default(), &mut visit)
+            let _ = scan_together(work, differences, &mut visit)
                 .map_err(|(_, error)| table.damaged(block, error))?;
         }
         Ok(found)

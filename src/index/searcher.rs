@@ -8,6 +8,7 @@ use crate::codec::{Candidate, Differences, SCANNED_TOGETHER, Target, scan_togeth
 use crate::design::Plan;
 use crate::error::ReadError;
 use crate::fingerprint::Fingerprint;
+use crate::ids::Ids;
 use crate::index::Index;
 use crate::mapping::Mapping;
 
@@ -152,6 +153,15 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
         }
         self.matches = nearest.into_sorted_vec();
         Ok(())
+    }
+
+    /// The ids of a fingerprint, as [`Index::ids`] gives them, without allocating. To go through the
+    /// matches of one searcher, look up their ids with another.
+    ///
+    /// # Errors
+    /// When a block or page that matters is damaged.
+    pub fn ids(&mut self, fingerprint: F) -> Result<Ids<'i>, ReadError> {
+        self.index.ids_with(fingerprint, &mut self.differences)
     }
 
     /// Calls `visit` with every stored fingerprint within `distance` of `query`, each once, in no

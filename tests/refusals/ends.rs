@@ -21,10 +21,7 @@ pub(crate) const HEADER: &[Refusal] = &[
         when: When::Open,
         error: "Truncated",
         base: plain,
-        spoils: &[
-            raw("after 1 bytes", |f| f.bytes.truncate(1)),
-            raw("after 63 bytes", |f| f.bytes.truncate(63)),
-        ],
+        spoils: &[raw("its 1 bytes", |f| f.bytes.truncate(1)), raw("its 63 bytes", |f| f.bytes.truncate(63))],
     },
     Refusal {
         name: "header.checksum",

@@ -8,8 +8,8 @@
 //! The layout serves the probe. Every `restart_interval` entries a *segment* begins with a raw
 //! fingerprint, all of them together at the front of the block, where a probe sees at once which
 //! segments can matter. Inside a segment the codes come first, in order, and the suffixes after them,
-//! in reverse order: a probe reads h at table speed as far as it must go, and knows from them alone
-//! where, back from the segment's end, the few suffixes lie that can still matter.
+//! in reverse order: where an entry's suffix lies, back from the segment's end, follows from the h up
+//! to its own. The codes of several segments, of as many blocks and tables, are decoded in lockstep.
 //!
 //! - [`bits`]: bit strings, most significant bit first
 //! - [`huffman`]: optimal code lengths under a limit, canonical codes

@@ -2,6 +2,8 @@
 //!
 //! - [`dedup`]: the near-duplicates of a corpus, as clusters
 //! - [`fingerprint`]: a fingerprint for each document
+//! - [`idf`]: how telling each word of a corpus is
+//! - [`evaluate`]: how well near-duplicates are found
 //! - [`build`]: fingerprints or documents in, one index file out
 //! - [`query`]: what is near
 //! - [`dump`]: what a file is made of, down to the bit
@@ -18,8 +20,10 @@ mod demo;
 mod designs;
 mod documents;
 mod dump;
+mod evaluate;
 mod failure;
 mod fingerprint;
+mod idf;
 mod input;
 mod names;
 mod query;
@@ -54,6 +58,8 @@ struct Cli {
 enum Command {
     Dedup(dedup::Args),
     Fingerprint(fingerprint::Args),
+    Idf(idf::Args),
+    Evaluate(evaluate::Args),
     Build(build::Args),
     Query(query::Args),
     Dump(dump::Args),
@@ -66,6 +72,8 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Dedup(args) => dedup::run(&args),
         Command::Fingerprint(args) => fingerprint::run(&args),
+        Command::Idf(args) => idf::run(&args),
+        Command::Evaluate(args) => evaluate::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Query(args) => query::run(&args),
         Command::Dump(args) => dump::run(&args),

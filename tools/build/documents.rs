@@ -11,8 +11,8 @@ use crate::documents::recipe::{RECIPE_KEY, usage};
 use crate::documents::report::TooShort;
 use crate::documents::{Counts, Reading, parallel};
 use crate::failure::Failure;
-use crate::input::IdSource;
-use crate::names::{Collected, NAMES_KEY, NAMES_VERSION};
+use crate::input::{IdSource, Source};
+use crate::names::{Collected, NAMES_KEY, NAMES_VERSION, path_beside};
 
 /// What has been built of documents.
 pub(super) struct Built {
@@ -28,13 +28,18 @@ pub(super) fn build<F: Fingerprint>(
     ids: IdSource,
     (recipe, lists): (&Recipe, Lists),
     options: BuildOptions<F>,
-    output: &Path,
+    (output, overwrite): (&Path, bool),
     temp_dir: &Path,
     phases: &Phases,
 ) -> Result<Built, Failure> {
     let fingerprinter = Fingerprinter::<F>::with_lists(recipe, lists).map_err(usage)?;
     let mut options = options.ids(ids != IdSource::None).metadata(RECIPE_KEY, recipe.to_string());
     let mut names = None;
+    let beside = path_beside(output);
+    if ids == IdSource::Names && !overwrite && beside.exists() {
+        let source = Source { name: beside.display().to_string() };
+        return Err(source.complaint("exists already; --force replaces it"));
+    }
     if ids == IdSource::Names {
         options = options.metadata(NAMES_KEY, NAMES_VERSION);
         names = Some(Collected::new(temp_dir)?);

@@ -139,7 +139,8 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
         };
         let temp_dir = args.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
         let recipe = (texts.recipe, texts.lists);
-        let built = documents::build(&reading, ids, recipe, options, &args.output, &temp_dir, &phases)?;
+        let built =
+            documents::build(&reading, ids, recipe, options, (&args.output, args.force), &temp_dir, &phases)?;
         documents_report::summary(&built.counts, built.too_short, started);
         return report::<F>(args, ids, &built.summary, started);
     }

@@ -34,7 +34,7 @@ pub(crate) enum Failure {
     /// Arguments that contradict each other or the file.
     #[error("{0}")]
     Usage(String),
-    /// A check of the demo fails.
+    /// What the data itself rules out, or a check of the demo that fails.
     #[error("{0}")]
     Wrong(String),
 }

@@ -70,7 +70,7 @@ fn fingerprint<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Re
     let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let reading = args.inputs.reading();
     let counts = parallel::fingerprint(&reading, &fingerprinter, &mut |document, outcome| {
-        too_short.tell(&document.id, &outcome);
+        too_short.note(&document.id, &outcome);
         match &mut rows {
             Some(rows) => {
                 outcome.reliable().map_or(Ok(()), |fingerprint| push(rows, &document.id, fingerprint))
@@ -80,7 +80,7 @@ fn fingerprint<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Re
     })?;
     output.flush()?;
     rows.map_or(Ok(()), Rows::finish)?;
-    report::summary(&counts, too_short.count, started);
+    report::summary(&counts, &too_short, started);
     Ok(())
 }
 
@@ -112,7 +112,7 @@ fn print<F: Fingerprint>(
         serde_json::to_writer(&mut *output, &line).map_err(io::Error::from)?;
         writeln!(output)?;
     } else if let Some(fingerprint) = fingerprint {
-        writeln!(output, "{}\t{}", document.id, fingerprint.hex())?;
+        writeln!(output, "{}\t{}", report::plain(&document.id), fingerprint.hex())?;
     }
     Ok(())
 }

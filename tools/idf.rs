@@ -8,7 +8,8 @@ use hamdex_simhash::IdfBuilder;
 use indicatif::HumanCount;
 
 use crate::documents::recipe::{self, usage};
-use crate::documents::{self, Inputs, report};
+use crate::documents::report::{self, TooShort};
+use crate::documents::{self, Inputs};
 use crate::failure::Failure;
 use crate::rows::Whole;
 
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let failed = output.failed();
     write!(output, "{dictionary}").map_err(failed)?;
     output.finish()?;
-    report::summary(&counts, 0, started);
+    report::summary(&counts, &TooShort::default(), started);
     let inexact = match error_documents {
         0 => String::new(),
         some => format!("; counts are too low by up to {some} documents (--max-words)"),

@@ -22,6 +22,8 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use hamdex::{Fingerprint, Index};
+
 use crate::failure::Failure;
 use crate::rows::Whole;
 
@@ -144,7 +146,13 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    pub(crate) fn open(index: &Path, file_id: &[u8; 16]) -> Result<Self, Failure> {
+    /// The names of an index, if its ids stand for names.
+    pub(crate) fn of<F: Fingerprint>(path: &Path, index: &Index<F>) -> Result<Option<Self>, Failure> {
+        let has_names = index.metadata().contains_key(NAMES_KEY);
+        has_names.then(|| Self::open(path, &index.stats().file_id)).transpose()
+    }
+
+    fn open(index: &Path, file_id: &[u8; 16]) -> Result<Self, Failure> {
         let path = path_beside(index);
         let mut file = File::open(&path).map_err(|source| Failure::Io {
             doing: "read the names of the documents in it",
@@ -200,6 +208,12 @@ impl Names {
             return Err(self.damaged(number));
         }
         String::from_utf8(name.to_vec()).map_err(|_| self.damaged(number))
+    }
+
+    /// Reads every name.
+    pub(crate) fn verify(&mut self) -> Result<u64, Failure> {
+        (0..self.count).try_for_each(|number| self.get(number).map(|_| ()))?;
+        Ok(self.count)
     }
 
     fn damaged(&self, number: u64) -> Failure {

@@ -9,10 +9,10 @@ use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
-use crate::documents::{self, recipe};
+use crate::documents::{self, recipe, report};
 use crate::failure::Failure;
 use crate::input::{self, Format, Source};
-use crate::names::{NAMES_KEY, Names};
+use crate::names::Names;
 
 /// Find the stored fingerprints near given ones, or near those of texts.
 ///
@@ -82,7 +82,7 @@ fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         args,
         index: &index,
         searcher: index.searcher(),
-        names: names(args, &index)?,
+        names: Names::of(&args.index, &index)?,
         // A terminal or a pipe sees whole lines; a file, large pieces.
         output: BufWriter::with_capacity(1 << 16, io::stdout().lock()),
     };
@@ -119,12 +119,6 @@ fn of_text<F: Fingerprint>(args: &Args, index: &Index<F>) -> Result<Option<F>, F
             recipe.min_features
         ))),
     }
-}
-
-/// What the ids of the index stand for, if they stand for names.
-fn names<F: Fingerprint>(args: &Args, index: &Index<F>) -> Result<Option<Names>, Failure> {
-    let has_names = index.metadata().contains_key(NAMES_KEY);
-    has_names.then(|| Names::open(&args.index, &index.stats().file_id)).transpose()
 }
 
 struct Asker<'a, F: Fingerprint, W> {
@@ -216,7 +210,7 @@ fn print<F: Fingerprint>(
         write!(output, "{}\t{}\t{}", query.hex(), found.fingerprint.hex(), found.distance)?;
         match ids {
             Some(Ids::Numbers(ids)) => print_ids(output, ids)?,
-            Some(Ids::Names(ids)) => print_ids(output, ids.into_iter())?,
+            Some(Ids::Names(ids)) => print_ids(output, ids.iter().map(|id| report::plain(id)))?,
             None => {}
         }
     }

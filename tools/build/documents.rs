@@ -18,7 +18,7 @@ use crate::names::{Collected, NAMES_KEY, NAMES_VERSION, path_beside};
 pub(super) struct Built {
     pub(super) summary: Summary,
     pub(super) counts: Counts,
-    pub(super) too_short: u64,
+    pub(super) too_short: TooShort,
 }
 
 /// Builds the index, and then the file of names beside it: until both are there, a query says what is
@@ -48,7 +48,7 @@ pub(super) fn build<F: Fingerprint>(
     let mut too_short = TooShort::default();
     let mut row = 0u64;
     let counts = parallel::fingerprint(reading, &fingerprinter, &mut |document, outcome| {
-        too_short.tell(&document.id, &outcome);
+        too_short.note(&document.id, &outcome);
         let number = row;
         row += 1;
         let Some(fingerprint) = outcome.reliable() else { return Ok(()) };
@@ -67,7 +67,7 @@ pub(super) fn build<F: Fingerprint>(
         let index = Index::<F>::open(output).map_err(Failure::index(output))?;
         names.finish(output, &index.stats().file_id)?;
     }
-    Ok(Built { summary, counts, too_short: too_short.count })
+    Ok(Built { summary, counts, too_short })
 }
 
 fn numeric(id: &str) -> Result<u64, Failure> {

@@ -141,7 +141,7 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
         let recipe = (texts.recipe, texts.lists);
         let built =
             documents::build(&reading, ids, recipe, options, (&args.output, args.force), &temp_dir, &phases)?;
-        documents_report::summary(&built.counts, built.too_short, started);
+        documents_report::summary(&built.counts, &built.too_short, started);
         return report::<F>(args, ids, &built.summary, started);
     }
     let mut builder = Builder::with_options(&args.output, options.ids(ids != IdSource::None))?;

@@ -34,7 +34,7 @@ pub(super) struct Corpus<F> {
     /// Bytes of the texts, where the longest is to be kept.
     pub(super) lengths: Option<Vec<u64>>,
     pub(super) unions: Unions,
-    pub(super) too_short: u64,
+    pub(super) too_short: TooShort,
     pub(super) counts: Counts,
 }
 
@@ -78,17 +78,16 @@ pub(super) fn read<F: Fingerprint>(
         names: Names::default(),
         lengths: keep.lengths.then(Vec::new),
         unions: Unions::default(),
-        too_short: 0,
+        too_short: TooShort::default(),
         counts: Counts::default(),
     };
-    let mut too_short = TooShort::default();
     let mut short_texts: HashMap<Box<str>, u32> = HashMap::new();
     corpus.counts = parallel::fingerprint(reading, fingerprinter, &mut |document, outcome| {
         let Ok(number) = u32::try_from(corpus.states.len()) else {
             return Err(Failure::Wrong("more than 4,294,967,295 documents: take them in parts".to_owned()));
         };
         corpus.unions.push();
-        too_short.tell(&document.id, &outcome);
+        corpus.too_short.note(&document.id, &outcome);
         match outcome {
             Outcome::Fingerprint(fingerprint) => {
                 corpus.states.push(State::Fingerprint);
@@ -108,7 +107,6 @@ pub(super) fn read<F: Fingerprint>(
         corpus.names.push(&document.id);
         keep_rest(&document, &mut corpus.lengths, keep, reading)
     })?;
-    corpus.too_short = too_short.count;
     Ok(corpus)
 }
 

@@ -147,6 +147,7 @@ fn dedup<F: Fingerprint>(args: &Args, recipe: Recipe, lists: Lists) -> Result<()
     let mut keep = keep(args, form, &directory)?;
     let reading = Reading { keep_lines: keep.lines.is_some(), ..args.inputs.reading() };
     let mut corpus = corpus::read(&reading, &fingerprinter, &mut keep)?;
+    corpus.too_short.print();
     let known = match &against {
         Some((path, index)) => Some(corpus.mark_known(index, args.distance).map_err(Failure::index(path))?),
         None => None,
@@ -202,8 +203,8 @@ fn summarise<F>(
     if let Some(refused) = refused {
         parts.push(format!("{} candidate pairs not confirmed", HumanCount(refused)));
     }
-    if corpus.too_short > 0 {
-        parts.push(format!("{} too short", HumanCount(corpus.too_short)));
+    if corpus.too_short.count > 0 {
+        parts.push(format!("{} too short", HumanCount(corpus.too_short.count)));
     }
     anstream::eprintln!("{}; {}{}", report::rate(&corpus.counts, started), parts.join(", "), corpus.counts);
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::dedup::clusters::Clusters;
 use crate::dedup::corpus::{Corpus, State};
 use crate::dedup::spool::Spooled;
+use crate::documents::report::plain;
 use crate::documents::{Document, Fields};
 use crate::failure::Failure;
 use crate::rows::{Cell, Form, Kind, Rows, Whole, write_json};
@@ -35,7 +36,7 @@ pub(super) fn clusters<F>(
             None if json => write_json(&mut output, &COLUMNS.map(|(name, _)| name), &cells)?,
             None => {
                 let what = if member.is_kept { "kept" } else { "duplicate" };
-                writeln!(output, "{}\t{what}\t{}\t{id}", member.cluster, member.distance)?;
+                writeln!(output, "{}\t{what}\t{}\t{}", member.cluster, member.distance, plain(id))?;
             }
         }
     }

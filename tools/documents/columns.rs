@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, Seek, SeekFrom};
+use std::path::Path;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -26,12 +27,13 @@ const FILE_MAGIC: &[u8] = b"ARROW1";
 
 pub(super) fn read_parquet(
     source: &Source,
+    plain: Option<&Path>,
     reader: &mut impl BufRead,
     intake: &mut Intake<'_>,
 ) -> Result<(), Failure> {
     let refused =
         |what: &dyn ToString| source.complaint(format_args!("not a Parquet file: {}", what.to_string()));
-    let file = whole(reader).map_err(|error| source.unreadable(&error))?;
+    let file = whole(plain, reader).map_err(|error| source.unreadable(&error))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| refused(&error))?;
     let names = names(source, builder.schema(), intake)?;
     let mask = ProjectionMask::columns(builder.parquet_schema(), names.iter().flatten().copied());
@@ -42,13 +44,14 @@ pub(super) fn read_parquet(
 
 pub(super) fn read_arrow(
     source: &Source,
+    plain: Option<&Path>,
     reader: &mut impl BufRead,
     intake: &mut Intake<'_>,
 ) -> Result<(), Failure> {
     let refused = |error: ArrowError| source.complaint(format_args!("not an Arrow file: {error}"));
     let is_file = reader.fill_buf().map_err(|error| source.unreadable(&error))?.starts_with(FILE_MAGIC);
     if is_file {
-        let file = whole(reader).map_err(|error| source.unreadable(&error))?;
+        let file = whole(plain, reader).map_err(|error| source.unreadable(&error))?;
         let batches = FileReader::try_new_buffered(file, None).map_err(refused)?;
         let names = names(source, &batches.schema(), intake)?.map(|name| name.map(str::to_owned));
         read_batches(source, batches, names, intake)
@@ -61,7 +64,10 @@ pub(super) fn read_arrow(
 
 /// These formats start at their end, so they need a file of their own: a compressed one, or standard
 /// input, becomes one first.
-fn whole(reader: &mut impl BufRead) -> io::Result<File> {
+fn whole(plain: Option<&Path>, reader: &mut impl BufRead) -> io::Result<File> {
+    if let Some(path) = plain {
+        return File::open(path);
+    }
     let mut file = tempfile::tempfile()?;
     io::copy(reader, &mut file)?;
     file.seek(SeekFrom::Start(0))?;

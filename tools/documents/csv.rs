@@ -22,13 +22,11 @@ pub(super) fn read(
     intake: &mut Intake<'_>,
 ) -> Result<(), Failure> {
     let mut records = Records::new(delimiter, intake.most_bytes());
-    let columns = loop {
-        match records.next(source, reader)? {
-            Next::End => return Ok(()),
-            Next::Record => break columns(source, &records, intake)?,
-            Next::TooLong => {
-                return Err(source.complaint_at(":1".to_owned(), "the record of names is too long"));
-            }
+    let columns = match records.next(source, reader)? {
+        Next::End => return Ok(()),
+        Next::Record => columns(source, &records, intake)?,
+        Next::TooLong => {
+            return Err(source.complaint_at(":1".to_owned(), "the record of names is too long"));
         }
     };
     loop {

@@ -150,13 +150,16 @@ pub(crate) fn read(reading: &Reading<'_>, sink: &mut Sink<'_>) -> Result<Counts,
 }
 
 fn read_one(path: &Path, intake: &mut Intake<'_>) -> Result<(), Failure> {
-    let Opened { source, mut reader, format, .. } = open::open(path, intake.reading.format, intake.bar)?;
+    let Opened { source, mut reader, format, plain, .. } =
+        open::open(path, intake.reading.format, intake.bar)?;
     match format {
         Format::Lines => lines::read(&source, &mut reader, intake),
         Format::Jsonl => json::read(&source, &mut reader, intake),
         Format::Csv => csv::read(&source, &mut reader, b',', intake),
         Format::Tsv => csv::read(&source, &mut reader, b'\t', intake),
-        Format::Parquet | Format::Arrow => read_columns(&source, &mut reader, format, intake),
+        Format::Parquet | Format::Arrow => {
+            read_columns(&source, plain.as_deref(), &mut reader, format, intake)
+        }
         Format::Text | Format::Html => {
             let id = source.name.clone();
             tree::read_file(&source, id, &mut reader, format == Format::Html, intake)
@@ -168,20 +171,22 @@ fn read_one(path: &Path, intake: &mut Intake<'_>) -> Result<(), Failure> {
 #[cfg(feature = "parquet")]
 fn read_columns(
     source: &Source,
+    plain: Option<&Path>,
     reader: &mut open::Reader<'_>,
     format: Format,
     intake: &mut Intake<'_>,
 ) -> Result<(), Failure> {
     if format == Format::Parquet {
-        columns::read_parquet(source, reader, intake)
+        columns::read_parquet(source, plain, reader, intake)
     } else {
-        columns::read_arrow(source, reader, intake)
+        columns::read_arrow(source, plain, reader, intake)
     }
 }
 
 #[cfg(not(feature = "parquet"))]
 fn read_columns(
     source: &Source,
+    _: Option<&Path>,
     _: &mut open::Reader<'_>,
     _: Format,
     _: &mut Intake<'_>,

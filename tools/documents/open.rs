@@ -19,6 +19,8 @@ pub(super) struct Opened<'a> {
     pub(super) reader: Reader<'a>,
     /// The one asked for, or the one detected; never [`Format::Auto`].
     pub(super) format: Format,
+    /// Where its bytes lie as they are: a plain file, not compressed.
+    pub(super) plain: Option<PathBuf>,
     /// Whether it looks like no text at all.
     pub(super) is_binary: bool,
 }
@@ -41,7 +43,8 @@ pub(super) fn open<'a>(path: &Path, format: Format, bar: &'a ProgressBar) -> Res
         Format::Auto => detect::format(&inner_name(path, packed_name), start),
         given => given,
     };
-    Ok(Opened { source, reader, format, is_binary })
+    let plain = (packed_name.is_empty() && path.is_file()).then(|| path.to_owned());
+    Ok(Opened { source, reader, format, plain, is_binary })
 }
 
 /// The text of a file that is one document.

@@ -80,7 +80,7 @@ fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Resul
     let mut too_short = TooShort::default();
     let (mut ids, mut texts, mut groups, mut fingerprints) = (vec![], vec![], vec![], vec![]);
     let counts = parallel::fingerprint(&reading, &fingerprinter, &mut |document, outcome| {
-        too_short.tell(&document.id, &outcome);
+        too_short.note(&document.id, &outcome);
         fingerprints.push(outcome.reliable());
         ids.push(document.id);
         texts.push(document.text);
@@ -131,7 +131,7 @@ fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Resul
         writeln!(file, "{picture}").map_err(failed)?;
         file.finish()?;
     }
-    report::summary(&counts, too_short.count, started);
+    report::summary(&counts, &too_short, started);
     Ok(())
 }
 

@@ -63,6 +63,7 @@ fn a_text_too_short_to_ask_for_says_so() {
 #[test]
 fn names_that_are_missing_or_of_another_index_are_told() {
     let scratch = with_index(&[]);
+    assert!(scratch.output(&["verify", "a.hamdex"]).ends_with("3 ids, 3 names\n"));
     let ids = std::fs::read(scratch.path("a.hamdex.ids")).unwrap();
     let ask = |index: &str| scratch.failure(&["query", index, "--text", &story(2)]);
     scratch.write("b.jsonl", [json_line("x", &story(2)), json_line("y", &story(3))].concat());
@@ -75,6 +76,10 @@ fn names_that_are_missing_or_of_another_index_are_told() {
     let (code, text) = ask("b.hamdex");
     assert!(text.contains("b.hamdex.ids: it belongs to another index"), "{text}");
     assert_eq!(code, 3);
+    let mut damaged = ids.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    scratch.write("a.hamdex.ids", damaged);
+    assert_eq!(scratch.failure(&["verify", "a.hamdex"]).0, 3);
     scratch.write("a.hamdex.ids", &ids[..ids.len() - 1]);
     assert!(ask("a.hamdex").1.contains("truncated"));
 }

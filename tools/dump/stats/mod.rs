@@ -1,6 +1,6 @@
 //! `hamdex dump --stats`: how the fingerprints are spread.
 //!
-//! - [`gather`]: counting
+//! - [`gather`]: what is counted
 //! - [`text`]: for a terminal
 //! - [`page`]: as one HTML page
 

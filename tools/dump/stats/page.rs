@@ -49,7 +49,7 @@ pub(super) fn page(path: &Path, spread: &Spread) -> String {
 }
 
 fn section(page: &mut String, title: &str) {
-    write!(page, "<h2>{}</h2>\n", escape(title)).expect("a String takes all");
+    writeln!(page, "<h2>{}</h2>", escape(title)).expect("a String takes all");
 }
 
 fn table(page: &mut String, first: &str, second: &str, rows: impl Iterator<Item = (String, u64)>) {

@@ -74,7 +74,9 @@ fn bars(
     let most = counts.iter().copied().max().unwrap_or(0).max(1);
     for (number, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         let bar = "█".repeat((count as f64 / most as f64 * BAR as f64).ceil() as usize);
-        let beside = expected.map_or(String::new(), |expected| format!(" {:>14.0}", expected[number]));
+        let beside = expected.map_or(String::new(), |expected| {
+            format!(" {:>14}", HumanCount(expected[number].round() as u64).to_string())
+        });
         writeln!(output, "  {:>8} {:>14}{beside}  {bar}", name(number), HumanCount(count).to_string())?;
     }
     Ok(())

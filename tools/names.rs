@@ -1,7 +1,7 @@
 //! The names of documents, in a file beside their index: `news.hamdex.ids` beside `news.hamdex`.
 //!
-//! The index holds the numbers of the documents, from 0 on in the order of the input; this file, what
-//! they are called. Little-endian:
+//! The index holds numbers: those of the documents that have a fingerprint, from 0 on in the order of the
+//! input; this file, what they are called. Little-endian:
 //!
 //! ```text
 //! 8   magic: 89 "HDXID" 0D 0A

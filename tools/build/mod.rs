@@ -216,7 +216,7 @@ fn report<F: Fingerprint>(
         HumanBytes(summary.bytes),
     )?;
     let index = Index::<F>::open(&args.output).map_err(Failure::index(&args.output))?;
-    if let Some(warning) = skew::warning(&index.stats()) {
+    if let Some(warning) = skew::warning(summary.pushed, &index.stats()) {
         anstream::eprintln!("hamdex: {}: {warning}", args.output.display());
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Do the fingerprints look like fingerprints? Told by what the build has counted anyway.
 
 use hamdex::{Fingerprint, Stats};
+use indicatif::HumanCount;
 
 /// With fewer fingerprints chance decides.
 const FEWEST: u64 = 1000;
@@ -8,12 +9,23 @@ const FEWEST: u64 = 1000;
 /// Suspicious is a table with fewer different prefixes than this share of what chance gives.
 const LEAST_SHARE: f64 = 0.25;
 
-/// A warning, if leading bits take far fewer values than those of uniform fingerprints: queries then
+/// Suspicious are more fingerprints read for each distinct one.
+const MOST_REPEATS: u64 = 10;
+
+/// A warning, if the fingerprints are hardly ever different, as those of empty texts or of a broken
+/// recipe are; or if leading bits take far fewer values than those of uniform fingerprints: queries then
 /// meet more candidates than the design was chosen for, and unlike texts may lie near each other.
 ///
 /// The counts of h tell it: of n sorted fingerprints, those that differ from the one before within
 /// their first p bits start a new prefix of p bits.
-pub(super) fn warning<F: Fingerprint>(stats: &Stats<F>) -> Option<String> {
+pub(super) fn warning<F: Fingerprint>(read: u64, stats: &Stats<F>) -> Option<String> {
+    if read >= FEWEST && stats.fingerprints < read / MOST_REPEATS {
+        return Some(format!(
+            "only {} of {} fingerprints are distinct (which: `hamdex dump --stats`, with ids)",
+            HumanCount(stats.fingerprints),
+            HumanCount(read)
+        ));
+    }
     if stats.fingerprints < FEWEST {
         return None;
     }

@@ -39,6 +39,10 @@ pub(super) fn join<F: Fingerprint>(
     let path = directory.path().join("corpus.hamdex");
     build(corpus, search, &path)?;
     let index = Index::<F>::open(&path).map_err(Failure::index(&path))?;
+    if cfg!(unix) {
+        // What is mapped outlives its name, and a run that is killed then leaves nothing.
+        drop(directory);
+    }
     let bar = bars::of_items("Comparing", index.len());
     let mut fingerprints = index.fingerprints();
     loop {

@@ -10,6 +10,11 @@ use crate::documents::{Format, detect, html};
 use crate::failure::Failure;
 use crate::input::{BUFFER_BYTES, Source};
 
+/// Gzip with its one method, deflate.
+const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+const PACKED_ENDINGS: [&str; 4] = ["gz", "gzip", "zst", "zstd"];
+
 /// Decompressed bytes, buffered.
 pub(super) type Reader<'a> = BufReader<Box<dyn Read + 'a>>;
 
@@ -35,15 +40,15 @@ pub(super) fn open<'a>(path: &Path, format: Format, bar: &'a ProgressBar) -> Res
         (source, Box::new(file))
     };
     let compressed = BufReader::with_capacity(BUFFER_BYTES, bar.wrap_read(reader));
-    let (reader, packed_name) = decompress(compressed).map_err(|error| source.unreadable(&error))?;
+    let (reader, is_packed) = decompress(compressed).map_err(|error| source.unreadable(&error))?;
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, reader);
     let start = reader.fill_buf().map_err(|error| source.unreadable(&error))?;
     let is_binary = detect::is_binary(start);
     let format = match format {
-        Format::Auto => detect::format(&inner_name(path, packed_name), start),
+        Format::Auto => detect::format(&inner_name(path), start),
         given => given,
     };
-    let plain = (packed_name.is_empty() && path.is_file()).then(|| path.to_owned());
+    let plain = (!is_packed && path.is_file()).then(|| path.to_owned());
     Ok(Opened { source, reader, format, plain, is_binary })
 }
 
@@ -62,20 +67,32 @@ pub(crate) fn one_text(path: &Path) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Sees by the first bytes whether there is something to decompress; tells the ending that says so.
-fn decompress<'a, R: BufRead + 'a>(mut reader: R) -> io::Result<(Box<dyn Read + 'a>, &'static str)> {
+/// Sees by the first bytes whether there is something to decompress, and tells.
+fn decompress<'a, R: BufRead + 'a>(mut reader: R) -> io::Result<(Box<dyn Read + 'a>, bool)> {
     let start = reader.fill_buf()?;
-    Ok(if start.starts_with(&[0x1f, 0x8b, 8]) {
-        (Box::new(flate2::bufread::MultiGzDecoder::new(reader)), "gz")
-    } else if start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        (Box::new(zstd::Decoder::with_buffer(reader)?), "zst")
+    Ok(if start.starts_with(&GZIP_MAGIC) {
+        (Box::new(flate2::bufread::MultiGzDecoder::new(reader)), true)
+    } else if start.starts_with(&ZSTD_MAGIC) {
+        (Box::new(zstd::Decoder::with_buffer(reader)?), true)
     } else {
-        (Box::new(reader), "")
+        (Box::new(reader), false)
     })
 }
 
 /// `pages.csv` for `pages.csv.gz`.
-fn inner_name(path: &Path, packed_name: &str) -> PathBuf {
-    let is_packed = !packed_name.is_empty() && path.extension().is_some_and(|ending| ending != "csv");
-    if is_packed { path.with_extension("") } else { path.to_owned() }
+fn inner_name(path: &Path) -> PathBuf {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    if PACKED_ENDINGS.contains(&ending.as_str()) { path.with_extension("") } else { path.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_of_a_compressed_file_is_not_that_of_its_contents() {
+        assert_eq!(inner_name(Path::new("a/pages.csv.gz")), Path::new("a/pages.csv"));
+        assert_eq!(inner_name(Path::new("pages.jsonl.ZST")), Path::new("pages.jsonl"));
+        assert_eq!(inner_name(Path::new("pages.csv")), Path::new("pages.csv"));
+    }
 }

@@ -68,14 +68,22 @@ impl Options {
         let stored: Recipe = String::from_utf8_lossy(stored)
             .parse()
             .map_err(|error| Failure::Usage(format!("{}: {error}", index.display())))?;
-        if self.recipe.is_some() {
-            let (asked, _) = self.load(None)?;
+        let complaint = |what: String| Failure::Usage(format!("{}: {what}", index.display()));
+        if let Some(text) = &self.recipe {
+            // Without a word on it, the width is the index's.
+            let width = stored.width.bits().to_string();
+            let (asked, _) = self.load((!text.contains("width=")).then_some(&*width))?;
             if asked != stored {
-                return Err(Failure::Usage(format!(
-                    "{}: was built by the recipe \"{stored}\", asked for is \"{asked}\"; leave --recipe out",
-                    index.display()
+                return Err(complaint(format!(
+                    "was built by the recipe \"{stored}\", asked for is \"{asked}\"; leave --recipe out"
                 )));
             }
+        }
+        if self.idf.is_some() && !matches!(stored.weight, Weight::Idf { .. }) {
+            return Err(complaint("was built without a dictionary; leave --idf out".to_owned()));
+        }
+        if self.stop_words.is_some() && stored.stop.is_none() {
+            return Err(complaint("was built without stop words; leave --stop-words out".to_owned()));
         }
         Ok((stored, self.lists()?))
     }

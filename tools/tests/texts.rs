@@ -53,6 +53,21 @@ fn another_recipe_is_an_error() {
 }
 
 #[test]
+fn lists_are_those_of_the_build_or_an_error() {
+    let scratch = with_index(&[]);
+    scratch.output(&["idf", "in.jsonl", "-o", "in.idf"]);
+    scratch.write("other.idf", "word 1\n");
+    let (code, text) = scratch.failure(&["query", "a.hamdex", "--text", &story(2), "--idf", "in.idf"]);
+    assert!(text.contains("a.hamdex: was built without a dictionary"), "{text}");
+    assert_eq!(code, 2);
+    scratch.output(&["build", "-o", "b.hamdex", "--documents", "--idf", "in.idf", "in.jsonl"]);
+    let ask = ["query", "b.hamdex", "--text", &story(2)];
+    assert!(scratch.failure(&ask).1.contains("recipe needs the idf dictionary with digest"));
+    assert!(scratch.failure(&[&ask[..], &["--idf", "other.idf"]].concat()).1.contains("the one given has"));
+    assert!(scratch.output(&[&ask[..], &["--idf", "in.idf"]].concat()).ends_with("\t0\tn/9\n"));
+}
+
+#[test]
 fn a_text_too_short_to_ask_for_says_so() {
     let scratch = with_index(&[]);
     let (code, text) = scratch.failure(&["query", "a.hamdex", "--text", "two words"]);
@@ -158,6 +173,9 @@ fn the_same_documents_give_the_same_files() {
 #[test]
 fn fingerprints_of_128_bits_are_built_of_documents() {
     let scratch = with_index(&["--width", "128"]);
+    let named = scratch.output(&["query", "a.hamdex", "--recipe", "default", "--text", &story(2)]);
+    assert_eq!(named.split('\t').next().unwrap().len(), 32);
+    assert_eq!(scratch.failure(&["query", "a.hamdex", "--recipe", "default width=64", "--text", "x"]).0, 2);
     assert!(scratch.output(&["query", "a.hamdex", "--text", &story(2)]).ends_with("\t0\tn/9\n"));
 }
 
@@ -174,6 +192,8 @@ fn skewed_fingerprints_are_warned_about() {
         String::from_utf8(output.get_output().stderr.clone()).unwrap()
     };
     assert_eq!(told("even.txt"), "");
+    scratch.write("same.txt", "00000000000000ff\n".repeat(2000));
+    assert!(told("same.txt").contains("only 1 of 2,000 fingerprints are distinct"));
     let warning = told("skewed.txt");
     assert!(
         warning.contains("skewed.txt.hamdex: the fingerprints are skewed") && warning.lines().count() == 1,

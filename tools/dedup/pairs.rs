@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{BuildOptions, Builder, Fingerprint, Index, ReadError};
+use hamdex::{BuildOptions, Builder, Design, DesignError, Fingerprint, Index, ReadError};
 use rayon::prelude::*;
 
 use crate::bars::{self, Phases};
@@ -15,6 +15,9 @@ use crate::failure::Failure;
 /// Fingerprints asked for at a time. Each has at most as many neighbours as lie within the distance,
 /// 43,745 for 3 bits of 64, and hardly ever more than a few.
 const ASKED_AT_ONCE: usize = 1 << 12;
+
+/// Bytes of a block: small ones, since all of the index is in memory and asked about again and again.
+const BLOCK_BYTES: u32 = 1024;
 
 /// How to search.
 pub(super) struct Search<'a> {
@@ -73,11 +76,32 @@ pub(super) fn join<F: Fingerprint>(
     Ok(())
 }
 
+/// The design that costs least to ask as often as there are fingerprints. That is not the one which an
+/// index that stays would have: space on the disk is lent for a moment only, up to 50 bytes a document.
+fn design<F: Fingerprint>(distance: u32, count: u64) -> Result<Design<F>, DesignError> {
+    let mut least = None;
+    for name in Design::<F>::names(distance) {
+        let design = Design::<F>::named(&name, distance)?;
+        let cost = design.cost(count, BLOCK_BYTES);
+        // A candidate costs less than a block, but real fingerprints crowd: there are many more of them
+        // than the estimate for uniform ones has.
+        let steps = cost.blocks_per_query + cost.candidates_per_query;
+        if least.as_ref().is_none_or(|(fewest, _)| steps < *fewest) {
+            least = Some((steps, design));
+        }
+    }
+    match least {
+        Some((_, design)) => Ok(design),
+        None => Design::auto(distance, count, BLOCK_BYTES),
+    }
+}
+
 fn build<F: Fingerprint>(corpus: &Corpus<F>, search: &Search<'_>, path: &Path) -> Result<(), Failure> {
     let phases = Arc::new(Phases::default());
     let shown = Arc::clone(&phases);
     let mut options = BuildOptions::<F>::new()
-        .distance(search.distance)
+        .design(design(search.distance, corpus.searched().count() as u64)?)
+        .block_bytes(BLOCK_BYTES as usize)
         .ids(true)
         .temp_dir(search.directory)
         .progress(move |progress| shown.show(progress));

@@ -129,6 +129,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 fn dedup<F: Fingerprint>(args: &Args, recipe: Recipe, lists: Lists) -> Result<(), Failure> {
     let started = Instant::now();
+    // A distance that no design serves is known before anything is read.
+    pairs::design::<F>(args.distance, 0)?;
     let against = match &args.against {
         Some(path) => Some((path, Index::<F>::open(path).map_err(Failure::index(path))?)),
         None => None,

@@ -78,7 +78,7 @@ pub(super) fn join<F: Fingerprint>(
 
 /// The design that costs least to ask as often as there are fingerprints. That is not the one which an
 /// index that stays would have: space on the disk is lent for a moment only, up to 50 bytes a document.
-fn design<F: Fingerprint>(distance: u32, count: u64) -> Result<Design<F>, DesignError> {
+pub(super) fn design<F: Fingerprint>(distance: u32, count: u64) -> Result<Design<F>, DesignError> {
     let mut least = None;
     for name in Design::<F>::names(distance) {
         let design = Design::<F>::named(&name, distance)?;

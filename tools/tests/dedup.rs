@@ -216,6 +216,14 @@ fn candidates_are_confirmed_by_their_texts() {
 }
 
 #[test]
+fn a_distance_that_no_design_serves_is_refused_at_once() {
+    let scratch = Scratch::new();
+    let (code, text) = scratch.failure(&["dedup", "missing.jsonl", "--distance", "40"]);
+    assert!(text.contains("too large"), "{text}");
+    assert_eq!(code, 2);
+}
+
+#[test]
 fn nothing_and_one_document_have_no_clusters() {
     let scratch = Scratch::new();
     for text in ["", "a b\n"] {

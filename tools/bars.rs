@@ -26,6 +26,13 @@ pub(crate) fn of_bytes(message: &'static str, total: Option<u64>) -> ProgressBar
     bar.with_message(message)
 }
 
+/// A bar that counts items of work.
+pub(crate) fn of_items(message: &'static str, total: u64) -> ProgressBar {
+    let bar = ProgressBar::new(total).with_style(style(COUNTED));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar.with_message(message)
+}
+
 /// The bars of the phases of long work, one after the other.
 #[derive(Default)]
 pub(crate) struct Phases {

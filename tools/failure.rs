@@ -20,6 +20,9 @@ pub(crate) enum Failure {
     },
     #[error("{}: {source}", path.display())]
     Index { path: PathBuf, source: ReadError },
+    /// The names beside an index.
+    #[error("{}: {what}", path.display())]
+    Names { path: PathBuf, what: String },
     #[error("{0}")]
     Build(#[from] BuildError),
     #[error("{0}")]
@@ -31,7 +34,7 @@ pub(crate) enum Failure {
     /// Arguments that contradict each other or the file.
     #[error("{0}")]
     Usage(String),
-    /// A check of the demo fails.
+    /// What the data itself rules out, or a check of the demo that fails.
     #[error("{0}")]
     Wrong(String),
 }
@@ -51,7 +54,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::Index { source: ReadError::Io(_) | ReadError::Width { .. }, .. } => 1,
-            Self::Index { .. } => 3,
+            Self::Index { .. } | Self::Names { .. } => 3,
             Self::Usage(_)
             | Self::Design(_)
             | Self::Build(BuildError::Design(_) | BuildError::Option { .. }) => 2,

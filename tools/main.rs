@@ -1,22 +1,33 @@
 //! The `hamdex` command. One file or folder per command:
 //!
-//! - [`build`]: fingerprints in, one index file out
+//! - [`dedup`]: the near-duplicates of a corpus, as clusters
+//! - [`fingerprint`]: a fingerprint for each document
+//! - [`idf`]: how telling each word of a corpus is
+//! - [`evaluate`]: how well near-duplicates are found
+//! - [`build`]: fingerprints or documents in, one index file out
 //! - [`query`]: what is near
 //! - [`dump`]: what a file is made of, down to the bit
 //! - [`verify`]: is a file whole
 //! - [`designs`]: which tables to choose
 //! - [`demo`]: all of it, on data it makes itself
 //!
-//! and what they share: [`input`], [`failure`], [`bars`].
+//! and what they share: [`input`], [`documents`], [`names`], [`rows`], [`failure`], [`bars`].
 
 mod bars;
 mod build;
+mod dedup;
 mod demo;
 mod designs;
+mod documents;
 mod dump;
+mod evaluate;
 mod failure;
+mod fingerprint;
+mod idf;
 mod input;
+mod names;
 mod query;
+mod rows;
 mod verify;
 
 use std::process::ExitCode;
@@ -31,6 +42,7 @@ Exit codes:
   3  an index file is damaged, not a hamdex file, or of another version
 
 Example:
+  hamdex dedup articles.jsonl
   hamdex build -o news.hamdex fingerprints.txt
   hamdex query news.hamdex 0123456789abcdef";
 
@@ -44,6 +56,10 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Dedup(dedup::Args),
+    Fingerprint(fingerprint::Args),
+    Idf(idf::Args),
+    Evaluate(evaluate::Args),
     Build(build::Args),
     Query(query::Args),
     Dump(dump::Args),
@@ -54,6 +70,10 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Dedup(args) => dedup::run(&args),
+        Command::Fingerprint(args) => fingerprint::run(&args),
+        Command::Idf(args) => idf::run(&args),
+        Command::Evaluate(args) => evaluate::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Query(args) => query::run(&args),
         Command::Dump(args) => dump::run(&args),

@@ -3,17 +3,19 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use hamdex::{Fingerprint, Index, ReadError, Verified};
+use hamdex::{Fingerprint, Index, Verified};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
 use crate::bars::Phases;
 use crate::failure::Failure;
+use crate::names::Names;
 
 /// Read a whole index file and check everything in it.
 ///
 /// Checks all checksums and padding, the order of entries and keys, counts, codebooks and ids, and
-/// that all tables hold the same fingerprints. Exits with 3 when something is damaged.
+/// that all tables hold the same fingerprints; of an index of documents also the file of their names
+/// beside it. Exits with 3 when something is damaged.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -45,48 +47,60 @@ struct Contents {
     blocks: u64,
     fingerprints: u64,
     ids: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    names: Option<u64>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let outcome = hamdex::width(&args.index).and_then(|width| match width {
-        128 => verify::<u128>(args),
-        _ => verify::<u64>(args),
-    });
+    let outcome = match hamdex::width(&args.index) {
+        Ok(128) => verify::<u128>(args),
+        Ok(_) => verify::<u64>(args),
+        Err(error) => Err(Failure::index(&args.index)(error)),
+    };
     let mut output = std::io::stdout().lock();
     if args.json {
         let report = Report {
             ok: outcome.is_ok(),
-            error: outcome.as_ref().err().map(ToString::to_string),
-            contents: outcome.as_ref().ok().map(|verified| Contents {
+            error: outcome.as_ref().err().map(|failure| match failure {
+                Failure::Index { source, .. } => source.to_string(),
+                other => other.to_string(),
+            }),
+            contents: outcome.as_ref().ok().map(|(verified, names)| Contents {
                 bytes: verified.bytes,
                 tables: verified.tables,
                 blocks: verified.blocks,
                 fingerprints: verified.fingerprints,
                 ids: verified.ids,
+                names: *names,
             }),
         };
         serde_json::to_writer(&mut output, &report).map_err(std::io::Error::from)?;
         writeln!(output)?;
     }
-    let verified = outcome.map_err(Failure::index(&args.index))?;
+    let (verified, names) = outcome?;
     if !args.json {
         writeln!(
             output,
-            "{}: whole: {}, {} fingerprints in {} tables, {} blocks, {} ids",
+            "{}: whole: {}, {} fingerprints in {} tables, {} blocks, {} ids{}",
             args.index.display(),
             HumanBytes(verified.bytes),
             HumanCount(verified.fingerprints),
             verified.tables,
             HumanCount(verified.blocks),
             HumanCount(verified.ids),
+            names.map_or(String::new(), |names| format!(", {} names", HumanCount(names))),
         )?;
     }
     Ok(())
 }
 
-fn verify<F: Fingerprint>(args: &Args) -> Result<Verified, ReadError> {
+/// What was read of the index, and how many names beside it.
+fn verify<F: Fingerprint>(args: &Args) -> Result<(Verified, Option<u64>), Failure> {
+    let index = Index::<F>::open(&args.index).map_err(Failure::index(&args.index))?;
     let phases = Phases::default();
-    let outcome = Index::<F>::open(&args.index)?.verify_with(&|progress| phases.show(progress));
+    let outcome = index.verify_with(&|progress| phases.show(progress));
     phases.finish();
-    outcome
+    let verified = outcome.map_err(Failure::index(&args.index))?;
+    let names = Names::of(&args.index, &index)?.map(|mut names| names.verify()).transpose()?;
+    Ok((verified, names))
 }

@@ -1,6 +1,12 @@
-//! `hamdex build`: fingerprints in, one index file out.
+//! `hamdex build`: fingerprints or documents in, one index file out.
+//!
+//! - [`design`]: which tables
+//! - [`documents`]: texts to fingerprints and names
+//! - [`skew`]: a word of warning
 
 mod design;
+mod documents;
+mod skew;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -8,24 +14,33 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
-use hamdex::{BuildOptions, Builder, Fingerprint, Summary};
+use clap::ValueEnum;
+use hamdex::{BuildOptions, Builder, Fingerprint, Index, Summary};
+use hamdex_simhash::Width;
 use indicatif::{HumanBytes, HumanCount};
 
 use crate::bars::Phases;
+use crate::documents::{self as texts, Fields, Reading, recipe, report as documents_report};
 use crate::failure::Failure;
 use crate::input::{self, Format, IdSource};
 
 pub(crate) use design::choose;
 
-/// Build an index file from fingerprints.
+/// Build an index file from fingerprints, or from documents.
 ///
 /// Reads files, or standard input when none is named (or for -). The output appears under its name
 /// only when it is whole. The same input and options give the same bytes, whatever the memory limit
 /// and the number of threads.
+///
+/// With --documents the inputs are texts. The index keeps the recipe by which they became fingerprints
+/// (metadata hamdex.recipe), so that a query by text uses the same one, and ids are the documents' own:
+/// their names lie in a file beside the index, OUT.ids, which belongs to this very index (move both).
+/// Texts too short for a reliable fingerprint are named, counted and left out.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
   hamdex build -o news.hamdex --distance 3 fingerprints.txt
+  hamdex build -o articles.hamdex --documents articles.jsonl
   cut -f2 pages.tsv | hamdex build -o pages.hamdex --ids row --memory 2GiB")]
 pub(crate) struct Args {
     /// The index file to write
@@ -38,17 +53,33 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = hamdex::AUTO)]
     design: String,
     /// Bits of a fingerprint
-    #[arg(long, value_name = "BITS", default_value = "64", value_parser = ["64", "128"])]
-    width: String,
+    /// [default: 64; of documents, the recipe's]
+    #[arg(long, value_name = "BITS", value_parser = ["64", "128"])]
+    width: Option<String>,
     /// Bytes of a block: a power of two from 512 to 8192
     #[arg(long, value_name = "BYTES")]
     block_size: Option<usize>,
     /// How the fingerprints are written down
     #[arg(long, value_enum, default_value = "auto")]
     format: Format,
-    /// Where ids come from
-    #[arg(long, value_enum, default_value = "none")]
-    ids: IdSource,
+    /// Where ids come from [default: none; of documents, names]
+    #[arg(long, value_enum)]
+    ids: Option<IdSource>,
+    /// The inputs are documents: texts, not fingerprints; FORMAT is as for `hamdex dedup`
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "auto",
+        conflicts_with = "format"
+    )]
+    documents: Option<texts::Format>,
+    #[command(flatten)]
+    recipe: recipe::Options,
+    #[command(flatten)]
+    fields: Fields,
     /// Memory to keep to; beyond it, sorting goes through temporary files [default: a quarter of the machine's]
     #[arg(long, value_name = "SIZE")]
     memory: Option<ByteSize>,
@@ -61,21 +92,77 @@ pub(crate) struct Args {
     /// Replace the output if it exists
     #[arg(long)]
     force: bool,
-    /// Files of fingerprints; - or none for standard input
+    /// Files of fingerprints or documents (or directories of these); - or none for standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    if args.width == "128" { build::<u128>(args) } else { build::<u64>(args) }
+    if let (Some(threads), Some(_)) = (args.threads, args.documents) {
+        // Texts are worked on by the pool of the whole program.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+        pool.map_err(|error| Failure::Usage(format!("--threads {threads}: {error}")))?;
+    }
+    if let Some(format) = args.documents {
+        let (recipe, lists) = args.recipe.load(args.width.as_deref())?;
+        let source = Texts { format, recipe: &recipe, lists };
+        return match recipe.width {
+            Width::Bits64 => build::<u64>(args, Some(source)),
+            Width::Bits128 => build::<u128>(args, Some(source)),
+        };
+    }
+    if args.recipe.recipe.is_some() || args.recipe.idf.is_some() || args.recipe.stop_words.is_some() {
+        return Err(Failure::Usage("--recipe, --idf and --stop-words are for --documents".to_owned()));
+    }
+    if args.width.as_deref() == Some("128") { build::<u128>(args, None) } else { build::<u64>(args, None) }
 }
 
-fn build<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+/// Texts to build an index of.
+struct Texts<'a> {
+    format: texts::Format,
+    recipe: &'a hamdex_simhash::Recipe,
+    lists: hamdex_simhash::Lists,
+}
+
+fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Failure> {
     let started = Instant::now();
     let phases = Arc::new(Phases::default());
-    let shown = Arc::clone(&phases);
+    let ids = id_source(args)?;
+    let options = options::<F>(args, &phases)?;
+    if let Some(texts) = texts {
+        let reading = Reading {
+            paths: &args.inputs,
+            format: texts.format,
+            fields: &args.fields,
+            extra: None,
+            keep_lines: false,
+        };
+        let temp_dir = args.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+        let recipe = (texts.recipe, texts.lists);
+        let built =
+            documents::build(&reading, ids, recipe, options, (&args.output, args.force), &temp_dir, &phases)?;
+        documents_report::summary(&built.counts, &built.too_short, started);
+        return report::<F>(args, ids, &built.summary, started);
+    }
+    let mut builder = Builder::with_options(&args.output, options.ids(ids != IdSource::None))?;
+    let mut row = 0u64;
+    input::read::<F>(&args.inputs, args.format, ids == IdSource::Pairs, &mut |fingerprint, id| {
+        match (ids, id) {
+            (IdSource::None, _) => builder.push(fingerprint)?,
+            (_, Some(id)) => builder.push_with_id(fingerprint, id)?,
+            (_, None) => builder.push_with_id(fingerprint, row)?,
+        }
+        row += 1;
+        Ok(())
+    })?;
+    let outcome = builder.finish();
+    phases.finish();
+    report::<F>(args, ids, &outcome?, started)
+}
+
+fn options<F: Fingerprint>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOptions<F>, Failure> {
+    let shown = Arc::clone(phases);
     let mut options = choose(BuildOptions::<F>::new(), &args.design, args.distance)?
-        .ids(args.ids != IdSource::None)
         .overwrite(args.force)
         .progress(move |progress| shown.show(progress));
     if let Some(bytes) = args.block_size {
@@ -90,26 +177,32 @@ fn build<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     if let Some(directory) = &args.temp_dir {
         options = options.temp_dir(directory);
     }
-
-    let mut builder = Builder::with_options(&args.output, options)?;
-    let mut row = 0u64;
-    input::read::<F>(&args.inputs, args.format, args.ids == IdSource::Pairs, &mut |fingerprint, id| {
-        match args.ids {
-            IdSource::None => builder.push(fingerprint)?,
-            IdSource::Row => builder.push_with_id(fingerprint, row)?,
-            IdSource::Pairs => {
-                builder.push_with_id(fingerprint, id.expect("pairs come with ids"))?;
-            }
-        }
-        row += 1;
-        Ok(())
-    })?;
-    let outcome = builder.finish();
-    phases.finish();
-    report(args, &outcome?, started)
+    Ok(options)
 }
 
-fn report(args: &Args, summary: &Summary, started: Instant) -> Result<(), Failure> {
+/// Where ids come from; refused where they cannot.
+fn id_source(args: &Args) -> Result<IdSource, Failure> {
+    let (fits, default): (&[IdSource], _) = if args.documents.is_some() {
+        (&[IdSource::Names, IdSource::Numbers, IdSource::Row, IdSource::None], IdSource::Names)
+    } else {
+        (&[IdSource::None, IdSource::Row, IdSource::Pairs], IdSource::None)
+    };
+    let asked = args.ids.unwrap_or(default);
+    if fits.contains(&asked) {
+        return Ok(asked);
+    }
+    let names = fits.iter().filter_map(|fit| Some(fit.to_possible_value()?.get_name().to_owned()));
+    let names: Vec<String> = names.collect();
+    let what = if args.documents.is_some() { "documents" } else { "fingerprints" };
+    Err(Failure::Usage(format!("--ids for {what} is one of: {}", names.join(", "))))
+}
+
+fn report<F: Fingerprint>(
+    args: &Args,
+    ids: IdSource,
+    summary: &Summary,
+    started: Instant,
+) -> Result<(), Failure> {
     let seconds = started.elapsed().as_secs_f64();
     let per_fingerprint = summary.bytes as f64 / summary.fingerprints.max(1) as f64;
     writeln!(
@@ -118,9 +211,13 @@ fn report(args: &Args, summary: &Summary, started: Instant) -> Result<(), Failur
         args.output.display(),
         HumanCount(summary.pushed),
         HumanCount(summary.fingerprints),
-        if args.ids == IdSource::None { String::new() } else { format!(", {} ids", HumanCount(summary.ids)) },
+        if ids == IdSource::None { String::new() } else { format!(", {} ids", HumanCount(summary.ids)) },
         summary.design,
         HumanBytes(summary.bytes),
     )?;
+    let index = Index::<F>::open(&args.output).map_err(Failure::index(&args.output))?;
+    if let Some(warning) = skew::warning(summary.pushed, &index.stats()) {
+        anstream::eprintln!("hamdex: {}: {warning}", args.output.display());
+    }
     Ok(())
 }

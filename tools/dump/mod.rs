@@ -3,10 +3,12 @@
 //! - [`overview`]: the file and its tables
 //! - [`block`]: one block, entry by entry or bit by bit
 //! - [`json`]: the same for programs
+//! - [`stats`]: how the fingerprints are spread
 
 mod block;
 mod json;
 mod overview;
+mod stats;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -19,12 +21,16 @@ use crate::failure::Failure;
 ///
 /// Without further options: header, footer, design, and for each table its codebook, fill, size
 /// against the information bound, and memory.
+///
+/// With --stats, how the fingerprints are spread: by their leading bits, spikes named, by the distances
+/// of a sample, and by h.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
   hamdex dump news.hamdex
   hamdex dump news.hamdex --table 1 --block 0 --bits
-  hamdex dump news.hamdex --fingerprints | head")]
+  hamdex dump news.hamdex --fingerprints | head
+  hamdex dump news.hamdex --stats --html news.html")]
 pub(crate) struct Args {
     /// The index file
     #[arg(value_name = "FILE")]
@@ -44,6 +50,12 @@ pub(crate) struct Args {
     /// All fingerprints, ascending, a line each
     #[arg(long, conflicts_with_all = ["table", "block"])]
     fingerprints: bool,
+    /// How the fingerprints are spread; all of them are read
+    #[arg(long, conflicts_with_all = ["table", "block", "fingerprints", "json"])]
+    stats: bool,
+    /// The same as one HTML page, with charts
+    #[arg(long, value_name = "OUT", requires = "stats")]
+    html: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -58,6 +70,8 @@ fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         for fingerprint in index.fingerprints() {
             writeln!(output, "{}", fingerprint.map_err(Failure::index(&args.index))?.hex())?;
         }
+    } else if args.stats {
+        stats::print(&args.index, &index, args.html.as_deref(), &mut output)?;
     } else if let (Some(table), Some(number)) = (args.table, args.block) {
         let found = block::Located::find(&index, table, number)?;
         if args.json {

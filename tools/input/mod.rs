@@ -22,7 +22,7 @@ use crate::bars;
 use crate::failure::Failure;
 
 /// Bytes read at once, and looked at to detect the format.
-const BUFFER_BYTES: usize = 1 << 18;
+pub(crate) const BUFFER_BYTES: usize = 1 << 18;
 
 /// How fingerprints are written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -50,6 +50,10 @@ pub(crate) enum IdSource {
     Row,
     /// Each line or record is a fingerprint and an id
     Pairs,
+    /// Documents: their names, kept in a file beside the index
+    Names,
+    /// Documents: their names, which all are numbers of at most 64 bits
+    Numbers,
 }
 
 /// What takes the fingerprints: each with the id that stands beside it, if one does.
@@ -70,7 +74,7 @@ impl Source {
         Failure::Input { input: self.name.clone(), place, what: what.to_string() }
     }
 
-    fn unreadable(&self, error: &io::Error) -> Failure {
+    pub(crate) fn unreadable(&self, error: &io::Error) -> Failure {
         self.complaint(format_args!("cannot read it: {error}"))
     }
 }
@@ -91,7 +95,7 @@ pub(crate) fn read<F: Fingerprint>(
 }
 
 /// Known only when all inputs are plain files.
-fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
+pub(crate) fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
     paths.iter().map(|path| path.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len())).sum()
 }
 
@@ -139,7 +143,7 @@ fn read_one<F: Fingerprint>(
 
 /// Reads up to and without the next line end; `None` at the end of the input. A line beyond the limit
 /// is refused rather than kept.
-fn next_line<'a>(
+pub(crate) fn next_line<'a>(
     reader: &mut impl BufRead,
     line: &'a mut Vec<u8>,
     most_bytes: u64,

@@ -218,7 +218,9 @@ fn the_demo_agrees_with_brute_force() {
 #[test]
 fn help_shows_an_example_for_every_command() {
     let scratch = Scratch::new();
-    for command in ["build", "query", "dump", "verify", "designs", "demo"] {
+    for command in
+        ["dedup", "fingerprint", "idf", "evaluate", "build", "query", "dump", "verify", "designs", "demo"]
+    {
         let help = scratch.output(&[command, "--help"]);
         assert!(help.contains(&format!("Example:\n  hamdex {command}")), "{help}");
     }

@@ -5,10 +5,7 @@ use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
 use crate::evaluate::truth::{Levels, Score, Truth};
-use crate::extract::{Extractor, Workspace};
-use crate::hash::Hash;
-use crate::recipe::Recipe;
-use crate::shingle::Shingle;
+use crate::resemblance::Shingler;
 
 /// Resemblance is scored in steps of this many hundredths.
 const STEP: u32 = 5;
@@ -29,9 +26,7 @@ pub struct ByResemblance {
 /// that share no shingle cost nothing; a shingle that m documents share costs m²/2 steps. Memory is
 /// 12 bytes a shingle and document, and a list for each distinct one.
 pub fn by_resemblance<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroUsize) -> Vec<ByResemblance> {
-    let recipe = Recipe { shingle: Shingle::Words(width), ..Recipe::default() };
-    let extractor = Extractor::new(&recipe, None).expect("the default recipe takes text and no lists");
-    let mut workspace = Workspace::default();
+    let mut shingler = Shingler::new(width);
     let mut holders: HashMap<u64, Vec<u32>> = HashMap::new();
     let mut sizes: Vec<u32> = Vec::with_capacity(texts.len());
     let mut shared: Vec<u32> = vec![0; texts.len()];
@@ -39,12 +34,9 @@ pub fn by_resemblance<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroU
     let mut levels = Levels::new(truth, (100 / STEP) as usize);
 
     for (document, text) in (0..).zip(texts) {
-        let mut shingles: Vec<u64> = Vec::new();
-        let tokens = extractor.extract(text.as_ref(), &mut workspace);
-        tokens.shingles(recipe.shingle, |shingle| shingles.push(HASH.of(shingle.as_bytes())));
-        shingles.sort_unstable();
-        shingles.dedup();
-        for &shingle in &shingles {
+        let shingles = shingler.shingles(text.as_ref());
+        let shingles = shingles.hashes();
+        for &shingle in shingles {
             let others = holders.entry(shingle).or_default();
             for &other in others.iter() {
                 if shared[other as usize] == 0 {
@@ -70,8 +62,6 @@ pub fn by_resemblance<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroU
         .map(|(resemblance_percent, score)| ByResemblance { resemblance_percent, score })
         .collect()
 }
-
-const HASH: Hash = Hash::Xxh3 { seed: 0 };
 
 #[cfg(test)]
 mod tests {

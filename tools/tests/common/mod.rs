@@ -60,3 +60,30 @@ abcdef0123456789
 ffffffffffffffff
 00000000000000ff
 ";
+
+/// A text of 120 words, each its own; the same for the same number.
+pub fn story(number: u64) -> String {
+    let word =
+        |place: u64| format!("w{:x}", (number * 1000 + place).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40);
+    (0..120).map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// The same with one word changed.
+pub fn altered(text: &str) -> String {
+    text.replacen(' ', " altered ", 1)
+}
+
+/// A line of JSON Lines.
+pub fn json_line(id: &str, text: &str) -> String {
+    format!("{}\n", serde_json::json!({ "id": id, "text": text }))
+}
+
+/// A file of the data kept beside the project; `None`, and a message, where there is none.
+pub fn shared_data(name: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data").join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    println!("skipped: no {name} in ../shared/data beside the project");
+    None
+}

@@ -1,0 +1,110 @@
+//! By which recipe: from the options of a command, or from an index.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hamdex_simhash::{IdfDictionary, ListError, Lists, Recipe, RecipeError, StopWords, Weight, Width};
+
+use crate::failure::Failure;
+
+/// The name under which an index keeps the full text form of its recipe, in its metadata.
+pub(crate) const RECIPE_KEY: &str = "hamdex.recipe";
+
+/// How texts become fingerprints.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// The recipe: default, a name (simhash-py, seomoz, text-dedup, mfonda, yanyiwu, trafilatura), a name and
+    /// changes as in "default weight=once", or a full text form
+    #[arg(long, value_name = "RECIPE", help_heading = "Fingerprints")]
+    pub(crate) recipe: Option<String>,
+    /// A dictionary of inverse document frequencies, as `hamdex idf` writes it: words weigh by it
+    #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
+    pub(crate) idf: Option<PathBuf>,
+    /// Words to leave out, one a line
+    #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
+    pub(crate) stop_words: Option<PathBuf>,
+}
+
+impl Options {
+    /// The recipe that is meant, and its lists.
+    pub(crate) fn load(&self, width: Option<&str>) -> Result<(Recipe, Lists), Failure> {
+        let lists = self.lists()?;
+        let mut recipe = match &self.recipe {
+            Some(text) => text.parse().map_err(usage)?,
+            None => Recipe::default(),
+        };
+        if let Some(idf) = &lists.idf
+            && !matches!(recipe.weight, Weight::Idf { .. })
+        {
+            recipe = recipe.with_idf(idf);
+        }
+        if let Some(stop) = &lists.stop
+            && recipe.stop.is_none()
+        {
+            recipe = recipe.with_stop_words(stop);
+        }
+        if let Some(width) = width {
+            recipe.width = if width == "128" { Width::Bits128 } else { Width::Bits64 };
+        }
+        recipe.check().map_err(usage)?;
+        Ok((recipe, lists))
+    }
+
+    /// The recipe of an index; any other that is asked for is an error.
+    pub(crate) fn of_index(
+        &self,
+        index: &Path,
+        metadata: &std::collections::BTreeMap<String, Vec<u8>>,
+    ) -> Result<(Recipe, Lists), Failure> {
+        let Some(stored) = metadata.get(RECIPE_KEY) else {
+            return Err(Failure::Usage(format!(
+                "{}: holds no recipe ({RECIPE_KEY}): it was built from fingerprints, so only fingerprints can \
+                 be looked for",
+                index.display()
+            )));
+        };
+        let stored: Recipe = String::from_utf8_lossy(stored)
+            .parse()
+            .map_err(|error| Failure::Usage(format!("{}: {error}", index.display())))?;
+        let complaint = |what: String| Failure::Usage(format!("{}: {what}", index.display()));
+        if let Some(text) = &self.recipe {
+            // Without a word on it, the width is the index's.
+            let width = stored.width.bits().to_string();
+            let (asked, _) = self.load((!text.contains("width=")).then_some(&*width))?;
+            if asked != stored {
+                return Err(complaint(format!(
+                    "was built by the recipe \"{stored}\", asked for is \"{asked}\"; leave --recipe out"
+                )));
+            }
+        }
+        if self.idf.is_some() && !matches!(stored.weight, Weight::Idf { .. }) {
+            return Err(complaint("was built without a dictionary; leave --idf out".to_owned()));
+        }
+        if self.stop_words.is_some() && stored.stop.is_none() {
+            return Err(complaint("was built without stop words; leave --stop-words out".to_owned()));
+        }
+        Ok((stored, self.lists()?))
+    }
+
+    fn lists(&self) -> Result<Lists, Failure> {
+        let idf = self.idf.as_deref().map(|path| load_list(path, IdfDictionary::read)).transpose()?;
+        let stop = self.stop_words.as_deref().map(|path| load_list(path, StopWords::read)).transpose()?;
+        Ok(Lists { idf, stop })
+    }
+}
+
+fn load_list<L>(
+    path: &Path,
+    read: impl FnOnce(BufReader<File>) -> Result<L, ListError>,
+) -> Result<Arc<L>, Failure> {
+    let complaint =
+        |what: String| Failure::Input { input: path.display().to_string(), place: String::new(), what };
+    let file = File::open(path).map_err(|error| complaint(format!("cannot read it: {error}")))?;
+    read(BufReader::new(file)).map(Arc::new).map_err(|error| complaint(error.to_string()))
+}
+
+pub(crate) fn usage(error: RecipeError) -> Failure {
+    Failure::Usage(error.to_string())
+}

@@ -1,0 +1,64 @@
+//! `hamdex idf`: how telling each word of a corpus is.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use hamdex_simhash::IdfBuilder;
+use indicatif::HumanCount;
+
+use crate::documents::recipe::{self, usage};
+use crate::documents::report::{self, TooShort};
+use crate::documents::{self, Inputs};
+use crate::failure::Failure;
+use crate::rows::Whole;
+
+/// Build a dictionary of inverse document frequencies from a corpus.
+///
+/// Lines of a word (a feature of the recipe) and ln((1 + documents) / (1 + documents with the word)), as
+/// jieba's dictionaries have them. With --idf FILE other commands weigh words by it.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  hamdex idf news/*.jsonl -o news.idf
+  hamdex dedup news/*.jsonl --idf news.idf")]
+pub(crate) struct Args {
+    /// The dictionary to write; replaced if it exists
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Count at most so many different words at a time (about 70 bytes each); beyond, the rarer half is forgotten
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    max_words: usize,
+    #[command(flatten)]
+    recipe: recipe::Options,
+    #[command(flatten)]
+    inputs: Inputs,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let started = Instant::now();
+    let (recipe, lists) = args.recipe.load(None)?;
+    let mut builder = IdfBuilder::new(&recipe, lists.stop, args.max_words).map_err(usage)?;
+    let mut output = Whole::create(&args.output)?;
+    let counts = documents::read(&args.inputs.reading(), &mut |document| {
+        builder.add(&document.text);
+        Ok(())
+    })?;
+    let error_documents = builder.error_documents();
+    let dictionary = builder.finish().map_err(|error| Failure::Wrong(error.to_string()))?;
+    let failed = output.failed();
+    write!(output, "{dictionary}").map_err(failed)?;
+    output.finish()?;
+    report::summary(&counts, &TooShort::default(), started);
+    let inexact = match error_documents {
+        0 => String::new(),
+        some => format!("; counts are too low by up to {some} documents (--max-words)"),
+    };
+    anstream::eprintln!(
+        "{}: {} words, digest {}{inexact}",
+        args.output.display(),
+        HumanCount(dictionary.words() as u64),
+        dictionary.digest()
+    );
+    Ok(())
+}

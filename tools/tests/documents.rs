@@ -1,0 +1,355 @@
+//! Documents in: every format, and all that can be wrong with them, by `hamdex fingerprint`.
+
+mod common;
+
+use std::io::Write;
+
+use common::{Scratch, json_line, story};
+use predicates::prelude::*;
+use serde_json::{Value, json};
+
+const IDS: [&str; 3] = ["a", "b/2", "17"];
+
+fn texts() -> [String; 3] {
+    // Quotes, commas and other scripts must come through every format.
+    [story(1), format!("{}, \"quoted\" & <marked>", story(2)), format!("我们都知道这件事情。{}", story(3))]
+}
+
+fn jsonl() -> String {
+    IDS.iter().zip(texts()).map(|(id, text)| json_line(id, &text)).collect()
+}
+
+fn separated(by: char) -> String {
+    let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let rows = IDS.iter().zip(texts()).map(|(id, text)| format!("x{by}{}{by}{id}\n", quote(&text)));
+    format!("more{by}text{by}id\n{}", rows.collect::<String>())
+}
+
+fn gzip(bytes: &str) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// What is said on standard error, of a run that succeeds.
+fn told(scratch: &Scratch, args: &[&str]) -> String {
+    let output = scratch.hamdex(args).assert().success();
+    String::from_utf8(output.get_output().stderr.clone()).unwrap()
+}
+
+#[test]
+fn every_format_gives_the_same_fingerprints() {
+    let scratch = Scratch::new();
+    scratch.write("in.jsonl", jsonl());
+    let expected = scratch.output(&["fingerprint", "in.jsonl"]);
+    assert_eq!(expected.lines().count(), 3);
+    let lines: String = IDS.iter().zip(texts()).map(|(id, text)| format!("{id} {text}\n")).collect();
+    scratch.write("in.train", &lines);
+    scratch.write("dos.train", lines.replace('\n', "\r\n"));
+    scratch.write(
+        "tabs.train",
+        IDS.iter().zip(texts()).map(|(id, text)| format!("{id}\t{text}\n")).collect::<String>(),
+    );
+    scratch.write("in.csv", separated(','));
+    scratch.write("bom.csv", format!("\u{feff}{}", separated(',')));
+    scratch.write("in.tsv", separated('\t'));
+    scratch.write("number.jsonl", jsonl().replace("\"17\"", "17"));
+    scratch.write("in.jsonl.gz", gzip(&jsonl()));
+    scratch.write("in.csv.gz", gzip(&separated(',')));
+    scratch.write("in.csv.zst", zstd::encode_all(separated(',').as_bytes(), 3).unwrap());
+    scratch.write("unnamed", jsonl());
+    for input in [
+        "in.train",
+        "dos.train",
+        "tabs.train",
+        "in.csv",
+        "bom.csv",
+        "in.tsv",
+        "number.jsonl",
+        "in.jsonl.gz",
+        "in.csv.gz",
+        "in.csv.zst",
+        "unnamed",
+    ] {
+        assert_eq!(scratch.output(&["fingerprint", input]), expected, "{input}");
+    }
+    for (bytes, format) in [(jsonl().into_bytes(), "auto"), (gzip(&separated(',')), "csv")] {
+        let mut command = scratch.hamdex(&["fingerprint", "--format", format]);
+        command.write_stdin(bytes).assert().success().stdout(expected.clone());
+    }
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn columns_give_the_same_fingerprints() {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, LargeStringArray, RecordBatch, StringArray};
+
+    let scratch = Scratch::new();
+    scratch.write("in.jsonl", jsonl());
+    let expected = scratch.output(&["fingerprint", "in.jsonl"]);
+    scratch.output(&["dedup", "in.jsonl", "--unique", "--out", "in.parquet"]);
+    assert_eq!(scratch.output(&["fingerprint", "in.parquet"]), expected);
+    let bytes = std::fs::read(scratch.path("in.parquet")).unwrap();
+    scratch.hamdex(&["fingerprint", "-"]).write_stdin(bytes).assert().success().stdout(expected.clone());
+
+    let other: ArrayRef = Arc::new(StringArray::from(vec!["x"; 3]));
+    let ids: ArrayRef = Arc::new(StringArray::from(IDS.to_vec()));
+    let texts: ArrayRef = Arc::new(LargeStringArray::from(texts().to_vec()));
+    let batch = RecordBatch::try_from_iter([("other", other), ("body", texts), ("key", ids)]).unwrap();
+    let mut file = arrow_ipc::writer::FileWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    file.write(&batch).unwrap();
+    scratch.write("in.arrow", file.into_inner().unwrap());
+    let mut stream = arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    stream.write(&batch).unwrap();
+    scratch.write("stream.arrow", stream.into_inner().unwrap());
+    for input in ["in.arrow", "stream.arrow"] {
+        let args = ["fingerprint", input, "--text-field", "body", "--id-field", "key"];
+        assert_eq!(scratch.output(&args), expected, "{input}");
+    }
+    let (code, text) = scratch.failure(&["fingerprint", "in.arrow"]);
+    assert!(
+        text.contains("in.arrow: no column is named \"id\" (--id-field); there are: other, body, key"),
+        "{text}"
+    );
+    assert_eq!(code, 1);
+
+    scratch.output(&["fingerprint", "in.jsonl", "--parquet", "out.parquet"]);
+    assert!(std::fs::read(scratch.path("out.parquet")).unwrap().starts_with(b"PAR1"));
+    scratch.write("not.parquet", "PAR1 and no more");
+    assert!(scratch.failure(&["fingerprint", "not.parquet"]).1.contains("not.parquet: not a Parquet file"));
+}
+
+#[test]
+fn a_tree_is_read_in_the_order_of_its_paths_without_what_is_no_text() {
+    let scratch = Scratch::new();
+    for folder in ["tree", "tree/b", "tree/a"] {
+        std::fs::create_dir(scratch.path(folder)).unwrap();
+    }
+    scratch.write("tree/z.txt", story(1));
+    scratch.write("tree/b/page.html", format!("<html><script>{}</script><p>{}", story(7), story(2)));
+    scratch.write("tree/a/packed.gz", gzip(&story(3)));
+    scratch.write("tree/a/image", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
+    let json = scratch.output(&["fingerprint", "tree", "--json"]);
+    let ids: Vec<Value> =
+        json.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].clone()).collect();
+    assert_eq!(ids, ["tree/a/packed.gz", "tree/b/page.html", "tree/z.txt"]);
+    assert!(told(&scratch, &["fingerprint", "tree"]).contains("3 documents"));
+    assert!(told(&scratch, &["fingerprint", "tree"]).contains("1 skipped (1 binary)"));
+
+    // The same texts without markup have the same fingerprints.
+    scratch.write("plain.jsonl", [3, 2, 1].map(|number| json_line("x", &story(number))).concat());
+    let values = |text: &str| -> Vec<String> {
+        text.lines().map(|line| line.split('\t').nth(1).unwrap().to_owned()).collect()
+    };
+    assert_eq!(
+        values(&scratch.output(&["fingerprint", "tree"])),
+        values(&scratch.output(&["fingerprint", "plain.jsonl"]))
+    );
+    let (code, text) = scratch.failure(&["fingerprint", "tree", "--format", "csv"]);
+    assert!(text.contains("tree: is a directory"), "{text}");
+    assert_eq!(code, 2);
+}
+
+#[test]
+fn one_file_can_be_one_document() {
+    let scratch = Scratch::new();
+    scratch.write("two lines.txt", story(1).replacen(' ', "\n", 1));
+    let text = scratch.output(&["fingerprint", "--format", "text", "two lines.txt"]);
+    assert_eq!(text.lines().count(), 1);
+    assert!(text.starts_with("two lines.txt\t"), "{text}");
+}
+
+#[test]
+fn json_says_what_is_too_short() {
+    let scratch = Scratch::new();
+    scratch.write("in.jsonl", json_line("long", &story(1)) + &json_line("short", "Page not found"));
+    let text = scratch.output(&["fingerprint", "--json", "in.jsonl"]);
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["id"], "long");
+    assert_eq!(lines[0]["fingerprint"].as_str().unwrap().len(), 16);
+    assert_eq!(lines[1], json!({ "id": "short", "fingerprint": null, "too_short_features": 3 }));
+    let plain = scratch.output(&["fingerprint", "in.jsonl"]);
+    assert!(plain.starts_with("long\t") && plain.lines().count() == 1, "{plain}");
+    let told = told(&scratch, &["fingerprint", "in.jsonl"]);
+    assert!(told.contains("\"short\" is too short for a fingerprint (3 features)"), "{told}");
+    assert!(told.contains("1 too short"), "{told}");
+}
+
+#[test]
+fn what_is_wrong_is_told_and_counted_and_the_rest_read() {
+    let scratch = Scratch::new();
+    let good = json_line("good", &story(1));
+    scratch
+        .write("in.jsonl", format!("{good}{{\"id\": 3\n{{\"id\":\"x\"}}\n{{\"text\":\"x\"}}\n[1]\n\n{good}"));
+    let text = scratch.output(&["fingerprint", "in.jsonl"]);
+    assert_eq!(text.lines().count(), 2);
+    let told = told(&scratch, &["fingerprint", "in.jsonl"]);
+    for expected in [
+        "hamdex: in.jsonl:2: not a JSON object: EOF while parsing an object",
+        "hamdex: in.jsonl:3: no string in the field \"text\" (--text-field); skipped",
+        "hamdex: in.jsonl:4: no string or number in the field \"id\" (--id-field); skipped",
+        "hamdex: in.jsonl:5: not a JSON object: invalid type: sequence",
+        "2 documents",
+        "4 skipped (2 malformed, 2 without a field)",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    let (code, text) = scratch.failure(&["fingerprint", "--strict", "in.jsonl"]);
+    assert!(text.contains("in.jsonl:2: not a JSON object"), "{text}");
+    assert_eq!(code, 1);
+}
+
+#[test]
+fn a_flood_of_complaints_ends() {
+    let scratch = Scratch::new();
+    scratch.write("in.jsonl", "nothing\n".repeat(1000));
+    let told = told(&scratch, &["fingerprint", "--format", "jsonl", "in.jsonl"]);
+    assert!(told.lines().count() < 30, "{told}");
+    assert!(told.contains("1,000 skipped (1,000 malformed)"), "{told}");
+}
+
+#[test]
+fn invalid_utf8_is_replaced_and_counted_or_refused() {
+    let scratch = Scratch::new();
+    let broken = [b"a ", story(1).as_bytes(), b" caf\xe9\nb ", story(2).as_bytes(), b"\n"].concat();
+    scratch.write("in.train", &broken);
+    scratch.write("in.csv", [b"id,text\n".as_slice(), &broken].concat().replace_blanks());
+    for input in ["in.train", "in.csv"] {
+        assert_eq!(scratch.output(&["fingerprint", input]).lines().count(), 2, "{input}");
+        let told = told(&scratch, &["fingerprint", input]);
+        assert!(told.contains("invalid UTF-8; replaced") && told.contains("1 with invalid UTF-8"), "{told}");
+        let (code, text) = scratch.failure(&["fingerprint", "--strict", input]);
+        assert!(text.contains(&format!("{input}:")) && text.contains("invalid UTF-8"), "{text}");
+        assert_eq!(code, 1);
+    }
+}
+
+trait ReplaceBlanks {
+    fn replace_blanks(self) -> Self;
+}
+
+impl ReplaceBlanks for Vec<u8> {
+    /// The first blank of each line becomes a comma.
+    fn replace_blanks(self) -> Self {
+        let lines = self.split_inclusive(|&byte| byte == b'\n').map(|line| {
+            let mut line = line.to_vec();
+            if let Some(at) = line.iter().position(|&byte| byte == b' ') {
+                line[at] = b',';
+            }
+            line
+        });
+        lines.collect::<Vec<_>>().concat()
+    }
+}
+
+#[test]
+fn what_is_too_long_is_passed_over() {
+    let scratch = Scratch::new();
+    let long = "long ".repeat(100_000);
+    scratch.write("in.train", format!("a {}\nb {long}\nc {}\n", story(1), story(2)));
+    scratch.write("in.csv", format!("id,text\na,{}\nb,{long}\nc,{}\n", story(1), story(2)));
+    std::fs::create_dir(scratch.path("tree")).unwrap();
+    for (name, text) in [("a", &story(1)), ("b", &long), ("c", &story(2))] {
+        scratch.write(&format!("tree/{name}"), text);
+    }
+    for (input, place) in [("in.train", "in.train:2"), ("in.csv", "in.csv:3"), ("tree", "tree/b")] {
+        let args = ["fingerprint", "--max-document", "100KiB", input];
+        let ids: Vec<String> =
+            scratch.output(&args).lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect();
+        assert_eq!(ids.len(), 2, "{input}");
+        let told = told(&scratch, &args);
+        assert!(
+            told.contains(&format!("hamdex: {place}: the ")) && told.contains("--max-document"),
+            "{told}"
+        );
+        assert!(told.contains("1 skipped (1 too long)"), "{told}");
+    }
+}
+
+#[test]
+fn a_line_of_a_hundred_megabytes_takes_no_memory() {
+    let scratch = Scratch::new();
+    let path = scratch.path("in.train");
+    let mut file = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());
+    writeln!(file, "a {}", story(1)).unwrap();
+    write!(file, "b ").unwrap();
+    (0..100).for_each(|_| file.write_all(&[b'x'; 1 << 20]).unwrap());
+    writeln!(file, "\nc {}", story(2)).unwrap();
+    file.into_inner().unwrap();
+    let args = ["fingerprint", "in.train", "--max-document", "1MiB"];
+    assert_eq!(scratch.output(&args).lines().count(), 2);
+    assert!(
+        told(&scratch, &args)
+            .contains("in.train:2: the line is longer than 1.0 MiB (--max-document); skipped")
+    );
+}
+
+#[test]
+fn documents_without_text_are_counted() {
+    let scratch = Scratch::new();
+    scratch.write("in.train", format!("a\nb  \nc {}\n", story(1)));
+    assert!(told(&scratch, &["fingerprint", "in.train"]).contains("3 documents"));
+    assert!(told(&scratch, &["fingerprint", "in.train"]).contains("2 too short, 2 without text"));
+}
+
+#[test]
+fn inputs_that_are_not_there_or_break_off_are_failures() {
+    let scratch = Scratch::new();
+    let packed = gzip(&jsonl().repeat(100));
+    scratch.write("cut.jsonl.gz", &packed[..packed.len() / 2]);
+    scratch.write("names.csv", "key,body\n1,2\n");
+    let cases: [(&[&str], &str); 5] = [
+        (&["missing.jsonl"], "missing.jsonl: cannot read it"),
+        (&["cut.jsonl.gz"], "cut.jsonl.gz: cannot read it"),
+        (&["names.csv"], "names.csv:1: no column is named \"id\" (--id-field); there are: key, body"),
+        (&["names.csv", "--idf", "no.idf"], "no.idf: cannot read it"),
+        (&["names.csv", "--id-field", "key"], "no column is named \"text\" (--text-field)"),
+    ];
+    for (args, expected) in cases {
+        let (code, text) = scratch.failure(&[&["fingerprint"], args].concat());
+        assert!(text.contains(expected), "{args:?}: {text}");
+        assert_eq!(code, 1, "{args:?}");
+    }
+    let (code, text) = scratch.failure(&["fingerprint", "--recipe", "defualt", "names.csv"]);
+    assert!(text.contains("no recipe is named \"defualt\""), "{text}");
+    assert_eq!(code, 2);
+}
+
+#[test]
+fn recipe_and_width_are_chosen() {
+    let scratch = Scratch::new();
+    scratch.write("in.jsonl", jsonl());
+    let narrow = scratch.output(&["fingerprint", "in.jsonl"]);
+    let wide = scratch.output(&["fingerprint", "in.jsonl", "--width", "128"]);
+    let value = |text: &str| text.lines().next().unwrap().split('\t').nth(1).unwrap().to_owned();
+    assert_eq!((value(&narrow).len(), value(&wide).len()), (16, 32));
+    assert_ne!(scratch.output(&["fingerprint", "in.jsonl", "--recipe", "default hash=xxh3:1"]), narrow);
+    scratch.write("stop.txt", story(1).split(' ').take(60).collect::<Vec<_>>().join("\n"));
+    assert_ne!(
+        value(&scratch.output(&["fingerprint", "in.jsonl", "--stop-words", "stop.txt"])),
+        value(&narrow)
+    );
+}
+
+#[test]
+fn a_dictionary_is_built_and_used() {
+    let scratch = Scratch::new();
+    scratch.write("in.train", "1 the hen\n2 the fox\n3 the fox and the hen\n4 the dog\n");
+    scratch
+        .hamdex(&["idf", "in.train", "-o", "words.idf"])
+        .assert()
+        .success()
+        .stderr(predicate::str::contains("5 words"));
+    let dictionary = std::fs::read_to_string(scratch.path("words.idf")).unwrap();
+    let words: Vec<&str> = dictionary.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(words, ["and", "dog", "fox", "hen", "the"]);
+    assert!(dictionary.ends_with("the 0\n"), "{dictionary}");
+
+    scratch.write("in.jsonl", jsonl());
+    scratch.output(&["idf", "in.jsonl", "-o", "in.idf"]);
+    let plain = scratch.output(&["fingerprint", "in.jsonl"]);
+    assert_ne!(scratch.output(&["fingerprint", "in.jsonl", "--idf", "words.idf"]), "");
+    assert_ne!(scratch.output(&["fingerprint", "in.jsonl", "--idf", "in.idf"]), plain);
+}

@@ -144,9 +144,12 @@ fn lead_sets<F: Fingerprint>(groups: u32, sets: &[Vec<u32>]) -> Vec<TableDesign<
         .collect()
 }
 
-/// Estimated blocks a query beyond which [`auto`] rather takes a larger file: some tens of
-/// microseconds warm, and one wave of a few hundred reads cold.
-const AUTO_MOST_BLOCKS: f64 = 128.0;
+/// What [`auto`] takes, smallest file first, each with the estimated blocks a query beyond which it
+/// rather takes a larger file. `single` halves the file but soon costs many times the look-ups, so it
+/// is for small sets; the others may look into some tens of blocks: tens of microseconds warm, and one
+/// wave of reads cold.
+const AUTO_CHOICES: [(&str, f64); 4] =
+    [("single", 16.0), ("halves", 64.0), ("thirds", 64.0), ("quarters", 64.0)];
 
 /// Estimated candidates a query beyond which [`auto`] rather takes a larger file.
 const AUTO_MOST_CANDIDATES: f64 = 4096.0;
@@ -157,10 +160,10 @@ pub(super) fn auto<F: Fingerprint>(
     block_bytes: u32,
 ) -> Result<Design<F>, DesignError> {
     let mut fallback = None;
-    for name in ["single", "halves", "thirds", "quarters"].into_iter().take(distance as usize + 1) {
+    for (name, most_blocks) in AUTO_CHOICES.into_iter().take(distance as usize + 1) {
         let design = named::<F>(name, distance)?;
         let cost = design.cost(count, block_bytes);
-        if cost.blocks_per_query <= AUTO_MOST_BLOCKS && cost.candidates_per_query <= AUTO_MOST_CANDIDATES {
+        if cost.blocks_per_query <= most_blocks && cost.candidates_per_query <= AUTO_MOST_CANDIDATES {
             return Ok(design);
         }
         if fallback.as_ref().is_none_or(|(_, least)| cost.blocks_per_query < *least) {
@@ -223,6 +226,8 @@ mod tests {
                 assert_eq!(design.distance(), distance);
             }
         }
-        assert_eq!(auto::<u64>(3, 100_000_000, 4096).unwrap().name(), "halves");
+        for (count, name) in [(10_000, "single"), (300_000, "halves"), (8_000_000_000, "halves")] {
+            assert_eq!(auto::<u64>(3, count, 4096).unwrap().name(), name, "{count}");
+        }
     }
 }

@@ -131,7 +131,7 @@ pub const SCANNED_TOGETHER: usize = decode::LANES;
 
 /// Calls `visit` with the place of the work, and with number in the block and value of each entry that
 /// its target meets. Segments of several blocks, and tables, are decoded in lockstep: see
-/// [`codebook::decode_together`].
+/// `codebook::decode_together`.
 ///
 /// # Errors
 /// When a block contradicts itself; with the place of the work.

@@ -20,10 +20,11 @@ impl Mapping {
     /// # Errors
     /// Whatever the operating system refuses, and what is not a regular file.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        let file = File::open(path)?;
-        if !file.metadata()?.is_file() {
+        // Before it is opened: that of a pipe would wait for a writer.
+        if !path.as_ref().metadata()?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
+        let file = File::open(path)?;
         // SAFETY: the mapping is read-only, and its bytes are only ever read as plain bytes, each
         // unit checked before it is used. That nobody truncates the file meanwhile is the caller's
         // part, documented above and with `Index::open`.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clap::value_parser;
 use hamdex::{BuildOptions, Builder, Fingerprint, Index, Match, Summary};
 use indicatif::{HumanBytes, HumanCount};
 
@@ -35,8 +36,8 @@ Example:
   hamdex demo --count 10000000 --design cover-8")]
 pub(crate) struct Args {
     /// How many fingerprints
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000_000)]
-    count: usize,
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000_000, value_parser = value_parser!(u32).range(1..=1_000_000_000))]
+    count: u32,
     /// Which tables: a name that `hamdex designs` lists, or auto
     #[arg(long, value_name = "NAME", default_value = hamdex::AUTO)]
     design: String,
@@ -47,7 +48,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut numbers = Numbers(0x6861_6d64_6578);
-    let (stored, planted) = fingerprints(args.count, &mut numbers);
+    let (stored, planted) = fingerprints(args.count as usize, &mut numbers);
     let directory = tempfile::Builder::new().prefix("hamdex-demo-").tempdir().map_err(|source| {
         Failure::Io { doing: "make a directory in it", path: std::env::temp_dir(), source }
     })?;
@@ -101,7 +102,7 @@ impl Numbers {
 /// Uniform fingerprints, some of them with neighbours at every distance up to the planted one; and
 /// those that have them.
 fn fingerprints(count: usize, numbers: &mut Numbers) -> (Vec<u64>, Vec<u64>) {
-    let mut stored: Vec<u64> = (0..count.max(1)).map(|_| numbers.next()).collect();
+    let mut stored: Vec<u64> = (0..count).map(|_| numbers.next()).collect();
     let planted: Vec<u64> = stored.iter().copied().step_by(PLANT_EVERY).collect();
     for &original in &planted {
         for distance in 1..=PLANTED_DISTANCE {

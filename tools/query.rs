@@ -84,7 +84,6 @@ fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         searcher: index.searcher(),
         id_searcher: index.searcher(),
         names: Names::of(&args.index, &index)?,
-        // A terminal or a pipe sees whole lines; a file, large pieces.
         output: BufWriter::with_capacity(1 << 16, io::stdout().lock()),
     };
     queries.into_iter().try_for_each(|query| asker.ask(query))?;
@@ -98,7 +97,15 @@ fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         None => None,
     };
     if let Some(file) = file {
-        input::read::<F>(&[file], args.format, false, &mut |query, _| asker.ask(query))?;
+        // Who sends queries down a pipe may wait for the answer to each.
+        let is_pipe = file.as_os_str() == "-";
+        input::read::<F>(&[file], args.format, false, &mut |query, _| {
+            asker.ask(query)?;
+            if is_pipe {
+                asker.output.flush()?;
+            }
+            Ok(())
+        })?;
     }
     asker.output.flush()?;
     Ok(())

@@ -22,6 +22,9 @@ const RESTART_INTERVAL: usize = 128;
 /// The least memory that a build can do with.
 const MIN_MEMORY: u64 = 16 << 20;
 
+/// More threads than any machine has a use for.
+const MAX_THREADS: usize = 1024;
+
 /// The memory limit where the system does not tell how much there is.
 const FALLBACK_MEMORY: u64 = 1 << 30;
 
@@ -101,14 +104,15 @@ impl<F: Fingerprint> BuildOptions<F> {
     }
 
     /// The memory to keep to, in bytes, at least 16 MiB. What does not fit is sorted through temporary
-    /// files. Beyond the limit come only the keys: 8 or 16 bytes for every block.
+    /// files. Beyond the limit come the keys, 8 or 16 bytes for every block (with ids another 18), and
+    /// buffers of some tens of MiB, whatever the input.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes;
         self
     }
 
-    /// How many threads to use; 0 for as many as the machine has.
+    /// How many threads to use, 1,024 at most; 0 for as many as the machine has.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
@@ -193,6 +197,10 @@ impl<F: Fingerprint> BuildOptions<F> {
         if self.memory < MIN_MEMORY {
             let expected = format!("at least {} MiB", MIN_MEMORY >> 20);
             return refused("the memory limit", format!("{} bytes", self.memory), expected);
+        }
+        if self.threads > MAX_THREADS {
+            let expected = format!("at most {MAX_THREADS}");
+            return refused("the number of threads", self.threads.to_string(), expected);
         }
         let metadata = metadata::to_bytes(&self.metadata).len() as u64;
         if metadata > MAX_METADATA_BYTES {

@@ -73,8 +73,10 @@ impl Output {
             move |source| BuildError::Io { doing, path, source }
         };
         match target.symlink_metadata() {
-            Ok(metadata) if metadata.is_dir() => {
-                return Err(failed("replace it")(io::ErrorKind::IsADirectory.into()));
+            // A directory, a device, a pipe, a link: what is no plain file is never replaced by one.
+            Ok(metadata) if !metadata.is_file() => {
+                let refusal = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+                return Err(failed("replace it")(refusal));
             }
             Ok(_) if !overwrite => return Err(BuildError::OutputExists { path: target.to_owned() }),
             _ => {}

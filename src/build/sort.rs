@@ -58,7 +58,7 @@ impl<R: Record> Sorter<R> {
     /// Grows by doubling up to the limit, then spills.
     #[cold]
     fn make_room(&mut self) -> Result<(), BuildError> {
-        let more = self.records.len().max(BATCH).min(self.capacity - self.records.len());
+        let more = self.records.len().max(BATCH).min(self.capacity.saturating_sub(self.records.len()));
         if more == 0 {
             return self.spill();
         }

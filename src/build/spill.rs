@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -60,12 +60,17 @@ impl<R: Record> Runs<R> {
     /// Appends a run.
     pub(super) fn push(&mut self, sorted: &[R]) -> Result<(), BuildError> {
         let start = self.end();
-        self.write(sorted)?;
+        self.write(sorted, start)?;
         self.runs.push(start..start + sorted.len() as u64);
         Ok(())
     }
 
-    fn write(&mut self, records: &[R]) -> Result<(), BuildError> {
+    /// Writes records after the last run. What an earlier attempt wrote in part, and failed, lies
+    /// there, too: it is written over.
+    fn write(&mut self, records: &[R], at: u64) -> Result<(), BuildError> {
+        self.file
+            .seek(SeekFrom::Start(at * R::BYTES as u64))
+            .map_err(self.error("write a temporary file to"))?;
         let mut bytes = Vec::with_capacity(WRITE_BYTES.min(records.len() * R::BYTES));
         for piece in records.chunks(WRITE_BYTES / R::BYTES) {
             bytes.resize(piece.len() * R::BYTES, 0);
@@ -107,8 +112,9 @@ impl<R: Record> Runs<R> {
                 let start = longer.end();
                 let mut written = 0;
                 self.merge(group, |batch| {
+                    longer.write(batch, start + written)?;
                     written += batch.len() as u64;
-                    longer.write(batch)
+                    Ok(())
                 })?;
                 longer.runs.push(start..start + written);
             }
@@ -254,6 +260,15 @@ mod tests {
         let runs = runs(&lists);
         assert!(runs.runs.len() <= MAX_FAN_IN);
         assert_eq!(merged(&runs), expected);
+    }
+
+    #[test]
+    fn what_a_failed_attempt_left_behind_is_written_over() {
+        let mut runs = runs(&[vec![3, 4]]);
+        // A disk that was full for a while: a part of a run is there, and the run is not.
+        runs.write(&[77, 78, 79], runs.end()).unwrap();
+        runs.push(&[1, 5]).unwrap();
+        assert_eq!(merged(&runs), [1, 3, 4, 5]);
     }
 
     #[test]

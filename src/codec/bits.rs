@@ -23,7 +23,7 @@ fn window_at_end(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// How many bits [`window`] is sure to give.
-const WINDOW_BITS: u32 = 57;
+pub(crate) const WINDOW_BITS: u32 = 57;
 
 /// The `length` bits from bit `position` on as a number; zeros beyond the end.
 #[inline]

@@ -1,6 +1,6 @@
 //! A table's code for h, ready for use.
 
-use crate::codec::bits::{Writer, window};
+use crate::codec::bits::{WINDOW_BITS, Writer, window};
 use crate::codec::huffman::{MAX_CODE_BITS, canonical_codes, code_lengths, is_complete};
 
 /// Bits of a look-up. Longer codes are rarer than one in 2^11.
@@ -11,6 +11,7 @@ const LOOKUP_SYMBOLS: usize = 6;
 
 /// Look-ups that a window of 57 bits is good for.
 const WINDOW_LOOKUPS: usize = 5;
+const _: () = assert!(WINDOW_LOOKUPS as u32 * LOOKUP_BITS <= WINDOW_BITS);
 
 /// How far beyond the symbols wanted a [`Run`] may write.
 pub(crate) const DECODE_SLACK: usize = WINDOW_LOOKUPS * LOOKUP_SYMBOLS + 8;

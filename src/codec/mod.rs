@@ -141,6 +141,7 @@ pub fn scan_together<'a, F: Fingerprint + 'a>(
     differences: &mut Differences,
     visit: &mut impl FnMut(usize, usize, F) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, (usize, BlockError)> {
+    debug_assert!(work.clone().count() <= SCANNED_TOGETHER, "what is too much would be left out");
     let mut codes = work.clone().map(|work| work.candidate.codes(&work.codec.codebook, work.bytes));
     let Some(first) = codes.next() else { return Ok(ControlFlow::Continue(())) };
     let ends = differences.decode(first, codes);

@@ -61,6 +61,9 @@ pub struct Field<F> {
 ///
 /// # Errors
 /// When the bytes are not a block as format-spec.md describes it.
+///
+/// # Panics
+/// When `restart_interval` is 0, or `code_lengths` are not those of a complete code of at most 16 bits.
 pub fn read_block<F: Fingerprint>(
     bytes: &[u8],
     code_lengths: &[u8],
@@ -141,6 +144,9 @@ pub fn fingerprints<F: Fingerprint>(fields: &[Field<F>]) -> Vec<F> {
 
 /// Writes ascending, distinct fingerprints as one block, its checksum left zero. `None` when they are
 /// none or do not fit.
+///
+/// # Panics
+/// As [`read_block`].
 #[must_use]
 pub fn write_block<F: Fingerprint>(
     values: &[F],

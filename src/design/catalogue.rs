@@ -41,6 +41,9 @@ pub(super) fn named<F: Fingerprint>(name: &str, distance: u32) -> Result<Design<
 }
 
 pub(super) fn names(distance: u32) -> Vec<String> {
+    if distance > MAX_NAMED_DISTANCE {
+        return Vec::new();
+    }
     let mut named: Vec<(String, usize)> = patterns(distance)
         .into_iter()
         .map(|(name, pattern)| {

@@ -120,7 +120,7 @@ impl<F: Fingerprint> Design<F> {
         catalogue::named(name, distance)
     }
 
-    /// The names of all designs for a distance, fewest tables first.
+    /// The names of all designs for a distance, fewest tables first; none beyond distance 16.
     #[must_use]
     pub fn names(distance: u32) -> Vec<String> {
         catalogue::names(distance)

@@ -5,7 +5,10 @@ use crate::codec::bits::read;
 /// The number of that place in an array of `bits`-wide numbers.
 #[inline]
 pub(super) fn get(bytes: &[u8], place: usize, bits: u32) -> u64 {
-    read::<u64>(bytes, place * bits as usize, bits)
+    // In 64 bits: a byte string of half a gigabyte has more bits than a small machine counts.
+    let bit = place as u64 * u64::from(bits);
+    let rest = bytes.get((bit / 8) as usize..).unwrap_or_default();
+    read::<u64>(rest, (bit % 8) as usize, bits)
 }
 
 /// Appends numbers to a byte string.

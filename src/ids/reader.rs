@@ -79,11 +79,11 @@ impl IdTable {
     /// The ids from one place to another.
     fn range<'a>(&self, file: &'a [u8], start: u64, end: u64) -> Result<Ids<'a>, ReadError> {
         let bits = u64::from(self.record.bits);
-        let first_bit = (start * bits) as usize;
-        let bytes = self.ids.read(file, first_bit / 8..((end * bits) as usize).div_ceil(8))?;
+        let first_bit = start * bits;
+        let bytes = self.ids.read(file, (first_bit / 8) as usize..(end * bits).div_ceil(8) as usize)?;
         let count = (end - start) as usize;
         let IdsRecord { base, bits, .. } = self.record;
-        Ok(Ids { bytes, base, bits, next: 0, end: count, skew: first_bit % 8 })
+        Ok(Ids { bytes, base, bits, next: 0, end: count, skew: (first_bit % 8) as usize })
     }
 
     /// The place of the first id of a block.

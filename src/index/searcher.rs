@@ -180,7 +180,15 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
         self.locate(query, plan);
         let Self { targets, located, chosen, differences, .. } = self;
         let file = index.data.as_ref();
-        for together in located.chunks(BLOCKS_TOGETHER) {
+        let prefetch = |blocks: &[Located]| {
+            for at in blocks {
+                index.tables[plan.probes()[at.probe].table].prefetch(file, at.block);
+            }
+        };
+        let mut batches = located.chunks(BLOCKS_TOGETHER).peekable();
+        prefetch(batches.peek().copied().unwrap_or_default());
+        while let Some(together) = batches.next() {
+            prefetch(batches.peek().copied().unwrap_or_default());
             chosen.clear();
             for &at in together {
                 let table = &index.tables[plan.probes()[at.probe].table];
@@ -214,7 +222,7 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Finds the blocks of all probes before any is read, so that their memory is on its way.
+    /// Finds the blocks of all probes before any is read, so that memory can work ahead.
     fn locate(&mut self, query: F, plan: &Plan<F>) {
         self.targets.clear();
         self.located.clear();
@@ -228,12 +236,7 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
             };
             self.blocks.clear();
             table.locate(&target, &mut self.blocks);
-            for &block in &self.blocks {
-                if self.located.len() < BLOCKS_TOGETHER {
-                    table.prefetch(self.index.data.as_ref(), block);
-                }
-                self.located.push(Located { probe: number, block });
-            }
+            self.located.extend(self.blocks.iter().map(|&block| Located { probe: number, block }));
             self.targets.push(target);
         }
     }

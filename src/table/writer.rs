@@ -38,6 +38,11 @@ impl<F: Fingerprint> TableWriter<F> {
 
     /// Takes values that are ascending, distinct, and above all before.
     pub(crate) fn push(&mut self, values: &[F], output: &mut impl Write) -> io::Result<()> {
+        // A file whose order is wrong answers wrongly: the last chance to see it before it has a name.
+        let follows = self.pending.last().or(self.keys.last()).is_none_or(|last| Some(last) < values.first());
+        if !(values.is_empty() || follows && values.is_sorted_by(|a, b| a < b)) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "sorted values came back out of order"));
+        }
         self.pending.extend_from_slice(values);
         self.write_blocks(false, output)
     }

@@ -89,7 +89,8 @@ pub(crate) fn read<F: Fingerprint>(
     let standard_input = [PathBuf::from("-")];
     let paths = if paths.is_empty() { &standard_input } else { paths };
     let bar = bars::of_bytes("Reading", total_bytes(paths));
-    let outcome = paths.iter().try_for_each(|path| read_one(path, format, pairs, &bar, sink));
+    let mut told = None;
+    let outcome = paths.iter().try_for_each(|path| read_one(path, format, pairs, &bar, &mut told, sink));
     bar.finish_and_clear();
     outcome
 }
@@ -104,6 +105,7 @@ fn read_one<F: Fingerprint>(
     format: Format,
     pairs: bool,
     bar: &ProgressBar,
+    told: &mut Option<(Format, String)>,
     sink: &mut Sink<'_, F>,
 ) -> Result<(), Failure> {
     let (source, reader): (_, Box<dyn Read>) = if path.as_os_str() == "-" {
@@ -117,11 +119,16 @@ fn read_one<F: Fingerprint>(
         (source, Box::new(file))
     };
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, bar.wrap_read(reader));
-    let start = detect::fill(&mut reader).map_err(|error| source.unreadable(&error))?;
+    let mut start = Vec::new();
     let format = match format {
-        Format::Auto => detect::format::<F>(&source, start)?,
+        Format::Auto => {
+            start = detect::start(&mut reader).map_err(|error| source.unreadable(&error))?;
+            let format = detect::format::<F>(&source, &start)?;
+            if start.is_empty() { format } else { agree(format, &source, told)? }
+        }
         given => given,
     };
+    let mut reader = start.as_slice().chain(reader);
     match format {
         Format::Hex => text::read(&source, &mut reader, F::parse_hex, pairs, sink),
         Format::Decimal => text::read(&source, &mut reader, F::parse_decimal, pairs, sink),
@@ -138,6 +145,27 @@ fn read_one<F: Fingerprint>(
         }
         Format::Npy => npy::read(&source, &mut reader, pairs, sink),
         Format::Auto => unreachable!("detection gives a format"),
+    }
+}
+
+/// Two text inputs of one run that look different are refused: lines that could be either would be
+/// read differently beside the one or the other.
+fn agree(format: Format, source: &Source, told: &mut Option<(Format, String)>) -> Result<Format, Failure> {
+    let is_text = matches!(format, Format::Hex | Format::Decimal);
+    match told {
+        Some((earlier, name)) if is_text && *earlier != format => {
+            let (looks, looked) = match format {
+                Format::Hex => ("hexadecimal", "decimal"),
+                _ => ("decimal", "hexadecimal"),
+            };
+            Err(source
+                .complaint(format_args!("it looks {looks}, and {name} {looked}; say which with --format")))
+        }
+        None if is_text => {
+            *told = Some((format, source.name.clone()));
+            Ok(format)
+        }
+        _ => Ok(format),
     }
 }
 

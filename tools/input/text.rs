@@ -5,7 +5,7 @@ use std::io::BufRead;
 use hamdex::{Fingerprint, ParseFingerprintError};
 
 use crate::failure::Failure;
-use crate::input::{Sink, Source, next_line};
+use crate::input::{Sink, Source, detect, next_line};
 
 /// No line of fingerprint and id is longer, whatever the blanks.
 const MOST_LINE_BYTES: u64 = 1024;
@@ -26,6 +26,8 @@ pub(super) fn read<F: Fingerprint>(
         next_line(reader, &mut line, MOST_LINE_BYTES).map_err(|error| source.unreadable(&error))?
     {
         number += 1;
+        let line =
+            if number == 1 { line.strip_prefix(detect::BYTE_ORDER_MARK).unwrap_or(line) } else { line };
         let (fingerprint, id) =
             parse_line(line, parse, pairs).map_err(|what| source.complaint_at(format!(":{number}"), what))?;
         sink(fingerprint, id)?;
@@ -49,7 +51,7 @@ fn parse_line<F: Fingerprint>(
     };
     let fingerprint = parse(token).map_err(|error| format!("{error}; found {:?}", shown()))?;
     let id = if pairs {
-        let id = tokens.next().and_then(|token| token.parse().ok());
+        let id = tokens.next().and_then(|token| u64::parse_decimal(token).ok());
         Some(id.ok_or_else(|| format!("expected a fingerprint and a decimal id; found {:?}", shown()))?)
     } else {
         None
@@ -81,6 +83,7 @@ mod tests {
         assert!(refusal(b"00000000000000ff 1", false).contains("--ids pairs"));
         assert!(refusal(b"00000000000000ff", true).contains("decimal id"));
         assert!(refusal(b"00000000000000ff -1", true).contains("decimal id"));
+        assert!(refusal(b"00000000000000ff +1", true).contains("decimal id"));
         assert!(refusal(b"00000000000000ff 1 2", true).contains("only"));
         assert!(refusal(b"\xff\xfe", false).contains("not text"));
         assert!(refusal(&[b'0'; 1024], false).contains("longer"));

@@ -226,3 +226,42 @@ fn nothing_is_drawn_where_nobody_looks() {
         .success()
         .stderr(predicate::str::is_empty());
 }
+
+#[test]
+fn text_is_told_from_raw_numbers_and_hexadecimal_from_decimal() {
+    let scratch = Scratch::new();
+    scratch.write("bom.txt", format!("\u{feff}{LINES}"));
+    scratch.output(&["build", "-o", "bom.hamdex", "bom.txt"]);
+    assert_eq!(stored(&scratch, "bom.hamdex"), EXPECTED);
+
+    // 24 bytes: as many as three raw numbers have.
+    scratch.write("odd.txt", "00000000000000ff caf\u{e9}.\n");
+    assert!(scratch.failure(&["build", "-o", "x.hamdex", "odd.txt"]).1.contains("odd.txt:1"));
+
+    scratch.write("either.txt", "1234567890123456\n");
+    scratch.write("decimal.txt", "17\n");
+    scratch.write("empty.txt", "");
+    let (_, text) = scratch.failure(&["build", "-o", "x.hamdex", "either.txt", "decimal.txt"]);
+    assert!(text.contains("decimal.txt: it looks decimal, and either.txt hexadecimal"), "{text}");
+    scratch.output(&["build", "-o", "y.hamdex", "empty.txt", "decimal.txt"]);
+    assert_eq!(stored(&scratch, "y.hamdex"), ["0000000000000011"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn only_regular_files_are_replaced_or_opened() {
+    let scratch = Scratch::new();
+    scratch.write("in.txt", LINES);
+    scratch.write("target", "precious");
+    std::os::unix::fs::symlink(scratch.path("target"), scratch.path("link")).unwrap();
+    for output in ["link", "."] {
+        let (code, text) = scratch.failure(&["build", "-o", output, "--force", "in.txt"]);
+        assert!(text.contains("not a regular file"), "{text}");
+        assert_eq!(code, 1);
+    }
+    assert_eq!(std::fs::read(scratch.path("target")).unwrap(), b"precious");
+    assert!(scratch.failure(&["verify", "."]).1.contains("not a regular file"));
+    assert!(
+        scratch.failure(&["build", "-o", "x", "--threads", "100000", "in.txt"]).1.contains("at most 1024")
+    );
+}

@@ -126,7 +126,8 @@ impl Codebook {
 
     /// Bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.lookups) + self.lengths.len() * 4
+        let by_symbol = size_of_val(&*self.lengths) + size_of_val(&*self.codes) + size_of_val(&*self.by_code);
+        size_of_val(&*self.lookups) + by_symbol
     }
 
     /// Appends the code of a symbol.

@@ -69,18 +69,22 @@ pub(crate) fn decode<F: Fingerprint>(
     let start = values.len();
     values.reserve(block.count());
     for number in (0..block.segments()).step_by(LANES) {
-        let together = number..block.segments().min(number + LANES);
-        let codes = |number| -> Result<Codes<'_>, BlockError> {
-            let segment = block.segment(number)?;
-            Ok(Codes { codebook, bytes: block.bytes(), start: segment.start, count: segment.count - 1 })
+        let count = LANES.min(block.segments() - number);
+        let mut segments = [block.segment(number)?; LANES];
+        for (lane, segment) in segments.iter_mut().enumerate().take(count).skip(1) {
+            *segment = block.segment(number + lane)?;
+        }
+        let segments = &segments[..count];
+        let codes = |segment: &Segment<F>| Codes {
+            codebook,
+            bytes: block.bytes(),
+            start: segment.start,
+            count: segment.count - 1,
         };
-        together.clone().try_for_each(|number| codes(number).map(drop))?;
-        let others = together.clone().skip(1).map_while(|number| codes(number).ok());
-        let ends = differences.decode(codes(number)?, others);
-        for (lane, number) in together.enumerate() {
-            let segment = block.segment(number)?;
+        let ends = differences.decode(codes(&segments[0]), segments[1..].iter().map(codes));
+        for (lane, segment) in segments.iter().enumerate() {
             let hs = differences.lane(lane, segment.count - 1);
-            decode_suffixes(block.bytes(), &segment, hs, ends[lane], values)?;
+            decode_suffixes(block.bytes(), segment, hs, ends[lane], values)?;
         }
     }
     if !values[start..].is_sorted_by(|a, b| a < b) {

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::ops::ControlFlow;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use hamdex::internals::{BlockCodec, Differences, Layout, Target, Work, count_differences, scan_together};
+use hamdex::internals::{BlockCodec, Layout, Scratch, Target, count_differences};
 
 const COUNT: usize = 1 << 20;
 
@@ -40,22 +40,18 @@ fn encode(codec: &BlockCodec, layout: Layout, values: &[u64]) -> Blocks {
 }
 
 /// Looks for all that shares the first 24 bits with the query and lies within 3 bits of it.
-fn probe(blocks: &Blocks, layout: Layout, query: u64, differences: &mut Differences) -> usize {
+fn probe(blocks: &Blocks, layout: Layout, query: u64, scratch: &mut Scratch<u64>) -> usize {
     let target = Target { query, prefix_bits: 24, radius: 0, distance: 3 };
     let block = blocks.keys.partition_point(|&key| key < query & !(u64::MAX >> 24));
     let mut found = 0;
     if block < blocks.keys.len() {
         let bytes = &blocks.bytes[block * layout.block_bytes..][..layout.block_bytes];
-        let mut scan = |candidate| {
-            let mut count = |_, _, _| {
-                found += 1;
-                ControlFlow::Continue(())
-            };
-            let work = Work { codec: &blocks.codec, bytes, candidate: &candidate, target: &target };
-            let outcome = scan_together(std::iter::once(work), differences, &mut count);
-            assert!(outcome.expect("the blocks are whole").is_continue());
+        let count = |_, _| {
+            found += 1;
+            ControlFlow::Continue(())
         };
-        blocks.codec.candidates(bytes, blocks.keys[block], &target, &mut scan).expect("the blocks are whole");
+        let outcome = blocks.codec.scan(bytes, blocks.keys[block], &target, scratch, count);
+        assert!(outcome.expect("the blocks are whole").is_continue());
     }
     found
 }
@@ -82,11 +78,11 @@ fn benches(criterion: &mut Criterion) {
                 bencher.iter(|| black_box(encode(&codec, layout, &values)));
             });
             group.bench_function(format!("decode/{name}"), |bencher| {
-                let (mut differences, mut decoded) = (Differences::default(), Vec::<u64>::new());
+                let (mut scratch, mut decoded) = (Scratch::default(), Vec::<u64>::new());
                 bencher.iter(|| {
                     for bytes in blocks.bytes.chunks_exact(block_bytes) {
                         decoded.clear();
-                        codec.decode(bytes, &mut differences, &mut decoded).expect("the blocks are whole");
+                        codec.decode(bytes, &mut scratch, &mut decoded).expect("the blocks are whole");
                         black_box(&decoded);
                     }
                 });
@@ -94,12 +90,9 @@ fn benches(criterion: &mut Criterion) {
             let queries = common::queries(&values, 1 << 14);
             group.throughput(Throughput::Elements(queries.len() as u64));
             group.bench_function(format!("probe/{name}"), |bencher| {
-                let mut differences = Differences::default();
+                let mut scratch = Scratch::default();
                 bencher.iter(|| {
-                    queries
-                        .iter()
-                        .map(|&query| probe(&blocks, layout, query, &mut differences))
-                        .sum::<usize>()
+                    queries.iter().map(|&query| probe(&blocks, layout, query, &mut scratch)).sum::<usize>()
                 });
             });
         }

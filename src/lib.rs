@@ -44,8 +44,7 @@ mod progress;
 mod table;
 
 pub use build::{BuildOptions, Builder, DesignChoice, Summary};
-pub use codec::block::BlockError;
-pub use codec::reference;
+pub use codec::{BlockError, reference};
 pub use design::{AUTO, Cost, Design, DesignError, MAX_TABLES, Plan, Probe, TableDesign};
 pub use error::{BuildError, Place, ReadError};
 pub use fingerprint::{Fingerprint, Hex, ParseFingerprintError};
@@ -61,8 +60,6 @@ pub use progress::{Phase, Progress};
 /// The block codec itself, for the project's own benches. Nothing here is promised to stay.
 #[doc(hidden)]
 pub mod internals {
-    pub use crate::codec::{
-        BlockCodec, Candidate, Differences, Layout, SCANNED_TOGETHER, Target, Work, count_differences,
-        scan_together,
-    };
+    pub use crate::codec::huffman::HuffmanCodec;
+    pub use crate::codec::{BlockCodec, Layout, Scratch, Target, count_differences};
 }

@@ -252,7 +252,7 @@ impl<F: Fingerprint> Assembly<F> {
         self.pad_to(UnitKind::Block)?;
         let layout = self.options.layout();
         let codec = BlockCodec::from_counts(layout, &counts);
-        let code_lengths = codec.codebook().lengths().to_vec();
+        let code_lengths = codec.code_lengths().to_vec();
         let context = Context::new(plan.file_id, UnitKind::Block, number);
         let mut writer = TableWriter::new(codec, context);
         let phase = Phase::Write { table: number, tables: plan.design.tables().len() };

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::codec::Layout;
-use crate::codec::block::SIZES_LOG2;
+use crate::codec::{Layout, SIZES_LOG2};
 use crate::design::{Design, DesignError};
 use crate::error::BuildError;
 use crate::fingerprint::Fingerprint;

@@ -1,159 +1,174 @@
 //! How sorted fingerprints become the bytes of a block, and how a probe reads them.
 //!
-//! A block holds a run of ascending, distinct, permuted fingerprints. The first is raw. Each later
-//! one is told by h, the position of the first bit in which it differs from its predecessor (bit h
-//! of the predecessor is 0 and its own is 1), and by the bits to the right of h: its *suffix*
-//! (§3.1.3 of the paper). h is Huffman-coded with one codebook a table.
+//! A block holds a run of ascending, distinct, permuted fingerprints; the first is raw. How the others
+//! are told is the codec's affair, one codec a file.
 //!
-//! The layout serves the probe. Every `restart_interval` entries a *segment* begins with a raw
-//! fingerprint, all of them together at the front of the block, where a probe sees at once which
-//! segments can matter. Inside a segment the codes come first, in order, and the suffixes after them,
-//! in reverse order: where an entry's suffix lies, back from the segment's end, follows from the h up
-//! to its own. The codes of several segments, of as many blocks and tables, are decoded in lockstep.
-//!
+//! - [`huffman`]: first differing positions, Huffman-coded, and suffixes: the paper's
 //! - [`bits`]: bit strings, most significant bit first
-//! - [`huffman`]: optimal code lengths under a limit, canonical codes
-//! - [`codebook`]: the tables that encode and decode h fast
-//! - [`block`]: the layout of a block
-//! - [`encode`]: filling blocks
-//! - [`decode`]: reading all of a block
-//! - [`scan`]: reading as little as a query needs
+//! - [`target`]: what a probe looks for
 //! - [`reference`]: a slow second implementation, straight from format-spec.md
 
 pub(crate) mod bits;
-pub(crate) mod block;
-pub(crate) mod codebook;
-pub(crate) mod decode;
-pub(crate) mod encode;
+mod error;
 pub(crate) mod huffman;
 pub mod reference;
-pub(crate) mod scan;
+mod target;
 
 use std::ops::ControlFlow;
 
-use block::{Block, BlockError};
-use codebook::Codebook;
-pub use decode::Differences;
-pub use encode::{Layout, count_differences};
-pub use scan::{Candidate, Target};
+pub use error::BlockError;
+use huffman::{Candidate, Differences, HuffmanCodec, SCANNED_TOGETHER, Work, scan_together};
+pub use target::Target;
 
 use crate::fingerprint::Fingerprint;
+
+/// Where the checksum of a block ends: it covers what follows.
+pub(crate) const CHECKSUM_BYTES: usize = 4;
+
+/// The sizes that a block may have, as powers of two: 512 to 8,192 bytes.
+pub(crate) const SIZES_LOG2: std::ops::RangeInclusive<u8> = 9..=13;
 
 /// The codec tag of format-spec.md for blocks of Huffman-coded first differing positions.
 pub(crate) const HUFFMAN: u8 = 1;
 
+/// How blocks of a file are laid out: the same for all its tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// Bytes of a block, a power of two.
+    pub block_bytes: usize,
+    /// Entries from one raw fingerprint to the next.
+    pub restart_interval: usize,
+}
+
 /// Encodes and decodes the blocks of one table.
 #[derive(Clone)]
-pub struct BlockCodec {
-    layout: Layout,
-    codebook: Codebook,
+pub enum BlockCodec {
+    /// First differing positions and suffixes.
+    Huffman(HuffmanCodec),
+}
+
+/// Memory that reading blocks uses again and again.
+#[derive(Debug)]
+pub struct Scratch<F> {
+    pub(crate) differences: Differences,
+    candidates: Vec<Candidate<F>>,
+}
+
+impl<F> Default for Scratch<F> {
+    fn default() -> Self {
+        Self { differences: Differences::default(), candidates: Vec::new() }
+    }
 }
 
 impl BlockCodec {
-    /// The codec with the best code for first differing positions that occur so often.
+    /// The codec for a table in which first differing positions occur so often.
     pub fn from_counts(layout: Layout, counts: &[u64]) -> Self {
-        Self { layout, codebook: Codebook::from_counts(counts) }
+        Self::Huffman(HuffmanCodec::from_counts(layout, counts))
     }
 
     /// The codec with the code of these lengths; `None` when they are not those of a complete code.
     pub fn from_lengths(layout: Layout, lengths: &[u8]) -> Option<Self> {
-        Some(Self { layout, codebook: Codebook::from_lengths(lengths)? })
+        HuffmanCodec::from_lengths(layout, lengths).map(Self::Huffman)
     }
 
     pub(crate) fn layout(&self) -> Layout {
-        self.layout
+        match self {
+            Self::Huffman(codec) => codec.layout(),
+        }
     }
 
-    pub(crate) fn codebook(&self) -> &Codebook {
-        &self.codebook
+    /// The lengths of the codes for first differing positions.
+    pub(crate) fn code_lengths(&self) -> &[u8] {
+        match self {
+            Self::Huffman(codec) => codec.code_lengths(),
+        }
+    }
+
+    /// The codes for first differing positions: the low bits of each, as many as its length.
+    pub(crate) fn codes(&self) -> &[u16] {
+        match self {
+            Self::Huffman(codec) => codec.codes(),
+        }
     }
 
     /// Bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.codebook.memory_bytes()
+        match self {
+            Self::Huffman(codec) => codec.memory_bytes(),
+        }
     }
 
-    /// How many of the ascending, distinct `values` the next block takes.
+    /// How many of the ascending, distinct `values`, which are not empty, the next block takes. When it
+    /// takes all of them, more might have fitted.
     pub fn fill<F: Fingerprint>(&self, values: &[F]) -> usize {
-        self.layout.fill(&self.codebook, values)
+        match self {
+            Self::Huffman(codec) => codec.fill(values),
+        }
     }
 
     /// Writes a block, all but its checksum, into `bytes`, which are zero.
     pub fn encode<F: Fingerprint>(&self, values: &[F], bytes: &mut [u8]) {
-        self.layout.encode(&self.codebook, values, bytes);
+        match self {
+            Self::Huffman(codec) => codec.encode(values, bytes),
+        }
     }
 
     /// Appends the entries of a block to `values`, checking all that the block alone can tell.
-    pub fn decode<F: Fingerprint>(
-        &self,
-        bytes: &[u8],
-        differences: &mut Differences,
-        values: &mut Vec<F>,
-    ) -> Result<(), BlockError> {
-        let block = Block::new(bytes, self.layout.restart_interval)?;
-        decode::decode(&block, &self.codebook, differences, values)?;
-        if decode::padding_is_zero(&block) { Ok(()) } else { Err(BlockError::Padding) }
-    }
-
-    /// Calls `choose` with each segment of a block that may hold what `target` meets. `last` is the
-    /// block's key. Reads nothing but the front of the block.
     ///
     /// # Errors
     /// When the block contradicts itself.
-    #[inline]
-    pub fn candidates<F: Fingerprint>(
+    pub fn decode<F: Fingerprint>(
+        &self,
+        bytes: &[u8],
+        scratch: &mut Scratch<F>,
+        values: &mut Vec<F>,
+    ) -> Result<(), BlockError> {
+        match self {
+            Self::Huffman(codec) => codec.decode(bytes, &mut scratch.differences, values),
+        }
+    }
+
+    /// Calls `visit` with the number in the block and the value of each entry of a block that `target`
+    /// meets. `last` is the block's key.
+    ///
+    /// # Errors
+    /// When the block contradicts itself.
+    pub fn scan<F: Fingerprint>(
         &self,
         bytes: &[u8],
         last: F,
         target: &Target<F>,
-        choose: &mut impl FnMut(Candidate<F>),
-    ) -> Result<(), BlockError> {
-        let block = Block::new(bytes, self.layout.restart_interval)?;
-        scan::candidates(&block, last, target, choose)
-    }
-}
-
-/// A segment to be scanned for what a target meets.
-#[derive(Clone, Copy)]
-pub struct Work<'a, F> {
-    /// The codec of its table.
-    pub codec: &'a BlockCodec,
-    /// Its block.
-    pub bytes: &'a [u8],
-    /// Which segment.
-    pub candidate: &'a Candidate<F>,
-    /// What is looked for.
-    pub target: &'a Target<F>,
-}
-
-/// The most segments that [`scan_together`] takes at once.
-pub const SCANNED_TOGETHER: usize = decode::LANES;
-
-/// Calls `visit` with the place of the work, and with number in the block and value of each entry that
-/// its target meets. Segments of several blocks, and tables, are decoded in lockstep: see
-/// `codebook::decode_together`.
-///
-/// # Errors
-/// When a block contradicts itself; with the place of the work.
-#[inline]
-pub fn scan_together<'a, F: Fingerprint + 'a>(
-    work: impl Iterator<Item = Work<'a, F>> + Clone,
-    differences: &mut Differences,
-    visit: &mut impl FnMut(usize, usize, F) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, (usize, BlockError)> {
-    debug_assert!(work.clone().count() <= SCANNED_TOGETHER, "what is too much would be left out");
-    let mut codes = work.clone().map(|work| work.candidate.codes(&work.codec.codebook, work.bytes));
-    let Some(first) = codes.next() else { return Ok(ControlFlow::Continue(())) };
-    let ends = differences.decode(first, codes);
-    for (place, work) in work.enumerate().take(SCANNED_TOGETHER) {
-        let hs = differences.lane(place, work.candidate.coded());
-        let mut visit = |entry, value| visit(place, entry, value);
-        let outcome = scan::scan(work.bytes, work.candidate, (hs, ends[place]), work.target, &mut visit);
-        if outcome.map_err(|error| (place, error))?.is_break() {
-            return Ok(ControlFlow::Break(()));
+        scratch: &mut Scratch<F>,
+        mut visit: impl FnMut(usize, F) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, BlockError> {
+        match self {
+            Self::Huffman(codec) => {
+                let Scratch { differences, candidates } = scratch;
+                candidates.clear();
+                codec.candidates(bytes, last, target, &mut |candidate| candidates.push(candidate))?;
+                let mut visit = |_, entry, value| visit(entry, value);
+                for together in candidates.chunks(SCANNED_TOGETHER) {
+                    let work = together.iter().map(|candidate| Work { codec, bytes, candidate, target });
+                    let outcome = scan_together(work, differences, &mut visit);
+                    if outcome.map_err(|(_, error)| error)?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+                Ok(ControlFlow::Continue(()))
+            }
         }
     }
-    Ok(ControlFlow::Continue(()))
+}
+
+/// Counts h over ascending, distinct values; `before` precedes them, if there is one.
+pub fn count_differences<F: Fingerprint>(before: Option<F>, values: &[F], counts: &mut [u64]) {
+    let mut previous = before;
+    for &value in values {
+        if let Some(previous) = previous {
+            counts[value.first_difference(previous) as usize] += 1;
+        }
+        previous = Some(value);
+    }
 }
 
 #[cfg(test)]
@@ -196,8 +211,8 @@ mod tests {
     /// Encodes all values, block after block, and holds both codecs against each other.
     fn both_codecs_agree<F: Fingerprint>(layout: Layout, values: &[F]) {
         let codec = codec_for(layout, values);
-        let lengths = codec.codebook().lengths();
-        let (mut rest, mut differences) = (values, Differences::default());
+        let lengths = codec.code_lengths();
+        let (mut rest, mut scratch) = (values, Scratch::default());
         let mut decoded: Vec<F> = Vec::new();
         while !rest.is_empty() {
             let count = codec.fill(rest);
@@ -208,7 +223,7 @@ mod tests {
             };
             assert!(slow(count).as_ref() == Some(&bytes), "the two codecs write different bytes");
             assert!(count == rest.len() || slow(count + 1).is_none(), "a block takes all that fits");
-            codec.decode(&bytes, &mut differences, &mut decoded).unwrap();
+            codec.decode(&bytes, &mut scratch, &mut decoded).unwrap();
             let fields = reference::read_block::<F>(&bytes, lengths, layout.restart_interval).unwrap();
             assert_eq!(reference::fingerprints(&fields), rest[..count]);
             assert!(fields.windows(2).all(|pair| pair[0].bits.end == pair[1].bits.start));
@@ -232,18 +247,12 @@ mod tests {
             .collect();
         let mut found = Vec::new();
         let last = block[block.len() - 1];
-        let mut candidates = Vec::new();
-        codec.candidates(&bytes, last, target, &mut |candidate| candidates.push(candidate)).unwrap();
-        for together in candidates.chunks(SCANNED_TOGETHER) {
-            let mut visit = |_, at, value| {
-                found.push((at, value));
-                ControlFlow::Continue(())
-            };
-            let work =
-                together.iter().map(|candidate| Work { codec: &codec, bytes: &bytes, candidate, target });
-            let outcome = scan_together(work, &mut Differences::default(), &mut visit);
-            assert_eq!(outcome, Ok(ControlFlow::Continue(())));
-        }
+        let visit = |at, value| {
+            found.push((at, value));
+            ControlFlow::Continue(())
+        };
+        let outcome = codec.scan(&bytes, last, target, &mut Scratch::default(), visit);
+        assert_eq!(outcome, Ok(ControlFlow::Continue(())));
         assert_eq!(found, expected, "{target:?}");
     }
 
@@ -308,21 +317,16 @@ mod tests {
                 bytes[at.index(512)] = byte;
             }
             let mut decoded: Vec<u64> = Vec::new();
-            let fast = codec.decode(&bytes, &mut Differences::default(), &mut decoded);
-            let slow = reference::read_block::<u64>(&bytes, codec.codebook().lengths(), restart_interval);
+            let fast = codec.decode(&bytes, &mut Scratch::default(), &mut decoded);
+            let slow = reference::read_block::<u64>(&bytes, codec.code_lengths(), restart_interval);
             prop_assert_eq!(fast.is_ok(), slow.is_ok(), "{:?} {:?}", fast, slow);
             if let Ok(fields) = slow {
                 prop_assert_eq!(reference::fingerprints(&fields), decoded);
             }
             let target = Target { query: values[0], prefix_bits: 20, radius: 1, distance: 3 };
             let last = values[values.len() - 1];
-            let mut candidates = Vec::new();
-            let _ = codec.candidates(&bytes, last, &target, &mut |candidate| candidates.push(candidate));
-            for candidate in &candidates {
-                let work = std::iter::once(Work { codec: &codec, bytes: &bytes, candidate, target: &target });
-                let mut visit = |_, _, _| ControlFlow::Continue(());
-                let _ = scan_together(work, &mut Differences::default(), &mut visit);
-            }
+            let visit = |_, _| ControlFlow::Continue(());
+            let _ = codec.scan(&bytes, last, &target, &mut Scratch::default(), visit);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use bitvec::prelude::{BitSlice, BitVec, Msb0};
 
-use crate::codec::block::BlockError;
+use crate::codec::BlockError;
 use crate::fingerprint::Fingerprint;
 
 /// What a run of bits in a block means.

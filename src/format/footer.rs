@@ -2,9 +2,7 @@
 
 use byteorder::{LittleEndian, ReadBytesExt, WriteBytesExt};
 
-use crate::codec::HUFFMAN;
-use crate::codec::Layout;
-use crate::codec::block::SIZES_LOG2;
+use crate::codec::{HUFFMAN, Layout, SIZES_LOG2};
 use crate::design::MAX_TABLES;
 use crate::error::{Place, ReadError};
 use crate::format::arrangement::SectionRecord;

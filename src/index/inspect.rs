@@ -1,6 +1,6 @@
 //! Blocks as they are, for tools that look into a file or read all of it.
 
-use crate::codec::Differences;
+use crate::codec::Scratch;
 use crate::error::ReadError;
 use crate::fingerprint::Fingerprint;
 use crate::index::Index;
@@ -45,13 +45,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// All fingerprints, ascending, read block by block. Ends after the first error.
     #[must_use]
     pub fn fingerprints(&self) -> Fingerprints<'_, F, D> {
-        Fingerprints {
-            index: self,
-            next_block: 0,
-            differences: Differences::default(),
-            values: Vec::new(),
-            at: 0,
-        }
+        Fingerprints { index: self, next_block: 0, scratch: Scratch::default(), values: Vec::new(), at: 0 }
     }
 }
 
@@ -59,7 +53,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
 pub struct Fingerprints<'i, F, D> {
     index: &'i Index<F, D>,
     next_block: usize,
-    differences: Differences,
+    scratch: Scratch<F>,
     values: Vec<F>,
     at: usize,
 }
@@ -77,7 +71,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Iterator for Fingerprints<'_, F, D> {
             self.values.clear();
             self.at = 0;
             let file = self.index.data.as_ref();
-            if let Err(error) = table.decode(file, self.next_block, &mut self.differences, &mut self.values) {
+            if let Err(error) = table.decode(file, self.next_block, &mut self.scratch, &mut self.values) {
                 self.values.clear();
                 self.next_block = table.keys.len();
                 return Some(Err(error));

@@ -24,7 +24,7 @@ pub use searcher::{Match, Searcher};
 pub use stats::{IdStats, Stats, TableStats};
 pub use verify::Verified;
 
-use crate::codec::{Differences, Target, scan_together};
+use crate::codec::Target;
 use crate::design::{Design, Plan};
 use crate::error::ReadError;
 use crate::fingerprint::Fingerprint;
@@ -35,6 +35,7 @@ use crate::ids::Ids;
 use crate::ids::reader::IdTable;
 use crate::mapping::Mapping;
 use crate::table::reader::Table;
+use crate::table::scanner::{Located, Scanner};
 
 /// An index of fingerprints of type `F` (`u64` or `u128`), over any bytes: a mapped file
 /// ([`Index::open`]) or a byte string ([`Index::from_bytes`]).
@@ -134,7 +135,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// # Errors
     /// When a block that matters is damaged.
     pub fn contains(&self, fingerprint: F) -> Result<bool, ReadError> {
-        Ok(self.find(fingerprint, &mut Differences::default())?.is_some())
+        Ok(self.find(fingerprint, &mut Scanner::default())?.is_some())
     }
 
     /// The ids of a fingerprint, ascending: none if it is not stored, or the index holds no ids. For
@@ -143,23 +144,19 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// # Errors
     /// When a block or page that matters is damaged.
     pub fn ids(&self, fingerprint: F) -> Result<Ids<'_>, ReadError> {
-        self.ids_with(fingerprint, &mut Differences::default())
+        self.ids_with(fingerprint, &mut Scanner::default())
     }
 
-    fn ids_with(&self, fingerprint: F, differences: &mut Differences) -> Result<Ids<'_>, ReadError> {
+    fn ids_with(&self, fingerprint: F, scanner: &mut Scanner<F>) -> Result<Ids<'_>, ReadError> {
         let Some(ids) = &self.ids else { return Ok(Ids::NONE) };
-        match self.find(fingerprint, differences)? {
+        match self.find(fingerprint, scanner)? {
             Some((block, entry)) => ids.of(self.data.as_ref(), block, entry),
             None => Ok(Ids::NONE),
         }
     }
 
     /// The block of table 0 and the number in it where a fingerprint is stored.
-    fn find(
-        &self,
-        fingerprint: F,
-        differences: &mut Differences,
-    ) -> Result<Option<(usize, usize)>, ReadError> {
+    fn find(&self, fingerprint: F, scanner: &mut Scanner<F>) -> Result<Option<(usize, usize)>, ReadError> {
         // Table 0 is in natural order, so the whole width serves as the prefix.
         let table = &self.tables[0];
         let target = Target { query: fingerprint, prefix_bits: F::BITS, radius: 0, distance: 0 };
@@ -168,19 +165,12 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
             return Ok(None);
         }
         let file = self.data.as_ref();
-        // Of two segments, the first ends before the second begins: the last one has it.
-        let mut candidate = None;
-        table.candidates(file, block as u32, &target, &mut |segment| candidate = Some(segment))?;
         let mut found = None;
-        if let Some(candidate) = candidate {
-            let mut visit = |_, entry, _| {
-                found = Some((block, entry));
-                ControlFlow::Break(())
-            };
-            let work = std::iter::once(table.work(file, block as u32, &candidate, &target));
-            let _ = scan_together(work, differences, &mut visit)
-                .map_err(|(_, error)| table.damaged(block, error))?;
-        }
+        let at = Located { table: 0, block: block as u32, target: 0 };
+        let _ = scanner.scan(&self.tables, file, &[at], &[target], |_, entry, _| {
+            found = Some((block, entry));
+            ControlFlow::Break(())
+        })?;
         Ok(found)
     }
 

@@ -4,13 +4,14 @@ use std::collections::BinaryHeap;
 use std::fmt;
 use std::ops::ControlFlow;
 
-use crate::codec::{Candidate, Differences, SCANNED_TOGETHER, Target, scan_together};
+use crate::codec::Target;
 use crate::design::Plan;
 use crate::error::ReadError;
 use crate::fingerprint::Fingerprint;
 use crate::ids::Ids;
 use crate::index::Index;
 use crate::mapping::Mapping;
+use crate::table::scanner::{Located, Scanner};
 
 /// A stored fingerprint near a query. Its ids, if there are any: [`Index::ids`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,18 +20,6 @@ pub struct Match<F> {
     pub distance: u32,
     /// The stored fingerprint.
     pub fingerprint: F,
-}
-
-/// Blocks whose fronts are read before the first is scanned: enough that memory works ahead, few
-/// enough that what it brings is still there when it is wanted.
-const BLOCKS_TOGETHER: usize = 48;
-
-/// A block that a probe has to look into.
-#[derive(Debug, Clone, Copy)]
-struct Located {
-    /// The number of the probe in the plan.
-    probe: usize,
-    block: u32,
 }
 
 /// Asks an index, using the same memory again and again: after the first few queries none is
@@ -56,10 +45,9 @@ pub struct Searcher<'i, F, D = Mapping> {
     targets: Vec<Target<F>>,
     /// The blocks of one probe.
     blocks: Vec<u32>,
-    /// The blocks of all probes, and segments of some of them.
+    /// The blocks of all probes, each with the number of its probe as that of its target.
     located: Vec<Located>,
-    chosen: Vec<(Located, Candidate<F>)>,
-    differences: Differences,
+    scanner: Scanner<F>,
     matches: Vec<Match<F>>,
 }
 
@@ -70,8 +58,7 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
             targets: Vec::new(),
             blocks: Vec::new(),
             located: Vec::new(),
-            chosen: Vec::new(),
-            differences: Differences::default(),
+            scanner: Scanner::default(),
             matches: Vec::new(),
         }
     }
@@ -134,22 +121,15 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
             // One as far as the worst may still come before it, by its value.
             let reach = worst.map_or(F::BITS, |worst: &Match<F>| worst.distance);
             let target = Target { query, prefix_bits: F::BITS, radius: reach, distance: reach };
-            let mut visit = |_, _, fingerprint: F| {
+            let visit = |_, _, fingerprint: F| {
                 nearest.push(Match { distance: fingerprint.distance(query), fingerprint });
                 if nearest.len() > count {
                     nearest.pop();
                 }
                 ControlFlow::Continue(())
             };
-            let block = block as u32;
-            self.chosen.clear();
-            let at = Located { probe: 0, block };
-            table.candidates(file, block, &target, &mut |found| self.chosen.push((at, found)))?;
-            for scanned in self.chosen.chunks(SCANNED_TOGETHER) {
-                let work = scanned.iter().map(|(_, candidate)| table.work(file, block, candidate, &target));
-                let _ = scan_together(work, &mut self.differences, &mut visit)
-                    .map_err(|(_, error)| table.damaged(block as usize, error))?;
-            }
+            let at = Located { table: 0, block: block as u32, target: 0 };
+            let _ = self.scanner.scan(&self.index.tables, file, &[at], &[target], visit)?;
         }
         self.matches = nearest.into_sorted_vec();
         Ok(())
@@ -161,7 +141,7 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
     /// # Errors
     /// When a block or page that matters is damaged.
     pub fn ids(&mut self, fingerprint: F) -> Result<Ids<'i>, ReadError> {
-        self.index.ids_with(fingerprint, &mut self.differences)
+        self.index.ids_with(fingerprint, &mut self.scanner)
     }
 
     /// Calls `visit` with every stored fingerprint within `distance` of `query`, each once, in no
@@ -178,48 +158,17 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
         let index = self.index;
         let plan = index.plan(distance);
         self.locate(query, plan);
-        let Self { targets, located, chosen, differences, .. } = self;
-        let file = index.data.as_ref();
-        let prefetch = |blocks: &[Located]| {
-            for at in blocks {
-                index.tables[plan.probes()[at.probe].table].prefetch(file, at.block);
+        let Self { targets, located, scanner, .. } = self;
+        scanner.scan(&index.tables, index.data.as_ref(), located, targets, |at, _, value| {
+            let (earlier, _) = plan.probes().split_at(at.target as usize);
+            let fingerprint = index.tables[at.table as usize].permutation.undo(value);
+            let difference = fingerprint ^ query;
+            // A match belongs to the first probe that meets it: so it is told once.
+            if earlier.iter().any(|probe| probe.reach.admits(difference)) {
+                return ControlFlow::Continue(());
             }
-        };
-        let mut batches = located.chunks(BLOCKS_TOGETHER).peekable();
-        prefetch(batches.peek().copied().unwrap_or_default());
-        while let Some(together) = batches.next() {
-            prefetch(batches.peek().copied().unwrap_or_default());
-            chosen.clear();
-            for &at in together {
-                let table = &index.tables[plan.probes()[at.probe].table];
-                table
-                    .candidates(file, at.block, &targets[at.probe], &mut |found| chosen.push((at, found)))?;
-            }
-            for scanned in chosen.chunks(SCANNED_TOGETHER) {
-                let work = scanned.iter().map(|(at, candidate)| {
-                    let table = &index.tables[plan.probes()[at.probe].table];
-                    table.work(file, at.block, candidate, &targets[at.probe])
-                });
-                let mut check = |place: usize, _, value| {
-                    let (earlier, rest) = plan.probes().split_at(scanned[place].0.probe);
-                    let fingerprint = index.tables[rest[0].table].permutation.undo(value);
-                    let difference = fingerprint ^ query;
-                    // A match belongs to the first probe that meets it: so it is told once.
-                    if earlier.iter().any(|probe| probe.reach.admits(difference)) {
-                        return ControlFlow::Continue(());
-                    }
-                    visit(Match { distance: difference.count_ones(), fingerprint })
-                };
-                let outcome = scan_together(work, differences, &mut check).map_err(|(place, error)| {
-                    let at = scanned[place].0;
-                    index.tables[plan.probes()[at.probe].table].damaged(at.block as usize, error)
-                });
-                if outcome?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-            }
-        }
-        Ok(ControlFlow::Continue(()))
+            visit(Match { distance: difference.count_ones(), fingerprint })
+        })
     }
 
     /// Finds the blocks of all probes before any is read, so that memory can work ahead.
@@ -236,7 +185,11 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
             };
             self.blocks.clear();
             table.locate(&target, &mut self.blocks);
-            self.located.extend(self.blocks.iter().map(|&block| Located { probe: number, block }));
+            self.located.extend(self.blocks.iter().map(|&block| Located {
+                table: probe.table as u32,
+                block,
+                target: number as u32,
+            }));
             self.targets.push(target);
         }
     }

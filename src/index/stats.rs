@@ -102,7 +102,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
                 key_bytes: bytes_of(&[UnitKind::Keys], table.number),
                 key_memory_bytes: table.keys.bytes() as u64,
                 code_lengths: record.code_lengths.clone(),
-                codes: table.codec.codebook().codes().to_vec(),
+                codes: table.codec.codes().to_vec(),
                 counts: record.counts.clone(),
             })
             .collect();

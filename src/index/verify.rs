@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::codec::{Differences, count_differences};
+use crate::codec::{Scratch, count_differences};
 use crate::digest::SetDigest;
 use crate::error::{Place, ReadError};
 use crate::fingerprint::Fingerprint;
@@ -113,10 +113,10 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
         let parts: Vec<Gathered> = tasks
             .into_par_iter()
             .map_init(
-                || (Differences::default(), Vec::new()),
-                |(differences, values), start| {
+                || (Scratch::default(), Vec::new()),
+                |(scratch, values), start| {
                     let end = table.keys.len().min(start + BLOCKS_A_TASK);
-                    let part = verify_blocks(file, table, start..end, differences, values);
+                    let part = verify_blocks(file, table, start..end, scratch, values);
                     done((end - start) as u64);
                     part
                 },
@@ -152,7 +152,7 @@ fn verify_blocks<F: Fingerprint>(
     file: &[u8],
     table: &Table<F>,
     blocks: std::ops::Range<usize>,
-    differences: &mut Differences,
+    scratch: &mut Scratch<F>,
     values: &mut Vec<F>,
 ) -> Result<Gathered, ReadError> {
     let mut part =
@@ -161,7 +161,7 @@ fn verify_blocks<F: Fingerprint>(
         // A verification trusts no earlier look.
         table.check(file, block)?;
         values.clear();
-        table.decode(file, block, differences, values)?;
+        table.decode(file, block, scratch, values)?;
         let before = block.checked_sub(1).map(|before| table.keys.get(before));
         count_differences(before, values, &mut part.counts);
         part.entries.push(values.len());

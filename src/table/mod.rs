@@ -2,8 +2,10 @@
 //!
 //! - [`keys`]: from a value to the block that may hold it
 //! - [`reader`]: from a query to the blocks that may hold a match, and what they hold
+//! - [`scanner`]: from such blocks to the entries that match
 //! - [`writer`]: from sorted values to blocks and keys
 
 pub(crate) mod keys;
 pub(crate) mod reader;
+pub(crate) mod scanner;
 pub(crate) mod writer;

@@ -4,8 +4,8 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use crate::arch::prefetch;
 use crate::checked::Checked;
-use crate::codec::block::{BlockError, CHECKSUM_BYTES};
-use crate::codec::{BlockCodec, Candidate, Differences, Target, Work};
+use crate::codec::huffman::{Candidate, HuffmanCodec, Work};
+use crate::codec::{BlockCodec, BlockError, CHECKSUM_BYTES, Scratch, Target};
 use crate::error::{Place, ReadError};
 use crate::fingerprint::Fingerprint;
 use crate::format::checksum::Context;
@@ -142,6 +142,11 @@ impl<F: Fingerprint> Table<F> {
         prefetch(file, at + 64);
     }
 
+    fn huffman(&self) -> &HuffmanCodec {
+        let BlockCodec::Huffman(codec) = &self.codec;
+        codec
+    }
+
     /// Calls `choose` with each segment of a block that may hold what `target` meets, having asked the
     /// processor for what a scan of it will read.
     #[inline]
@@ -164,7 +169,9 @@ impl<F: Fingerprint> Table<F> {
             }
             choose(candidate);
         };
-        self.codec.candidates(bytes, last, target, &mut choose).map_err(|error| self.damaged(block, error))
+        self.huffman()
+            .candidates(bytes, last, target, &mut choose)
+            .map_err(|error| self.damaged(block, error))
     }
 
     /// What is to be scanned of a chosen segment.
@@ -176,7 +183,7 @@ impl<F: Fingerprint> Table<F> {
         candidate: &'a Candidate<F>,
         target: &'a Target<F>,
     ) -> Work<'a, F> {
-        Work { codec: &self.codec, bytes: self.bytes(file, block as usize), candidate, target }
+        Work { codec: self.huffman(), bytes: self.bytes(file, block as usize), candidate, target }
     }
 
     /// Appends the permuted entries of a block, which ends with its key and starts after the one
@@ -185,12 +192,12 @@ impl<F: Fingerprint> Table<F> {
         &self,
         file: &[u8],
         block: usize,
-        differences: &mut Differences,
+        scratch: &mut Scratch<F>,
         values: &mut Vec<F>,
     ) -> Result<(), ReadError> {
         let start = values.len();
         let bytes = self.block(file, block)?;
-        self.codec.decode(bytes, differences, values).map_err(|error| self.damaged(block, error))?;
+        self.codec.decode(bytes, scratch, values).map_err(|error| self.damaged(block, error))?;
         if values.last() != Some(&self.keys.get(block)) {
             return Err(self.damaged(block, BlockError::Key));
         }

@@ -5,8 +5,7 @@ use std::io::{self, Write};
 use byteorder::{ByteOrder, LittleEndian};
 use rayon::prelude::*;
 
-use crate::codec::BlockCodec;
-use crate::codec::block::CHECKSUM_BYTES;
+use crate::codec::{BlockCodec, CHECKSUM_BYTES};
 use crate::fingerprint::Fingerprint;
 use crate::format::checksum::Context;
 

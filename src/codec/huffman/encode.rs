@@ -3,34 +3,26 @@
 
 use byteorder::{ByteOrder, LittleEndian};
 
+use crate::codec::CHECKSUM_BYTES;
 use crate::codec::bits::Writer;
-use crate::codec::block::{CHECKSUM_BYTES, HEADER_BYTES, START_BYTES, streams_at};
-use crate::codec::codebook::Codebook;
+use crate::codec::huffman::HuffmanCodec;
+use crate::codec::huffman::block::{HEADER_BYTES, START_BYTES, streams_at};
 use crate::fingerprint::Fingerprint;
 
-/// How blocks of a file are laid out: the same for all its tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
-    /// Bytes of a block, a power of two.
-    pub block_bytes: usize,
-    /// Entries from one raw fingerprint to the next.
-    pub restart_interval: usize,
-}
-
-impl Layout {
+impl HuffmanCodec {
     /// How many of `values`, which are ascending and distinct and not empty, the next block takes.
     /// When it takes all of them, more might have fitted.
-    pub(crate) fn fill<F: Fingerprint>(&self, codebook: &Codebook, values: &[F]) -> usize {
-        let room = self.block_bytes * 8;
+    pub(crate) fn fill<F: Fingerprint>(&self, values: &[F]) -> usize {
+        let room = self.layout.block_bytes * 8;
         let restart_bits = F::BITS as usize + START_BYTES * 8;
         let mut used = streams_at::<F>(1) * 8;
         let most = values.len().min(usize::from(u16::MAX));
         for at in 1..most {
-            used += if at % self.restart_interval == 0 {
+            used += if at % self.layout.restart_interval == 0 {
                 restart_bits
             } else {
                 let h = values[at].first_difference(values[at - 1]);
-                usize::from(codebook.lengths()[h as usize]) + (F::BITS - 1 - h) as usize
+                usize::from(self.codebook.lengths()[h as usize]) + (F::BITS - 1 - h) as usize
             };
             if used > room {
                 return at;
@@ -40,15 +32,15 @@ impl Layout {
     }
 
     /// Writes a block of these values into `bytes`, which are zero, all but its checksum.
-    pub(crate) fn encode<F: Fingerprint>(&self, codebook: &Codebook, values: &[F], bytes: &mut [u8]) {
-        let segments = values.len().div_ceil(self.restart_interval);
+    pub(crate) fn encode<F: Fingerprint>(&self, values: &[F], bytes: &mut [u8]) {
+        let segments = values.len().div_ceil(self.layout.restart_interval);
         let mut starts = Vec::with_capacity(segments);
         let streams = streams_at::<F>(segments);
         let mut writer = Writer::new(bytes, streams);
-        for segment in values.chunks(self.restart_interval) {
+        for segment in values.chunks(self.layout.restart_interval) {
             starts.push(writer.position() - streams * 8);
             for pair in segment.windows(2) {
-                codebook.encode(&mut writer, pair[1].first_difference(pair[0]));
+                self.codebook.encode(&mut writer, pair[1].first_difference(pair[0]));
             }
             // The suffixes run backwards, the first entry's last: so a probe that has decoded some codes
             // knows where those entries' suffixes are, counted from the segment's end.
@@ -57,26 +49,15 @@ impl Layout {
                 writer.put_fingerprint(pair[1] & !F::prefix_mask(F::BITS - suffix_bits), suffix_bits);
             }
         }
-        let spare = self.block_bytes * 8 - writer.finish();
+        let spare = self.layout.block_bytes * 8 - writer.finish();
         LittleEndian::write_u16(&mut bytes[CHECKSUM_BYTES..], values.len() as u16);
         LittleEndian::write_u16(&mut bytes[CHECKSUM_BYTES + 2..], spare as u16);
-        for (segment, values) in values.chunks(self.restart_interval).enumerate() {
+        for (segment, values) in values.chunks(self.layout.restart_interval).enumerate() {
             values[0].write_le(&mut bytes[HEADER_BYTES + segment * F::BYTES..]);
         }
         let starts_at = HEADER_BYTES + segments * F::BYTES;
         for (place, start) in starts[1..].iter().enumerate() {
             LittleEndian::write_u16(&mut bytes[starts_at + place * START_BYTES..], *start as u16);
         }
-    }
-}
-
-/// Counts h over ascending, distinct values; `before` precedes them, if there is one.
-pub fn count_differences<F: Fingerprint>(before: Option<F>, values: &[F], counts: &mut [u64]) {
-    let mut previous = before;
-    for &value in values {
-        if let Some(previous) = previous {
-            counts[value.first_difference(previous) as usize] += 1;
-        }
-        previous = Some(value);
     }
 }

@@ -12,43 +12,14 @@
 
 use byteorder::{ByteOrder, LittleEndian};
 
+use crate::codec::{BlockError, CHECKSUM_BYTES};
 use crate::fingerprint::Fingerprint;
-
-/// Where the checksum of a block lies.
-pub(crate) const CHECKSUM_BYTES: usize = 4;
 
 /// Bytes before the first raw fingerprint.
 pub(crate) const HEADER_BYTES: usize = 8;
 
 /// Bytes of a segment's start.
 pub(crate) const START_BYTES: usize = 2;
-
-/// The sizes that a block may have, as powers of two: 512 to 8,192 bytes.
-pub(crate) const SIZES_LOG2: std::ops::RangeInclusive<u8> = 9..=13;
-
-/// What is wrong with a block whose checksum is right: it was never written by a correct writer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BlockError {
-    /// No entries, or more than a block of that size can hold.
-    #[error("its entry count is impossible")]
-    Count,
-    /// Segments start outside the block or out of order.
-    #[error("its segments do not lie in order inside the block")]
-    Segments,
-    /// A segment's codes and suffixes do not fill it exactly.
-    #[error("a segment does not end where the next one starts")]
-    Length,
-    /// Entries are not strictly ascending.
-    #[error("its entries are not ascending")]
-    Order,
-    /// Bits after the last entry are set.
-    #[error("bits after its last entry are set")]
-    Padding,
-    /// The last entry is not the block's key.
-    #[error("its last entry is not the one its key says")]
-    Key,
-}
 
 /// A block whose header has been checked.
 #[derive(Clone, Copy)]

@@ -1,8 +1,9 @@
 //! Reading all of a block, in order, checking all that can be checked.
 
+use crate::codec::BlockError;
 use crate::codec::bits::read;
-use crate::codec::block::{Block, BlockError, Segment};
-use crate::codec::codebook::{Codebook, DECODE_SLACK, Run, decode_together};
+use crate::codec::huffman::block::{Block, Segment};
+use crate::codec::huffman::codebook::{Codebook, DECODE_SLACK, Run, decode_together};
 use crate::fingerprint::Fingerprint;
 
 /// Segments whose codes are decoded in lockstep.
@@ -10,7 +11,7 @@ pub(crate) const LANES: usize = 8;
 
 /// Room for the h of a few segments, kept between blocks.
 #[derive(Debug, Default)]
-pub struct Differences([Vec<u8>; LANES]);
+pub(crate) struct Differences([Vec<u8>; LANES]);
 
 /// The codes of a segment: which book, where they are.
 #[derive(Clone, Copy)]

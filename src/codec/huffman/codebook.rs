@@ -1,7 +1,7 @@
 //! A table's code for h, ready for use.
 
 use crate::codec::bits::{WINDOW_BITS, Writer, window};
-use crate::codec::huffman::{MAX_CODE_BITS, canonical_codes, code_lengths, is_complete};
+use crate::codec::huffman::lengths::{MAX_CODE_BITS, canonical_codes, code_lengths, is_complete};
 
 /// Bits of a look-up. Longer codes are rarer than one in 2^11.
 const LOOKUP_BITS: u32 = 11;

@@ -1,0 +1,25 @@
+//! What can be wrong inside a block.
+
+/// What is wrong with a block whose checksum is right: it was never written by a correct writer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlockError {
+    /// No entries, or more than a block of that size can hold.
+    #[error("its entry count is impossible")]
+    Count,
+    /// Segments start outside the block or out of order.
+    #[error("its segments do not lie in order inside the block")]
+    Segments,
+    /// A segment's codes and suffixes do not fill it exactly.
+    #[error("a segment does not end where the next one starts")]
+    Length,
+    /// Entries are not strictly ascending.
+    #[error("its entries are not ascending")]
+    Order,
+    /// Bits after the last entry are set.
+    #[error("bits after its last entry are set")]
+    Padding,
+    /// The last entry is not the block's key.
+    #[error("its last entry is not the one its key says")]
+    Key,
+}

@@ -1,0 +1,146 @@
+//! The codec of the paper: Huffman-coded first differing positions.
+//!
+//! The first fingerprint of a block is raw. Each later one is told by h, the position of the first bit
+//! in which it differs from its predecessor (bit h of the predecessor is 0 and its own is 1), and by
+//! the bits to the right of h: its *suffix* (§3.1.3 of the paper). h is Huffman-coded with one codebook
+//! a table.
+//!
+//! The layout serves the probe. Every `restart_interval` entries a *segment* begins with a raw
+//! fingerprint, all of them together at the front of the block, where a probe sees at once which
+//! segments can matter. Inside a segment the codes come first, in order, and the suffixes after them,
+//! in reverse order: where an entry's suffix lies, back from the segment's end, follows from the h up
+//! to its own. The codes of several segments, of as many blocks and tables, are decoded in lockstep.
+//!
+//! - [`lengths`]: optimal code lengths under a limit, canonical codes
+//! - [`codebook`]: the tables that encode and decode h fast
+//! - [`block`]: the layout of a block
+//! - [`encode`]: filling blocks
+//! - [`decode`]: reading all of a block
+//! - [`scan`]: reading as little as a query needs
+
+mod block;
+mod codebook;
+mod decode;
+mod encode;
+mod lengths;
+mod scan;
+
+use std::ops::ControlFlow;
+
+use block::Block;
+use codebook::Codebook;
+pub(crate) use decode::Differences;
+pub(crate) use scan::Candidate;
+
+use crate::codec::{BlockError, Layout, Target};
+use crate::fingerprint::Fingerprint;
+
+/// Encodes and decodes the blocks of one table.
+#[derive(Clone)]
+pub struct HuffmanCodec {
+    layout: Layout,
+    codebook: Codebook,
+}
+
+impl HuffmanCodec {
+    /// The codec with the best code for first differing positions that occur so often.
+    pub(crate) fn from_counts(layout: Layout, counts: &[u64]) -> Self {
+        Self { layout, codebook: Codebook::from_counts(counts) }
+    }
+
+    /// The codec with the code of these lengths; `None` when they are not those of a complete code.
+    pub(crate) fn from_lengths(layout: Layout, lengths: &[u8]) -> Option<Self> {
+        Some(Self { layout, codebook: Codebook::from_lengths(lengths)? })
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The lengths of the codes, by h.
+    pub(crate) fn code_lengths(&self) -> &[u8] {
+        self.codebook.lengths()
+    }
+
+    /// The codes, by h: the low bits of each, as many as its length.
+    pub(crate) fn codes(&self) -> &[u16] {
+        self.codebook.codes()
+    }
+
+    /// Bytes of memory in use.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.codebook.memory_bytes()
+    }
+
+    /// Appends the entries of a block to `values`, checking all that the block alone can tell.
+    pub(crate) fn decode<F: Fingerprint>(
+        &self,
+        bytes: &[u8],
+        differences: &mut Differences,
+        values: &mut Vec<F>,
+    ) -> Result<(), BlockError> {
+        let block = Block::new(bytes, self.layout.restart_interval)?;
+        decode::decode(&block, &self.codebook, differences, values)?;
+        if decode::padding_is_zero(&block) { Ok(()) } else { Err(BlockError::Padding) }
+    }
+
+    /// Calls `choose` with each segment of a block that may hold what `target` meets. `last` is the
+    /// block's key. Reads nothing but the front of the block.
+    ///
+    /// # Errors
+    /// When the block contradicts itself.
+    #[inline]
+    pub(crate) fn candidates<F: Fingerprint>(
+        &self,
+        bytes: &[u8],
+        last: F,
+        target: &Target<F>,
+        choose: &mut impl FnMut(Candidate<F>),
+    ) -> Result<(), BlockError> {
+        let block = Block::new(bytes, self.layout.restart_interval)?;
+        scan::candidates(&block, last, target, choose)
+    }
+}
+
+/// A segment to be scanned for what a target meets.
+#[derive(Clone, Copy)]
+pub(crate) struct Work<'a, F> {
+    /// The codec of its table.
+    pub(crate) codec: &'a HuffmanCodec,
+    /// Its block.
+    pub(crate) bytes: &'a [u8],
+    /// Which segment.
+    pub(crate) candidate: &'a Candidate<F>,
+    /// What is looked for.
+    pub(crate) target: &'a Target<F>,
+}
+
+/// The most segments that [`scan_together`] takes at once.
+pub(crate) const SCANNED_TOGETHER: usize = decode::LANES;
+
+/// Calls `visit` with the place of the work, and with number in the block and value of each entry that
+/// its target meets. Segments of several blocks, and tables, are decoded in lockstep: see
+/// `codebook::decode_together`.
+///
+/// # Errors
+/// When a block contradicts itself; with the place of the work.
+#[inline]
+pub(crate) fn scan_together<'a, F: Fingerprint + 'a>(
+    work: impl Iterator<Item = Work<'a, F>> + Clone,
+    differences: &mut Differences,
+    visit: &mut impl FnMut(usize, usize, F) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, (usize, BlockError)> {
+    debug_assert!(work.clone().count() <= SCANNED_TOGETHER, "what is too much would be left out");
+    let mut codes = work.clone().map(|work| work.candidate.codes(&work.codec.codebook, work.bytes));
+    let Some(first) = codes.next() else { return Ok(ControlFlow::Continue(())) };
+    let ends = differences.decode(first, codes);
+    for (place, work) in work.enumerate().take(SCANNED_TOGETHER) {
+        let hs = differences.lane(place, work.candidate.coded());
+        let mut visit = |entry, value| visit(place, entry, value);
+        let outcome = scan::scan(work.bytes, work.candidate, (hs, ends[place]), work.target, &mut visit);
+        if outcome.map_err(|error| (place, error))?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}

@@ -1,0 +1,72 @@
+//! What a probe looks for.
+
+use crate::fingerprint::Fingerprint;
+
+/// What a probe looks for in a table: all in the table's permuted order of bits.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<F> {
+    /// The permuted query.
+    pub query: F,
+    /// The length of the prefix.
+    pub prefix_bits: u32,
+    /// The errors admitted inside the prefix.
+    pub radius: u32,
+    /// The errors admitted in all.
+    pub distance: u32,
+}
+
+impl<F: Fingerprint> Target<F> {
+    /// Where a fingerprint that differs in `difference` becomes dead: the position of the first error
+    /// too many; the width if it is alive.
+    #[inline]
+    pub(crate) fn dead_at(&self, mut difference: F) -> u32 {
+        let mut errors = 0;
+        loop {
+            let position = difference.leading_zeros();
+            if position == F::BITS {
+                return position;
+            }
+            let allowed =
+                if position < self.prefix_bits { self.radius.min(self.distance) } else { self.distance };
+            if errors >= allowed {
+                return position;
+            }
+            errors += 1;
+            difference ^= F::bit(position);
+        }
+    }
+
+    /// Whether everything between the two, which are ascending, is dead.
+    #[inline]
+    pub(crate) fn rules_out(&self, low: F, high: F) -> bool {
+        self.dead_at(self.query ^ low) < low.first_difference(high)
+    }
+
+    /// The bits of the prefix that everything from `low` to `high` shares, if they hold as many errors
+    /// as the prefix may, so that one more there is one too many.
+    #[inline]
+    pub(crate) fn used_up(&self, low: F, high: F) -> Option<F> {
+        let shared = F::prefix_mask(low.first_difference(high).min(self.prefix_bits));
+        let errors = ((self.query ^ low) & shared).count_ones();
+        (errors >= self.radius.min(self.distance)).then_some(shared)
+    }
+
+    /// The least and the greatest value between the two, which are ascending, that can be alive, as
+    /// far as the prefix tells: where the errors are used up, the rest of it must be the query's.
+    #[inline]
+    pub(crate) fn span(&self, low: F, high: F) -> (F, F) {
+        let Some(shared) = self.used_up(low, high) else { return (F::ZERO, F::ONES) };
+        let nearest = (low & shared) | (self.query & !shared);
+        let prefix = F::prefix_mask(self.prefix_bits);
+        (nearest & prefix, nearest | !prefix)
+    }
+
+    /// Whether everything after `value`, which is dead at `position`, is dead too, given that the
+    /// errors are used up in the bits that it shares with `value`. What comes after differs from it
+    /// first in a bit that it has clear: above `position` the query has that bit clear too, so it
+    /// would be one error too many.
+    #[inline]
+    pub(crate) fn is_passed_by(&self, value: F, position: u32) -> bool {
+        position < self.prefix_bits && value & F::bit(position) != F::ZERO
+    }
+}

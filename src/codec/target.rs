@@ -16,6 +16,14 @@ pub struct Target<F> {
 }
 
 impl<F: Fingerprint> Target<F> {
+    /// Whether the target meets a value.
+    #[inline]
+    pub(crate) fn admits(&self, value: F) -> bool {
+        let difference = value ^ self.query;
+        difference.count_ones() <= self.distance
+            && (difference & F::prefix_mask(self.prefix_bits)).count_ones() <= self.radius
+    }
+
     /// Where a fingerprint that differs in `difference` becomes dead: the position of the first error
     /// too many; the width if it is alive.
     #[inline]

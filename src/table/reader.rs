@@ -69,7 +69,7 @@ impl<F: Fingerprint> Table<F> {
 
     /// The bytes of a block, its checksum looked at unless it has been.
     #[inline]
-    fn block<'a>(&self, file: &'a [u8], block: usize) -> Result<&'a [u8], ReadError> {
+    pub(crate) fn block<'a>(&self, file: &'a [u8], block: usize) -> Result<&'a [u8], ReadError> {
         match &self.checked {
             Some(checked) if checked.contains(block) => {}
             Some(checked) => {
@@ -142,9 +142,25 @@ impl<F: Fingerprint> Table<F> {
         prefetch(file, at + 64);
     }
 
+    /// Asks the processor for the front of a block, and for where the low bits of what is nearest to
+    /// the query would be if its entries were evenly spread.
+    #[inline]
+    pub(crate) fn prefetch_near(&self, file: &[u8], block: u32, target: &Target<F>) {
+        let (block, block_bytes) = (block as usize, self.block_bytes());
+        let start = self.offset + block * block_bytes;
+        prefetch(file, start);
+        prefetch(file, start + 64);
+        let low = if block > 0 { self.keys.get(block - 1) } else { F::ZERO };
+        let place = place_between(low, self.keys.get(block), target.query, block_bytes - 64);
+        prefetch(file, start + 32 + place);
+        prefetch(file, start + 96 + place);
+    }
+
     fn huffman(&self) -> &HuffmanCodec {
-        let BlockCodec::Huffman(codec) = &self.codec;
-        codec
+        match &self.codec {
+            BlockCodec::Huffman(codec) => codec,
+            BlockCodec::EliasFano(_) => unreachable!("the scanner asks for the codec first"),
+        }
     }
 
     /// Calls `choose` with each segment of a block that may hold what `target` meets, having asked the
@@ -206,4 +222,14 @@ impl<F: Fingerprint> Table<F> {
         }
         Ok(())
     }
+}
+
+/// Where `value` lies between the two as a part of `length`; the end where it does not lie there.
+#[inline]
+fn place_between<F: Fingerprint>(low: F, high: F, value: F, length: usize) -> usize {
+    let (span, offset) = (high.minus(low), value.minus(low));
+    // 32 bits of each are plenty for a guess.
+    let shift = (F::BITS - span.leading_zeros()).saturating_sub(32);
+    let (span, offset) = ((span >> shift).to_u128() as u64, (offset >> shift).to_u128() as u64);
+    (offset.min(span) as f32 / (span + 1) as f32 * length as f32) as usize
 }

@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 
+use crate::arch::{self, Instructions, Kernel};
 use crate::codec::huffman::{Candidate, SCANNED_TOGETHER, scan_together};
-use crate::codec::{Scratch, Target};
+use crate::codec::{BlockCodec, Scratch, Target, elias_fano};
 use crate::error::ReadError;
 use crate::fingerprint::Fingerprint;
 use crate::table::reader::Table;
@@ -49,6 +50,25 @@ impl<F: Fingerprint> Scanner<F> {
         targets: &[Target<F>],
         mut visit: impl FnMut(Located, usize, F) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
+        // All tables of a file have one codec.
+        match tables.first().map(|table| &table.codec) {
+            Some(BlockCodec::Huffman(_)) => self.scan_huffman(tables, file, located, targets, &mut visit),
+            Some(BlockCodec::EliasFano(_)) => {
+                arch::run(EliasFanoScan { tables, file, located, targets, visit: &mut visit })
+            }
+            None => Ok(ControlFlow::Continue(())),
+        }
+    }
+
+    /// Chooses segments from the fronts of many blocks, then decodes several of them at once.
+    fn scan_huffman(
+        &mut self,
+        tables: &[Table<F>],
+        file: &[u8],
+        located: &[Located],
+        targets: &[Target<F>],
+        visit: &mut impl FnMut(Located, usize, F) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
         let Self { scratch, chosen } = self;
         let prefetch = |blocks: &[Located]| {
             for at in blocks {
@@ -76,6 +96,46 @@ impl<F: Fingerprint> Scanner<F> {
                         tables[at.table as usize].damaged(at.block as usize, error)
                     });
                 if outcome?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Looks into one block after the other, what the next ones need being on its way.
+struct EliasFanoScan<'a, F, V> {
+    tables: &'a [Table<F>],
+    file: &'a [u8],
+    located: &'a [Located],
+    targets: &'a [Target<F>],
+    visit: &'a mut V,
+}
+
+impl<F: Fingerprint, V: FnMut(Located, usize, F) -> ControlFlow<()>> Kernel for EliasFanoScan<'_, F, V> {
+    type Output = Result<ControlFlow<()>, ReadError>;
+
+    #[inline(always)]
+    fn run(self, instructions: impl Instructions) -> Self::Output {
+        let Self { tables, file, located, targets, visit } = self;
+        let prefetch = |blocks: &[Located]| {
+            for at in blocks {
+                tables[at.table as usize].prefetch_near(file, at.block, &targets[at.target as usize]);
+            }
+        };
+        let mut batches = located.chunks(BLOCKS_TOGETHER).peekable();
+        prefetch(batches.peek().copied().unwrap_or_default());
+        while let Some(together) = batches.next() {
+            prefetch(batches.peek().copied().unwrap_or_default());
+            for &at in together {
+                let (table, block) = (&tables[at.table as usize], at.block as usize);
+                let bytes = table.block(file, block)?;
+                let mut visit = |entry, value| visit(at, entry, value);
+                let target = &targets[at.target as usize];
+                let outcome =
+                    elias_fano::scan(instructions, bytes, table.keys.get(block), target, &mut visit);
+                if outcome.map_err(|error| table.damaged(block, error))?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }

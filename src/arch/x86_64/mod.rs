@@ -1,6 +1,25 @@
-//! x86-64: bit gathering by BMI2, prefetching by SSE.
+//! x86-64: kernels by AVX2 and AVX-512, bit gathering by BMI2, prefetching by SSE.
+
+mod avx2;
+mod avx512;
 
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch, _pdep_u64, _pext_u64};
+
+use crate::arch::{Kernel, Portable};
+pub(crate) use avx2::Avx2;
+pub(crate) use avx512::Avx512;
+
+/// Runs a kernel with the best instructions of this processor.
+#[inline]
+pub(crate) fn run<K: Kernel>(kernel: K) -> K::Output {
+    if let Some(instructions) = Avx512::detect() {
+        instructions.run(kernel)
+    } else if let Some(instructions) = Avx2::detect() {
+        instructions.run(kernel)
+    } else {
+        kernel.run(Portable)
+    }
+}
 
 /// Proof that this processor has BMI2; only [`BitGather::detect`] makes one.
 #[derive(Debug, Clone, Copy)]

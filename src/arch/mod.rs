@@ -17,6 +17,9 @@ pub(crate) use portable::{BitGather, prefetch, run};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86_64::{BitGather, prefetch, run};
 
+/// Bytes that a prefetch brings, on most machines.
+pub(crate) const LINE_BYTES: usize = 64;
+
 /// Values that [`Instructions`] take at a time.
 pub(crate) const LANES: usize = 8;
 

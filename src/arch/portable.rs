@@ -86,7 +86,7 @@ impl BitGather {
 
 /// Does nothing: a prefetch is only ever a hint.
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) fn prefetch(_bytes: &[u8], _offset: usize) {}
+pub(crate) fn prefetch<T>(_values: &[T], _number: usize) {}
 
 /// Runs a kernel.
 #[cfg(not(target_arch = "x86_64"))]

@@ -277,7 +277,9 @@ impl<F: Fingerprint, V: FnMut(usize, F) -> ControlFlow<()>> Kernel for Scan<'_, 
 
     #[inline(always)]
     fn run(mut self, instructions: impl Instructions) -> Self::Output {
-        elias_fano::scan(instructions, self.bytes, self.last, self.target, &mut self.visit)
+        let Self { bytes, last, target, .. } = self;
+        let (candidates, _) = elias_fano::Candidates::find(instructions, bytes, last, target)?;
+        candidates.scan(instructions, bytes, target, &mut self.visit)
     }
 }
 

@@ -56,11 +56,11 @@ fn pdep(value: u64, mask: u64) -> u64 {
     _pdep_u64(value, mask)
 }
 
-/// Asks for the cache line of `bytes[offset]`; does nothing where the offset lies outside.
+/// Asks for the cache line in which `values[number]` begins; does nothing where there is no such value.
 #[inline]
-pub(crate) fn prefetch(bytes: &[u8], offset: usize) {
-    if let Some(byte) = bytes.get(offset) {
-        // SAFETY: SSE is part of x86-64, and the address lies inside `bytes`.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast::<i8>()) };
+pub(crate) fn prefetch<T>(values: &[T], number: usize) {
+    if let Some(value) = values.get(number) {
+        // SAFETY: SSE is part of x86-64, and the address lies inside `values`.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast::<i8>()) };
     }
 }

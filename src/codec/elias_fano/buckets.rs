@@ -38,20 +38,22 @@ impl<'a> Uppers<'a> {
     #[inline(always)]
     pub(super) fn word(&self, number: usize) -> u64 {
         let at = self.start + number * 8;
-        let word = match self.bytes.get(at..at + 8) {
-            Some(word) => u64::from_le_bytes(word.try_into().expect("8 bytes")),
-            None => self.word_at_end(at),
-        };
-        let left = self.bits.saturating_sub(number * WORD_BITS);
-        if left >= WORD_BITS { word } else { word & !(u64::MAX << left) }
+        if (number + 1) * WORD_BITS <= self.bits {
+            u64::from_le_bytes(self.bytes[at..at + 8].try_into().expect("8 bytes"))
+        } else {
+            self.word_at_end(number)
+        }
     }
 
-    #[cold]
-    fn word_at_end(&self, at: usize) -> u64 {
+    /// A word of which only a part belongs to the unary numbers.
+    #[inline(never)]
+    fn word_at_end(&self, number: usize) -> u64 {
         let mut word = [0; 8];
-        let tail = self.bytes.get(at..).unwrap_or_default();
+        let tail = self.bytes.get(self.start + number * 8..).unwrap_or_default();
+        let tail = &tail[..tail.len().min(8)];
         word[..tail.len()].copy_from_slice(tail);
-        u64::from_le_bytes(word)
+        let left = self.bits.saturating_sub(number * WORD_BITS);
+        u64::from_le_bytes(word) & !(u64::MAX << left)
     }
 
     /// How many coded entries are in the buckets before `first`, and how many in those up to and with

@@ -22,7 +22,7 @@ mod scan;
 
 use crate::codec::Layout;
 pub(crate) use decode::decode;
-pub(crate) use scan::scan;
+pub(crate) use scan::Candidates;
 
 /// Encodes and decodes blocks.
 #[derive(Clone, Copy)]

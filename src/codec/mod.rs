@@ -245,34 +245,52 @@ impl BlockCodec {
         mut visit: impl FnMut(usize, F) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, BlockError> {
         match self {
-            Self::Huffman(codec) => {
-                let Scratch { differences, candidates, .. } = scratch;
-                candidates.clear();
-                codec.candidates(bytes, last, target, &mut |candidate| candidates.push(candidate))?;
-                let mut visit = |_, entry, value| visit(entry, value);
-                for together in candidates.chunks(SCANNED_TOGETHER) {
-                    let work = together.iter().map(|candidate| Work { codec, bytes, candidate, target });
-                    let outcome = scan_together(work, differences, &mut visit);
-                    if outcome.map_err(|(_, error)| error)?.is_break() {
-                        return Ok(ControlFlow::Break(()));
-                    }
-                }
-                Ok(ControlFlow::Continue(()))
-            }
-            Self::EliasFano(_) => arch::run(Scan { bytes, last, target, visit }),
+            Self::Huffman(codec) => arch::run(HuffmanScan { codec, bytes, last, target, scratch, visit }),
+            Self::EliasFano(_) => arch::run(EliasFanoScan { bytes, last, target, visit }),
         }
     }
 }
 
+/// A scan of one block, Huffman-coded.
+struct HuffmanScan<'a, F, V> {
+    codec: &'a HuffmanCodec,
+    bytes: &'a [u8],
+    last: F,
+    target: &'a Target<F>,
+    scratch: &'a mut Scratch<F>,
+    visit: V,
+}
+
+impl<F: Fingerprint, V: FnMut(usize, F) -> ControlFlow<()>> Kernel for HuffmanScan<'_, F, V> {
+    type Output = Result<ControlFlow<()>, BlockError>;
+
+    #[inline(always)]
+    fn run(mut self, instructions: impl Instructions) -> Self::Output {
+        let Self { codec, bytes, last, target, .. } = self;
+        let Scratch { differences, candidates, .. } = self.scratch;
+        candidates.clear();
+        codec.candidates(bytes, last, target, &mut |candidate| candidates.push(candidate))?;
+        let mut visit = |_, entry, value| (self.visit)(entry, value);
+        for together in candidates.chunks(SCANNED_TOGETHER) {
+            let work = together.iter().map(|candidate| Work { codec, bytes, candidate, target });
+            let outcome = scan_together(instructions, work, differences, &mut visit);
+            if outcome.map_err(|(_, error)| error)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
 /// A scan of one block, Elias–Fano coded.
-struct Scan<'a, F, V> {
+struct EliasFanoScan<'a, F, V> {
     bytes: &'a [u8],
     last: F,
     target: &'a Target<F>,
     visit: V,
 }
 
-impl<F: Fingerprint, V: FnMut(usize, F) -> ControlFlow<()>> Kernel for Scan<'_, F, V> {
+impl<F: Fingerprint, V: FnMut(usize, F) -> ControlFlow<()>> Kernel for EliasFanoScan<'_, F, V> {
     type Output = Result<ControlFlow<()>, BlockError>;
 
     #[inline(always)]

@@ -98,6 +98,18 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
+    fn equal_bytes(self, bytes: &[u8; 128], byte: u8) -> u128 {
+        // SAFETY: `self` exists, so `detect` has seen all the features used; the loads read the two halves
+        // of `bytes`.
+        unsafe {
+            let wanted = _mm512_set1_epi8(byte as i8);
+            let low = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(bytes.as_ptr().cast()), wanted);
+            let high = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(bytes.as_ptr().add(64).cast()), wanted);
+            u128::from(high) << 64 | u128::from(low)
+        }
+    }
+
+    #[inline(always)]
     fn near_values(self, values: &[u64; LANES], value: u64, distance: u32) -> u32 {
         // SAFETY: `self` exists, so `detect` has seen all the features used; the load reads the eight
         // values.

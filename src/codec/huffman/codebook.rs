@@ -29,12 +29,12 @@ impl Lookup {
         Self(u64::from_le_bytes(word))
     }
 
-    #[inline]
+    #[inline(always)]
     fn symbols(self) -> usize {
         ((self.0 >> 48) & 7) as usize
     }
 
-    #[inline]
+    #[inline(always)]
     fn bits(self) -> usize {
         (self.0 >> 56) as usize
     }
@@ -152,7 +152,7 @@ pub(crate) struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// `wanted` codes from bit `position` on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(
         codebook: &'a Codebook,
         bytes: &'a [u8],
@@ -166,7 +166,7 @@ impl<'a> Run<'a> {
 
     /// Decodes what the look-ups of one window yield, if there is something left to do. Tells whether
     /// there was.
-    #[inline]
+    #[inline(always)]
     fn step(&mut self) -> bool {
         if self.done >= self.wanted {
             return false;
@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
 
 /// Decodes several runs in lockstep. Each look-up of a run waits for the one before it; those of other
 /// runs need not wait with it.
-#[inline]
+#[inline(always)]
 pub(crate) fn decode_together(runs: &mut [Run<'_>]) {
     loop {
         let mut any = false;

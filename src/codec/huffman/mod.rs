@@ -17,6 +17,7 @@
 //! - [`encode`]: filling blocks
 //! - [`decode`]: reading all of a block
 //! - [`scan`]: reading as little as a query needs
+//! - [`search`]: finding what can have a prefix without reading any suffix
 
 mod block;
 mod codebook;
@@ -24,6 +25,7 @@ mod decode;
 mod encode;
 mod lengths;
 mod scan;
+mod search;
 
 use std::ops::ControlFlow;
 
@@ -31,7 +33,9 @@ use block::Block;
 use codebook::Codebook;
 pub(crate) use decode::Differences;
 pub(crate) use scan::Candidate;
+use search::Run;
 
+use crate::arch::{Instructions, prefetch};
 use crate::codec::{BlockError, Layout, Target};
 use crate::fingerprint::Fingerprint;
 
@@ -120,12 +124,14 @@ pub(crate) const SCANNED_TOGETHER: usize = decode::LANES;
 
 /// Calls `visit` with the place of the work, and with number in the block and value of each entry that
 /// its target meets. Segments of several blocks, and tables, are decoded in lockstep: see
-/// `codebook::decode_together`.
+/// `codebook::decode_together`. Then all are searched for what can have the prefix, and only then the
+/// first suffix is read, so that memory brings them all at once.
 ///
 /// # Errors
 /// When a block contradicts itself; with the place of the work.
-#[inline]
+#[inline(always)]
 pub(crate) fn scan_together<'a, F: Fingerprint + 'a>(
+    instructions: impl Instructions,
     work: impl Iterator<Item = Work<'a, F>> + Clone,
     differences: &mut Differences,
     visit: &mut impl FnMut(usize, usize, F) -> ControlFlow<()>,
@@ -134,10 +140,28 @@ pub(crate) fn scan_together<'a, F: Fingerprint + 'a>(
     let mut codes = work.clone().map(|work| work.candidate.codes(&work.codec.codebook, work.bytes));
     let Some(first) = codes.next() else { return Ok(ControlFlow::Continue(())) };
     let ends = differences.decode(first, codes);
+
+    let mut runs = [None; SCANNED_TOGETHER];
+    for (place, (work, run)) in work.clone().zip(&mut runs).enumerate() {
+        if let Some(hs) = differences.searchable_lane(place, work.candidate.coded()) {
+            *run = Run::find(instructions, hs, work.candidate, work.target);
+            if let Some(run) = run {
+                prefetch(work.bytes, run.reads() / 8);
+            }
+        }
+    }
     for (place, work) in work.enumerate().take(SCANNED_TOGETHER) {
         let hs = differences.lane(place, work.candidate.coded());
+        let lane = (hs, ends[place]);
+        if let Some(run) = runs[place]
+            && !run
+                .may_match(work.bytes, work.candidate, lane, work.target)
+                .map_err(|error| (place, error))?
+        {
+            continue;
+        }
         let mut visit = |entry, value| visit(place, entry, value);
-        let outcome = scan::scan(work.bytes, work.candidate, (hs, ends[place]), work.target, &mut visit);
+        let outcome = scan::scan(work.bytes, work.candidate, lane, work.target, &mut visit);
         if outcome.map_err(|error| (place, error))?.is_break() {
             return Ok(ControlFlow::Break(()));
         }

@@ -20,7 +20,9 @@ pub(crate) struct Candidate<F> {
     segment: Segment<F>,
     /// The number in the block of its first entry.
     before: usize,
-    /// Whether its entries share as many errors as the prefix may have.
+    /// The bits that its entries share with each other and with the segment after it.
+    shared: u32,
+    /// Whether these have as many errors as the prefix may have.
     used_up: bool,
     /// Where to expect the suffix that decides, in bits from the start of the block.
     suffix_near: usize,
@@ -31,6 +33,32 @@ impl<F: Fingerprint> Candidate<F> {
     #[inline]
     pub(crate) fn codes<'a>(&self, codebook: &'a Codebook, bytes: &'a [u8]) -> Codes<'a> {
         Codes { codebook, bytes, start: self.segment.start, count: self.segment.count - 1 }
+    }
+
+    /// Where the suffix of its first coded entry ends, in bits.
+    #[inline]
+    pub(super) fn end(&self) -> usize {
+        self.segment.end
+    }
+
+    /// Its first entry.
+    #[inline]
+    pub(super) fn first(&self) -> F {
+        self.segment.first
+    }
+
+    /// How many bits its entries share.
+    #[inline]
+    pub(super) fn shared(&self) -> u32 {
+        self.shared
+    }
+
+    /// A value that begins as its entries have to, to be met: with the bits that they share, then as the
+    /// query does. `None` where they may have further errors in the prefix.
+    #[inline]
+    pub(super) fn wanted(&self, target: &Target<F>) -> Option<F> {
+        let shared = F::prefix_mask(self.shared);
+        self.used_up.then(|| (self.segment.first & shared) | (target.query & !shared))
     }
 
     /// How many entries follow its first.
@@ -68,7 +96,8 @@ pub(crate) fn candidates<F: Fingerprint>(
             choose(Candidate {
                 segment,
                 before: block.first_entry_of(number),
-                used_up: target.used_up(first, next).is_some(),
+                shared: first.first_difference(next),
+                used_up: target.uses_up(first, next),
                 suffix_near: expected_suffix(&segment, next, target.query),
             });
         }

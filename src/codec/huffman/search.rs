@@ -1,0 +1,97 @@
+//! Finding what can have a prefix without reading any suffix.
+//!
+//! The h of a segment are what its entries share with their neighbours: they are a trie over the entries
+//! (a blind, or Patricia, trie: Morrison, J. ACM 1968). So the query's bits alone lead down to the run of
+//! entries that have its prefix, if any have; one suffix then tells whether they do, as far as that goes.
+//! Hardly anything is left to be looked at in full.
+
+use crate::arch::Instructions;
+use crate::codec::bits::read;
+use crate::codec::huffman::decode::entry;
+use crate::codec::huffman::scan::Candidate;
+use crate::codec::{BlockError, Target};
+use crate::fingerprint::Fingerprint;
+
+/// Coded entries of the longest segment that is searched.
+pub(super) const MOST_CODED: usize = 128;
+
+/// A run of entries: the only ones in a segment that can have a prefix.
+#[derive(Clone, Copy)]
+pub(super) struct Run {
+    /// The first and the last; 0 is the segment's own first entry.
+    first: usize,
+    last: usize,
+    /// Where the suffix of the first one starts, in bits; on damaged bytes, 0.
+    suffix: usize,
+}
+
+impl Run {
+    /// Finds the run for what is left of the prefix where all of a segment's entries share as many errors
+    /// as it may have; `None` where they share fewer. `hs` are the segment's, and whatever lies behind.
+    #[inline(always)]
+    pub(super) fn find<F: Fingerprint>(
+        instructions: impl Instructions,
+        hs: &[u8; MOST_CODED],
+        candidate: &Candidate<F>,
+        target: &Target<F>,
+    ) -> Option<Self> {
+        let wanted = candidate.wanted(target)?;
+        let (mut first, mut last) = (0, candidate.coded());
+        // From the first to the last of these, all entries have the same bits before `position`.
+        for position in candidate.shared()..target.prefix_bits {
+            let ones_start = instructions.equal_bytes(hs, position as u8) >> first << first;
+            // Where one has its first difference there, it and those after it have a one.
+            let at = ones_start.trailing_zeros() as usize + 1;
+            if at <= last {
+                let is_one = wanted & F::bit(position) != F::ZERO;
+                (first, last) = if is_one { (at, last) } else { (first, at - 1) };
+            }
+        }
+        let bits: usize = hs[..first].iter().map(|&h| (F::BITS - 1) as usize - usize::from(h)).sum();
+        Some(Self { first, last, suffix: candidate.end().saturating_sub(bits) })
+    }
+
+    /// Where a look at the run starts to read, in bits.
+    #[inline(always)]
+    pub(super) fn reads(&self) -> usize {
+        self.suffix
+    }
+
+    /// Whether any of the run is what the target meets, if what no suffix of it tells is as wanted. Given
+    /// are the segment's h and where their codes end.
+    #[inline(always)]
+    pub(super) fn may_match<F: Fingerprint>(
+        &self,
+        bytes: &[u8],
+        candidate: &Candidate<F>,
+        (hs, codes_end): (&[u8], usize),
+        target: &Target<F>,
+    ) -> Result<bool, BlockError> {
+        let Some(wanted) = candidate.wanted(target) else { return Ok(true) };
+        let mut suffix = self.suffix;
+        let mut value = match self.first.checked_sub(1) {
+            None => candidate.first(),
+            Some(coded) if suffix >= codes_end => {
+                let h = u32::from(hs[coded]);
+                entry(wanted, h, read(bytes, suffix, F::BITS - 1 - h))
+            }
+            Some(_) => return Err(BlockError::Length),
+        };
+        if (value ^ wanted) & F::prefix_mask(target.prefix_bits) != F::ZERO {
+            return Ok(false);
+        }
+        for &h in &hs[self.first..self.last] {
+            if target.admits(value) {
+                return Ok(true);
+            }
+            let h = u32::from(h);
+            let length = F::BITS - 1 - h;
+            suffix = suffix
+                .checked_sub(length as usize)
+                .filter(|&suffix| suffix >= codes_end)
+                .ok_or(BlockError::Length)?;
+            value = entry(value, h, read(bytes, suffix, length));
+        }
+        Ok(target.admits(value))
+    }
+}

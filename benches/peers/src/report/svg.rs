@@ -2,13 +2,16 @@
 
 use std::fmt::Write;
 
+use crate::contender::REFERENCE;
 use crate::queries::{Comparison, Row};
 use crate::report::Report;
 use crate::report::labels::{Area, place};
 use crate::report::scale::Scale;
 use crate::report::table::{grouped, three_digits};
 
-const WIDTH: f64 = 560.0;
+/// All panels beside each other; the legend needs it even if there is but one.
+const WIDTH: f64 = 840.0;
+const LEAST_PANEL_WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 420.0;
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 14.0;
@@ -20,13 +23,15 @@ const LEGEND: f64 = 44.0;
 /// Told apart by those who see few colours, too (Okabe and Ito).
 const CODECS: [&str; 3] = ["#0072b2", "#d55e00", "#009e73"];
 const OTHERS: &str = "#555555";
+/// Where the reference is beaten in both.
+const TINT: &str = "#eef6ee";
 
 /// The background is drawn: the picture is also looked at on dark pages.
 pub(crate) fn picture(report: &Report) -> String {
     let (counts, shapes) = (distinct(report, |c| c.count), distinct(report, |c| c.shape.clone()));
     let families = families(report);
-    // The legend needs the width of a panel and a half.
-    let width = (WIDTH * shapes.len() as f64).max(WIDTH * 1.5);
+    let panel_width = (WIDTH / shapes.len() as f64).max(LEAST_PANEL_WIDTH);
+    let width = panel_width * shapes.len() as f64;
     let height = HEIGHT * counts.len() as f64 + LEGEND;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
@@ -38,13 +43,14 @@ pub(crate) fn picture(report: &Report) -> String {
         let in_line: Vec<&Comparison> = report.queries.iter().filter(|c| c.count == *count).collect();
         let rows = || in_line.iter().flat_map(|comparison| &comparison.rows);
         // One line, one scale: panels beside each other compare at a glance.
-        let x = Scale::new(rows().map(memory), LEFT, WIDTH - RIGHT);
+        let x = Scale::new(rows().map(memory), LEFT, panel_width - RIGHT);
         let y = Scale::new(rows().map(time), HEIGHT - BOTTOM, TOP);
         for comparison in &in_line {
             let column = shapes.iter().position(|shape| *shape == comparison.shape).unwrap_or_default();
-            let (right, down) = (WIDTH * column as f64, HEIGHT * line as f64);
+            let (right, down) = (panel_width * column as f64, HEIGHT * line as f64);
             writeln!(svg, "<g transform=\"translate({right} {down})\">").expect("a String takes all");
-            Panel { report, comparison, x: &x, y: &y, families: &families }.draw(&mut svg);
+            Panel { report, comparison, width: panel_width, x: &x, y: &y, families: &families }
+                .draw(&mut svg);
             svg.push_str("</g>\n");
         }
     }
@@ -105,6 +111,7 @@ fn colour(families: &[String], family: &str) -> &'static str {
 struct Panel<'r> {
     report: &'r Report,
     comparison: &'r Comparison,
+    width: f64,
     x: &'r Scale,
     y: &'r Scale,
     families: &'r [String],
@@ -112,10 +119,17 @@ struct Panel<'r> {
 
 impl Panel<'_> {
     fn draw(&self, svg: &mut String) {
-        let frame = Area { left: LEFT, top: TOP, right: WIDTH - RIGHT, bottom: HEIGHT - BOTTOM };
+        let frame = Area { left: LEFT, top: TOP, right: self.width - RIGHT, bottom: HEIGHT - BOTTOM };
         text(svg, LEFT, TOP - 16.0, "start", "font-size=\"15\" font-weight=\"600\"", &self.title());
-        let corner = self.better_than_reference(svg, &frame);
+        let reference = self.comparison.rows.iter().find(|row| row.name == REFERENCE.name());
+        let reference = reference.map(|row| (self.x.at(memory(row)), self.y.at(time(row))));
+        if let Some((x, y)) = reference {
+            let (left, width, height) = (frame.left, x - frame.left, frame.bottom - y);
+            let area = format!("x=\"{left}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"");
+            writeln!(svg, "<rect {area} fill=\"{TINT}\"/>").expect("a String takes all");
+        }
         self.axes(svg, &frame);
+        let corner = reference.and_then(|(x, y)| explain_tint(svg, &frame, x, y));
         let points: Vec<(f64, f64, String)> = self
             .comparison
             .rows
@@ -133,9 +147,7 @@ impl Panel<'_> {
             }
             writeln!(svg, "<g><title>{}</title>", tip(row)).expect("a String takes all");
             marker(svg, if is_ours(row) { &row.member } else { "" }, *x, *y, colour);
-            // A white rim keeps letters readable on lines.
-            let style =
-                format!("fill=\"{colour}\" stroke=\"#ffffff\" stroke-width=\"3\" paint-order=\"stroke\"");
+            let style = format!("fill=\"{colour}\" {}", rim("#ffffff"));
             text(svg, place.left, place.baseline, "start", &style, name);
             svg.push_str("</g>\n");
         }
@@ -144,27 +156,6 @@ impl Panel<'_> {
     fn title(&self) -> String {
         let Comparison { fingerprints, shape, .. } = self.comparison;
         format!("{} {shape} fingerprints, distance {}", grouped(*fingerprints as u64), self.report.distance)
-    }
-
-    /// Tints where the reference is beaten in both; gives the place of the words that say so.
-    fn better_than_reference(&self, svg: &mut String, frame: &Area) -> Option<Area> {
-        let reference = self.comparison.rows.iter().find(|row| row.name == "mih-rs/default")?;
-        let (x, y) = (self.x.at(memory(reference)), self.y.at(time(reference)));
-        let (left, bottom) = (frame.left, frame.bottom);
-        writeln!(
-            svg,
-            "<rect x=\"{left}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#eef6ee\"/>",
-            x - left,
-            bottom - y
-        )
-        .expect("a String takes all");
-        let words = "faster and smaller than mih-rs";
-        let area = Area::of_text(words, left + 6.0, bottom - 7.0);
-        let fits = area.right < x && area.top > y;
-        if fits {
-            text(svg, area.left, bottom - 7.0, "start", "fill=\"#5a7d5a\" font-size=\"11\"", words);
-        }
-        fits.then_some(area)
     }
 
     fn axes(&self, svg: &mut String, frame: &Area) {
@@ -197,12 +188,29 @@ impl Panel<'_> {
     }
 }
 
+/// Says what the tinted corner means, if there is room up to the reference; gives the place it took.
+fn explain_tint(svg: &mut String, frame: &Area, x: f64, y: f64) -> Option<Area> {
+    let (words, baseline) = ("faster and smaller than mih-rs", frame.bottom - 7.0);
+    let area = Area::of_text(words, frame.left + 6.0, baseline);
+    let fits = area.right < x && area.top > y;
+    if fits {
+        let style = format!("fill=\"#5a7d5a\" font-size=\"11\" {}", rim(TINT));
+        text(svg, area.left, baseline, "start", &style, words);
+    }
+    fits.then_some(area)
+}
+
+/// A rim in the colour of the ground keeps letters readable on lines.
+fn rim(ground: &str) -> String {
+    format!("stroke=\"{ground}\" stroke-width=\"3\" paint-order=\"stroke\"")
+}
+
 fn legend(svg: &mut String, families: &[String], members: &[String], top: f64) {
     let (mut x, y) = (LEFT, top + 16.0);
     let mut entry = |svg: &mut String, member: &str, colour: &str, words: &str| {
         marker(svg, member, x, y - 4.0, colour);
         text(svg, x + 11.0, y, "start", "", words);
-        x += 11.0 + 6.6 * words.chars().count() as f64 + 26.0;
+        x += 11.0 + 7.0 * words.chars().count() as f64 + 26.0;
     };
     for family in families {
         entry(svg, "any", colour(families, family), &family.replace('/', " "));

@@ -1,10 +1,10 @@
 //! Who is compared, by name.
 
 use anyhow::{Context, Result, bail};
-use hamdex::Design;
+use hamdex::{Codec, Design};
 
 use crate::data::Data;
-use crate::hamdex::{CODECS, Codec, DESIGNS};
+use crate::hamdex::DESIGNS;
 use crate::{brute, mih};
 
 /// What finds all stored fingerprints within a distance of a query.
@@ -43,7 +43,7 @@ impl Kind {
     fn all(distance: u32) -> Vec<Self> {
         let designs = Design::<u64>::names(distance);
         let designs = DESIGNS.into_iter().filter(|name| designs.iter().any(|known| known == name));
-        let ours = designs.flat_map(|design| CODECS.map(|codec| Self::Hamdex { codec, design }));
+        let ours = designs.flat_map(|design| Codec::ALL.map(|codec| Self::Hamdex { codec, design }));
         [REFERENCE, Self::Mih { blocks: Some(4) }].into_iter().chain(ours).chain([Self::BruteForce]).collect()
     }
 
@@ -67,7 +67,7 @@ impl Kind {
     pub(crate) fn family(&self) -> String {
         match self {
             Self::Mih { .. } => "mih-rs".to_owned(),
-            Self::Hamdex { codec, .. } => format!("hamdex/{}", codec.name),
+            Self::Hamdex { codec, .. } => format!("hamdex/{}", codec.name()),
             Self::BruteForce => "brute-force".to_owned(),
         }
     }

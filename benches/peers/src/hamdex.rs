@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use hamdex::{BuildOptions, Builder, Design, Index};
+use hamdex::{BuildOptions, Builder, Codec, Design, Index};
 use tempfile::TempDir;
 
 use crate::contender::{Built, Contender};
@@ -15,27 +15,12 @@ pub(crate) const DESIGNS: [&str; 4] = ["halves", "cover-6", "cover-8", "paper-10
 /// enough beside the largest of the others.
 const BUILD_MEMORY: u64 = 3 << 30;
 
-#[derive(Clone, Copy)]
-pub(crate) struct Codec {
-    pub name: &'static str,
-    choose: fn(BuildOptions<u64>) -> BuildOptions<u64>,
-}
-
-impl PartialEq for Codec {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-/// Every codec that a file can be built with.
-pub(crate) const CODECS: [Codec; 1] = [Codec { name: "huffman", choose: |options| options }];
-
 pub(crate) fn build(stored: &[u64], codec: Codec, design: &str, distance: u32) -> Result<Built> {
     let directory = tempfile::Builder::new().prefix("hamdex-peers-").tempdir()?;
     let path = directory.path().join("peers.hamdex");
-    let options = BuildOptions::new().design(Design::named(design, distance)?);
+    let options = BuildOptions::new().design(Design::named(design, distance)?).codec(codec);
     let started = Instant::now();
-    let mut builder = Builder::with_options(&path, (codec.choose)(options.threads(1).memory(BUILD_MEMORY)))?;
+    let mut builder = Builder::with_options(&path, options.threads(1).memory(BUILD_MEMORY))?;
     stored.iter().try_for_each(|&x| builder.push(x))?;
     let file_bytes = builder.finish()?.bytes;
     let build_seconds = started.elapsed().as_secs_f64();

@@ -216,15 +216,12 @@ impl<F: Fingerprint> Table<F> {
     }
 
     fn huffman(&self) -> &HuffmanCodec {
-        match &self.codec {
-            BlockCodec::Huffman(codec) => codec,
-            BlockCodec::EliasFano(_) => unreachable!("the scanner asks for the codec first"),
-        }
+        self.codec.huffman().expect("the scanner asks for the codec first")
     }
 
     /// Calls `choose` with each segment of a block that may hold what `target` meets, having asked the
     /// processor for what a scan of it will read.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn candidates(
         &self,
         file: &[u8],
@@ -234,14 +231,14 @@ impl<F: Fingerprint> Table<F> {
     ) -> Result<(), ReadError> {
         let block = block as usize;
         let last = self.keys.get(block);
-        if block > 0 && target.rules_out(self.keys.get(block - 1), last) {
+        // With more than one error, what is located is not always what can match.
+        if target.radius > 1 && block > 0 && target.rules_out(self.keys.get(block - 1), last) {
             return Ok(());
         }
         let bytes = self.block(file, block)?;
         let mut choose = |candidate: Candidate<F>| {
-            for at in candidate.reads() {
-                prefetch(bytes, at);
-            }
+            prefetch(bytes, candidate.reads());
+            prefetch(bytes, candidate.reads() + LINE_BYTES / 2);
             choose(candidate);
         };
         self.huffman()

@@ -1,7 +1,7 @@
 //! A table's code for h, ready for use.
 
 use crate::codec::bits::{WINDOW_BITS, Writer, window};
-use crate::codec::huffman::lengths::{MAX_CODE_BITS, canonical_codes, code_lengths, is_complete};
+use crate::codec::huffman::lengths::{MAX_CODE_BITS, canonical_codes, is_complete};
 
 /// Bits of a look-up. Longer codes are rarer than one in 2^11.
 const LOOKUP_BITS: u32 = 11;
@@ -55,7 +55,9 @@ pub(crate) struct Codebook {
 
 impl Codebook {
     /// The best code for symbols that occur so often.
+    #[cfg(test)]
     pub(crate) fn from_counts(counts: &[u64]) -> Self {
+        use crate::codec::huffman::lengths::code_lengths;
         Self::from_lengths(&code_lengths(counts)).expect("package-merge gives complete codes")
     }
 

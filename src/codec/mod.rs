@@ -256,7 +256,7 @@ impl BlockCodec {
         last: F,
         target: &Target<F>,
         scratch: &mut Scratch<F>,
-        mut visit: impl FnMut(usize, F) -> ControlFlow<()>,
+        visit: impl FnMut(usize, F) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, BlockError> {
         match self {
             Self::Huffman(codec) => arch::run(HuffmanScan { codec, bytes, last, target, scratch, visit }),

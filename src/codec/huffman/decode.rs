@@ -24,17 +24,35 @@ pub(crate) struct Codes<'a> {
 }
 
 impl Differences {
-    /// Decodes the h of the first segment and of as many others as there are, up to [`LANES`] in all;
-    /// gives where the codes of each end.
+    /// Decodes the h of the first segment and of as many others as there are, up to [`LANES`] in all.
     #[inline(always)]
-    pub(crate) fn decode<'a>(
+    pub(crate) fn decode<'a>(&mut self, first: Codes<'a>, mut others: impl Iterator<Item = Codes<'a>>) {
+        self.decode_runs(first, &mut others);
+    }
+
+    /// As [`Self::decode`]; gives where the codes of each end.
+    #[inline(always)]
+    fn decode_to_ends<'a>(
         &mut self,
         first: Codes<'a>,
         mut others: impl Iterator<Item = Codes<'a>>,
     ) -> [usize; LANES] {
+        let runs = self.decode_runs(first, &mut others);
+        std::array::from_fn(|lane| runs[lane].end())
+    }
+
+    #[inline(always)]
+    fn decode_runs<'a, 's>(
+        &'s mut self,
+        first: Codes<'a>,
+        others: &mut impl Iterator<Item = Codes<'a>>,
+    ) -> [Run<'s>; LANES]
+    where
+        'a: 's,
+    {
         let mut rooms = self.0.iter_mut();
         let mut next = Some(first);
-        let mut runs: [Run<'_>; LANES] = std::array::from_fn(|_| {
+        let mut runs: [Run<'s>; LANES] = std::array::from_fn(|_| {
             let room = rooms.next().expect("as many as there are lanes");
             // A lane without a segment has nothing to do.
             let Codes { codebook, bytes, start, count } = next.unwrap_or(Codes { count: 0, ..first });
@@ -46,7 +64,7 @@ impl Differences {
             Run::new(codebook, bytes, start, room, count)
         });
         decode_together(&mut runs);
-        std::array::from_fn(|lane| runs[lane].end())
+        runs
     }
 
     /// The h of the segment in that lane.
@@ -91,7 +109,7 @@ pub(crate) fn decode<F: Fingerprint>(
             start: segment.start,
             count: segment.count - 1,
         };
-        let ends = differences.decode(codes(&segments[0]), segments[1..].iter().map(codes));
+        let ends = differences.decode_to_ends(codes(&segments[0]), segments[1..].iter().map(codes));
         for (lane, segment) in segments.iter().enumerate() {
             let hs = differences.lane(lane, segment.count - 1);
             decode_suffixes(block.bytes(), segment, hs, ends[lane], values)?;

@@ -87,7 +87,7 @@ impl Codec {
     /// Entries from one raw fingerprint to the next; 0 where only a block's first is raw.
     pub(crate) fn restart_interval(self) -> usize {
         match self {
-            Self::Huffman => std::env::var("HRI").map_or(64, |v| v.parse().unwrap()),
+            Self::Huffman => 64,
             Self::EliasFano => 0,
         }
     }

@@ -60,6 +60,7 @@ pub use progress::{Phase, Progress};
 /// The block codec itself, for the project's own benches. Nothing here is promised to stay.
 #[doc(hidden)]
 pub mod internals {
+    pub use crate::arch::{Level, limit_level};
     pub use crate::codec::elias_fano::EliasFanoCodec;
     pub use crate::codec::huffman::HuffmanCodec;
     pub use crate::codec::{BlockCodec, Layout, Scratch, Target, count_differences};

@@ -7,10 +7,12 @@
 //! Architecture invariant: no other module names an instruction set, and nothing here changes a
 //! result: a path taken on one machine gives what the portable path gives on any other.
 
+mod level;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+pub use level::{Level, limit_level};
 pub(crate) use portable::Portable;
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) use portable::{BitGather, prefetch, run};

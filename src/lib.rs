@@ -50,8 +50,8 @@ pub use error::{BuildError, Place, ReadError};
 pub use fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
-    Checksums, Fingerprints, IdStats, Index, Match, OpenOptions, RawBlock, Searcher, Stats, TableStats,
-    Verified, width,
+    Batch, BatchOptions, Checksums, Fingerprints, IdStats, Index, Match, OpenOptions, RawBlock, Searcher,
+    Stats, Strategy, TableStats, Verified, width,
 };
 pub use mapping::Mapping;
 pub use permutation::Permutation;

@@ -13,31 +13,30 @@
 use crate::codec::{BlockCodec, Target};
 use crate::design::TableDesign;
 use crate::fingerprint::Fingerprint;
-use crate::index::Index;
 use crate::index::batch::scan::{self, design};
 use crate::index::batch::{Question, Strategy};
 use crate::table::reader::Table;
 
 /// To locate a block for a query, and bring it in order.
-const ARRANGE_NS: f64 = 40.0;
+const ARRANGE_NS: f64 = 30.0;
 
 /// To search a decoded block for a query.
-const SEARCH_NS: f64 = 25.0;
+const SEARCH_NS: f64 = 60.0;
 
 /// To decode an entry, as part of its block.
-const DECODE_NS: f64 = 2.5;
+const DECODE_NS: f64 = 4.0;
 
 /// To scan a block for one query.
-const PROBE_NS: f64 = 500.0;
+const PROBE_NS: f64 = 450.0;
 
 /// To add a query to a table in memory.
-const FILL_NS: f64 = 60.0;
+const FILL_NS: f64 = 40.0;
 
 /// To look whether a prefix occurs among the queries.
-pub(super) const LOOKUP_NS: f64 = 2.0;
+pub(super) const LOOKUP_NS: f64 = 9.0;
 
 /// To go on to the queries that share a prefix.
-pub(super) const MET_NS: f64 = 15.0;
+pub(super) const MET_NS: f64 = 20.0;
 
 /// To compare a fingerprint with one of them.
 pub(super) const CANDIDATE_NS: f64 = 1.5;
@@ -48,7 +47,7 @@ const SAMPLE: usize = 64;
 /// From how many queries on it pays to decode a block.
 pub(super) fn dense_from(codec: &BlockCodec) -> usize {
     match codec {
-        BlockCodec::Huffman(_) => 4,
+        BlockCodec::Huffman(_) => 8,
     }
 }
 
@@ -84,7 +83,7 @@ fn probe_ns<F: Fingerprint, D: AsRef<[u8]> + Sync>(question: &Question<'_, F, D>
         let table = &index.tables[probe.table];
         let blocks = table.keys.len().max(1) as f64;
         let looked_into = queries.len() as f64
-            * blocks_of_sample(index, table, queries, |query| Target {
+            * blocks_of_sample(table, queries, |query| Target {
                 query,
                 prefix_bits: probe.reach.prefix_bits(),
                 radius: probe.reach.radius,
@@ -113,8 +112,7 @@ where
 }
 
 /// How many blocks of a table a query looks into, on average over a sample of the queries.
-pub(super) fn blocks_of_sample<F: Fingerprint, D: AsRef<[u8]> + Sync>(
-    _index: &Index<F, D>,
+pub(super) fn blocks_of_sample<F: Fingerprint>(
     table: &Table<F>,
     queries: &[F],
     target: impl Fn(F) -> Target<F>,

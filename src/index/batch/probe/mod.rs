@@ -127,8 +127,8 @@ fn ranges<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     question: &Question<'_, F, D>,
     look: &Look<'_, F>,
 ) -> Vec<Range<usize>> {
-    let Question { index, queries, .. } = question;
-    let expected = cost::blocks_of_sample(index, look.table, queries, |query| look.target(query));
+    let queries = question.queries;
+    let expected = cost::blocks_of_sample(look.table, queries, |query| look.target(query));
     let by_items = (ITEMS_A_TASK as f64 / expected.max(1.0)) as usize;
     let by_threads = queries.len().div_ceil(RANGES_A_THREAD * rayon::current_num_threads());
     let length = by_items.min(by_threads).max(1);

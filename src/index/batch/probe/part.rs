@@ -7,6 +7,7 @@ use crate::fingerprint::Fingerprint;
 use crate::index::batch::Stop;
 use crate::index::batch::gather::{Finds, Found};
 use crate::index::batch::probe::items::{Item, Items};
+use crate::index::batch::probe::search::Run;
 use crate::index::batch::probe::{Look, search};
 use crate::table::scanner::{Located, Scanner};
 
@@ -21,6 +22,8 @@ pub(super) struct Visitor<F> {
     /// A decoded block.
     values: Vec<F>,
     scratch: Scratch<F>,
+    /// Where in it to look, for each query.
+    runs: Vec<Run<F>>,
     sparse: Sparse<F>,
 }
 
@@ -45,6 +48,7 @@ impl<F> Default for Visitor<F> {
             starts: Vec::new(),
             values: Vec::new(),
             scratch: Scratch::default(),
+            runs: Vec::new(),
             sparse,
         }
     }
@@ -61,7 +65,7 @@ impl<F: Fingerprint> Visitor<F> {
         finds: &mut Finds<'_, F>,
     ) -> Result<(), Stop> {
         self.put_in_order(items, &blocks, part);
-        let Self { items, starts, values, scratch, sparse } = self;
+        let Self { items, starts, values, scratch, runs, sparse } = self;
         for (place, block) in blocks.enumerate() {
             let items = &items[starts[place] as usize..starts[place + 1] as usize];
             if items.is_empty() {
@@ -70,7 +74,7 @@ impl<F: Fingerprint> Visitor<F> {
             if items.len() >= look.dense_from {
                 values.clear();
                 look.table.decode(look.file, block, scratch, values)?;
-                search_all(look, values, items, finds)?;
+                search_all(look, values, items, runs, finds)?;
             } else {
                 items.iter().for_each(|item| sparse.push(look, item));
                 if sparse.located.len() >= SPARSE_TOGETHER {
@@ -110,12 +114,22 @@ fn search_all<F: Fingerprint>(
     look: &Look<'_, F>,
     values: &[F],
     items: &[Item<F>],
+    runs: &mut Vec<Run<F>>,
     finds: &mut Finds<'_, F>,
 ) -> Result<(), Stop> {
-    for item in items {
+    let has_runs = look.probes[look.number].reach.radius == 0;
+    runs.clear();
+    if has_runs {
+        runs.extend(items.iter().map(|item| search::run(values, &look.target(item.value))));
+    }
+    for (place, item) in items.iter().enumerate() {
         let target = look.target(item.value);
-        let outcome =
-            search::search(values, &target, &mut |value| found(look, item.query, item.value, value, finds));
+        let mut visit = |value| found(look, item.query, item.value, value, finds);
+        let outcome = if has_runs {
+            search::in_run(values, runs[place], &target, &mut visit)
+        } else {
+            search::in_trie(values, &target, &mut visit)
+        };
         if outcome.is_break() {
             return Err(Stop::Full);
         }

@@ -3,6 +3,7 @@
 use crate::design::{Design, TableDesign};
 use crate::fingerprint::Fingerprint;
 use crate::index::batch::cost::{CANDIDATE_NS, LOOKUP_NS, MET_NS};
+use crate::index::batch::scan::lookup::mark_bits;
 
 /// The tables that cover `distance` errors with which so many queries are asked fastest, by the model
 /// of [`cost_ns`].
@@ -25,8 +26,9 @@ pub(in crate::index::batch) fn choose<F: Fingerprint>(distance: u32, queries: us
 pub(in crate::index::batch) fn cost_ns<F: Fingerprint>(tables: &[TableDesign<F>], queries: usize) -> f64 {
     let cost = |table: &TableDesign<F>| {
         let lookups = flips(table.prefix_bits(), table.radius);
-        let sharing = queries as f64 / f64::from(table.prefix_bits()).exp2();
-        lookups * (LOOKUP_NS + sharing.min(1.0) * MET_NS + sharing * CANDIDATE_NS)
+        let share = |bits: u32| queries as f64 / f64::from(bits).exp2();
+        let marked = share(table.prefix_bits().min(mark_bits(queries))).min(1.0);
+        lookups * (LOOKUP_NS + marked * MET_NS + share(table.prefix_bits()) * CANDIDATE_NS)
     };
     tables.iter().map(cost).sum()
 }

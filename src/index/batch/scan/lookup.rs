@@ -15,6 +15,10 @@ const MARKS_A_QUERY_LOG2: u32 = 4;
 /// Queries from which on those of the very prefix are searched for among those of the same leading bits.
 const LONG: usize = 16;
 
+/// Fingerprints looked up together.
+const TOGETHER: usize = 1024;
+
+/// The queries in the order of one table.
 pub(super) struct Lookup<F> {
     permutation: Permutation<F>,
     prefix: F,
@@ -31,10 +35,27 @@ pub(super) struct Lookup<F> {
     mark_bits: u32,
 }
 
+/// A fingerprint that shares leading bits with queries.
+#[derive(Clone, Copy, Default)]
+struct Met<F> {
+    /// Which one of those looked up together.
+    at: u16,
+    /// The prefix of the queries that it looks for.
+    wanted: F,
+    /// The queries with these leading bits.
+    start: u32,
+    end: u32,
+}
+
 /// The first `bits` bits as a number.
 #[inline]
 fn leading<F: Fingerprint>(value: F, bits: u32) -> usize {
     if bits == 0 { 0 } else { (value >> (F::BITS - bits)).to_u128() as usize }
+}
+
+/// Bits of the bitmap, for prefixes that are not shorter.
+pub(super) fn mark_bits(queries: usize) -> u32 {
+    queries.max(1).ilog2() + 1 + MARKS_A_QUERY_LOG2
 }
 
 /// All ways to set at most `errors` of the first `bits` bits.
@@ -57,7 +78,7 @@ fn flips<F: Fingerprint>(bits: u32, errors: u32) -> Vec<F> {
 impl<F: Fingerprint> Lookup<F> {
     /// Bytes in use for each query, about: value and place, twice while they are put in order; up to two
     /// starts; marks.
-    pub(super) const fn bytes_a_query() -> usize {
+    pub(in crate::index::batch) const fn bytes_a_query() -> usize {
         2 * (size_of::<F>() + size_of::<u32>()) + 2 * size_of::<u32>() + (2 << MARKS_A_QUERY_LOG2) / 8
     }
 
@@ -65,7 +86,7 @@ impl<F: Fingerprint> Lookup<F> {
         let permutation = Permutation::new(reach.mask);
         let log2 = queries.len().max(1).ilog2();
         let start_bits = (log2 + 1).min(reach.prefix_bits());
-        let mark_bits = (log2 + 1 + MARKS_A_QUERY_LOG2).min(reach.prefix_bits());
+        let mark_bits = mark_bits(queries.len()).min(reach.prefix_bits());
         let mut pairs: Vec<(F, u32)> =
             (0..).zip(queries).map(|(place, &query)| (permutation.apply(query), place)).collect();
         pairs.sort_unstable();
@@ -100,12 +121,33 @@ impl<F: Fingerprint> Lookup<F> {
         distance: u32,
         visit: &mut impl FnMut(u32, F, F) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        for &fingerprint in fingerprints {
-            let permuted = self.permutation.apply(fingerprint);
+        let mut permuted = [F::ZERO; TOGETHER];
+        let mut occurring = [0u16; TOGETHER];
+        let mut met = [Met::default(); TOGETHER];
+        for fingerprints in fingerprints.chunks(TOGETHER) {
+            for (permuted, &fingerprint) in permuted.iter_mut().zip(fingerprints) {
+                *permuted = self.permutation.apply(fingerprint);
+            }
             for &flip in &self.flips {
-                if self.occurs(permuted ^ flip) {
-                    self.compare(permuted, flip, distance, &mut |place, difference| {
-                        visit(place, fingerprint, self.permutation.undo(difference))
+                // Kept without a branch, so that memory is asked for many of them at a time.
+                let mut kept = 0;
+                for (at, &permuted) in permuted[..fingerprints.len()].iter().enumerate() {
+                    occurring[kept] = at as u16;
+                    kept += usize::from(self.occurs(permuted ^ flip));
+                }
+                // Likewise, first where the queries are that each one meets, then the first of them.
+                for (met, &at) in met.iter_mut().zip(&occurring[..kept]) {
+                    let wanted = (permuted[usize::from(at)] ^ flip) & self.prefix;
+                    let bucket = leading(wanted, self.start_bits);
+                    *met = Met { at, wanted, start: self.starts[bucket], end: self.starts[bucket + 1] };
+                }
+                let touched =
+                    met[..kept].iter().fold(F::ZERO, |sum, met| sum ^ self.values[met.start as usize]);
+                std::hint::black_box(touched);
+                for met in &met[..kept] {
+                    let at = usize::from(met.at);
+                    self.compare(met, permuted[at], distance, &mut |place, difference| {
+                        visit(place, fingerprints[at], self.permutation.undo(difference))
                     })?;
                 }
             }
@@ -119,26 +161,27 @@ impl<F: Fingerprint> Lookup<F> {
         self.marks[mark / 64] >> (mark % 64) & 1 == 1
     }
 
-    /// Calls `visit` with the place of each query within `distance` of `permuted` that has its prefix
-    /// but for `flip`; with how the two differ.
+    /// Calls `visit` with the place of each query among those met that has the wanted prefix and lies
+    /// within `distance` of `permuted`; with how the two differ.
+    #[inline]
     fn compare(
         &self,
+        met: &Met<F>,
         permuted: F,
-        flip: F,
         distance: u32,
         visit: &mut impl FnMut(u32, F) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let wanted = (permuted ^ flip) & self.prefix;
-        let bucket = leading(wanted, self.start_bits);
-        let (mut start, mut end) = (self.starts[bucket] as usize, self.starts[bucket + 1] as usize);
+        let &Met { wanted, start, end, .. } = met;
+        let (mut start, mut end) = (start as usize, end as usize);
         if end - start > LONG {
             let run = &self.values[start..end];
             end = start + run.partition_point(|&value| value & self.prefix <= wanted);
             start += run.partition_point(|&value| value < wanted);
         }
         for at in start..end {
-            let difference = self.values[at] ^ permuted;
-            if difference & self.prefix == flip && difference.count_ones() <= distance {
+            let value = self.values[at];
+            let difference = value ^ permuted;
+            if value & self.prefix == wanted && difference.count_ones() <= distance {
                 visit(self.places[at], difference)?;
             }
         }

@@ -19,8 +19,9 @@ use crate::index::batch::gather::{Finds, Found, Room};
 use crate::index::batch::{Question, Stop};
 use lookup::Lookup;
 
-/// Blocks that a task streams.
-const BLOCKS_A_TASK: usize = 64;
+/// Blocks that a task decodes before it looks their fingerprints up, in one table after the other: so
+/// many that each table stays in cache meanwhile.
+const BLOCKS_A_TASK: usize = 256;
 
 /// Finds all matches of all queries, in no particular order.
 pub(super) fn scan<F: Fingerprint, D: AsRef<[u8]> + Sync>(
@@ -68,11 +69,11 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
                 || (Scratch::default(), Vec::new()),
                 |(scratch, values), blocks| {
                     let mut finds = Finds::new(room);
+                    values.clear();
                     for block in blocks {
-                        values.clear();
                         self.index.tables[0].decode(self.index.data.as_ref(), block, scratch, values)?;
-                        self.look_up(&lookups, values, &mut finds)?;
                     }
+                    self.look_up(&lookups, values, &mut finds)?;
                     Ok::<_, Stop>(finds.finish())
                 },
             )

@@ -40,6 +40,8 @@ pub(super) struct Assembly<F: Fingerprint> {
     output: Output,
     temp_dir: PathBuf,
     arrangement: Arrangement,
+    /// That of the table before, whose code the next one may share.
+    codec: Option<BlockCodec>,
 }
 
 /// What is known of a table's values once they have been sorted.
@@ -72,7 +74,7 @@ struct WrittenTable<F> {
 
 impl<F: Fingerprint> Assembly<F> {
     pub(super) fn new(options: BuildOptions<F>, output: Output, temp_dir: PathBuf) -> Self {
-        Self { options, output, temp_dir, arrangement: Arrangement::new() }
+        Self { options, output, temp_dir, arrangement: Arrangement::new(), codec: None }
     }
 
     /// Builds an index without ids.
@@ -223,7 +225,7 @@ impl<F: Fingerprint> Assembly<F> {
     /// An id that the contents and all options that shape the file determine.
     fn file_id(&self, design: &Design<F>, census: &Census) -> FileId {
         let layout = self.options.layout();
-        let mut shape = vec![F::BITS as u8, u8::from(self.options.ids)];
+        let mut shape = vec![F::BITS as u8, u8::from(self.options.ids), layout.codec.tag()];
         // Every part has a fixed length or says its own, so that no two shapes read alike.
         let (name, tables) = (design.name(), design.tables());
         let (block_bytes, restart_interval) = (layout.block_bytes, layout.restart_interval);
@@ -251,8 +253,10 @@ impl<F: Fingerprint> Assembly<F> {
     ) -> Result<WrittenTable<F>, BuildError> {
         self.pad_to(UnitKind::Block)?;
         let layout = self.options.layout();
-        let codec = BlockCodec::from_counts(layout, &counts);
-        let code_lengths = codec.code_lengths().to_vec();
+        let codec = BlockCodec::from_counts(layout, &counts, self.codec.as_ref());
+        self.codec = Some(codec.clone());
+        let mut code_lengths = codec.code_lengths().to_vec();
+        code_lengths.resize(F::BITS as usize, 0);
         let context = Context::new(plan.file_id, UnitKind::Block, number);
         let mut writer = TableWriter::new(codec, context);
         let phase = Phase::Write { table: number, tables: plan.design.tables().len() };

@@ -1,7 +1,7 @@
 //! A table's code for h, ready for use.
 
 use crate::codec::bits::{WINDOW_BITS, Writer, window};
-use crate::codec::huffman::lengths::{MAX_CODE_BITS, canonical_codes, code_lengths, is_complete};
+use crate::codec::huffman::lengths::{MAX_CODE_BITS, canonical_codes, is_complete};
 
 /// Bits of a look-up. Longer codes are rarer than one in 2^11.
 const LOOKUP_BITS: u32 = 11;
@@ -29,12 +29,12 @@ impl Lookup {
         Self(u64::from_le_bytes(word))
     }
 
-    #[inline]
+    #[inline(always)]
     fn symbols(self) -> usize {
         ((self.0 >> 48) & 7) as usize
     }
 
-    #[inline]
+    #[inline(always)]
     fn bits(self) -> usize {
         (self.0 >> 56) as usize
     }
@@ -55,7 +55,9 @@ pub(crate) struct Codebook {
 
 impl Codebook {
     /// The best code for symbols that occur so often.
+    #[cfg(test)]
     pub(crate) fn from_counts(counts: &[u64]) -> Self {
+        use crate::codec::huffman::lengths::code_lengths;
         Self::from_lengths(&code_lengths(counts)).expect("package-merge gives complete codes")
     }
 
@@ -152,7 +154,7 @@ pub(crate) struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// `wanted` codes from bit `position` on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(
         codebook: &'a Codebook,
         bytes: &'a [u8],
@@ -166,7 +168,7 @@ impl<'a> Run<'a> {
 
     /// Decodes what the look-ups of one window yield, if there is something left to do. Tells whether
     /// there was.
-    #[inline]
+    #[inline(always)]
     fn step(&mut self) -> bool {
         if self.done >= self.wanted {
             return false;
@@ -202,7 +204,7 @@ impl<'a> Run<'a> {
 
 /// Decodes several runs in lockstep. Each look-up of a run waits for the one before it; those of other
 /// runs need not wait with it.
-#[inline]
+#[inline(always)]
 pub(crate) fn decode_together(runs: &mut [Run<'_>]) {
     loop {
         let mut any = false;

@@ -4,6 +4,7 @@ use crate::codec::BlockError;
 use crate::codec::bits::read;
 use crate::codec::huffman::block::{Block, Segment};
 use crate::codec::huffman::codebook::{Codebook, DECODE_SLACK, Run, decode_together};
+use crate::codec::huffman::search::MOST_CODED;
 use crate::fingerprint::Fingerprint;
 
 /// Segments whose codes are decoded in lockstep.
@@ -25,7 +26,7 @@ pub(crate) struct Codes<'a> {
 impl Differences {
     /// Decodes the h of the first segment and of as many others as there are, up to [`LANES`] in all;
     /// gives where the codes of each end.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decode<'a>(
         &mut self,
         first: Codes<'a>,
@@ -38,8 +39,9 @@ impl Differences {
             // A lane without a segment has nothing to do.
             let Codes { codebook, bytes, start, count } = next.unwrap_or(Codes { count: 0, ..first });
             next = others.next();
-            if room.len() < count + DECODE_SLACK {
-                room.resize(count + DECODE_SLACK, 0);
+            let needed = count.max(MOST_CODED) + DECODE_SLACK;
+            if room.len() < needed {
+                room.resize(needed, 0);
             }
             Run::new(codebook, bytes, start, room, count)
         });
@@ -51,6 +53,13 @@ impl Differences {
     #[inline]
     pub(crate) fn lane(&self, lane: usize, count: usize) -> &[u8] {
         &self.0[lane][..count]
+    }
+
+    /// The h of the segment in that lane, and whatever lies behind them; `None` where there are too many
+    /// to be searched.
+    #[inline]
+    pub(super) fn searchable_lane(&self, lane: usize, count: usize) -> Option<&[u8; MOST_CODED]> {
+        (count <= MOST_CODED).then(|| self.0[lane].first_chunk().expect("there is room for as many"))
     }
 }
 

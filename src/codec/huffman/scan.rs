@@ -20,10 +20,10 @@ pub(crate) struct Candidate<F> {
     segment: Segment<F>,
     /// The number in the block of its first entry.
     before: usize,
-    /// Whether its entries share as many errors as the prefix may have.
+    /// The bits that its entries share with each other and with the segment after it.
+    shared: u32,
+    /// Whether these have as many errors as the prefix may have.
     used_up: bool,
-    /// Where to expect the suffix that decides, in bits from the start of the block.
-    suffix_near: usize,
 }
 
 impl<F: Fingerprint> Candidate<F> {
@@ -33,22 +33,48 @@ impl<F: Fingerprint> Candidate<F> {
         Codes { codebook, bytes, start: self.segment.start, count: self.segment.count - 1 }
     }
 
+    /// Where the suffix of its first coded entry ends, in bits.
+    #[inline]
+    pub(super) fn end(&self) -> usize {
+        self.segment.end
+    }
+
+    /// Its first entry.
+    #[inline]
+    pub(super) fn first(&self) -> F {
+        self.segment.first
+    }
+
+    /// How many bits its entries share.
+    #[inline]
+    pub(super) fn shared(&self) -> u32 {
+        self.shared
+    }
+
+    /// A value that begins as its entries have to, to be met: with the bits that they share, then as the
+    /// query does. `None` where they may have further errors in the prefix.
+    #[inline]
+    pub(super) fn wanted(&self, target: &Target<F>) -> Option<F> {
+        let shared = F::prefix_mask(self.shared);
+        self.used_up.then(|| (self.segment.first & shared) | (target.query & !shared))
+    }
+
     /// How many entries follow its first.
     #[inline]
     pub(crate) fn coded(&self) -> usize {
         self.segment.count - 1
     }
 
-    /// The places that a scan will read, in bytes from the start of the block: codes, and suffixes.
+    /// Where a scan starts to read, in bytes from the start of the block.
     #[inline]
-    pub(crate) fn reads(&self) -> [usize; 3] {
-        [self.segment.start / 8, self.suffix_near / 8, self.segment.end.saturating_sub(1) / 8]
+    pub(crate) fn reads(&self) -> usize {
+        self.segment.start / 8
     }
 }
 
 /// Calls `choose` with each segment of a block that may hold something alive. `last` is the block's
 /// last entry. Reads nothing but the front of the block.
-#[inline]
+#[inline(always)]
 pub(crate) fn candidates<F: Fingerprint>(
     block: &Block<'_, F>,
     last: F,
@@ -56,45 +82,31 @@ pub(crate) fn candidates<F: Fingerprint>(
     choose: &mut impl FnMut(Candidate<F>),
 ) -> Result<(), BlockError> {
     let segments = block.segments();
-    let mut first = block.first_of(0);
-    let (least, greatest) = target.span(first, last);
-    for number in 0..segments {
+    let (least, greatest) = target.span(block.first_of(0), last);
+    // All before the last one that starts at or below the least end below it.
+    let below = (1..segments).map(|number| usize::from(block.first_of(number) <= least)).sum();
+    for number in below..segments {
+        let first = block.first_of(number);
         if first > greatest {
             break;
         }
         let next = if number + 1 < segments { block.first_of(number + 1) } else { last };
-        if next >= least && !target.rules_out(first, next) {
-            let segment = block.segment(number)?;
+        let used_up = target.uses_up(first, next);
+        if used_up || !target.rules_out(first, next) {
             choose(Candidate {
-                segment,
+                segment: block.segment(number)?,
                 before: block.first_entry_of(number),
-                used_up: target.used_up(first, next).is_some(),
-                suffix_near: expected_suffix(&segment, next, target.query),
+                shared: first.first_difference(next),
+                used_up,
             });
         }
-        first = next;
     }
     Ok(())
 }
 
-/// Where in a segment that ends before `next` the suffix of `query` would be if its entries were
-/// evenly spread: from the segment's end backwards.
-#[inline]
-fn expected_suffix<F: Fingerprint>(segment: &Segment<F>, next: F, query: F) -> usize {
-    let (span, offset) = (next.minus(segment.first), query.minus(segment.first));
-    if offset > span {
-        return segment.end;
-    }
-    // 64 bits of each are plenty for a guess.
-    let shift = (F::BITS - span.leading_zeros()).saturating_sub(32);
-    let (span, offset) = ((span >> shift).to_u128() as u64, (offset >> shift).to_u128() as u64);
-    let bits = (segment.end - segment.start) as u64;
-    segment.end - (offset * bits / (span + 1)) as usize
-}
-
 /// Calls `visit` with the number in the block and the value of each entry of a segment that is alive,
 /// given the segment's h and where their codes end.
-#[inline]
+#[inline(always)]
 pub(crate) fn scan<F: Fingerprint>(
     bytes: &[u8],
     candidate: &Candidate<F>,

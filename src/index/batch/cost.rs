@@ -48,6 +48,7 @@ const SAMPLE: usize = 64;
 pub(super) fn dense_from(codec: &BlockCodec) -> usize {
     match codec {
         BlockCodec::Huffman(_) => 8,
+        BlockCodec::EliasFano(_) => 8,
     }
 }
 

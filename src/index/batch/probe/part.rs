@@ -6,9 +6,9 @@ use crate::codec::{Scratch, Target};
 use crate::fingerprint::Fingerprint;
 use crate::index::batch::Stop;
 use crate::index::batch::gather::{Finds, Found};
+use crate::index::batch::probe::Look;
 use crate::index::batch::probe::items::{Item, Items};
-use crate::index::batch::probe::search::Run;
-use crate::index::batch::probe::{Look, search};
+use crate::index::batch::probe::search::{self, Search};
 use crate::table::scanner::{Located, Scanner};
 
 /// Blocks with few queries that are left to the scanner together.
@@ -22,8 +22,7 @@ pub(super) struct Visitor<F> {
     /// A decoded block.
     values: Vec<F>,
     scratch: Scratch<F>,
-    /// Where in it to look, for each query.
-    runs: Vec<Run<F>>,
+    searching: search::Scratch,
     sparse: Sparse<F>,
 }
 
@@ -48,7 +47,7 @@ impl<F> Default for Visitor<F> {
             starts: Vec::new(),
             values: Vec::new(),
             scratch: Scratch::default(),
-            runs: Vec::new(),
+            searching: search::Scratch::default(),
             sparse,
         }
     }
@@ -65,7 +64,7 @@ impl<F: Fingerprint> Visitor<F> {
         finds: &mut Finds<'_, F>,
     ) -> Result<(), Stop> {
         self.put_in_order(items, &blocks, part);
-        let Self { items, starts, values, scratch, runs, sparse } = self;
+        let Self { items, starts, values, scratch, searching, sparse } = self;
         for (place, block) in blocks.enumerate() {
             let items = &items[starts[place] as usize..starts[place + 1] as usize];
             if items.is_empty() {
@@ -74,7 +73,19 @@ impl<F: Fingerprint> Visitor<F> {
             if items.len() >= look.dense_from {
                 values.clear();
                 look.table.decode(look.file, block, scratch, values)?;
-                search_all(look, values, items, runs, finds)?;
+                let search = Search {
+                    values,
+                    queries: items.len(),
+                    target: |place: usize| look.target(items[place].value),
+                    scratch: searching,
+                    visit: |place: usize, value| {
+                        let Item { query, value: asked, .. } = items[place];
+                        found(look, query, asked, value, finds)
+                    },
+                };
+                if search.run().is_break() {
+                    return Err(Stop::Full);
+                }
             } else {
                 items.iter().for_each(|item| sparse.push(look, item));
                 if sparse.located.len() >= SPARSE_TOGETHER {
@@ -107,34 +118,6 @@ impl<F: Fingerprint> Visitor<F> {
             *next += 1;
         }
     }
-}
-
-/// Looks for all that meet in a decoded block.
-fn search_all<F: Fingerprint>(
-    look: &Look<'_, F>,
-    values: &[F],
-    items: &[Item<F>],
-    runs: &mut Vec<Run<F>>,
-    finds: &mut Finds<'_, F>,
-) -> Result<(), Stop> {
-    let has_runs = look.probes[look.number].reach.radius == 0;
-    runs.clear();
-    if has_runs {
-        runs.extend(items.iter().map(|item| search::run(values, &look.target(item.value))));
-    }
-    for (place, item) in items.iter().enumerate() {
-        let target = look.target(item.value);
-        let mut visit = |value| found(look, item.query, item.value, value, finds);
-        let outcome = if has_runs {
-            search::in_run(values, runs[place], &target, &mut visit)
-        } else {
-            search::in_trie(values, &target, &mut visit)
-        };
-        if outcome.is_break() {
-            return Err(Stop::Full);
-        }
-    }
-    Ok(())
 }
 
 /// A stored value within the distance of a query, both permuted.

@@ -5,6 +5,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::arch::{self, Instructions, Kernel, prefetch};
 use crate::design::TableDesign;
 use crate::fingerprint::Fingerprint;
 use crate::permutation::Permutation;
@@ -48,7 +49,7 @@ struct Met<F> {
 }
 
 /// The first `bits` bits as a number.
-#[inline]
+#[inline(always)]
 fn leading<F: Fingerprint>(value: F, bits: u32) -> usize {
     if bits == 0 { 0 } else { (value >> (F::BITS - bits)).to_u128() as usize }
 }
@@ -121,41 +122,10 @@ impl<F: Fingerprint> Lookup<F> {
         distance: u32,
         visit: &mut impl FnMut(u32, F, F) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let mut permuted = [F::ZERO; TOGETHER];
-        let mut occurring = [0u16; TOGETHER];
-        let mut met = [Met::default(); TOGETHER];
-        for fingerprints in fingerprints.chunks(TOGETHER) {
-            for (permuted, &fingerprint) in permuted.iter_mut().zip(fingerprints) {
-                *permuted = self.permutation.apply(fingerprint);
-            }
-            for &flip in &self.flips {
-                // Kept without a branch, so that memory is asked for many of them at a time.
-                let mut kept = 0;
-                for (at, &permuted) in permuted[..fingerprints.len()].iter().enumerate() {
-                    occurring[kept] = at as u16;
-                    kept += usize::from(self.occurs(permuted ^ flip));
-                }
-                // Likewise, first where the queries are that each one meets, then the first of them.
-                for (met, &at) in met.iter_mut().zip(&occurring[..kept]) {
-                    let wanted = (permuted[usize::from(at)] ^ flip) & self.prefix;
-                    let bucket = leading(wanted, self.start_bits);
-                    *met = Met { at, wanted, start: self.starts[bucket], end: self.starts[bucket + 1] };
-                }
-                let touched =
-                    met[..kept].iter().fold(F::ZERO, |sum, met| sum ^ self.values[met.start as usize]);
-                std::hint::black_box(touched);
-                for met in &met[..kept] {
-                    let at = usize::from(met.at);
-                    self.compare(met, permuted[at], distance, &mut |place, difference| {
-                        visit(place, fingerprints[at], self.permutation.undo(difference))
-                    })?;
-                }
-            }
-        }
-        ControlFlow::Continue(())
+        arch::run(EachNear { lookup: self, fingerprints, distance, visit })
     }
 
-    #[inline]
+    #[inline(always)]
     fn occurs(&self, value: F) -> bool {
         let mark = leading(value, self.mark_bits);
         self.marks[mark / 64] >> (mark % 64) & 1 == 1
@@ -163,7 +133,7 @@ impl<F: Fingerprint> Lookup<F> {
 
     /// Calls `visit` with the place of each query among those met that has the wanted prefix and lies
     /// within `distance` of `permuted`; with how the two differ.
-    #[inline]
+    #[inline(always)]
     fn compare(
         &self,
         met: &Met<F>,
@@ -183,6 +153,55 @@ impl<F: Fingerprint> Lookup<F> {
             let difference = value ^ permuted;
             if value & self.prefix == wanted && difference.count_ones() <= distance {
                 visit(self.places[at], difference)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// A look at one table for many fingerprints.
+struct EachNear<'a, F, V> {
+    lookup: &'a Lookup<F>,
+    fingerprints: &'a [F],
+    distance: u32,
+    visit: &'a mut V,
+}
+
+impl<F: Fingerprint, V: FnMut(u32, F, F) -> ControlFlow<()>> Kernel for EachNear<'_, F, V> {
+    type Output = ControlFlow<()>;
+
+    #[inline(always)]
+    fn run(self, _: impl Instructions) -> ControlFlow<()> {
+        let Self { lookup, fingerprints, distance, visit } = self;
+        let mut permuted = [F::ZERO; TOGETHER];
+        let mut occurring = [0u16; TOGETHER];
+        let mut met = [Met::default(); TOGETHER];
+        for fingerprints in fingerprints.chunks(TOGETHER) {
+            for (permuted, &fingerprint) in permuted.iter_mut().zip(fingerprints) {
+                *permuted = lookup.permutation.apply(fingerprint);
+            }
+            for &flip in &lookup.flips {
+                // Kept without a branch, so that memory is asked for many of them at a time.
+                let mut kept = 0;
+                for (at, &permuted) in permuted[..fingerprints.len()].iter().enumerate() {
+                    occurring[kept] = at as u16;
+                    kept += usize::from(lookup.occurs(permuted ^ flip));
+                }
+                // Likewise, where the queries are that each one meets; then these are asked for.
+                for (met, &at) in met.iter_mut().zip(&occurring[..kept]) {
+                    let wanted = (permuted[usize::from(at)] ^ flip) & lookup.prefix;
+                    let bucket = leading(wanted, lookup.start_bits);
+                    *met = Met { at, wanted, start: lookup.starts[bucket], end: lookup.starts[bucket + 1] };
+                }
+                for met in &met[..kept] {
+                    prefetch(&lookup.values, met.start as usize);
+                }
+                for met in &met[..kept] {
+                    let at = usize::from(met.at);
+                    lookup.compare(met, permuted[at], distance, &mut |place, difference| {
+                        visit(place, fingerprints[at], lookup.permutation.undo(difference))
+                    })?;
+                }
             }
         }
         ControlFlow::Continue(())

@@ -43,7 +43,8 @@ use crate::table::scanner::{Located, Scanner};
 /// An index of fingerprints of type `F` (`u64` or `u128`), over any bytes: a mapped file
 /// ([`Index::open`]) or a byte string ([`Index::from_bytes`]).
 ///
-/// It is `Send + Sync`; every thread asks through a [`Searcher`] of its own.
+/// It is `Send + Sync`; every thread asks through a [`Searcher`] of its own. Many queries at once are for
+/// [`Index::batch`].
 ///
 /// ```
 /// use hamdex::{Builder, Index};

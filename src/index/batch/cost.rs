@@ -2,8 +2,8 @@
 //!
 //! | what | costs |
 //! |---|---|
-//! | probe | for each block and query: to locate and arrange it [`ARRANGE_NS`]; where more than [`dense_from`] queries meet in a block on average, [`SEARCH_NS`] for each and [`DECODE_NS`] for each entry once, elsewhere [`PROBE_NS`] for each |
-//! | scan | [`DECODE_NS`] for each fingerprint once, and what [`cost_ns`] says; [`FILL_NS`] for each query and table |
+//! | probe | for each block and query: to locate and arrange it [`ARRANGE_NS`]; where more than `dense_from` queries meet in a block on average, [`SEARCH_NS`] for each and `decode_ns` for each entry once, elsewhere `probe_ns` for each |
+//! | scan | `decode_ns` for each fingerprint once, and what [`cost_ns`] says; [`FILL_NS`] for each query and table |
 //!
 //! How many blocks a query has to look into, a sample of the queries tells. The constants were measured
 //! with `cargo bench --bench batch`; only their ratios matter.
@@ -23,12 +23,6 @@ const ARRANGE_NS: f64 = 30.0;
 /// To search a decoded block for a query.
 const SEARCH_NS: f64 = 60.0;
 
-/// To decode an entry, as part of its block.
-const DECODE_NS: f64 = 4.0;
-
-/// To scan a block for one query.
-const PROBE_NS: f64 = 450.0;
-
 /// To add a query to a table in memory.
 const FILL_NS: f64 = 40.0;
 
@@ -44,11 +38,22 @@ pub(super) const CANDIDATE_NS: f64 = 1.5;
 /// Queries that are located to tell how many blocks a query looks into.
 const SAMPLE: usize = 64;
 
-/// From how many queries on it pays to decode a block.
-pub(super) fn dense_from(codec: &BlockCodec) -> usize {
-    match codec {
-        BlockCodec::Huffman(_) => 8,
-        BlockCodec::EliasFano(_) => 8,
+/// What depends on how blocks are coded.
+pub(super) struct CodecCosts {
+    /// To decode an entry, as part of its block.
+    decode_ns: f64,
+    /// To scan a block for one query.
+    probe_ns: f64,
+    /// From how many queries on it pays to decode a block.
+    pub(super) dense_from: usize,
+}
+
+impl CodecCosts {
+    pub(super) fn of(codec: &BlockCodec) -> Self {
+        match codec {
+            BlockCodec::Huffman(_) => Self { decode_ns: 3.0, probe_ns: 350.0, dense_from: 8 },
+            BlockCodec::EliasFano(_) => Self { decode_ns: 1.0, probe_ns: 60.0, dense_from: 8 },
+        }
     }
 }
 
@@ -68,7 +73,8 @@ pub(super) fn choose<F: Fingerprint, D: AsRef<[u8]> + Sync>(question: &Question<
         Strategy::Auto => {
             // Whatever the tables, every fingerprint would be decoded: often that alone tells.
             let probe = probe_ns(question);
-            if probe < question.index.len() as f64 * DECODE_NS {
+            let costs = CodecCosts::of(&question.index.tables[0].codec);
+            if probe < question.index.len() as f64 * costs.decode_ns {
                 return Choice::Probe;
             }
             let tables = tables();
@@ -90,12 +96,13 @@ fn probe_ns<F: Fingerprint, D: AsRef<[u8]> + Sync>(question: &Question<'_, F, D>
                 radius: probe.reach.radius,
                 distance: plan.distance(),
             });
-        let dense_from = options.dense_from.unwrap_or(dense_from(&table.codec));
+        let costs = CodecCosts::of(&table.codec);
+        let dense_from = options.dense_from.unwrap_or(costs.dense_from);
         sum += looked_into * ARRANGE_NS;
         sum += if looked_into / blocks >= dense_from as f64 {
-            looked_into * SEARCH_NS + index.len() as f64 * DECODE_NS
+            looked_into * SEARCH_NS + index.len() as f64 * costs.decode_ns
         } else {
-            looked_into * PROBE_NS
+            looked_into * costs.probe_ns
         };
     }
     sum
@@ -108,7 +115,7 @@ where
     let Question { index, queries, options, .. } = question;
     let most = scan::most_queries::<F>(options.work_bytes(), tables.len()).min(queries.len());
     let passes = queries.len().div_ceil(most) as f64;
-    let look_up = DECODE_NS + design::cost_ns(tables, most);
+    let look_up = CodecCosts::of(&index.tables[0].codec).decode_ns + design::cost_ns(tables, most);
     passes * index.len() as f64 * look_up + (queries.len() * tables.len()) as f64 * FILL_NS
 }
 

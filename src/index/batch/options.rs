@@ -50,8 +50,8 @@ impl BatchOptions {
     }
 
     /// About how many bytes may be in use: half for the work, half for matches on their way. With less
-    /// memory, fewer queries are answered at a time; a single query is answered whatever it takes, and
-    /// so are buffers of some hundred KiB a thread.
+    /// memory, fewer queries are answered at a time; a single query is answered whatever it takes. A few
+    /// MiB a thread come on top.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;

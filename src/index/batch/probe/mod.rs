@@ -21,8 +21,9 @@ use rayon::prelude::*;
 use crate::codec::Target;
 use crate::design::Probe;
 use crate::fingerprint::Fingerprint;
+use crate::index::batch::cost::{self, CodecCosts};
 use crate::index::batch::gather::{Finds, Found, Room};
-use crate::index::batch::{Question, Stop, cost};
+use crate::index::batch::{Question, Stop};
 use crate::permutation::Permutation;
 use crate::table::reader::Table;
 use items::{Item, Items, Parts};
@@ -83,7 +84,7 @@ pub(super) fn probe<F: Fingerprint, D: AsRef<[u8]> + Sync>(
             probes: plan.probes(),
             number,
             distance: plan.distance(),
-            dense_from: options.dense_from.unwrap_or(cost::dense_from(&table.codec)),
+            dense_from: options.dense_from.unwrap_or(CodecCosts::of(&table.codec).dense_from),
         };
         if table.keys.len() > 0 {
             rounds(question, &look, room, &mut found)?;
@@ -99,7 +100,8 @@ fn rounds<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     found: &mut Vec<Vec<Found<F>>>,
 ) -> Result<(), Stop> {
     let parts = Parts::of(look.table.keys.len());
-    let tasks = (question.options.work_bytes() / (ITEMS_A_TASK * size_of::<Item<F>>())).max(1);
+    // The items of a part are there twice while it is visited, and one part may have all of them.
+    let tasks = (question.options.work_bytes() / 2 / (ITEMS_A_TASK * size_of::<Item<F>>())).max(1);
     let mut waiting = ranges(question, look);
     while !waiting.is_empty() {
         let now = waiting.split_off(waiting.len().saturating_sub(tasks));

@@ -19,9 +19,12 @@ use crate::index::batch::gather::{Finds, Found, Room};
 use crate::index::batch::{Question, Stop};
 use lookup::Lookup;
 
-/// Blocks that a task decodes before it looks their fingerprints up, in one table after the other: so
-/// many that each table stays in cache meanwhile.
+/// Blocks that a task streams.
 const BLOCKS_A_TASK: usize = 256;
+
+/// Fingerprints decoded before they are looked up, in one table after the other: so many that each table
+/// stays in cache meanwhile.
+const LOOKED_UP_TOGETHER: usize = 1 << 18;
 
 /// Finds all matches of all queries, in no particular order.
 pub(super) fn scan<F: Fingerprint, D: AsRef<[u8]> + Sync>(
@@ -72,6 +75,10 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
                     values.clear();
                     for block in blocks {
                         self.index.tables[0].decode(self.index.data.as_ref(), block, scratch, values)?;
+                        if values.len() >= LOOKED_UP_TOGETHER {
+                            self.look_up(&lookups, values, &mut finds)?;
+                            values.clear();
+                        }
                     }
                     self.look_up(&lookups, values, &mut finds)?;
                     Ok::<_, Stop>(finds.finish())

@@ -87,7 +87,7 @@ impl Codec {
     /// Entries from one raw fingerprint to the next; 0 where only a block's first is raw.
     pub(crate) fn restart_interval(self) -> usize {
         match self {
-            Self::Huffman => std::env::var("HRI").map_or(64, |v| v.parse().unwrap()),
+            Self::Huffman => 64,
             Self::EliasFano => 0,
         }
     }
@@ -256,7 +256,7 @@ impl BlockCodec {
         last: F,
         target: &Target<F>,
         scratch: &mut Scratch<F>,
-        mut visit: impl FnMut(usize, F) -> ControlFlow<()>,
+        visit: impl FnMut(usize, F) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, BlockError> {
         match self {
             Self::Huffman(codec) => arch::run(HuffmanScan { codec, bytes, last, target, scratch, visit }),

@@ -70,17 +70,22 @@ impl<F: Fingerprint> Table<F> {
     }
 
     /// The bytes of a block, its checksum looked at unless it has been.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn block<'a>(&self, file: &'a [u8], block: usize) -> Result<&'a [u8], ReadError> {
-        match &self.checked {
-            Some(checked) if checked.contains(block) => {}
-            Some(checked) => {
-                self.check(file, block)?;
-                checked.insert(block);
-            }
-            None => self.check(file, block)?,
+        if !self.checked.as_ref().is_some_and(|checked| checked.contains(block)) {
+            self.first_check(file, block)?;
         }
         Ok(self.bytes(file, block))
+    }
+
+    /// Checks a block's checksum and remembers that it was right.
+    #[cold]
+    fn first_check(&self, file: &[u8], block: usize) -> Result<(), ReadError> {
+        self.check(file, block)?;
+        if let Some(checked) = &self.checked {
+            checked.insert(block);
+        }
+        Ok(())
     }
 
     /// Asks the processor for what [`Self::locate`] needs first for this target.

@@ -160,7 +160,7 @@ pub(crate) fn scan_together<'a, F: Fingerprint + 'a>(
     debug_assert!(work.clone().count() <= SCANNED_TOGETHER, "what is too much would be left out");
     let mut codes = work.clone().map(|work| work.candidate.codes(&work.codec.codebook, work.bytes));
     let Some(first) = codes.next() else { return Ok(ControlFlow::Continue(())) };
-    let ends = differences.decode(first, codes);
+    differences.decode(first, codes);
 
     let mut runs = [None; SCANNED_TOGETHER];
     for (place, (work, run)) in work.clone().zip(&mut runs).enumerate() {
@@ -173,16 +173,13 @@ pub(crate) fn scan_together<'a, F: Fingerprint + 'a>(
     }
     for (place, work) in work.enumerate().take(SCANNED_TOGETHER) {
         let hs = differences.lane(place, work.candidate.coded());
-        let lane = (hs, ends[place]);
         if let Some(run) = runs[place]
-            && !run
-                .may_match(work.bytes, work.candidate, lane, work.target)
-                .map_err(|error| (place, error))?
+            && !run.may_match(work.bytes, work.candidate, hs, work.target).map_err(|error| (place, error))?
         {
             continue;
         }
         let mut visit = |entry, value| visit(place, entry, value);
-        let outcome = scan::scan(work.bytes, work.candidate, lane, work.target, &mut visit);
+        let outcome = scan::scan(work.bytes, work.candidate, hs, work.target, &mut visit);
         if outcome.map_err(|error| (place, error))?.is_break() {
             return Ok(ControlFlow::Break(()));
         }

@@ -33,6 +33,12 @@ impl<F: Fingerprint> Candidate<F> {
         Codes { codebook, bytes, start: self.segment.start, count: self.segment.count - 1 }
     }
 
+    /// Where its codes start, in bits.
+    #[inline]
+    pub(super) fn start(&self) -> usize {
+        self.segment.start
+    }
+
     /// Where the suffix of its first coded entry ends, in bits.
     #[inline]
     pub(super) fn end(&self) -> usize {
@@ -105,12 +111,12 @@ pub(crate) fn candidates<F: Fingerprint>(
 }
 
 /// Calls `visit` with the number in the block and the value of each entry of a segment that is alive,
-/// given the segment's h and where their codes end.
+/// given the segment's h.
 #[inline(always)]
 pub(crate) fn scan<F: Fingerprint>(
     bytes: &[u8],
     candidate: &Candidate<F>,
-    (hs, codes_end): (&[u8], usize),
+    hs: &[u8],
     target: &Target<F>,
     visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, BlockError> {
@@ -122,9 +128,6 @@ pub(crate) fn scan<F: Fingerprint>(
     }
     // The suffixes of the entries before `at` take the bits from `end` to the segment's end.
     let (mut at, mut end) = (0, segment.end);
-    if codes_end > end {
-        return Err(BlockError::Length);
-    }
     while !(*used_up && target.is_passed_by(value, dead_at)) {
         let (dead, dead_bits) = skip_greater::<F>(&hs[at..], dead_at);
         at += dead;
@@ -133,7 +136,7 @@ pub(crate) fn scan<F: Fingerprint>(
         let length = F::BITS - 1 - h;
         at += 1;
         let bits = dead_bits + length as usize;
-        end = end.checked_sub(bits).filter(|&end| end >= codes_end).ok_or(BlockError::Length)?;
+        end = end.checked_sub(bits).filter(|&end| end >= segment.start).ok_or(BlockError::Length)?;
         value = entry(value, h, read(bytes, end, length));
         dead_at = target.dead_at(value ^ target.query);
         if dead_at == F::BITS && visit(before + at, value).is_break() {

@@ -61,20 +61,20 @@ impl Run {
     }
 
     /// Whether any of the run is what the target meets, if what no suffix of it tells is as wanted. Given
-    /// are the segment's h and where their codes end.
+    /// are the segment's h.
     #[inline(always)]
     pub(super) fn may_match<F: Fingerprint>(
         &self,
         bytes: &[u8],
         candidate: &Candidate<F>,
-        (hs, codes_end): (&[u8], usize),
+        hs: &[u8],
         target: &Target<F>,
     ) -> Result<bool, BlockError> {
         let Some(wanted) = candidate.wanted(target) else { return Ok(true) };
         let mut suffix = self.suffix;
         let mut value = match self.first.checked_sub(1) {
             None => candidate.first(),
-            Some(coded) if suffix >= codes_end => {
+            Some(coded) if suffix >= candidate.start() => {
                 let h = u32::from(hs[coded]);
                 entry(wanted, h, read(bytes, suffix, F::BITS - 1 - h))
             }
@@ -91,7 +91,7 @@ impl Run {
             let length = F::BITS - 1 - h;
             suffix = suffix
                 .checked_sub(length as usize)
-                .filter(|&suffix| suffix >= codes_end)
+                .filter(|&suffix| suffix >= candidate.start())
                 .ok_or(BlockError::Length)?;
             value = entry(value, h, read(bytes, suffix, length));
         }

@@ -44,15 +44,16 @@ pub(super) struct CodecCosts {
     decode_ns: f64,
     /// To scan a block for one query.
     probe_ns: f64,
-    /// From how many queries on it pays to decode a block.
+    /// From how many queries on it pays to decode a block: the larger it is, the more.
     pub(super) dense_from: usize,
 }
 
 impl CodecCosts {
     pub(super) fn of(codec: &BlockCodec) -> Self {
+        let bytes = codec.layout().block_bytes;
         match codec {
-            BlockCodec::Huffman(_) => Self { decode_ns: 3.0, probe_ns: 350.0, dense_from: 8 },
-            BlockCodec::EliasFano(_) => Self { decode_ns: 1.0, probe_ns: 60.0, dense_from: 8 },
+            BlockCodec::Huffman(_) => Self { decode_ns: 3.5, probe_ns: 300.0, dense_from: bytes / 256 },
+            BlockCodec::EliasFano(_) => Self { decode_ns: 2.0, probe_ns: 120.0, dense_from: bytes / 128 },
         }
     }
 }

@@ -47,12 +47,12 @@ where
         let Self { values, queries, target, scratch: Scratch { starts, .. }, visit } = self;
         // All starts before the first run is looked at: without a branch that depends on the query, the
         // searches overlap.
-        starts.clear();
-        starts.extend((0..*queries).map(|query| {
+        starts.resize(*queries, 0);
+        for (query, start) in starts.iter_mut().enumerate() {
             let target = target(query);
             let least = target.query & F::prefix_mask(target.prefix_bits);
-            values.partition_point(|&value| value < least) as u32
-        }));
+            *start = values.partition_point(|&value| value < least) as u32;
+        }
         for (query, &start) in starts.iter().enumerate() {
             let target = target(query);
             let greatest = target.query | !F::prefix_mask(target.prefix_bits);

@@ -5,7 +5,8 @@
 //! Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling" (WWW 2007).
 //!
 //! - [`Builder`] writes a file, in bounded memory; [`BuildOptions`] says how.
-//! - [`Index`] opens it; [`Searcher`] asks it; [`Index::verify`] reads all of it.
+//! - [`Index`] opens it; [`Searcher`] asks it; [`Index::batch`] asks it many things at once;
+//!   [`Index::verify`] reads all of it.
 //! - [`Design`] is the choice of tables, which proves that it misses nothing.
 //! - [`reference`](mod@reference) is a slow second codec, for tools that show a block bit by bit.
 //!
@@ -50,8 +51,8 @@ pub use error::{BuildError, Place, ReadError};
 pub use fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
-    Checksums, Fingerprints, IdStats, Index, Match, OpenOptions, RawBlock, Searcher, Stats, TableStats,
-    Verified, width,
+    Batch, BatchOptions, Checksums, Fingerprints, IdStats, Index, Match, OpenOptions, RawBlock, Searcher,
+    Stats, Strategy, TableStats, Verified, width,
 };
 pub use mapping::Mapping;
 pub use permutation::Permutation;

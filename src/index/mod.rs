@@ -2,10 +2,12 @@
 //!
 //! - [`open`]: from bytes to an index, checking all that later reads rely on
 //! - [`searcher`]: asking it
+//! - [`batch`]: asking it many things at once
 //! - [`verify`]: reading everything
 //! - [`stats`]: what the file is made of
 //! - [`inspect`]: blocks as they are, for tools
 
+mod batch;
 mod inspect;
 mod open;
 mod searcher;
@@ -18,6 +20,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::OnceLock;
 
+pub use batch::{Batch, BatchOptions, Strategy};
 pub use inspect::{Fingerprints, RawBlock};
 pub use open::{Checksums, OpenOptions, width};
 pub use searcher::{Match, Searcher};
@@ -40,7 +43,8 @@ use crate::table::scanner::{Located, Scanner};
 /// An index of fingerprints of type `F` (`u64` or `u128`), over any bytes: a mapped file
 /// ([`Index::open`]) or a byte string ([`Index::from_bytes`]).
 ///
-/// It is `Send + Sync`; every thread asks through a [`Searcher`] of its own.
+/// It is `Send + Sync`; every thread asks through a [`Searcher`] of its own. Many queries at once are for
+/// [`Index::batch`].
 ///
 /// ```
 /// use hamdex::{Builder, Index};

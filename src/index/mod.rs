@@ -2,12 +2,14 @@
 //!
 //! - [`open`]: from bytes to an index, checking all that later reads rely on
 //! - [`searcher`]: asking it
+//! - [`pairs`]: asking it about itself
 //! - [`verify`]: reading everything
 //! - [`stats`]: what the file is made of
 //! - [`inspect`]: blocks as they are, for tools
 
 mod inspect;
 mod open;
+mod pairs;
 mod searcher;
 mod stats;
 mod verify;
@@ -20,6 +22,7 @@ use std::sync::OnceLock;
 
 pub use inspect::{Fingerprints, RawBlock};
 pub use open::{Checksums, OpenOptions, width};
+pub use pairs::{Pair, Pairs, Tuning, Way};
 pub use searcher::{Match, Searcher};
 pub use stats::{IdStats, Stats, TableStats};
 pub use verify::Verified;

@@ -8,6 +8,7 @@ use std::hint::black_box;
 use std::ops::ControlFlow;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use hamdex::Codec;
 use hamdex::internals::{BlockCodec, Layout, Scratch, Target, count_differences};
 
 const COUNT: usize = 1 << 20;
@@ -66,7 +67,7 @@ fn benches(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("codec/{shape}"));
         group.sample_size(20);
         for (block_bytes, restart_interval) in LAYOUTS {
-            let layout = Layout { block_bytes, restart_interval };
+            let layout = Layout { codec: Codec::Huffman, block_bytes, restart_interval };
             let codec = BlockCodec::from_counts(layout, &counts);
             let blocks = encode(&codec, layout, &values);
             let name = format!("{block_bytes}-{restart_interval}");

@@ -46,7 +46,7 @@ mod progress;
 mod table;
 
 pub use build::{BuildOptions, Builder, DesignChoice, Summary};
-pub use codec::{BlockError, reference};
+pub use codec::{BlockError, Codec, UnknownCodec, reference};
 pub use design::{AUTO, Cost, Design, DesignError, MAX_TABLES, Plan, Probe, TableDesign};
 pub use error::{BuildError, Place, ReadError};
 pub use fingerprint::{Fingerprint, Hex, ParseFingerprintError};
@@ -63,6 +63,7 @@ pub use progress::{Phase, Progress};
 /// stay.
 #[doc(hidden)]
 pub mod internals {
+    pub use crate::codec::elias_fano::EliasFanoCodec;
     pub use crate::codec::huffman::HuffmanCodec;
     pub use crate::codec::{BlockCodec, Layout, Scratch, Target, count_differences};
     pub use crate::index::{Tuning, Way};

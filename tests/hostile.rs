@@ -10,7 +10,7 @@ use common::allocations::{Watching, largest};
 use common::ask::ask;
 use common::file::{self, Parts, field};
 use common::{Shape, built, built_with_ids, data, queries};
-use hamdex::reference::{FieldKind, fingerprints, read_block, write_block};
+use hamdex::reference::{Coding, FieldKind, fingerprints, read_block, write_block};
 use hamdex::{BuildOptions, Checksums, Design, Fingerprint, Index, OpenOptions, Place, ReadError};
 use proptest::prelude::*;
 
@@ -102,18 +102,21 @@ fn in_block(table: usize, block: u64) -> impl Fn(Place) -> bool {
     move |place| matches!(place, Place::Block { table: t, block: b, .. } if (t, b) == (table, block))
 }
 
+/// How the blocks of a table are coded.
+fn coding(parts: &Parts, table: usize) -> Coding<'_> {
+    let code_lengths = &parts.tables[table].code_lengths;
+    Coding::Huffman { code_lengths, restart_interval: usize::from(parts.restart_interval) }
+}
+
 /// The entries of a block, in the table's order of bits.
 fn entries(parts: &Parts, table: usize, block: usize) -> Vec<u64> {
-    let table = &parts.tables[table];
-    let interval = usize::from(parts.restart_interval);
-    fingerprints(&read_block(&table.blocks[block], &table.code_lengths, interval).unwrap())
+    fingerprints(&read_block(&parts.tables[table].blocks[block], coding(parts, table)).unwrap())
 }
 
 /// Writes a block anew with these entries.
 fn set_entries(parts: &mut Parts, table: usize, block: usize, values: &[u64]) {
-    let interval = usize::from(parts.restart_interval);
-    let table = &mut parts.tables[table];
-    table.blocks[block] = write_block(values, &table.code_lengths, interval, BLOCK_BYTES).unwrap();
+    let bytes = write_block(values, coding(parts, table), BLOCK_BYTES).unwrap();
+    parts.tables[table].blocks[block] = bytes;
 }
 
 #[test]
@@ -474,9 +477,9 @@ fn wrong_spare_bits_of_a_block_are_refused() {
 #[test]
 fn bits_after_the_last_entry_of_a_block_are_zero() {
     let parts = Parts::read(&PLAIN);
-    let (mut seen, interval) = (0, usize::from(parts.restart_interval));
+    let mut seen = 0;
     for (number, block) in parts.tables[0].blocks.iter().enumerate() {
-        let fields = read_block::<u64>(block, &parts.tables[0].code_lengths, interval).unwrap();
+        let fields = read_block::<u64>(block, coding(&parts, 0)).unwrap();
         let padding = fields.last().filter(|field| field.kind == FieldKind::Padding).unwrap();
         for bit in [padding.bits.start, padding.bits.end - 1] {
             if padding.bits.contains(&bit) {

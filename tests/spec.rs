@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use common::{built, built_with_ids, index};
 use forge::Forged;
-use hamdex::reference::{Field, FieldKind, read_block};
+use hamdex::reference::{Coding, Field, FieldKind, read_block};
 use hamdex::{BuildOptions, Design, Fingerprint, Permutation};
 
 /// Fingerprints and ids of the example, in no order.
@@ -85,7 +85,8 @@ fn bits(block: &[u8], field: &Field<u64>) -> String {
 }
 
 fn block_fields(file: &Forged, table: usize) -> Vec<Field<u64>> {
-    read_block(&file.bytes[file.block(table as u32, 0)], file.code_lengths(table), 128).unwrap()
+    let coding = Coding::Huffman { code_lengths: file.code_lengths(table), restart_interval: 128 };
+    read_block(&file.bytes[file.block(table as u32, 0)], coding).unwrap()
 }
 
 /// A line for each field of a block: its bits, and what they mean.

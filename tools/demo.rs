@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::value_parser;
-use hamdex::{BuildOptions, Builder, Fingerprint, Index, Match, Summary};
+use hamdex::{BuildOptions, Builder, Codec, Fingerprint, Index, Match, Summary};
 use indicatif::{HumanBytes, HumanCount};
 
 use crate::bars::Phases;
@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// Which tables: a name that `hamdex designs` lists, or auto
     #[arg(long, value_name = "NAME", default_value = hamdex::AUTO)]
     design: String,
+    /// How blocks are coded: huffman or elias-fano
+    #[arg(long, value_name = "NAME", default_value_t)]
+    codec: Codec,
     /// Find everything within this many bits
     #[arg(short = 'k', long, value_name = "K", default_value_t = 3)]
     distance: u32,
@@ -120,6 +123,7 @@ fn build(args: &Args, stored: &[u64], path: &Path) -> Result<Summary, Failure> {
     let phases = Arc::new(Phases::default());
     let shown = Arc::clone(&phases);
     let options = choose(BuildOptions::new(), &args.design, args.distance)?
+        .codec(args.codec)
         .progress(move |progress| shown.show(progress));
     let mut builder = Builder::with_options(path, options)?;
     stored.iter().try_for_each(|&fingerprint| builder.push(fingerprint))?;

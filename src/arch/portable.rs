@@ -1,9 +1,75 @@
-//! The face of this folder on processors that have nothing special to offer.
+//! The face of this folder on processors that have nothing special to offer, and what every other
+//! implementation must equal.
+
+#[cfg(not(target_arch = "x86_64"))]
+use crate::arch::Kernel;
+use crate::arch::{Fields, Instructions, LANES};
+
+/// The operations in plain code.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Portable;
+
+impl Instructions for Portable {}
+
+#[inline(always)]
+pub(super) fn select(word: u64, rank: u32) -> u32 {
+    let mut word = word;
+    for _ in 0..rank {
+        word &= word.wrapping_sub(1);
+    }
+    word.trailing_zeros()
+}
+
+#[inline(always)]
+pub(super) fn places_of_ones(mut word: u64, base: u16, places: &mut [u16; 64]) {
+    for place in places {
+        if word == 0 {
+            return;
+        }
+        *place = base + word.trailing_zeros() as u16;
+        word &= word - 1;
+    }
+}
+
+/// The field of that number at the top of a word, and below it zeros and what comes before it.
+#[inline(always)]
+fn top_of_field(fields: Fields<'_>, number: usize) -> u64 {
+    let end = fields.first_end + number * fields.bits as usize;
+    let last_byte = end.div_ceil(8);
+    let word = fields.bytes[last_byte - 8..last_byte].try_into().expect("8 bytes");
+    u64::from_le_bytes(word) << (last_byte * 8 - end)
+}
+
+#[inline(always)]
+pub(super) fn fields(fields: Fields<'_>) -> [u64; LANES] {
+    std::array::from_fn(|number| top_of_field(fields, number) >> (64 - fields.bits))
+}
+
+#[inline(always)]
+pub(super) fn near_fields(fields: Fields<'_>, count: usize, value: u64, distance: u32) -> u32 {
+    let value = value << (64 - fields.bits);
+    let mask = u64::MAX << (64 - fields.bits);
+    (0..count.min(LANES)).fold(0, |near, number| {
+        let difference = (top_of_field(fields, number) ^ value) & mask;
+        near | u32::from(difference.count_ones() <= distance) << number
+    })
+}
+
+#[inline(always)]
+pub(super) fn near_values(values: &[u64; LANES], value: u64, distance: u32) -> u32 {
+    let mut near = 0;
+    for (number, other) in values.iter().enumerate() {
+        near |= u32::from((other ^ value).count_ones() <= distance) << number;
+    }
+    near
+}
 
 /// Never made here: no instruction gathers bits.
+#[cfg(not(target_arch = "x86_64"))]
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum BitGather {}
 
+#[cfg(not(target_arch = "x86_64"))]
 impl BitGather {
     pub(crate) fn detect() -> Option<Self> {
         None
@@ -19,4 +85,12 @@ impl BitGather {
 }
 
 /// Does nothing: a prefetch is only ever a hint.
-pub(crate) fn prefetch(_bytes: &[u8], _offset: usize) {}
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn prefetch<T>(_values: &[T], _number: usize) {}
+
+/// Runs a kernel.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+pub(crate) fn run<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run(Portable)
+}

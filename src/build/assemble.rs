@@ -223,7 +223,7 @@ impl<F: Fingerprint> Assembly<F> {
     /// An id that the contents and all options that shape the file determine.
     fn file_id(&self, design: &Design<F>, census: &Census) -> FileId {
         let layout = self.options.layout();
-        let mut shape = vec![F::BITS as u8, u8::from(self.options.ids)];
+        let mut shape = vec![F::BITS as u8, u8::from(self.options.ids), layout.codec.tag()];
         // Every part has a fixed length or says its own, so that no two shapes read alike.
         let (name, tables) = (design.name(), design.tables());
         let (block_bytes, restart_interval) = (layout.block_bytes, layout.restart_interval);
@@ -252,7 +252,8 @@ impl<F: Fingerprint> Assembly<F> {
         self.pad_to(UnitKind::Block)?;
         let layout = self.options.layout();
         let codec = BlockCodec::from_counts(layout, &counts);
-        let code_lengths = codec.code_lengths().to_vec();
+        let mut code_lengths = codec.code_lengths().to_vec();
+        code_lengths.resize(F::BITS as usize, 0);
         let context = Context::new(plan.file_id, UnitKind::Block, number);
         let mut writer = TableWriter::new(codec, context);
         let phase = Phase::Write { table: number, tables: plan.design.tables().len() };

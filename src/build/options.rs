@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::codec::{Layout, SIZES_LOG2};
+use crate::codec::{Codec, Layout, SIZES_LOG2};
 use crate::design::{Design, DesignError};
 use crate::error::BuildError;
 use crate::fingerprint::Fingerprint;
@@ -11,13 +11,6 @@ use crate::format::footer::MAX_METADATA_BYTES;
 use crate::memory::{MIN_MEMORY, default_memory};
 use crate::metadata::{self, Metadata};
 use crate::progress::Progress;
-
-/// Bytes of a block unless told otherwise: a page, so that a cold block is one read; ARCHITECTURE.md
-/// has the measurements.
-const DEFAULT_BLOCK_BYTES: usize = 4096;
-
-/// Entries from one raw fingerprint to the next.
-const RESTART_INTERVAL: usize = 128;
 
 /// More threads than any machine has a use for.
 const MAX_THREADS: usize = 1024;
@@ -42,7 +35,9 @@ pub enum DesignChoice<F> {
 #[derive(Clone)]
 pub struct BuildOptions<F> {
     pub(super) design: DesignChoice<F>,
-    block_bytes: usize,
+    codec: Codec,
+    /// Bytes of a block, where the user has chosen.
+    block_bytes: Option<usize>,
     memory: u64,
     pub(super) threads: usize,
     pub(super) temp_dir: Option<PathBuf>,
@@ -59,13 +54,14 @@ impl<F: Fingerprint> Default for BuildOptions<F> {
 }
 
 impl<F: Fingerprint> BuildOptions<F> {
-    /// Distance 3, a design chosen by the number of fingerprints, blocks of 4,096 bytes, a quarter of
-    /// the machine's memory, all its threads, no ids.
+    /// Distance 3, a design chosen by the number of fingerprints, the Huffman codec, a quarter of the
+    /// machine's memory, all its threads, no ids.
     #[must_use]
     pub fn new() -> Self {
         Self {
             design: DesignChoice::Auto { distance: DEFAULT_DISTANCE },
-            block_bytes: DEFAULT_BLOCK_BYTES,
+            codec: Codec::default(),
+            block_bytes: None,
             memory: default_memory(),
             threads: 0,
             temp_dir: None,
@@ -90,10 +86,18 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Bytes of a block: a power of two from 512 to 8,192.
+    /// How blocks are coded.
+    #[must_use]
+    pub fn codec(mut self, codec: Codec) -> Self {
+        self.codec = codec;
+        self
+    }
+
+    /// Bytes of a block: a power of two from 512 to 8,192; unless told otherwise what suits the codec,
+    /// 4,096 for Huffman and 1,024 for Elias–Fano.
     #[must_use]
     pub fn block_bytes(mut self, bytes: usize) -> Self {
-        self.block_bytes = bytes;
+        self.block_bytes = Some(bytes);
         self
     }
 
@@ -156,13 +160,19 @@ impl<F: Fingerprint> BuildOptions<F> {
     }
 
     pub(super) fn layout(&self) -> Layout {
-        Layout { block_bytes: self.block_bytes, restart_interval: RESTART_INTERVAL }
+        Layout {
+            codec: self.codec,
+            block_bytes: self.block_bytes.unwrap_or(self.codec.default_block_bytes()),
+            restart_interval: self.codec.restart_interval(),
+        }
     }
 
     /// The design, now that the number of fingerprints is known.
     pub(super) fn choose_design(&self, count: u64) -> Result<Design<F>, DesignError> {
         match &self.design {
-            DesignChoice::Auto { distance } => Design::auto(*distance, count, self.block_bytes as u32),
+            DesignChoice::Auto { distance } => {
+                Design::auto(*distance, count, self.layout().block_bytes as u32)
+            }
             DesignChoice::Given(design) => Ok(design.clone()),
         }
     }
@@ -184,9 +194,10 @@ impl<F: Fingerprint> BuildOptions<F> {
         let refused =
             |option, given: String, expected: String| Err(BuildError::Option { option, given, expected });
         let sizes = (1usize << SIZES_LOG2.start())..=(1usize << SIZES_LOG2.end());
-        if !self.block_bytes.is_power_of_two() || !sizes.contains(&self.block_bytes) {
+        let block_bytes = self.layout().block_bytes;
+        if !block_bytes.is_power_of_two() || !sizes.contains(&block_bytes) {
             let expected = format!("a power of two from {} to {}", sizes.start(), sizes.end());
-            return refused("the block size", self.block_bytes.to_string(), expected);
+            return refused("the block size", block_bytes.to_string(), expected);
         }
         if self.memory < MIN_MEMORY {
             let expected = format!("at least {} MiB", MIN_MEMORY >> 20);
@@ -203,7 +214,7 @@ impl<F: Fingerprint> BuildOptions<F> {
         }
         if let DesignChoice::Auto { distance } = self.design {
             // A distance that no design serves is known before anything is read.
-            Design::<F>::auto(distance, 0, self.block_bytes as u32)?;
+            Design::<F>::auto(distance, 0, block_bytes as u32)?;
         }
         Ok(())
     }

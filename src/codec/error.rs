@@ -7,11 +7,15 @@ pub enum BlockError {
     /// No entries, or more than a block of that size can hold.
     #[error("its entry count is impossible")]
     Count,
+    /// The size of the low fields is out of range, or a byte that must be zero is not.
+    #[error("the size of its low fields is impossible")]
+    LowBits,
     /// Segments start outside the block or out of order.
     #[error("its segments do not lie in order inside the block")]
     Segments,
-    /// A segment's codes and suffixes do not fill it exactly.
-    #[error("a segment does not end where the next one starts")]
+    /// A segment's codes and suffixes do not fill it exactly, or there are fewer unary numbers than
+    /// entries.
+    #[error("its entries do not end where they should")]
     Length,
     /// Entries are not strictly ascending.
     #[error("its entries are not ascending")]

@@ -4,22 +4,28 @@
 //! are told is the codec's affair, one codec a file.
 //!
 //! - [`huffman`]: first differing positions, Huffman-coded, and suffixes: the paper's
+//! - [`elias_fano`]: low bits as they are, the rest in unary: for speed
 //! - [`bits`]: bit strings, most significant bit first
 //! - [`target`]: what a probe looks for
 //! - [`reference`]: a slow second implementation, straight from format-spec.md
 
 pub(crate) mod bits;
+pub(crate) mod elias_fano;
 mod error;
 pub(crate) mod huffman;
 pub mod reference;
 mod target;
 
+use std::fmt;
 use std::ops::ControlFlow;
+use std::str::FromStr;
 
+use elias_fano::EliasFanoCodec;
 pub use error::BlockError;
 use huffman::{Candidate, Differences, HuffmanCodec, SCANNED_TOGETHER, Work, scan_together};
 pub use target::Target;
 
+use crate::arch::{self, Instructions, Kernel};
 use crate::fingerprint::Fingerprint;
 
 /// Where the checksum of a block ends: it covers what follows.
@@ -28,15 +34,92 @@ pub(crate) const CHECKSUM_BYTES: usize = 4;
 /// The sizes that a block may have, as powers of two: 512 to 8,192 bytes.
 pub(crate) const SIZES_LOG2: std::ops::RangeInclusive<u8> = 9..=13;
 
-/// The codec tag of format-spec.md for blocks of Huffman-coded first differing positions.
-pub(crate) const HUFFMAN: u8 = 1;
+/// How blocks are coded: one way for all of a file.
+///
+/// ```
+/// use hamdex::Codec;
+///
+/// assert_eq!("elias-fano".parse(), Ok(Codec::EliasFano));
+/// assert_eq!(Codec::default().to_string(), "huffman");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Codec {
+    /// Huffman-coded first differing positions and suffixes (§3.1.3 of the paper): the smaller one
+    /// where fingerprints lie in clusters, as those of real documents do.
+    #[default]
+    Huffman,
+    /// Elias–Fano coding of each block: several times faster to ask, and the smaller one where
+    /// fingerprints are spread evenly.
+    EliasFano,
+}
+
+impl Codec {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Huffman, Self::EliasFano];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Huffman => "huffman",
+            Self::EliasFano => "elias-fano",
+        }
+    }
+
+    /// Its tag in a file's footer.
+    pub(crate) fn tag(self) -> u8 {
+        match self {
+            Self::Huffman => 1,
+            Self::EliasFano => 2,
+        }
+    }
+
+    /// Bytes of a block unless told otherwise; ARCHITECTURE.md has the measurements.
+    pub(crate) fn default_block_bytes(self) -> usize {
+        match self {
+            // A page, so that a cold block is one read.
+            Self::Huffman => 4096,
+            Self::EliasFano => 1024,
+        }
+    }
+
+    /// Entries from one raw fingerprint to the next; 0 where only a block's first is raw.
+    pub(crate) fn restart_interval(self) -> usize {
+        match self {
+            Self::Huffman => 128,
+            Self::EliasFano => 0,
+        }
+    }
+}
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Codec {
+    type Err = UnknownCodec;
+
+    fn from_str(name: &str) -> Result<Self, UnknownCodec> {
+        Self::ALL.into_iter().find(|codec| codec.name() == name).ok_or(UnknownCodec)
+    }
+}
+
+/// A name that is none of a [`Codec`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no such codec; there are huffman and elias-fano")]
+pub struct UnknownCodec;
 
 /// How blocks of a file are laid out: the same for all its tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
+    /// How blocks are coded.
+    pub codec: Codec,
     /// Bytes of a block, a power of two.
     pub block_bytes: usize,
-    /// Entries from one raw fingerprint to the next.
+    /// Entries from one raw fingerprint to the next; 0 where the codec has no such.
     pub restart_interval: usize,
 }
 
@@ -45,6 +128,8 @@ pub struct Layout {
 pub enum BlockCodec {
     /// First differing positions and suffixes.
     Huffman(HuffmanCodec),
+    /// Low bits, and the rest in unary.
+    EliasFano(EliasFanoCodec),
 }
 
 /// Memory that reading blocks uses again and again.
@@ -52,42 +137,56 @@ pub enum BlockCodec {
 pub struct Scratch<F> {
     pub(crate) differences: Differences,
     candidates: Vec<Candidate<F>>,
+    places: Vec<u16>,
 }
 
 impl<F> Default for Scratch<F> {
     fn default() -> Self {
-        Self { differences: Differences::default(), candidates: Vec::new() }
+        Self { differences: Differences::default(), candidates: Vec::new(), places: Vec::new() }
     }
 }
 
 impl BlockCodec {
     /// The codec for a table in which first differing positions occur so often.
     pub fn from_counts(layout: Layout, counts: &[u64]) -> Self {
-        Self::Huffman(HuffmanCodec::from_counts(layout, counts))
+        match layout.codec {
+            Codec::Huffman => Self::Huffman(HuffmanCodec::from_counts(layout, counts)),
+            Codec::EliasFano => Self::EliasFano(EliasFanoCodec::new(layout)),
+        }
     }
 
-    /// The codec with the code of these lengths; `None` when they are not those of a complete code.
+    /// The codec with the code of these lengths; `None` when they are not those of a complete code, or
+    /// not all zero where there is no code.
     pub fn from_lengths(layout: Layout, lengths: &[u8]) -> Option<Self> {
-        HuffmanCodec::from_lengths(layout, lengths).map(Self::Huffman)
+        match layout.codec {
+            Codec::Huffman => HuffmanCodec::from_lengths(layout, lengths).map(Self::Huffman),
+            Codec::EliasFano => {
+                lengths.iter().all(|&l| l == 0).then(|| Self::EliasFano(EliasFanoCodec::new(layout)))
+            }
+        }
     }
 
     pub(crate) fn layout(&self) -> Layout {
         match self {
             Self::Huffman(codec) => codec.layout(),
+            Self::EliasFano(codec) => codec.layout(),
         }
     }
 
-    /// The lengths of the codes for first differing positions.
+    /// The lengths of the codes for first differing positions; empty where there is no code.
     pub(crate) fn code_lengths(&self) -> &[u8] {
         match self {
             Self::Huffman(codec) => codec.code_lengths(),
+            Self::EliasFano(_) => &[],
         }
     }
 
-    /// The codes for first differing positions: the low bits of each, as many as its length.
+    /// The codes for first differing positions: the low bits of each, as many as its length;
+    /// empty where there is no code.
     pub(crate) fn codes(&self) -> &[u16] {
         match self {
             Self::Huffman(codec) => codec.codes(),
+            Self::EliasFano(_) => &[],
         }
     }
 
@@ -95,6 +194,7 @@ impl BlockCodec {
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
             Self::Huffman(codec) => codec.memory_bytes(),
+            Self::EliasFano(_) => 0,
         }
     }
 
@@ -103,6 +203,7 @@ impl BlockCodec {
     pub fn fill<F: Fingerprint>(&self, values: &[F]) -> usize {
         match self {
             Self::Huffman(codec) => codec.fill(values),
+            Self::EliasFano(codec) => codec.fill(values),
         }
     }
 
@@ -110,6 +211,7 @@ impl BlockCodec {
     pub fn encode<F: Fingerprint>(&self, values: &[F], bytes: &mut [u8]) {
         match self {
             Self::Huffman(codec) => codec.encode(values, bytes),
+            Self::EliasFano(codec) => codec.encode(values, bytes),
         }
     }
 
@@ -125,6 +227,7 @@ impl BlockCodec {
     ) -> Result<(), BlockError> {
         match self {
             Self::Huffman(codec) => codec.decode(bytes, &mut scratch.differences, values),
+            Self::EliasFano(_) => elias_fano::decode(bytes, &mut scratch.places, values),
         }
     }
 
@@ -143,7 +246,7 @@ impl BlockCodec {
     ) -> Result<ControlFlow<()>, BlockError> {
         match self {
             Self::Huffman(codec) => {
-                let Scratch { differences, candidates } = scratch;
+                let Scratch { differences, candidates, .. } = scratch;
                 candidates.clear();
                 codec.candidates(bytes, last, target, &mut |candidate| candidates.push(candidate))?;
                 let mut visit = |_, entry, value| visit(entry, value);
@@ -156,7 +259,27 @@ impl BlockCodec {
                 }
                 Ok(ControlFlow::Continue(()))
             }
+            Self::EliasFano(_) => arch::run(Scan { bytes, last, target, visit }),
         }
+    }
+}
+
+/// A scan of one block, Elias–Fano coded.
+struct Scan<'a, F, V> {
+    bytes: &'a [u8],
+    last: F,
+    target: &'a Target<F>,
+    visit: V,
+}
+
+impl<F: Fingerprint, V: FnMut(usize, F) -> ControlFlow<()>> Kernel for Scan<'_, F, V> {
+    type Output = Result<ControlFlow<()>, BlockError>;
+
+    #[inline(always)]
+    fn run(mut self, instructions: impl Instructions) -> Self::Output {
+        let Self { bytes, last, target, .. } = self;
+        let (candidates, _) = elias_fano::Candidates::find(instructions, bytes, last, target)?;
+        candidates.scan(instructions, bytes, target, &mut self.visit)
     }
 }
 
@@ -175,6 +298,7 @@ pub fn count_differences<F: Fingerprint>(before: Option<F>, values: &[F], counts
 mod tests {
     use proptest::prelude::*;
 
+    use super::reference::Coding;
     use super::*;
 
     /// Ascending, distinct values that are uniform, in clusters, in runs, or extreme.
@@ -198,8 +322,13 @@ mod tests {
     }
 
     fn layouts() -> impl Strategy<Value = Layout> {
-        (9u32..=13, prop::sample::select(vec![1usize, 2, 7, 64, 128, 65_535]))
-            .prop_map(|(log2, restart_interval)| Layout { block_bytes: 1 << log2, restart_interval })
+        let huffman = prop::sample::select(vec![1usize, 2, 7, 64, 128, 65_535]);
+        let codec = prop_oneof![huffman.prop_map(|i| (Codec::Huffman, i)), Just((Codec::EliasFano, 0))];
+        (9u32..=13, codec).prop_map(|(log2, (codec, restart_interval))| Layout {
+            codec,
+            block_bytes: 1 << log2,
+            restart_interval,
+        })
     }
 
     fn codec_for<F: Fingerprint>(layout: Layout, values: &[F]) -> BlockCodec {
@@ -208,23 +337,30 @@ mod tests {
         BlockCodec::from_counts(layout, &counts)
     }
 
+    fn coding(codec: &BlockCodec) -> Coding<'_> {
+        match codec {
+            BlockCodec::Huffman(_) => Coding::Huffman {
+                code_lengths: codec.code_lengths(),
+                restart_interval: codec.layout().restart_interval,
+            },
+            BlockCodec::EliasFano(_) => Coding::EliasFano,
+        }
+    }
+
     /// Encodes all values, block after block, and holds both codecs against each other.
     fn both_codecs_agree<F: Fingerprint>(layout: Layout, values: &[F]) {
         let codec = codec_for(layout, values);
-        let lengths = codec.code_lengths();
         let (mut rest, mut scratch) = (values, Scratch::default());
         let mut decoded: Vec<F> = Vec::new();
         while !rest.is_empty() {
             let count = codec.fill(rest);
             let mut bytes = vec![0; layout.block_bytes];
             codec.encode(&rest[..count], &mut bytes);
-            let slow = |count| {
-                reference::write_block(&rest[..count], lengths, layout.restart_interval, layout.block_bytes)
-            };
+            let slow = |count| reference::write_block(&rest[..count], coding(&codec), layout.block_bytes);
             assert!(slow(count).as_ref() == Some(&bytes), "the two codecs write different bytes");
             assert!(count == rest.len() || slow(count + 1).is_none(), "a block takes all that fits");
             codec.decode(&bytes, &mut scratch, &mut decoded).unwrap();
-            let fields = reference::read_block::<F>(&bytes, lengths, layout.restart_interval).unwrap();
+            let fields = reference::read_block::<F>(&bytes, coding(&codec)).unwrap();
             assert_eq!(reference::fingerprints(&fields), rest[..count]);
             assert!(fields.windows(2).all(|pair| pair[0].bits.end == pair[1].bits.start));
             rest = &rest[count..];
@@ -253,6 +389,7 @@ mod tests {
         };
         let outcome = codec.scan(&bytes, last, target, &mut Scratch::default(), visit);
         assert_eq!(outcome, Ok(ControlFlow::Continue(())));
+        found.sort_unstable();
         assert_eq!(found, expected, "{target:?}");
     }
 
@@ -306,10 +443,10 @@ mod tests {
         #[test]
         fn hostile_blocks_are_refused_alike(
             values in values(narrow),
-            restart_interval in 1usize..200,
+            layout in layouts(),
             damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         ) {
-            let layout = Layout { block_bytes: 512, restart_interval };
+            let layout = Layout { block_bytes: 512, ..layout };
             let codec = codec_for(layout, &values);
             let mut bytes = vec![0; 512];
             codec.encode(&values[..codec.fill(&values)], &mut bytes);
@@ -318,7 +455,7 @@ mod tests {
             }
             let mut decoded: Vec<u64> = Vec::new();
             let fast = codec.decode(&bytes, &mut Scratch::default(), &mut decoded);
-            let slow = reference::read_block::<u64>(&bytes, codec.code_lengths(), restart_interval);
+            let slow = reference::read_block::<u64>(&bytes, coding(&codec));
             prop_assert_eq!(fast.is_ok(), slow.is_ok(), "{:?} {:?}", fast, slow);
             if let Ok(fields) = slow {
                 prop_assert_eq!(reference::fingerprints(&fields), decoded);

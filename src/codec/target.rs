@@ -16,6 +16,14 @@ pub struct Target<F> {
 }
 
 impl<F: Fingerprint> Target<F> {
+    /// Whether the target meets a value.
+    #[inline]
+    pub(crate) fn admits(&self, value: F) -> bool {
+        let difference = value ^ self.query;
+        difference.count_ones() <= self.distance
+            && (difference & F::prefix_mask(self.prefix_bits)).count_ones() <= self.radius
+    }
+
     /// Where a fingerprint that differs in `difference` becomes dead: the position of the first error
     /// too many; the width if it is alive.
     #[inline]
@@ -51,14 +59,36 @@ impl<F: Fingerprint> Target<F> {
         (errors >= self.radius.min(self.distance)).then_some(shared)
     }
 
-    /// The least and the greatest value between the two, which are ascending, that can be alive, as
-    /// far as the prefix tells: where the errors are used up, the rest of it must be the query's.
-    #[inline]
+    /// Bounds of what between the two, which are ascending, can be alive as far as the prefix tells;
+    /// the first above the second where nothing can.
+    #[inline(always)]
     pub(crate) fn span(&self, low: F, high: F) -> (F, F) {
-        let Some(shared) = self.used_up(low, high) else { return (F::ZERO, F::ONES) };
-        let nearest = (low & shared) | (self.query & !shared);
+        let shared = low.first_difference(high).min(self.prefix_bits);
+        let shared_mask = F::prefix_mask(shared);
         let prefix = F::prefix_mask(self.prefix_bits);
-        (nearest & prefix, nearest | !prefix)
+        let errors = ((self.query ^ low) & shared_mask).count_ones();
+        // The nearest to the query that has the bits that all share.
+        let nearest = (low & shared_mask) | (self.query & !shared_mask);
+        match self.radius.min(self.distance).checked_sub(errors) {
+            None => (F::ONES, F::ZERO),
+            // No error is left: the rest of the prefix must be the query's.
+            Some(0) => (nearest & prefix, nearest | !prefix),
+            Some(1) => {
+                let (mut least, mut greatest) = (F::ONES, F::ZERO);
+                let mut take = |value: F| {
+                    let (first, last) = (value & prefix, value | !prefix);
+                    let is_between = first <= high && last >= low;
+                    least = least.min(if is_between { first } else { F::ONES });
+                    greatest = greatest.max(if is_between { last } else { F::ZERO });
+                };
+                take(nearest);
+                for position in shared..self.prefix_bits {
+                    take(nearest ^ F::bit(position));
+                }
+                (least, greatest)
+            }
+            Some(_) => (low, high),
+        }
     }
 
     /// Whether everything after `value`, which is dead at `position`, is dead too, given that the

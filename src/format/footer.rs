@@ -2,7 +2,7 @@
 
 use byteorder::{LittleEndian, ReadBytesExt, WriteBytesExt};
 
-use crate::codec::{HUFFMAN, Layout, SIZES_LOG2};
+use crate::codec::{Codec, Layout, SIZES_LOG2};
 use crate::design::MAX_TABLES;
 use crate::error::{Place, ReadError};
 use crate::format::arrangement::SectionRecord;
@@ -50,7 +50,7 @@ pub(crate) struct TableRecord {
     pub(crate) mask: u128,
     pub(crate) radius: u32,
     pub(crate) blocks: u64,
-    /// Of the codebook, by h.
+    /// Of the codebook, by h; all zero where the codec has none.
     pub(crate) code_lengths: Vec<u8>,
     /// How often each h occurs between neighbours in the table, also across blocks.
     pub(crate) counts: Vec<u64>,
@@ -65,7 +65,7 @@ impl Footer {
 
     fn write(&self, out: &mut Vec<u8>) -> std::io::Result<()> {
         out.write_u32::<LittleEndian>(self.width)?;
-        out.write_u8(HUFFMAN)?;
+        out.write_u8(self.layout.codec.tag())?;
         out.write_u8(self.layout.block_bytes.trailing_zeros() as u8)?;
         out.write_u16::<LittleEndian>(self.layout.restart_interval as u16)?;
         out.write_u32::<LittleEndian>(self.distance)?;
@@ -112,12 +112,17 @@ impl Footer {
     fn read(bytes: &mut &[u8]) -> Result<Self, Refusal> {
         let width = bytes.read_u32::<LittleEndian>()?;
         check(width == 64 || width == 128, "the width is neither 64 nor 128")?;
-        check(bytes.read_u8()? == HUFFMAN, "the codec is unknown")?;
+        let tag = bytes.read_u8()?;
+        let codec = Codec::ALL.into_iter().find(|codec| codec.tag() == tag);
+        let codec = codec.ok_or(Refusal::Field("the codec is unknown; update hamdex"))?;
         let size_log2 = bytes.read_u8()?;
         check(SIZES_LOG2.contains(&size_log2), "the block size is out of range")?;
         let restart_interval = usize::from(bytes.read_u16::<LittleEndian>()?);
-        check(restart_interval > 0, "the restart interval is zero")?;
-        let layout = Layout { block_bytes: 1 << size_log2, restart_interval };
+        match codec {
+            Codec::Huffman => check(restart_interval > 0, "the restart interval is zero")?,
+            Codec::EliasFano => check(restart_interval == 0, "there is a restart interval")?,
+        }
+        let layout = Layout { codec, block_bytes: 1 << size_log2, restart_interval };
         let distance = bytes.read_u32::<LittleEndian>()?;
         check(distance <= width, "the distance exceeds the width")?;
         let tables = bytes.read_u32::<LittleEndian>()? as usize;
@@ -205,7 +210,7 @@ mod tests {
         };
         Footer {
             width: 64,
-            layout: Layout { block_bytes: 4096, restart_interval: 128 },
+            layout: Layout { codec: Codec::Huffman, block_bytes: 4096, restart_interval: 128 },
             distance: 3,
             design: "halves".to_owned(),
             fingerprints: 1000,

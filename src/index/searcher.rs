@@ -11,7 +11,7 @@ use crate::fingerprint::Fingerprint;
 use crate::ids::Ids;
 use crate::index::Index;
 use crate::mapping::Mapping;
-use crate::table::scanner::{Located, Scanner};
+use crate::table::scanner::{BLOCKS_TOGETHER, Located, Scanner};
 
 /// A stored fingerprint near a query. Its ids, if there are any: [`Index::ids`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -173,24 +173,30 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
 
     /// Finds the blocks of all probes before any is read, so that memory can work ahead.
     fn locate(&mut self, query: F, plan: &Plan<F>) {
-        self.targets.clear();
-        self.located.clear();
-        for (number, probe) in plan.probes().iter().enumerate() {
-            let table = &self.index.tables[probe.table];
-            let target = Target {
-                query: table.permutation.apply(query),
-                prefix_bits: probe.reach.prefix_bits(),
-                radius: probe.reach.radius,
-                distance: plan.distance(),
-            };
-            self.blocks.clear();
-            table.locate(&target, &mut self.blocks);
-            self.located.extend(self.blocks.iter().map(|&block| Located {
-                table: probe.table as u32,
-                block,
-                target: number as u32,
-            }));
-            self.targets.push(target);
+        let Self { index, targets, blocks, located, .. } = self;
+        let file = index.data.as_ref();
+        targets.clear();
+        targets.extend(plan.probes().iter().map(|probe| Target {
+            query: index.tables[probe.table].permutation.apply(query),
+            prefix_bits: probe.reach.prefix_bits(),
+            radius: probe.reach.radius,
+            distance: plan.distance(),
+        }));
+        // One step of all look-ups after the other: none waits for memory that another has asked for.
+        let each = || plan.probes().iter().map(|probe| &index.tables[probe.table]).zip(&*targets);
+        each().for_each(|(table, target)| table.prefetch_directory(target));
+        each().for_each(|(table, target)| table.prefetch_keys(target));
+        located.clear();
+        for (number, (probe, target)) in plan.probes().iter().zip(&*targets).enumerate() {
+            blocks.clear();
+            index.tables[probe.table].locate(target, blocks);
+            for &block in &*blocks {
+                let at = Located { table: probe.table as u32, block, target: number as u32 };
+                if located.len() < BLOCKS_TOGETHER {
+                    at.prefetch(&index.tables, file, targets);
+                }
+                located.push(at);
+            }
         }
     }
 }

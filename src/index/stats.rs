@@ -1,5 +1,7 @@
 //! What a file is made of.
 
+use crate::codec::Codec;
+use crate::codec::reference::Coding;
 use crate::design::TableDesign;
 use crate::design::information_bound_bits;
 use crate::fingerprint::Fingerprint;
@@ -21,7 +23,9 @@ pub struct Stats<F> {
     pub file_bytes: u64,
     /// Bytes of a block.
     pub block_bytes: u32,
-    /// Entries from one raw fingerprint to the next.
+    /// How blocks are coded.
+    pub codec: Codec,
+    /// Entries from one raw fingerprint to the next; 0 where the codec has no such.
     pub restart_interval: u32,
     /// Distinct fingerprints.
     pub fingerprints: u64,
@@ -59,7 +63,7 @@ pub struct TableStats<F> {
     pub key_bytes: u64,
     /// Bytes of memory that its keys take.
     pub key_memory_bytes: u64,
-    /// The length of the code of each h, in bits.
+    /// The length of the code of each h, in bits; empty where the codec has no code.
     pub code_lengths: Vec<u8>,
     /// The code of each h: the low bits of the number, as many as its length.
     pub codes: Vec<u16>,
@@ -79,6 +83,21 @@ pub struct IdStats {
     pub bits: u32,
     /// Bytes of ids, marks and directory in the file.
     pub bytes: u64,
+}
+
+impl<F> Stats<F> {
+    /// How the blocks of a table are coded, for [`reference::read_block`](crate::reference::read_block);
+    /// `None` when there is no such table.
+    #[must_use]
+    pub fn coding(&self, table: usize) -> Option<Coding<'_>> {
+        let code_lengths = &self.tables.get(table)?.code_lengths;
+        Some(match self.codec {
+            Codec::Huffman => {
+                Coding::Huffman { code_lengths, restart_interval: self.restart_interval as usize }
+            }
+            Codec::EliasFano => Coding::EliasFano,
+        })
+    }
 }
 
 impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
@@ -101,7 +120,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
                 block_bytes: bytes_of(&[UnitKind::Block], table.number),
                 key_bytes: bytes_of(&[UnitKind::Keys], table.number),
                 key_memory_bytes: table.keys.bytes() as u64,
-                code_lengths: record.code_lengths.clone(),
+                code_lengths: table.codec.code_lengths().to_vec(),
                 codes: table.codec.codes().to_vec(),
                 counts: record.counts.clone(),
             })
@@ -121,6 +140,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
             width: F::BITS,
             file_bytes,
             block_bytes: self.footer.layout.block_bytes as u32,
+            codec: self.footer.layout.codec,
             restart_interval: self.footer.layout.restart_interval as u32,
             fingerprints: self.len(),
             distance: self.design.distance(),

@@ -1,9 +1,14 @@
 //! The last fingerprint of each block, in memory: which block may hold a value?
 //!
 //! A directory cuts the span of the keys into even parts, about four keys each where they are spread
-//! evenly, and says where each part begins; a binary search inside the part does the rest.
+//! evenly, and says where each part begins. In a part of up to eight keys all are compared; in a larger
+//! one, as clusters make them, a binary search does the rest.
 
+use crate::arch::prefetch;
 use crate::fingerprint::Fingerprint;
+
+/// Keys that are compared all at once.
+const COMPARED: usize = 8;
 
 /// Keys in a part of the directory, as a power of two, where they are spread evenly.
 const KEYS_PER_PART_LOG2: u32 = 2;
@@ -11,7 +16,10 @@ const KEYS_PER_PART_LOG2: u32 = 2;
 /// The strictly ascending keys of a table.
 #[derive(Debug)]
 pub(crate) struct Keys<F> {
+    /// Behind them [`COMPARED`] more, greater than or equal to all values.
     keys: Vec<F>,
+    /// How many keys, without those behind them.
+    count: usize,
     /// For each part, how many keys lie before it; one more for the end.
     directory: Vec<u32>,
     /// What [`Self::part_of`] takes off a value: the first key.
@@ -22,17 +30,20 @@ pub(crate) struct Keys<F> {
 
 impl<F: Fingerprint> Keys<F> {
     /// Takes over keys that are strictly ascending, at most `u32::MAX` of them.
-    pub(crate) fn new(keys: Vec<F>) -> Self {
+    pub(crate) fn new(mut keys: Vec<F>) -> Self {
         let (base, top) = match (keys.first(), keys.last()) {
             (Some(&first), Some(&last)) => (first, last),
             _ => (F::ZERO, F::ZERO),
         };
         let span_bits = F::BITS - top.minus(base).leading_zeros();
         let part_bits = (usize::BITS - keys.len().leading_zeros()).saturating_sub(KEYS_PER_PART_LOG2);
-        let mut this = Self { keys, directory: Vec::new(), base, shift: span_bits.saturating_sub(part_bits) };
+        let count = keys.len();
+        keys.extend([F::ONES; COMPARED]);
+        let shift = span_bits.saturating_sub(part_bits);
+        let mut this = Self { keys, count, directory: Vec::new(), base, shift };
         let parts = this.part_of(top) + 1;
         this.directory = vec![0; parts + 1];
-        for key in 0..this.keys.len() {
+        for key in 0..count {
             let part = this.part_of(this.keys[key]);
             this.directory[part + 1] += 1;
         }
@@ -53,7 +64,7 @@ impl<F: Fingerprint> Keys<F> {
     /// How many keys.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.keys.len()
+        self.count
     }
 
     /// The key of a block.
@@ -66,15 +77,40 @@ impl<F: Fingerprint> Keys<F> {
     /// blocks if there is none.
     #[inline]
     pub(crate) fn find(&self, value: F) -> usize {
-        if value <= self.base {
-            return 0;
+        let Some((start, end)) = self.part(value) else {
+            return if value <= self.base { 0 } else { self.count };
+        };
+        if end - start <= COMPARED {
+            // Those of later parts are greater than the value, and so are those behind the last.
+            start + self.keys[start..][..COMPARED].iter().map(|&key| usize::from(key < value)).sum::<usize>()
+        } else {
+            start + self.keys[start..end].partition_point(|&key| key < value)
         }
+    }
+
+    /// Where the keys of a value's part start and end; `None` where the value is not above the first
+    /// key, or above all.
+    #[inline]
+    fn part(&self, value: F) -> Option<(usize, usize)> {
         let part = self.part_of(value);
-        if part >= self.directory.len() - 1 {
-            return self.keys.len();
+        let is_inside = value > self.base && part < self.directory.len() - 1;
+        is_inside.then(|| (self.directory[part] as usize, self.directory[part + 1] as usize))
+    }
+
+    /// Asks the processor for what a look-up of the value needs first.
+    #[inline]
+    pub(crate) fn prefetch_directory(&self, value: F) {
+        prefetch(&self.directory, self.part_of(value));
+    }
+
+    /// Asks the processor for what a look-up of the value needs next.
+    #[inline]
+    pub(crate) fn prefetch_keys(&self, value: F) {
+        if let Some((start, _)) = self.part(value) {
+            // They may lie in two cache lines.
+            prefetch(&self.keys, start);
+            prefetch(&self.keys, start + COMPARED - 1);
         }
-        let (start, end) = (self.directory[part] as usize, self.directory[part + 1] as usize);
-        start + self.keys[start..end].partition_point(|&key| key < value)
     }
 
     /// Bytes of memory in use.

@@ -1,8 +1,10 @@
 //! A table of an open file.
 
+use std::ops::Range;
+
 use byteorder::{ByteOrder, LittleEndian};
 
-use crate::arch::prefetch;
+use crate::arch::{LINE_BYTES, prefetch};
 use crate::checked::Checked;
 use crate::codec::huffman::{Candidate, HuffmanCodec, Work};
 use crate::codec::{BlockCodec, BlockError, CHECKSUM_BYTES, Scratch, Target};
@@ -69,7 +71,7 @@ impl<F: Fingerprint> Table<F> {
 
     /// The bytes of a block, its checksum looked at unless it has been.
     #[inline]
-    fn block<'a>(&self, file: &'a [u8], block: usize) -> Result<&'a [u8], ReadError> {
+    pub(crate) fn block<'a>(&self, file: &'a [u8], block: usize) -> Result<&'a [u8], ReadError> {
         match &self.checked {
             Some(checked) if checked.contains(block) => {}
             Some(checked) => {
@@ -81,30 +83,92 @@ impl<F: Fingerprint> Table<F> {
         Ok(self.bytes(file, block))
     }
 
-    /// Appends the numbers of all blocks that may hold what `target` meets, ascending, each once.
-    ///
-    /// Walks the bits of the query as a binary trie over the keys: a subtree whose values all lie in a
-    /// block or two is settled; another is narrowed by its next bit, as it is in the query and, while
-    /// errors are left, as it is not. So nothing is looked up twice that lies in one block, however
-    /// many ways there are to place the errors.
+    /// Asks the processor for what [`Self::locate`] needs first for this target.
+    #[inline]
+    pub(crate) fn prefetch_directory(&self, target: &Target<F>) {
+        self.keys.prefetch_directory(target.query);
+    }
+
+    /// Asks the processor for what [`Self::locate`] needs next for this target.
+    #[inline]
+    pub(crate) fn prefetch_keys(&self, target: &Target<F>) {
+        self.keys.prefetch_keys(target.query);
+    }
+
+    /// Appends the numbers of all blocks that may hold what `target` meets, each once, in no particular
+    /// order.
+    #[inline]
     pub(crate) fn locate(&self, target: &Target<F>, blocks: &mut Vec<u32>) {
         if self.keys.len() == 0 {
             return;
         }
+        match target.radius.min(target.distance) {
+            0 => blocks.extend(self.range(target, target.query, 0)),
+            1 => self.locate_flips(target, blocks),
+            _ => self.locate_all(target, blocks),
+        }
+    }
+
+    /// The blocks that can hold values with the prefix that `value` has, which differs from the query's
+    /// in so many errors; empty, behind the last block, where all values are smaller.
+    #[inline]
+    fn range(&self, target: &Target<F>, value: F, errors: u32) -> Range<u32> {
+        // Where no further error is admitted, all bits must be the value's.
+        let depth = if errors < target.distance { target.prefix_bits } else { F::BITS };
+        let mask = F::prefix_mask(depth);
+        let (least, greatest) = (value & mask, value | !mask);
+        let first = self.keys.find(least);
+        if first >= self.keys.len() {
+            let end = self.keys.len() as u32;
+            return end..end;
+        }
+        // Most of the time the block that holds the least holds the greatest.
+        let last = if self.keys.get(first) >= greatest { first } else { self.keys.find(greatest) };
+        first as u32..last.min(self.keys.len() - 1) as u32 + 1
+    }
+
+    /// The blocks of the query's own prefix, and of those that differ from it in one bit.
+    fn locate_flips(&self, target: &Target<F>, blocks: &mut Vec<u32>) {
+        let flips = (0..target.prefix_bits).rev();
+        for position in flips.clone() {
+            self.keys.prefetch_keys(target.query ^ F::bit(position));
+        }
+        let home = self.range(target, target.query, 0);
+        blocks.extend(home.clone());
+        // From the last bit of the prefix to the first, flips lead further and further from home, to
+        // the left or to the right: what has been met there already is all between here and home.
+        let (mut left, mut right) = (home.start, home.end);
+        for position in flips {
+            let flipped = self.range(target, target.query ^ F::bit(position), 1);
+            if target.query & F::bit(position) == F::ZERO {
+                let beyond = flipped.start.max(right)..flipped.end;
+                right = right.max(beyond.end);
+                blocks.extend(beyond);
+            } else {
+                let beyond = flipped.start..flipped.end.min(left);
+                left = left.min(beyond.start);
+                blocks.extend(beyond);
+            }
+        }
+    }
+
+    /// Walks the bits of the query as a binary trie over the keys: a subtree whose values all lie in a
+    /// block or two is settled; another is narrowed by its next bit, as it is in the query and, while
+    /// errors are left, as it is not. So nothing is looked up twice that lies in one block, however
+    /// many ways there are to place the errors.
+    fn locate_all(&self, target: &Target<F>, blocks: &mut Vec<u32>) {
         let start = blocks.len();
         self.descend(target, target.query, 0, 0, blocks);
-        if target.distance > 0 {
-            // In order, and without the blocks that several subtrees share.
-            blocks[start..].sort_unstable();
-            let mut kept = start;
-            for at in start..blocks.len() {
-                if at == start || blocks[at] != blocks[kept - 1] {
-                    blocks[kept] = blocks[at];
-                    kept += 1;
-                }
+        // Without the blocks that several subtrees share.
+        blocks[start..].sort_unstable();
+        let mut kept = start;
+        for at in start..blocks.len() {
+            if at == start || blocks[at] != blocks[kept - 1] {
+                blocks[kept] = blocks[at];
+                kept += 1;
             }
-            blocks.truncate(kept);
         }
+        blocks.truncate(kept);
     }
 
     /// Settles the subtree of the values that begin as `value` does up to bit `depth`; `errors` of
@@ -134,17 +198,28 @@ impl<F: Fingerprint> Table<F> {
         }
     }
 
-    /// Asks the processor for the front of a block.
+    /// Asks the processor for the front of a block; where the codec lets it be told beforehand, also for
+    /// where what is nearest to the query would be if the entries were evenly spread.
     #[inline]
-    pub(crate) fn prefetch(&self, file: &[u8], block: u32) {
-        let at = self.offset + block as usize * self.block_bytes();
-        prefetch(file, at);
-        prefetch(file, at + 64);
+    pub(crate) fn prefetch(&self, file: &[u8], block: u32, target: &Target<F>) {
+        let (block, block_bytes) = (block as usize, self.block_bytes());
+        let start = self.offset + block * block_bytes;
+        prefetch(file, start);
+        prefetch(file, start + LINE_BYTES);
+        if let BlockCodec::EliasFano(_) = self.codec {
+            let low = if block > 0 { self.keys.get(block - 1) } else { F::ZERO };
+            let place = place_between(low, self.keys.get(block), target.query, block_bytes - LINE_BYTES);
+            // The line in which it would be, and the one next to it on the nearer side.
+            prefetch(file, start + LINE_BYTES / 2 + place);
+            prefetch(file, start + LINE_BYTES * 3 / 2 + place);
+        }
     }
 
     fn huffman(&self) -> &HuffmanCodec {
-        let BlockCodec::Huffman(codec) = &self.codec;
-        codec
+        match &self.codec {
+            BlockCodec::Huffman(codec) => codec,
+            BlockCodec::EliasFano(_) => unreachable!("the scanner asks for the codec first"),
+        }
     }
 
     /// Calls `choose` with each segment of a block that may hold what `target` meets, having asked the
@@ -206,4 +281,14 @@ impl<F: Fingerprint> Table<F> {
         }
         Ok(())
     }
+}
+
+/// Where `value` lies between the two as a part of `length`; the end where it does not lie there.
+#[inline]
+fn place_between<F: Fingerprint>(low: F, high: F, value: F, length: usize) -> usize {
+    let (span, offset) = (high.minus(low), value.minus(low));
+    // 32 bits of each are plenty for a guess.
+    let shift = (F::BITS - span.leading_zeros()).saturating_sub(32);
+    let (span, offset) = ((span >> shift).to_u128() as u64, (offset >> shift).to_u128() as u64);
+    (offset.min(span) as f32 / (span + 1) as f32 * length as f32) as usize
 }

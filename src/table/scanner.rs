@@ -2,15 +2,16 @@
 
 use std::ops::ControlFlow;
 
+use crate::arch::{self, Instructions, Kernel, LINE_BYTES, prefetch};
 use crate::codec::huffman::{Candidate, SCANNED_TOGETHER, scan_together};
-use crate::codec::{Scratch, Target};
+use crate::codec::{BlockCodec, Scratch, Target, elias_fano};
 use crate::error::ReadError;
 use crate::fingerprint::Fingerprint;
 use crate::table::reader::Table;
 
 /// Blocks whose fronts are read before the first is scanned: enough that memory works ahead, few
 /// enough that what it brings is still there when it is wanted.
-const BLOCKS_TOGETHER: usize = 48;
+pub(crate) const BLOCKS_TOGETHER: usize = 48;
 
 /// A block to be looked into.
 #[derive(Debug, Clone, Copy)]
@@ -21,23 +22,35 @@ pub(crate) struct Located {
     pub(crate) target: u32,
 }
 
+impl Located {
+    /// Asks the processor for what a scan reads first.
+    #[inline]
+    pub(crate) fn prefetch<F: Fingerprint>(&self, tables: &[Table<F>], file: &[u8], targets: &[Target<F>]) {
+        tables[self.table as usize].prefetch(file, self.block, &targets[self.target as usize]);
+    }
+}
+
 /// Looks into blocks, of any of a file's tables, using the same memory again and again.
 #[derive(Debug)]
 pub(crate) struct Scanner<F> {
     scratch: Scratch<F>,
     /// Segments that may hold something.
     chosen: Vec<(Located, Candidate<F>)>,
+    /// Runs of entries that may.
+    runs: Vec<elias_fano::Candidates>,
 }
 
 impl<F> Default for Scanner<F> {
     fn default() -> Self {
-        Self { scratch: Scratch::default(), chosen: Vec::new() }
+        Self { scratch: Scratch::default(), chosen: Vec::new(), runs: Vec::new() }
     }
 }
 
 impl<F: Fingerprint> Scanner<F> {
     /// Calls `visit` with each entry of these blocks that its target meets: where it was, its number
     /// in the block, and its value in the table's order of bits. Stops when told to, and tells so.
+    ///
+    /// The first [`BLOCKS_TOGETHER`] blocks are best prefetched as soon as they are located.
     ///
     /// # Errors
     /// When a block is damaged.
@@ -49,16 +62,32 @@ impl<F: Fingerprint> Scanner<F> {
         targets: &[Target<F>],
         mut visit: impl FnMut(Located, usize, F) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        let Self { scratch, chosen } = self;
-        let prefetch = |blocks: &[Located]| {
-            for at in blocks {
-                tables[at.table as usize].prefetch(file, at.block);
+        // All tables of a file have one codec.
+        match tables.first().map(|table| &table.codec) {
+            Some(BlockCodec::Huffman(_)) => self.scan_huffman(tables, file, located, targets, &mut visit),
+            Some(BlockCodec::EliasFano(_)) => {
+                let chosen = &mut self.runs;
+                arch::run(EliasFanoScan { tables, file, located, targets, chosen, visit: &mut visit })
             }
-        };
+            None => Ok(ControlFlow::Continue(())),
+        }
+    }
+
+    /// Chooses segments from the fronts of many blocks, then decodes several of them at once.
+    fn scan_huffman(
+        &mut self,
+        tables: &[Table<F>],
+        file: &[u8],
+        located: &[Located],
+        targets: &[Target<F>],
+        visit: &mut impl FnMut(Located, usize, F) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        let Self { scratch, chosen, .. } = self;
         let mut batches = located.chunks(BLOCKS_TOGETHER).peekable();
-        prefetch(batches.peek().copied().unwrap_or_default());
         while let Some(together) = batches.next() {
-            prefetch(batches.peek().copied().unwrap_or_default());
+            for at in batches.peek().copied().unwrap_or_default() {
+                at.prefetch(tables, file, targets);
+            }
             chosen.clear();
             for &at in together {
                 let target = &targets[at.target as usize];
@@ -76,6 +105,53 @@ impl<F: Fingerprint> Scanner<F> {
                         tables[at.table as usize].damaged(at.block as usize, error)
                     });
                 if outcome?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Finds in many blocks what is to be compared, then compares it: the first is done from the fronts of
+/// the blocks, and tells what to ask the processor for.
+struct EliasFanoScan<'a, F, V> {
+    tables: &'a [Table<F>],
+    file: &'a [u8],
+    located: &'a [Located],
+    targets: &'a [Target<F>],
+    chosen: &'a mut Vec<elias_fano::Candidates>,
+    visit: &'a mut V,
+}
+
+impl<F: Fingerprint, V: FnMut(Located, usize, F) -> ControlFlow<()>> Kernel for EliasFanoScan<'_, F, V> {
+    type Output = Result<ControlFlow<()>, ReadError>;
+
+    #[inline(always)]
+    fn run(self, instructions: impl Instructions) -> Self::Output {
+        let Self { tables, file, located, targets, chosen, visit } = self;
+        let mut batches = located.chunks(BLOCKS_TOGETHER).peekable();
+        while let Some(together) = batches.next() {
+            for at in batches.peek().copied().unwrap_or_default() {
+                at.prefetch(tables, file, targets);
+            }
+            chosen.clear();
+            for at in together {
+                let (table, block) = (&tables[at.table as usize], at.block as usize);
+                let bytes = table.block(file, block)?;
+                let (last, target) = (table.keys.get(block), &targets[at.target as usize]);
+                let (candidates, reads) = elias_fano::Candidates::find(instructions, bytes, last, target)
+                    .map_err(|error| table.damaged(block, error))?;
+                prefetch(bytes, reads);
+                prefetch(bytes, reads + LINE_BYTES);
+                chosen.push(candidates);
+            }
+            for (&at, candidates) in together.iter().zip(&*chosen) {
+                let (table, block) = (&tables[at.table as usize], at.block as usize);
+                let bytes = table.bytes(file, block);
+                let mut visit = |entry, value| visit(at, entry, value);
+                let outcome = candidates.scan(instructions, bytes, &targets[at.target as usize], &mut visit);
+                if outcome.map_err(|error| table.damaged(block, error))?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }

@@ -2,12 +2,17 @@
 
 use crate::forge::{BLOCK, Forged, KEYS, METADATA};
 use crate::{Refusal, Spoil, When, dense, plain, raw, sealed};
-use hamdex::reference::{self, Field, FieldKind};
+use hamdex::reference::{self, Coding, Field, FieldKind};
+
+/// How the blocks of a table are coded.
+fn coding(file: &Forged, table: usize) -> Coding<'_> {
+    Coding::Huffman { code_lengths: file.code_lengths(table), restart_interval: 128 }
+}
 
 /// The fields of a block.
 fn fields(file: &Forged, table: usize, number: usize) -> Vec<Field<u64>> {
     let block = &file.bytes[file.block(table as u32, number)];
-    reference::read_block(block, file.code_lengths(table), 128).unwrap()
+    reference::read_block(block, coding(file, table)).unwrap()
 }
 
 fn fingerprints(file: &Forged, table: usize, number: usize) -> Vec<u64> {
@@ -16,7 +21,7 @@ fn fingerprints(file: &Forged, table: usize, number: usize) -> Vec<u64> {
 
 /// Writes another run of entries into a block, and its last one as the block's key.
 fn rewrite(file: &mut Forged, table: usize, number: usize, values: &[u64]) {
-    let block = reference::write_block(values, file.code_lengths(table), 128, file.block_bytes).unwrap();
+    let block = reference::write_block(values, coding(file, table), file.block_bytes).unwrap();
     file.put(file.block(table as u32, number).start, &block);
     let key = file.section(KEYS, table as u32).offset + number * 8;
     file.put(key, &values.last().unwrap().to_le_bytes());

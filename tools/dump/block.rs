@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use hamdex::reference::{self, Field, FieldKind};
-use hamdex::{BlockError, Fingerprint, Index, Permutation, RawBlock};
+use hamdex::{BlockError, Codec, Fingerprint, Index, Permutation, RawBlock};
 
 use crate::failure::Failure;
 
@@ -15,6 +15,7 @@ const MOST_BITS: usize = 160;
 pub(super) struct Located<'a, F> {
     pub(super) table: usize,
     pub(super) number: u64,
+    codec: Codec,
     pub(super) block: RawBlock<'a, F>,
     pub(super) fields: Result<Vec<Field<F>>, BlockError>,
     permutation: &'a Permutation<F>,
@@ -48,38 +49,43 @@ impl<'a, F: Fingerprint> Located<'a, F> {
         };
         let block = index.raw_block(table, number).ok_or_else(missing)?;
         let permutation = index.permutation(table).ok_or_else(missing)?;
-        let lengths = &stats.tables[table].code_lengths;
-        let fields = reference::read_block(block.bytes, lengths, stats.restart_interval as usize);
-        Ok(Self { table, number, block, fields, permutation })
+        let coding = stats.coding(table).ok_or_else(missing)?;
+        let fields = reference::read_block(block.bytes, coding);
+        Ok(Self { table, number, codec: stats.codec, block, fields, permutation })
     }
 
     /// The entries, in order.
     pub(super) fn all_entries(&self) -> Vec<Entry<F>> {
         let fields = self.fields.as_deref().unwrap_or_default();
-        let mut positions = Vec::new();
-        let mut entries = Vec::new();
-        for field in fields {
-            match field.kind {
-                FieldKind::Code { entry, h } => positions.push((entry, h)),
-                FieldKind::Raw { entry, fingerprint } | FieldKind::Suffix { entry, fingerprint } => {
-                    entries.push((entry, fingerprint));
-                }
-                _ => {}
-            }
-        }
-        entries.sort_unstable();
-        entries
-            .into_iter()
-            .map(|(number, permuted)| Entry {
+        let numbered = reference::fingerprints(fields);
+        let raw: Vec<usize> = fields
+            .iter()
+            .filter_map(|field| match field.kind {
+                FieldKind::Raw { entry, .. } => Some(entry),
+                _ => None,
+            })
+            .collect();
+        numbered
+            .iter()
+            .enumerate()
+            .map(|(number, &permuted)| Entry {
                 number,
-                h: positions
-                    .binary_search_by_key(&number, |&(entry, _)| entry)
-                    .ok()
-                    .map(|at| positions[at].1),
+                h: (!raw.contains(&number)).then(|| permuted.first_difference(numbered[number - 1])),
                 permuted,
                 fingerprint: self.permutation.undo(permuted),
             })
             .collect()
+    }
+
+    /// What of a coded entry stands as it is: what it is called, and how many bits of it there are
+    /// after a first difference at `h`.
+    fn plain_bits(&self) -> (&'static str, impl Fn(u32) -> u32) {
+        let low_bits = self.fields.iter().flatten().find_map(|field| match field.kind {
+            FieldKind::LowBits(bits) => Some(u32::from(bits)),
+            _ => None,
+        });
+        let name = if self.codec == Codec::EliasFano { "low" } else { "suffix" };
+        (name, move |h| low_bits.unwrap_or(F::BITS - 1 - h))
     }
 
     fn title(&self, output: &mut impl Write) -> io::Result<()> {
@@ -102,14 +108,11 @@ impl<'a, F: Fingerprint> Located<'a, F> {
     pub(super) fn entries(&self, output: &mut impl Write) -> io::Result<()> {
         self.title(output)?;
         let digits = F::BYTES * 2;
-        writeln!(
-            output,
-            "{:>6}  {:>4}  {:>6}  {:digits$}  fingerprint",
-            "entry", "h", "suffix", "in table order"
-        )?;
+        let (name, plain_bits) = self.plain_bits();
+        writeln!(output, "{:>6}  {:>4}  {name:>6}  {:digits$}  fingerprint", "entry", "h", "in table order")?;
         for entry in self.all_entries() {
             let (h, suffix) = match entry.h {
-                Some(h) => (h.to_string(), (F::BITS - 1 - h).to_string()),
+                Some(h) => (h.to_string(), plain_bits(h).to_string()),
                 None => ("raw".to_owned(), "-".to_owned()),
             };
             writeln!(
@@ -133,17 +136,21 @@ impl<'a, F: Fingerprint> Located<'a, F> {
                 "{:>6}..{:<5}  {meaning:30}  {style}{}{style:#}",
                 field.bits.start,
                 field.bits.end,
-                bit_string(self.block.bytes, field.bits.clone())
+                bit_string(self.block.bytes, field.bits.clone(), self.codec)
             )?;
         }
         Ok(())
     }
 }
 
-fn bit_string(bytes: &[u8], bits: std::ops::Range<usize>) -> String {
+/// The bits in the order of the codec's bit strings.
+fn bit_string(bytes: &[u8], bits: std::ops::Range<usize>, codec: Codec) -> String {
+    let is_set = |bit: usize| match codec {
+        Codec::EliasFano => bytes[bit / 8] >> (bit % 8) & 1 == 1,
+        _ => bytes[bit / 8] << (bit % 8) & 0x80 != 0,
+    };
     let shown = bits.clone().take(MOST_BITS);
-    let mut text: String =
-        shown.map(|bit| if bytes[bit / 8] & 0x80 >> (bit % 8) == 0 { '0' } else { '1' }).collect();
+    let mut text: String = shown.map(|bit| if is_set(bit) { '1' } else { '0' }).collect();
     if bits.len() > MOST_BITS {
         text.push_str(&format!("… and {} more", bits.len() - MOST_BITS));
     }
@@ -157,6 +164,12 @@ fn describe<F: Fingerprint>(kind: &FieldKind<F>) -> (String, Style) {
         FieldKind::Count(count) => (format!("{count} entries"), colour(AnsiColor::Yellow)),
         FieldKind::Spare(spare) => (format!("{spare} spare bits"), colour(AnsiColor::Yellow)),
         FieldKind::Raw { entry, .. } => (format!("entry {entry}, raw"), colour(AnsiColor::Cyan)),
+        FieldKind::LowBits(bits) => (format!("{bits} low bits an entry"), colour(AnsiColor::Yellow)),
+        FieldKind::Zero => ("zero".to_owned(), Style::new().dimmed()),
+        FieldKind::Bucket { entry, bucket } => {
+            (format!("entry {entry}, bucket {bucket}"), colour(AnsiColor::Green))
+        }
+        FieldKind::Low { entry, .. } => (format!("entry {entry}, low bits"), colour(AnsiColor::Blue)),
         FieldKind::Start(start) => (format!("segment starts at +{start}"), colour(AnsiColor::Yellow)),
         FieldKind::Code { entry, h } => (format!("entry {entry}, code of h = {h}"), colour(AnsiColor::Green)),
         FieldKind::Suffix { entry, .. } => (format!("entry {entry}, suffix"), colour(AnsiColor::Blue)),

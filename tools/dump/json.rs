@@ -43,6 +43,7 @@ pub(super) fn overview<F: Fingerprint>(
         "file_bytes": stats.file_bytes,
         "overhead_bytes": stats.overhead_bytes,
         "block_bytes": stats.block_bytes,
+        "codec": stats.codec.name(),
         "restart_interval": stats.restart_interval,
         "fingerprints": stats.fingerprints,
         "distance": stats.distance,
@@ -59,10 +60,14 @@ pub(super) fn overview<F: Fingerprint>(
 
 fn table<F: Fingerprint>(number: usize, table: &TableStats<F>, fingerprints: u64, bound_bits: f64) -> Value {
     let bits = (table.block_bytes + table.key_bytes) as f64 * 8.0 / fingerprints.max(1) as f64;
+    // Without a code there is how often each h occurs all the same.
     let codebook: Vec<Value> = (0..table.counts.len())
         .map(|h| {
-            let length = usize::from(table.code_lengths[h]);
-            json!({ "h": h, "code": format!("{:0length$b}", table.codes[h]), "count": table.counts[h] })
+            let code = table.codes.get(h).map(|code| {
+                let length = usize::from(table.code_lengths[h]);
+                format!("{code:0length$b}")
+            });
+            json!({ "h": h, "code": code, "count": table.counts[h] })
         })
         .collect();
     json!({

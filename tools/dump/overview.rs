@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use hamdex::reference::{self, FieldKind};
 use hamdex::{Fingerprint, Index, Stats, TableStats};
 use indicatif::{HumanBytes, HumanCount};
 
 /// Blocks looked at to tell how full they are.
-const FILL_SAMPLE: u64 = 1000;
+const FILL_SAMPLE: u64 = 100;
 
 /// The positions that the ruler over the masks names.
 const RULER_STEP: u32 = 8;
@@ -57,11 +58,12 @@ fn header<F: Fingerprint>(
         )?,
         None => writeln!(output, "  ids             none")?,
     }
-    writeln!(
-        output,
-        "  blocks          {} bytes, a raw fingerprint every {} entries",
-        stats.block_bytes, stats.restart_interval
-    )?;
+    writeln!(output, "  codec           {}", stats.codec)?;
+    let restarts = match stats.restart_interval {
+        0 => String::new(),
+        entries => format!(", a raw fingerprint every {entries} entries"),
+    };
+    writeln!(output, "  blocks          {} bytes{restarts}", stats.block_bytes)?;
     writeln!(output, "  memory          {} beside the file", HumanBytes(stats.memory_bytes))?;
     writeln!(
         output,
@@ -132,7 +134,7 @@ fn print_table<F: Fingerprint>(
         output,
         "  blocks          {:.1} fingerprints each, {:.2} % full",
         stats.fingerprints as f64 / table.blocks.max(1) as f64,
-        fill(index, number, table.blocks) * 100.0
+        fill(index, stats, number) * 100.0
     )?;
     writeln!(output, "  keys            {} of memory", HumanBytes(table.key_memory_bytes))?;
     codebook(table, output)
@@ -140,21 +142,28 @@ fn print_table<F: Fingerprint>(
 
 /// The share of bits in use, over blocks spread evenly through the table; the last block, which holds
 /// what is left, does not count unless it is the only one.
-fn fill<F: Fingerprint>(index: &Index<F>, table: usize, blocks: u64) -> f64 {
+fn fill<F: Fingerprint>(index: &Index<F>, stats: &Stats<F>, table: usize) -> f64 {
+    let (blocks, coding) = (stats.tables[table].blocks, stats.coding(table).expect("there is such a table"));
     let counted = blocks.saturating_sub(1).max(blocks.min(1));
     let step = counted.div_ceil(FILL_SAMPLE).max(1) as usize;
     let (mut used, mut all) = (0.0, 0.0);
     for block in (0..counted).step_by(step) {
         let Some(block) = index.raw_block(table, block) else { break };
-        let spare = u16::from_le_bytes([block.bytes[6], block.bytes[7]]);
-        all += block.bytes.len() as f64 * 8.0;
-        used += block.bytes.len() as f64 * 8.0 - f64::from(spare);
+        let Ok(fields) = reference::read_block::<F>(block.bytes, coding) else { continue };
+        for field in fields {
+            let bits = field.bits.len() as f64;
+            all += bits;
+            used += if field.kind == FieldKind::Padding { 0.0 } else { bits };
+        }
     }
     if all == 0.0 { 0.0 } else { used / all }
 }
 
 fn codebook<F: Fingerprint>(table: &TableStats<F>, output: &mut impl Write) -> io::Result<()> {
     let all: u64 = table.counts.iter().sum();
+    if table.codes.is_empty() {
+        return Ok(());
+    }
     if all == 0 {
         return writeln!(output, "  codebook        nothing to code");
     }

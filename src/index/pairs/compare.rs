@@ -7,10 +7,8 @@
 
 use std::ops::Range;
 
+use crate::arch::{self, Instructions, Kernel, LANES};
 use crate::fingerprint::Fingerprint;
-
-/// Values compared at a time.
-const LANES: usize = 8;
 
 /// Two places in a slice, the lower one first.
 pub(super) type Hit = (u32, u32);
@@ -31,11 +29,25 @@ pub(super) struct Comparison<'a, F> {
 /// Adds all pairs of a run within the distance to `hits`, and maybe some that belong to no run. Stops
 /// before the first start whose run is too long, and gives it; the end of the starts otherwise.
 pub(super) fn compare<F: Fingerprint>(comparison: Comparison<'_, F>, hits: &mut Vec<Hit>) -> usize {
-    compare_inline(comparison, hits)
+    arch::run(Compare { comparison, hits })
+}
+
+struct Compare<'a, F> {
+    comparison: Comparison<'a, F>,
+    hits: &'a mut Vec<Hit>,
+}
+
+impl<F: Fingerprint> Kernel for Compare<'_, F> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run(self, _: impl Instructions) -> usize {
+        compare_all(self.comparison, self.hits)
+    }
 }
 
 #[inline(always)]
-fn compare_inline<F: Fingerprint>(comparison: Comparison<'_, F>, hits: &mut Vec<Hit>) -> usize {
+fn compare_all<F: Fingerprint>(comparison: Comparison<'_, F>, hits: &mut Vec<Hit>) -> usize {
     let Comparison { values, starts, mask, distance, longest } = comparison;
     for start in starts.clone() {
         let value = values[start];
@@ -64,7 +76,7 @@ fn compare_inline<F: Fingerprint>(comparison: Comparison<'_, F>, hits: &mut Vec<
     starts.end
 }
 
-/// Without a branch, so that it becomes a few wide instructions.
+/// Without a branch, so that it becomes a few wide instructions where there are such.
 #[inline(always)]
 fn any_near<F: Fingerprint>(window: &[F; LANES], value: F, distance: u32) -> bool {
     let mut any = false;

@@ -1,92 +1,26 @@
-//! The codec once more, slowly: bit by bit, straight from format-spec.md.
-//!
-//! It shares nothing with the fast codec but the format. Tests hold the two against each other, and
-//! the dump tool shows a block through it, field by field.
-
-use std::ops::Range;
+//! Blocks of Huffman-coded first differing positions.
 
 use bitvec::prelude::{BitSlice, BitVec, Msb0};
 
 use crate::codec::BlockError;
+use crate::codec::reference::{Field, FieldKind, Reader};
 use crate::fingerprint::Fingerprint;
 
-/// What a run of bits in a block means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FieldKind<F> {
-    /// The block's checksum.
-    Checksum(u32),
-    /// How many entries there are.
-    Count(u16),
-    /// How many bits at the end are unused.
-    Spare(u16),
-    /// The raw fingerprint of the entry of that number, which begins a segment.
-    Raw {
-        /// The entry's number in the block.
-        entry: usize,
-        /// The fingerprint, in the table's order of bits.
-        fingerprint: F,
-    },
-    /// Where a segment starts, in bits from the start of the first one.
-    Start(u16),
-    /// The Huffman code of an entry's first differing position.
-    Code {
-        /// The entry's number in the block.
-        entry: usize,
-        /// The position h that the code stands for.
-        h: u32,
-    },
-    /// The bits of an entry to the right of h.
-    Suffix {
-        /// The entry's number in the block.
-        entry: usize,
-        /// The whole fingerprint, in the table's order of bits.
-        fingerprint: F,
-    },
-    /// Unused bits at the end.
-    Padding,
-}
-
-/// A field of a block.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field<F> {
-    /// Its bits, counted from the start of the block, most significant bit of each byte first.
-    pub bits: Range<usize>,
-    /// What they mean.
-    pub kind: FieldKind<F>,
-}
-
-/// Takes a block apart into its fields, in the order of their bits. `code_lengths` are those of the
-/// table's codebook. The checksum is given, not checked.
-///
-/// # Errors
-/// When the bytes are not a block as format-spec.md describes it.
-///
-/// # Panics
-/// When `restart_interval` is 0, or `code_lengths` are not those of a complete code of at most 16 bits.
-pub fn read_block<F: Fingerprint>(
+pub(super) fn read_block<F: Fingerprint>(
     bytes: &[u8],
     code_lengths: &[u8],
     restart_interval: usize,
 ) -> Result<Vec<Field<F>>, BlockError> {
-    let mut reader = Reader { bits: BitSlice::from_slice(bytes), at: 0, fields: Vec::new() };
+    let mut reader = Reader { bits: BitSlice::<u8, Msb0>::from_slice(bytes), at: 0, fields: Vec::new() };
     let codes = codes(code_lengths);
 
-    let checksum = reader.little_endian(32).ok_or(BlockError::Count)? as u32;
-    reader.field(32, FieldKind::Checksum(checksum));
-    let count = reader.little_endian(16).ok_or(BlockError::Count)? as u16;
-    reader.field(16, FieldKind::Count(count));
+    let count = reader.start()?;
     let spare = reader.little_endian(16).ok_or(BlockError::Count)? as u16;
     reader.field(16, FieldKind::Spare(spare));
-    let count = usize::from(count);
-    if count == 0 {
-        return Err(BlockError::Count);
-    }
 
     let mut firsts = Vec::new();
     for entry in (0..count).step_by(restart_interval) {
-        let fingerprint = F::truncate(reader.little_endian(F::BITS as usize).ok_or(BlockError::Count)?);
-        reader.field(F::BITS as usize, FieldKind::Raw { entry, fingerprint });
+        let fingerprint = reader.raw(entry)?;
         firsts.push((entry, fingerprint));
     }
     let mut starts = Vec::new();
@@ -127,28 +61,7 @@ pub fn read_block<F: Fingerprint>(
     Ok(reader.fields)
 }
 
-/// The fingerprints among a block's fields, in order.
-pub fn fingerprints<F: Fingerprint>(fields: &[Field<F>]) -> Vec<F> {
-    let mut numbered: Vec<(usize, F)> = fields
-        .iter()
-        .filter_map(|field| match field.kind {
-            FieldKind::Raw { entry, fingerprint } | FieldKind::Suffix { entry, fingerprint } => {
-                Some((entry, fingerprint))
-            }
-            _ => None,
-        })
-        .collect();
-    numbered.sort_unstable();
-    numbered.into_iter().map(|(_, fingerprint)| fingerprint).collect()
-}
-
-/// Writes ascending, distinct fingerprints as one block, its checksum left zero. `None` when they are
-/// none or do not fit.
-///
-/// # Panics
-/// As [`read_block`].
-#[must_use]
-pub fn write_block<F: Fingerprint>(
+pub(super) fn write_block<F: Fingerprint>(
     values: &[F],
     code_lengths: &[u8],
     restart_interval: usize,
@@ -210,18 +123,7 @@ fn big_endian(bits: &BitSlice<u8, Msb0>) -> u128 {
     bits.iter().fold(0, |value, bit| value << 1 | u128::from(*bit))
 }
 
-struct Reader<'a, F> {
-    bits: &'a BitSlice<u8, Msb0>,
-    at: usize,
-    fields: Vec<Field<F>>,
-}
-
-impl<F: Fingerprint> Reader<'_, F> {
-    /// The next `count` bits, whole bytes, as a number, first byte lowest.
-    fn little_endian(&self, count: usize) -> Option<u128> {
-        Some(big_endian(self.bits.get(self.at..self.at + count)?).swap_bytes() >> (128 - count))
-    }
-
+impl<F: Fingerprint> Reader<'_, F, Msb0> {
     /// The symbol whose code comes next, and the code's length.
     fn code(&self, codes: &[BitVec<u8, Msb0>]) -> Option<(u32, usize)> {
         let rest = &self.bits[self.at..];
@@ -250,10 +152,5 @@ impl<F: Fingerprint> Reader<'_, F> {
             self.field(bits, kind);
         }
         Ok(previous)
-    }
-
-    fn field(&mut self, bits: usize, kind: FieldKind<F>) {
-        self.fields.push(Field { bits: self.at..self.at + bits, kind });
-        self.at += bits;
     }
 }

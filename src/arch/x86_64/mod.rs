@@ -1,6 +1,25 @@
-//! x86-64: bit gathering by BMI2, prefetching by SSE.
+//! x86-64: kernels by AVX2 and AVX-512, bit gathering by BMI2, prefetching by SSE.
+
+mod avx2;
+mod avx512;
 
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch, _pdep_u64, _pext_u64};
+
+use crate::arch::{Kernel, Portable};
+pub(crate) use avx2::Avx2;
+pub(crate) use avx512::Avx512;
+
+/// Runs a kernel with the best instructions of this processor.
+#[inline]
+pub(crate) fn run<K: Kernel>(kernel: K) -> K::Output {
+    if let Some(instructions) = Avx512::detect() {
+        instructions.run(kernel)
+    } else if let Some(instructions) = Avx2::detect() {
+        instructions.run(kernel)
+    } else {
+        kernel.run(Portable)
+    }
+}
 
 /// Proof that this processor has BMI2; only [`BitGather::detect`] makes one.
 #[derive(Debug, Clone, Copy)]
@@ -37,11 +56,11 @@ fn pdep(value: u64, mask: u64) -> u64 {
     _pdep_u64(value, mask)
 }
 
-/// Asks for the cache line of `bytes[offset]`; does nothing where the offset lies outside.
+/// Asks for the cache line in which `values[number]` begins; does nothing where there is no such value.
 #[inline]
-pub(crate) fn prefetch(bytes: &[u8], offset: usize) {
-    if let Some(byte) = bytes.get(offset) {
-        // SAFETY: SSE is part of x86-64, and the address lies inside `bytes`.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast::<i8>()) };
+pub(crate) fn prefetch<T>(values: &[T], number: usize) {
+    if let Some(value) = values.get(number) {
+        // SAFETY: SSE is part of x86-64, and the address lies inside `values`.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast::<i8>()) };
     }
 }

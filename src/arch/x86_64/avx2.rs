@@ -1,0 +1,41 @@
+//! AVX2 and what came with it (x86-64-v3): bit fields, counting of bits, four words at a time.
+
+use std::arch::x86_64::_pdep_u64;
+
+use crate::arch::{Instructions, Kernel};
+
+/// Proof that this processor has these instructions; only [`Avx2::detect`] makes one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Avx2(());
+
+impl Avx2 {
+    #[inline]
+    pub(crate) fn detect() -> Option<Self> {
+        (std::arch::is_x86_feature_detected!("avx2")
+            && std::arch::is_x86_feature_detected!("bmi1")
+            && std::arch::is_x86_feature_detected!("bmi2")
+            && std::arch::is_x86_feature_detected!("lzcnt")
+            && std::arch::is_x86_feature_detected!("popcnt"))
+        .then_some(Self(()))
+    }
+
+    /// Runs a kernel compiled for these instructions.
+    #[inline]
+    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        // SAFETY: `self` exists, so `detect` has seen all these features.
+        unsafe { run(self, kernel) }
+    }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn run<K: Kernel>(instructions: Avx2, kernel: K) -> K::Output {
+    kernel.run(instructions)
+}
+
+impl Instructions for Avx2 {
+    #[inline(always)]
+    fn select(self, word: u64, rank: u32) -> u32 {
+        // SAFETY: `self` exists, so `detect` has seen BMI2.
+        unsafe { _pdep_u64(1u64.unbounded_shl(rank), word) }.trailing_zeros()
+    }
+}

@@ -1,0 +1,111 @@
+//! Which entries are in which bucket: counting zeros and ones in the unary part of a block.
+//!
+//! Bucket after bucket, there is a one for each of its entries and a zero at its end. So the z-th zero
+//! ends bucket z, and the ones before it are the entries up to there.
+
+use crate::arch::Instructions;
+use crate::codec::elias_fano::block::{Block, uppers_at};
+use crate::fingerprint::Fingerprint;
+
+const WORD_BITS: usize = 64;
+
+/// The unary part of a block, word by word.
+#[derive(Clone, Copy)]
+pub(super) struct Uppers<'a> {
+    bytes: &'a [u8],
+    /// Where it starts, in bytes.
+    start: usize,
+    /// Its bits, zeros at its end included.
+    bits: usize,
+    /// The coded entries, each of which has a one.
+    coded: usize,
+}
+
+impl<'a> Uppers<'a> {
+    #[inline(always)]
+    pub(super) fn of<F: Fingerprint>(block: &Block<'a, F>) -> Self {
+        let start = uppers_at::<F>();
+        Self { bytes: block.bytes, start, bits: block.lows_start - start * 8, coded: block.coded }
+    }
+
+    /// How many words.
+    #[inline(always)]
+    pub(super) fn words(&self) -> usize {
+        self.bits.div_ceil(WORD_BITS)
+    }
+
+    /// The word of that number, least significant bit first; zeros beyond the end.
+    #[inline(always)]
+    pub(super) fn word(&self, number: usize) -> u64 {
+        let at = self.start + number * 8;
+        if (number + 1) * WORD_BITS <= self.bits {
+            u64::from_le_bytes(self.bytes[at..at + 8].try_into().expect("8 bytes"))
+        } else {
+            self.word_at_end(number)
+        }
+    }
+
+    /// A word of which only a part belongs to the unary numbers.
+    #[inline(never)]
+    fn word_at_end(&self, number: usize) -> u64 {
+        let mut word = [0; 8];
+        let tail = self.bytes.get(self.start + number * 8..).unwrap_or_default();
+        let tail = &tail[..tail.len().min(8)];
+        word[..tail.len()].copy_from_slice(tail);
+        let left = self.bits.saturating_sub(number * WORD_BITS);
+        u64::from_le_bytes(word) & !(u64::MAX << left)
+    }
+
+    /// How many coded entries are in the buckets before `first`, and how many in those up to and with
+    /// `last`.
+    #[inline(always)]
+    pub(super) fn entries(&self, instructions: impl Instructions, first: u64, last: u64) -> (usize, usize) {
+        let mut cursor = Cursor { number: 0, word: self.word(0), zeros: 0 };
+        let start = if first == 0 { 0 } else { self.ones_before(instructions, &mut cursor, first - 1) };
+        (start, self.ones_before(instructions, &mut cursor, last).max(start))
+    }
+
+    /// The ones before the zero of that rank; all where there are not so many zeros. The cursor comes to
+    /// stand at that zero's word; it must not have gone beyond it.
+    #[inline(always)]
+    fn ones_before(&self, instructions: impl Instructions, cursor: &mut Cursor, zero: u64) -> usize {
+        loop {
+            let zeros = u64::from((!cursor.word).count_ones());
+            if cursor.zeros + zeros > zero {
+                break;
+            }
+            if (cursor.number + 1) * WORD_BITS >= self.bits {
+                return self.coded;
+            }
+            cursor.zeros += zeros;
+            cursor.number += 1;
+            cursor.word = self.word(cursor.number);
+        }
+        let place = instructions.select(!cursor.word, (zero - cursor.zeros) as u32) as usize;
+        // Every place before it that is no zero is a one; on damaged bytes there may be too many.
+        (cursor.number * WORD_BITS + place - zero as usize).min(self.coded)
+    }
+
+    /// The bucket of a coded entry, counted from 0.
+    pub(super) fn bucket_of(&self, instructions: impl Instructions, coded: usize) -> Option<usize> {
+        let mut ones = 0;
+        for number in 0..self.words() {
+            let word = self.word(number);
+            let more = word.count_ones() as usize;
+            if ones + more > coded {
+                let place = instructions.select(word, (coded - ones) as u32) as usize;
+                return Some(number * WORD_BITS + place - coded);
+            }
+            ones += more;
+        }
+        None
+    }
+}
+
+/// A word of the unary part.
+struct Cursor {
+    number: usize,
+    word: u64,
+    /// Zeros in the words before.
+    zeros: u64,
+}

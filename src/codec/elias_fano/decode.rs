@@ -1,0 +1,95 @@
+//! Reading all of a block, in order, checking all that can be checked.
+
+use crate::arch::{self, Instructions, Kernel, LANES};
+use crate::codec::BlockError;
+use crate::codec::elias_fano::block::Block;
+use crate::codec::elias_fano::buckets::Uppers;
+use crate::fingerprint::Fingerprint;
+
+/// Appends the entries of a block to `values`, checking all that the block alone can tell. `places` is
+/// memory to be used again.
+pub(crate) fn decode<F: Fingerprint>(
+    bytes: &[u8],
+    places: &mut Vec<u16>,
+    values: &mut Vec<F>,
+) -> Result<(), BlockError> {
+    let block = Block::new(bytes)?;
+    arch::run(Decode { block, places, values })
+}
+
+struct Decode<'a, F> {
+    block: Block<'a, F>,
+    places: &'a mut Vec<u16>,
+    values: &'a mut Vec<F>,
+}
+
+impl<F: Fingerprint> Kernel for Decode<'_, F> {
+    type Output = Result<(), BlockError>;
+
+    #[inline(always)]
+    fn run(self, instructions: impl Instructions) -> Self::Output {
+        let Self { block, places, values } = self;
+        let coded = block.coded;
+        find_ones(instructions, &Uppers::of(&block), coded, places)?;
+        // The greatest value comes last; if it is not beyond the width, none is.
+        if let Some(last) = coded.checked_sub(1) {
+            let bucket = usize::from(places[last]) - last;
+            block.value(bucket, F::ZERO).ok_or(BlockError::Order)?;
+        }
+
+        let start = values.len();
+        values.resize(start + coded + 1, F::ZERO);
+        let (first, coded_values) = values[start..].split_first_mut().expect("it has just been made");
+        *first = block.first;
+        let base = block.first >> block.low_bits;
+        let upper = |place: u16, number: usize| {
+            let bucket = u128::from(place) - number as u128;
+            F::truncate(base.to_u128() + bucket) << block.low_bits
+        };
+        for (chunk, values) in coded_values.chunks_mut(LANES).enumerate() {
+            let before = chunk * LANES;
+            let places = &places[before..][..LANES];
+            match (block.fields(before), values.len() == LANES) {
+                (Some(fields), true) => {
+                    let lows = instructions.fields(fields);
+                    for lane in 0..LANES {
+                        let low = F::truncate(u128::from(lows[lane]));
+                        values[lane] = upper(places[lane], before + lane) | low;
+                    }
+                }
+                _ => {
+                    for (lane, value) in values.iter_mut().enumerate() {
+                        *value = upper(places[lane], before + lane) | block.low(before + lane);
+                    }
+                }
+            }
+        }
+        if values[start..].is_sorted_by(|a, b| a < b) { Ok(()) } else { Err(BlockError::Order) }
+    }
+}
+
+/// Writes the place of each one of the unary part to `places`, and some room behind them.
+#[inline(always)]
+fn find_ones(
+    instructions: impl Instructions,
+    uppers: &Uppers<'_>,
+    coded: usize,
+    places: &mut Vec<u16>,
+) -> Result<(), BlockError> {
+    const WORD_BITS: usize = 64;
+    if places.len() < coded + 2 * WORD_BITS {
+        places.resize(coded + 2 * WORD_BITS, 0);
+    }
+    let mut found = 0;
+    for number in 0..uppers.words() {
+        let word = uppers.word(number);
+        let room = places[found..].first_chunk_mut().expect("there is room for another word");
+        // A block has at most 65,536 bits.
+        instructions.places_of_ones(word, (number * WORD_BITS) as u16, room);
+        found += word.count_ones() as usize;
+        if found > coded {
+            return Err(BlockError::Padding);
+        }
+    }
+    if found == coded { Ok(()) } else { Err(BlockError::Length) }
+}

@@ -1,0 +1,99 @@
+//! Reading as little of a block as a query needs.
+//!
+//! Where the errors that a prefix may have are used up by what the whole block shares, what can still
+//! match is one run of neighbours: those that have the rest of the prefix as the query has it. Their
+//! buckets are looked up, and their low bits compared with the query's, which hardly any survives but
+//! the results. Where errors are left, all low bits are compared.
+
+use std::ops::ControlFlow;
+
+use crate::arch::{Instructions, LANES};
+use crate::codec::elias_fano::block::Block;
+use crate::codec::elias_fano::buckets::Uppers;
+use crate::codec::{BlockError, Target};
+use crate::fingerprint::Fingerprint;
+
+/// What of a block is to be looked at: its first entry, and a run of the others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Candidates {
+    /// From 0, not counting the block's first entry.
+    start: usize,
+    end: usize,
+}
+
+impl Candidates {
+    /// Finds what may hold something that `target` meets. `last` is the block's key. Gives as well which
+    /// bytes of the block a scan will read first.
+    #[inline(always)]
+    pub(crate) fn find<F: Fingerprint>(
+        instructions: impl Instructions,
+        bytes: &[u8],
+        last: F,
+        target: &Target<F>,
+    ) -> Result<(Self, usize), BlockError> {
+        let block = Block::new(bytes)?;
+        if block.first > last {
+            return Err(BlockError::Key);
+        }
+        let (least, greatest) = target.span(block.first, last);
+        let (least, greatest) = (least.max(block.first), greatest.min(last));
+        if least > greatest {
+            return Ok((Self { start: 0, end: 0 }, 0));
+        }
+        let (first, last) = (block.bucket_of(least), block.bucket_of(greatest));
+        let (start, end) = Uppers::of(&block).entries(instructions, first, last);
+        Ok((Self { start, end }, (block.lows_start + start * block.low_bits as usize) / 8))
+    }
+
+    /// Calls `visit` with the number in the block and the value of each entry that `target` meets.
+    #[inline(always)]
+    pub(crate) fn scan<F: Fingerprint>(
+        self,
+        instructions: impl Instructions,
+        bytes: &[u8],
+        target: &Target<F>,
+        visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, BlockError> {
+        let block = Block::new(bytes)?;
+        if target.admits(block.first) && visit(0, block.first).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        let mut at = self.start;
+        while at < self.end {
+            let count = LANES.min(self.end - at);
+            let mut near = near(instructions, &block, at, count, target);
+            while near != 0 {
+                let coded = at + near.trailing_zeros() as usize;
+                near &= near - 1;
+                let bucket = Uppers::of(&block).bucket_of(instructions, coded).ok_or(BlockError::Length)?;
+                let value = block.value(bucket, block.low(coded)).ok_or(BlockError::Order)?;
+                if target.admits(value) && visit(coded + 1, value).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            at += count;
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Which of the `count` entries from the coded one `at` on are near enough to the target in their low
+/// bits: a bit for each.
+#[inline(always)]
+fn near<F: Fingerprint>(
+    instructions: impl Instructions,
+    block: &Block<'_, F>,
+    at: usize,
+    count: usize,
+    target: &Target<F>,
+) -> u32 {
+    let Target { query, distance, .. } = *target;
+    if let Some(fields) = block.fields(at) {
+        return instructions.near_fields(fields, count, query.to_u128() as u64, distance);
+    }
+    let low_mask = !F::prefix_mask(F::BITS - block.low_bits);
+    (0..count).fold(0, |near, lane| {
+        let difference = (block.low(at + lane) ^ query) & low_mask;
+        near | u32::from(difference.count_ones() <= distance) << lane
+    })
+}

@@ -19,6 +19,13 @@ pub(super) const LONGEST_RUN: usize = 1024;
 /// Hits that may wait to be told, where the runs are no longer than [`LONGEST_RUN`].
 const MOST_HITS: usize = 1 << 18;
 
+/// Values that are looked at to see how long runs are.
+const SAMPLE: usize = 256;
+
+/// Runs of more values than this, on average, go on beyond the next few values too often to be surprised
+/// each time.
+const LONG_ON_AVERAGE: usize = 4;
+
 /// A lead, in the order of bits of the values that it brings together.
 #[derive(Debug, Clone)]
 pub(super) struct Lead<F> {
@@ -54,6 +61,7 @@ impl<'a, 'c, F: Fingerprint> Runs<'a, 'c, F> {
     /// Tells the pairs in `values`, where those that agree under `mask`, some of the lead's own bits,
     /// lie together. Leaves the values of long runs in another order.
     pub(super) fn tell(&mut self, values: &mut [F], mask: F) -> ControlFlow<()> {
+        let is_long = self.are_long(values, mask);
         let starts_at_once = (MOST_HITS / self.longest).max(1);
         let mut start = 0;
         while start < values.len() {
@@ -65,6 +73,7 @@ impl<'a, 'c, F: Fingerprint> Runs<'a, 'c, F> {
                     mask,
                     distance: self.distance,
                     longest: self.longest,
+                    is_long,
                 },
                 &mut self.hits,
             );
@@ -78,6 +87,13 @@ impl<'a, 'c, F: Fingerprint> Runs<'a, 'c, F> {
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// Whether runs are longer than usual, going by a few of them.
+    fn are_long(&self, values: &[F], mask: F) -> bool {
+        let sample = &values[..values.len().min(SAMPLE)];
+        let ends = sample.windows(2).filter(|two| (two[0] ^ two[1]) & mask != F::ZERO).count();
+        sample.len() > ends * LONG_ON_AVERAGE
     }
 
     fn tell_hits(&mut self, values: &[F]) -> ControlFlow<()> {
@@ -140,8 +156,9 @@ impl<'a, 'c, F: Fingerprint> Runs<'a, 'c, F> {
         for start in (0..values.len()).step_by(starts_at_once) {
             let end = values.len().min(start + starts_at_once);
             let (mask, longest) = (F::ZERO, usize::MAX);
-            let distance = self.distance;
-            compare(Comparison { values, starts: start..end, mask, distance, longest }, &mut self.hits);
+            let (distance, is_long) = (self.distance, true);
+            let starts = start..end;
+            compare(Comparison { values, starts, mask, distance, longest, is_long }, &mut self.hits);
             self.tell_hits(values)?;
         }
         ControlFlow::Continue(())

@@ -84,10 +84,13 @@ fn check_designs<F: Fingerprint>(distance: u32, shape: Shape, count: usize) {
         // Below the built distance, at it, and above.
         for asked in [0, distance.saturating_sub(1), distance, distance + 2] {
             let mut ways = tunings(stored.len());
-            if asked != distance {
-                // Query by query is slow beyond the built distance, and no other way than at it.
-                ways.retain(|tuning| tuning.way != Way::Ask && tuning.blocks_a_task != Some(1));
-            }
+            // The smallest memory reads the table again and again, which a few tests suffice for; and
+            // query by query there is no other way beyond the built distance than at it.
+            ways.retain(|tuning| {
+                tuning.capacity.is_none_or(|capacity| capacity > stored.len() / 2)
+                    && tuning.blocks_a_task != Some(1)
+                    && (tuning.way != Way::Ask || asked == distance)
+            });
             check_ways(&index, &stored, asked, &format!("{name} for {distance}, {shape:?}"), ways);
         }
     }
@@ -157,7 +160,7 @@ fn none_one_and_two() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// Values near each other, so that there are pairs, in bits that straddle the prefixes.
     #[test]
@@ -205,17 +208,16 @@ fn nasty_sets() -> Vec<(&'static str, Vec<u64>)> {
 fn runs_of_near_equal_values_are_exact() {
     for (what, stored) in nasty_sets() {
         let expected = brute_force(&stored, 3);
-        for name in ["single", "halves", "cover-6", "paper-4"] {
+        for name in ["halves", "cover-6"] {
             let design = Design::named(name, 3).unwrap();
             let index = index::<u64>(built(&stored, BuildOptions::new().design(design).block_bytes(512)));
-            for longest_run in [None, Some(16), Some(200)] {
-                for threads in [1, 2] {
-                    let tuning = Tuning { longest_run, ..Tuning::default() };
-                    let pairs = index.pairs(3).threads(threads).tuning(tuning);
-                    let found = sorted(pairs.collect().unwrap());
-                    assert_eq!(found.len(), expected.len(), "{what}, {name}, {longest_run:?}");
-                    assert!(found == expected, "{what}, {name}, {longest_run:?}");
-                }
+            for longest_run in [None, Some(16)] {
+                let tuning = Tuning { longest_run, ..Tuning::default() };
+                let pairs = |threads| index.pairs(3).threads(threads).tuning(tuning).collect().unwrap();
+                let found = pairs(1);
+                assert_eq!(found.len(), expected.len(), "{what}, {name}, {longest_run:?}");
+                assert!(found == pairs(2), "{what}, {name}, {longest_run:?}");
+                assert!(sorted(found) == expected, "{what}, {name}, {longest_run:?}");
             }
         }
     }

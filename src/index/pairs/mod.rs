@@ -45,6 +45,9 @@ const TASK_BYTES: usize = 512 << 10;
 /// Values of a task that asks query by query.
 const ASKED_A_TASK: u64 = 2048;
 
+/// Below so many fingerprints one thread is done before others have started.
+const ALONE: u64 = 1 << 14;
+
 /// What the memory limit holds of each value: it is gathered, and sorted with those of its digit, or
 /// it is in a long run; and there is the copy that a vector makes when it grows.
 const COPIES: u64 = 4;
@@ -269,6 +272,7 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Pairs<'i, F, D> {
         }
         let threads = match NonZeroUsize::new(self.threads) {
             Some(threads) => threads,
+            None if self.index.len() < ALONE => NonZeroUsize::MIN,
             None => std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
         };
         let quiet = |_| ();

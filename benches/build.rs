@@ -1,4 +1,4 @@
-//! Building and opening, at two sizes.
+//! Building, at two sizes.
 //!
 //! `cargo bench --bench build`
 
@@ -7,7 +7,7 @@ mod common;
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use hamdex::{BuildOptions, Builder, Design, Index};
+use hamdex::{BuildOptions, Builder, Design};
 
 fn benches(criterion: &mut Criterion) {
     for count in [100_000, 2_000_000] {
@@ -21,7 +21,7 @@ fn benches(criterion: &mut Criterion) {
                     |directory| {
                         let design = Design::named("halves", 3).expect("it exists");
                         let options = BuildOptions::new().design(design).threads(threads);
-                        let path = directory.path().join("bench.hamdex");
+                        let path = directory.path().join(common::FILE_NAME);
                         let mut builder =
                             Builder::with_options(path, options).expect("the options are right");
                         stored.iter().try_for_each(|&x| builder.push(x)).expect("there is memory");
@@ -32,11 +32,6 @@ fn benches(criterion: &mut Criterion) {
                 );
             });
         }
-        let (directory, _) = common::index(&stored, BuildOptions::new());
-        let path = directory.path().join("bench.hamdex");
-        group.bench_function("open", |bencher| {
-            bencher.iter(|| black_box(Index::<u64>::open(&path).expect("it is whole")));
-        });
     }
 }
 

@@ -63,6 +63,7 @@ pub use progress::{Phase, Progress};
 /// stay.
 #[doc(hidden)]
 pub mod internals {
+    pub use crate::arch::{Level, limit_level};
     pub use crate::codec::elias_fano::EliasFanoCodec;
     pub use crate::codec::huffman::HuffmanCodec;
     pub use crate::codec::{BlockCodec, Layout, Scratch, Target, count_differences};

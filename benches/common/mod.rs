@@ -46,10 +46,13 @@ pub fn queries(stored: &[u64], count: usize) -> Vec<u64> {
         .collect()
 }
 
+/// What the file of [`index`] is called in its directory.
+pub const FILE_NAME: &str = "bench.hamdex";
+
 /// An index in a directory that lasts as long as it does.
 pub fn index(stored: &[u64], options: BuildOptions<u64>) -> (tempfile::TempDir, Index<u64>) {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let path = directory.path().join("bench.hamdex");
+    let path = directory.path().join(FILE_NAME);
     let mut builder = Builder::with_options(&path, options).expect("the options are right");
     stored.iter().try_for_each(|&x| builder.push(x)).expect("there is memory");
     builder.finish().expect("there is room");

@@ -7,10 +7,12 @@
 //! Architecture invariant: no other module names an instruction set, and nothing here changes a
 //! result: a path taken on one machine gives what the portable path gives on any other.
 
+mod level;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+pub use level::{Level, limit_level};
 pub(crate) use portable::Portable;
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) use portable::{BitGather, prefetch, run};
@@ -58,6 +60,12 @@ pub(crate) trait Instructions: Copy {
         portable::near_fields(fields, count, value, distance)
     }
 
+    /// Which bytes are equal to `byte`: one bit for each, that of the first lowest.
+    #[inline(always)]
+    fn equal_bytes(self, bytes: &[u8; 64], byte: u8) -> u64 {
+        portable::equal_bytes(bytes, byte)
+    }
+
     /// Which of eight values differ from `value` in at most `distance` bits: one bit for each, that of
     /// the first lowest.
     #[inline(always)]
@@ -101,10 +109,11 @@ mod tests {
         fields: Fields<'a>,
         count: usize,
         distance: u32,
+        long: &'a [u8; 64],
     }
 
     impl Kernel for Everything<'_> {
-        type Output = (u32, Vec<u16>, [u64; LANES], u32, u32);
+        type Output = (u32, Vec<u16>, [u64; LANES], u32, u32, u64);
 
         #[inline(always)]
         fn run(self, instructions: impl Instructions) -> Self::Output {
@@ -117,6 +126,7 @@ mod tests {
                 instructions.fields(self.fields),
                 instructions.near_fields(self.fields, self.count, self.words[1], self.distance),
                 instructions.near_values(self.words, self.words[1], self.distance),
+                instructions.equal_bytes(self.long, self.rank as u8),
             )
         }
     }
@@ -134,6 +144,7 @@ mod tests {
             start in 64usize..100,
             count in 0usize..=8,
             distance in 0u32..=64,
+            long in prop::collection::vec(0u8..80, 64),
         ) {
             words[2] = words[1] ^ 5;
             let everything = || Everything {
@@ -142,6 +153,7 @@ mod tests {
                 fields: Fields { bytes: &bytes, first_end: start + bits as usize, bits },
                 count,
                 distance,
+                long: long.first_chunk().unwrap(),
             };
             let room = bytes.len() * 8 >= start + LANES * bits as usize;
             prop_assume!(room);

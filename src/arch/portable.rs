@@ -56,6 +56,23 @@ pub(super) fn near_fields(fields: Fields<'_>, count: usize, value: u64, distance
 }
 
 #[inline(always)]
+pub(super) fn equal_bytes(bytes: &[u8; 64], byte: u8) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // Moves the lowest bit of every byte of a word to the top byte, that of the first byte lowest.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let wanted = u64::from(byte) * ONES;
+    let mut equal = 0;
+    for (number, word) in bytes.chunks_exact(8).enumerate() {
+        let difference = u64::from_le_bytes(word.try_into().expect("8 bytes")) ^ wanted;
+        // The top bit of a byte stays clear where nothing in it is set.
+        let differs = ((difference & (ONES * 0x7f)) + ONES * 0x7f) | difference;
+        let zero_bytes = !(differs >> 7) & ONES;
+        equal |= (zero_bytes.wrapping_mul(GATHER) >> 56) << (number * 8);
+    }
+    equal
+}
+
+#[inline(always)]
 pub(super) fn near_values(values: &[u64; LANES], value: u64, distance: u32) -> u32 {
     let mut near = 0;
     for (number, other) in values.iter().enumerate() {

@@ -4,7 +4,7 @@ use crate::fingerprint::Fingerprint;
 
 /// Up to 57 bits of `bytes` from bit `position` on, at the top of the result, followed by whatever
 /// comes after them; zeros beyond the end.
-#[inline]
+#[inline(always)]
 pub(crate) fn window(bytes: &[u8], position: usize) -> u64 {
     let at = position / 8;
     let word = match bytes.get(at..at + 8) {
@@ -26,7 +26,7 @@ fn window_at_end(bytes: &[u8], at: usize) -> u64 {
 pub(crate) const WINDOW_BITS: u32 = 57;
 
 /// The `length` bits from bit `position` on as a number; zeros beyond the end.
-#[inline]
+#[inline(always)]
 pub(crate) fn read<F: Fingerprint>(bytes: &[u8], position: usize, length: u32) -> F {
     if length <= WINDOW_BITS {
         // Two shifts, since a shift by all 64 bits is none.

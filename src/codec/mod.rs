@@ -87,7 +87,7 @@ impl Codec {
     /// Entries from one raw fingerprint to the next; 0 where only a block's first is raw.
     pub(crate) fn restart_interval(self) -> usize {
         match self {
-            Self::Huffman => 128,
+            Self::Huffman => 64,
             Self::EliasFano => 0,
         }
     }
@@ -147,22 +147,36 @@ impl<F> Default for Scratch<F> {
 }
 
 impl BlockCodec {
-    /// The codec for a table in which first differing positions occur so often.
-    pub fn from_counts(layout: Layout, counts: &[u64]) -> Self {
+    /// The codec for a table in which first differing positions occur so often; `other` is that of another
+    /// table of the file, whose code it may share.
+    pub fn from_counts(layout: Layout, counts: &[u64], other: Option<&Self>) -> Self {
         match layout.codec {
-            Codec::Huffman => Self::Huffman(HuffmanCodec::from_counts(layout, counts)),
+            Codec::Huffman => {
+                Self::Huffman(HuffmanCodec::from_counts(layout, counts, other.and_then(Self::huffman)))
+            }
             Codec::EliasFano => Self::EliasFano(EliasFanoCodec::new(layout)),
         }
     }
 
     /// The codec with the code of these lengths; `None` when they are not those of a complete code, or
-    /// not all zero where there is no code.
-    pub fn from_lengths(layout: Layout, lengths: &[u8]) -> Option<Self> {
+    /// not all zero where there is no code. `other` is that of another table of the file, with which it
+    /// shares the code where it is the same.
+    pub fn from_lengths(layout: Layout, lengths: &[u8], other: Option<&Self>) -> Option<Self> {
         match layout.codec {
-            Codec::Huffman => HuffmanCodec::from_lengths(layout, lengths).map(Self::Huffman),
+            Codec::Huffman => {
+                let other = other.and_then(Self::huffman);
+                HuffmanCodec::from_lengths(layout, lengths, other).map(Self::Huffman)
+            }
             Codec::EliasFano => {
                 lengths.iter().all(|&l| l == 0).then(|| Self::EliasFano(EliasFanoCodec::new(layout)))
             }
+        }
+    }
+
+    pub(crate) fn huffman(&self) -> Option<&HuffmanCodec> {
+        match self {
+            Self::Huffman(codec) => Some(codec),
+            Self::EliasFano(_) => None,
         }
     }
 
@@ -242,37 +256,55 @@ impl BlockCodec {
         last: F,
         target: &Target<F>,
         scratch: &mut Scratch<F>,
-        mut visit: impl FnMut(usize, F) -> ControlFlow<()>,
+        visit: impl FnMut(usize, F) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, BlockError> {
         match self {
-            Self::Huffman(codec) => {
-                let Scratch { differences, candidates, .. } = scratch;
-                candidates.clear();
-                codec.candidates(bytes, last, target, &mut |candidate| candidates.push(candidate))?;
-                let mut visit = |_, entry, value| visit(entry, value);
-                for together in candidates.chunks(SCANNED_TOGETHER) {
-                    let work = together.iter().map(|candidate| Work { codec, bytes, candidate, target });
-                    let outcome = scan_together(work, differences, &mut visit);
-                    if outcome.map_err(|(_, error)| error)?.is_break() {
-                        return Ok(ControlFlow::Break(()));
-                    }
-                }
-                Ok(ControlFlow::Continue(()))
-            }
-            Self::EliasFano(_) => arch::run(Scan { bytes, last, target, visit }),
+            Self::Huffman(codec) => arch::run(HuffmanScan { codec, bytes, last, target, scratch, visit }),
+            Self::EliasFano(_) => arch::run(EliasFanoScan { bytes, last, target, visit }),
         }
     }
 }
 
+/// A scan of one block, Huffman-coded.
+struct HuffmanScan<'a, F, V> {
+    codec: &'a HuffmanCodec,
+    bytes: &'a [u8],
+    last: F,
+    target: &'a Target<F>,
+    scratch: &'a mut Scratch<F>,
+    visit: V,
+}
+
+impl<F: Fingerprint, V: FnMut(usize, F) -> ControlFlow<()>> Kernel for HuffmanScan<'_, F, V> {
+    type Output = Result<ControlFlow<()>, BlockError>;
+
+    #[inline(always)]
+    fn run(mut self, instructions: impl Instructions) -> Self::Output {
+        let Self { codec, bytes, last, target, .. } = self;
+        let Scratch { differences, candidates, .. } = self.scratch;
+        candidates.clear();
+        codec.candidates(bytes, last, target, &mut |candidate| candidates.push(candidate))?;
+        let mut visit = |_, entry, value| (self.visit)(entry, value);
+        for together in candidates.chunks(SCANNED_TOGETHER) {
+            let work = together.iter().map(|candidate| Work { codec, bytes, candidate, target });
+            let outcome = scan_together(instructions, work, differences, &mut visit);
+            if outcome.map_err(|(_, error)| error)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
 /// A scan of one block, Elias–Fano coded.
-struct Scan<'a, F, V> {
+struct EliasFanoScan<'a, F, V> {
     bytes: &'a [u8],
     last: F,
     target: &'a Target<F>,
     visit: V,
 }
 
-impl<F: Fingerprint, V: FnMut(usize, F) -> ControlFlow<()>> Kernel for Scan<'_, F, V> {
+impl<F: Fingerprint, V: FnMut(usize, F) -> ControlFlow<()>> Kernel for EliasFanoScan<'_, F, V> {
     type Output = Result<ControlFlow<()>, BlockError>;
 
     #[inline(always)]
@@ -334,7 +366,7 @@ mod tests {
     fn codec_for<F: Fingerprint>(layout: Layout, values: &[F]) -> BlockCodec {
         let mut counts = vec![0; F::BITS as usize];
         count_differences(None, values, &mut counts);
-        BlockCodec::from_counts(layout, &counts)
+        BlockCodec::from_counts(layout, &counts, None)
     }
 
     fn coding(codec: &BlockCodec) -> Coding<'_> {

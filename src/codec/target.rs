@@ -50,13 +50,12 @@ impl<F: Fingerprint> Target<F> {
         self.dead_at(self.query ^ low) < low.first_difference(high)
     }
 
-    /// The bits of the prefix that everything from `low` to `high` shares, if they hold as many errors
-    /// as the prefix may, so that one more there is one too many.
+    /// Whether the bits of the prefix that everything from `low` to `high` shares hold as many errors as
+    /// the prefix may, so that one more there is one too many.
     #[inline]
-    pub(crate) fn used_up(&self, low: F, high: F) -> Option<F> {
+    pub(crate) fn uses_up(&self, low: F, high: F) -> bool {
         let shared = F::prefix_mask(low.first_difference(high).min(self.prefix_bits));
-        let errors = ((self.query ^ low) & shared).count_ones();
-        (errors >= self.radius.min(self.distance)).then_some(shared)
+        ((self.query ^ low) & shared).count_ones() >= self.radius.min(self.distance)
     }
 
     /// Bounds of what between the two, which are ascending, can be alive as far as the prefix tells;

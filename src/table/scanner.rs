@@ -62,27 +62,38 @@ impl<F: Fingerprint> Scanner<F> {
         targets: &[Target<F>],
         mut visit: impl FnMut(Located, usize, F) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
+        let Self { scratch, chosen, runs } = self;
+        let visit = &mut visit;
         // All tables of a file have one codec.
         match tables.first().map(|table| &table.codec) {
-            Some(BlockCodec::Huffman(_)) => self.scan_huffman(tables, file, located, targets, &mut visit),
+            Some(BlockCodec::Huffman(_)) => {
+                arch::run(HuffmanScan { tables, file, located, targets, scratch, chosen, visit })
+            }
             Some(BlockCodec::EliasFano(_)) => {
-                let chosen = &mut self.runs;
-                arch::run(EliasFanoScan { tables, file, located, targets, chosen, visit: &mut visit })
+                arch::run(EliasFanoScan { tables, file, located, targets, chosen: runs, visit })
             }
             None => Ok(ControlFlow::Continue(())),
         }
     }
+}
 
-    /// Chooses segments from the fronts of many blocks, then decodes several of them at once.
-    fn scan_huffman(
-        &mut self,
-        tables: &[Table<F>],
-        file: &[u8],
-        located: &[Located],
-        targets: &[Target<F>],
-        visit: &mut impl FnMut(Located, usize, F) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
-        let Self { scratch, chosen, .. } = self;
+/// Chooses segments from the fronts of many blocks, then decodes several of them at once.
+struct HuffmanScan<'a, F, V> {
+    tables: &'a [Table<F>],
+    file: &'a [u8],
+    located: &'a [Located],
+    targets: &'a [Target<F>],
+    scratch: &'a mut Scratch<F>,
+    chosen: &'a mut Vec<(Located, Candidate<F>)>,
+    visit: &'a mut V,
+}
+
+impl<F: Fingerprint, V: FnMut(Located, usize, F) -> ControlFlow<()>> Kernel for HuffmanScan<'_, F, V> {
+    type Output = Result<ControlFlow<()>, ReadError>;
+
+    #[inline(always)]
+    fn run(self, instructions: impl Instructions) -> Self::Output {
+        let Self { tables, file, located, targets, scratch, chosen, visit } = self;
         let mut batches = located.chunks(BLOCKS_TOGETHER).peekable();
         while let Some(together) = batches.next() {
             for at in batches.peek().copied().unwrap_or_default() {
@@ -99,11 +110,11 @@ impl<F: Fingerprint> Scanner<F> {
                     tables[at.table as usize].work(file, at.block, candidate, &targets[at.target as usize])
                 });
                 let mut visit = |place: usize, entry, value| visit(scanned[place].0, entry, value);
-                let outcome =
-                    scan_together(work, &mut scratch.differences, &mut visit).map_err(|(place, error)| {
-                        let at = scanned[place].0;
-                        tables[at.table as usize].damaged(at.block as usize, error)
-                    });
+                let outcome = scan_together(instructions, work, &mut scratch.differences, &mut visit);
+                let outcome = outcome.map_err(|(place, error)| {
+                    let at = scanned[place].0;
+                    tables[at.table as usize].damaged(at.block as usize, error)
+                });
                 if outcome?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }

@@ -1,6 +1,8 @@
 //! AVX2 and what came with it (x86-64-v3): bit fields, counting of bits, four words at a time.
 
-use std::arch::x86_64::_pdep_u64;
+use std::arch::x86_64::{
+    _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_set1_epi8, _pdep_u64,
+};
 
 use crate::arch::{Instructions, Kernel};
 
@@ -37,5 +39,19 @@ impl Instructions for Avx2 {
     fn select(self, word: u64, rank: u32) -> u32 {
         // SAFETY: `self` exists, so `detect` has seen BMI2.
         unsafe { _pdep_u64(1u64.unbounded_shl(rank), word) }.trailing_zeros()
+    }
+
+    #[inline(always)]
+    fn equal_bytes(self, bytes: &[u8; 64], byte: u8) -> u64 {
+        let mut equal = 0;
+        for (number, half) in bytes.chunks_exact(32).enumerate() {
+            // SAFETY: `self` exists, so `detect` has seen AVX2; the load reads the 32 bytes of `half`.
+            let mask = unsafe {
+                let half = _mm256_loadu_si256(half.as_ptr().cast());
+                _mm256_movemask_epi8(_mm256_cmpeq_epi8(half, _mm256_set1_epi8(byte as i8)))
+            };
+            equal |= u64::from(mask as u32) << (number * 32);
+        }
+        equal
     }
 }

@@ -98,6 +98,15 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
+    fn equal_bytes(self, bytes: &[u8; 64], byte: u8) -> u64 {
+        // SAFETY: `self` exists, so `detect` has seen all the features used; the load reads the 64 bytes.
+        unsafe {
+            let bytes = _mm512_loadu_si512(bytes.as_ptr().cast());
+            _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8))
+        }
+    }
+
+    #[inline(always)]
     fn near_values(self, values: &[u64; LANES], value: u64, distance: u32) -> u32 {
         // SAFETY: `self` exists, so `detect` has seen all the features used; the load reads the eight
         // values.

@@ -66,7 +66,8 @@ impl<'a, F: Fingerprint> Gathering<'a, F> {
         let bits = bits.clamp(1, FIRST_DIGIT_BITS).min(lead.mask.count_ones());
         let digits = 1 << bits;
         if index.len() <= capacity.get() as u64 {
-            return Ok(Some(Self { lead, bits, slices: vec![0..digits] }));
+            let whole = 0..digits;
+            return Ok(Some(Self { lead, bits, slices: vec![whole] }));
         }
         let mut counts = vec![0u64; digits];
         ordered::run(
@@ -258,7 +259,7 @@ mod tests {
     #[test]
     fn slices_keep_to_the_capacity() {
         assert_eq!(slices(&[3, 3, 3, 0, 5], 6), Some(vec![0..2, 2..4, 4..5]));
-        assert_eq!(slices(&[0, 0], 1), Some(vec![0..2]));
+        assert_eq!(slices(&[0, 0, 1, 1], 1), Some(vec![0..3, 3..4]));
         assert_eq!(slices(&[7, 1], 6), None);
     }
 

@@ -1,0 +1,55 @@
+//! hamdex: a mapped file, by codec and design.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use hamdex::{BuildOptions, Builder, Codec, Design, Index};
+use tempfile::TempDir;
+
+use crate::contender::{Built, Contender};
+use crate::memory::held;
+
+pub(crate) const DESIGNS: [&str; 4] = ["halves", "cover-6", "cover-8", "paper-10"];
+
+/// What a build sorts in: enough for 100 million fingerprints without temporary files, and little
+/// enough beside the largest of the others.
+const BUILD_MEMORY: u64 = 3 << 30;
+
+pub(crate) fn build(stored: &[u64], codec: Codec, design: &str, distance: u32) -> Result<Built> {
+    let directory = tempfile::Builder::new().prefix("hamdex-peers-").tempdir()?;
+    let path = directory.path().join("peers.hamdex");
+    let options = BuildOptions::new().design(Design::named(design, distance)?).codec(codec);
+    let started = Instant::now();
+    let mut builder = Builder::with_options(&path, options.threads(1).memory(BUILD_MEMORY))?;
+    stored.iter().try_for_each(|&x| builder.push(x))?;
+    let file_bytes = builder.finish()?.bytes;
+    let build_seconds = started.elapsed().as_secs_f64();
+    let (index, heap_bytes) = held(|| Index::open(&path));
+    let contender = Box::new(Mapped { index: index?, _directory: directory });
+    Ok(Built { contender, file_bytes, heap_bytes, build_seconds })
+}
+
+struct Mapped {
+    index: Index<u64>,
+    /// The file is gone with it.
+    _directory: TempDir,
+}
+
+impl Contender for Mapped {
+    fn count(&self, queries: &[u64], distance: u32) -> Result<u64> {
+        let mut searcher = self.index.searcher();
+        let mut matches = 0;
+        for &query in queries {
+            matches += searcher.within(query, distance)?.len() as u64;
+        }
+        Ok(matches)
+    }
+
+    fn tell(&self, queries: &[u64], distance: u32, found: &mut dyn FnMut(usize, u64)) -> Result<()> {
+        let mut searcher = self.index.searcher();
+        for (number, &query) in queries.iter().enumerate() {
+            searcher.within(query, distance)?.iter().for_each(|near| found(number, near.fingerprint));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,20 @@
+//! What was measured: a table for people, JSON for programs, a picture for both.
+
+mod labels;
+mod scale;
+pub(crate) mod svg;
+pub(crate) mod table;
+
+use serde::Serialize;
+
+use crate::environment::Environment;
+use crate::queries::Comparison;
+
+/// Everything. Each kind of measurement is a list of its own.
+#[derive(Serialize)]
+pub(crate) struct Report {
+    pub environment: Environment,
+    pub distance: u32,
+    pub rounds: u32,
+    pub queries: Vec<Comparison>,
+}

@@ -3,6 +3,7 @@
 //! - [`open`]: from bytes to an index, checking all that later reads rely on
 //! - [`searcher`]: asking it
 //! - [`batch`]: asking it many things at once
+//! - [`pairs`]: asking it about itself
 //! - [`verify`]: reading everything
 //! - [`stats`]: what the file is made of
 //! - [`inspect`]: blocks as they are, for tools
@@ -10,6 +11,7 @@
 mod batch;
 mod inspect;
 mod open;
+mod pairs;
 mod searcher;
 mod stats;
 mod verify;
@@ -23,6 +25,7 @@ use std::sync::OnceLock;
 pub use batch::{Batch, BatchOptions, Strategy};
 pub use inspect::{Fingerprints, RawBlock};
 pub use open::{Checksums, OpenOptions, width};
+pub use pairs::{Pair, Pairs, Tuning, Way};
 pub use searcher::{Match, Searcher};
 pub use stats::{IdStats, Stats, TableStats};
 pub use verify::Verified;

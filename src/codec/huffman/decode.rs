@@ -155,37 +155,47 @@ fn decode_suffixes<F: Fingerprint>(
     codes_end: usize,
     values: &mut [F],
 ) -> Result<(), BlockError> {
-    let sum: usize = hs.iter().map(|&h| usize::from(h)).sum();
-    let bits = hs.len() * (F::BITS as usize - 1) - sum;
-    if codes_end + bits != segment.end {
+    if codes_end + suffix_bits::<F>(hs) != segment.end {
         return Err(BlockError::Length);
     }
-    let (first, mut coded) = values.split_first_mut().expect("a segment has its first entry");
-    *first = segment.first;
-    let (mut value, mut end, mut hs) = (segment.first, segment.end, hs);
+    values[0] = segment.first;
     // The bit that an entry has set first, its predecessor must have clear.
     let mut is_ascending = true;
-    if let Some(mut narrow) = F::as_words(coded) {
-        while let (Some((group, later)), Some((eight, after))) =
-            (hs.split_first_chunk(), narrow.split_first_chunk_mut())
-        {
-            is_ascending &= instructions.follow(bytes, end, group, value.to_u128() as u64, eight);
-            end -= LANES * 63 - group.iter().map(|&h| usize::from(h)).sum::<usize>();
-            value = F::truncate(u128::from(eight[LANES - 1]));
-            (hs, narrow) = (later, after);
+    if let Some(words) = F::as_words(values).filter(|_| hs.len() >= LANES) {
+        let mut end = segment.end;
+        let groups = hs.len().div_ceil(LANES);
+        for number in 0..groups {
+            // The last group has as many of those before it as make it whole.
+            let start = (number * LANES).min(hs.len() - LANES);
+            let group = hs[start..].first_chunk().expect("a whole group");
+            let bits = suffix_bits::<F>(group);
+            if number + 1 == groups {
+                end = codes_end + bits;
+            }
+            let (before, after) = words.split_at_mut(start + 1);
+            let values = after.first_chunk_mut().expect("as many values as h");
+            is_ascending &= instructions.follow(bytes, end, group, before[start], values);
+            end -= bits;
         }
-        let done = coded.len() - hs.len();
-        coded = &mut coded[done..];
-    }
-    for (&h, next) in hs.iter().zip(coded) {
-        let h = u32::from(h);
-        let length = F::BITS - 1 - h;
-        end -= length as usize;
-        is_ascending &= value & F::bit(h) == F::ZERO;
-        value = entry(value, h, read(bytes, end, length));
-        *next = value;
+    } else {
+        let (mut value, mut end) = (segment.first, segment.end);
+        for (&h, next) in hs.iter().zip(&mut values[1..]) {
+            let h = u32::from(h);
+            let length = F::BITS - 1 - h;
+            end -= length as usize;
+            is_ascending &= value & F::bit(h) == F::ZERO;
+            value = entry(value, h, read(bytes, end, length));
+            *next = value;
+        }
     }
     if is_ascending { Ok(()) } else { Err(BlockError::Order) }
+}
+
+/// The bits of the suffixes of entries with these h.
+#[inline(always)]
+fn suffix_bits<F: Fingerprint>(hs: &[u8]) -> usize {
+    let sum: usize = hs.iter().map(|&h| usize::from(h)).sum();
+    hs.len() * (F::BITS as usize - 1) - sum
 }
 
 /// Whether all bits after the last entry are zero.

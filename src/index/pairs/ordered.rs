@@ -1,9 +1,10 @@
 //! Tasks on several threads, their results on the caller's, in the order of the tasks.
 //!
 //! Threads take tasks in ascending order and send what they produce through a bounded channel; what
-//! comes before its turn waits beside it. A thread that is far ahead (in tasks, or in results of one
-//! task) waits until the others have caught up, so memory is bounded whatever a task produces. The
-//! thread with the lowest task never waits for its turn, so there is always progress.
+//! comes before its turn waits beside it. Once much waits there, a thread with more of it waits for its
+//! turn, so memory is bounded whatever a task produces, while tasks that produce little go on however
+//! far they are ahead. The thread with the lowest task never waits for its turn, so there is always
+//! progress.
 //!
 //! The threads are this module's own and not those of a pool: what waits for its turn must not keep
 //! from running what it waits for.
@@ -17,17 +18,15 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::ReadError;
 
-/// Tasks begun before their turn, for each thread.
-const TASKS_AHEAD: usize = 8;
-
-/// Results of a task that may wait for its turn.
-const RESULTS_AHEAD: usize = 16;
+/// Results that may wait for the turns of their tasks.
+const MOST_EARLY: usize = 128;
 
 /// What a task says of its end: it is done, it was stopped, it has failed.
 pub(super) type Outcome = Result<ControlFlow<()>, ReadError>;
 
 enum Message<T> {
-    Result(T),
+    /// And whether it was sent before its turn.
+    Result(T, bool),
     End(Outcome),
 }
 
@@ -63,16 +62,12 @@ pub(super) fn run<T: Send, S>(
                 let mut state = init();
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= count || turn.wait(number, threads * TASKS_AHEAD).is_break() {
+                    if number >= count || turn.is_stopped() {
                         return;
                     }
-                    let mut sent = 0;
                     let outcome = task(&mut state, number, &mut |result| {
-                        sent += 1;
-                        if sent > RESULTS_AHEAD {
-                            turn.wait(number, 0)?;
-                        }
-                        match sender.send((number, Message::Result(result))) {
+                        let Some(is_early) = turn.claim(number) else { return ControlFlow::Break(()) };
+                        match sender.send((number, Message::Result(result, is_early))) {
                             Ok(()) => ControlFlow::Continue(()),
                             Err(_) => ControlFlow::Break(()),
                         }
@@ -109,7 +104,10 @@ fn receive<T>(
             let mut ended = false;
             for message in messages {
                 match message {
-                    Message::Result(result) => {
+                    Message::Result(result, is_early) => {
+                        if is_early {
+                            turn.release();
+                        }
                         if deliver(result).is_break() {
                             return Ok(ControlFlow::Break(()));
                         }
@@ -147,6 +145,8 @@ struct Turn {
 #[derive(Default)]
 struct State {
     current: usize,
+    /// Results sent before their turn and not delivered yet.
+    early: usize,
     is_stopped: bool,
 }
 
@@ -155,13 +155,26 @@ impl Turn {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a task is at most so many after the current one; breaks when all is stopped.
-    fn wait(&self, task: usize, ahead: usize) -> ControlFlow<()> {
+    fn is_stopped(&self) -> bool {
+        self.lock().is_stopped
+    }
+
+    /// Waits until a result of that task may be sent, and tells whether that is before its turn; `None`
+    /// when all is stopped.
+    fn claim(&self, task: usize) -> Option<bool> {
         let mut state = self.lock();
-        while !state.is_stopped && task > state.current + ahead {
+        while !state.is_stopped && task > state.current && state.early >= MOST_EARLY {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        if state.is_stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let is_early = task > state.current;
+        state.early += usize::from(is_early);
+        (!state.is_stopped).then_some(is_early)
+    }
+
+    /// Gives back what an early result has claimed.
+    fn release(&self) {
+        self.lock().early -= 1;
+        self.changed.notify_all();
     }
 
     fn advance(&self, current: usize) {

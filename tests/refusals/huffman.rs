@@ -1,0 +1,70 @@
+//! Blocks of Huffman-coded first differing positions.
+
+use crate::contents::{damaged, fields, put_block};
+use crate::forge::Forged;
+use crate::{Refusal, When, dense, plain, sealed};
+use hamdex::reference::FieldKind;
+
+/// Changes where the second segment of the first block starts.
+fn put_start(file: &mut Forged, start: u16) {
+    let fields = fields(file, 0, 0);
+    let field = fields.iter().find(|field| matches!(field.kind, FieldKind::Start(_)));
+    put_block(file, field.unwrap().bits.start / 8, &start.to_le_bytes());
+}
+
+pub(crate) const REFUSALS: &[Refusal] = &[
+    damaged(
+        "huffman.count",
+        When::Use,
+        "Damaged, Block",
+        plain,
+        &[
+            sealed("entry count", |f| put_block(f, 4, &[0, 0])),
+            sealed("entry count", |f| put_block(f, 4, &[0xff, 0xff])),
+            // One more than the block has bits.
+            sealed("entry count", |f| put_block(f, 4, &[0x01, 0x10])),
+        ],
+    ),
+    damaged(
+        "huffman.spare",
+        When::Use,
+        "Damaged, Block",
+        plain,
+        &[sealed("in order inside the block", |f| put_block(f, 6, &[0xff, 0xff]))],
+    ),
+    damaged(
+        "huffman.starts",
+        When::Use,
+        "Damaged, Block",
+        dense,
+        &[
+            sealed("in order inside the block", |f| put_start(f, u16::MAX)),
+            sealed("a segment does not end", |f| put_start(f, 0)),
+        ],
+    ),
+    damaged(
+        "huffman.length",
+        When::Verify,
+        "Damaged, Block",
+        plain,
+        &[sealed("does not end where", |f| f.flip_at(f.block(0, 0).start + 6))],
+    ),
+    damaged(
+        "huffman.order",
+        When::Verify,
+        "Damaged, Block",
+        dense,
+        // The second segment begins as the first one does.
+        &[sealed("not ascending", |f| put_block(f, 16, &[0; 8]))],
+    ),
+    damaged(
+        "huffman.padding",
+        When::Verify,
+        "Damaged, Block",
+        plain,
+        &[sealed("bits after", |f| {
+            assert!(f.bytes[f.block(0, 0).start + 6] > 0);
+            f.flip_at(f.block(0, 0).end - 1);
+        })],
+    ),
+];

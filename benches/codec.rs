@@ -68,7 +68,7 @@ fn benches(criterion: &mut Criterion) {
         group.sample_size(20);
         for (block_bytes, restart_interval) in LAYOUTS {
             let layout = Layout { codec: Codec::Huffman, block_bytes, restart_interval };
-            let codec = BlockCodec::from_counts(layout, &counts);
+            let codec = BlockCodec::from_counts(layout, &counts, None);
             let blocks = encode(&codec, layout, &values);
             let name = format!("{block_bytes}-{restart_interval}");
             let bits = (blocks.bytes.len() + blocks.keys.len() * 8) as f64 * 8.0 / values.len() as f64;

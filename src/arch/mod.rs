@@ -60,7 +60,7 @@ pub(crate) trait Instructions: Copy {
 
     /// Which bytes are equal to `byte`: one bit for each, that of the first lowest.
     #[inline(always)]
-    fn equal_bytes(self, bytes: &[u8; 128], byte: u8) -> u128 {
+    fn equal_bytes(self, bytes: &[u8; 64], byte: u8) -> u64 {
         portable::equal_bytes(bytes, byte)
     }
 
@@ -107,11 +107,11 @@ mod tests {
         fields: Fields<'a>,
         count: usize,
         distance: u32,
-        long: &'a [u8; 128],
+        long: &'a [u8; 64],
     }
 
     impl Kernel for Everything<'_> {
-        type Output = (u32, Vec<u16>, [u64; LANES], u32, u32, u128);
+        type Output = (u32, Vec<u16>, [u64; LANES], u32, u32, u64);
 
         #[inline(always)]
         fn run(self, instructions: impl Instructions) -> Self::Output {
@@ -142,7 +142,7 @@ mod tests {
             start in 64usize..100,
             count in 0usize..=8,
             distance in 0u32..=64,
-            long in prop::collection::vec(0u8..80, 128),
+            long in prop::collection::vec(0u8..80, 64),
         ) {
             words[2] = words[1] ^ 5;
             let everything = || Everything {

@@ -56,7 +56,7 @@ pub(super) fn near_fields(fields: Fields<'_>, count: usize, value: u64, distance
 }
 
 #[inline(always)]
-pub(super) fn equal_bytes(bytes: &[u8; 128], byte: u8) -> u128 {
+pub(super) fn equal_bytes(bytes: &[u8; 64], byte: u8) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     // Moves the lowest bit of every byte of a word to the top byte, that of the first byte lowest.
     const GATHER: u64 = 0x0102_0408_1020_4080;
@@ -67,7 +67,7 @@ pub(super) fn equal_bytes(bytes: &[u8; 128], byte: u8) -> u128 {
         // The top bit of a byte stays clear where nothing in it is set.
         let differs = ((difference & (ONES * 0x7f)) + ONES * 0x7f) | difference;
         let zero_bytes = !(differs >> 7) & ONES;
-        equal |= u128::from(zero_bytes.wrapping_mul(GATHER) >> 56) << (number * 8);
+        equal |= (zero_bytes.wrapping_mul(GATHER) >> 56) << (number * 8);
     }
     equal
 }

@@ -40,6 +40,8 @@ pub(super) struct Assembly<F: Fingerprint> {
     output: Output,
     temp_dir: PathBuf,
     arrangement: Arrangement,
+    /// That of the table before, whose code the next one may share.
+    codec: Option<BlockCodec>,
 }
 
 /// What is known of a table's values once they have been sorted.
@@ -72,7 +74,7 @@ struct WrittenTable<F> {
 
 impl<F: Fingerprint> Assembly<F> {
     pub(super) fn new(options: BuildOptions<F>, output: Output, temp_dir: PathBuf) -> Self {
-        Self { options, output, temp_dir, arrangement: Arrangement::new() }
+        Self { options, output, temp_dir, arrangement: Arrangement::new(), codec: None }
     }
 
     /// Builds an index without ids.
@@ -251,7 +253,8 @@ impl<F: Fingerprint> Assembly<F> {
     ) -> Result<WrittenTable<F>, BuildError> {
         self.pad_to(UnitKind::Block)?;
         let layout = self.options.layout();
-        let codec = BlockCodec::from_counts(layout, &counts);
+        let codec = BlockCodec::from_counts(layout, &counts, self.codec.as_ref());
+        self.codec = Some(codec.clone());
         let mut code_lengths = codec.code_lengths().to_vec();
         code_lengths.resize(F::BITS as usize, 0);
         let context = Context::new(plan.file_id, UnitKind::Block, number);

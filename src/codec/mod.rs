@@ -87,7 +87,7 @@ impl Codec {
     /// Entries from one raw fingerprint to the next; 0 where only a block's first is raw.
     pub(crate) fn restart_interval(self) -> usize {
         match self {
-            Self::Huffman => 128,
+            Self::Huffman => 64,
             Self::EliasFano => 0,
         }
     }
@@ -147,22 +147,36 @@ impl<F> Default for Scratch<F> {
 }
 
 impl BlockCodec {
-    /// The codec for a table in which first differing positions occur so often.
-    pub fn from_counts(layout: Layout, counts: &[u64]) -> Self {
+    /// The codec for a table in which first differing positions occur so often; `other` is that of another
+    /// table of the file, whose code it may share.
+    pub fn from_counts(layout: Layout, counts: &[u64], other: Option<&Self>) -> Self {
         match layout.codec {
-            Codec::Huffman => Self::Huffman(HuffmanCodec::from_counts(layout, counts)),
+            Codec::Huffman => {
+                Self::Huffman(HuffmanCodec::from_counts(layout, counts, other.and_then(Self::huffman)))
+            }
             Codec::EliasFano => Self::EliasFano(EliasFanoCodec::new(layout)),
         }
     }
 
     /// The codec with the code of these lengths; `None` when they are not those of a complete code, or
-    /// not all zero where there is no code.
-    pub fn from_lengths(layout: Layout, lengths: &[u8]) -> Option<Self> {
+    /// not all zero where there is no code. `other` is that of another table of the file, with which it
+    /// shares the code where it is the same.
+    pub fn from_lengths(layout: Layout, lengths: &[u8], other: Option<&Self>) -> Option<Self> {
         match layout.codec {
-            Codec::Huffman => HuffmanCodec::from_lengths(layout, lengths).map(Self::Huffman),
+            Codec::Huffman => {
+                let other = other.and_then(Self::huffman);
+                HuffmanCodec::from_lengths(layout, lengths, other).map(Self::Huffman)
+            }
             Codec::EliasFano => {
                 lengths.iter().all(|&l| l == 0).then(|| Self::EliasFano(EliasFanoCodec::new(layout)))
             }
+        }
+    }
+
+    pub(crate) fn huffman(&self) -> Option<&HuffmanCodec> {
+        match self {
+            Self::Huffman(codec) => Some(codec),
+            Self::EliasFano(_) => None,
         }
     }
 
@@ -242,7 +256,7 @@ impl BlockCodec {
         last: F,
         target: &Target<F>,
         scratch: &mut Scratch<F>,
-        mut visit: impl FnMut(usize, F) -> ControlFlow<()>,
+        visit: impl FnMut(usize, F) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, BlockError> {
         match self {
             Self::Huffman(codec) => arch::run(HuffmanScan { codec, bytes, last, target, scratch, visit }),
@@ -352,7 +366,7 @@ mod tests {
     fn codec_for<F: Fingerprint>(layout: Layout, values: &[F]) -> BlockCodec {
         let mut counts = vec![0; F::BITS as usize];
         count_differences(None, values, &mut counts);
-        BlockCodec::from_counts(layout, &counts)
+        BlockCodec::from_counts(layout, &counts, None)
     }
 
     fn coding(codec: &BlockCodec) -> Coding<'_> {

@@ -142,9 +142,11 @@ fn read<F: Fingerprint, D: AsRef<[u8]>>(data: D, checksums: Checksums) -> Result
     }
     let sections = Sections { file_id: header.file_id, records: &footer.sections };
     let design = read_design(&footer)?;
-    let tables = (0..footer.tables.len())
-        .map(|number| read_table(file, &footer, &sections, &design, number, checksums))
-        .collect::<Result<_, _>>()?;
+    let mut tables: Vec<Table<F>> = Vec::with_capacity(footer.tables.len());
+    for number in 0..footer.tables.len() {
+        let before = tables.last().map(|table| &table.codec);
+        tables.push(read_table(file, &footer, &sections, &design, number, checksums, before)?);
+    }
     let ids = footer.ids.map(|record| IdTable {
         record,
         fingerprints: footer.fingerprints,
@@ -195,6 +197,7 @@ fn read_table<F: Fingerprint>(
     design: &Design<F>,
     number: usize,
     checksums: Checksums,
+    before: Option<&BlockCodec>,
 ) -> Result<Table<F>, ReadError> {
     let record = &footer.tables[number];
     let damaged = |what| ReadError::damaged(Place::Footer, format_args!("table {number}: {what}"));
@@ -211,7 +214,7 @@ fn read_table<F: Fingerprint>(
     {
         return Err(damaged("its number of blocks is impossible"));
     }
-    let codec = BlockCodec::from_lengths(footer.layout, &record.code_lengths)
+    let codec = BlockCodec::from_lengths(footer.layout, &record.code_lengths, before)
         .ok_or_else(|| damaged("its code lengths make no complete code"))?;
 
     let place = Place::Keys { table: number };

@@ -70,17 +70,22 @@ impl<F: Fingerprint> Table<F> {
     }
 
     /// The bytes of a block, its checksum looked at unless it has been.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn block<'a>(&self, file: &'a [u8], block: usize) -> Result<&'a [u8], ReadError> {
-        match &self.checked {
-            Some(checked) if checked.contains(block) => {}
-            Some(checked) => {
-                self.check(file, block)?;
-                checked.insert(block);
-            }
-            None => self.check(file, block)?,
+        if !self.checked.as_ref().is_some_and(|checked| checked.contains(block)) {
+            self.first_check(file, block)?;
         }
         Ok(self.bytes(file, block))
+    }
+
+    /// Checks a block's checksum and remembers that it was right.
+    #[cold]
+    fn first_check(&self, file: &[u8], block: usize) -> Result<(), ReadError> {
+        self.check(file, block)?;
+        if let Some(checked) = &self.checked {
+            checked.insert(block);
+        }
+        Ok(())
     }
 
     /// Asks the processor for what [`Self::locate`] needs first for this target.
@@ -216,15 +221,12 @@ impl<F: Fingerprint> Table<F> {
     }
 
     fn huffman(&self) -> &HuffmanCodec {
-        match &self.codec {
-            BlockCodec::Huffman(codec) => codec,
-            BlockCodec::EliasFano(_) => unreachable!("the scanner asks for the codec first"),
-        }
+        self.codec.huffman().expect("the scanner asks for the codec first")
     }
 
     /// Calls `choose` with each segment of a block that may hold what `target` meets, having asked the
     /// processor for what a scan of it will read.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn candidates(
         &self,
         file: &[u8],
@@ -234,14 +236,14 @@ impl<F: Fingerprint> Table<F> {
     ) -> Result<(), ReadError> {
         let block = block as usize;
         let last = self.keys.get(block);
-        if block > 0 && target.rules_out(self.keys.get(block - 1), last) {
+        // With more than one error, what is located is not always what can match.
+        if target.radius > 1 && block > 0 && target.rules_out(self.keys.get(block - 1), last) {
             return Ok(());
         }
         let bytes = self.block(file, block)?;
         let mut choose = |candidate: Candidate<F>| {
-            for at in candidate.reads() {
-                prefetch(bytes, at);
-            }
+            prefetch(bytes, candidate.reads());
+            prefetch(bytes, candidate.reads() + LINE_BYTES / 2);
             choose(candidate);
         };
         self.huffman()

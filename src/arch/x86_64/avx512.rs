@@ -98,14 +98,11 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
-    fn equal_bytes(self, bytes: &[u8; 128], byte: u8) -> u128 {
-        // SAFETY: `self` exists, so `detect` has seen all the features used; the loads read the two halves
-        // of `bytes`.
+    fn equal_bytes(self, bytes: &[u8; 64], byte: u8) -> u64 {
+        // SAFETY: `self` exists, so `detect` has seen all the features used; the load reads the 64 bytes.
         unsafe {
-            let wanted = _mm512_set1_epi8(byte as i8);
-            let low = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(bytes.as_ptr().cast()), wanted);
-            let high = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(bytes.as_ptr().add(64).cast()), wanted);
-            u128::from(high) << 64 | u128::from(low)
+            let bytes = _mm512_loadu_si512(bytes.as_ptr().cast());
+            _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8))
         }
     }
 

@@ -62,6 +62,14 @@ impl<'a> Uppers<'a> {
     pub(super) fn entries(&self, instructions: impl Instructions, first: u64, last: u64) -> (usize, usize) {
         let mut cursor = Cursor { number: 0, word: self.word(0), zeros: 0 };
         let start = if first == 0 { 0 } else { self.ones_before(instructions, &mut cursor, first - 1) };
+        if first == last {
+            // The bucket's ones follow at once, most of the time in the same word.
+            let place = start + first as usize;
+            let ones = (cursor.word >> (place % WORD_BITS)).trailing_ones() as usize;
+            if place / WORD_BITS == cursor.number && place % WORD_BITS + ones < WORD_BITS {
+                return (start, (start + ones).min(self.coded));
+            }
+        }
         (start, self.ones_before(instructions, &mut cursor, last).max(start))
     }
 

@@ -1,7 +1,7 @@
 //! A table's code for h, ready for use.
 
 use crate::codec::bits::{WINDOW_BITS, Writer, window};
-use crate::codec::huffman::lengths::{MAX_CODE_BITS, canonical_codes, code_lengths, is_complete};
+use crate::codec::huffman::lengths::{MAX_CODE_BITS, canonical_codes, is_complete};
 
 /// Bits of a look-up. Longer codes are rarer than one in 2^11.
 const LOOKUP_BITS: u32 = 11;
@@ -14,7 +14,10 @@ const WINDOW_LOOKUPS: usize = 5;
 const _: () = assert!(WINDOW_LOOKUPS as u32 * LOOKUP_BITS <= WINDOW_BITS);
 
 /// How far beyond the symbols wanted a [`Run`] may write.
-pub(crate) const DECODE_SLACK: usize = WINDOW_LOOKUPS * LOOKUP_SYMBOLS + 8;
+pub(crate) const DECODE_SLACK: usize = 31 + 8;
+const _: () =
+    assert!((WINDOW_LOOKUPS - 1) * LOOKUP_SYMBOLS <= 31, "so that each look-up has its eight bytes");
+const _: () = assert!(WINDOW_LOOKUPS * LOOKUP_SYMBOLS <= DECODE_SLACK);
 
 /// One answer of the table: up to six symbols, how many, and how many bits they take.
 #[derive(Clone, Copy)]
@@ -55,7 +58,9 @@ pub(crate) struct Codebook {
 
 impl Codebook {
     /// The best code for symbols that occur so often.
+    #[cfg(test)]
     pub(crate) fn from_counts(counts: &[u64]) -> Self {
+        use crate::codec::huffman::lengths::code_lengths;
         Self::from_lengths(&code_lengths(counts)).expect("package-merge gives complete codes")
     }
 
@@ -172,13 +177,16 @@ impl<'a> Run<'a> {
             return false;
         }
         let first = window(self.bytes, self.position);
-        let room = &mut self.symbols[self.done..][..DECODE_SLACK];
+        let room: &mut [u8; DECODE_SLACK] =
+            self.symbols[self.done..].first_chunk_mut().expect("there is room behind what is wanted");
         let (mut window, mut symbols, mut bits) = (first, 0, 0);
         for _ in 0..WINDOW_LOOKUPS {
             let lookup = self.codebook.lookups[(window >> (64 - LOOKUP_BITS)) as usize];
             // All eight bytes at once: what is written too much is overwritten or ignored. A code too
-            // long for the table yields nothing, and so do the look-ups after it.
-            room[symbols..symbols + 8].copy_from_slice(&lookup.0.to_le_bytes());
+            // long for the table yields nothing, and so do the look-ups after it. (The mask changes
+            // nothing; it spares a check.)
+            let at = symbols & 31;
+            room[at..at + 8].copy_from_slice(&lookup.0.to_le_bytes());
             symbols += lookup.symbols();
             bits += lookup.bits();
             window <<= lookup.bits();

@@ -1,5 +1,6 @@
 //! Reading all of a block, in order, checking all that can be checked.
 
+use crate::arch::{self, Instructions, Kernel};
 use crate::codec::BlockError;
 use crate::codec::bits::read;
 use crate::codec::huffman::block::{Block, Segment};
@@ -24,17 +25,35 @@ pub(crate) struct Codes<'a> {
 }
 
 impl Differences {
-    /// Decodes the h of the first segment and of as many others as there are, up to [`LANES`] in all;
-    /// gives where the codes of each end.
+    /// Decodes the h of the first segment and of as many others as there are, up to [`LANES`] in all.
     #[inline(always)]
-    pub(crate) fn decode<'a>(
+    pub(crate) fn decode<'a>(&mut self, first: Codes<'a>, mut others: impl Iterator<Item = Codes<'a>>) {
+        self.decode_runs(first, &mut others);
+    }
+
+    /// As [`Self::decode`]; gives where the codes of each end.
+    #[inline(always)]
+    fn decode_to_ends<'a>(
         &mut self,
         first: Codes<'a>,
         mut others: impl Iterator<Item = Codes<'a>>,
     ) -> [usize; LANES] {
+        let runs = self.decode_runs(first, &mut others);
+        std::array::from_fn(|lane| runs[lane].end())
+    }
+
+    #[inline(always)]
+    fn decode_runs<'a, 's>(
+        &'s mut self,
+        first: Codes<'a>,
+        others: &mut impl Iterator<Item = Codes<'a>>,
+    ) -> [Run<'s>; LANES]
+    where
+        'a: 's,
+    {
         let mut rooms = self.0.iter_mut();
         let mut next = Some(first);
-        let mut runs: [Run<'_>; LANES] = std::array::from_fn(|_| {
+        let mut runs: [Run<'s>; LANES] = std::array::from_fn(|_| {
             let room = rooms.next().expect("as many as there are lanes");
             // A lane without a segment has nothing to do.
             let Codes { codebook, bytes, start, count } = next.unwrap_or(Codes { count: 0, ..first });
@@ -46,7 +65,7 @@ impl Differences {
             Run::new(codebook, bytes, start, room, count)
         });
         decode_together(&mut runs);
-        std::array::from_fn(|lane| runs[lane].end())
+        runs
     }
 
     /// The h of the segment in that lane.
@@ -64,9 +83,10 @@ impl Differences {
 }
 
 /// The entry that differs from `previous` first at `h` and goes on with `suffix`.
-#[inline]
+#[inline(always)]
 pub(crate) fn entry<F: Fingerprint>(previous: F, h: u32, suffix: F) -> F {
-    (previous & F::prefix_mask(h)) | F::bit(h) | suffix
+    // What is at and behind h goes; h is below the width.
+    (previous & !(F::ONES >> h)) | F::bit(h) | suffix
 }
 
 /// Appends all entries of a block to `values`.
@@ -76,52 +96,84 @@ pub(crate) fn decode<F: Fingerprint>(
     differences: &mut Differences,
     values: &mut Vec<F>,
 ) -> Result<(), BlockError> {
-    let start = values.len();
-    values.reserve(block.count());
-    for number in (0..block.segments()).step_by(LANES) {
-        let count = LANES.min(block.segments() - number);
-        let mut segments = [block.segment(number)?; LANES];
-        for (lane, segment) in segments.iter_mut().enumerate().take(count).skip(1) {
-            *segment = block.segment(number + lane)?;
-        }
-        let segments = &segments[..count];
-        let codes = |segment: &Segment<F>| Codes {
-            codebook,
-            bytes: block.bytes(),
-            start: segment.start,
-            count: segment.count - 1,
-        };
-        let ends = differences.decode(codes(&segments[0]), segments[1..].iter().map(codes));
-        for (lane, segment) in segments.iter().enumerate() {
-            let hs = differences.lane(lane, segment.count - 1);
-            decode_suffixes(block.bytes(), segment, hs, ends[lane], values)?;
-        }
-    }
-    if !values[start..].is_sorted_by(|a, b| a < b) {
-        return Err(BlockError::Order);
-    }
-    Ok(())
+    arch::run(Decode { block, codebook, differences, values })
 }
 
-/// Appends the entries of a segment, given their h and where the codes end.
+struct Decode<'a, F> {
+    block: &'a Block<'a, F>,
+    codebook: &'a Codebook,
+    differences: &'a mut Differences,
+    values: &'a mut Vec<F>,
+}
+
+impl<F: Fingerprint> Kernel for Decode<'_, F> {
+    type Output = Result<(), BlockError>;
+
+    #[inline(always)]
+    fn run(self, _: impl Instructions) -> Self::Output {
+        let Self { block, codebook, differences, values } = self;
+        let start = values.len();
+        values.resize(start + block.count(), F::ZERO);
+        let mut rest = &mut values[start..];
+        let mut last = None;
+        for number in (0..block.segments()).step_by(LANES) {
+            let count = LANES.min(block.segments() - number);
+            let mut segments = [block.segment(number)?; LANES];
+            for (lane, segment) in segments.iter_mut().enumerate().take(count).skip(1) {
+                *segment = block.segment(number + lane)?;
+            }
+            let segments = &segments[..count];
+            let codes = |segment: &Segment<F>| Codes {
+                codebook,
+                bytes: block.bytes(),
+                start: segment.start,
+                count: segment.count - 1,
+            };
+            let ends = differences.decode_to_ends(codes(&segments[0]), segments[1..].iter().map(codes));
+            for (lane, segment) in segments.iter().enumerate() {
+                let hs = differences.lane(lane, segment.count - 1);
+                let (values, after) = rest.split_at_mut(segment.count);
+                decode_suffixes(block.bytes(), segment, hs, ends[lane], values)?;
+                if last >= Some(segment.first) {
+                    return Err(BlockError::Order);
+                }
+                last = values.last().copied();
+                rest = after;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes the entries of a segment to `values`, given their h and where the codes end.
+#[inline(always)]
 fn decode_suffixes<F: Fingerprint>(
     bytes: &[u8],
     segment: &Segment<F>,
     hs: &[u8],
     codes_end: usize,
-    values: &mut Vec<F>,
+    values: &mut [F],
 ) -> Result<(), BlockError> {
+    let sum: usize = hs.iter().map(|&h| usize::from(h)).sum();
+    let bits = hs.len() * (F::BITS as usize - 1) - sum;
+    if codes_end + bits != segment.end {
+        return Err(BlockError::Length);
+    }
     let mut value = segment.first;
     let mut end = segment.end;
-    values.push(value);
-    for &h in hs {
+    // The bit that an entry has set first, its predecessor must have clear.
+    let mut was_set = F::ZERO;
+    let (first, coded) = values.split_first_mut().expect("a segment has its first entry");
+    *first = value;
+    for (&h, next) in hs.iter().zip(coded) {
         let h = u32::from(h);
         let length = F::BITS - 1 - h;
-        end = end.checked_sub(length as usize).ok_or(BlockError::Length)?;
+        end -= length as usize;
+        was_set = was_set | (value & F::bit(h));
         value = entry(value, h, read(bytes, end, length));
-        values.push(value);
+        *next = value;
     }
-    if end == codes_end { Ok(()) } else { Err(BlockError::Length) }
+    if was_set == F::ZERO { Ok(()) } else { Err(BlockError::Order) }
 }
 
 /// Whether all bits after the last entry are zero.

@@ -74,6 +74,11 @@ pub(crate) fn canonical_codes(lengths: &[u8]) -> Vec<u16> {
     codes
 }
 
+/// The bits that symbols which occur so often take with codes of these lengths.
+pub(crate) fn cost(counts: &[u64], lengths: &[u8]) -> u128 {
+    counts.iter().zip(lengths).map(|(&count, &length)| u128::from(count) * u128::from(length)).sum()
+}
+
 /// Whether the lengths are those of a complete code: each from 1 to the limit, Kraft's sum exactly 1.
 pub(crate) fn is_complete(lengths: &[u8]) -> bool {
     let in_range = lengths.iter().all(|&l| (1..=MAX_CODE_BITS).contains(&u32::from(l)));

@@ -28,10 +28,12 @@ mod scan;
 mod search;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use block::Block;
 use codebook::Codebook;
 pub(crate) use decode::Differences;
+use lengths::{code_lengths, cost};
 pub(crate) use scan::Candidate;
 use search::Run;
 
@@ -43,18 +45,37 @@ use crate::fingerprint::Fingerprint;
 #[derive(Clone)]
 pub struct HuffmanCodec {
     layout: Layout,
-    codebook: Codebook,
+    /// Shared by tables with the same code: the look-ups of a query find it in the nearest cache.
+    codebook: Arc<Codebook>,
 }
 
+/// What one entry may take more, on average, for the sake of a code that another table has already: a
+/// 64th of a bit.
+const SHARING_SHARE: u64 = 64;
+
 impl HuffmanCodec {
-    /// The codec with the best code for first differing positions that occur so often.
-    pub(crate) fn from_counts(layout: Layout, counts: &[u64]) -> Self {
-        Self { layout, codebook: Codebook::from_counts(counts) }
+    /// The codec with the best code for first differing positions that occur so often; with that of
+    /// `other`, which has one already, where it takes hardly more.
+    pub(crate) fn from_counts(layout: Layout, counts: &[u64], other: Option<&Self>) -> Self {
+        let best = code_lengths(counts);
+        if let Some(other) = other {
+            let most = cost(counts, &best)
+                + counts.iter().map(|&count| u128::from(count)).sum::<u128>() / u128::from(SHARING_SHARE);
+            if cost(counts, other.code_lengths()) <= most {
+                return Self { layout, codebook: Arc::clone(&other.codebook) };
+            }
+        }
+        Self::from_lengths(layout, &best, None).expect("the best code is complete")
     }
 
     /// The codec with the code of these lengths; `None` when they are not those of a complete code.
-    pub(crate) fn from_lengths(layout: Layout, lengths: &[u8]) -> Option<Self> {
-        Some(Self { layout, codebook: Codebook::from_lengths(lengths)? })
+    /// Shares that of `other` where it is the same.
+    pub(crate) fn from_lengths(layout: Layout, lengths: &[u8], other: Option<&Self>) -> Option<Self> {
+        let codebook = match other.filter(|other| other.code_lengths() == lengths) {
+            Some(other) => Arc::clone(&other.codebook),
+            None => Arc::new(Codebook::from_lengths(lengths)?),
+        };
+        Some(Self { layout, codebook })
     }
 
     pub(crate) fn layout(&self) -> Layout {
@@ -71,9 +92,9 @@ impl HuffmanCodec {
         self.codebook.codes()
     }
 
-    /// Bytes of memory in use.
+    /// Bytes of memory in use, the table's share of those that several use.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.codebook.memory_bytes()
+        self.codebook.memory_bytes() / Arc::strong_count(&self.codebook)
     }
 
     /// Appends the entries of a block to `values`, checking all that the block alone can tell.
@@ -93,7 +114,7 @@ impl HuffmanCodec {
     ///
     /// # Errors
     /// When the block contradicts itself.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn candidates<F: Fingerprint>(
         &self,
         bytes: &[u8],
@@ -139,7 +160,7 @@ pub(crate) fn scan_together<'a, F: Fingerprint + 'a>(
     debug_assert!(work.clone().count() <= SCANNED_TOGETHER, "what is too much would be left out");
     let mut codes = work.clone().map(|work| work.candidate.codes(&work.codec.codebook, work.bytes));
     let Some(first) = codes.next() else { return Ok(ControlFlow::Continue(())) };
-    let ends = differences.decode(first, codes);
+    differences.decode(first, codes);
 
     let mut runs = [None; SCANNED_TOGETHER];
     for (place, (work, run)) in work.clone().zip(&mut runs).enumerate() {
@@ -152,16 +173,13 @@ pub(crate) fn scan_together<'a, F: Fingerprint + 'a>(
     }
     for (place, work) in work.enumerate().take(SCANNED_TOGETHER) {
         let hs = differences.lane(place, work.candidate.coded());
-        let lane = (hs, ends[place]);
         if let Some(run) = runs[place]
-            && !run
-                .may_match(work.bytes, work.candidate, lane, work.target)
-                .map_err(|error| (place, error))?
+            && !run.may_match(work.bytes, work.candidate, hs, work.target).map_err(|error| (place, error))?
         {
             continue;
         }
         let mut visit = |entry, value| visit(place, entry, value);
-        let outcome = scan::scan(work.bytes, work.candidate, lane, work.target, &mut visit);
+        let outcome = scan::scan(work.bytes, work.candidate, hs, work.target, &mut visit);
         if outcome.map_err(|error| (place, error))?.is_break() {
             return Ok(ControlFlow::Break(()));
         }

@@ -24,8 +24,6 @@ pub(crate) struct Candidate<F> {
     shared: u32,
     /// Whether these have as many errors as the prefix may have.
     used_up: bool,
-    /// Where to expect the suffix that decides, in bits from the start of the block.
-    suffix_near: usize,
 }
 
 impl<F: Fingerprint> Candidate<F> {
@@ -33,6 +31,12 @@ impl<F: Fingerprint> Candidate<F> {
     #[inline]
     pub(crate) fn codes<'a>(&self, codebook: &'a Codebook, bytes: &'a [u8]) -> Codes<'a> {
         Codes { codebook, bytes, start: self.segment.start, count: self.segment.count - 1 }
+    }
+
+    /// Where its codes start, in bits.
+    #[inline]
+    pub(super) fn start(&self) -> usize {
+        self.segment.start
     }
 
     /// Where the suffix of its first coded entry ends, in bits.
@@ -67,16 +71,16 @@ impl<F: Fingerprint> Candidate<F> {
         self.segment.count - 1
     }
 
-    /// The places that a scan will read, in bytes from the start of the block: codes, and suffixes.
+    /// Where a scan starts to read, in bytes from the start of the block.
     #[inline]
-    pub(crate) fn reads(&self) -> [usize; 3] {
-        [self.segment.start / 8, self.suffix_near / 8, self.segment.end.saturating_sub(1) / 8]
+    pub(crate) fn reads(&self) -> usize {
+        self.segment.start / 8
     }
 }
 
 /// Calls `choose` with each segment of a block that may hold something alive. `last` is the block's
 /// last entry. Reads nothing but the front of the block.
-#[inline]
+#[inline(always)]
 pub(crate) fn candidates<F: Fingerprint>(
     block: &Block<'_, F>,
     last: F,
@@ -84,50 +88,35 @@ pub(crate) fn candidates<F: Fingerprint>(
     choose: &mut impl FnMut(Candidate<F>),
 ) -> Result<(), BlockError> {
     let segments = block.segments();
-    let mut first = block.first_of(0);
-    let (least, greatest) = target.span(first, last);
-    for number in 0..segments {
+    let (least, greatest) = target.span(block.first_of(0), last);
+    // All before the last one that starts at or below the least end below it.
+    let below = (1..segments).map(|number| usize::from(block.first_of(number) <= least)).sum();
+    for number in below..segments {
+        let first = block.first_of(number);
         if first > greatest {
             break;
         }
         let next = if number + 1 < segments { block.first_of(number + 1) } else { last };
-        if next >= least && !target.rules_out(first, next) {
-            let segment = block.segment(number)?;
+        let used_up = target.uses_up(first, next);
+        if used_up || !target.rules_out(first, next) {
             choose(Candidate {
-                segment,
+                segment: block.segment(number)?,
                 before: block.first_entry_of(number),
                 shared: first.first_difference(next),
-                used_up: target.uses_up(first, next),
-                suffix_near: expected_suffix(&segment, next, target.query),
+                used_up,
             });
         }
-        first = next;
     }
     Ok(())
 }
 
-/// Where in a segment that ends before `next` the suffix of `query` would be if its entries were
-/// evenly spread: from the segment's end backwards.
-#[inline]
-fn expected_suffix<F: Fingerprint>(segment: &Segment<F>, next: F, query: F) -> usize {
-    let (span, offset) = (next.minus(segment.first), query.minus(segment.first));
-    if offset > span {
-        return segment.end;
-    }
-    // 64 bits of each are plenty for a guess.
-    let shift = (F::BITS - span.leading_zeros()).saturating_sub(32);
-    let (span, offset) = ((span >> shift).to_u128() as u64, (offset >> shift).to_u128() as u64);
-    let bits = (segment.end - segment.start) as u64;
-    segment.end - (offset * bits / (span + 1)) as usize
-}
-
 /// Calls `visit` with the number in the block and the value of each entry of a segment that is alive,
-/// given the segment's h and where their codes end.
-#[inline]
+/// given the segment's h.
+#[inline(always)]
 pub(crate) fn scan<F: Fingerprint>(
     bytes: &[u8],
     candidate: &Candidate<F>,
-    (hs, codes_end): (&[u8], usize),
+    hs: &[u8],
     target: &Target<F>,
     visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, BlockError> {
@@ -139,9 +128,6 @@ pub(crate) fn scan<F: Fingerprint>(
     }
     // The suffixes of the entries before `at` take the bits from `end` to the segment's end.
     let (mut at, mut end) = (0, segment.end);
-    if codes_end > end {
-        return Err(BlockError::Length);
-    }
     while !(*used_up && target.is_passed_by(value, dead_at)) {
         let (dead, dead_bits) = skip_greater::<F>(&hs[at..], dead_at);
         at += dead;
@@ -150,7 +136,7 @@ pub(crate) fn scan<F: Fingerprint>(
         let length = F::BITS - 1 - h;
         at += 1;
         let bits = dead_bits + length as usize;
-        end = end.checked_sub(bits).filter(|&end| end >= codes_end).ok_or(BlockError::Length)?;
+        end = end.checked_sub(bits).filter(|&end| end >= segment.start).ok_or(BlockError::Length)?;
         value = entry(value, h, read(bytes, end, length));
         dead_at = target.dead_at(value ^ target.query);
         if dead_at == F::BITS && visit(before + at, value).is_break() {

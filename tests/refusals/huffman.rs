@@ -39,7 +39,7 @@ pub(crate) const REFUSALS: &[Refusal] = &[
         dense,
         &[
             sealed("in order inside the block", |f| put_start(f, u16::MAX)),
-            sealed("a segment does not end", |f| put_start(f, 0)),
+            sealed("do not end where", |f| put_start(f, 0)),
         ],
     ),
     damaged(

@@ -9,12 +9,23 @@ use crate::arch::{Kernel, Portable};
 pub(crate) use avx2::Avx2;
 pub(crate) use avx512::Avx512;
 
+/// Whether tests let a kernel have these instructions; always, but in tests.
+macro_rules! allows {
+    ($set:ident) => {{
+        #[cfg(test)]
+        let is_allowed = $crate::arch::limit::allows($crate::arch::limit::InstructionSet::$set);
+        #[cfg(not(test))]
+        let is_allowed = true;
+        is_allowed
+    }};
+}
+
 /// Runs a kernel with the best instructions of this processor.
 #[inline]
 pub(crate) fn run<K: Kernel>(kernel: K) -> K::Output {
-    if let Some(instructions) = Avx512::detect() {
+    if let Some(instructions) = Avx512::detect().filter(|_| allows!(Avx512)) {
         instructions.run(kernel)
-    } else if let Some(instructions) = Avx2::detect() {
+    } else if let Some(instructions) = Avx2::detect().filter(|_| allows!(Avx2)) {
         instructions.run(kernel)
     } else {
         kernel.run(Portable)

@@ -12,6 +12,16 @@ fn put_start(file: &mut Forged, start: u16) {
     put_block(file, field.unwrap().bits.start / 8, &start.to_le_bytes());
 }
 
+/// Changes how many bits of the first block are said to be unused.
+fn change_spare(file: &mut Forged, by: i16) {
+    let fields = fields(file, 0, 0);
+    let spare = fields.iter().find_map(|field| match field.kind {
+        FieldKind::Spare(spare) => Some(spare),
+        _ => None,
+    });
+    put_block(file, 6, &spare.unwrap().checked_add_signed(by).unwrap().to_le_bytes());
+}
+
 pub(crate) const REFUSALS: &[Refusal] = &[
     damaged(
         "huffman.count",
@@ -47,7 +57,11 @@ pub(crate) const REFUSALS: &[Refusal] = &[
         When::Verify,
         "Damaged, Block",
         plain,
-        &[sealed("does not end where", |f| f.flip_at(f.block(0, 0).start + 6))],
+        &[
+            // The segment is longer than what is in it, then shorter.
+            sealed("do not end where", |f| change_spare(f, -1)),
+            sealed("do not end where", |f| change_spare(f, 1)),
+        ],
     ),
     damaged(
         "huffman.order",

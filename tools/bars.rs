@@ -33,6 +33,13 @@ pub(crate) fn of_items(message: &'static str, total: u64) -> ProgressBar {
     bar.with_message(message)
 }
 
+/// A bar that counts items of work of which nobody knows how many there will be.
+pub(crate) fn of_endless_items(message: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner().with_style(style(COUNTED_WITHOUT_END));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar.with_message(message)
+}
+
 /// The bars of the phases of long work, one after the other.
 #[derive(Default)]
 pub(crate) struct Phases {
@@ -75,6 +82,7 @@ fn describe(phase: Phase) -> String {
         Phase::Write { table, tables } => format!("Writing table {} of {tables}", table + 1),
         Phase::Sync => "Making it durable".to_owned(),
         Phase::Verify => "Verifying blocks".to_owned(),
+        Phase::Pairs => "Comparing".to_owned(),
         _ => "Reading".to_owned(),
     }
 }

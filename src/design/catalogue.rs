@@ -227,7 +227,7 @@ mod tests {
     fn auto_serves_every_named_distance_and_any_count() {
         for distance in 0..=8 {
             for count in [0, 1, 1000, 100_000_000, 8_000_000_000, u64::MAX] {
-                let design = auto::<u64>(distance, count, 1024).unwrap();
+                let design = auto::<u64>(distance, count, Codec::EliasFano, 1024).unwrap();
                 assert_eq!(design.distance(), distance);
             }
         }

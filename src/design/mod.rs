@@ -10,12 +10,14 @@ mod catalogue;
 mod cost;
 mod coverage;
 mod error;
+mod leads;
 mod plan;
 mod recurrence;
 
 pub use cost::Cost;
 pub(crate) use cost::information_bound_bits;
 pub use error::DesignError;
+pub(crate) use leads::{groups, lead_sets};
 pub use plan::{Plan, Probe};
 
 use crate::codec::Codec;

@@ -2,14 +2,16 @@
 //!
 //! - [`open`]: from bytes to an index, checking all that later reads rely on
 //! - [`searcher`]: asking it
+//! - [`batch`]: asking it many things at once
+//! - [`pairs`]: asking it about itself
 //! - [`verify`]: reading everything
 //! - [`stats`]: what the file is made of
 //! - [`inspect`]: blocks as they are, for tools
 
+mod batch;
 mod inspect;
-#[cfg(test)]
-mod instruction_sets;
 mod open;
+mod pairs;
 mod searcher;
 mod stats;
 mod verify;
@@ -20,8 +22,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::OnceLock;
 
+pub use batch::{Batch, BatchOptions, Strategy};
 pub use inspect::{Fingerprints, RawBlock};
 pub use open::{Checksums, OpenOptions, width};
+pub use pairs::{Pair, Pairs, Tuning, Way};
 pub use searcher::{Match, Searcher};
 pub use stats::{IdStats, Stats, TableStats};
 pub use verify::Verified;
@@ -42,7 +46,8 @@ use crate::table::scanner::{Located, Scanner};
 /// An index of fingerprints of type `F` (`u64` or `u128`), over any bytes: a mapped file
 /// ([`Index::open`]) or a byte string ([`Index::from_bytes`]).
 ///
-/// It is `Send + Sync`; every thread asks through a [`Searcher`] of its own.
+/// It is `Send + Sync`; every thread asks through a [`Searcher`] of its own. Many queries at once are for
+/// [`Index::batch`].
 ///
 /// ```
 /// use hamdex::{Builder, Index};

@@ -23,7 +23,8 @@ pub struct Match<F> {
 }
 
 /// Asks an index, using the same memory again and again: after the first few queries none is
-/// allocated any more. Made by [`Index::searcher`]; every thread has its own.
+/// allocated any more. Made by [`Index::searcher`]; every thread has its own. Thousands of queries at once
+/// are answered several times as fast by [`Index::batch`].
 ///
 /// ```
 /// use hamdex::{Builder, Index};

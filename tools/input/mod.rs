@@ -89,10 +89,21 @@ pub(crate) fn read<F: Fingerprint>(
     let standard_input = [PathBuf::from("-")];
     let paths = if paths.is_empty() { &standard_input } else { paths };
     let bar = bars::of_bytes("Reading", total_bytes(paths));
-    let mut told = None;
-    let outcome = paths.iter().try_for_each(|path| read_one(path, format, pairs, &bar, &mut told, sink));
+    let outcome = read_with(paths, format, pairs, &bar, sink);
     bar.finish_and_clear();
     outcome
+}
+
+/// Reads all inputs, in order, and counts their bytes.
+pub(crate) fn read_with<F: Fingerprint>(
+    paths: &[PathBuf],
+    format: Format,
+    pairs: bool,
+    bar: &ProgressBar,
+    sink: &mut Sink<'_, F>,
+) -> Result<(), Failure> {
+    let mut told = None;
+    paths.iter().try_for_each(|path| read_one(path, format, pairs, bar, &mut told, sink))
 }
 
 /// Known only when all inputs are plain files.

@@ -9,7 +9,7 @@ use crate::codec::huffman::search::MOST_CODED;
 use crate::fingerprint::Fingerprint;
 
 /// Segments whose codes are decoded in lockstep.
-pub(crate) const LANES: usize = 8;
+pub(crate) const LANES: usize = arch::LANES;
 
 /// Room for the h of a few segments, kept between blocks.
 #[derive(Debug, Default)]
@@ -110,7 +110,7 @@ impl<F: Fingerprint> Kernel for Decode<'_, F> {
     type Output = Result<(), BlockError>;
 
     #[inline(always)]
-    fn run(self, _: impl Instructions) -> Self::Output {
+    fn run(self, instructions: impl Instructions) -> Self::Output {
         let Self { block, codebook, differences, values } = self;
         let start = values.len();
         values.resize(start + block.count(), F::ZERO);
@@ -133,7 +133,7 @@ impl<F: Fingerprint> Kernel for Decode<'_, F> {
             for (lane, segment) in segments.iter().enumerate() {
                 let hs = differences.lane(lane, segment.count - 1);
                 let (values, after) = rest.split_at_mut(segment.count);
-                decode_suffixes(block.bytes(), segment, hs, ends[lane], values)?;
+                decode_suffixes(instructions, block.bytes(), segment, hs, ends[lane], values)?;
                 if last >= Some(segment.first) {
                     return Err(BlockError::Order);
                 }
@@ -148,6 +148,7 @@ impl<F: Fingerprint> Kernel for Decode<'_, F> {
 /// Writes the entries of a segment to `values`, given their h and where the codes end.
 #[inline(always)]
 fn decode_suffixes<F: Fingerprint>(
+    instructions: impl Instructions,
     bytes: &[u8],
     segment: &Segment<F>,
     hs: &[u8],
@@ -159,21 +160,32 @@ fn decode_suffixes<F: Fingerprint>(
     if codes_end + bits != segment.end {
         return Err(BlockError::Length);
     }
-    let mut value = segment.first;
-    let mut end = segment.end;
+    let (first, mut coded) = values.split_first_mut().expect("a segment has its first entry");
+    *first = segment.first;
+    let (mut value, mut end, mut hs) = (segment.first, segment.end, hs);
     // The bit that an entry has set first, its predecessor must have clear.
-    let mut was_set = F::ZERO;
-    let (first, coded) = values.split_first_mut().expect("a segment has its first entry");
-    *first = value;
+    let mut is_ascending = true;
+    if let Some(mut narrow) = F::as_words(coded) {
+        while let (Some((group, later)), Some((eight, after))) =
+            (hs.split_first_chunk(), narrow.split_first_chunk_mut())
+        {
+            is_ascending &= instructions.follow(bytes, end, group, value.to_u128() as u64, eight);
+            end -= LANES * 63 - group.iter().map(|&h| usize::from(h)).sum::<usize>();
+            value = F::truncate(u128::from(eight[LANES - 1]));
+            (hs, narrow) = (later, after);
+        }
+        let done = coded.len() - hs.len();
+        coded = &mut coded[done..];
+    }
     for (&h, next) in hs.iter().zip(coded) {
         let h = u32::from(h);
         let length = F::BITS - 1 - h;
         end -= length as usize;
-        was_set = was_set | (value & F::bit(h));
+        is_ascending &= value & F::bit(h) == F::ZERO;
         value = entry(value, h, read(bytes, end, length));
         *next = value;
     }
-    if was_set == F::ZERO { Ok(()) } else { Err(BlockError::Order) }
+    if is_ascending { Ok(()) } else { Err(BlockError::Order) }
 }
 
 /// Whether all bits after the last entry are zero.

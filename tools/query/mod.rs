@@ -1,23 +1,59 @@
 //! `hamdex query`: what is near.
+//!
+//! - [`arrivals`]: queries from a file or a pipe, as they come
+//! - [`output`]: matches as lines of text or JSON
 
-use std::fmt::Display;
+mod arrivals;
+mod output;
+
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use hamdex::{Fingerprint, Index, Match, Searcher};
+use clap::{ValueEnum, value_parser};
+use hamdex::{BatchOptions, Fingerprint, Index, Match, Searcher};
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
-use serde::Serialize;
-use serde::ser::{SerializeSeq, Serializer};
 
-use crate::documents::{self, recipe, report};
+use crate::bars;
+use crate::documents::{self, recipe};
 use crate::failure::Failure;
-use crate::input::{self, Format, Source};
+use crate::input::{Format, Source};
 use crate::names::Names;
+use arrivals::Arrivals;
+use output::Ids;
+
+/// Queries taken at a time, at the most.
+const MOST_QUERIES: usize = 1 << 20;
+
+/// How many queries are answered together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Strategy {
+    /// The faster one
+    Auto,
+    /// Lead the queries to the blocks that matter
+    Probe,
+    /// Stream the first table past all queries
+    Scan,
+}
+
+impl From<Strategy> for hamdex::Strategy {
+    fn from(strategy: Strategy) -> Self {
+        match strategy {
+            Strategy::Auto => Self::Auto,
+            Strategy::Probe => Self::Probe,
+            Strategy::Scan => Self::Scan,
+        }
+    }
+}
 
 /// Find the stored fingerprints near given ones, or near those of texts.
 ///
 /// Prints a line for each match: query, fingerprint, distance and, if the index has them, ids; in the
 /// order of the queries, then of distance, then of fingerprint. Exits with 0 also when nothing is near.
+///
+/// Many queries are answered together, which takes a fraction of the time: all of a file, and of a pipe
+/// those that have come by the time that the ones before are answered, so that nobody who sends one and
+/// waits for its answer waits for a second. --strategy scan waits for all of them, up to a million.
 ///
 /// An index that was built from documents holds the recipe of its fingerprints, by which --text and
 /// --document are understood, and its ids are the documents' names.
@@ -26,6 +62,7 @@ use crate::names::Names;
 Example:
   hamdex query news.hamdex 0123456789abcdef
   hamdex query news.hamdex --file queries.txt --distance 5 --json
+  hamdex query news.hamdex --file a-million.u64 --strategy scan --threads 2 > near.tsv
   hamdex query articles.hamdex --document draft.html")]
 pub(crate) struct Args {
     /// The index file
@@ -60,6 +97,12 @@ pub(crate) struct Args {
     /// At most N matches for each query
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+    /// How many queries are answered together
+    #[arg(long, value_enum, default_value = "auto", conflicts_with_all = ["first", "nearest"])]
+    strategy: Strategy,
+    /// Threads to use, of those that answer many queries together [default: all]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
     /// A JSON object for each match
     #[arg(long)]
     json: bool,
@@ -71,6 +114,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+    if let Some(threads) = args.threads {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
+        pool.map_err(|error| Failure::Usage(format!("--threads {threads}: {error}")))?;
+    }
     let index = Index::<F>::open(&args.index).map_err(Failure::index(&args.index))?;
     let mut queries: Vec<F> = of_text(args, &index)?.into_iter().collect();
     let is_of_text = !queries.is_empty();
@@ -81,12 +128,13 @@ fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let mut asker = Asker {
         args,
         index: &index,
+        options: BatchOptions::new().strategy(args.strategy.into()),
         searcher: index.searcher(),
         id_searcher: index.searcher(),
         names: Names::of(&args.index, &index)?,
         output: BufWriter::with_capacity(1 << 16, io::stdout().lock()),
     };
-    queries.into_iter().try_for_each(|query| asker.ask(query))?;
+    asker.ask_all(&queries)?;
     let file = match &args.file {
         Some(file) => Some(file.clone()),
         None if is_of_text => None,
@@ -97,15 +145,7 @@ fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         None => None,
     };
     if let Some(file) = file {
-        // Who sends queries down a pipe may wait for the answer to each.
-        let is_pipe = file.as_os_str() == "-";
-        input::read::<F>(&[file], args.format, false, &mut |query, _| {
-            asker.ask(query)?;
-            if is_pipe {
-                asker.output.flush()?;
-            }
-            Ok(())
-        })?;
+        asker.ask_file(file)?;
     }
     asker.output.flush()?;
     Ok(())
@@ -132,6 +172,7 @@ fn of_text<F: Fingerprint>(args: &Args, index: &Index<F>) -> Result<Option<F>, F
 struct Asker<'a, F: Fingerprint, W> {
     args: &'a Args,
     index: &'a Index<F>,
+    options: BatchOptions,
     searcher: Searcher<'a, F>,
     /// Looks up ids while the other one's matches are still in use.
     id_searcher: Searcher<'a, F>,
@@ -139,55 +180,75 @@ struct Asker<'a, F: Fingerprint, W> {
     output: W,
 }
 
-/// A line of `--json`.
-#[derive(Serialize)]
-struct Line<'a> {
-    query: String,
-    fingerprint: String,
-    distance: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ids: Option<Sequence<'a>>,
-}
-
-/// Ids on their way out: numbers, never all in memory, or names.
-enum Ids<'a> {
-    Numbers(hamdex::Ids<'a>),
-    Names(Vec<String>),
-}
-
-/// The same for JSON.
-struct Sequence<'a>(Ids<'a>);
-
-impl Serialize for Sequence<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Ids::Names(names) => names.serialize(serializer),
-            Ids::Numbers(numbers) => {
-                let mut sequence = serializer.serialize_seq(Some(numbers.len()))?;
-                numbers.clone().try_for_each(|id| sequence.serialize_element(&id))?;
-                sequence.end()
+impl<F: Fingerprint, W: Write> Asker<'_, F, W> {
+    /// Answers what a file holds, chunk by chunk; what comes down a pipe, as it comes.
+    fn ask_file(&mut self, file: PathBuf) -> Result<(), Failure> {
+        let is_pipe = file.as_os_str() == "-";
+        // A scan costs the same for one query as for a million.
+        let is_prompt = is_pipe && self.args.strategy != Strategy::Scan;
+        // Beside answers on a terminal, a bar would be in their way.
+        let bar = (!io::stdout().is_terminal()).then(|| bars::of_endless_items("Asking"));
+        let mut arrivals = Arrivals::<F>::from(file, self.args.format);
+        let mut queries = Vec::new();
+        while arrivals.next(&mut queries, MOST_QUERIES, is_prompt) {
+            self.ask_all(&queries)?;
+            if is_pipe {
+                // Who sends queries down a pipe may wait for the answer to each.
+                self.output.flush()?;
+            }
+            if let Some(bar) = &bar {
+                bar.inc(queries.len() as u64);
             }
         }
+        if let Some(bar) = bar {
+            bar.finish_and_clear();
+        }
+        arrivals.end()
     }
-}
 
-impl<F: Fingerprint, W: Write> Asker<'_, F, W> {
+    /// Prints the answers of all queries, in their order.
+    fn ask_all(&mut self, queries: &[F]) -> Result<(), Failure> {
+        if self.args.first || self.args.nearest.is_some() {
+            return queries.iter().try_for_each(|&query| self.ask(query));
+        }
+        let (index, options) = (self.index, self.options.clone());
+        let mut failure = None;
+        let outcome = index.batch_with(queries, self.distance(), &options, |place, matches| {
+            match self.print(queries[place], matches) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failure = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        let _ = outcome.map_err(Failure::index(&self.args.index))?;
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Prints the first match of a query, or the nearest ones.
     fn ask(&mut self, query: F) -> Result<(), Failure> {
         let limit = self.args.limit.unwrap_or(usize::MAX);
-        let distance = self.args.distance.unwrap_or(self.index.design().distance());
         let damaged = || Failure::index(&self.args.index);
-        let first;
-        let matches: &[Match<F>] = if let Some(count) = self.args.nearest {
-            self.searcher.nearest(query, count.min(limit)).map_err(damaged())?
-        } else if self.args.first {
-            first = self.searcher.first(query, distance).map_err(damaged())?;
-            first.as_slice()
-        } else {
-            self.searcher.within(query, distance).map_err(damaged())?
+        let matches = match self.args.nearest {
+            Some(count) => self.searcher.nearest(query, count.min(limit)).map_err(damaged())?.to_vec(),
+            None => {
+                let first = self.searcher.first(query, self.distance()).map_err(damaged())?;
+                first.into_iter().collect()
+            }
         };
-        for found in matches.iter().take(limit) {
+        self.print(query, &matches)
+    }
+
+    fn distance(&self) -> u32 {
+        self.args.distance.unwrap_or(self.index.design().distance())
+    }
+
+    fn print(&mut self, query: F, matches: &[Match<F>]) -> Result<(), Failure> {
+        for found in matches.iter().take(self.args.limit.unwrap_or(usize::MAX)) {
             let ids = if self.index.has_ids() {
-                let ids = self.id_searcher.ids(found.fingerprint).map_err(damaged())?;
+                let ids =
+                    self.id_searcher.ids(found.fingerprint).map_err(Failure::index(&self.args.index))?;
                 Some(match &mut self.names {
                     Some(names) => Ids::Names(ids.map(|id| names.get(id)).collect::<Result<_, _>>()?),
                     None => Ids::Numbers(ids),
@@ -195,42 +256,8 @@ impl<F: Fingerprint, W: Write> Asker<'_, F, W> {
             } else {
                 None
             };
-            print(&mut self.output, self.args.json, query, found, ids)?;
+            output::print(&mut self.output, self.args.json, query, found, ids)?;
         }
         Ok(())
     }
-}
-
-fn print<F: Fingerprint>(
-    output: &mut impl Write,
-    json: bool,
-    query: F,
-    found: &Match<F>,
-    ids: Option<Ids<'_>>,
-) -> Result<(), Failure> {
-    if json {
-        let line = Line {
-            query: query.hex().to_string(),
-            fingerprint: found.fingerprint.hex().to_string(),
-            distance: found.distance,
-            ids: ids.map(Sequence),
-        };
-        serde_json::to_writer(&mut *output, &line).map_err(io::Error::from)?;
-    } else {
-        write!(output, "{}\t{}\t{}", query.hex(), found.fingerprint.hex(), found.distance)?;
-        match ids {
-            Some(Ids::Numbers(ids)) => print_ids(output, ids)?,
-            Some(Ids::Names(ids)) => print_ids(output, ids.iter().map(|id| report::plain(id)))?,
-            None => {}
-        }
-    }
-    writeln!(output)?;
-    Ok(())
-}
-
-fn print_ids(output: &mut impl Write, ids: impl Iterator<Item = impl Display>) -> io::Result<()> {
-    for (number, id) in ids.enumerate() {
-        write!(output, "{}{id}", if number == 0 { "\t" } else { "," })?;
-    }
-    Ok(())
 }

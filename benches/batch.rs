@@ -1,0 +1,62 @@
+//! Many queries at once, by strategy, against one after the other, on the same data in the same run.
+//!
+//! `cargo bench --bench batch`; the threads are rayon's: `RAYON_NUM_THREADS=1 cargo bench --bench batch`.
+
+mod common;
+
+use std::hint::black_box;
+use std::ops::ControlFlow;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use hamdex::{BatchOptions, BuildOptions, Design, Strategy};
+
+/// Fingerprints and queries.
+const SIZES: [(usize, usize); 2] = [(1_000_000, 20_000), (4_000_000, 400_000)];
+const DESIGNS: [&str; 3] = ["single", "halves", "cover-6"];
+
+/// Queries that are asked one after the other: for all there is no time.
+const ALONE: usize = 4096;
+
+fn benches(criterion: &mut Criterion) {
+    for (shape, data) in common::SHAPES {
+        for (count, asked) in SIZES {
+            let stored = data(count);
+            let queries = common::queries(&stored, asked);
+            let mut group = criterion.benchmark_group(format!("batch/{shape}/{count}/{asked}"));
+            group.sample_size(10);
+            for name in DESIGNS {
+                let design = Design::named(name, 3).expect("it exists");
+                let (_directory, index) = common::index(&stored, BuildOptions::new().design(design));
+                group.throughput(Throughput::Elements(ALONE as u64));
+                let mut searcher = index.searcher();
+                group.bench_function(format!("{name}/alone"), |bencher| {
+                    bencher.iter(|| {
+                        for &query in &queries[..ALONE] {
+                            black_box(searcher.within(query, 3).expect("the file is whole"));
+                        }
+                    });
+                });
+                group.throughput(Throughput::Elements(asked as u64));
+                for (strategy, label) in [(Strategy::Probe, "probe"), (Strategy::Scan, "scan")] {
+                    // A probe of one table looks into a large part of it for each query.
+                    if name == "single" && strategy == Strategy::Probe {
+                        continue;
+                    }
+                    let options = BatchOptions::new().strategy(strategy);
+                    group.bench_function(format!("{name}/{label}"), |bencher| {
+                        bencher.iter(|| {
+                            let visit = |_, matches: &[_]| {
+                                black_box(matches);
+                                ControlFlow::Continue(())
+                            };
+                            index.batch_with(&queries, 3, &options, visit).expect("the file is whole")
+                        });
+                    });
+                }
+            }
+        }
+    }
+}
+
+criterion_group!(all, benches);
+criterion_main!(all);

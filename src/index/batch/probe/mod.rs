@@ -1,0 +1,139 @@
+//! Queries led to blocks, blocks visited in order.
+//!
+//! One table after the other. In *rounds*, as many queries as memory has room for are located in the
+//! table: each gives an *item* for each block that may hold what it looks for. Tasks do that for ranges
+//! of queries, and put their items in the order of *parts*, ranges of blocks. Then tasks take a part
+//! each, put its items in the order of blocks, and visit these. So both orders are made by counting, in
+//! cache, whatever the data looks like, and all threads are busy in both steps.
+//!
+//! - [`items`]: from queries to blocks
+//! - [`part`]: from blocks to matches
+//! - [`search`]: looking into a decoded block
+
+mod items;
+mod part;
+mod search;
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::codec::Target;
+use crate::design::Probe;
+use crate::fingerprint::Fingerprint;
+use crate::index::batch::cost::{self, CodecCosts};
+use crate::index::batch::gather::{Finds, Found, Room};
+use crate::index::batch::{Question, Stop};
+use crate::permutation::Permutation;
+use crate::table::reader::Table;
+use items::{Item, Items, Parts};
+use part::Visitor;
+
+/// Items that one task makes before it stops: few enough to be put in order in cache.
+const ITEMS_A_TASK: usize = 1 << 15;
+
+/// Ranges of queries for each thread, at the least, so that none waits long for another.
+const RANGES_A_THREAD: usize = 4;
+
+/// A probe of a plan, in its table.
+struct Look<'a, F> {
+    file: &'a [u8],
+    tables: &'a [Table<F>],
+    table: &'a Table<F>,
+    probes: &'a [Probe<F>],
+    /// Which of the probes.
+    number: usize,
+    distance: u32,
+    /// From how many queries on a block is decoded.
+    dense_from: usize,
+}
+
+impl<F: Fingerprint> Look<'_, F> {
+    fn permutation(&self) -> &Permutation<F> {
+        &self.table.permutation
+    }
+
+    /// What to look for, for a permuted query.
+    #[inline]
+    fn target(&self, query: F) -> Target<F> {
+        let reach = &self.probes[self.number].reach;
+        Target { query, prefix_bits: reach.prefix_bits(), radius: reach.radius, distance: self.distance }
+    }
+
+    /// Whether a match that differs in `difference` is this probe's: it belongs to the first one that
+    /// meets it, so it is told once.
+    #[inline]
+    fn owns(&self, difference: F) -> bool {
+        self.probes.iter().position(|probe| probe.reach.admits(difference)) == Some(self.number)
+    }
+}
+
+/// Finds all matches of all queries, in no particular order.
+pub(super) fn probe<F: Fingerprint, D: AsRef<[u8]> + Sync>(
+    question: &Question<'_, F, D>,
+    room: &Room,
+) -> Result<Vec<Vec<Found<F>>>, Stop> {
+    let Question { index, plan, options, .. } = question;
+    let mut found = Vec::new();
+    for (number, probe) in plan.probes().iter().enumerate() {
+        let table = &index.tables[probe.table];
+        let look = Look {
+            file: index.data.as_ref(),
+            tables: &index.tables,
+            table,
+            probes: plan.probes(),
+            number,
+            distance: plan.distance(),
+            dense_from: options.dense_from.unwrap_or(CodecCosts::of(&table.codec).dense_from),
+        };
+        if table.keys.len() > 0 {
+            rounds(question, &look, room, &mut found)?;
+        }
+    }
+    Ok(found)
+}
+
+fn rounds<F: Fingerprint, D: AsRef<[u8]> + Sync>(
+    question: &Question<'_, F, D>,
+    look: &Look<'_, F>,
+    room: &Room,
+    found: &mut Vec<Vec<Found<F>>>,
+) -> Result<(), Stop> {
+    let parts = Parts::of(look.table.keys.len());
+    // The items of a part are there twice while it is visited, and one part may have all of them.
+    let tasks = (question.options.work_bytes() / 2 / (ITEMS_A_TASK * size_of::<Item<F>>())).max(1);
+    let mut waiting = ranges(question, look);
+    while !waiting.is_empty() {
+        let now = waiting.split_off(waiting.len().saturating_sub(tasks));
+        let located: Vec<(Items<F>, Range<usize>)> = now
+            .into_par_iter()
+            .map_init(Vec::new, |blocks, range| items::locate(look, question.queries, range, &parts, blocks))
+            .collect();
+        let (items, left): (Vec<Items<F>>, Vec<Range<usize>>) = located.into_iter().unzip();
+        waiting.extend(left.into_iter().filter(|range| !range.is_empty()));
+        let visited: Vec<Vec<Found<F>>> = (0..parts.count())
+            .into_par_iter()
+            .map_init(Visitor::default, |visitor, part| {
+                let mut finds = Finds::new(room);
+                visitor.visit(look, &items, parts.blocks(part), part, &mut finds)?;
+                Ok::<_, Stop>(finds.finish())
+            })
+            .collect::<Result<_, _>>()?;
+        found.extend(visited.into_iter().filter(|found| !found.is_empty()));
+    }
+    Ok(())
+}
+
+/// The queries in ranges, each expected to give a task's items.
+fn ranges<F: Fingerprint, D: AsRef<[u8]> + Sync>(
+    question: &Question<'_, F, D>,
+    look: &Look<'_, F>,
+) -> Vec<Range<usize>> {
+    let queries = question.queries;
+    let expected = cost::blocks_of_sample(look.table, queries, |query| look.target(query));
+    let by_items = (ITEMS_A_TASK as f64 / expected.max(1.0)) as usize;
+    let by_threads = queries.len().div_ceil(RANGES_A_THREAD * rayon::current_num_threads());
+    let length = by_items.min(by_threads).max(1);
+    let starts = (0..queries.len()).step_by(length);
+    starts.map(|start| start..queries.len().min(start + length)).collect()
+}

@@ -1,0 +1,100 @@
+//! Queries in chunks, answers in the order of the queries, within the memory allowed.
+
+use std::ops::ControlFlow;
+
+use crate::error::ReadError;
+use crate::fingerprint::Fingerprint;
+use crate::index::batch::cost::{self, Choice};
+use crate::index::batch::gather::{Batch, Room};
+use crate::index::batch::options::MOST_QUERIES;
+use crate::index::batch::{BatchOptions, Question, Stop, probe, scan};
+use crate::index::{Index, Match};
+
+/// Below so many queries, each is asked alone: to arrange them would cost more than it spares.
+const FEW: usize = 32;
+
+/// Answers one slice of queries after the other.
+pub(super) struct Run<'a, F, D> {
+    index: &'a Index<F, D>,
+    distance: u32,
+    options: &'a BatchOptions,
+    /// How many queries are taken at once: fewer once their matches have found no room.
+    size: usize,
+}
+
+impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Run<'a, F, D> {
+    pub(super) fn new(index: &'a Index<F, D>, distance: u32, options: &'a BatchOptions) -> Self {
+        Self { index, distance, options, size: MOST_QUERIES }
+    }
+
+    /// Calls `visit` with the place and the matches of each query, in order, until it breaks.
+    pub(super) fn answer(
+        &mut self,
+        queries: &[F],
+        visit: &mut impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        let mut at = 0;
+        while at < queries.len() {
+            let chunk = &queries[at..queries.len().min(at + self.size)];
+            let mut visit = |place, matches: &[Match<F>]| visit(at + place, matches);
+            let outcome = if chunk.len() < FEW {
+                self.ask_each(chunk, &mut visit)?
+            } else {
+                let room = Room::of_bytes::<F>(self.options.match_bytes());
+                let Some(mut batch) = self.ask_together(chunk, &room)? else {
+                    self.size = chunk.len() / 2;
+                    continue;
+                };
+                if room.is_ample() {
+                    self.size = MOST_QUERIES.min(self.size * 2);
+                }
+                (0..chunk.len()).try_for_each(|place| {
+                    let matches = batch.matches_mut(place);
+                    matches.sort_unstable();
+                    visit(place, matches)
+                })
+            };
+            if outcome.is_break() {
+                return Ok(outcome);
+            }
+            at += chunk.len();
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// One query after the other, whatever room its matches take.
+    fn ask_each(
+        &mut self,
+        queries: &[F],
+        visit: &mut impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        let mut searcher = self.index.searcher();
+        for (place, &query) in queries.iter().enumerate() {
+            if visit(place, searcher.within(query, self.distance)?).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        // What follows may be lighter.
+        self.size = self.size.max(FEW);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// All queries at once; `None` when their matches find no room.
+    fn ask_together(&self, queries: &[F], room: &Room) -> Result<Option<Batch<F>>, ReadError> {
+        let question = Question {
+            index: self.index,
+            plan: self.index.plan(self.distance),
+            queries,
+            options: self.options,
+        };
+        let found = match cost::choose(&question) {
+            Choice::Probe => probe::probe(&question, room),
+            Choice::Scan(reaches) => scan::scan(&question, &reaches, room),
+        };
+        match found {
+            Ok(parts) => Ok(Some(Batch::gather(queries.len(), &parts))),
+            Err(Stop::Full) => Ok(None),
+            Err(Stop::Failed(error)) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Table 0 of the file streamed past tables of the queries (§3.2 of the paper).
+//!
+//! The tables are those of a design for the distance, chosen for the number of queries: [`design`].
+//! Each block is decoded once, by whichever thread comes to it, and each of its fingerprints looked up
+//! in each table of the queries: [`lookup`].
+
+pub(super) mod design;
+mod lookup;
+
+use std::ops::{ControlFlow, Range};
+
+use rayon::prelude::*;
+
+use crate::codec::Scratch;
+use crate::design::TableDesign;
+use crate::fingerprint::Fingerprint;
+use crate::index::Index;
+use crate::index::batch::gather::{Finds, Found, Room};
+use crate::index::batch::{Question, Stop};
+use lookup::Lookup;
+
+/// Blocks that a task streams.
+const BLOCKS_A_TASK: usize = 256;
+
+/// Fingerprints decoded before they are looked up, in one table after the other: so many that each table
+/// stays in cache meanwhile.
+const LOOKED_UP_TOGETHER: usize = 1 << 18;
+
+/// Finds all matches of all queries, in no particular order.
+pub(super) fn scan<F: Fingerprint, D: AsRef<[u8]> + Sync>(
+    question: &Question<'_, F, D>,
+    reaches: &[TableDesign<F>],
+    room: &Room,
+) -> Result<Vec<Vec<Found<F>>>, Stop> {
+    let Question { index, plan, queries, options } = question;
+    let most = most_queries::<F>(options.work_bytes(), reaches.len());
+    let mut found = Vec::new();
+    for (turn, queries) in queries.chunks(most).enumerate() {
+        let pass = Pass { index, reaches, distance: plan.distance(), before: turn * most, queries };
+        pass.run(room, &mut found)?;
+    }
+    Ok(found)
+}
+
+/// How many queries the tables may hold.
+pub(super) fn most_queries<F: Fingerprint>(bytes: usize, tables: usize) -> usize {
+    (bytes / (tables * Lookup::<F>::bytes_a_query())).max(1)
+}
+
+/// One pass over the file, for so many queries as fit into memory.
+struct Pass<'a, F, D> {
+    index: &'a Index<F, D>,
+    reaches: &'a [TableDesign<F>],
+    distance: u32,
+    /// The place of the first of the queries among all.
+    before: usize,
+    queries: &'a [F],
+}
+
+impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
+    fn run(&self, room: &Room, found: &mut Vec<Vec<Found<F>>>) -> Result<(), Stop> {
+        let lookups: Vec<Lookup<F>> =
+            self.reaches.par_iter().map(|reach| Lookup::new(self.queries, reach)).collect();
+        let blocks = self.index.tables[0].keys.len();
+        let tasks: Vec<Range<usize>> = (0..blocks)
+            .step_by(BLOCKS_A_TASK)
+            .map(|start| start..blocks.min(start + BLOCKS_A_TASK))
+            .collect();
+        let streamed: Vec<Vec<Found<F>>> = tasks
+            .into_par_iter()
+            .map_init(
+                || (Scratch::default(), Vec::new()),
+                |(scratch, values), blocks| {
+                    let mut finds = Finds::new(room);
+                    values.clear();
+                    for block in blocks {
+                        self.index.tables[0].decode(self.index.data.as_ref(), block, scratch, values)?;
+                        if values.len() >= LOOKED_UP_TOGETHER {
+                            self.look_up(&lookups, values, &mut finds)?;
+                            values.clear();
+                        }
+                    }
+                    self.look_up(&lookups, values, &mut finds)?;
+                    Ok::<_, Stop>(finds.finish())
+                },
+            )
+            .collect::<Result<_, _>>()?;
+        found.extend(streamed.into_iter().filter(|found| !found.is_empty()));
+        Ok(())
+    }
+
+    fn look_up(&self, lookups: &[Lookup<F>], values: &[F], finds: &mut Finds<'_, F>) -> Result<(), Stop> {
+        for (number, lookup) in lookups.iter().enumerate() {
+            let outcome = lookup.each_near(values, self.distance, &mut |query, fingerprint, difference| {
+                // A match belongs to the first table that meets it: so it is told once.
+                if self.reaches[..number].iter().any(|reach| reach.admits(difference)) {
+                    return ControlFlow::Continue(());
+                }
+                let query = (self.before + query as usize) as u32;
+                finds.push(Found { query, distance: difference.count_ones(), fingerprint })
+            });
+            if outcome.is_break() {
+                return Err(Stop::Full);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,299 @@
+//! A batch gives what brute force gives, in the order of the queries: whatever the strategy, the design,
+//! the distance, the data, the memory and the number of threads.
+
+mod common;
+
+use std::ops::ControlFlow;
+
+use common::{SHAPES, Shape, brute_force, built, data, index, pairs, queries};
+use hamdex::{
+    BatchOptions, BuildOptions, Checksums, Design, Fingerprint, Index, OpenOptions, ReadError, Strategy,
+};
+use proptest::prelude::*;
+
+/// The strategies; probing with all blocks decoded, with none, and with those that it pays for.
+fn strategies() -> Vec<BatchOptions> {
+    let probe = BatchOptions::new().strategy(Strategy::Probe);
+    vec![
+        BatchOptions::new(),
+        BatchOptions::new().strategy(Strategy::Scan),
+        probe.clone(),
+        probe.clone().dense_from(1),
+        probe.dense_from(usize::MAX),
+    ]
+}
+
+fn in_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+}
+
+/// The matches of each query, as the batch tells them; checks that it tells them in order.
+fn asked<F: Fingerprint>(
+    index: &Index<F, Vec<u8>>,
+    queries: &[F],
+    distance: u32,
+    options: &BatchOptions,
+) -> Vec<Vec<(u32, F)>> {
+    let mut all = Vec::new();
+    let outcome = index.batch_with(queries, distance, options, |place, matches| {
+        assert_eq!(place, all.len());
+        all.push(pairs(matches));
+        ControlFlow::Continue(())
+    });
+    assert!(outcome.unwrap().is_continue());
+    all
+}
+
+fn check<F: Fingerprint>(index: &Index<F, Vec<u8>>, stored: &[F], queries: &[F], distance: u32, what: &str) {
+    let expected: Vec<_> = queries.iter().map(|&query| brute_force(stored, query, distance)).collect();
+    for options in strategies() {
+        for threads in [1, 2] {
+            let found = in_threads(threads, || asked(index, queries, distance, &options));
+            assert!(found == expected, "{what}, asked {distance}, {options:?}, {threads} threads");
+        }
+    }
+}
+
+/// Queries near the data and far from it, some of them several times.
+fn queries_with_repeats<F: Fingerprint>(stored: &[F], count: usize) -> Vec<F> {
+    let mut queries = queries(stored, count, 7);
+    queries.extend_from_within(..queries.len() / 2);
+    queries.extend([F::ZERO; 20]);
+    queries
+}
+
+fn check_designs<F: Fingerprint>(distance: u32, shape: Shape, count: usize) {
+    let stored = data::<F>(shape, count, u64::from(distance) + 1);
+    let queries = queries_with_repeats(&stored, 8);
+    let names = Design::<F>::names(distance);
+    // The first and the last, and every third between: exactness.rs goes through all.
+    for name in names.iter().step_by(3).chain(names.last()) {
+        let design = Design::<F>::named(name, distance).unwrap();
+        let index = index(built(&stored, BuildOptions::new().design(design).block_bytes(512)));
+        let what = format!("{name} for {distance}, {shape:?}");
+        for asked in [distance, distance.saturating_sub(1), distance + 2] {
+            check(&index, &stored, &queries, asked, &what);
+        }
+    }
+}
+
+macro_rules! for_each_distance {
+    ($($name:ident: $distance:literal,)*) => {$(
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn a_batch_is_exact_at_64_bits() {
+                for shape in SHAPES {
+                    check_designs::<u64>($distance, shape, 1200);
+                }
+            }
+
+            #[test]
+            fn a_batch_is_exact_at_128_bits() {
+                for shape in [Shape::Empty, Shape::Extreme, Shape::Mixed] {
+                    check_designs::<u128>($distance, shape, 600);
+                }
+            }
+        }
+    )*};
+}
+
+for_each_distance! {
+    distance_0: 0,
+    distance_1: 1,
+    distance_2: 2,
+    distance_3: 3,
+    distance_4: 4,
+    distance_5: 5,
+    distance_6: 6,
+    distance_7: 7,
+    distance_8: 8,
+}
+
+#[test]
+fn any_distance_may_be_asked() {
+    let stored = data::<u64>(Shape::Mixed, 800, 5);
+    let queries = queries_with_repeats(&stored, 8);
+    for name in ["halves", "cover-8"] {
+        let design = Design::named(name, 3).unwrap();
+        let index = index(built(&stored, BuildOptions::new().design(design).block_bytes(512)));
+        for distance in [9, 17, 40, 64, 1000] {
+            check(&index, &stored, &queries, distance, name);
+        }
+    }
+}
+
+/// Ascending blocks of many sizes, many queries to each, and the other way round.
+#[test]
+fn many_queries_meet_in_few_blocks_and_few_in_many() {
+    for (stored, asked) in [(40_000, 300), (300, 40_000), (20_000, 20_000)] {
+        let stored = data::<u64>(Shape::Uniform, stored, 3);
+        let mut queries = queries(&stored, asked / 3, 4);
+        queries.extend_from_within(..100);
+        let design = Design::named("cover-6", 3).unwrap();
+        let index = index(built(&stored, BuildOptions::new().design(design).block_bytes(512)));
+        let mut searcher = index.searcher();
+        let expected: Vec<_> = queries.iter().map(|&q| pairs(searcher.within(q, 3).unwrap())).collect();
+        for options in strategies() {
+            for threads in [1, 2] {
+                let found = in_threads(threads, || self::asked(&index, &queries, 3, &options));
+                assert!(found == expected, "{options:?}, {threads} threads");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn whatever_the_memory(
+        seed: u64,
+        shape in prop::sample::select(vec![Shape::Clustered, Shape::Runs, Shape::Mixed]),
+        design in prop::sample::select(vec!["single", "halves", "cover-8", "paper-4"]),
+        memory in prop::sample::select(vec![0, 1, 4096, 20_000, 100_000, 1 << 20]),
+        distance in 0u32..6,
+    ) {
+        let stored = data::<u64>(shape, 1000, seed);
+        let queries = queries_with_repeats(&stored, 60);
+        let design = Design::named(design, 3).unwrap();
+        let index = index(built(&stored, BuildOptions::new().design(design).block_bytes(512)));
+        let expected: Vec<_> = queries.iter().map(|&query| brute_force(&stored, query, distance)).collect();
+        for options in strategies() {
+            let options = options.memory(memory);
+            let found = in_threads(2, || asked(&index, &queries, distance, &options));
+            prop_assert!(found == expected, "{:?}", options);
+        }
+    }
+}
+
+#[test]
+fn no_queries_no_answers() {
+    for stored in [Vec::new(), data::<u64>(Shape::Uniform, 100, 1)] {
+        let index = index::<u64>(built(&stored, BuildOptions::new()));
+        for options in strategies() {
+            assert!(asked(&index, &[], 3, &options).is_empty());
+        }
+        assert!(index.batch(&[], 3).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_batch_is_collected() {
+    let stored = data::<u64>(Shape::Mixed, 1000, 1);
+    let queries = queries_with_repeats(&stored, 40);
+    let index = index(built(&stored, BuildOptions::new()));
+    let batch = index.batch(&queries, 3).unwrap();
+    assert_eq!(batch.len(), queries.len());
+    assert_eq!(batch.iter().len(), queries.len());
+    for (place, (&query, matches)) in queries.iter().zip(batch.iter()).enumerate() {
+        assert_eq!(pairs(matches), brute_force(&stored, query, 3));
+        assert_eq!(batch.matches(place), matches);
+    }
+}
+
+#[test]
+fn a_visitor_that_breaks_is_not_called_again() {
+    let stored = data::<u64>(Shape::Mixed, 1000, 1);
+    let queries = queries_with_repeats(&stored, 40);
+    let index = index(built(&stored, BuildOptions::new()));
+    for options in strategies() {
+        for last in [0, 1, 50, queries.len() - 1] {
+            let mut visited = 0;
+            let outcome = index.batch_with(&queries, 3, &options, |place, _| {
+                visited += 1;
+                if place == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            assert!(outcome.unwrap().is_break());
+            assert_eq!(visited, last + 1);
+        }
+    }
+}
+
+#[derive(Debug, PartialEq)]
+enum Failure {
+    Query(u64),
+    Visit(u64),
+    Read,
+}
+
+impl From<ReadError> for Failure {
+    fn from(_: ReadError) -> Self {
+        Self::Read
+    }
+}
+
+#[test]
+fn a_stream_is_answered_up_to_its_first_error() {
+    let stored = data::<u64>(Shape::Mixed, 1000, 1);
+    let queries = queries_with_repeats(&stored, 40);
+    let index = index(built(&stored, BuildOptions::new()));
+    let options = BatchOptions::new();
+    let stream = |bad: Option<u64>| {
+        (0..).zip(&queries).map(
+            move |(number, &query)| {
+                if bad == Some(number) { Err(Failure::Query(number)) } else { Ok(query) }
+            },
+        )
+    };
+    for bad in [None, Some(0), Some(77)] {
+        let mut visited = 0;
+        let outcome = index.batch_stream(stream(bad), 3, &options, |number, query, matches| {
+            assert_eq!((number, query), (visited, queries[number as usize]));
+            assert_eq!(pairs(matches), brute_force(&stored, query, 3));
+            visited += 1;
+            Ok(ControlFlow::Continue(()))
+        });
+        assert_eq!(visited, bad.unwrap_or(queries.len() as u64));
+        match bad {
+            None => assert_eq!(outcome, Ok(ControlFlow::Continue(()))),
+            Some(bad) => assert_eq!(outcome, Err(Failure::Query(bad))),
+        }
+    }
+    let refuse =
+        |number, _, _: &[_]| if number == 9 { Err(Failure::Visit(9)) } else { Ok(ControlFlow::Continue(())) };
+    assert_eq!(index.batch_stream(stream(None), 3, &options, refuse), Err(Failure::Visit(9)));
+    let stop = |number, _, _: &[_]| {
+        Ok::<_, Failure>(if number == 9 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    };
+    assert_eq!(index.batch_stream(stream(Some(77)), 3, &options, stop), Ok(ControlFlow::Break(())));
+}
+
+/// Damage in a block that queries look into is an error, in every strategy; elsewhere a probe does not
+/// see it.
+#[test]
+fn damage_is_an_error_never_a_missing_match() {
+    let stored = data::<u64>(Shape::Uniform, 4000, 1);
+    let design = Design::named("single", 1).unwrap();
+    let mut file = built(&stored, BuildOptions::new().design(design).block_bytes(512));
+    let position = common::file::block(&file, 0, 3).start + 100;
+    file[position] ^= 1;
+    let parts = common::file::Parts::read(&file);
+    let in_block = vec![parts.tables[0].keys[3] as u64; 100];
+    let elsewhere = vec![parts.tables[0].keys[8] as u64; 100];
+    let count = |index: &Index<u64, Vec<u8>>, queries: &[u64], options: &BatchOptions| {
+        let mut visited = 0;
+        index
+            .batch_with(queries, 0, options, |_, matches| {
+                visited += matches.len();
+                ControlFlow::Continue(())
+            })
+            .map(|_| visited)
+    };
+    for checksums in [Checksums::FirstTouch, Checksums::Always] {
+        for options in strategies() {
+            let index: Index<u64, Vec<u8>> =
+                OpenOptions::new().checksums(checksums).from_bytes(file.clone()).unwrap();
+            for _ in 0..2 {
+                let outcome = count(&index, &in_block, &options);
+                assert!(matches!(outcome, Err(ReadError::Damaged { .. })), "{outcome:?}, {options:?}");
+            }
+        }
+        let index: Index<u64, Vec<u8>> =
+            OpenOptions::new().checksums(checksums).from_bytes(file.clone()).unwrap();
+        for options in &strategies()[2..] {
+            assert_eq!(count(&index, &elsewhere, options).unwrap(), 100);
+        }
+    }
+}

@@ -62,11 +62,12 @@ pub(crate) fn groups<F: Fingerprint>(mask: F, parts: u32) -> Vec<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::Codec;
     use crate::design::TableDesign;
     use crate::design::coverage::{THOROUGH_STEPS, Verdict, missed};
 
     fn check<F: Fingerprint>(design: &str, built: u32, distance: u32) {
-        let plan = Design::<F>::named(design, built).unwrap().plan(distance, 1_000_000, 4096);
+        let plan = Design::<F>::named(design, built).unwrap().plan(distance, 1_000_000, Codec::Huffman, 4096);
         let sets = lead_sets(&plan);
         assert!(sets.len() > 3, "{design}, {distance}: {}", sets.len());
         for set in sets {

@@ -184,8 +184,10 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// The probes for a distance.
     fn plan(&self, distance: u32) -> &Plan<F> {
         let distance = distance.min(F::BITS);
-        self.plans[distance as usize]
-            .get_or_init(|| self.design.plan(distance, self.len(), self.footer.layout.block_bytes as u32))
+        self.plans[distance as usize].get_or_init(|| {
+            let layout = self.footer.layout;
+            self.design.plan(distance, self.len(), layout.codec, layout.block_bytes as u32)
+        })
     }
 }
 

@@ -2,12 +2,14 @@
 //!
 //! - [`open`]: from bytes to an index, checking all that later reads rely on
 //! - [`searcher`]: asking it
+//! - [`read_ahead`]: storage asked before its bytes are read
 //! - [`verify`]: reading everything
 //! - [`stats`]: what the file is made of
 //! - [`inspect`]: blocks as they are, for tools
 
 mod inspect;
 mod open;
+mod read_ahead;
 mod searcher;
 mod stats;
 mod verify;
@@ -33,6 +35,7 @@ use crate::format::header::Header;
 use crate::format::section::Section;
 use crate::ids::Ids;
 use crate::ids::reader::IdTable;
+use crate::index::read_ahead::ReadAhead;
 use crate::mapping::Mapping;
 use crate::table::reader::Table;
 use crate::table::scanner::{Located, Scanner};
@@ -61,6 +64,7 @@ use crate::table::scanner::{Located, Scanner};
 /// ```
 pub struct Index<F, D = Mapping> {
     data: D,
+    read_ahead: ReadAhead<D>,
     header: Header,
     footer: Footer,
     design: Design<F>,

@@ -153,7 +153,7 @@ fn lead_sets<F: Fingerprint>(groups: u32, sets: &[Vec<u32>]) -> Vec<TableDesign<
 /// is for small sets; the others may look into some tens of blocks: tens of microseconds warm, and one
 /// wave of reads cold.
 const AUTO_CHOICES: [(&str, f64); 4] =
-    [("single", 16.0), ("halves", 64.0), ("thirds", 64.0), ("quarters", 64.0)];
+    [("single", 24.0), ("halves", 64.0), ("thirds", 64.0), ("quarters", 64.0)];
 
 /// Estimated candidates a query beyond which [`auto`] rather takes a larger file.
 const AUTO_MOST_CANDIDATES: f64 = 4096.0;

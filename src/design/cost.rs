@@ -2,7 +2,6 @@
 
 use crate::codec::Codec;
 use crate::design::TableDesign;
-use crate::design::recurrence::binomial;
 use crate::fingerprint::Fingerprint;
 
 /// What one Huffman-coded entry costs beyond the information bound: the entropy of h is 3.25 bits where
@@ -75,6 +74,11 @@ pub(super) fn estimate<F: Fingerprint>(
     cost
 }
 
+/// The ways to choose `chosen` of `bits`, of which there may be a part of one.
+fn choose(bits: f64, chosen: u32) -> f64 {
+    (0..chosen).map(|taken| (bits - f64::from(taken)).max(0.0) / f64::from(taken + 1)).product()
+}
+
 /// The costs that all tables of an index have in common.
 pub(super) struct TableCost {
     bytes: f64,
@@ -95,10 +99,12 @@ impl TableCost {
 
     /// Blocks to look into and candidates to compare for one probe.
     pub(super) fn probe(&self, prefix_bits: u32, radius: u32, count: u64) -> (f64, f64) {
-        let prefixes = |bits: u32| (0..=radius).map(|errors| binomial(bits, errors)).sum::<f64>();
-        let run = count as f64 / f64::from(prefix_bits).exp2();
-        // Errors in bits that do not tell blocks apart stay inside a block.
-        let telling_bits = prefix_bits.min(self.blocks.log2().floor() as u32);
+        let prefixes = |bits: f64| (0..=radius).map(|errors| choose(bits, errors)).sum::<f64>();
+        let prefix_bits = f64::from(prefix_bits);
+        let run = count as f64 / prefix_bits.exp2();
+        // Errors in bits that do not tell blocks apart stay inside a block, if it does not happen to
+        // end there: the flips of all these bits together lead out of it a third of the time.
+        let telling_bits = prefix_bits.min(self.blocks.log2() + 1.0 / 3.0);
         let blocks = prefixes(telling_bits) * (1.0 + run / self.entries_per_block);
         (blocks.min(self.blocks), (prefixes(prefix_bits) * run).min(count as f64))
     }

@@ -4,6 +4,7 @@
 //! - [`searcher`]: asking it
 //! - [`batch`]: asking it many things at once
 //! - [`pairs`]: asking it about itself
+//! - [`read_ahead`]: storage asked before its bytes are read
 //! - [`verify`]: reading everything
 //! - [`stats`]: what the file is made of
 //! - [`inspect`]: blocks as they are, for tools
@@ -12,6 +13,7 @@ mod batch;
 mod inspect;
 mod open;
 mod pairs;
+mod read_ahead;
 mod searcher;
 mod stats;
 mod verify;
@@ -39,6 +41,7 @@ use crate::format::header::Header;
 use crate::format::section::Section;
 use crate::ids::Ids;
 use crate::ids::reader::IdTable;
+use crate::index::read_ahead::ReadAhead;
 use crate::mapping::Mapping;
 use crate::table::reader::Table;
 use crate::table::scanner::{Located, Scanner};
@@ -68,6 +71,7 @@ use crate::table::scanner::{Located, Scanner};
 /// ```
 pub struct Index<F, D = Mapping> {
     data: D,
+    read_ahead: ReadAhead<D>,
     header: Header,
     footer: Footer,
     design: Design<F>,

@@ -41,13 +41,14 @@ pub(crate) trait Instructions: Copy {
         portable::places_of_ones(word, base, places);
     }
 
-    /// Eight fields in a row of a bit string, least significant bit first: see [`Fields`].
+    /// Eight values: of each the low bits are a field, of eight in a row (see [`Fields`]), and the others
+    /// the number `first` plus its place, less the number of places before it in `places`; all modulo 2^64.
     ///
     /// # Panics
     /// When a field lies outside the bytes.
     #[inline(always)]
-    fn fields(self, fields: Fields<'_>) -> [u64; LANES] {
-        portable::fields(fields)
+    fn join(self, first: u64, places: &[u16; LANES], fields: Fields<'_>) -> [u64; LANES] {
+        portable::join(first, places, fields)
     }
 
     /// Which of the first `count` of eight fields in a row differ from `value` in at most `distance`
@@ -79,7 +80,7 @@ pub(crate) trait Instructions: Copy {
 
     /// Which bytes are equal to `byte`: one bit for each, that of the first lowest.
     #[inline(always)]
-    fn equal_bytes(self, bytes: &[u8; 64], byte: u8) -> u64 {
+    fn equal_bytes(self, bytes: &[u8; 128], byte: u8) -> u128 {
         portable::equal_bytes(bytes, byte)
     }
 
@@ -126,12 +127,13 @@ mod tests {
         fields: Fields<'a>,
         count: usize,
         distance: u32,
-        long: &'a [u8; 64],
+        long: &'a [u8; 128],
         hs: &'a [u8; LANES],
+        places: &'a [u16; LANES],
     }
 
     impl Kernel for Everything<'_> {
-        type Output = (u32, Vec<u16>, [u64; LANES], u32, u32, u64, (bool, [u64; LANES]));
+        type Output = (u32, Vec<u16>, [u64; LANES], u32, u32, u128, (bool, [u64; LANES]));
 
         #[inline(always)]
         fn run(self, instructions: impl Instructions) -> Self::Output {
@@ -141,7 +143,7 @@ mod tests {
             (
                 instructions.select(word, self.rank),
                 places[..word.count_ones() as usize].to_vec(),
-                instructions.fields(self.fields),
+                instructions.join(self.words[3], self.places, self.fields),
                 instructions.near_fields(self.fields, self.count, self.words[1], self.distance),
                 instructions.near_values(self.words, self.words[1], self.distance),
                 instructions.equal_bytes(self.long, self.rank as u8),
@@ -169,7 +171,8 @@ mod tests {
             start in 64usize..100,
             count in 0usize..=8,
             distance in 0u32..=64,
-            long in prop::collection::vec(0u8..80, 64),
+            long in prop::collection::vec(0u8..80, 128),
+            places in prop::collection::vec(any::<u16>(), LANES),
             hs in prop::collection::vec(prop_oneof![9 => 20u8..64, 1 => 0u8..64], LANES),
         ) {
             words[2] = words[1] ^ 5;
@@ -181,6 +184,7 @@ mod tests {
                 distance,
                 long: long.first_chunk().unwrap(),
                 hs: hs.first_chunk().unwrap(),
+                places: places.first_chunk().unwrap(),
             };
             let room = bytes.len() * 8 >= start + LANES * bits as usize;
             prop_assume!(room);

@@ -42,8 +42,11 @@ fn top_of_field(fields: Fields<'_>, number: usize) -> u64 {
 }
 
 #[inline(always)]
-pub(super) fn fields(fields: Fields<'_>) -> [u64; LANES] {
-    std::array::from_fn(|number| top_of_field(fields, number) >> (64 - fields.bits))
+pub(super) fn join(first: u64, places: &[u16; LANES], fields: Fields<'_>) -> [u64; LANES] {
+    std::array::from_fn(|number| {
+        let upper = first.wrapping_add(u64::from(places[number])).wrapping_sub(number as u64);
+        upper << fields.bits | top_of_field(fields, number) >> (64 - fields.bits)
+    })
 }
 
 #[inline(always)]
@@ -78,7 +81,7 @@ pub(super) fn follow(
 }
 
 #[inline(always)]
-pub(super) fn equal_bytes(bytes: &[u8; 64], byte: u8) -> u64 {
+pub(super) fn equal_bytes(bytes: &[u8; 128], byte: u8) -> u128 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     // Moves the lowest bit of every byte of a word to the top byte, that of the first byte lowest.
     const GATHER: u64 = 0x0102_0408_1020_4080;
@@ -89,7 +92,7 @@ pub(super) fn equal_bytes(bytes: &[u8; 64], byte: u8) -> u64 {
         // The top bit of a byte stays clear where nothing in it is set.
         let differs = ((difference & (ONES * 0x7f)) + ONES * 0x7f) | difference;
         let zero_bytes = !(differs >> 7) & ONES;
-        equal |= (zero_bytes.wrapping_mul(GATHER) >> 56) << (number * 8);
+        equal |= u128::from(zero_bytes.wrapping_mul(GATHER) >> 56) << (number * 8);
     }
     equal
 }

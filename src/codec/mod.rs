@@ -88,7 +88,7 @@ impl Codec {
     /// Entries from one raw fingerprint to the next; 0 where only a block's first is raw.
     pub(crate) fn restart_interval(self) -> usize {
         match self {
-            Self::Huffman => 64,
+            Self::Huffman => 128,
             Self::EliasFano => 0,
         }
     }

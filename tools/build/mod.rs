@@ -63,6 +63,10 @@ pub(crate) struct Args {
     /// Bytes of a block: a power of two from 512 to 8192 [default: 4096, for elias-fano 1024]
     #[arg(long, value_name = "BYTES")]
     block_size: Option<usize>,
+    /// Entries from one raw fingerprint to the next, for huffman [default: 128]: with fewer, queries are
+    /// faster and the file is larger
+    #[arg(long, value_name = "N")]
+    restart_interval: Option<usize>,
     /// How the fingerprints are written down
     #[arg(long, value_enum, default_value = "auto")]
     format: Format,
@@ -172,6 +176,9 @@ fn options<F: Fingerprint>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOpt
         .progress(move |progress| shown.show(progress));
     if let Some(bytes) = args.block_size {
         options = options.block_bytes(bytes);
+    }
+    if let Some(entries) = args.restart_interval {
+        options = options.restart_interval(entries);
     }
     if let Some(memory) = args.memory {
         options = options.memory(memory.as_u64());

@@ -42,15 +42,15 @@ impl Instructions for Avx2 {
     }
 
     #[inline(always)]
-    fn equal_bytes(self, bytes: &[u8; 64], byte: u8) -> u64 {
+    fn equal_bytes(self, bytes: &[u8; 128], byte: u8) -> u128 {
         let mut equal = 0;
-        for (number, half) in bytes.chunks_exact(32).enumerate() {
-            // SAFETY: `self` exists, so `detect` has seen AVX2; the load reads the 32 bytes of `half`.
+        for (number, quarter) in bytes.chunks_exact(32).enumerate() {
+            // SAFETY: `self` exists, so `detect` has seen AVX2; the load reads the 32 bytes of `quarter`.
             let mask = unsafe {
-                let half = _mm256_loadu_si256(half.as_ptr().cast());
-                _mm256_movemask_epi8(_mm256_cmpeq_epi8(half, _mm256_set1_epi8(byte as i8)))
+                let quarter = _mm256_loadu_si256(quarter.as_ptr().cast());
+                _mm256_movemask_epi8(_mm256_cmpeq_epi8(quarter, _mm256_set1_epi8(byte as i8)))
             };
-            equal |= u64::from(mask as u32) << (number * 32);
+            equal |= u128::from(mask as u32) << (number * 32);
         }
         equal
     }

@@ -74,12 +74,18 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
-    fn fields(self, fields: Fields<'_>) -> [u64; LANES] {
-        // SAFETY: `self` exists, so `detect` has seen all the features used.
+    fn join(self, first: u64, places: &[u16; LANES], fields: Fields<'_>) -> [u64; LANES] {
+        // SAFETY: `self` exists, so `detect` has seen all the features used; the load reads the eight
+        // places.
         unsafe {
             let tops = tops_of_fields(fields, LANES);
-            let values = _mm512_srl_epi64(tops, _mm_cvtsi32_si128(64 - fields.bits as i32));
-            std::mem::transmute(values)
+            let lows = _mm512_srl_epi64(tops, _mm_cvtsi32_si128(64 - fields.bits as i32));
+            let places = _mm512_cvtepu16_epi64(_mm_loadu_si128(places.as_ptr().cast()));
+            let before =
+                _mm512_sub_epi64(_mm512_set1_epi64(first as i64), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
+            let uppers = _mm512_add_epi64(before, places);
+            let uppers = _mm512_sll_epi64(uppers, _mm_cvtsi32_si128(fields.bits as i32));
+            std::mem::transmute(_mm512_or_si512(uppers, lows))
         }
     }
 
@@ -147,11 +153,14 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
-    fn equal_bytes(self, bytes: &[u8; 64], byte: u8) -> u64 {
-        // SAFETY: `self` exists, so `detect` has seen all the features used; the load reads the 64 bytes.
+    fn equal_bytes(self, bytes: &[u8; 128], byte: u8) -> u128 {
+        // SAFETY: `self` exists, so `detect` has seen all the features used; the loads read the two halves
+        // of `bytes`.
         unsafe {
-            let bytes = _mm512_loadu_si512(bytes.as_ptr().cast());
-            _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8))
+            let wanted = _mm512_set1_epi8(byte as i8);
+            let low = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(bytes.as_ptr().cast()), wanted);
+            let high = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(bytes.as_ptr().add(64).cast()), wanted);
+            u128::from(high) << 64 | u128::from(low)
         }
     }
 

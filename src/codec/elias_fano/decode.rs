@@ -41,28 +41,19 @@ impl<F: Fingerprint> Kernel for Decode<'_, F> {
         values.resize(start + coded + 1, F::ZERO);
         let (first, coded_values) = values[start..].split_first_mut().expect("it has just been made");
         *first = block.first;
-        let base = block.first >> block.low_bits;
-        let upper = |place: u16, number: usize| {
-            let bucket = u128::from(place) - number as u128;
-            F::truncate(base.to_u128() + bucket) << block.low_bits
-        };
-        for (chunk, values) in coded_values.chunks_mut(LANES).enumerate() {
-            let before = chunk * LANES;
-            let places = &places[before..][..LANES];
-            match (block.fields(before), values.len() == LANES) {
-                (Some(fields), true) => {
-                    let lows = instructions.fields(fields);
-                    for lane in 0..LANES {
-                        let low = F::truncate(u128::from(lows[lane]));
-                        values[lane] = upper(places[lane], before + lane) | low;
-                    }
-                }
-                _ => {
-                    for (lane, value) in values.iter_mut().enumerate() {
-                        *value = upper(places[lane], before + lane) | block.low(before + lane);
-                    }
-                }
+        let base = (block.first >> block.low_bits).to_u128();
+        let mut joined = 0;
+        if let Some(words) = F::as_words(coded_values) {
+            let (groups, _) = words.as_chunks_mut::<LANES>();
+            for (group, places) in groups.iter_mut().zip(places.as_chunks().0) {
+                let Some(fields) = block.fields(joined) else { break };
+                *group = instructions.join((base as u64).wrapping_sub(joined as u64), places, fields);
+                joined += LANES;
             }
+        }
+        for (number, value) in coded_values.iter_mut().enumerate().skip(joined) {
+            let bucket = usize::from(places[number]) - number;
+            *value = F::truncate(base + bucket as u128) << block.low_bits | block.low(number);
         }
         // Without a way out in the middle: so it goes several at a time.
         let is_ascending = values[start..].windows(2).fold(true, |so_far, pair| so_far & (pair[0] < pair[1]));

@@ -13,7 +13,7 @@ use crate::codec::{BlockError, Target};
 use crate::fingerprint::Fingerprint;
 
 /// Coded entries of the longest segment that is searched.
-pub(super) const MOST_CODED: usize = 64;
+pub(super) const MOST_CODED: usize = 128;
 
 /// A run of entries: the only ones in a segment that can have a prefix.
 #[derive(Clone, Copy)]
@@ -38,15 +38,15 @@ impl Run {
         let wanted = candidate.wanted(target)?;
         // Bit i stands for the difference between entries i and i + 1. Between the first and the last entry
         // of the run so far, all have the same bits before `position`.
-        let mut from_first = u64::MAX;
-        let mut before_last = !u64::MAX.unbounded_shl(candidate.coded() as u32);
+        let mut from_first = u128::MAX;
+        let mut before_last = !u128::MAX.unbounded_shl(candidate.coded() as u32);
         for position in candidate.shared()..target.prefix_bits {
             // Where entries first differ here, if any do: those before have a zero, those after a one.
             let here = instructions.equal_bytes(hs, position as u8) & from_first & before_last;
             let up_to_here = if here == 0 { 0 } else { here ^ here.wrapping_sub(1) };
             let is_one = wanted & F::bit(position) != F::ZERO;
-            from_first &= if is_one { !up_to_here } else { u64::MAX };
-            before_last &= if is_one { u64::MAX } else { here.wrapping_sub(1) };
+            from_first &= if is_one { !up_to_here } else { u128::MAX };
+            before_last &= if is_one { u128::MAX } else { here.wrapping_sub(1) };
         }
         let first = from_first.trailing_zeros() as usize;
         let last = before_last.trailing_ones() as usize;

@@ -25,6 +25,9 @@ pub(crate) struct Args {
     /// The index file
     #[arg(value_name = "FILE")]
     index: PathBuf,
+    /// Threads to use [default: all]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
     /// The outcome as a JSON object
     #[arg(long)]
     json: bool,
@@ -52,6 +55,10 @@ struct Contents {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(threads) = args.threads {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+        pool.map_err(|error| Failure::Usage(format!("--threads {threads}: {error}")))?;
+    }
     let outcome = match hamdex::width(&args.index) {
         Ok(128) => verify::<u128>(args),
         Ok(_) => verify::<u64>(args),

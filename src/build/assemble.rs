@@ -261,17 +261,10 @@ impl<F: Fingerprint> Assembly<F> {
         let mut writer = TableWriter::new(codec, context);
         let phase = Phase::Write { table: number, tables: plan.design.tables().len() };
         let mut done = 0;
-        let mut values: Vec<F> = Vec::new();
-        let mut last = None;
         sorted.for_each_batch(|batch| {
-            values.clear();
-            values.extend(batch.iter().map(Record::fingerprint));
-            values.dedup();
-            // A fingerprint with several ids may straddle two batches.
-            let repeated = usize::from(last.is_some() && last == values.first().copied());
-            last = values.last().copied();
-            writer.push(&values[repeated..], &mut self.output).map_err(|error| self.output.failed(error))?;
-            done += (values.len() - repeated) as u64;
+            // A fingerprint with several ids comes several times.
+            let values = batch.iter().map(Record::fingerprint);
+            done += writer.push(values, &mut self.output).map_err(|error| self.output.failed(error))?;
             self.options.report(Progress::new(phase, done, Some(plan.fingerprints)));
             also(batch)
         })?;

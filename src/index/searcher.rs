@@ -126,6 +126,9 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
             // One as far as the worst may still come before it, by its value.
             let reach = worst.map_or(F::BITS, |worst: &Match<F>| worst.distance);
             let target = Target { query, prefix_bits: F::BITS, radius: reach, distance: reach };
+            if table.rules_out(&target, block) {
+                continue;
+            }
             let visit = |_, _, fingerprint: F| {
                 nearest.push(Match { distance: fingerprint.distance(query), fingerprint });
                 if nearest.len() > count {

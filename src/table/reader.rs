@@ -169,16 +169,23 @@ impl<F: Fingerprint> Table<F> {
     fn locate_all(&self, target: &Target<F>, blocks: &mut Vec<u32>) {
         let start = blocks.len();
         self.descend(target, target.query, 0, 0, blocks);
-        // Without the blocks that several subtrees share.
+        // Without the blocks that several subtrees share, and those that cannot hold a match after all:
+        // nobody shall wait for storage for their sake.
         blocks[start..].sort_unstable();
-        let mut kept = start;
+        let (mut kept, mut before) = (start, None);
         for at in start..blocks.len() {
-            if at == start || blocks[at] != blocks[kept - 1] {
-                blocks[kept] = blocks[at];
+            let block = blocks[at];
+            if before.replace(block) != Some(block) && !self.rules_out(target, block as usize) {
+                blocks[kept] = block;
                 kept += 1;
             }
         }
         blocks.truncate(kept);
+    }
+
+    /// Whether the keys tell that a block holds nothing that `target` meets.
+    pub(crate) fn rules_out(&self, target: &Target<F>, block: usize) -> bool {
+        block > 0 && target.rules_out(self.keys.get(block - 1), self.keys.get(block))
     }
 
     /// Settles the subtree of the values that begin as `value` does up to bit `depth`; `errors` of
@@ -241,10 +248,6 @@ impl<F: Fingerprint> Table<F> {
     ) -> Result<(), ReadError> {
         let block = block as usize;
         let last = self.keys.get(block);
-        // With more than one error, what is located is not always what can match.
-        if target.radius > 1 && block > 0 && target.rules_out(self.keys.get(block - 1), last) {
-            return Ok(());
-        }
         let bytes = self.block(file, block)?;
         let mut choose = |candidate: Candidate<F>| {
             prefetch(bytes, candidate.reads());

@@ -1,6 +1,7 @@
 //! From sorted values to blocks and keys.
 
 use std::io::{self, Write};
+use std::{iter, mem};
 
 use byteorder::{ByteOrder, LittleEndian};
 use rayon::prelude::*;
@@ -10,15 +11,21 @@ use crate::fingerprint::Fingerprint;
 use crate::format::checksum::Context;
 
 /// Writes the blocks of one table, given its values in order, in pieces of any size.
+///
+/// Where a block ends depends on all before it, so finding the ends is one thread's work, and so is
+/// writing. Both are done beside the encoding, which is that of all threads: while a batch is taken in,
+/// the one before it is encoded and the one before that is written.
 pub(crate) struct TableWriter<F> {
     codec: BlockCodec,
     context: Context,
-    /// Values that no block has been closed over.
-    pending: Vec<F>,
-    /// The last value of each block, and how many it has.
-    keys: Vec<F>,
-    entries: Vec<u16>,
-    buffer: Vec<u8>,
+    planner: Planner<F>,
+    /// Cut into blocks, and to be encoded.
+    planned: Batch<F>,
+    /// Encoded, and to be written.
+    encoded: Vec<u8>,
+    /// Memory to be used again.
+    spare: Vec<u8>,
+    reusable: Batch<F>,
 }
 
 /// What a table's blocks have been closed with.
@@ -29,59 +36,144 @@ pub(crate) struct Written<F> {
     pub(crate) entries: Vec<u16>,
 }
 
-impl<F: Fingerprint> TableWriter<F> {
-    pub(crate) fn new(codec: BlockCodec, context: Context) -> Self {
-        let (pending, keys, entries, buffer) = Default::default();
-        Self { codec, context, pending, keys, entries, buffer }
-    }
+/// Finds where blocks end.
+struct Planner<F> {
+    /// Values that no block has been closed over.
+    pending: Vec<F>,
+    written: Written<F>,
+}
 
-    /// Takes values that are ascending, distinct, and above all before.
-    pub(crate) fn push(&mut self, values: &[F], output: &mut impl Write) -> io::Result<()> {
-        // A file whose order is wrong answers wrongly: the last chance to see it before it has a name.
-        let follows = self.pending.last().or(self.keys.last()).is_none_or(|last| Some(last) < values.first());
-        if !(values.is_empty() || follows && values.is_sorted_by(|a, b| a < b)) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "sorted values came back out of order"));
+/// Values of whole blocks.
+struct Batch<F> {
+    values: Vec<F>,
+    /// How many there are in each block.
+    entries: Vec<u16>,
+    /// The number of the first block.
+    first_block: usize,
+}
+
+impl<F: Fingerprint> Planner<F> {
+    /// Takes values that ascend, from what has been taken before on, and drops repeats. Tells how many
+    /// it has taken.
+    fn take(&mut self, values: impl Iterator<Item = F>) -> io::Result<u64> {
+        let before = self.pending.len();
+        let mut last = self.pending.last().or(self.written.keys.last()).copied();
+        for value in values {
+            if last >= Some(value) {
+                if last == Some(value) {
+                    continue;
+                }
+                // A file whose order is wrong answers wrongly: the last chance to see it before it has
+                // a name.
+                let what = "sorted values came back out of order";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            }
+            self.pending.push(value);
+            last = Some(value);
         }
-        self.pending.extend_from_slice(values);
-        self.write_blocks(false, output)
+        Ok((self.pending.len() - before) as u64)
     }
 
-    /// Closes the last block.
-    pub(crate) fn finish(mut self, output: &mut impl Write) -> io::Result<Written<F>> {
-        self.write_blocks(true, output)?;
-        Ok(Written { keys: self.keys, entries: self.entries })
-    }
-
-    /// Writes all blocks whose end is certain; where it is not certain, it is so `at_end`. Finding the
-    /// ends is one thread's work; the rest is that of all.
-    fn write_blocks(&mut self, at_end: bool, output: &mut impl Write) -> io::Result<()> {
-        let mut blocks: Vec<&[F]> = Vec::new();
-        let mut rest = self.pending.as_slice();
-        while !rest.is_empty() {
-            let count = self.codec.fill(rest);
+    /// Cuts off all blocks whose end is certain; where it is not certain, it is so `at_end`. `batch` is
+    /// memory to be used again.
+    fn plan(&mut self, codec: &BlockCodec, at_end: bool, mut batch: Batch<F>) -> Batch<F> {
+        batch.entries.clear();
+        batch.first_block = self.written.keys.len();
+        let mut done = 0;
+        while done < self.pending.len() {
+            let rest = &self.pending[done..];
+            let count = codec.fill(rest);
             if count == rest.len() && !at_end {
                 break;
             }
-            let (block, after) = rest.split_at(count);
-            blocks.push(block);
-            rest = after;
+            self.written.keys.push(rest[count - 1]);
+            batch.entries.push(count as u16);
+            done += count;
         }
+        self.written.entries.extend(&batch.entries);
+        batch.values.clear();
+        batch.values.extend_from_slice(&self.pending[done..]);
+        self.pending.truncate(done);
+        std::mem::swap(&mut batch.values, &mut self.pending);
+        batch
+    }
+}
 
-        let block_bytes = self.codec.layout().block_bytes;
-        let before = self.keys.len();
-        self.buffer.clear();
-        self.buffer.resize(blocks.len() * block_bytes, 0);
-        self.buffer.par_chunks_exact_mut(block_bytes).zip(&blocks).enumerate().for_each(
+impl<F> Default for Batch<F> {
+    fn default() -> Self {
+        Self { values: Vec::new(), entries: Vec::new(), first_block: 0 }
+    }
+}
+
+impl<F: Fingerprint> Batch<F> {
+    /// Encodes all blocks.
+    fn encode(&self, codec: &BlockCodec, context: &Context, buffer: &mut Vec<u8>) {
+        let block_bytes = codec.layout().block_bytes;
+        let mut rest = self.values.as_slice();
+        let blocks: Vec<&[F]> = self
+            .entries
+            .iter()
+            .map(|&entries| rest.split_off(..usize::from(entries)).expect("they have been counted"))
+            .collect();
+        buffer.clear();
+        buffer.resize(blocks.len() * block_bytes, 0);
+        buffer.par_chunks_exact_mut(block_bytes).zip(&blocks).enumerate().for_each(
             |(number, (bytes, values))| {
-                self.codec.encode(values, bytes);
-                let checksum = self.context.checksum((before + number) as u64, &bytes[CHECKSUM_BYTES..]);
-                LittleEndian::write_u32(bytes, checksum);
+                codec.encode(values, bytes);
+                let number = (self.first_block + number) as u64;
+                LittleEndian::write_u32(bytes, context.checksum(number, &bytes[CHECKSUM_BYTES..]));
             },
         );
-        self.keys.extend(blocks.iter().map(|block| block[block.len() - 1]));
-        self.entries.extend(blocks.iter().map(|block| block.len() as u16));
-        let done = self.pending.len() - rest.len();
-        self.pending.drain(..done);
-        output.write_all(&self.buffer)
+    }
+}
+
+impl<F: Fingerprint> TableWriter<F> {
+    pub(crate) fn new(codec: BlockCodec, context: Context) -> Self {
+        let planner =
+            Planner { pending: Vec::new(), written: Written { keys: Vec::new(), entries: Vec::new() } };
+        let (planned, encoded, spare, reusable) = Default::default();
+        Self { codec, context, planner, planned, encoded, spare, reusable }
+    }
+
+    /// Takes values that ascend, from those before on; a repeat counts once. Tells how many it has
+    /// taken.
+    pub(crate) fn push(
+        &mut self,
+        values: impl Iterator<Item = F> + Send,
+        output: &mut (impl Write + Send),
+    ) -> io::Result<u64> {
+        self.step(values, false, output)
+    }
+
+    /// Closes the last block, and writes all that has not been written.
+    pub(crate) fn finish(mut self, output: &mut (impl Write + Send)) -> io::Result<Written<F>> {
+        // Once each for planning, encoding and writing the last.
+        for _ in 0..3 {
+            self.step(iter::empty(), true, output)?;
+        }
+        Ok(self.planner.written)
+    }
+
+    /// Plans a batch, encodes the one before, writes the one before that.
+    fn step(
+        &mut self,
+        values: impl Iterator<Item = F> + Send,
+        at_end: bool,
+        output: &mut (impl Write + Send),
+    ) -> io::Result<u64> {
+        let Self { codec, context, planner, planned, encoded, spare, reusable } = self;
+        let (codec, context, next) = (&*codec, &*context, mem::take(reusable));
+        let plan = || -> io::Result<(u64, Batch<F>)> {
+            let taken = planner.take(values)?;
+            Ok((taken, planner.plan(codec, at_end, next)))
+        };
+        let (plan, (written, ())) = rayon::join(plan, || {
+            rayon::join(|| output.write_all(encoded), || planned.encode(codec, context, spare))
+        });
+        let (taken, next) = plan?;
+        written?;
+        *reusable = mem::replace(planned, next);
+        mem::swap(encoded, spare);
+        Ok(taken)
     }
 }

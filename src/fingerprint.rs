@@ -11,9 +11,24 @@ use std::ops::{BitAnd, BitOr, BitXor, BitXorAssign, Not, Shl, Shr};
 use byteorder::{ByteOrder, LittleEndian};
 
 mod sealed {
-    pub trait Sealed {}
-    impl Sealed for u64 {}
-    impl Sealed for u128 {}
+    pub trait Sealed: Sized {
+        /// The same numbers as words of 64 bits; `None` where they are wider.
+        fn as_words(values: &mut [Self]) -> Option<&mut [u64]>;
+    }
+
+    impl Sealed for u64 {
+        #[inline]
+        fn as_words(values: &mut [Self]) -> Option<&mut [u64]> {
+            Some(values)
+        }
+    }
+
+    impl Sealed for u128 {
+        #[inline]
+        fn as_words(_: &mut [Self]) -> Option<&mut [u64]> {
+            None
+        }
+    }
 }
 
 /// A fingerprint: `u64` or `u128`. The trait is sealed, since the file format knows these two only.

@@ -6,6 +6,7 @@
 //!
 //! - [`Builder`] writes a file, in bounded memory; [`BuildOptions`] says how.
 //! - [`Index`] opens it; [`Searcher`] asks it; [`Index::batch`] asks it many things at once;
+//!   [`Index::pairs`] compares all with all;
 //!   [`Index::verify`] reads all of it.
 //! - [`Design`] is the choice of tables, which proves that it misses nothing.
 //! - [`reference`](mod@reference) is a slow second codec, for tools that show a block bit by bit.
@@ -39,6 +40,7 @@ mod format;
 mod ids;
 mod index;
 mod mapping;
+mod memory;
 mod metadata;
 mod permutation;
 mod progress;
@@ -51,17 +53,20 @@ pub use error::{BuildError, Place, ReadError};
 pub use fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
-    Batch, BatchOptions, Checksums, Fingerprints, IdStats, Index, Match, OpenOptions, RawBlock, Searcher,
-    Stats, Strategy, TableStats, Verified, width,
+    Batch, BatchOptions, Checksums, Fingerprints, IdStats, Index, Match, OpenOptions, Pair, Pairs, RawBlock,
+    Searcher, Stats, Strategy, TableStats, Verified, width,
 };
 pub use mapping::Mapping;
 pub use permutation::Permutation;
 pub use progress::{Phase, Progress};
 
-/// The block codec itself, for the project's own benches. Nothing here is promised to stay.
+/// The block codec itself and what tests turn, for the project's own use. Nothing here is promised to
+/// stay.
 #[doc(hidden)]
 pub mod internals {
+    pub use crate::arch::{Level, limit_level};
     pub use crate::codec::elias_fano::EliasFanoCodec;
     pub use crate::codec::huffman::HuffmanCodec;
     pub use crate::codec::{BlockCodec, Layout, Scratch, Target, count_differences};
+    pub use crate::index::{Tuning, Way};
 }

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use memmap2::{Advice, Mmap};
+#[cfg(unix)]
+use memmap2::Advice;
+use memmap2::Mmap;
 
 /// A whole file, mapped read-only.
 ///
@@ -30,8 +32,21 @@ impl Mapping {
         // part, documented above and with `Index::open`.
         let map = unsafe { Mmap::map(&file)? };
         // Queries jump about: reading ahead would only push out what is of use. A refusal is no harm.
+        #[cfg(unix)]
         let _ = map.advise(Advice::Random);
         Ok(Self(map))
+    }
+
+    /// Asks the system to bring a range of the file to memory, without waiting for it. A hint: what
+    /// cannot be had, or lies beyond the end, is left as it is.
+    pub fn will_need(&self, offset: usize, length: usize) {
+        // From the start of its page on, to which memmap2 takes it; a refusal costs a wait later.
+        #[cfg(unix)]
+        if length > 0 && offset < self.0.len() {
+            let _ = self.0.advise_range(Advice::WillNeed, offset, length.min(self.0.len() - offset));
+        }
+        #[cfg(not(unix))]
+        let _ = (offset, length);
     }
 }
 

@@ -26,6 +26,8 @@ pub enum Phase {
     Sync,
     /// A file is verified; in blocks.
     Verify,
+    /// Pairs are looked for; in fingerprints, each as often as it is gone through.
+    Pairs,
 }
 
 /// How far a phase has come.

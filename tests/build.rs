@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use common::{Numbers, Scratch, Shape, brute_force, built, built_with_ids, data, id_lists, index, pairs};
 use hamdex::{
-    BuildError, BuildOptions, Builder, Design, DesignError, Fingerprint, Index, Phase, Progress, ReadError,
+    BuildError, BuildOptions, Builder, Codec, Design, DesignError, Fingerprint, Index, Phase, Progress,
+    ReadError,
 };
 
 fn shuffled<T: Clone>(items: &[T], seed: u64) -> Vec<T> {
@@ -28,15 +29,19 @@ fn names_in(directory: &Path) -> Vec<String> {
 #[test]
 fn order_repeats_and_threads_do_not_change_a_byte() {
     let stored = data::<u64>(Shape::Mixed, 20_000, 1);
-    let options = || BuildOptions::new().design(Design::named("cover-5", 3).unwrap()).metadata("a", "b");
-    let first = built(&stored, options().threads(1));
-    assert_eq!(index::<u64>(first.clone()).verify().unwrap().tables, 5);
-    for threads in [1, 2, 4] {
-        for seed in 0..3 {
-            let mut input = shuffled(&stored, seed);
-            // The second time with everything twice, the third time with some of it thrice.
-            (0..seed).for_each(|_| input.extend_from_slice(&stored[..stored.len() / seed as usize]));
-            assert!(built(&input, options().threads(threads)) == first, "{threads} threads, order {seed}");
+    for codec in Codec::ALL {
+        let design = || Design::named("cover-5", 3).unwrap();
+        let options = || BuildOptions::new().codec(codec).design(design()).metadata("a", "b");
+        let first = built(&stored, options().threads(1));
+        assert_eq!(index::<u64>(first.clone()).verify().unwrap().tables, 5);
+        for threads in [1, 2, 4] {
+            for seed in 0..3 {
+                let mut input = shuffled(&stored, seed);
+                // The second time with everything twice, the third time with some of it thrice.
+                (0..seed).for_each(|_| input.extend_from_slice(&stored[..stored.len() / seed as usize]));
+                let again = built(&input, options().threads(threads));
+                assert!(again == first, "{codec}, {threads} threads, order {seed}");
+            }
         }
     }
 }
@@ -48,16 +53,19 @@ fn order_repeats_and_threads_do_not_change_a_byte_with_ids() {
     let with_ids: Vec<(u128, u64)> = (0..20_000)
         .map(|_| (stored[numbers.below(stored.len() as u64) as usize], numbers.below(50)))
         .collect();
-    let options = || BuildOptions::new().block_bytes(1024);
-    let first = built_with_ids(&with_ids, options().threads(1));
-    assert_eq!(
-        index::<u128>(first.clone()).verify().unwrap().ids,
-        id_lists(&with_ids).values().map(Vec::len).sum::<usize>() as u64
-    );
-    for (seed, threads) in [(1, 1), (2, 2), (3, 4)] {
-        let mut input = shuffled(&with_ids, seed);
-        input.extend_from_slice(&with_ids[..seed as usize * 100]);
-        assert!(built_with_ids(&input, options().threads(threads)) == first, "{threads} threads");
+    for codec in Codec::ALL {
+        let options = || BuildOptions::new().codec(codec).block_bytes(1024);
+        let first = built_with_ids(&with_ids, options().threads(1));
+        assert_eq!(
+            index::<u128>(first.clone()).verify().unwrap().ids,
+            id_lists(&with_ids).values().map(Vec::len).sum::<usize>() as u64
+        );
+        for (seed, threads) in [(1, 1), (2, 2), (3, 4)] {
+            let mut input = shuffled(&with_ids, seed);
+            input.extend_from_slice(&with_ids[..seed as usize * 100]);
+            let again = built_with_ids(&input, options().threads(threads));
+            assert!(again == first, "{codec}, {threads} threads");
+        }
     }
 }
 
@@ -75,6 +83,7 @@ fn other_contents_and_options_make_another_file_id() {
         id(built(&stored, single(2))),
         id(built(&stored, BuildOptions::new().design(Design::named("halves", 3).unwrap()))),
         id(built(&stored, single(3).block_bytes(512))),
+        id(built(&stored, single(3).block_bytes(512).codec(Codec::EliasFano))),
         id(built(&stored, single(3).metadata("a", "b"))),
         id(built(&stored, single(3).metadata("ab", ""))),
         id(built_with_ids(&with_ids, single(3))),
@@ -98,14 +107,18 @@ fn a_build_that_spills_makes_the_same_bytes() {
     let spills = tempfile::tempdir().unwrap();
     let build = |name: &str, options: BuildOptions<u64>| {
         let path = scratch.path(name);
-        let mut builder = Builder::with_options(&path, options.design(design())).unwrap();
+        let options = options.design(design()).overwrite(true);
+        let mut builder = Builder::with_options(&path, options).unwrap();
         input(&mut builder).unwrap();
         builder.finish().unwrap();
         fs::read(path).unwrap()
     };
-    let in_memory = build("memory", BuildOptions::new().memory(1 << 30));
-    let spilled = build("spilled", BuildOptions::new().memory(16 << 20).temp_dir(spills.path()).threads(2));
-    assert!(in_memory == spilled);
+    for codec in Codec::ALL {
+        let options = || BuildOptions::new().codec(codec);
+        let in_memory = build("memory", options().memory(1 << 30));
+        let spilled = build("spilled", options().memory(16 << 20).temp_dir(spills.path()).threads(2));
+        assert!(in_memory == spilled, "{codec}");
+    }
     assert_eq!(names_in(spills.path()), [""; 0], "temporary files are gone");
 }
 
@@ -161,11 +174,14 @@ fn many_ids_of_a_fingerprint_come_back() {
         .flat_map(|&x| (0..numbers.below(6) + 1).map(|_| (x, numbers.below(1 << 33))).collect::<Vec<_>>())
         .collect();
     let options = || BuildOptions::new().block_bytes(512);
-    let index = ids_are_right(&input, options());
-    // The same pairs again, and again, are the same pairs.
-    let twice = [&input[..], &input[..], &input[..100]].concat();
-    assert!(built_with_ids(&twice, options()) == built_with_ids(&input, options()));
-    assert_eq!(index.stats().ids.unwrap().count, index.verify().unwrap().ids);
+    for codec in Codec::ALL {
+        let index = ids_are_right(&input, options().codec(codec));
+        // The same pairs again, and again, are the same pairs.
+        let twice = [&input[..], &input[..], &input[..100]].concat();
+        let again = built_with_ids(&twice, options().codec(codec));
+        assert!(again == built_with_ids(&input, options().codec(codec)), "{codec}");
+        assert_eq!(index.stats().ids.unwrap().count, index.verify().unwrap().ids);
+    }
 }
 
 #[test]
@@ -174,7 +190,9 @@ fn a_single_id_for_each_fingerprint_comes_back() {
     stored.sort_unstable();
     stored.dedup();
     let input: Vec<(u128, u64)> = (1000..).zip(shuffled(&stored, 1)).map(|(id, x)| (x, id)).collect();
-    ids_are_right(&input, BuildOptions::new().block_bytes(512));
+    for codec in Codec::ALL {
+        ids_are_right(&input, BuildOptions::new().codec(codec).block_bytes(512));
+    }
 }
 
 #[test]
@@ -197,8 +215,10 @@ fn one_fingerprint_with_very_many_ids_stands_among_others() {
     let mut input: Vec<(u64, u64)> = (0..300_000).map(|id| (0, id)).collect();
     input.extend(data::<u64>(Shape::Uniform, 2000, 14).into_iter().map(|x| (x, 5)));
     input.push((u64::MAX, 1));
-    let index = ids_are_right(&input, BuildOptions::new());
-    assert_eq!(index.ids(0).unwrap().nth(299_999), Some(299_999));
+    for codec in Codec::ALL {
+        let index = ids_are_right(&input, BuildOptions::new().codec(codec));
+        assert_eq!(index.ids(0).unwrap().nth(299_999), Some(299_999));
+    }
 }
 
 #[test]
@@ -223,8 +243,11 @@ fn ids_are_all_or_nothing() {
 
 fn every_design_may_be_empty<F: Fingerprint>() {
     for distance in 0..=8 {
-        for name in Design::<F>::names(distance) {
-            let options = || BuildOptions::new().design(Design::named(&name, distance).unwrap());
+        for (number, name) in Design::<F>::names(distance).into_iter().enumerate() {
+            // Without blocks, the codec is a matter of the footer alone: they take turns.
+            let codec = Codec::ALL[number % Codec::ALL.len()];
+            let design = Design::named(&name, distance).unwrap();
+            let options = || BuildOptions::new().codec(codec).design(design.clone());
             for file in [built::<F>(&[], options()), built_with_ids::<F>(&[], options())] {
                 let index = index::<F>(file);
                 let verified = index.verify().unwrap();
@@ -367,14 +390,15 @@ fn options_out_of_range_are_refused_before_anything_is_written() {
         matches!(refused, BuildError::Design(DesignError::DistanceTooLarge { distance: 17, .. })),
         "{refused}"
     );
-    for bytes in [512, 1024, 2048, 4096, 8192] {
-        let path = scratch.path(&bytes.to_string());
-        let mut builder =
-            Builder::<u64>::with_options(&path, BuildOptions::new().block_bytes(bytes)).unwrap();
+    let sizes = [512, 1024, 2048, 4096, 8192];
+    for (codec, bytes) in Codec::ALL.into_iter().flat_map(|codec| sizes.map(|bytes| (codec, bytes))) {
+        let path = scratch.path(&format!("{codec}-{bytes}"));
+        let options = BuildOptions::new().codec(codec).block_bytes(bytes);
+        let mut builder = Builder::<u64>::with_options(&path, options).unwrap();
         (0..5000).try_for_each(|x| builder.push(x * x)).unwrap();
         builder.finish().unwrap();
         let index = Index::<u64>::open(&path).unwrap();
-        assert_eq!(index.stats().block_bytes as usize, bytes);
+        assert_eq!((index.stats().block_bytes as usize, index.stats().codec), (bytes, codec));
         index.verify().unwrap();
     }
 }
@@ -451,6 +475,23 @@ fn progress_ascends_to_its_totals() {
     assert!(seen.iter().all(|p| p.phase == Phase::Verify && p.total == Some(verified.blocks)));
     assert_eq!(seen.iter().map(|p| p.done).max(), Some(verified.blocks));
     assert_eq!(seen.first().map(|p| p.done), Some(0));
+}
+
+/// The model and the files agree, for uniform fingerprints and all sizes of blocks.
+#[test]
+fn files_are_as_large_as_the_cost_model_says() {
+    let stored = data::<u64>(Shape::Uniform, 200_000, 18);
+    let design = Design::named("halves", 3).unwrap();
+    for codec in Codec::ALL {
+        for block_bytes in [512, 1024, 2048, 4096, 8192] {
+            let options = BuildOptions::new().codec(codec).design(design.clone()).block_bytes(block_bytes);
+            let index = index::<u64>(built(&stored, options));
+            let real = index.stats().file_bytes as f64 / index.len() as f64;
+            let told = design.cost(index.len(), codec, block_bytes as u32).bytes_per_fingerprint;
+            let ratio = told / real;
+            assert!((0.985..1.015).contains(&ratio), "{codec}, {block_bytes}: {told} {real}");
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod common;
 
 use common::Numbers;
-use hamdex::{Design, DesignError, Fingerprint, TableDesign};
+use hamdex::{Codec, Design, DesignError, Fingerprint, TableDesign};
 use rayon::prelude::*;
 
 /// Some pattern of at most `errors` errors, `so_far` included and all further ones from position
@@ -165,7 +165,7 @@ fn plans_for_any_distance_admit_every_error_pattern() {
     for name in Design::<u64>::names(2) {
         let design = Design::<u64>::named(&name, 2).unwrap();
         for asked in 0..=3 {
-            let plan = design.plan(asked, 1_000_000, 4096);
+            let plan = design.plan(asked, 1_000_000, Codec::Huffman, 4096);
             let reaches: Vec<TableDesign<u64>> = plan.probes().iter().map(|probe| probe.reach).collect();
             assert_eq!(missed_in_all(&reaches, asked), None, "{name}, asked {asked}");
             for probe in plan.probes() {

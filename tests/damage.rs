@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use common::ask::{Answer, ask, truth};
 use common::{Numbers, Shape, built, built_with_ids, data, queries};
-use hamdex::{BuildOptions, Design, Fingerprint, Index, ReadError};
+use hamdex::{BuildOptions, Codec, Design, Fingerprint, Index, ReadError};
 use proptest::prelude::*;
 use rayon::prelude::*;
 
@@ -35,6 +35,12 @@ fn small<F: Fingerprint>() -> Vec<(&'static str, Vec<u8>)> {
         ),
         ("empty", built(&[], options("single", 3))),
         ("one", built(&[F::ONES], options("single", 3).metadata("", "x"))),
+        ("two tables, Elias–Fano", built(&clustered, options("halves", 3).codec(Codec::EliasFano))),
+        (
+            "many ids, Elias–Fano",
+            built_with_ids(&pairs(&uniform, 5), options("single", 0).codec(Codec::EliasFano)),
+        ),
+        ("one, Elias–Fano", built(&[F::ONES], options("single", 3).codec(Codec::EliasFano))),
     ]
 }
 
@@ -65,8 +71,8 @@ fn answers_are_right<F: Fingerprint>(file: &[u8], queries: &[F], truth: &[Vec<An
 }
 
 /// Every bit of every byte; of bytes inside long stretches of padding, which are all checked alike,
-/// one bit each, but for the file `all_of`.
-fn every_flipped_bit_is_seen<F: Fingerprint>(all_of: &str) {
+/// one bit each, but for the files `all_of`.
+fn every_flipped_bit_is_seen<F: Fingerprint>(all_of: &[&str]) {
     for (name, file) in small::<F>() {
         let queries = few_queries::<F>(&file);
         let truth = truth(&file, &queries);
@@ -77,7 +83,8 @@ fn every_flipped_bit_is_seen<F: Fingerprint>(all_of: &str) {
             || file.clone(),
             |damaged, byte| {
                 let chosen = byte % 8;
-                for bit in (0..8).filter(|&bit| bit == chosen || name == all_of || !is_padding(byte)) {
+                for bit in (0..8).filter(|&bit| bit == chosen || all_of.contains(&name) || !is_padding(byte))
+                {
                     damaged[byte] ^= 1 << bit;
                     assert!(is_refused::<F>(damaged), "{name}: byte {byte}, bit {bit}");
                     if bit == chosen {
@@ -92,12 +99,12 @@ fn every_flipped_bit_is_seen<F: Fingerprint>(all_of: &str) {
 
 #[test]
 fn every_flipped_bit_is_seen_at_64_bits() {
-    every_flipped_bit_is_seen::<u64>("two tables");
+    every_flipped_bit_is_seen::<u64>(&["two tables", "two tables, Elias–Fano"]);
 }
 
 #[test]
 fn every_flipped_bit_is_seen_at_128_bits() {
-    every_flipped_bit_is_seen::<u128>("empty");
+    every_flipped_bit_is_seen::<u128>(&["empty"]);
 }
 
 #[test]
@@ -135,33 +142,35 @@ fn appended_bytes_are_refused_when_the_file_is_opened() {
 }
 
 /// A file with everything in it, of some size.
-fn larger() -> (Vec<u8>, Vec<u64>) {
+fn larger(codec: Codec) -> (Vec<u8>, Vec<u64>) {
     let mut numbers = Numbers(8);
     let stored = data::<u64>(Shape::Mixed, 6000, 9);
     let pairs: Vec<(u64, u64)> = stored
         .iter()
         .flat_map(|&f| (0..numbers.below(4) + 1).map(|_| (f, numbers.below(1 << 40))).collect::<Vec<_>>())
         .collect();
-    let options =
-        BuildOptions::new().design(Design::named("paper-4", 3).unwrap()).metadata("recipe", "words");
+    let design = Design::named("paper-4", 3).unwrap();
+    let options = BuildOptions::new().codec(codec).design(design).metadata("recipe", "words");
     (built_with_ids(&pairs, options), queries(&stored, 2, 5))
 }
 
 #[test]
 fn a_sample_of_flipped_bits_is_seen_in_a_larger_file() {
-    let (file, queries) = larger();
-    let truth = truth(&file, &queries);
-    let mut numbers = Numbers(2);
-    let bits: Vec<usize> = (0..1500).map(|_| numbers.below(file.len() as u64 * 8) as usize).collect();
-    bits.into_par_iter().for_each_init(
-        || file.clone(),
-        |damaged, bit| {
-            damaged[bit / 8] ^= 1 << (bit % 8);
-            assert!(is_refused::<u64>(damaged), "bit {bit}");
-            answers_are_right(damaged, &queries, &truth);
-            damaged[bit / 8] ^= 1 << (bit % 8);
-        },
-    );
+    for codec in Codec::ALL {
+        let (file, queries) = larger(codec);
+        let truth = truth(&file, &queries);
+        let mut numbers = Numbers(2);
+        let bits: Vec<usize> = (0..1000).map(|_| numbers.below(file.len() as u64 * 8) as usize).collect();
+        bits.into_par_iter().for_each_init(
+            || file.clone(),
+            |damaged, bit| {
+                damaged[bit / 8] ^= 1 << (bit % 8);
+                assert!(is_refused::<u64>(damaged), "{codec}, bit {bit}");
+                answers_are_right(damaged, &queries, &truth);
+                damaged[bit / 8] ^= 1 << (bit % 8);
+            },
+        );
+    }
 }
 
 proptest! {

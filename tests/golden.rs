@@ -9,7 +9,8 @@ use std::path::PathBuf;
 
 use common::{Numbers, Shape, brute_force, built, built_with_ids, data, id_lists, pairs, queries};
 use forge::{BLOCK, Forged, KEYS, name_of};
-use hamdex::{BuildOptions, Design, Fingerprint, Index, ReadError};
+use hamdex::reference::{FieldKind, read_block};
+use hamdex::{BuildOptions, Codec, Design, Fingerprint, Index, ReadError};
 
 fn golden(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
@@ -176,6 +177,52 @@ fn dense() {
     assert!(index.len() > stats.tables[0].blocks * u64::from(stats.restart_interval), "segments: {stats:?}");
 }
 
+/// What l the blocks of a table have, from 0 on.
+fn low_bits<F: Fingerprint>(index: &Index<F>, table: usize) -> Vec<u8> {
+    let stats = index.stats();
+    let mut all: Vec<u8> = (0..stats.tables[table].blocks)
+        .flat_map(|block| {
+            let block = index.raw_block(table, block).unwrap();
+            read_block::<F>(block.bytes, stats.coding(table).unwrap()).unwrap()
+        })
+        .filter_map(|field| match field.kind {
+            FieldKind::LowBits(bits) => Some(bits),
+            _ => None,
+        })
+        .collect();
+    all.sort_unstable();
+    all
+}
+
+/// The other codec, from blocks without low fields to those whose low fields are as long as can be.
+#[test]
+fn elias_fano() {
+    let mut input: Vec<u64> = data(Shape::Runs, 900, 13);
+    input.extend(0..2100);
+    input.extend(data::<u64>(Shape::Mixed, 400, 14));
+    let index = check_plain("elias-fano", &input, options("halves", 2).codec(Codec::EliasFano));
+    let (natural, turned) = (low_bits(&index, 0), low_bits(&index, 1));
+    assert_eq!((natural.first(), natural.last()), (Some(&0), Some(&56)), "{natural:?}");
+    assert!(turned.last() > Some(&40), "{turned:?}");
+    assert_eq!(index.stats().restart_interval, 0);
+}
+
+#[test]
+fn elias_fano_with_ids() {
+    let options = options("cover-5", 3).codec(Codec::EliasFano).metadata("recipe", "words, 3");
+    let index = check_with_ids("elias-fano-ids", &several_ids(), options);
+    assert_eq!(index.design().tables().len(), 5);
+}
+
+#[test]
+fn elias_fano_wide() {
+    let mut input: Vec<u128> = data(Shape::Mixed, 300, 8);
+    input.extend(0..2100);
+    let index = check_plain("elias-fano-wide", &input, options("halves", 4).codec(Codec::EliasFano));
+    let low_bits = low_bits(&index, 0);
+    assert_eq!((low_bits.first(), low_bits.last()), (Some(&0), Some(&120)), "{low_bits:?}");
+}
+
 /// A name, the error that a reader gives, and how the file comes from a good one.
 type Bad = (&'static str, &'static str, fn(&mut Forged));
 
@@ -203,6 +250,10 @@ const BAD: &[Bad] = &[
     ("flipped-footer", "Damaged, Footer", |f| f.flip_at(f.footer.offset + 16)),
     ("uncovered", "Damaged, Footer", |f| {
         f.put_footer(f.table_record(1) + 16, &[0]);
+        f.seal();
+    }),
+    ("unknown-codec", "Damaged, Footer", |f| {
+        f.put_footer(4, &[3]);
         f.seal();
     }),
     ("swapped-order", "Damaged, Block", |f| {
@@ -253,7 +304,19 @@ fn every_stored_file_has_a_test() {
     };
     assert_eq!(
         names("."),
-        ["dense", "eight-tables", "empty", "empty-ids", "halves-ids", "many-ids", "one", "wide"]
+        [
+            "dense",
+            "eight-tables",
+            "elias-fano",
+            "elias-fano-ids",
+            "elias-fano-wide",
+            "empty",
+            "empty-ids",
+            "halves-ids",
+            "many-ids",
+            "one",
+            "wide"
+        ]
     );
     let mut tested: Vec<&str> = BAD.iter().map(|(name, ..)| *name).collect();
     tested.sort_unstable();

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 use common::{built, built_with_ids, index};
 use forge::Forged;
-use hamdex::reference::{Coding, Field, FieldKind, read_block};
-use hamdex::{BuildOptions, Design, Fingerprint, Permutation};
+use hamdex::reference::{Field, FieldKind, read_block};
+use hamdex::{BuildOptions, Codec, Design, Fingerprint, Permutation};
 
 /// Fingerprints and ids of the example, in no order.
 const PAIRS: [(u64, u64); 7] = [
@@ -29,6 +29,15 @@ fn example() -> Forged {
     let design = Design::named("halves", 1).unwrap();
     let options = BuildOptions::new().design(design).block_bytes(512).metadata("source", "example");
     Forged::new(built_with_ids(&PAIRS, options))
+}
+
+/// Entries of the example of codec 2.
+const CLOSE: [u64; 6] = [0x3ed, 0x3ee, 0x3f1, 0x3f2, 0x400, 0x41d];
+
+fn elias_fano_example() -> Forged {
+    let design = Design::named("single", 0).unwrap();
+    let options = BuildOptions::new().design(design).block_bytes(512).codec(Codec::EliasFano);
+    Forged::new(built(&CLOSE, options))
 }
 
 fn spec_path() -> PathBuf {
@@ -72,28 +81,32 @@ fn hex_dump(bytes: &[u8]) -> String {
     text
 }
 
+/// In which order a codec counts the bits of a byte: whether a bit of that number is set.
+type IsSet = fn(u8, usize) -> bool;
+
+const HIGHEST_FIRST: IsSet = |byte, bit| byte & 0x80 >> bit != 0;
+const LOWEST_FIRST: IsSet = |byte, bit| byte >> bit & 1 != 0;
+
 /// The bits of a field, cut where bytes end.
-fn bits(block: &[u8], field: &Field<u64>) -> String {
+fn bits(block: &[u8], field: &Field<u64>, is_set: IsSet) -> String {
     let mut text = String::new();
     for at in field.bits.clone() {
         if at % 8 == 0 && at > field.bits.start {
             text.push(' ');
         }
-        text.push(if block[at / 8] & 0x80 >> (at % 8) == 0 { '0' } else { '1' });
+        text.push(if is_set(block[at / 8], at % 8) { '1' } else { '0' });
     }
     text
 }
 
 fn block_fields(file: &Forged, table: usize) -> Vec<Field<u64>> {
-    let coding = Coding::Huffman { code_lengths: file.code_lengths(table), restart_interval: 128 };
-    read_block(&file.bytes[file.block(table as u32, 0)], coding).unwrap()
+    read_block(&file.bytes[file.block(table as u32, 0)], file.coding(table)).unwrap()
 }
 
 /// A line for each field of a block: its bits, and what they mean.
-fn bit_dump(file: &Forged, table: usize) -> String {
-    let block = &file.bytes[file.block(table as u32, 0)];
+fn bit_dump(block: &[u8], fields: Vec<Field<u64>>, is_set: IsSet) -> String {
     let mut text = String::from("bit   bits                              meaning\n");
-    for field in block_fields(file, table) {
+    for field in fields {
         let meaning = match field.kind {
             FieldKind::Checksum(checksum) => format!("CRC-32 {checksum:#010x}"),
             FieldKind::Count(count) => format!("n = {count}"),
@@ -102,10 +115,14 @@ fn bit_dump(file: &Forged, table: usize) -> String {
             FieldKind::Start(start) => format!("start = {start}"),
             FieldKind::Code { entry, h } => format!("entry {entry}: h = {h}"),
             FieldKind::Suffix { entry, fingerprint } => format!("entry {entry} = {}", fingerprint.hex()),
+            FieldKind::LowBits(bits) => format!("l = {bits}"),
+            FieldKind::Zero => "reserved".to_owned(),
+            FieldKind::Bucket { entry, bucket } => format!("entry {entry}: bucket {bucket}"),
+            FieldKind::Low { entry, fingerprint } => format!("entry {entry} = {}", fingerprint.hex()),
             FieldKind::Padding => "zeros".to_owned(),
             other => panic!("{other:?} is not in format-spec.md"),
         };
-        let all = bits(block, &field);
+        let all = bits(block, &field, is_set);
         let mut lines = all.as_bytes().chunks(36).map(|line| std::str::from_utf8(line).unwrap().trim_end());
         let first = if field.kind == FieldKind::Padding { "" } else { lines.next().unwrap_or("") };
         writeln!(text, "{:<5} {first:<35}  {meaning}", field.bits.start).unwrap();
@@ -120,7 +137,59 @@ fn bit_dump(file: &Forged, table: usize) -> String {
 fn the_example_is_the_one_in_the_text() {
     let file = example();
     compare("example", &hex_dump(&file.bytes));
-    compare("example block", &bit_dump(&file, 0));
+    let block = &file.bytes[file.block(0, 0)];
+    compare("example block", &bit_dump(block, block_fields(&file, 0), HIGHEST_FIRST));
+}
+
+#[test]
+fn the_elias_fano_example_is_the_one_in_the_text() {
+    let file = elias_fano_example();
+    let block = &file.bytes[file.block(0, 0)];
+    compare("example elias-fano", &hex_dump(block));
+    compare("example elias-fano block", &bit_dump(block, block_fields(&file, 0), LOWEST_FIRST));
+}
+
+/// A row for each entry, from the definition of bucket and low field.
+#[test]
+fn the_table_of_buckets_and_low_fields_is_that_of_the_elias_fano_example() {
+    const LOW_BITS: u32 = 3;
+    let expected: Vec<Vec<String>> = CLOSE
+        .iter()
+        .enumerate()
+        .map(|(i, &entry)| {
+            let (upper, low) = (entry >> LOW_BITS, entry & ((1 << LOW_BITS) - 1));
+            let is_coded = |cell: String| if i == 0 { "raw".to_owned() } else { cell };
+            vec![
+                i.to_string(),
+                format!("`{}`", entry.hex()),
+                upper.to_string(),
+                is_coded((upper - (CLOSE[0] >> LOW_BITS)).to_string()),
+                is_coded(low.to_string()),
+                is_coded(format!("{low:03b}").chars().rev().collect()),
+            ]
+        })
+        .collect();
+    assert_eq!(rows("example elias-fano entries"), expected);
+}
+
+#[test]
+fn the_numbers_in_the_text_about_the_elias_fano_example_are_true() {
+    let file = elias_fano_example();
+    let size = |l: u64| 5 * (l + 1) + (CLOSE[5] >> l) - (CLOSE[0] >> l);
+    assert_eq!([2, 3, 4].map(size), [27, 26, 28]);
+    assert_eq!((0..=56).min_by_key(|&l| size(l)), Some(3));
+    assert_eq!(file.footer()[4], 2);
+    assert_eq!(file.restart_interval(), 0);
+    assert_eq!(file.code_lengths(0), [0; 64]);
+    let id = "682cddfdd9b7dab34feefa037a7b2416";
+    assert_eq!(file.bytes[32..48], u128::from_str_radix(id, 16).unwrap().to_be_bytes());
+    let fields = block_fields(&file, 0);
+    let lows = fields.iter().find(|field| matches!(field.kind, FieldKind::Low { .. })).unwrap();
+    assert_eq!(lows.bits.start, 4081);
+    let block = &file.bytes[file.block(0, 0)];
+    let word = u64::from_le_bytes(*block.last_chunk().unwrap());
+    assert_eq!(word, 0xa11c_0000_0000_0000);
+    assert_eq!(word >> 52 & 7, CLOSE[2] & 7);
 }
 
 /// The rows of the table between `<!-- name -->` and `<!-- end of name -->`, cell by cell.

@@ -82,6 +82,7 @@ fn describe(phase: Phase) -> String {
         Phase::Write { table, tables } => format!("Writing table {} of {tables}", table + 1),
         Phase::Sync => "Making it durable".to_owned(),
         Phase::Verify => "Verifying blocks".to_owned(),
+        Phase::Pairs => "Comparing".to_owned(),
         _ => "Reading".to_owned(),
     }
 }

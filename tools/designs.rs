@@ -2,22 +2,24 @@
 
 use std::io::Write;
 
-use hamdex::{Design, DesignError, TableDesign};
+use hamdex::{Codec, Design, DesignError, TableDesign};
 use serde::Serialize;
 
 use crate::failure::Failure;
-
-/// Bytes of a block in the estimates: the default of a build.
-const BLOCK_BYTES: u32 = 4096;
 
 /// List the designs for a distance, with what each costs.
 ///
 /// Costs are estimated for uniformly spread fingerprints of 64 bits: the bytes of the file, the blocks
 /// that a query looks into (its reads when cold) and the candidates that it compares.
+///
+/// The codec is a choice of its own: elias-fano is several times faster to ask, and the smaller one
+/// where fingerprints are spread evenly; huffman is the smaller one where they lie in clusters, as those
+/// of real documents do. Its smaller blocks make elias-fano look into more of them, each for less.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
-  hamdex designs --count 8000000000 --distance 3")]
+  hamdex designs --count 8000000000 --distance 3
+  hamdex designs --codec elias-fano")]
 pub(crate) struct Args {
     /// How many fingerprints
     #[arg(short = 'n', long, value_name = "N", default_value_t = 100_000_000)]
@@ -25,6 +27,12 @@ pub(crate) struct Args {
     /// Find everything within this many bits
     #[arg(short = 'k', long, value_name = "K", default_value_t = 3)]
     distance: u32,
+    /// How blocks are coded: huffman or elias-fano
+    #[arg(long, value_name = "NAME", default_value_t)]
+    codec: Codec,
+    /// Bytes of a block: a power of two from 512 to 8192 [default: that of a build with the codec]
+    #[arg(long, value_name = "BYTES", value_parser = block_size)]
+    block_size: Option<u32>,
     /// A JSON array
     #[arg(long)]
     json: bool,
@@ -45,6 +53,13 @@ struct Row {
     candidates_per_query: f64,
     /// Whether it is what `auto` takes.
     auto: bool,
+}
+
+/// A size that a block may have.
+fn block_size(text: &str) -> Result<u32, String> {
+    let bytes: u32 = text.parse().map_err(|error| format!("{error}"))?;
+    let is_size = bytes.is_power_of_two() && (512..=8192).contains(&bytes);
+    if is_size { Ok(bytes) } else { Err("not a power of two from 512 to 8192".to_owned()) }
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -86,12 +101,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn rows(args: &Args) -> Result<Vec<Row>, DesignError> {
-    let auto = Design::<u64>::auto(args.distance, args.count, BLOCK_BYTES)?;
+    let block_bytes = args.block_size.unwrap_or(args.codec.default_block_bytes() as u32);
+    let auto = Design::<u64>::auto(args.distance, args.count, args.codec, block_bytes)?;
     Design::<u64>::names(args.distance)
         .into_iter()
         .map(|name| {
             let design = Design::<u64>::named(&name, args.distance)?;
-            let cost = design.cost(args.count, BLOCK_BYTES);
+            let cost = design.cost(args.count, args.codec, block_bytes);
             let tables = design.tables();
             Ok(Row {
                 tables: tables.len(),

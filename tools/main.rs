@@ -6,6 +6,7 @@
 //! - [`evaluate`]: how well near-duplicates are found
 //! - [`build`]: fingerprints or documents in, one index file out
 //! - [`query`]: what is near
+//! - [`pairs`]: what is near what
 //! - [`dump`]: what a file is made of, down to the bit
 //! - [`verify`]: is a file whole
 //! - [`designs`]: which tables to choose
@@ -26,6 +27,7 @@ mod fingerprint;
 mod idf;
 mod input;
 mod names;
+mod pairs;
 mod query;
 mod rows;
 mod verify;
@@ -62,6 +64,7 @@ enum Command {
     Evaluate(evaluate::Args),
     Build(build::Args),
     Query(query::Args),
+    Pairs(pairs::Args),
     Dump(dump::Args),
     Verify(verify::Args),
     Designs(designs::Args),
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Query(args) => query::run(&args),
+        Command::Pairs(args) => pairs::run(&args),
         Command::Dump(args) => dump::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Designs(args) => designs::run(&args),

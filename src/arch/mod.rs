@@ -7,10 +7,12 @@
 //! Architecture invariant: no other module names an instruction set, and nothing here changes a
 //! result: a path taken on one machine gives what the portable path gives on any other.
 
+mod level;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+pub use level::{Level, limit_level};
 pub(crate) use portable::Portable;
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) use portable::{BitGather, prefetch, run};
@@ -56,6 +58,23 @@ pub(crate) trait Instructions: Copy {
     #[inline(always)]
     fn near_fields(self, fields: Fields<'_>, count: usize, value: u64, distance: u32) -> u32 {
         portable::near_fields(fields, count, value, distance)
+    }
+
+    /// Writes eight fingerprints, each told by the position `hs` of the first bit in which it differs from
+    /// the one before (the first of them from `before`), and by the bits behind it: its suffix. The
+    /// suffixes are bit strings, most significant bit first, that lie one before the other, the first one
+    /// up to bit `end` of `bytes`. Gives the last one, and whether each had its bit `h` from no other.
+    /// `hs` are below 64, and the suffixes lie inside `bytes`.
+    #[inline(always)]
+    fn follow(
+        self,
+        bytes: &[u8],
+        end: usize,
+        hs: &[u8; LANES],
+        before: u64,
+        values: &mut [u64; LANES],
+    ) -> bool {
+        portable::follow(bytes, end, hs, before, values)
     }
 
     /// Which bytes are equal to `byte`: one bit for each, that of the first lowest.
@@ -108,10 +127,11 @@ mod tests {
         count: usize,
         distance: u32,
         long: &'a [u8; 64],
+        hs: &'a [u8; LANES],
     }
 
     impl Kernel for Everything<'_> {
-        type Output = (u32, Vec<u16>, [u64; LANES], u32, u32, u64);
+        type Output = (u32, Vec<u16>, [u64; LANES], u32, u32, u64, (bool, [u64; LANES]));
 
         #[inline(always)]
         fn run(self, instructions: impl Instructions) -> Self::Output {
@@ -125,6 +145,13 @@ mod tests {
                 instructions.near_fields(self.fields, self.count, self.words[1], self.distance),
                 instructions.near_values(self.words, self.words[1], self.distance),
                 instructions.equal_bytes(self.long, self.rank as u8),
+                {
+                    let mut values = [0; LANES];
+                    let bytes = self.fields.bytes;
+                    let end = bytes.len() * 8 - self.count;
+                    let is_new = instructions.follow(bytes, end, self.hs, word, &mut values);
+                    (is_new, values)
+                },
             )
         }
     }
@@ -137,12 +164,13 @@ mod tests {
         fn all_instruction_sets_agree(
             mut words: [u64; LANES],
             rank in 0u32..70,
-            bytes in prop::collection::vec(any::<u8>(), 72..120),
+            bytes in prop::collection::vec(any::<u8>(), 72..160),
             bits in 1u32..=56,
             start in 64usize..100,
             count in 0usize..=8,
             distance in 0u32..=64,
             long in prop::collection::vec(0u8..80, 64),
+            hs in prop::collection::vec(prop_oneof![9 => 20u8..64, 1 => 0u8..64], LANES),
         ) {
             words[2] = words[1] ^ 5;
             let everything = || Everything {
@@ -152,6 +180,7 @@ mod tests {
                 count,
                 distance,
                 long: long.first_chunk().unwrap(),
+                hs: hs.first_chunk().unwrap(),
             };
             let room = bytes.len() * 8 >= start + LANES * bits as usize;
             prop_assume!(room);

@@ -4,6 +4,7 @@
 #[cfg(not(target_arch = "x86_64"))]
 use crate::arch::Kernel;
 use crate::arch::{Fields, Instructions, LANES};
+use crate::codec::bits::read;
 
 /// The operations in plain code.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +54,27 @@ pub(super) fn near_fields(fields: Fields<'_>, count: usize, value: u64, distance
         let difference = (top_of_field(fields, number) ^ value) & mask;
         near | u32::from(difference.count_ones() <= distance) << number
     })
+}
+
+#[inline(always)]
+pub(super) fn follow(
+    bytes: &[u8],
+    mut end: usize,
+    hs: &[u8; LANES],
+    before: u64,
+    values: &mut [u64; LANES],
+) -> bool {
+    const TOP: u64 = 1 << 63;
+    let mut value = before;
+    let mut was_set = 0;
+    for (&h, next) in hs.iter().zip(values) {
+        let h = u32::from(h);
+        end -= (u64::BITS - 1 - h) as usize;
+        was_set |= value & (TOP >> h);
+        value = (value & !(u64::MAX >> h)) | (TOP >> h) | read::<u64>(bytes, end, u64::BITS - 1 - h);
+        *next = value;
+    }
+    was_set == 0
 }
 
 #[inline(always)]

@@ -8,17 +8,12 @@ use crate::design::{Design, DesignError};
 use crate::error::BuildError;
 use crate::fingerprint::Fingerprint;
 use crate::format::footer::MAX_METADATA_BYTES;
+use crate::memory::{MIN_MEMORY, default_memory};
 use crate::metadata::{self, Metadata};
 use crate::progress::Progress;
 
-/// The least memory that a build can do with.
-const MIN_MEMORY: u64 = 16 << 20;
-
 /// More threads than any machine has a use for.
 const MAX_THREADS: usize = 1024;
-
-/// The memory limit where the system does not tell how much there is.
-const FALLBACK_MEMORY: u64 = 1 << 30;
 
 /// The distance unless told otherwise: the paper's.
 const DEFAULT_DISTANCE: u32 = 3;
@@ -176,7 +171,7 @@ impl<F: Fingerprint> BuildOptions<F> {
     pub(super) fn choose_design(&self, count: u64) -> Result<Design<F>, DesignError> {
         match &self.design {
             DesignChoice::Auto { distance } => {
-                Design::auto(*distance, count, self.layout().block_bytes as u32)
+                Design::auto(*distance, count, self.codec, self.layout().block_bytes as u32)
             }
             DesignChoice::Given(design) => Ok(design.clone()),
         }
@@ -219,23 +214,8 @@ impl<F: Fingerprint> BuildOptions<F> {
         }
         if let DesignChoice::Auto { distance } = self.design {
             // A distance that no design serves is known before anything is read.
-            Design::<F>::auto(distance, 0, block_bytes as u32)?;
+            Design::<F>::auto(distance, 0, self.codec, block_bytes as u32)?;
         }
         Ok(())
-    }
-}
-
-/// A quarter of the memory that the machine has.
-fn default_memory() -> u64 {
-    #[cfg(target_os = "linux")]
-    {
-        let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        let total = info.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-        let kib = total.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
-        kib.map_or(FALLBACK_MEMORY, |kib| (kib * 1024 / 4).max(MIN_MEMORY))
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        FALLBACK_MEMORY
     }
 }

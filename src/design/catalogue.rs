@@ -6,6 +6,7 @@
 //! complements of the blocks of a covering design C(v, v − s, k), so that every k erroneous groups lie
 //! outside some lead set. Every one passes the coverage check of [`Design::custom`] when it is made.
 
+use crate::codec::Codec;
 use crate::design::recurrence::{binomial, split, tables as paper_tables};
 use crate::design::{AUTO, Design, DesignError, MAX_TABLES, TableDesign};
 use crate::fingerprint::Fingerprint;
@@ -152,7 +153,7 @@ fn lead_sets<F: Fingerprint>(groups: u32, sets: &[Vec<u32>]) -> Vec<TableDesign<
 /// is for small sets; the others may look into some tens of blocks: tens of microseconds warm, and one
 /// wave of reads cold.
 const AUTO_CHOICES: [(&str, f64); 4] =
-    [("single", 16.0), ("halves", 64.0), ("thirds", 64.0), ("quarters", 64.0)];
+    [("single", 24.0), ("halves", 64.0), ("thirds", 64.0), ("quarters", 64.0)];
 
 /// Estimated candidates a query beyond which [`auto`] rather takes a larger file.
 const AUTO_MOST_CANDIDATES: f64 = 4096.0;
@@ -160,12 +161,13 @@ const AUTO_MOST_CANDIDATES: f64 = 4096.0;
 pub(super) fn auto<F: Fingerprint>(
     distance: u32,
     count: u64,
+    codec: Codec,
     block_bytes: u32,
 ) -> Result<Design<F>, DesignError> {
     let mut fallback = None;
     for (name, most_blocks) in AUTO_CHOICES.into_iter().take(distance as usize + 1) {
         let design = named::<F>(name, distance)?;
-        let cost = design.cost(count, block_bytes);
+        let cost = design.cost(count, codec, block_bytes);
         if cost.blocks_per_query <= most_blocks && cost.candidates_per_query <= AUTO_MOST_CANDIDATES {
             return Ok(design);
         }
@@ -225,12 +227,12 @@ mod tests {
     fn auto_serves_every_named_distance_and_any_count() {
         for distance in 0..=8 {
             for count in [0, 1, 1000, 100_000_000, 8_000_000_000, u64::MAX] {
-                let design = auto::<u64>(distance, count, 1024).unwrap();
+                let design = auto::<u64>(distance, count, Codec::EliasFano, 1024).unwrap();
                 assert_eq!(design.distance(), distance);
             }
         }
         for (count, name) in [(10_000, "single"), (300_000, "halves"), (8_000_000_000, "halves")] {
-            assert_eq!(auto::<u64>(3, count, 4096).unwrap().name(), name, "{count}");
+            assert_eq!(auto::<u64>(3, count, Codec::Huffman, 4096).unwrap().name(), name, "{count}");
         }
     }
 }

@@ -10,14 +10,17 @@ mod catalogue;
 mod cost;
 mod coverage;
 mod error;
+mod leads;
 mod plan;
 mod recurrence;
 
 pub use cost::Cost;
 pub(crate) use cost::information_bound_bits;
 pub use error::DesignError;
+pub(crate) use leads::{groups, lead_sets};
 pub use plan::{Plan, Probe};
 
+use crate::codec::Codec;
 use crate::fingerprint::Fingerprint;
 
 /// The most tables that a design may have.
@@ -150,8 +153,8 @@ impl<F: Fingerprint> Design<F> {
     ///
     /// # Errors
     /// When the distance is beyond what the named designs serve.
-    pub fn auto(distance: u32, count: u64, block_bytes: u32) -> Result<Self, DesignError> {
-        catalogue::auto(distance, count, block_bytes)
+    pub fn auto(distance: u32, count: u64, codec: Codec, block_bytes: u32) -> Result<Self, DesignError> {
+        catalogue::auto(distance, count, codec, block_bytes)
     }
 
     /// Its name.
@@ -175,13 +178,13 @@ impl<F: Fingerprint> Design<F> {
     /// What an index of this design over `count` uniformly spread fingerprints costs, by the cost
     /// model.
     #[must_use]
-    pub fn cost(&self, count: u64, block_bytes: u32) -> Cost {
-        cost::estimate(&self.tables, count, block_bytes)
+    pub fn cost(&self, count: u64, codec: Codec, block_bytes: u32) -> Cost {
+        cost::estimate(&self.tables, count, codec, block_bytes)
     }
 
     /// How to ask an index of this design for everything within `distance`, which may be any.
     #[must_use]
-    pub fn plan(&self, distance: u32, count: u64, block_bytes: u32) -> Plan<F> {
-        plan::make(self, distance, count, block_bytes)
+    pub fn plan(&self, distance: u32, count: u64, codec: Codec, block_bytes: u32) -> Plan<F> {
+        plan::make(self, distance, count, codec, block_bytes)
     }
 }

@@ -1,5 +1,6 @@
 //! How a query at any distance is asked of the tables that exist.
 
+use crate::codec::Codec;
 use crate::design::cost::TableCost;
 use crate::design::{Design, TableDesign, coverage};
 use crate::fingerprint::Fingerprint;
@@ -49,10 +50,11 @@ pub(super) fn make<F: Fingerprint>(
     design: &Design<F>,
     distance: u32,
     count: u64,
+    codec: Codec,
     block_bytes: u32,
 ) -> Plan<F> {
     let distance = distance.min(F::BITS);
-    let costs = TableCost::new(F::BITS, count, block_bytes);
+    let costs = TableCost::new(F::BITS, count, codec, block_bytes);
     let blocks = |probes: &[Probe<F>]| -> f64 {
         probes.iter().map(|p| costs.probe(p.reach.prefix_bits(), p.reach.radius, count).0).sum()
     };
@@ -131,9 +133,9 @@ mod tests {
     #[test]
     fn smaller_distances_need_less() {
         let halves = Design::<u64>::named("halves", 3).unwrap();
-        let plan = halves.plan(1, 1_000_000, 4096);
+        let plan = halves.plan(1, 1_000_000, Codec::Huffman, 4096);
         assert!(plan.probes().iter().map(|p| p.reach.radius).sum::<u32>() <= 1, "{plan:?}");
-        let exact = halves.plan(0, 1_000_000, 4096);
+        let exact = halves.plan(0, 1_000_000, Codec::Huffman, 4096);
         assert_eq!(exact.probes().len(), 1);
         assert_eq!(exact.probes()[0].reach.radius, 0);
     }
@@ -144,7 +146,7 @@ mod tests {
             let design = Design::<u64>::named(&name, 3).unwrap();
             for distance in [0, 1, 2, 3, 4, 5, 6, 12, 63, 64, 99] {
                 let mut steps_left = PLAN_STEPS;
-                let plan = design.plan(distance, 1_000_000, 4096);
+                let plan = design.plan(distance, 1_000_000, Codec::Huffman, 4096);
                 assert!(
                     covers(plan.probes(), plan.distance(), &mut steps_left),
                     "{name} at {distance}: {plan:?}"

@@ -75,7 +75,7 @@ pub(super) fn split<F: Fingerprint>(mask: F, parts: u32) -> Vec<F> {
 }
 
 /// All ways to choose `count` of 0..`of`, each ascending, in lexicographic order.
-fn choices(of: u32, count: u32) -> Vec<Vec<u32>> {
+pub(super) fn choices(of: u32, count: u32) -> Vec<Vec<u32>> {
     if count == 0 {
         return vec![Vec::new()];
     }

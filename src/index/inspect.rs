@@ -4,6 +4,7 @@ use crate::codec::Scratch;
 use crate::error::ReadError;
 use crate::fingerprint::Fingerprint;
 use crate::index::Index;
+use crate::index::read_ahead::Windows;
 use crate::permutation::Permutation;
 
 /// A block as it lies in the file.
@@ -45,7 +46,14 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// All fingerprints, ascending, read block by block. Ends after the first error.
     #[must_use]
     pub fn fingerprints(&self) -> Fingerprints<'_, F, D> {
-        Fingerprints { index: self, next_block: 0, scratch: Scratch::default(), values: Vec::new(), at: 0 }
+        Fingerprints {
+            index: self,
+            next_block: 0,
+            scratch: Scratch::default(),
+            values: Vec::new(),
+            at: 0,
+            windows: self.read_ahead.windows(&self.data),
+        }
     }
 }
 
@@ -56,6 +64,7 @@ pub struct Fingerprints<'i, F, D> {
     scratch: Scratch<F>,
     values: Vec<F>,
     at: usize,
+    windows: Windows<'i, D>,
 }
 
 impl<F: Fingerprint, D: AsRef<[u8]>> Iterator for Fingerprints<'_, F, D> {
@@ -71,6 +80,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Iterator for Fingerprints<'_, F, D> {
             self.values.clear();
             self.at = 0;
             let file = self.index.data.as_ref();
+            self.windows.reach(table, self.next_block);
             if let Err(error) = table.decode(file, self.next_block, &mut self.scratch, &mut self.values) {
                 self.values.clear();
                 self.next_block = table.keys.len();

@@ -3,6 +3,8 @@
 //! - [`open`]: from bytes to an index, checking all that later reads rely on
 //! - [`searcher`]: asking it
 //! - [`batch`]: asking it many things at once
+//! - [`pairs`]: asking it about itself
+//! - [`read_ahead`]: storage asked before its bytes are read
 //! - [`verify`]: reading everything
 //! - [`stats`]: what the file is made of
 //! - [`inspect`]: blocks as they are, for tools
@@ -10,6 +12,8 @@
 mod batch;
 mod inspect;
 mod open;
+mod pairs;
+mod read_ahead;
 mod searcher;
 mod stats;
 mod verify;
@@ -23,6 +27,7 @@ use std::sync::OnceLock;
 pub use batch::{Batch, BatchOptions, Strategy};
 pub use inspect::{Fingerprints, RawBlock};
 pub use open::{Checksums, OpenOptions, width};
+pub use pairs::{Pair, Pairs, Tuning, Way};
 pub use searcher::{Match, Searcher};
 pub use stats::{IdStats, Stats, TableStats};
 pub use verify::Verified;
@@ -36,6 +41,7 @@ use crate::format::header::Header;
 use crate::format::section::Section;
 use crate::ids::Ids;
 use crate::ids::reader::IdTable;
+use crate::index::read_ahead::ReadAhead;
 use crate::mapping::Mapping;
 use crate::table::reader::Table;
 use crate::table::scanner::{Located, Scanner};
@@ -65,6 +71,7 @@ use crate::table::scanner::{Located, Scanner};
 /// ```
 pub struct Index<F, D = Mapping> {
     data: D,
+    read_ahead: ReadAhead<D>,
     header: Header,
     footer: Footer,
     design: Design<F>,
@@ -181,8 +188,10 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// The probes for a distance.
     fn plan(&self, distance: u32) -> &Plan<F> {
         let distance = distance.min(F::BITS);
-        self.plans[distance as usize]
-            .get_or_init(|| self.design.plan(distance, self.len(), self.footer.layout.block_bytes as u32))
+        self.plans[distance as usize].get_or_init(|| {
+            let layout = self.footer.layout;
+            self.design.plan(distance, self.len(), layout.codec, layout.block_bytes as u32)
+        })
     }
 }
 

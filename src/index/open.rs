@@ -17,6 +17,7 @@ use crate::format::section::{Section, extent};
 use crate::format::trailer::{self, Trailer};
 use crate::ids::reader::IdTable;
 use crate::index::Index;
+use crate::index::read_ahead::ReadAhead;
 use crate::mapping::Mapping;
 use crate::metadata;
 use crate::permutation::Permutation;
@@ -41,6 +42,7 @@ pub enum Checksums {
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
     checksums: Checksums,
+    larger_than_memory: bool,
 }
 
 impl OpenOptions {
@@ -57,13 +59,25 @@ impl OpenOptions {
         self
     }
 
+    /// Whether the file does not fit the memory left to it. Before a query reads its blocks, it asks the
+    /// system for all of them at once, so that storage is waited for once and not once a block: unless
+    /// told otherwise only for blocks that have not been read since the file was opened, which costs
+    /// nothing later; with this, for all blocks every time, since what was read may be gone again.
+    ///
+    /// It concerns files that are opened by their path.
+    #[must_use]
+    pub fn larger_than_memory(mut self, larger: bool) -> Self {
+        self.larger_than_memory = larger;
+        self
+    }
+
     /// Opens a file by mapping it; see [`Index::open`].
     ///
     /// # Errors
     /// As for [`Index::open`].
     pub fn open<F: Fingerprint>(&self, path: impl AsRef<Path>) -> Result<Index<F>, ReadError> {
         match Mapping::open(path) {
-            Ok(mapping) => self.from_bytes(mapping),
+            Ok(mapping) => self.read(mapping, ReadAhead::new(Mapping::will_need, self.larger_than_memory)),
             Err(error) => Err(error.into()),
         }
     }
@@ -73,13 +87,23 @@ impl OpenOptions {
     /// # Errors
     /// As for [`Index::open`].
     pub fn from_bytes<F: Fingerprint, D: AsRef<[u8]>>(&self, data: D) -> Result<Index<F, D>, ReadError> {
-        let index = read(data, self.checksums)?;
+        self.read(data, ReadAhead::none())
+    }
+
+    pub(super) fn read<F: Fingerprint, D: AsRef<[u8]>>(
+        &self,
+        data: D,
+        read_ahead: ReadAhead<D>,
+    ) -> Result<Index<F, D>, ReadError> {
+        let index = read(data, read_ahead, self.checksums)?;
         if self.checksums == Checksums::UpFront {
             let file = index.data.as_ref();
             for table in &index.tables {
+                let mut windows = index.read_ahead.windows(&index.data);
                 for block in 0..table.keys.len() {
+                    windows.reach(table, block);
                     table.check(file, block)?;
-                    table.checked.as_ref().expect("only `Always` goes without").insert(block);
+                    table.checked.insert(block);
                 }
             }
             if let Some(ids) = &index.ids {
@@ -134,7 +158,11 @@ fn read_ends(file: &[u8]) -> Result<Ends, ReadError> {
     Ok(Ends { header, footer })
 }
 
-fn read<F: Fingerprint, D: AsRef<[u8]>>(data: D, checksums: Checksums) -> Result<Index<F, D>, ReadError> {
+fn read<F: Fingerprint, D: AsRef<[u8]>>(
+    data: D,
+    read_ahead: ReadAhead<D>,
+    checksums: Checksums,
+) -> Result<Index<F, D>, ReadError> {
     let file = data.as_ref();
     let Ends { header, footer } = read_ends(file)?;
     if footer.width != F::BITS {
@@ -158,7 +186,7 @@ fn read<F: Fingerprint, D: AsRef<[u8]>>(data: D, checksums: Checksums) -> Result
     let metadata = metadata::from_bytes(metadata_section.read_all(file)?)
         .ok_or_else(|| ReadError::damaged(Place::Metadata, "it is not a list of names and values"))?;
     let plans = (0..=F::BITS).map(|_| OnceLock::new()).collect();
-    Ok(Index { data, header, footer, design, tables, ids, metadata_section, metadata, plans })
+    Ok(Index { data, read_ahead, header, footer, design, tables, ids, metadata_section, metadata, plans })
 }
 
 fn read_design<F: Fingerprint>(footer: &Footer) -> Result<Design<F>, ReadError> {
@@ -231,6 +259,7 @@ fn read_table<F: Fingerprint>(
         keys: Keys::new(keys),
         offset: blocks.offset as usize,
         context: Context::new(sections.file_id, UnitKind::Block, number),
-        checked: (checksums != Checksums::Always).then(|| Checked::new(record.blocks as usize)),
+        checked: Checked::new(record.blocks as usize),
+        always_check: checksums == Checksums::Always,
     })
 }

@@ -13,6 +13,10 @@ use crate::index::Index;
 use crate::mapping::Mapping;
 use crate::table::scanner::{BLOCKS_TOGETHER, Located, Scanner};
 
+/// Blocks that storage is asked for before the first is read: all of a query at a usual distance, and
+/// what memory can do without where a query walks through a whole table.
+const ASKED_TOGETHER: usize = 1024;
+
 /// A stored fingerprint near a query. Its ids, if there are any: [`Index::ids`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Match<F> {
@@ -160,7 +164,7 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
         let plan = index.plan(distance);
         self.locate(query, plan);
         let Self { targets, located, scanner, .. } = self;
-        scanner.scan(&index.tables, index.data.as_ref(), located, targets, |at, _, value| {
+        let mut visit = |at: Located, _, value| {
             let (earlier, _) = plan.probes().split_at(at.target as usize);
             let fingerprint = index.tables[at.table as usize].permutation.undo(value);
             let difference = fingerprint ^ query;
@@ -169,7 +173,18 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
                 return ControlFlow::Continue(());
             }
             visit(Match { distance: difference.count_ones(), fingerprint })
-        })
+        };
+        let mut waves = located.chunks(ASKED_TOGETHER);
+        let mut next = waves.next().unwrap_or_default();
+        index.read_ahead.query(&index.data, &index.tables, next);
+        while !next.is_empty() {
+            let now = std::mem::replace(&mut next, waves.next().unwrap_or_default());
+            index.read_ahead.query(&index.data, &index.tables, next);
+            if scanner.scan(&index.tables, index.data.as_ref(), now, targets, &mut visit)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Finds the blocks of all probes before any is read, so that memory can work ahead.

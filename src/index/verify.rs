@@ -11,6 +11,7 @@ use crate::format::checksum::{Context, UnitKind};
 use crate::format::header;
 use crate::format::section::{Section, check_zeros};
 use crate::index::Index;
+use crate::index::read_ahead::Windows;
 use crate::progress::{Phase, Progress};
 use crate::table::reader::Table;
 
@@ -113,10 +114,10 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
         let parts: Vec<Gathered> = tasks
             .into_par_iter()
             .map_init(
-                || (Scratch::default(), Vec::new()),
-                |(scratch, values), start| {
+                || (Scratch::default(), Vec::new(), self.read_ahead.windows(&self.data)),
+                |(scratch, values, windows), start| {
                     let end = table.keys.len().min(start + BLOCKS_A_TASK);
-                    let part = verify_blocks(file, table, start..end, scratch, values);
+                    let part = verify_blocks(file, table, start..end, windows, scratch, values);
                     done((end - start) as u64);
                     part
                 },
@@ -152,12 +153,14 @@ fn verify_blocks<F: Fingerprint>(
     file: &[u8],
     table: &Table<F>,
     blocks: std::ops::Range<usize>,
+    windows: &mut Windows<'_, impl AsRef<[u8]>>,
     scratch: &mut Scratch<F>,
     values: &mut Vec<F>,
 ) -> Result<Gathered, ReadError> {
     let mut part =
         Gathered { entries: Vec::new(), counts: vec![0; F::BITS as usize], digest: SetDigest::default() };
     for block in blocks {
+        windows.reach(table, block);
         // A verification trusts no earlier look.
         table.check(file, block)?;
         values.clear();

@@ -26,8 +26,10 @@ pub(crate) struct Table<F> {
     /// Where block 0 starts in the file.
     pub(crate) offset: usize,
     pub(crate) context: Context,
-    /// The blocks whose checksum need not be looked at again; `None` when it always is.
-    pub(crate) checked: Option<Checked>,
+    /// The blocks that have been looked at and were whole.
+    pub(crate) checked: Checked,
+    /// Whether checksums are looked at every time all the same.
+    pub(crate) always_check: bool,
 }
 
 impl<F: Fingerprint> Table<F> {
@@ -37,8 +39,7 @@ impl<F: Fingerprint> Table<F> {
 
     /// Bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let checked = self.checked.as_ref().map_or(0, Checked::bytes);
-        self.keys.bytes() + self.codec.memory_bytes() + checked
+        self.keys.bytes() + self.codec.memory_bytes() + self.checked.bytes()
     }
 
     fn place(&self, block: usize) -> Place {
@@ -58,6 +59,12 @@ impl<F: Fingerprint> Table<F> {
         &file[self.offset + block * self.block_bytes()..][..self.block_bytes()]
     }
 
+    /// Where some blocks lie in the file: offset and length.
+    #[inline]
+    pub(crate) fn extent(&self, blocks: Range<usize>) -> (usize, usize) {
+        (self.offset + blocks.start * self.block_bytes(), blocks.len() * self.block_bytes())
+    }
+
     /// Checks a block's checksum.
     pub(crate) fn check(&self, file: &[u8], block: usize) -> Result<(), ReadError> {
         let bytes = self.bytes(file, block);
@@ -72,7 +79,7 @@ impl<F: Fingerprint> Table<F> {
     /// The bytes of a block, its checksum looked at unless it has been.
     #[inline(always)]
     pub(crate) fn block<'a>(&self, file: &'a [u8], block: usize) -> Result<&'a [u8], ReadError> {
-        if !self.checked.as_ref().is_some_and(|checked| checked.contains(block)) {
+        if self.always_check || !self.checked.contains(block) {
             self.first_check(file, block)?;
         }
         Ok(self.bytes(file, block))
@@ -82,9 +89,7 @@ impl<F: Fingerprint> Table<F> {
     #[cold]
     fn first_check(&self, file: &[u8], block: usize) -> Result<(), ReadError> {
         self.check(file, block)?;
-        if let Some(checked) = &self.checked {
-            checked.insert(block);
-        }
+        self.checked.insert(block);
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian};
+use hamdex::reference::Coding;
 use hamdex::{Place, ReadError};
 
 pub(crate) const BLOCK: u32 = 1;
@@ -134,6 +135,22 @@ impl Forged {
 
     pub(crate) fn code_lengths(&self, table: usize) -> &[u8] {
         &self.bytes[self.footer.offset + self.table_record(table) + 32..][..self.width]
+    }
+
+    /// How the blocks of a table are coded.
+    pub(crate) fn coding(&self, table: usize) -> Coding<'_> {
+        match self.footer()[4] {
+            1 => Coding::Huffman {
+                code_lengths: self.code_lengths(table),
+                restart_interval: self.restart_interval(),
+            },
+            2 => Coding::EliasFano,
+            other => panic!("codec {other} is not in format-spec.md"),
+        }
+    }
+
+    pub(crate) fn restart_interval(&self) -> usize {
+        usize::from(LittleEndian::read_u16(&self.footer()[6..]))
     }
 
     pub(crate) fn block(&self, table: u32, number: usize) -> Range<usize> {

@@ -1,42 +1,30 @@
-//! Keys, metadata, blocks and tables.
+//! Keys, metadata, and what all blocks and tables have in common.
 
 use crate::forge::{BLOCK, Forged, KEYS, METADATA};
-use crate::{Refusal, Spoil, When, dense, plain, raw, sealed};
-use hamdex::reference::{self, Coding, Field, FieldKind};
-
-/// How the blocks of a table are coded.
-fn coding(file: &Forged, table: usize) -> Coding<'_> {
-    Coding::Huffman { code_lengths: file.code_lengths(table), restart_interval: 128 }
-}
+use crate::{Refusal, Spoil, When, plain, plain_elias_fano, raw, sealed};
+use hamdex::reference::{self, Field};
 
 /// The fields of a block.
-fn fields(file: &Forged, table: usize, number: usize) -> Vec<Field<u64>> {
+pub(crate) fn fields(file: &Forged, table: usize, number: usize) -> Vec<Field<u64>> {
     let block = &file.bytes[file.block(table as u32, number)];
-    reference::read_block(block, coding(file, table)).unwrap()
+    reference::read_block(block, file.coding(table)).unwrap()
 }
 
-fn fingerprints(file: &Forged, table: usize, number: usize) -> Vec<u64> {
+pub(crate) fn fingerprints(file: &Forged, table: usize, number: usize) -> Vec<u64> {
     reference::fingerprints(&fields(file, table, number))
 }
 
 /// Writes another run of entries into a block, and its last one as the block's key.
 fn rewrite(file: &mut Forged, table: usize, number: usize, values: &[u64]) {
-    let block = reference::write_block(values, coding(file, table), file.block_bytes).unwrap();
+    let block = reference::write_block(values, file.coding(table), file.block_bytes).unwrap();
     file.put(file.block(table as u32, number).start, &block);
     let key = file.section(KEYS, table as u32).offset + number * 8;
     file.put(key, &values.last().unwrap().to_le_bytes());
 }
 
 /// Changes bytes of the first block.
-fn put_block(file: &mut Forged, at: usize, bytes: &[u8]) {
+pub(crate) fn put_block(file: &mut Forged, at: usize, bytes: &[u8]) {
     file.put(file.block(0, 0).start + at, bytes);
-}
-
-/// Changes where the second segment of the first block starts.
-fn put_start(file: &mut Forged, start: u16) {
-    let fields = fields(file, 0, 0);
-    let field = fields.iter().find(|field| matches!(field.kind, FieldKind::Start(_)));
-    put_block(file, field.unwrap().bits.start / 8, &start.to_le_bytes());
 }
 
 /// Turns the order of the first two keys of table 0 round.
@@ -68,16 +56,23 @@ fn shift_counts(file: &mut Forged) {
     file.put(counts + 24, &(three + 1).to_le_bytes());
 }
 
-/// Flips the last bit of an entry in the middle of a block of table 1: all h stay as they are.
+/// Flips the last bit of an entry in the middle of a block of table 1, one that leaves all h as they are.
 fn exchange_a_member(file: &mut Forged) {
-    let fields = fields(file, 1, 0);
-    let mut suffixes = fields.iter().filter(|field| matches!(field.kind, FieldKind::Suffix { .. }));
-    let bit = suffixes.nth(5).unwrap().bits.end - 1;
-    let at = file.block(1, 0).start + bit / 8;
-    file.bytes[at] ^= 0x80 >> (bit % 8);
+    let mut values = fingerprints(file, 1, 0);
+    let is_lonely = |three: &[u64]| {
+        let flipped = three[1] ^ 1;
+        let h = |a: u64, b: u64| (a ^ b).leading_zeros();
+        three[0] < flipped
+            && flipped < three[2]
+            && h(three[0], flipped) == h(three[0], three[1])
+            && h(flipped, three[2]) == h(three[1], three[2])
+    };
+    let before = values.windows(3).position(is_lonely).expect("an entry with some room");
+    values[before + 1] ^= 1;
+    rewrite(file, 1, 0, &values);
 }
 
-const fn damaged(
+pub(crate) const fn damaged(
     name: &'static str,
     when: When,
     error: &'static str,
@@ -87,7 +82,7 @@ const fn damaged(
     Refusal { name, when, error, base, spoils }
 }
 
-pub(crate) const REFUSALS: &[Refusal] = &[
+pub(crate) const SECTIONS: &[Refusal] = &[
     damaged(
         "keys.checksum",
         When::Open,
@@ -137,6 +132,9 @@ pub(crate) const REFUSALS: &[Refusal] = &[
             raw("names and values", |f| f.replace_metadata(b"\x01\0\0\0\0\0\0\0b\x01\0\0\0\0\0\0\0a")),
         ],
     ),
+];
+
+pub(crate) const BLOCKS: &[Refusal] = &[
     damaged(
         "block.checksum",
         When::Use,
@@ -147,83 +145,58 @@ pub(crate) const REFUSALS: &[Refusal] = &[
             raw("checksum", |f| f.flip_at(f.block(0, 1).end - 1)),
             raw("checksum", |f| f.swap(f.block(0, 0), f.block(0, 1))),
             raw("checksum", |f| f.swap(f.block(0, 0), f.block(1, 0))),
+            raw("checksum", |f| f.flip(BLOCK)).of(plain_elias_fano),
+            raw("checksum", |f| f.swap(f.block(0, 0), f.block(1, 0))).of(plain_elias_fano),
         ],
     ),
     damaged(
-        "block.count",
-        When::Use,
+        "block.first",
+        When::Verify,
         "Damaged, Block",
         plain,
         &[
-            sealed("entry count", |f| put_block(f, 4, &[0, 0])),
-            sealed("entry count", |f| put_block(f, 4, &[0xff, 0xff])),
-            // One more than the block has bits.
-            sealed("entry count", |f| put_block(f, 4, &[0x01, 0x10])),
+            sealed("not ascending", begin_too_low),
+            sealed("not ascending", begin_too_low).of(plain_elias_fano),
         ],
     ),
     damaged(
-        "block.spare",
-        When::Use,
-        "Damaged, Block",
-        plain,
-        &[sealed("in order inside the block", |f| put_block(f, 6, &[0xff, 0xff]))],
-    ),
-    damaged(
-        "block.starts",
-        When::Use,
-        "Damaged, Block",
-        dense,
-        &[
-            sealed("in order inside the block", |f| put_start(f, u16::MAX)),
-            sealed("a segment does not end", |f| put_start(f, 0)),
-        ],
-    ),
-    damaged(
-        "block.length",
+        "block.key",
         When::Verify,
         "Damaged, Block",
         plain,
-        &[sealed("does not end where", |f| f.flip_at(f.block(0, 0).start + 6))],
+        &[sealed("its key", |f| f.flip(KEYS)), sealed("its key", |f| f.flip(KEYS)).of(plain_elias_fano)],
     ),
-    damaged(
-        "block.order",
-        When::Verify,
-        "Damaged, Block",
-        dense,
-        // The second segment begins as the first one does.
-        &[sealed("not ascending", |f| put_block(f, 16, &[0; 8]))],
-    ),
-    damaged("block.first", When::Verify, "Damaged, Block", plain, &[sealed("not ascending", begin_too_low)]),
-    damaged(
-        "block.padding",
-        When::Verify,
-        "Damaged, Block",
-        plain,
-        &[sealed("bits after", |f| {
-            assert!(f.bytes[f.block(0, 0).start + 6] > 0);
-            f.flip_at(f.block(0, 0).end - 1);
-        })],
-    ),
-    damaged("block.key", When::Verify, "Damaged, Block", plain, &[sealed("its key", |f| f.flip(KEYS))]),
+];
+
+pub(crate) const TABLES: &[Refusal] = &[
     damaged(
         "table.entries",
         When::Verify,
         "Damaged, Table",
         plain,
-        &[sealed("299 entries; the footer says 300", drop_an_entry)],
+        &[
+            sealed("299 entries; the footer says 300", drop_an_entry),
+            sealed("299 entries; the footer says 300", drop_an_entry).of(plain_elias_fano),
+        ],
     ),
     damaged(
         "table.counts",
         When::Verify,
         "Damaged, Table",
         plain,
-        &[sealed("first differing positions", shift_counts)],
+        &[
+            sealed("first differing positions", shift_counts),
+            sealed("first differing positions", shift_counts).of(plain_elias_fano),
+        ],
     ),
     damaged(
         "table.members",
         When::Verify,
         "Damaged, Table",
         plain,
-        &[sealed("other fingerprints", exchange_a_member)],
+        &[
+            sealed("other fingerprints", exchange_a_member),
+            sealed("other fingerprints", exchange_a_member).of(plain_elias_fano),
+        ],
     ),
 ];

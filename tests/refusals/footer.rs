@@ -2,7 +2,7 @@
 
 use crate::common::{Shape, built, data};
 use crate::forge::{BLOCK, Forged};
-use crate::{Refusal, Spoil, When, plain, raw, sealed};
+use crate::{Refusal, Spoil, When, plain, plain_elias_fano, raw, sealed};
 use hamdex::BuildOptions;
 
 fn wide() -> Vec<u8> {
@@ -63,7 +63,11 @@ pub(crate) const REFUSALS: &[Refusal] = &[
     damaged("footer.width", &[sealed("width", |f| f.put_footer(0, &[65]))]),
     damaged(
         "footer.codec",
-        &[sealed("codec", |f| f.put_footer(4, &[0])), sealed("codec", |f| f.put_footer(4, &[255]))],
+        &[
+            sealed("codec", |f| f.put_footer(4, &[0])),
+            sealed("codec", |f| f.put_footer(4, &[3])),
+            sealed("codec", |f| f.put_footer(4, &[255])),
+        ],
     ),
     damaged(
         "footer.block-size",
@@ -73,7 +77,17 @@ pub(crate) const REFUSALS: &[Refusal] = &[
             sealed("block size", |f| f.put_footer(5, &[255])),
         ],
     ),
-    damaged("footer.restart", &[sealed("restart", |f| f.put_footer(6, &[0, 0]))]),
+    damaged(
+        "footer.restart",
+        &[
+            sealed("restart", |f| f.put_footer(6, &[0, 0])),
+            sealed("restart", |f| f.put_footer(6, &[1, 0])).of(plain_elias_fano),
+            sealed("restart", |f| f.put_footer(6, &[0, 0x80])).of(plain_elias_fano),
+            // The codec of the other one's files.
+            sealed("restart", |f| f.put_footer(4, &[2])),
+            sealed("restart", |f| f.put_footer(4, &[1])).of(plain_elias_fano),
+        ],
+    ),
     damaged("footer.distance", &[sealed("distance", |f| f.put_footer(8, &[65]))]),
     damaged(
         "footer.tables",
@@ -142,6 +156,11 @@ pub(crate) const REFUSALS: &[Refusal] = &[
             sealed("complete code", |f| put_table(f, 0, 32, &[17])),
             sealed("complete code", |f| put_table(f, 0, 32, &[1; 64])),
             sealed("complete code", |f| put_table(f, 1, 32, &[16; 64])),
+            // A length where there is no code; a complete code; the codec's tag and interval alone.
+            sealed("code", |f| put_table(f, 0, 32, &[1])).of(plain_elias_fano),
+            sealed("code", |f| put_table(f, 1, 32 + 63, &[255])).of(plain_elias_fano),
+            sealed("code", |f| put_table(f, 1, 32, &[6; 64])).of(plain_elias_fano),
+            sealed("code", |f| f.put_footer(4, &[2, 9, 0, 0])),
         ],
     ),
     damaged(

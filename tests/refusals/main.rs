@@ -3,23 +3,26 @@
 //!
 //! - [`ends`]: header, trailer and padding
 //! - [`footer`]: the footer, field by field
-//! - [`contents`]: keys, metadata, blocks and tables
+//! - [`contents`]: keys, metadata, and what all blocks and tables have in common
+//! - [`huffman`], [`elias_fano`]: blocks of either codec
 //! - [`ids`]: ids, marks and directory
 
 #[path = "../common/mod.rs"]
 mod common;
 mod contents;
+mod elias_fano;
 mod ends;
 mod footer;
 #[path = "../forge/mod.rs"]
 mod forge;
+mod huffman;
 mod ids;
 
 use std::collections::BTreeSet;
 
 use common::{Shape, built, data};
 use forge::{Forged, METADATA, name_of};
-use hamdex::{BuildOptions, Design, Index, ReadError};
+use hamdex::{BuildOptions, Codec, Design, Index, ReadError};
 
 /// When a reader must refuse at the latest: before it answers anything, when it reads the unit in
 /// question, or when it verifies the whole file.
@@ -37,16 +40,26 @@ struct Spoil {
     seal: bool,
     /// What the error says, so that no other check passes for the one that is meant.
     says: &'static str,
+    /// The file to spoil, where it is not the row's.
+    base: Option<fn() -> Vec<u8>>,
+}
+
+impl Spoil {
+    /// The same, done to another file.
+    const fn of(mut self, base: fn() -> Vec<u8>) -> Self {
+        self.base = Some(base);
+        self
+    }
 }
 
 /// With the checksums that the intact file had.
 const fn raw(says: &'static str, change: fn(&mut Forged)) -> Spoil {
-    Spoil { change, seal: false, says }
+    Spoil { change, seal: false, says, base: None }
 }
 
 /// With checksums that fit.
 const fn sealed(says: &'static str, change: fn(&mut Forged)) -> Spoil {
-    Spoil { change, seal: true, says }
+    Spoil { change, seal: true, says, base: None }
 }
 
 /// A row of the table.
@@ -59,9 +72,20 @@ struct Refusal {
 }
 
 fn refusals() -> impl Iterator<Item = &'static Refusal> {
-    [ends::HEADER, ends::TRAILER, footer::REFUSALS, contents::REFUSALS, ids::REFUSALS, ends::PADDING]
-        .into_iter()
-        .flatten()
+    [
+        ends::HEADER,
+        ends::TRAILER,
+        footer::REFUSALS,
+        contents::SECTIONS,
+        contents::BLOCKS,
+        huffman::REFUSALS,
+        elias_fano::REFUSALS,
+        contents::TABLES,
+        ids::REFUSALS,
+        ends::PADDING,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 fn options() -> BuildOptions<u64> {
@@ -72,6 +96,11 @@ fn options() -> BuildOptions<u64> {
 /// Two tables, several blocks in each, no ids.
 fn plain() -> Vec<u8> {
     built(&stored(), options())
+}
+
+/// The same, by the other codec.
+fn plain_elias_fano() -> Vec<u8> {
+    built(&stored(), options().codec(Codec::EliasFano))
 }
 
 /// Several segments in each block.
@@ -91,7 +120,7 @@ fn use_all(index: &Index<u64, Vec<u8>>) -> Result<(), ReadError> {
 
 fn check(refusal: &Refusal, spoil: &Spoil) {
     let name = refusal.name;
-    let mut file = Forged::new((refusal.base)());
+    let mut file = Forged::new(spoil.base.unwrap_or(refusal.base)());
     (spoil.change)(&mut file);
     if spoil.seal {
         file.seal();
@@ -146,7 +175,7 @@ fn the_specification_lists_these_refusals() {
 
 #[test]
 fn unspoilt_files_are_accepted_even_when_sealed_anew() {
-    for bytes in [plain(), dense(), ids::with_ids()] {
+    for bytes in [plain(), plain_elias_fano(), elias_fano::close(), dense(), ids::with_ids()] {
         let mut file = Forged::new(bytes.clone());
         file.seal();
         assert!(file.bytes == bytes, "sealing changes nothing");

@@ -56,8 +56,8 @@ pub(crate) struct Args {
     /// [default: 64; of documents, the recipe's]
     #[arg(long, value_name = "BITS", value_parser = ["64", "128"])]
     width: Option<String>,
-    /// How blocks are coded: huffman is the smaller one where fingerprints lie in clusters, elias-fano
-    /// several times faster to ask
+    /// How blocks are coded: huffman is the smaller one where fingerprints lie in clusters, as those of
+    /// documents do; elias-fano is several times faster to ask, and the smaller one where they do not
     #[arg(long, value_name = "NAME", default_value_t)]
     codec: Codec,
     /// Bytes of a block: a power of two from 512 to 8192 [default: 4096, for elias-fano 1024]

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{BuildOptions, Builder, Design, DesignError, Fingerprint, Index, ReadError};
+use hamdex::{BuildOptions, Builder, Codec, Design, DesignError, Fingerprint, Index, ReadError};
 use rayon::prelude::*;
 
 use crate::bars::{self, Phases};
@@ -82,7 +82,7 @@ pub(super) fn design<F: Fingerprint>(distance: u32, count: u64) -> Result<Design
     let mut least = None;
     for name in Design::<F>::names(distance) {
         let design = Design::<F>::named(&name, distance)?;
-        let cost = design.cost(count, BLOCK_BYTES);
+        let cost = design.cost(count, Codec::default(), BLOCK_BYTES);
         // A candidate costs less than a block, but real fingerprints crowd: there are many more of them
         // than the estimate for uniform ones has.
         let steps = cost.blocks_per_query + cost.candidates_per_query;
@@ -92,7 +92,7 @@ pub(super) fn design<F: Fingerprint>(distance: u32, count: u64) -> Result<Design
     }
     match least {
         Some((_, design)) => Ok(design),
-        None => Design::auto(distance, count, BLOCK_BYTES),
+        None => Design::auto(distance, count, Codec::default(), BLOCK_BYTES),
     }
 }
 

@@ -179,6 +179,49 @@ fn dump_shows_the_file_its_tables_and_blocks_down_to_the_bit() {
 }
 
 #[test]
+fn dump_shows_an_elias_fano_file_down_to_the_bit() {
+    let scratch = with_index(&["--design", "halves", "--codec", "elias-fano"]);
+    let overview = scratch.output(&["dump", "index.hamdex"]);
+    assert!(overview.contains("codec           elias-fano"), "{overview}");
+    for absent in ["codebook", "a raw fingerprint every"] {
+        assert!(!overview.contains(absent), "{absent}: {overview}");
+    }
+    let report: Value = serde_json::from_str(&scratch.output(&["dump", "index.hamdex", "--json"])).unwrap();
+    assert_eq!((&report["codec"], &report["restart_interval"]), (&json!("elias-fano"), &json!(0)));
+    let codebook = report["tables"][0]["codebook"].as_array().unwrap();
+    assert!(codebook.iter().all(|row| row["code"].is_null()));
+    assert_eq!(codebook.iter().filter_map(|row| row["count"].as_u64()).sum::<u64>(), 3);
+
+    let block = ["dump", "index.hamdex", "--table", "0", "--block", "0"];
+    let entries = scratch.output(&block);
+    // The gaps are so wide that low fields are as long as can be.
+    assert!(entries.contains("     1    55      56  00000000000001ff"), "{entries}");
+    let bits = scratch.output(&[&block[..], &["--bits"]].concat());
+    for expected in ["entry 0, raw", "56 low bits an entry", "zero", "entry 2, low bits", "padding"] {
+        assert!(bits.contains(expected), "{expected}: {bits}");
+    }
+    // 0xab is the bucket of the third entry: so many zeros, then a one.
+    let zeros = "0".repeat(0xab);
+    let bucket = bits.lines().find(|line| line.contains("entry 2, bucket 171")).unwrap();
+    assert!(bucket.contains(&zeros[..160]) && bucket.contains("… and 12 more"), "{bucket}");
+    // Least significant bit first: 0x1ff begins with nine ones.
+    let low = bits.lines().find(|line| line.contains("entry 1, low bits")).unwrap();
+    assert!(low.ends_with(&format!("{}{}", "1".repeat(9), "0".repeat(47))), "{low}");
+    let json: Value = serde_json::from_str(&scratch.output(&[&block[..], &["--json"]].concat())).unwrap();
+    assert_eq!(json["entries"][1]["fingerprint"], "00000000000001ff");
+    assert_eq!((&json["entries"][0]["h"], &json["entries"][1]["h"]), (&Value::Null, &json!(55)));
+
+    assert_eq!(scratch.output(&["query", "index.hamdex", "00000000000000ff"]).lines().count(), 2);
+    scratch.output(&["verify", "index.hamdex"]);
+    // Byte 7 of a block is zero.
+    let mut bytes = std::fs::read(scratch.path("index.hamdex")).unwrap();
+    bytes[4096 + 7] = 1;
+    scratch.write("index.hamdex", bytes);
+    let text = scratch.output(&block);
+    assert!(text.contains("checksum WRONG") && text.contains("not a block"), "{text}");
+}
+
+#[test]
 fn dump_shows_a_damaged_block_too() {
     let scratch = with_index(&["--design", "halves"]);
     let mut bytes = std::fs::read(scratch.path("index.hamdex")).unwrap();
@@ -205,13 +248,30 @@ fn designs_are_listed_for_people_and_programs() {
         assert!(rows.iter().all(|row| row[key].as_f64().unwrap() > 0.0), "{key}");
     }
     assert_eq!(rows.iter().filter(|row| row["auto"] == true).count(), 1);
+
+    let other = |options: &[&str]| -> f64 {
+        let text = scratch.output(&[&["designs", "--json"], options].concat());
+        let rows: Value = serde_json::from_str(&text).unwrap();
+        let halves = rows.as_array().unwrap().iter().find(|row| row["name"] == "halves").unwrap().clone();
+        halves["bytes_per_fingerprint"].as_f64().unwrap()
+    };
+    let huffman = halves["bytes_per_fingerprint"].as_f64().unwrap();
+    let elias_fano = other(&["--codec", "elias-fano"]);
+    assert!(elias_fano < huffman && elias_fano > huffman * 0.9, "{elias_fano} {huffman}");
+    assert!(other(&["--codec", "elias-fano", "--block-size", "512"]) > elias_fano);
+    assert_eq!(other(&["--codec", "huffman"]), huffman);
+    for wrong in [["--codec", "golomb"], ["--block-size", "1000"]] {
+        scratch.hamdex(&["designs", wrong[0], wrong[1]]).assert().code(2);
+    }
 }
 
 #[test]
 fn the_demo_agrees_with_brute_force() {
     let scratch = Scratch::new();
-    let text = scratch.output(&["demo", "--count", "20000"]);
-    assert!(text.contains("none too many"), "{text}");
+    for codec in ["huffman", "elias-fano"] {
+        let text = scratch.output(&["demo", "--count", "20000", "--codec", codec]);
+        assert!(text.contains("none too many"), "{codec}: {text}");
+    }
     assert!(scratch.names().is_empty());
 }
 

@@ -217,6 +217,25 @@ fn the_same_input_gives_the_same_bytes_whatever_the_threads_and_memory() {
 }
 
 #[test]
+fn either_codec_holds_the_same() {
+    let scratch = Scratch::new();
+    scratch.write("in.txt", LINES);
+    let text = scratch.output(&["build", "-o", "ef.hamdex", "--codec", "elias-fano", "in.txt"]);
+    assert!(text.contains(", elias-fano;"), "{text}");
+    let text = scratch.output(&["build", "-o", "h.hamdex", "in.txt"]);
+    assert!(text.contains(", huffman;"), "{text}");
+    assert_eq!(stored(&scratch, "ef.hamdex"), EXPECTED);
+    assert_eq!(stored(&scratch, "h.hamdex"), EXPECTED);
+    scratch.output(&["verify", "ef.hamdex"]);
+    scratch
+        .hamdex(&["build", "-o", "no.hamdex", "--codec", "golomb", "in.txt"])
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("there are huffman and elias-fano"));
+    assert_eq!(scratch.names(), ["ef.hamdex", "h.hamdex", "in.txt"]);
+}
+
+#[test]
 fn nothing_is_drawn_where_nobody_looks() {
     let scratch = Scratch::new();
     scratch.write("in.txt", LINES);

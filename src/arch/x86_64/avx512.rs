@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 
 use crate::arch::x86_64::Avx2;
-use crate::arch::{Fields, Instructions, Kernel, LANES};
+use crate::arch::{Fields, Instructions, Kernel, LANES, portable};
 
 /// Proof that this processor has these instructions; only [`Avx512::detect`] makes one.
 #[derive(Debug, Clone, Copy)]
@@ -94,6 +94,55 @@ impl Instructions for Avx512 {
             let errors = _mm512_popcnt_epi64(difference);
             let near = _mm512_cmple_epu64_mask(errors, _mm512_set1_epi64(i64::from(distance)));
             u32::from(near & lanes(count))
+        }
+    }
+
+    #[inline(always)]
+    fn follow(
+        self,
+        bytes: &[u8],
+        end: usize,
+        hs: &[u8; LANES],
+        before: u64,
+        values: &mut [u64; LANES],
+    ) -> bool {
+        // SAFETY: `self` exists, so `detect` has seen all the features used. The gather reads the eight
+        // bytes from the one in which each suffix starts, none of which lies outside `bytes`: as checked,
+        // the last of them do not, nor, as all start behind bit 0, the first. All other loads and stores
+        // are those of arrays of eight words.
+        unsafe {
+            let wide = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(i64::from_le_bytes(*hs)));
+            let lengths = _mm512_sub_epi64(_mm512_set1_epi64(63), wide);
+            let none = _mm512_setzero_si512();
+            let two = _mm512_add_epi64(lengths, _mm512_alignr_epi64::<7>(lengths, none));
+            let four = _mm512_add_epi64(two, _mm512_alignr_epi64::<6>(two, none));
+            let sums = _mm512_add_epi64(four, _mm512_alignr_epi64::<4>(four, none));
+            let starts = _mm512_sub_epi64(_mm512_set1_epi64(end as i64), sums);
+            let at = _mm512_srli_epi64::<3>(starts);
+            // Seven bits of a word may lie before a suffix; so a longer one takes more than a word. Below
+            // bit 0, or beyond the bytes, it is for the plain code to complain.
+            let fits = _mm512_cmple_epu64_mask(lengths, _mm512_set1_epi64(57))
+                & _mm512_cmple_epu64_mask(at, _mm512_set1_epi64(bytes.len() as i64 - 8));
+            if fits != 0xff || bytes.len() < 8 {
+                return portable::follow(bytes, end, hs, before, values);
+            }
+            let words = _mm512_i64gather_epi64::<1>(at, bytes.as_ptr().cast());
+            let reverse = _mm512_set4_epi32(0x0809_0a0b, 0x0c0d_0e0f, 0x0001_0203, 0x0405_0607);
+            let words = _mm512_shuffle_epi8(words, reverse);
+            let tops = _mm512_sllv_epi64(words, _mm512_and_si512(starts, _mm512_set1_epi64(7)));
+            let suffixes = _mm512_srlv_epi64(tops, _mm512_add_epi64(wide, _mm512_set1_epi64(1)));
+            let first_bits = _mm512_srlv_epi64(_mm512_set1_epi64(i64::MIN), wide);
+            let kept = _mm512_srlv_epi64(_mm512_set1_epi64(-1), wide);
+            let parts: [u64; LANES] = std::mem::transmute(_mm512_or_si512(suffixes, first_bits));
+            let kept: [u64; LANES] = std::mem::transmute(kept);
+            let mut value = before;
+            for lane in 0..LANES {
+                value = (value & !kept[lane]) | parts[lane];
+                values[lane] = value;
+            }
+            let all = _mm512_loadu_si512(values.as_ptr().cast());
+            let before = _mm512_alignr_epi64::<7>(all, _mm512_set1_epi64(before as i64));
+            _mm512_test_epi64_mask(before, first_bits) == 0
         }
     }
 

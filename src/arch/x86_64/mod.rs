@@ -5,16 +5,17 @@ mod avx512;
 
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch, _pdep_u64, _pext_u64};
 
-use crate::arch::{Kernel, Portable};
+use crate::arch::level::may_use;
+use crate::arch::{Kernel, Level, Portable};
 pub(crate) use avx2::Avx2;
 pub(crate) use avx512::Avx512;
 
-/// Runs a kernel with the best instructions of this processor.
+/// Runs a kernel with the best instructions of this processor, within the limit.
 #[inline]
 pub(crate) fn run<K: Kernel>(kernel: K) -> K::Output {
-    if let Some(instructions) = Avx512::detect() {
+    if let Some(instructions) = Avx512::detect().filter(|_| may_use(Level::Avx512)) {
         instructions.run(kernel)
-    } else if let Some(instructions) = Avx2::detect() {
+    } else if let Some(instructions) = Avx2::detect().filter(|_| may_use(Level::Avx2)) {
         instructions.run(kernel)
     } else {
         kernel.run(Portable)

@@ -64,7 +64,8 @@ impl<'a> Uppers<'a> {
         let start = if first == 0 { 0 } else { self.ones_before(instructions, &mut cursor, first - 1) };
         if first == last {
             // The bucket's ones follow at once, most of the time in the same word.
-            let place = start + first as usize;
+            // A key that is a lie may ask for the last bucket that there can be.
+            let place = usize::try_from(first).unwrap_or(usize::MAX).saturating_add(start);
             let ones = (cursor.word >> (place % WORD_BITS)).trailing_ones() as usize;
             if place / WORD_BITS == cursor.number && place % WORD_BITS + ones < WORD_BITS {
                 return (start, (start + ones).min(self.coded));

@@ -9,7 +9,7 @@ use crate::codec::huffman::search::MOST_CODED;
 use crate::fingerprint::Fingerprint;
 
 /// Segments whose codes are decoded in lockstep.
-pub(crate) const LANES: usize = 8;
+pub(crate) const LANES: usize = arch::LANES;
 
 /// Room for the h of a few segments, kept between blocks.
 #[derive(Debug, Default)]
@@ -110,7 +110,7 @@ impl<F: Fingerprint> Kernel for Decode<'_, F> {
     type Output = Result<(), BlockError>;
 
     #[inline(always)]
-    fn run(self, _: impl Instructions) -> Self::Output {
+    fn run(self, instructions: impl Instructions) -> Self::Output {
         let Self { block, codebook, differences, values } = self;
         let start = values.len();
         values.resize(start + block.count(), F::ZERO);
@@ -133,7 +133,7 @@ impl<F: Fingerprint> Kernel for Decode<'_, F> {
             for (lane, segment) in segments.iter().enumerate() {
                 let hs = differences.lane(lane, segment.count - 1);
                 let (values, after) = rest.split_at_mut(segment.count);
-                decode_suffixes(block.bytes(), segment, hs, ends[lane], values)?;
+                decode_suffixes(instructions, block.bytes(), segment, hs, ends[lane], values)?;
                 if last >= Some(segment.first) {
                     return Err(BlockError::Order);
                 }
@@ -148,32 +148,54 @@ impl<F: Fingerprint> Kernel for Decode<'_, F> {
 /// Writes the entries of a segment to `values`, given their h and where the codes end.
 #[inline(always)]
 fn decode_suffixes<F: Fingerprint>(
+    instructions: impl Instructions,
     bytes: &[u8],
     segment: &Segment<F>,
     hs: &[u8],
     codes_end: usize,
     values: &mut [F],
 ) -> Result<(), BlockError> {
-    let sum: usize = hs.iter().map(|&h| usize::from(h)).sum();
-    let bits = hs.len() * (F::BITS as usize - 1) - sum;
-    if codes_end + bits != segment.end {
+    if codes_end + suffix_bits::<F>(hs) != segment.end {
         return Err(BlockError::Length);
     }
-    let mut value = segment.first;
-    let mut end = segment.end;
+    values[0] = segment.first;
     // The bit that an entry has set first, its predecessor must have clear.
-    let mut was_set = F::ZERO;
-    let (first, coded) = values.split_first_mut().expect("a segment has its first entry");
-    *first = value;
-    for (&h, next) in hs.iter().zip(coded) {
-        let h = u32::from(h);
-        let length = F::BITS - 1 - h;
-        end -= length as usize;
-        was_set = was_set | (value & F::bit(h));
-        value = entry(value, h, read(bytes, end, length));
-        *next = value;
+    let mut is_ascending = true;
+    if let Some(words) = F::as_words(values).filter(|_| hs.len() >= LANES) {
+        let mut end = segment.end;
+        let groups = hs.len().div_ceil(LANES);
+        for number in 0..groups {
+            // The last group has as many of those before it as make it whole.
+            let start = (number * LANES).min(hs.len() - LANES);
+            let group = hs[start..].first_chunk().expect("a whole group");
+            let bits = suffix_bits::<F>(group);
+            if number + 1 == groups {
+                end = codes_end + bits;
+            }
+            let (before, after) = words.split_at_mut(start + 1);
+            let values = after.first_chunk_mut().expect("as many values as h");
+            is_ascending &= instructions.follow(bytes, end, group, before[start], values);
+            end -= bits;
+        }
+    } else {
+        let (mut value, mut end) = (segment.first, segment.end);
+        for (&h, next) in hs.iter().zip(&mut values[1..]) {
+            let h = u32::from(h);
+            let length = F::BITS - 1 - h;
+            end -= length as usize;
+            is_ascending &= value & F::bit(h) == F::ZERO;
+            value = entry(value, h, read(bytes, end, length));
+            *next = value;
+        }
     }
-    if was_set == F::ZERO { Ok(()) } else { Err(BlockError::Order) }
+    if is_ascending { Ok(()) } else { Err(BlockError::Order) }
+}
+
+/// The bits of the suffixes of entries with these h.
+#[inline(always)]
+fn suffix_bits<F: Fingerprint>(hs: &[u8]) -> usize {
+    let sum: usize = hs.iter().map(|&h| usize::from(h)).sum();
+    hs.len() * (F::BITS as usize - 1) - sum
 }
 
 /// Whether all bits after the last entry are zero.

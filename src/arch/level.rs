@@ -1,0 +1,29 @@
+//! How far the instructions of a processor are made use of.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// A set of instructions, each with those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// What every processor has.
+    Portable,
+    /// AVX2, and the bit counting and bit field instructions that came with it.
+    Avx2,
+    /// AVX-512 with what Ice Lake and Zen 4 have of it.
+    Avx512,
+}
+
+/// The level not to go beyond, as a number.
+static LIMIT: AtomicU8 = AtomicU8::new(Level::Avx512 as u8);
+
+/// Sets the level not to go beyond, for all threads: so that tests and benches can hold one level against
+/// another. No result depends on it.
+pub fn limit_level(level: Level) {
+    LIMIT.store(level as u8, Ordering::Relaxed);
+}
+
+/// Whether a level may be used, if the processor has it.
+#[inline]
+pub(super) fn may_use(level: Level) -> bool {
+    level as u8 <= LIMIT.load(Ordering::Relaxed)
+}

@@ -1,0 +1,39 @@
+//! The way of least memory: each fingerprint asks for those that are near.
+
+use std::ops::{ControlFlow, Range};
+
+use crate::fingerprint::Fingerprint;
+use crate::index::Searcher;
+use crate::index::pairs::Workspace;
+use crate::index::pairs::collect::Collector;
+use crate::index::pairs::ordered::Outcome;
+use crate::table::reader::Table;
+
+/// Tells the pairs whose lower fingerprint is in some blocks of table 0.
+pub(super) fn ask<F: Fingerprint, D: AsRef<[u8]>>(
+    table: &Table<F>,
+    file: &[u8],
+    distance: u32,
+    blocks: Range<usize>,
+    workspace: &mut Workspace<F>,
+    searcher: &mut Searcher<'_, F, D>,
+    collector: &mut Collector<'_, F>,
+) -> Outcome {
+    for block in blocks {
+        workspace.values.clear();
+        table.decode(file, block, &mut workspace.scratch, &mut workspace.values)?;
+        for &asked in &workspace.values {
+            let outcome = searcher.for_each(asked, distance, |near| {
+                if near.fingerprint > asked {
+                    collector.pair(asked, near.fingerprint)
+                } else {
+                    ControlFlow::Continue(())
+                }
+            })?;
+            if outcome.is_break() {
+                return Ok(outcome);
+            }
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}

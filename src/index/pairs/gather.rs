@@ -1,0 +1,273 @@
+//! A lead whose values no table has side by side: they are gathered in memory from table 0.
+//!
+//! Twice sorted by a digit, the leading bits of the lead first: once in each part of the table as it is
+//! read, once when the pieces of all parts that have a digit in common are put together. Both times the
+//! values fit near the processor. What does not fit into memory at once is done in slices of digits,
+//! each of which reads the table again.
+
+use std::num::NonZeroUsize;
+use std::ops::{ControlFlow, Range};
+
+use crate::error::ReadError;
+use crate::fingerprint::Fingerprint;
+use crate::index::Index;
+use crate::index::pairs::Workspace;
+use crate::index::pairs::ordered;
+use crate::index::pairs::runs::{Lead, Runs};
+
+/// Values that share a first digit, about, where there are many and they are spread evenly.
+const BUCKET_LOG2: u32 = 14;
+
+/// The most bits of the first digit.
+const FIRST_DIGIT_BITS: u32 = 12;
+
+/// The most bits of the second digit.
+const SECOND_DIGIT_BITS: u32 = 16;
+
+/// Values of a part of table 0, about; more where there are many, so that pieces are not too small.
+const PART: u64 = 1 << 17;
+
+/// Parts of table 0, at the most.
+const MOST_PARTS: usize = 256;
+
+/// The values of a part of the table that a slice has, sorted by their first digit.
+struct Part<F> {
+    values: Vec<F>,
+    /// For each digit of the slice where its values start; one more for the end.
+    starts: Vec<u32>,
+}
+
+/// How the values of a lead are gathered.
+pub(super) struct Gathering<'a, F> {
+    lead: &'a Lead<F>,
+    /// Bits of the first digit.
+    bits: u32,
+    /// What of the digits is done at a time.
+    pub(super) slices: Vec<Range<usize>>,
+}
+
+/// A slice in memory.
+pub(super) struct Gathered<'a, F> {
+    lead: &'a Lead<F>,
+    bits: u32,
+    parts: Vec<Part<F>>,
+}
+
+impl<'a, F: Fingerprint> Gathering<'a, F> {
+    /// Parts the digits of a lead into slices of at most `capacity` values; `None` when one digit has
+    /// more.
+    pub(super) fn new<D: AsRef<[u8]> + Sync>(
+        index: &Index<F, D>,
+        lead: &'a Lead<F>,
+        capacity: NonZeroUsize,
+        threads: NonZeroUsize,
+    ) -> Result<Option<Self>, ReadError> {
+        let bits = index.len().max(1).ilog2().saturating_sub(BUCKET_LOG2);
+        let bits = bits.clamp(1, FIRST_DIGIT_BITS).min(lead.mask.count_ones());
+        let digits = 1 << bits;
+        if index.len() <= capacity.get() as u64 {
+            let whole = 0..digits;
+            return Ok(Some(Self { lead, bits, slices: vec![whole] }));
+        }
+        let mut counts = vec![0u64; digits];
+        ordered::run(
+            threads,
+            parts_of(index).len(),
+            Workspace::default,
+            |workspace, part, send| {
+                let mut counts = vec![0u64; digits];
+                read(index, part, workspace, |value| {
+                    counts[digit(lead.permutation.apply(value), bits)] += 1;
+                })?;
+                Ok(send(counts))
+            },
+            &mut |part: Vec<u64>| {
+                counts.iter_mut().zip(part).for_each(|(sum, count)| *sum += count);
+                ControlFlow::Continue(())
+            },
+        )
+        .map(|_| slices(&counts, capacity.get() as u64).map(|slices| Self { lead, bits, slices }))
+    }
+
+    /// Reads the values of a slice.
+    pub(super) fn gather<D: AsRef<[u8]> + Sync>(
+        &self,
+        index: &Index<F, D>,
+        slice: &Range<usize>,
+        threads: NonZeroUsize,
+    ) -> Result<Gathered<'a, F>, ReadError> {
+        let Self { lead, bits, .. } = *self;
+        let mut parts = Vec::new();
+        ordered::run(
+            threads,
+            parts_of(index).len(),
+            Workspace::default,
+            |workspace, part, send| {
+                let mut values = std::mem::take(&mut workspace.gathered);
+                values.clear();
+                read(index, part, workspace, |value| {
+                    let value = lead.permutation.apply(value);
+                    if slice.contains(&digit(value, bits)) {
+                        values.push(value);
+                    }
+                })?;
+                let mut sorted = Part { values: Vec::new(), starts: Vec::new() };
+                sort(
+                    &values,
+                    slice.len(),
+                    |value| digit(value, bits) - slice.start,
+                    &mut sorted.values,
+                    &mut sorted.starts,
+                );
+                workspace.gathered = values;
+                Ok(send(sorted))
+            },
+            &mut |part| {
+                parts.push(part);
+                ControlFlow::Continue(())
+            },
+        )
+        .map(|_| Gathered { lead, bits, parts })
+    }
+}
+
+impl<F: Fingerprint> Gathered<'_, F> {
+    /// How many values there are.
+    pub(super) fn len(&self) -> usize {
+        self.parts.iter().map(|part| part.values.len()).sum()
+    }
+
+    /// Digits of the slice that make a task worth its while.
+    pub(super) fn digits_a_task(&self, digits: usize) -> usize {
+        (digits << BUCKET_LOG2) / self.len().max(1)
+    }
+
+    /// Tells the pairs of some digits, counted from the start of the slice; gives how many values these
+    /// have.
+    pub(super) fn tell(
+        &self,
+        digits: Range<usize>,
+        workspace: &mut Workspace<F>,
+        runs: &mut Runs<'_, '_, F>,
+    ) -> (usize, ControlFlow<()>) {
+        let Workspace { gathered: bucket, values: sorted, starts, .. } = workspace;
+        let mut count = 0;
+        for number in digits {
+            bucket.clear();
+            for Part { values, starts } in &self.parts {
+                bucket.extend_from_slice(&values[starts[number] as usize..starts[number + 1] as usize]);
+            }
+            count += bucket.len();
+            let more = self.lead.mask.count_ones() - self.bits;
+            let more = more.min(bucket.len().max(1).ilog2()).min(SECOND_DIGIT_BITS);
+            let mask = F::prefix_mask(self.bits + more);
+            let told = if more == 0 {
+                runs.tell(bucket, mask)
+            } else {
+                sort(bucket, 1 << more, |value| digit(value << self.bits, more), sorted, starts);
+                runs.tell(sorted, mask)
+            };
+            if told.is_break() {
+                return (count, ControlFlow::Break(()));
+            }
+        }
+        (count, ControlFlow::Continue(()))
+    }
+}
+
+/// Sorts by a digit below `digits`; equal digits keep their order.
+fn sort<F: Fingerprint>(
+    values: &[F],
+    digits: usize,
+    digit: impl Fn(F) -> usize,
+    sorted: &mut Vec<F>,
+    starts: &mut Vec<u32>,
+) {
+    // While values are put in place, starts[d + 1] is where the next one of digit d goes: in the end,
+    // where those of digit d end.
+    starts.clear();
+    starts.resize(digits + 2, 0);
+    for &value in values {
+        starts[digit(value) + 2] += 1;
+    }
+    for at in 2..starts.len() {
+        starts[at] += starts[at - 1];
+    }
+    sorted.clear();
+    sorted.resize(values.len(), F::ZERO);
+    for &value in values {
+        let next = &mut starts[digit(value) + 1];
+        sorted[*next as usize] = value;
+        *next += 1;
+    }
+    starts.pop();
+}
+
+/// The first `bits` bits, of which there is at least one.
+#[inline]
+fn digit<F: Fingerprint>(value: F, bits: u32) -> usize {
+    (value >> (F::BITS - bits)).to_u128() as usize
+}
+
+/// The blocks of table 0 in parts.
+fn parts_of<F: Fingerprint, D: AsRef<[u8]>>(index: &Index<F, D>) -> std::iter::StepBy<Range<usize>> {
+    let blocks = index.tables[0].keys.len();
+    let a_part = (blocks as u64 * PART).div_ceil(index.len().max(1)) as usize;
+    (0..blocks).step_by(a_part.max(blocks.div_ceil(MOST_PARTS)).max(1))
+}
+
+/// Reads a part of table 0.
+fn read<F: Fingerprint, D: AsRef<[u8]>>(
+    index: &Index<F, D>,
+    part: usize,
+    workspace: &mut Workspace<F>,
+    mut take: impl FnMut(F),
+) -> Result<(), ReadError> {
+    let (table, file) = (&index.tables[0], index.data.as_ref());
+    let mut starts = parts_of(index).skip(part);
+    let start = starts.next().expect("there is such a part");
+    for block in start..starts.next().unwrap_or(table.keys.len()) {
+        workspace.values.clear();
+        table.decode(file, block, &mut workspace.scratch, &mut workspace.values)?;
+        workspace.values.iter().for_each(|&value| take(value));
+    }
+    Ok(())
+}
+
+/// Consecutive digits whose counts sum to at most `capacity`.
+fn slices(counts: &[u64], capacity: u64) -> Option<Vec<Range<usize>>> {
+    let mut slices = Vec::new();
+    let (mut start, mut sum) = (0, 0);
+    for (digit, &count) in counts.iter().enumerate() {
+        if count > capacity {
+            return None;
+        }
+        if sum + count > capacity {
+            slices.push(start..digit);
+            (start, sum) = (digit, 0);
+        }
+        sum += count;
+    }
+    slices.push(start..counts.len());
+    Some(slices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_keep_to_the_capacity() {
+        assert_eq!(slices(&[3, 3, 3, 0, 5], 6), Some(vec![0..2, 2..4, 4..5]));
+        assert_eq!(slices(&[0, 0, 1, 1], 1), Some(vec![0..3, 3..4]));
+        assert_eq!(slices(&[7, 1], 6), None);
+    }
+
+    #[test]
+    fn sorting_keeps_what_is_equal_in_order() {
+        let (mut sorted, mut starts) = (Vec::new(), Vec::new());
+        sort(&[0x31u64, 0x10, 0x32, 0x00, 0x11], 5, |value| (value >> 4) as usize, &mut sorted, &mut starts);
+        assert_eq!(sorted, [0x00, 0x10, 0x11, 0x31, 0x32]);
+        assert_eq!(starts, [0, 1, 3, 3, 5, 5]);
+    }
+}

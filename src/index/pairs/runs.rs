@@ -1,0 +1,166 @@
+//! From runs to pairs, each told once.
+//!
+//! The lead sets of a join overlap: two fingerprints that differ in one bit agree under most of them. A
+//! pair belongs to the first lead under which it agrees, so it is refused everywhere else: no set of
+//! pairs seen is needed.
+
+use std::ops::ControlFlow;
+
+use crate::design::groups;
+use crate::fingerprint::Fingerprint;
+use crate::index::pairs::collect::Collector;
+use crate::index::pairs::compare::{Comparison, Hit, compare};
+use crate::permutation::Permutation;
+
+/// Runs beyond this many values are split by bits behind those that they share. Up to here it is
+/// quicker to compare all with all.
+pub(super) const LONGEST_RUN: usize = 1024;
+
+/// Hits that may wait to be told, where the runs are no longer than [`LONGEST_RUN`].
+const MOST_HITS: usize = 1 << 18;
+
+/// Values that are looked at to see how long runs are.
+const SAMPLE: usize = 256;
+
+/// Runs of more values than this, on average, go on beyond the next few values too often to be surprised
+/// each time.
+const LONG_ON_AVERAGE: usize = 4;
+
+/// A lead, in the order of bits of the values that it brings together.
+#[derive(Debug, Clone)]
+pub(super) struct Lead<F> {
+    /// What that order is.
+    pub(super) permutation: Permutation<F>,
+    /// The bits that agree.
+    pub(super) mask: F,
+    /// The leads that come before it: what agrees under one of these is told there.
+    pub(super) earlier: Vec<F>,
+}
+
+/// Finds the pairs of a lead.
+pub(super) struct Runs<'a, 'c, F> {
+    lead: &'a Lead<F>,
+    /// [`Lead::earlier`], and while a long run is being split, what it was split by before.
+    earlier: Vec<F>,
+    distance: u32,
+    longest: usize,
+    hits: Vec<Hit>,
+    collector: &'a mut Collector<'c, F>,
+}
+
+impl<'a, 'c, F: Fingerprint> Runs<'a, 'c, F> {
+    pub(super) fn new(
+        lead: &'a Lead<F>,
+        distance: u32,
+        longest: usize,
+        collector: &'a mut Collector<'c, F>,
+    ) -> Self {
+        Self { lead, earlier: lead.earlier.clone(), distance, longest, hits: Vec::new(), collector }
+    }
+
+    /// Tells the pairs in `values`, where those that agree under `mask`, some of the lead's own bits,
+    /// lie together. Leaves the values of long runs in another order.
+    pub(super) fn tell(&mut self, values: &mut [F], mask: F) -> ControlFlow<()> {
+        let is_long = self.are_long(values, mask);
+        let starts_at_once = (MOST_HITS / self.longest).max(1);
+        let mut start = 0;
+        while start < values.len() {
+            let end = values.len().min(start + starts_at_once);
+            let stopped = compare(
+                Comparison {
+                    values,
+                    starts: start..end,
+                    mask,
+                    distance: self.distance,
+                    longest: self.longest,
+                    is_long,
+                },
+                &mut self.hits,
+            );
+            self.tell_hits(values)?;
+            start = stopped;
+            if stopped < end {
+                let first = values[start];
+                let length = values[start..].iter().take_while(|&&v| (v ^ first) & mask == F::ZERO).count();
+                self.split(&mut values[start..start + length])?;
+                start += length;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Whether runs are longer than usual, going by a few of them.
+    fn are_long(&self, values: &[F], mask: F) -> bool {
+        let sample = &values[..values.len().min(SAMPLE)];
+        let ends = sample.windows(2).filter(|two| (two[0] ^ two[1]) & mask != F::ZERO).count();
+        sample.len() > ends * LONG_ON_AVERAGE
+    }
+
+    fn tell_hits(&mut self, values: &[F]) -> ControlFlow<()> {
+        for &(a, b) in &self.hits {
+            let (a, b) = (values[a as usize], values[b as usize]);
+            let difference = a ^ b;
+            if difference & self.lead.mask == F::ZERO
+                && self.earlier.iter().all(|&earlier| difference & earlier != F::ZERO)
+            {
+                self.collector.pair(self.lead.permutation.undo(a), self.lead.permutation.undo(b))?;
+            }
+        }
+        self.hits.clear();
+        ControlFlow::Continue(())
+    }
+
+    /// Tells the pairs of a set whose values are all to be compared with each other.
+    ///
+    /// At most `distance` bits of a pair differ. So of distance + 1 groups of the bits that vary at
+    /// all, one is the same in both: the pairs are in the runs that each group makes. This is the
+    /// pigeonhole principle of the designs once more, on the bits that this very set leaves open. Where
+    /// it would not lower the number of comparisons, all are compared with all; so there are never more
+    /// than the square of the number of values.
+    fn split(&mut self, values: &mut [F]) -> ControlFlow<()> {
+        let first = values[0];
+        let varying = values.iter().fold(F::ZERO, |varying, &value| varying | (value ^ first));
+        if self.earlier.iter().any(|&earlier| earlier & varying == F::ZERO) {
+            // All of them agree there: all has been told.
+            return ControlFlow::Continue(());
+        }
+        if values.len() <= self.longest || varying.count_ones() <= self.distance {
+            return self.all_with_all(values);
+        }
+        let before = self.earlier.len();
+        let square = |count: usize| count as u128 * count as u128;
+        let mut budget = square(values.len()) / 2;
+        for group in groups(varying, self.distance + 1) {
+            values.sort_unstable_by_key(|&value| value & group);
+            let same = |&a: &F, &b: &F| (a ^ b) & group == F::ZERO;
+            let comparisons = values.chunk_by(same).map(|run| square(run.len())).sum();
+            let Some(left) = budget.checked_sub(comparisons) else {
+                // What agreed in an earlier group is told already, and is not told again.
+                self.all_with_all(values)?;
+                break;
+            };
+            budget = left;
+            for run in values.chunk_by_mut(same) {
+                if run.len() > 1 {
+                    self.split(run)?;
+                }
+            }
+            self.earlier.push(group);
+        }
+        self.earlier.truncate(before);
+        ControlFlow::Continue(())
+    }
+
+    fn all_with_all(&mut self, values: &[F]) -> ControlFlow<()> {
+        let starts_at_once = (MOST_HITS / values.len()).max(1);
+        for start in (0..values.len()).step_by(starts_at_once) {
+            let end = values.len().min(start + starts_at_once);
+            let (mask, longest) = (F::ZERO, usize::MAX);
+            let (distance, is_long) = (self.distance, true);
+            let starts = start..end;
+            compare(Comparison { values, starts, mask, distance, longest, is_long }, &mut self.hits);
+            self.tell_hits(values)?;
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,93 @@
+//! Which leads to bring together, in which order, and where their values come from.
+//!
+//! A table in whose order the bits of a lead stand first has the values that agree under it side by
+//! side: it is gone through as it is. For any other lead the values of table 0 are gathered in memory.
+//! What a schedule costs follows from the number of fingerprints and its leads; the cheapest is taken.
+
+use std::num::NonZeroUsize;
+
+use crate::design::lead_sets;
+use crate::fingerprint::Fingerprint;
+use crate::index::Index;
+use crate::index::pairs::runs::Lead;
+use crate::permutation::Permutation;
+
+/// Nanoseconds a value: to read it from a table and compare it with its next few.
+const STREAM_NS: f64 = 4.0;
+
+/// Nanoseconds a value: to read it from table 0, sort it and compare it with its next few.
+const GATHER_NS: f64 = 14.0;
+
+/// Nanoseconds a value: to read it from table 0 once more.
+const READ_NS: f64 = 3.0;
+
+/// Nanoseconds a comparison beyond the next few.
+const COMPARISON_NS: f64 = 0.3;
+
+/// Comparisons of a value that are in the price of reading it.
+const FREE_COMPARISONS: f64 = 8.0;
+
+/// Where the values of a lead come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// This table has them in order.
+    Table(usize),
+    /// Table 0 has them in another order.
+    Gathered,
+}
+
+/// A lead and where its values come from.
+#[derive(Debug, Clone)]
+pub(super) struct Step<F> {
+    pub(super) source: Source,
+    pub(super) lead: Lead<F>,
+}
+
+/// The cheapest schedule for a distance where memory holds so many values. With `gather_all`, for
+/// tests, no table but 0 is gone through.
+pub(super) fn choose<F: Fingerprint, D: AsRef<[u8]>>(
+    index: &Index<F, D>,
+    distance: u32,
+    capacity: NonZeroUsize,
+    gather_all: bool,
+) -> Vec<Step<F>> {
+    let count = index.len() as f64;
+    let slices = (count / capacity.get() as f64).ceil();
+    let source_of = |&mask: &F| match streaming_table(index, mask) {
+        Some(table) if !gather_all || mask == F::ZERO => Source::Table(table),
+        _ => Source::Gathered,
+    };
+    let cost = |leads: &[F]| -> f64 {
+        let cost_of = |mask: &F| {
+            let others = count / f64::from(mask.count_ones()).exp2() / 2.0;
+            let comparisons = (others - FREE_COMPARISONS).max(0.0) * COMPARISON_NS;
+            comparisons
+                + match source_of(mask) {
+                    Source::Table(_) => STREAM_NS,
+                    Source::Gathered => GATHER_NS + (slices - 1.0) * READ_NS,
+                }
+        };
+        leads.iter().map(cost_of).sum()
+    };
+    let sets = lead_sets(index.plan(distance)).into_iter();
+    let priced = sets.map(|leads| (cost(&leads), leads));
+    let (_, leads) = priced.min_by(|(a, _), (b, _)| a.total_cmp(b)).expect("there is one of no bits");
+    (0..leads.len())
+        .map(|number| {
+            let source = source_of(&leads[number]);
+            let permutation = match source {
+                Source::Table(table) => index.tables[table].permutation.clone(),
+                Source::Gathered => Permutation::new(leads[number]),
+            };
+            let mask = permutation.apply(leads[number]);
+            let earlier = leads[..number].iter().map(|&lead| permutation.apply(lead)).collect();
+            Step { source, lead: Lead { permutation, mask, earlier } }
+        })
+        .collect()
+}
+
+/// The table in whose order the bits of a mask come first.
+fn streaming_table<F: Fingerprint, D: AsRef<[u8]>>(index: &Index<F, D>, mask: F) -> Option<usize> {
+    let first = F::prefix_mask(mask.count_ones());
+    index.tables.iter().position(|table| table.permutation.apply(mask) == first)
+}

@@ -1,0 +1,96 @@
+//! A lead whose values a table has side by side.
+
+use std::ops::{ControlFlow, Range};
+
+use crate::error::ReadError;
+use crate::fingerprint::Fingerprint;
+use crate::index::pairs::Workspace;
+use crate::index::pairs::ordered::Outcome;
+use crate::index::pairs::runs::Runs;
+use crate::table::reader::Table;
+
+/// Values decoded before their pairs are looked for: they are still near when they are compared.
+const CHUNK: usize = 8192;
+
+/// Tells the pairs of all runs of values equal under `mask`, leading bits in the table's order, that
+/// begin in some blocks; so each run belongs to the one task in whose blocks it begins.
+pub(super) fn stream<F: Fingerprint>(
+    table: &Table<F>,
+    file: &[u8],
+    mask: F,
+    blocks: Range<usize>,
+    workspace: &mut Workspace<F>,
+    runs: &mut Runs<'_, '_, F>,
+) -> Outcome {
+    let Workspace { scratch, values, .. } = workspace;
+    values.clear();
+    let mut block = blocks.start;
+    if let Some(before) = block.checked_sub(1) {
+        let begun = table.keys.get(before) & mask;
+        while block < blocks.end && table.keys.get(block) & mask == begun {
+            block += 1;
+        }
+        if block == blocks.end {
+            return Ok(ControlFlow::Continue(()));
+        }
+        table.decode(file, block, scratch, values)?;
+        values.drain(..values.partition_point(|&value| value & mask == begun));
+        block += 1;
+    }
+    for block in block..blocks.end {
+        table.decode(file, block, scratch, values)?;
+        if values.len() < CHUNK {
+            continue;
+        }
+        let open = table.keys.get(block) & mask;
+        let whole = values.partition_point(|&value| value & mask < open);
+        if runs.tell(&mut values[..whole], mask).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        values.drain(..whole);
+    }
+    // The last run may go on behind.
+    let open = table.keys.get(blocks.end - 1) & mask;
+    for block in blocks.end..table.keys.len() {
+        let start = values.len();
+        table.decode(file, block, scratch, values)?;
+        let run = values[start..].partition_point(|&value| value & mask == open);
+        values.truncate(start + run);
+        if table.keys.get(block) & mask != open {
+            break;
+        }
+    }
+    Ok(runs.tell(values, mask))
+}
+
+/// Whether no run of values equal under `mask` is longer than `most`: whether memory holds each.
+pub(super) fn runs_fit<F: Fingerprint>(
+    table: &Table<F>,
+    file: &[u8],
+    mask: F,
+    most: usize,
+    workspace: &mut Workspace<F>,
+) -> Result<bool, ReadError> {
+    let blocks = table.keys.len();
+    let most_a_block = table.codec.layout().block_bytes * 8;
+    let mut start = 0;
+    while start < blocks {
+        let prefix = table.keys.get(start) & mask;
+        // The block in which the run ends has a key beyond it.
+        let last = table.keys.find(prefix | !mask).min(blocks - 1);
+        if (last - start + 1).saturating_mul(most_a_block) > most {
+            // That it might be so is seldom: only then is it worth a look.
+            let mut count = 0;
+            for block in start..=last {
+                workspace.values.clear();
+                table.decode(file, block, &mut workspace.scratch, &mut workspace.values)?;
+                count += workspace.values.iter().filter(|&&value| value & mask == prefix).count();
+            }
+            if count > most {
+                return Ok(false);
+            }
+        }
+        start = last.max(start + 1);
+    }
+    Ok(true)
+}

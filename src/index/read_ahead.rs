@@ -1,0 +1,205 @@
+//! Storage asked before its bytes are read: for a query all its blocks at once, for a scan a window
+//! ahead. Else each block would be waited for on its own, since the system is told not to guess.
+
+use std::ops::Range;
+
+use crate::fingerprint::Fingerprint;
+use crate::table::reader::Table;
+use crate::table::scanner::Located;
+
+/// Bytes that a scan asks for at once: enough to keep storage busy while the window before is read.
+const WINDOW_BYTES: usize = 1 << 20;
+
+/// How an index asks for bytes, if there is somebody to ask.
+pub(super) struct ReadAhead<D> {
+    /// The data's own hint: it takes offset and length.
+    will_need: Option<fn(&D, usize, usize)>,
+    /// Whether blocks that have been read may be gone again.
+    repeat: bool,
+}
+
+impl<D> ReadAhead<D> {
+    pub(super) fn new(will_need: fn(&D, usize, usize), repeat: bool) -> Self {
+        Self { will_need: Some(will_need), repeat }
+    }
+
+    /// For what lies in memory.
+    pub(super) fn none() -> Self {
+        Self { will_need: None, repeat: false }
+    }
+
+    /// Asks for the blocks that a query is about to read, unless all have been read before: then it
+    /// takes a look at a few bits, and no system call.
+    #[inline]
+    pub(super) fn query<F: Fingerprint>(&self, data: &D, tables: &[Table<F>], located: &[Located]) {
+        // A single block is waited for once either way.
+        let Some(will_need) = self.will_need.filter(|_| located.len() > 1) else { return };
+        let is_new = |at: &Located| !tables[at.table as usize].checked.contains(at.block as usize);
+        if self.repeat || located.iter().any(is_new) {
+            self.ask(will_need, data, tables, located);
+        }
+    }
+
+    #[cold]
+    fn ask<F: Fingerprint>(
+        &self,
+        will_need: fn(&D, usize, usize),
+        data: &D,
+        tables: &[Table<F>],
+        located: &[Located],
+    ) {
+        // Neighbours in one call: a query of a large distance has long runs of them.
+        let mut run: Option<(&Table<F>, Range<usize>)> = None;
+        for at in located {
+            let (table, block) = (&tables[at.table as usize], at.block as usize);
+            if !self.repeat && table.checked.contains(block) {
+                continue;
+            }
+            match &mut run {
+                Some((of, blocks)) if of.number == table.number && blocks.end == block => blocks.end += 1,
+                _ => {
+                    if let Some((table, blocks)) = run.replace((table, block..block + 1)) {
+                        let (offset, length) = table.extent(blocks);
+                        will_need(data, offset, length);
+                    }
+                }
+            }
+        }
+        if let Some((table, blocks)) = run {
+            let (offset, length) = table.extent(blocks);
+            will_need(data, offset, length);
+        }
+    }
+
+    /// For going through the blocks of a table from first to last, or through a part of them.
+    pub(super) fn windows<'a>(&'a self, data: &'a D) -> Windows<'a, D> {
+        Windows { read_ahead: self, data, asked: 0..0 }
+    }
+}
+
+/// How far a scan has asked ahead.
+pub(super) struct Windows<'a, D> {
+    read_ahead: &'a ReadAhead<D>,
+    data: &'a D,
+    /// The blocks asked for without a gap.
+    asked: Range<usize>,
+}
+
+impl<D> Windows<'_, D> {
+    /// To be told of each block of a table before it is read; asks for the window that it is in, if
+    /// nobody has, and for the next one.
+    #[inline]
+    pub(super) fn reach<F: Fingerprint>(&mut self, table: &Table<F>, block: usize) {
+        let Some(will_need) = self.read_ahead.will_need else { return };
+        let window = WINDOW_BYTES / table.codec.layout().block_bytes;
+        if !self.asked.contains(&block) {
+            self.asked = block..block;
+        } else if self.asked.end - block > window {
+            return;
+        }
+        let end = table.keys.len().min((block / window + 2) * window);
+        if end > self.asked.end {
+            let (offset, length) = table.extent(self.asked.end..end);
+            will_need(self.data, offset, length);
+            self.asked.end = end;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::{BuildOptions, Builder, Checksums, Design, Index, OpenOptions};
+
+    /// Bytes that remember what they were asked for.
+    struct Asked {
+        bytes: Vec<u8>,
+        ranges: RefCell<Vec<Range<usize>>>,
+    }
+
+    impl AsRef<[u8]> for Asked {
+        fn as_ref(&self) -> &[u8] {
+            &self.bytes
+        }
+    }
+
+    fn index(options: &OpenOptions, repeat: bool) -> Index<u64, Asked> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("test.hamdex");
+        let options_of_build = BuildOptions::new().design(Design::named("cover-6", 3).unwrap());
+        let mut builder = Builder::<u64>::with_options(&path, options_of_build.block_bytes(512)).unwrap();
+        (1..=200_000u64).try_for_each(|i| builder.push(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).unwrap();
+        builder.finish().unwrap();
+        let data = Asked { bytes: std::fs::read(&path).unwrap(), ranges: RefCell::default() };
+        let note = |data: &Asked, offset, length| data.ranges.borrow_mut().push(offset..offset + length);
+        options.read(data, ReadAhead::new(note, repeat)).unwrap()
+    }
+
+    fn asked(index: &Index<u64, Asked>) -> Vec<Range<usize>> {
+        index.data.ranges.take()
+    }
+
+    #[test]
+    fn a_query_asks_for_what_it_has_not_read_and_no_more() {
+        for checksums in [Checksums::FirstTouch, Checksums::Always] {
+            let index = index(&OpenOptions::new().checksums(checksums), false);
+            let mut searcher = index.searcher();
+            assert!(asked(&index).is_empty());
+            searcher.within(77, 3).unwrap();
+            let first = asked(&index);
+            assert!((6..9).contains(&(first.iter().map(Range::len).sum::<usize>() / 512)), "{first:?}");
+            searcher.within(77, 3).unwrap();
+            assert!(asked(&index).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_file_larger_than_memory_is_asked_every_time() {
+        let index = index(&OpenOptions::new(), true);
+        let mut searcher = index.searcher();
+        searcher.within(77, 3).unwrap();
+        let first = asked(&index);
+        searcher.within(77, 3).unwrap();
+        assert_eq!(asked(&index), first);
+        assert!(first.len() >= 6);
+    }
+
+    #[test]
+    fn a_walk_asks_for_long_runs() {
+        let index = index(&OpenOptions::new(), false);
+        index.searcher().within(77, 40).unwrap();
+        let ranges = asked(&index);
+        let all: usize = ranges.iter().map(Range::len).sum();
+        assert_eq!(all, index.tables[0].keys.len() * 512);
+        assert!(ranges.len() <= index.tables[0].keys.len() / 500, "{}", ranges.len());
+    }
+
+    #[test]
+    fn a_scan_asks_for_each_byte_once_and_a_window_ahead() {
+        let index = index(&OpenOptions::new(), false);
+        let (start, length) = index.tables[0].extent(0..index.tables[0].keys.len());
+        assert!(length > WINDOW_BYTES);
+        let mut end = start;
+        for fingerprint in index.fingerprints() {
+            fingerprint.unwrap();
+            for range in asked(&index) {
+                assert_eq!(range.start, end);
+                end = range.end;
+            }
+        }
+        assert_eq!(end, start + length);
+        // The first time for the window it stands in, and the next one.
+        let mut fingerprints = index.fingerprints();
+        fingerprints.next().unwrap().unwrap();
+        assert_eq!(asked(&index), [start..start + length.min(2 * WINDOW_BYTES)]);
+    }
+
+    #[test]
+    fn checksums_up_front_ask_for_all_blocks() {
+        let index = index(&OpenOptions::new().checksums(Checksums::UpFront), false);
+        let all: usize = index.tables.iter().map(|table| table.extent(0..table.keys.len()).1).sum();
+        assert_eq!(asked(&index).iter().map(Range::len).sum::<usize>(), all);
+    }
+}

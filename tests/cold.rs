@@ -1,0 +1,128 @@
+//! Files whose pages are not in memory: a query reads as many as its design predicts, and waits for all
+//! of them at once.
+//!
+//! One test, since the system counts reads and faults for the whole process.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use common::{Numbers, Shape, data};
+use hamdex::{BuildOptions, Builder, Codec, Design, Index, Mapping, OpenOptions};
+use rustix::fs::{Advice, fadvise};
+
+const QUERIES: u64 = 150;
+
+const PAGE: f64 = 4096.0;
+
+/// What the system has counted for this process.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    /// Pages read from storage.
+    pages: f64,
+    /// Faults that had to wait for a page that nobody had asked for.
+    faults: f64,
+}
+
+impl Counts {
+    /// `None` where the system does not tell.
+    fn now() -> Option<Self> {
+        let io = fs::read_to_string("/proc/self/io").ok()?;
+        let bytes: f64 = io.lines().find_map(|line| line.strip_prefix("read_bytes: "))?.parse().ok()?;
+        let stat = fs::read_to_string("/proc/self/stat").ok()?;
+        // The name of the program, in brackets, may hold spaces; 9 fields on are major faults.
+        let faults = stat.rsplit_once(')')?.1.split_whitespace().nth(9)?.parse().ok()?;
+        Some(Self { pages: bytes / PAGE, faults })
+    }
+
+    fn add_since(&mut self, start: Self) {
+        let now = Self::now().expect("it told before");
+        self.pages += now.pages - start.pages;
+        self.faults += now.faults - start.faults;
+    }
+}
+
+/// Makes the system forget a file that nobody has mapped.
+fn drop_pages(path: &Path) {
+    let file = File::open(path).unwrap();
+    fadvise(&file, 0, None, Advice::DontNeed).unwrap();
+}
+
+/// What queries cost, a query, each on a file that has just been opened and forgotten before.
+fn queries(path: &Path, open: impl Fn() -> Index<u64>) -> Counts {
+    let mut numbers = Numbers(17);
+    let mut sum = Counts::default();
+    for _ in 0..QUERIES {
+        let query = numbers.fingerprint();
+        drop_pages(path);
+        let index = open();
+        let mut searcher = index.searcher();
+        // The plan and the searcher's memory are no matter of storage.
+        let start = Counts::now().unwrap();
+        searcher.within(query, 3).unwrap();
+        sum.add_since(start);
+    }
+    Counts { pages: sum.pages / QUERIES as f64, faults: sum.faults / QUERIES as f64 }
+}
+
+/// What reading all fingerprints costs.
+fn scan(path: &Path, open: impl Fn() -> Index<u64>) -> Counts {
+    drop_pages(path);
+    let index = open();
+    let start = Counts::now().unwrap();
+    assert_eq!(index.fingerprints().map(Result::unwrap).count() as u64, index.len());
+    let mut counts = Counts::default();
+    counts.add_since(start);
+    counts
+}
+
+#[test]
+fn a_cold_query_reads_what_the_design_predicts_in_one_wave() {
+    if Counts::now().is_none() {
+        eprintln!("skipped: this system does not count reads and faults for a process");
+        return;
+    }
+    // Beside the build's own files: a system's place for temporary files may be memory.
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = directory.path().join("cold.hamdex");
+    for (name, count) in [("halves", 1_500_000), ("cover-6", 400_000), ("cover-8", 400_000)] {
+        let stored = data::<u64>(Shape::Uniform, count, 5);
+        for codec in Codec::ALL {
+            let design = Design::named(name, 3).unwrap();
+            let options = BuildOptions::new().design(design.clone()).codec(codec).overwrite(true);
+            let mut builder = Builder::with_options(&path, options).unwrap();
+            stored.iter().try_for_each(|&x| builder.push(x)).unwrap();
+            builder.finish().unwrap();
+
+            let asking = || Index::open(&path).unwrap();
+            // The same bytes, but nobody to ask for them.
+            let silent = || {
+                let mapping = Mapping::open(&path).unwrap();
+                OpenOptions::new().from_bytes::<u64, Mapping>(mapping).unwrap()
+            };
+
+            let unasked = queries(&path, silent);
+            if !(0.9..1.1).contains(&(unasked.pages / unasked.faults)) {
+                eprintln!(
+                    "skipped: pages of files here cannot be forgotten, or come several at once: {unasked:?}"
+                );
+                return;
+            }
+            let asked = queries(&path, asking);
+            let block_bytes = asking().stats().block_bytes;
+            let predicted = design.cost(count as u64, block_bytes).blocks_per_query;
+            let what =
+                format!("{name}, {codec}: {predicted} predicted, {asked:?} asked, {unasked:?} unasked");
+            eprintln!("{what}");
+            // Several blocks of Elias–Fano share a page, some of them those of one query.
+            assert!((0.85..1.15).contains(&(asked.pages / predicted)), "{what}");
+            assert!((0.85..1.15).contains(&(unasked.faults / predicted)), "{what}");
+            assert!(asked.faults < 0.1 * unasked.faults, "{what}");
+
+            let (unasked, asked) = (scan(&path, silent), scan(&path, asking));
+            assert!(asked.faults < 0.1 * unasked.faults, "{name}, {codec}: {asked:?} {unasked:?}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! A line for each pair.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::Path;
+
+use hamdex::{Fingerprint, Pair, Searcher};
+use serde::Serialize;
+use serde::ser::{SerializeSeq, Serializer};
+
+use crate::documents::report;
+use crate::failure::Failure;
+use crate::names::Names;
+
+/// How a pair is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Lines,
+    Json,
+}
+
+/// Looks up the ids of both fingerprints of a pair.
+pub(super) struct IdSource<'a, F: Fingerprint> {
+    pub(super) one: Searcher<'a, F>,
+    pub(super) other: Searcher<'a, F>,
+    pub(super) names: Option<Names>,
+    pub(super) path: &'a Path,
+}
+
+/// Ids on their way out: numbers, never all in memory, or names.
+enum Ids<'a> {
+    Numbers(hamdex::Ids<'a>),
+    Names(Vec<String>),
+}
+
+impl Serialize for Ids<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Names(names) => names.serialize(serializer),
+            Self::Numbers(numbers) => {
+                let mut sequence = serializer.serialize_seq(Some(numbers.len()))?;
+                numbers.clone().try_for_each(|id| sequence.serialize_element(&id))?;
+                sequence.end()
+            }
+        }
+    }
+}
+
+impl<'a, F: Fingerprint> IdSource<'a, F> {
+    fn of(&mut self, pair: &Pair<F>) -> Result<(Ids<'a>, Ids<'a>), Failure> {
+        let one = self.one.ids(pair.a).map_err(Failure::index(self.path))?;
+        let other = self.other.ids(pair.b).map_err(Failure::index(self.path))?;
+        let mut named = |ids: hamdex::Ids<'a>| -> Result<Ids<'a>, Failure> {
+            match &mut self.names {
+                Some(names) => Ok(Ids::Names(ids.map(|id| names.get(id)).collect::<Result<_, _>>()?)),
+                None => Ok(Ids::Numbers(ids)),
+            }
+        };
+        Ok((named(one)?, named(other)?))
+    }
+}
+
+/// A line of `--json`.
+#[derive(Serialize)]
+struct Line<'a> {
+    a: String,
+    b: String,
+    distance: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    a_ids: Option<Ids<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    b_ids: Option<Ids<'a>>,
+}
+
+pub(super) struct Printer<'a, W> {
+    output: &'a mut W,
+    form: Form,
+}
+
+impl<'a, W: Write> Printer<'a, W> {
+    pub(super) fn new(output: &'a mut W, form: Form) -> Self {
+        Self { output, form }
+    }
+
+    pub(super) fn print<F: Fingerprint>(
+        &mut self,
+        pair: &Pair<F>,
+        source: Option<&mut IdSource<'_, F>>,
+    ) -> Result<(), Failure> {
+        let (a_ids, b_ids) = source.map(|source| source.of(pair)).transpose()?.unzip();
+        let output = &mut *self.output;
+        match self.form {
+            Form::Json => {
+                let (a, b) = (pair.a.hex().to_string(), pair.b.hex().to_string());
+                let line = Line { a, b, distance: pair.distance, a_ids, b_ids };
+                serde_json::to_writer(&mut *output, &line).map_err(io::Error::from)?;
+            }
+            Form::Lines => {
+                write!(output, "{}\t{}\t{}", pair.a.hex(), pair.b.hex(), pair.distance)?;
+                for ids in [a_ids, b_ids].into_iter().flatten() {
+                    match ids {
+                        Ids::Numbers(ids) => print_ids(output, ids)?,
+                        Ids::Names(ids) => print_ids(output, ids.iter().map(|id| report::plain(id)))?,
+                    }
+                }
+            }
+        }
+        writeln!(output)?;
+        Ok(())
+    }
+}
+
+fn print_ids(output: &mut impl Write, ids: impl Iterator<Item = impl Display>) -> io::Result<()> {
+    for (number, id) in ids.enumerate() {
+        write!(output, "{}{id}", if number == 0 { "\t" } else { "," })?;
+    }
+    Ok(())
+}
+
+/// What `--count --json` prints.
+#[derive(Serialize)]
+struct Count {
+    distance: usize,
+    pairs: u64,
+}
+
+/// How many pairs there are at each distance from 1 on.
+pub(super) fn counts(output: &mut impl Write, json: bool, counts: &[u64]) -> Result<(), Failure> {
+    for (distance, &pairs) in counts.iter().enumerate().skip(1) {
+        if json {
+            serde_json::to_writer(&mut *output, &Count { distance, pairs }).map_err(io::Error::from)?;
+            writeln!(output)?;
+        } else {
+            writeln!(output, "{distance}\t{pairs}")?;
+        }
+    }
+    Ok(())
+}

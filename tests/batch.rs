@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 
 use common::{SHAPES, Shape, brute_force, built, data, index, pairs, queries};
 use hamdex::{
-    BatchOptions, BuildOptions, Checksums, Design, Fingerprint, Index, OpenOptions, ReadError, Strategy,
+    BatchOptions, BuildOptions, Checksums, Codec, Design, Fingerprint, Index, OpenOptions, ReadError,
+    Strategy,
 };
 use proptest::prelude::*;
 
@@ -69,8 +70,11 @@ fn check_designs<F: Fingerprint>(distance: u32, shape: Shape, count: usize) {
     // The first and the last, and every third between: exactness.rs goes through all.
     for name in names.iter().step_by(3).chain(names.last()) {
         let design = Design::<F>::named(name, distance).unwrap();
-        let index = index(built(&stored, BuildOptions::new().design(design).block_bytes(512)));
-        let what = format!("{name} for {distance}, {shape:?}");
+        // Each codec with every other shape.
+        let codec = Codec::ALL[(shape as usize + distance as usize) % 2];
+        let options = BuildOptions::new().design(design).codec(codec).block_bytes(512);
+        let index = index(built(&stored, options));
+        let what = format!("{name} for {distance}, {codec}, {shape:?}");
         for asked in [distance, distance.saturating_sub(1), distance + 2] {
             check(&index, &stored, &queries, asked, &what);
         }
@@ -127,12 +131,18 @@ fn any_distance_may_be_asked() {
 /// Ascending blocks of many sizes, many queries to each, and the other way round.
 #[test]
 fn many_queries_meet_in_few_blocks_and_few_in_many() {
-    for (stored, asked) in [(40_000, 300), (300, 40_000), (20_000, 20_000)] {
+    for (stored, asked, codec) in [
+        (40_000, 300, Codec::Huffman),
+        (40_000, 300, Codec::EliasFano),
+        (300, 40_000, Codec::Huffman),
+        (20_000, 20_000, Codec::EliasFano),
+    ] {
         let stored = data::<u64>(Shape::Uniform, stored, 3);
         let mut queries = queries(&stored, asked / 3, 4);
         queries.extend_from_within(..100);
         let design = Design::named("cover-6", 3).unwrap();
-        let index = index(built(&stored, BuildOptions::new().design(design).block_bytes(512)));
+        let options = BuildOptions::new().design(design).codec(codec).block_bytes(512);
+        let index = index(built(&stored, options));
         let mut searcher = index.searcher();
         let expected: Vec<_> = queries.iter().map(|&q| pairs(searcher.within(q, 3).unwrap())).collect();
         for options in strategies() {
@@ -152,13 +162,14 @@ proptest! {
         seed: u64,
         shape in prop::sample::select(vec![Shape::Clustered, Shape::Runs, Shape::Mixed]),
         design in prop::sample::select(vec!["single", "halves", "cover-8", "paper-4"]),
+        codec in prop::sample::select(Codec::ALL.to_vec()),
         memory in prop::sample::select(vec![0, 1, 4096, 20_000, 100_000, 1 << 20]),
         distance in 0u32..6,
     ) {
         let stored = data::<u64>(shape, 1000, seed);
         let queries = queries_with_repeats(&stored, 60);
         let design = Design::named(design, 3).unwrap();
-        let index = index(built(&stored, BuildOptions::new().design(design).block_bytes(512)));
+        let index = index(built(&stored, BuildOptions::new().design(design).codec(codec).block_bytes(512)));
         let expected: Vec<_> = queries.iter().map(|&query| brute_force(&stored, query, distance)).collect();
         for options in strategies() {
             let options = options.memory(memory);

@@ -5,8 +5,9 @@
 //! | probe | for each block and query: to locate and arrange it [`ARRANGE_NS`]; where more than `dense_from` queries meet in a block on average, [`SEARCH_NS`] for each and `decode_ns` for each entry once, elsewhere `probe_ns` for each |
 //! | scan | `decode_ns` for each fingerprint once, and what [`cost_ns`] says; [`FILL_NS`] for each query and table |
 //!
-//! How many blocks a query has to look into, a sample of the queries tells. The constants were measured
-//! with `cargo bench --bench batch`; only their ratios matter.
+//! How many blocks a query has to look into, a sample of the queries tells. The constants are rounded
+//! from profiles of batches against ten million uniform fingerprints on one machine; only their ratios
+//! matter, and those within a factor of two or so. `cargo bench --bench batch` shows both strategies.
 //!
 //! [`cost_ns`]: crate::index::batch::scan::design::cost_ns
 

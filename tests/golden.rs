@@ -30,6 +30,16 @@ fn compare(name: &str, fresh: &[u8]) {
 }
 
 fn options<F: Fingerprint>(design: &str, distance: u32) -> BuildOptions<F> {
+    // Segments so short that small files have several.
+    blocks(design, distance).restart_interval(64)
+}
+
+/// The same with the other codec.
+fn other_codec<F: Fingerprint>(design: &str, distance: u32) -> BuildOptions<F> {
+    blocks(design, distance).codec(Codec::EliasFano)
+}
+
+fn blocks<F: Fingerprint>(design: &str, distance: u32) -> BuildOptions<F> {
     BuildOptions::new().design(Design::named(design, distance).unwrap()).block_bytes(512)
 }
 
@@ -200,7 +210,7 @@ fn elias_fano() {
     let mut input: Vec<u64> = data(Shape::Runs, 900, 13);
     input.extend(0..2100);
     input.extend(data::<u64>(Shape::Mixed, 400, 14));
-    let index = check_plain("elias-fano", &input, options("halves", 2).codec(Codec::EliasFano));
+    let index = check_plain("elias-fano", &input, other_codec("halves", 2));
     let (natural, turned) = (low_bits(&index, 0), low_bits(&index, 1));
     assert_eq!((natural.first(), natural.last()), (Some(&0), Some(&56)), "{natural:?}");
     assert!(turned.last() > Some(&40), "{turned:?}");
@@ -209,7 +219,7 @@ fn elias_fano() {
 
 #[test]
 fn elias_fano_with_ids() {
-    let options = options("cover-5", 3).codec(Codec::EliasFano).metadata("recipe", "words, 3");
+    let options = other_codec("cover-5", 3).metadata("recipe", "words, 3");
     let index = check_with_ids("elias-fano-ids", &several_ids(), options);
     assert_eq!(index.design().tables().len(), 5);
 }
@@ -218,7 +228,7 @@ fn elias_fano_with_ids() {
 fn elias_fano_wide() {
     let mut input: Vec<u128> = data(Shape::Mixed, 300, 8);
     input.extend(0..2100);
-    let index = check_plain("elias-fano-wide", &input, options("halves", 4).codec(Codec::EliasFano));
+    let index = check_plain("elias-fano-wide", &input, other_codec("halves", 4));
     let low_bits = low_bits(&index, 0);
     assert_eq!((low_bits.first(), low_bits.last()), (Some(&0), Some(&120)), "{low_bits:?}");
 }

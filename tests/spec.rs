@@ -27,7 +27,8 @@ const PAIRS: [(u64, u64); 7] = [
 
 fn example() -> Forged {
     let design = Design::named("halves", 1).unwrap();
-    let options = BuildOptions::new().design(design).block_bytes(512).metadata("source", "example");
+    let options = BuildOptions::new().design(design).block_bytes(512).restart_interval(64);
+    let options = options.metadata("source", "example");
     Forged::new(built_with_ids(&PAIRS, options))
 }
 

@@ -1,16 +1,16 @@
 //! The one place where a file becomes memory.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 #[cfg(unix)]
 use memmap2::Advice;
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 
-/// A whole file, mapped read-only.
+/// A whole file, mapped read-only ([`Mapping::open`]) or read into memory ([`Mapping::load`]).
 ///
-/// The file must not be truncated or written to while it is mapped: the operating system would kill
+/// A mapped file must not be truncated or written to while it is mapped: the operating system would kill
 /// the process on the next access beyond its end. hamdex itself never changes a file in place; a
 /// rebuilt index replaces the old one by rename, which leaves mappings of the old one intact.
 #[derive(Debug)]
@@ -22,11 +22,7 @@ impl Mapping {
     /// # Errors
     /// Whatever the operating system refuses, and what is not a regular file.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        // Before it is opened: that of a pipe would wait for a writer.
-        if !path.as_ref().metadata()?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-        }
-        let file = File::open(path)?;
+        let file = open_regular(path.as_ref())?;
         // SAFETY: the mapping is read-only, and its bytes are only ever read as plain bytes, each
         // unit checked before it is used. That nobody truncates the file meanwhile is the caller's
         // part, documented above and with `Index::open`.
@@ -35,6 +31,24 @@ impl Mapping {
         #[cfg(unix)]
         let _ = map.advise(Advice::Random);
         Ok(Self(map))
+    }
+
+    /// Reads a whole file into memory of the process, in huge pages where the system has them: queries of a
+    /// file of gigabytes otherwise spend much of their time on finding out where a page is. What becomes of
+    /// the file afterwards does not matter.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses, too little memory above all; what is not a regular file, and
+    /// a file that changes its length meanwhile.
+    pub fn load(path: impl AsRef<Path>) -> io::Result<Self> {
+        let mut file = open_regular(path.as_ref())?;
+        let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+        // There are no mappings of no bytes; an empty file is refused later, for what it is.
+        let mut map = MmapOptions::new().len(length.max(1)).map_anon()?;
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(Advice::HugePage);
+        file.read_exact(&mut map[..length])?;
+        Ok(Self(map.make_read_only()?))
     }
 
     /// Asks the system to bring a range of the file to memory, without waiting for it. A hint: what
@@ -48,6 +62,14 @@ impl Mapping {
         #[cfg(not(unix))]
         let _ = (offset, length);
     }
+}
+
+fn open_regular(path: &Path) -> io::Result<File> {
+    // Before it is opened: that of a pipe would wait for a writer.
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    File::open(path)
 }
 
 impl AsRef<[u8]> for Mapping {

@@ -43,6 +43,7 @@ pub enum Checksums {
 pub struct OpenOptions {
     checksums: Checksums,
     larger_than_memory: bool,
+    in_memory: bool,
 }
 
 impl OpenOptions {
@@ -71,15 +72,24 @@ impl OpenOptions {
         self
     }
 
-    /// Opens a file by mapping it; see [`Index::open`].
+    /// Whether to read the whole file into memory of the process, in huge pages where the system has them
+    /// (see [`Mapping::load`]), instead of mapping it: slower to open, faster to ask where the file has
+    /// hundreds of megabytes.
+    #[must_use]
+    pub fn in_memory(mut self, in_memory: bool) -> Self {
+        self.in_memory = in_memory;
+        self
+    }
+
+    /// Opens a file by mapping it, or by reading it where that was asked for; see [`Index::open`].
     ///
     /// # Errors
     /// As for [`Index::open`].
     pub fn open<F: Fingerprint>(&self, path: impl AsRef<Path>) -> Result<Index<F>, ReadError> {
-        match Mapping::open(path) {
-            Ok(mapping) => self.read(mapping, ReadAhead::new(Mapping::will_need, self.larger_than_memory)),
-            Err(error) => Err(error.into()),
+        if self.in_memory {
+            return self.read(Mapping::load(path)?, ReadAhead::none());
         }
+        self.read(Mapping::open(path)?, ReadAhead::new(Mapping::will_need, self.larger_than_memory))
     }
 
     /// Opens an index that lies in memory.

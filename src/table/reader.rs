@@ -17,6 +17,10 @@ use crate::table::keys::Keys;
 /// A range of this many blocks is looked into without narrowing it further.
 const FEW_BLOCKS: usize = 2;
 
+/// A prefix with more blocks than this is narrowed by the bits behind it, as far as the errors go: real
+/// crawls have long runs of equal prefixes.
+const SHORT_RANGE: usize = 4;
+
 /// A table: where its blocks are and how to read them.
 pub(crate) struct Table<F> {
     pub(crate) number: usize,
@@ -112,10 +116,20 @@ impl<F: Fingerprint> Table<F> {
         if self.keys.len() == 0 {
             return;
         }
-        match target.radius.min(target.distance) {
-            0 => blocks.extend(self.range(target, target.query, 0)),
+        let is_done = match target.radius.min(target.distance) {
+            0 => {
+                let home = self.range(target, target.query, 0);
+                let is_short = home.len() <= SHORT_RANGE;
+                if is_short {
+                    blocks.extend(home);
+                }
+                is_short
+            }
             1 => self.locate_flips(target, blocks),
-            _ => self.locate_all(target, blocks),
+            _ => false,
+        };
+        if !is_done {
+            self.locate_all(target, blocks);
         }
     }
 
@@ -137,8 +151,10 @@ impl<F: Fingerprint> Table<F> {
         first as u32..last.min(self.keys.len() - 1) as u32 + 1
     }
 
-    /// The blocks of the query's own prefix, and of those that differ from it in one bit.
-    fn locate_flips(&self, target: &Target<F>, blocks: &mut Vec<u32>) {
+    /// The blocks of the query's own prefix, and of those that differ from it in one bit; none, and
+    /// `false`, where one of these prefixes has too many.
+    fn locate_flips(&self, target: &Target<F>, blocks: &mut Vec<u32>) -> bool {
+        let before = blocks.len();
         let flips = (0..target.prefix_bits).rev();
         for position in flips.clone() {
             self.keys.prefetch_keys(target.query ^ F::bit(position));
@@ -150,6 +166,10 @@ impl<F: Fingerprint> Table<F> {
         let (mut left, mut right) = (home.start, home.end);
         for position in flips {
             let flipped = self.range(target, target.query ^ F::bit(position), 1);
+            if flipped.len().max(home.len()) > SHORT_RANGE {
+                blocks.truncate(before);
+                return false;
+            }
             if target.query & F::bit(position) == F::ZERO {
                 let beyond = flipped.start.max(right)..flipped.end;
                 right = right.max(beyond.end);
@@ -160,6 +180,7 @@ impl<F: Fingerprint> Table<F> {
                 blocks.extend(beyond);
             }
         }
+        true
     }
 
     /// Walks the bits of the query as a binary trie over the keys: a subtree whose values all lie in a

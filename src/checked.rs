@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::arch::prefetch;
+
 /// A set of unit numbers that only grows.
 ///
 /// Relaxed order is enough: a bit guards no data of ours, it only saves a second look at bytes that
@@ -20,6 +22,12 @@ impl Checked {
     #[inline]
     pub(crate) fn contains(&self, unit: usize) -> bool {
         self.words[unit / 64].load(Ordering::Relaxed) & 1 << (unit % 64) != 0
+    }
+
+    /// Asks the processor for what [`Self::contains`] reads.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, unit: usize) {
+        prefetch(&self.words, unit / 64);
     }
 
     pub(crate) fn insert(&self, unit: usize) {

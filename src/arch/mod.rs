@@ -34,6 +34,13 @@ pub(crate) trait Instructions: Copy {
         portable::select(word, rank)
     }
 
+    /// The place of the clear bit of that rank in 64 bytes, least significant bit first; how many clear
+    /// bits there are, if not so many.
+    #[inline(always)]
+    fn select_zero(self, bytes: &[u8; 64], rank: u32) -> Result<u32, u32> {
+        portable::select_zero(self, bytes, rank)
+    }
+
     /// Writes `base` plus the place of each set bit to the front of `places`, ascending. What lies
     /// behind them is left in no particular state.
     #[inline(always)]
@@ -96,11 +103,32 @@ pub(crate) trait Instructions: Copy {
 /// bit i mod 8 of byte i / 8, and the first bit of a field is its lowest.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a> {
-    pub(crate) bytes: &'a [u8],
-    /// Where the first field ends, in bits; at least 64.
-    pub(crate) first_end: usize,
-    /// Bits of a field: 1 to 56, so that the eight bytes that end with a field's last one have all of it.
-    pub(crate) bits: u32,
+    /// The bytes from the one on in which the first field starts.
+    bytes: &'a [u8],
+    /// Where it starts there.
+    phase: u32,
+    /// Bits of a field.
+    bits: u32,
+}
+
+impl<'a> Fields<'a> {
+    /// The most bits of a field: so few that the eight bytes from its first on have all of it.
+    pub(crate) const MOST_BITS: u32 = 56;
+
+    /// Fields of 1 to [`Self::MOST_BITS`] bits, the first of which starts at bit `start` of `bytes`.
+    #[inline(always)]
+    pub(crate) fn new(bytes: &'a [u8], start: usize, bits: u32) -> Self {
+        debug_assert!((1..=Self::MOST_BITS).contains(&bits));
+        Self { bytes: &bytes[start / 8..], phase: start as u32 % 8, bits }
+    }
+
+    /// Those after the first [`LANES`], if any are.
+    #[inline(always)]
+    pub(crate) fn skip_lanes(self) -> Self {
+        // Eight fields of so many bits are as many bytes.
+        const _: () = assert!(LANES == 8);
+        Self { bytes: self.bytes.get(self.bits as usize..).unwrap_or_default(), ..self }
+    }
 }
 
 /// Something to be done with the best instructions there are.
@@ -124,6 +152,9 @@ mod tests {
     struct Everything<'a> {
         words: &'a [u64; LANES],
         rank: u32,
+        bytes: &'a [u8; 64],
+        rank_in_bytes: u32,
+        suffixes: &'a [u8],
         fields: Fields<'a>,
         count: usize,
         distance: u32,
@@ -133,7 +164,7 @@ mod tests {
     }
 
     impl Kernel for Everything<'_> {
-        type Output = (u32, Vec<u16>, [u64; LANES], u32, u32, u128, (bool, [u64; LANES]));
+        type Output = (u32, Result<u32, u32>, Vec<u16>, [u64; LANES], u32, u32, u128, (bool, [u64; LANES]));
 
         #[inline(always)]
         fn run(self, instructions: impl Instructions) -> Self::Output {
@@ -142,6 +173,7 @@ mod tests {
             instructions.places_of_ones(word, 1000, &mut places);
             (
                 instructions.select(word, self.rank),
+                instructions.select_zero(self.bytes, self.rank_in_bytes),
                 places[..word.count_ones() as usize].to_vec(),
                 instructions.join(self.words[3], self.places, self.fields),
                 instructions.near_fields(self.fields, self.count, self.words[1], self.distance),
@@ -149,9 +181,8 @@ mod tests {
                 instructions.equal_bytes(self.long, self.rank as u8),
                 {
                     let mut values = [0; LANES];
-                    let bytes = self.fields.bytes;
-                    let end = bytes.len() * 8 - self.count;
-                    let is_new = instructions.follow(bytes, end, self.hs, word, &mut values);
+                    let end = self.suffixes.len() * 8 - self.count;
+                    let is_new = instructions.follow(self.suffixes, end, self.hs, word, &mut values);
                     (is_new, values)
                 },
             )
@@ -166,9 +197,11 @@ mod tests {
         fn all_instruction_sets_agree(
             mut words: [u64; LANES],
             rank in 0u32..70,
-            bytes in prop::collection::vec(any::<u8>(), 72..160),
-            bits in 1u32..=56,
-            start in 64usize..100,
+            rank_in_bytes in 0u32..400,
+            mut bytes in prop::collection::vec(any::<u8>(), 140),
+            bits in 1..=Fields::MOST_BITS,
+            start in 0usize..300,
+            bytes_behind in 0usize..30,
             count in 0usize..=8,
             distance in 0u32..=64,
             long in prop::collection::vec(0u8..80, 128),
@@ -176,18 +209,22 @@ mod tests {
             hs in prop::collection::vec(prop_oneof![9 => 20u8..64, 1 => 0u8..64], LANES),
         ) {
             words[2] = words[1] ^ 5;
+            bytes.truncate((start + LANES * bits as usize).div_ceil(8) + bytes_behind);
+            let mut suffixes = bytes.clone();
+            suffixes.resize(128, 7);
             let everything = || Everything {
                 words: &words,
                 rank,
-                fields: Fields { bytes: &bytes, first_end: start + bits as usize, bits },
+                bytes: suffixes.first_chunk().unwrap(),
+                rank_in_bytes,
+                suffixes: &suffixes,
+                fields: Fields::new(&bytes, start, bits),
                 count,
                 distance,
                 long: long.first_chunk().unwrap(),
                 hs: hs.first_chunk().unwrap(),
                 places: places.first_chunk().unwrap(),
             };
-            let room = bytes.len() * 8 >= start + LANES * bits as usize;
-            prop_assume!(room);
             let expected = everything().run(Portable);
             if let Some(instructions) = Avx2::detect() {
                 prop_assert_eq!(&instructions.run(everything()), &expected);

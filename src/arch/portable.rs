@@ -21,6 +21,21 @@ pub(super) fn select(word: u64, rank: u32) -> u32 {
     word.trailing_zeros()
 }
 
+/// By the [`Instructions::select`] of the instruction set.
+#[inline(always)]
+pub(super) fn select_zero(instructions: impl Instructions, bytes: &[u8; 64], rank: u32) -> Result<u32, u32> {
+    let mut before = 0;
+    for (number, word) in bytes.as_chunks().0.iter().enumerate() {
+        let zero_bits = !u64::from_le_bytes(*word);
+        let zeros = zero_bits.count_ones();
+        if before + zeros > rank {
+            return Ok(number as u32 * u64::BITS + instructions.select(zero_bits, rank - before));
+        }
+        before += zeros;
+    }
+    Err(before)
+}
+
 #[inline(always)]
 pub(super) fn places_of_ones(mut word: u64, base: u16, places: &mut [u16; 64]) {
     for place in places {
@@ -32,29 +47,41 @@ pub(super) fn places_of_ones(mut word: u64, base: u16, places: &mut [u16; 64]) {
     }
 }
 
-/// The field of that number at the top of a word, and below it zeros and what comes before it.
+/// The field of that number, and whatever comes behind it above.
 #[inline(always)]
-fn top_of_field(fields: Fields<'_>, number: usize) -> u64 {
-    let end = fields.first_end + number * fields.bits as usize;
-    let last_byte = end.div_ceil(8);
-    let word = fields.bytes[last_byte - 8..last_byte].try_into().expect("8 bytes");
-    u64::from_le_bytes(word) << (last_byte * 8 - end)
+fn field(fields: Fields<'_>, number: usize) -> u64 {
+    let start = fields.phase as usize + number * fields.bits as usize;
+    let rest = &fields.bytes[start / 8..];
+    let word = match rest.first_chunk() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => {
+            assert!(rest.len() * 8 >= start % 8 + fields.bits as usize, "a field lies outside the bytes");
+            let mut word = [0; 8];
+            word[..rest.len()].copy_from_slice(rest);
+            u64::from_le_bytes(word)
+        }
+    };
+    word >> (start % 8)
+}
+
+/// The lowest bits of a word, as many as a field has.
+#[inline(always)]
+fn mask(fields: Fields<'_>) -> u64 {
+    u64::MAX >> (u64::BITS - fields.bits)
 }
 
 #[inline(always)]
 pub(super) fn join(first: u64, places: &[u16; LANES], fields: Fields<'_>) -> [u64; LANES] {
     std::array::from_fn(|number| {
         let upper = first.wrapping_add(u64::from(places[number])).wrapping_sub(number as u64);
-        upper << fields.bits | top_of_field(fields, number) >> (64 - fields.bits)
+        upper << fields.bits | field(fields, number) & mask(fields)
     })
 }
 
 #[inline(always)]
 pub(super) fn near_fields(fields: Fields<'_>, count: usize, value: u64, distance: u32) -> u32 {
-    let value = value << (64 - fields.bits);
-    let mask = u64::MAX << (64 - fields.bits);
     (0..count.min(LANES)).fold(0, |near, number| {
-        let difference = (top_of_field(fields, number) ^ value) & mask;
+        let difference = (field(fields, number) ^ value) & mask(fields);
         near | u32::from(difference.count_ones() <= distance) << number
     })
 }

@@ -4,6 +4,7 @@ use std::collections::BinaryHeap;
 use std::fmt;
 use std::ops::ControlFlow;
 
+use crate::arch::{self, Instructions, Kernel};
 use crate::codec::Target;
 use crate::design::Plan;
 use crate::error::ReadError;
@@ -11,11 +12,15 @@ use crate::fingerprint::Fingerprint;
 use crate::ids::Ids;
 use crate::index::Index;
 use crate::mapping::Mapping;
-use crate::table::scanner::{BLOCKS_TOGETHER, Located, Scanner};
+use crate::table::reader::Table;
+use crate::table::scanner::{BLOCKS_TOGETHER, Located, Scanner, prefetch_fronts};
 
 /// Blocks that storage is asked for before the first is read: all of a query at a usual distance, and
 /// what memory can do without where a query walks through a whole table.
 const ASKED_TOGETHER: usize = 1024;
+
+/// Blocks whose fronts the processor is asked for in a row.
+const ASKED_AT_ONCE: usize = 8;
 
 /// A stored fingerprint near a query. Its ids, if there are any: [`Index::ids`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -191,31 +196,65 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
     }
 
     /// Finds the blocks of all probes before any is read, so that memory can work ahead.
+    #[inline]
     fn locate(&mut self, query: F, plan: &Plan<F>) {
         let Self { index, targets, blocks, located, .. } = self;
-        let file = index.data.as_ref();
+        let (tables, file) = (&*index.tables, index.data.as_ref());
+        arch::run(Locate { tables, file, query, plan, targets, blocks, located });
+    }
+}
+
+/// Finds the blocks of all probes of a query: one step of all look-ups after the other, so that none waits
+/// for memory that another has not yet asked for.
+struct Locate<'a, F> {
+    tables: &'a [Table<F>],
+    file: &'a [u8],
+    query: F,
+    plan: &'a Plan<F>,
+    targets: &'a mut Vec<Target<F>>,
+    blocks: &'a mut Vec<u32>,
+    located: &'a mut Vec<Located>,
+}
+
+impl<F: Fingerprint> Kernel for Locate<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, _: impl Instructions) {
+        let Self { tables, file, query, plan, targets, blocks, located } = self;
         targets.clear();
-        targets.extend(plan.probes().iter().map(|probe| Target {
-            query: index.tables[probe.table].permutation.apply(query),
-            prefix_bits: probe.reach.prefix_bits(),
-            radius: probe.reach.radius,
-            distance: plan.distance(),
-        }));
-        // One step of all look-ups after the other: none waits for memory that another has asked for.
-        let each = || plan.probes().iter().map(|probe| &index.tables[probe.table]).zip(&*targets);
-        each().for_each(|(table, target)| table.prefetch_directory(target));
-        each().for_each(|(table, target)| table.prefetch_keys(target));
+        for probe in plan.probes() {
+            let table = &tables[probe.table];
+            let target = Target {
+                query: table.permutation.apply(query),
+                prefix_bits: probe.reach.prefix_bits(),
+                radius: probe.reach.radius,
+                distance: plan.distance(),
+            };
+            table.prefetch_directory(&target);
+            targets.push(target);
+        }
+        for (probe, target) in plan.probes().iter().zip(&*targets) {
+            tables[probe.table].prefetch_keys(target);
+        }
         located.clear();
+        let mut asked = 0;
         for (number, (probe, target)) in plan.probes().iter().zip(&*targets).enumerate() {
             blocks.clear();
-            index.tables[probe.table].locate(target, blocks);
-            for &block in &*blocks {
-                let at = Located { table: probe.table as u32, block, target: number as u32 };
-                if located.len() < BLOCKS_TOGETHER {
-                    at.prefetch(&index.tables, file, targets);
-                }
-                located.push(at);
+            tables[probe.table].locate(target, blocks);
+            let place = |&block: &u32| Located { table: probe.table as u32, block, target: number as u32 };
+            located.extend(blocks.iter().map(place));
+            // Not block by block: an address that has to be looked up first holds up what comes after it.
+            if located.len() - asked >= ASKED_AT_ONCE {
+                prefetch_fronts(tables, file, &located[asked..]);
+                asked = located.len();
             }
+        }
+        prefetch_fronts(tables, file, &located[asked..]);
+        if located.len() <= 12 {
+        for at in &located[..located.len().min(BLOCKS_TOGETHER)] {
+            at.prefetch(tables, file, targets);
+        }
         }
     }
 }

@@ -54,7 +54,7 @@ impl<F: Fingerprint> Keys<F> {
     }
 
     /// The part of a value not below the base; parts beyond the last have no keys.
-    #[inline]
+    #[inline(always)]
     fn part_of(&self, value: F) -> usize {
         let offset = value.minus(self.base).to_u128();
         // A shift by the whole width leaves nothing.
@@ -62,20 +62,20 @@ impl<F: Fingerprint> Keys<F> {
     }
 
     /// How many keys.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.count
     }
 
     /// The key of a block.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get(&self, block: usize) -> F {
         self.keys[block]
     }
 
     /// The first block whose key is not below `value`: the only one that can hold it. The number of
     /// blocks if there is none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find(&self, value: F) -> usize {
         let Some((start, end)) = self.part(value) else {
             return if value <= self.base { 0 } else { self.count };
@@ -90,7 +90,7 @@ impl<F: Fingerprint> Keys<F> {
 
     /// Where the keys of a value's part start and end; `None` where the value is not above the first
     /// key, or above all.
-    #[inline]
+    #[inline(always)]
     fn part(&self, value: F) -> Option<(usize, usize)> {
         let part = self.part_of(value);
         let is_inside = value > self.base && part < self.directory.len() - 1;
@@ -98,13 +98,13 @@ impl<F: Fingerprint> Keys<F> {
     }
 
     /// Asks the processor for what a look-up of the value needs first.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn prefetch_directory(&self, value: F) {
         prefetch(&self.directory, self.part_of(value));
     }
 
     /// Asks the processor for what a look-up of the value needs next.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn prefetch_keys(&self, value: F) {
         if let Some((start, _)) = self.part(value) {
             // They may lie in two cache lines.

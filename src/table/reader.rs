@@ -98,20 +98,20 @@ impl<F: Fingerprint> Table<F> {
     }
 
     /// Asks the processor for what [`Self::locate`] needs first for this target.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn prefetch_directory(&self, target: &Target<F>) {
         self.keys.prefetch_directory(target.query);
     }
 
     /// Asks the processor for what [`Self::locate`] needs next for this target.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn prefetch_keys(&self, target: &Target<F>) {
         self.keys.prefetch_keys(target.query);
     }
 
     /// Appends the numbers of all blocks that may hold what `target` meets, each once, in no particular
     /// order.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn locate(&self, target: &Target<F>, blocks: &mut Vec<u32>) {
         if self.keys.len() == 0 {
             return;
@@ -135,7 +135,7 @@ impl<F: Fingerprint> Table<F> {
 
     /// The blocks that can hold values with the prefix that `value` has, which differs from the query's
     /// in so many errors; empty, behind the last block, where all values are smaller.
-    #[inline]
+    #[inline(always)]
     fn range(&self, target: &Target<F>, value: F, errors: u32) -> Range<u32> {
         // Where no further error is admitted, all bits must be the value's.
         let depth = if errors < target.distance { target.prefix_bits } else { F::BITS };
@@ -153,6 +153,7 @@ impl<F: Fingerprint> Table<F> {
 
     /// The blocks of the query's own prefix, and of those that differ from it in one bit; none, and
     /// `false`, where one of these prefixes has too many.
+    #[inline(always)]
     fn locate_flips(&self, target: &Target<F>, blocks: &mut Vec<u32>) -> bool {
         let before = blocks.len();
         let flips = (0..target.prefix_bits).rev();
@@ -161,11 +162,19 @@ impl<F: Fingerprint> Table<F> {
         }
         let home = self.range(target, target.query, 0);
         blocks.extend(home.clone());
+        let (start, end) = (home.start as usize, home.end as usize);
+        let above = if start > 0 { self.keys.get(start - 1) } else { F::ZERO };
+        let up_to = if end < self.keys.len() { self.keys.get(end - 1) } else { F::ONES };
+        let suffix = !F::prefix_mask(target.prefix_bits);
         // From the last bit of the prefix to the first, flips lead further and further from home, to
         // the left or to the right: what has been met there already is all between here and home.
         let (mut left, mut right) = (home.start, home.end);
         for position in flips {
-            let flipped = self.range(target, target.query ^ F::bit(position), 1);
+            let flipped = target.query ^ F::bit(position);
+            if (flipped & !suffix) > above && flipped | suffix <= up_to {
+                continue;
+            }
+            let flipped = self.range(target, flipped, 1);
             if flipped.len().max(home.len()) > SHORT_RANGE {
                 blocks.truncate(before);
                 return false;
@@ -236,14 +245,21 @@ impl<F: Fingerprint> Table<F> {
         }
     }
 
+    /// Asks the processor for the front of a block, and for what tells that it has been checked.
+    #[inline(always)]
+    pub(crate) fn prefetch_front(&self, file: &[u8], block: u32) {
+        let start = self.offset + block as usize * self.block_bytes();
+        prefetch(file, start);
+        prefetch(file, start + LINE_BYTES);
+        self.checked.prefetch(block as usize);
+    }
+
     /// Asks the processor for the front of a block; where the codec lets it be told beforehand, also for
     /// where what is nearest to the query would be if the entries were evenly spread.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn prefetch(&self, file: &[u8], block: u32, target: &Target<F>) {
         let (block, block_bytes) = (block as usize, self.block_bytes());
         let start = self.offset + block * block_bytes;
-        prefetch(file, start);
-        prefetch(file, start + LINE_BYTES);
         if let BlockCodec::EliasFano(_) = self.codec {
             let low = if block > 0 { self.keys.get(block - 1) } else { F::ZERO };
             let place = place_between(low, self.keys.get(block), target.query, block_bytes - LINE_BYTES);

@@ -22,9 +22,17 @@ pub(crate) struct Located {
     pub(crate) target: u32,
 }
 
+/// Asks the processor for the fronts of blocks, and for what tells that they have been checked.
+#[inline(always)]
+pub(crate) fn prefetch_fronts<F: Fingerprint>(tables: &[Table<F>], file: &[u8], located: &[Located]) {
+    for at in located {
+        tables[at.table as usize].prefetch_front(file, at.block);
+    }
+}
+
 impl Located {
-    /// Asks the processor for what a scan reads first.
-    #[inline]
+    /// Asks the processor for what a scan reads behind the front of the block.
+    #[inline(always)]
     pub(crate) fn prefetch<F: Fingerprint>(&self, tables: &[Table<F>], file: &[u8], targets: &[Target<F>]) {
         tables[self.table as usize].prefetch(file, self.block, &targets[self.target as usize]);
     }
@@ -96,7 +104,9 @@ impl<F: Fingerprint, V: FnMut(Located, usize, F) -> ControlFlow<()>> Kernel for 
         let Self { tables, file, located, targets, scratch, chosen, visit } = self;
         let mut batches = located.chunks(BLOCKS_TOGETHER).peekable();
         while let Some(together) = batches.next() {
-            for at in batches.peek().copied().unwrap_or_default() {
+            let next = batches.peek().copied().unwrap_or_default();
+            prefetch_fronts(tables, file, next);
+            for at in next {
                 at.prefetch(tables, file, targets);
             }
             chosen.clear();
@@ -143,7 +153,9 @@ impl<F: Fingerprint, V: FnMut(Located, usize, F) -> ControlFlow<()>> Kernel for 
         let Self { tables, file, located, targets, chosen, visit } = self;
         let mut batches = located.chunks(BLOCKS_TOGETHER).peekable();
         while let Some(together) = batches.next() {
-            for at in batches.peek().copied().unwrap_or_default() {
+            let next = batches.peek().copied().unwrap_or_default();
+            prefetch_fronts(tables, file, next);
+            for at in next {
                 at.prefetch(tables, file, targets);
             }
             chosen.clear();
@@ -153,8 +165,11 @@ impl<F: Fingerprint, V: FnMut(Located, usize, F) -> ControlFlow<()>> Kernel for 
                 let (last, target) = (table.keys.get(block), &targets[at.target as usize]);
                 let (candidates, reads) = elias_fano::Candidates::find(instructions, bytes, last, target)
                     .map_err(|error| table.damaged(block, error))?;
-                prefetch(bytes, reads);
-                prefetch(bytes, reads + LINE_BYTES);
+                prefetch(bytes, reads.start);
+                prefetch(bytes, reads.start + LINE_BYTES);
+                for at in (reads.start + 2 * LINE_BYTES..reads.end + LINE_BYTES).step_by(LINE_BYTES) {
+                    prefetch(bytes, at);
+                }
                 chosen.push(candidates);
             }
             for (&at, candidates) in together.iter().zip(&*chosen) {

@@ -17,6 +17,7 @@ impl Avx512 {
             && std::arch::is_x86_feature_detected!("avx512bw")
             && std::arch::is_x86_feature_detected!("avx512dq")
             && std::arch::is_x86_feature_detected!("avx512vl")
+            && std::arch::is_x86_feature_detected!("avx512vbmi")
             && std::arch::is_x86_feature_detected!("avx512vbmi2")
             && std::arch::is_x86_feature_detected!("avx512vpopcntdq")
         {
@@ -35,7 +36,7 @@ impl Avx512 {
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,avx512vpopcntdq")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vpopcntdq")]
 fn run<K: Kernel>(instructions: Avx512, kernel: K) -> K::Output {
     kernel.run(instructions)
 }
@@ -55,6 +56,33 @@ impl Instructions for Avx512 {
     #[inline(always)]
     fn select(self, word: u64, rank: u32) -> u32 {
         self.0.select(word, rank)
+    }
+
+    #[inline(always)]
+    fn select_zero(self, bytes: &[u8; 64], rank: u32) -> Result<u32, u32> {
+        // SAFETY: `self` exists, so `detect` has seen all the features used; the load reads the 64 bytes.
+        let (zeros, enough, before) = unsafe {
+            let words = _mm512_loadu_si512(bytes.as_ptr().cast());
+            let zeros = _mm512_popcnt_epi64(_mm512_xor_si512(words, _mm512_set1_epi64(-1)));
+            let none = _mm512_setzero_si512();
+            let two = _mm512_add_epi64(zeros, _mm512_alignr_epi64::<7>(zeros, none));
+            let four = _mm512_add_epi64(two, _mm512_alignr_epi64::<6>(two, none));
+            let sums = _mm512_add_epi64(four, _mm512_alignr_epi64::<4>(four, none));
+            let enough = _mm512_cmpgt_epu64_mask(sums, _mm512_set1_epi64(i64::from(rank)));
+            let before = _mm512_maskz_compress_epi64(enough, _mm512_sub_epi64(sums, zeros));
+            let all = _mm512_alignr_epi64::<7>(none, sums);
+            (
+                _mm_cvtsi128_si32(_mm512_castsi512_si128(all)),
+                enough,
+                _mm_cvtsi128_si32(_mm512_castsi512_si128(before)),
+            )
+        };
+        if enough == 0 {
+            return Err(zeros as u32);
+        }
+        let number = enough.trailing_zeros();
+        let word = bytes.as_chunks().0[number as usize % LANES];
+        Ok(number * u64::BITS + self.select(!u64::from_le_bytes(word), rank - before as u32))
     }
 
     #[inline(always)]
@@ -78,8 +106,7 @@ impl Instructions for Avx512 {
         // SAFETY: `self` exists, so `detect` has seen all the features used; the load reads the eight
         // places.
         unsafe {
-            let tops = tops_of_fields(fields, LANES);
-            let lows = _mm512_srl_epi64(tops, _mm_cvtsi32_si128(64 - fields.bits as i32));
+            let lows = _mm512_and_si512(gather_fields(fields, LANES), mask_of(fields));
             let places = _mm512_cvtepu16_epi64(_mm_loadu_si128(places.as_ptr().cast()));
             let before =
                 _mm512_sub_epi64(_mm512_set1_epi64(first as i64), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
@@ -93,10 +120,9 @@ impl Instructions for Avx512 {
     fn near_fields(self, fields: Fields<'_>, count: usize, value: u64, distance: u32) -> u32 {
         // SAFETY: `self` exists, so `detect` has seen all the features used.
         unsafe {
-            let tops = tops_of_fields(fields, count);
-            let value = _mm512_set1_epi64((value << (64 - fields.bits)) as i64);
-            let mask = _mm512_set1_epi64((u64::MAX << (64 - fields.bits)) as i64);
-            let difference = _mm512_and_si512(_mm512_xor_si512(tops, value), mask);
+            let value = _mm512_set1_epi64(value as i64);
+            let difference = _mm512_xor_si512(gather_fields(fields, count), value);
+            let difference = _mm512_and_si512(difference, mask_of(fields));
             let errors = _mm512_popcnt_epi64(difference);
             let near = _mm512_cmple_epu64_mask(errors, _mm512_set1_epi64(i64::from(distance)));
             u32::from(near & lanes(count))
@@ -182,29 +208,38 @@ fn lanes(count: usize) -> __mmask8 {
     (0xff_u32 >> (LANES - count.min(LANES))) as __mmask8
 }
 
-/// The first `count` fields, each at the top of its lane, with whatever comes before it below.
+/// The lowest bits of each lane, as many as a field has.
 ///
 /// # Safety
 /// The processor must have the features of [`Avx512`].
 #[inline(always)]
-unsafe fn tops_of_fields(fields: Fields<'_>, count: usize) -> __m512i {
-    let count = count.min(LANES);
-    let bits = fields.bits as usize;
-    let last_end = fields.first_end + count.saturating_sub(1) * bits;
-    // Each lane reads the eight bytes that end with its field's last one: none before the start, none
-    // behind the end. (With no lanes nothing is read.)
-    assert!(count == 0 || fields.first_end >= 64 && last_end.div_ceil(8) <= fields.bytes.len());
-    // SAFETY: the features are the caller's part; the lanes of the mask read inside `fields.bytes`, as
-    // asserted, and no other lane reads at all.
+unsafe fn mask_of(fields: Fields<'_>) -> __m512i {
+    // SAFETY: the features are the caller's part.
+    unsafe { _mm512_set1_epi64((u64::MAX >> (64 - fields.bits)) as i64) }
+}
+
+/// The first `count` fields, one in each lane, with whatever comes behind it above.
+///
+/// # Safety
+/// The processor must have the features of [`Avx512`].
+#[inline(always)]
+unsafe fn gather_fields(fields: Fields<'_>, count: usize) -> __m512i {
+    let Fields { bytes, phase, bits } = fields;
+    assert!(phase as usize + count.min(LANES) * bits as usize <= bytes.len() * 8);
+    // SAFETY: the features are the caller's part; the load reads no byte but those of `bytes`.
     unsafe {
+        // All eight take at most 57 bytes.
+        let inside = u64::MAX >> (64 - bytes.len().clamp(1, 64));
+        let bytes = _mm512_maskz_loadu_epi8(inside, bytes.as_ptr().cast());
         let numbers = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
-        let steps = _mm512_mullo_epi32(numbers, _mm512_set1_epi64(bits as i64));
-        let ends = _mm512_add_epi64(steps, _mm512_set1_epi64(fields.first_end as i64));
-        let last_bytes = _mm512_srli_epi64::<3>(_mm512_add_epi64(ends, _mm512_set1_epi64(7)));
-        let shifts = _mm512_sub_epi64(_mm512_slli_epi64::<3>(last_bytes), ends);
-        let offsets = _mm512_sub_epi64(last_bytes, _mm512_set1_epi64(8));
-        let base = fields.bytes.as_ptr().cast();
-        let words = _mm512_mask_i64gather_epi64::<1>(_mm512_setzero_si512(), lanes(count), offsets, base);
-        _mm512_sllv_epi64(words, shifts)
+        let steps = _mm512_mul_epu32(numbers, _mm512_set1_epi64(i64::from(bits)));
+        let starts = _mm512_add_epi64(steps, _mm512_set1_epi64(i64::from(phase)));
+        // In each lane the numbers of eight bytes, from the one on in which its field starts.
+        let first_bytes = _mm512_srli_epi64::<3>(starts);
+        let spread = _mm512_set4_epi64(0x0808_0808_0808_0808, 0, 0x0808_0808_0808_0808, 0);
+        let following = _mm512_set1_epi64(0x0706_0504_0302_0100);
+        let numbers = _mm512_add_epi8(_mm512_shuffle_epi8(first_bytes, spread), following);
+        let words = _mm512_permutexvar_epi8(numbers, bytes);
+        _mm512_srlv_epi64(words, _mm512_and_si512(starts, _mm512_set1_epi64(7)))
     }
 }

@@ -29,6 +29,7 @@ pub(super) const fn uppers_at<F: Fingerprint>() -> usize {
 }
 
 /// The most low bits: so few that a word of the fingerprint's width, at whole bytes, has all of a field.
+/// ([`Fields`] rely on it.)
 pub(super) const fn max_low_bits<F: Fingerprint>() -> u32 {
     F::BITS - 8
 }
@@ -102,10 +103,7 @@ impl<'a, F: Fingerprint> Block<'a, F> {
     /// are wider than fits, or have no bits.
     #[inline(always)]
     pub(super) fn fields(&self, coded: usize) -> Option<Fields<'a>> {
-        (F::BITS == 64 && self.low_bits > 0).then(|| Fields {
-            bytes: self.bytes,
-            first_end: self.low_end(coded),
-            bits: self.low_bits,
-        })
+        let start = self.lows_start + coded * self.low_bits as usize;
+        (F::BITS == 64 && self.low_bits > 0).then(|| Fields::new(self.bytes, start, self.low_bits))
     }
 }

@@ -9,6 +9,9 @@ use crate::fingerprint::Fingerprint;
 
 const WORD_BITS: usize = 64;
 
+/// Bytes in which zeros are counted at once.
+const CHUNK_BYTES: usize = 64;
+
 /// The unary part of a block, word by word.
 #[derive(Clone, Copy)]
 pub(super) struct Uppers<'a> {
@@ -60,39 +63,29 @@ impl<'a> Uppers<'a> {
     /// `last`.
     #[inline(always)]
     pub(super) fn entries(&self, instructions: impl Instructions, first: u64, last: u64) -> (usize, usize) {
-        let mut cursor = Cursor { number: 0, word: self.word(0), zeros: 0 };
-        let start = if first == 0 { 0 } else { self.ones_before(instructions, &mut cursor, first - 1) };
-        if first == last {
-            // The bucket's ones follow at once, most of the time in the same word.
-            // A key that is a lie may ask for the last bucket that there can be.
-            let place = usize::try_from(first).unwrap_or(usize::MAX).saturating_add(start);
-            let ones = (cursor.word >> (place % WORD_BITS)).trailing_ones() as usize;
-            if place / WORD_BITS == cursor.number && place % WORD_BITS + ones < WORD_BITS {
-                return (start, (start + ones).min(self.coded));
-            }
-        }
-        (start, self.ones_before(instructions, &mut cursor, last).max(start))
+        let start = if first == 0 { 0 } else { self.ones_before(instructions, first - 1) };
+        (start, self.ones_before(instructions, last).max(start))
     }
 
-    /// The ones before the zero of that rank; all where there are not so many zeros. The cursor comes to
-    /// stand at that zero's word; it must not have gone beyond it.
+    /// The ones before the zero of that rank; all where there are not so many zeros.
     #[inline(always)]
-    fn ones_before(&self, instructions: impl Instructions, cursor: &mut Cursor, zero: u64) -> usize {
-        loop {
-            let zeros = u64::from((!cursor.word).count_ones());
-            if cursor.zeros + zeros > zero {
-                break;
+    fn ones_before(&self, instructions: impl Instructions, zero: u64) -> usize {
+        let Ok(mut rank) = u32::try_from(zero) else { return self.coded };
+        for at in (0..self.bits.div_ceil(8)).step_by(CHUNK_BYTES) {
+            let mut tail = [0; CHUNK_BYTES];
+            let rest = &self.bytes[self.start + at..];
+            let chunk = rest.first_chunk().unwrap_or_else(|| {
+                tail[..rest.len()].copy_from_slice(rest);
+                &tail
+            });
+            match instructions.select_zero(chunk, rank) {
+                // Every place before it that is no zero is a one. Beyond the unary part there is something
+                // else, but by then there have been all ones.
+                Ok(place) => return (at * 8 + place as usize - zero as usize).min(self.coded),
+                Err(zeros) => rank -= zeros,
             }
-            if (cursor.number + 1) * WORD_BITS >= self.bits {
-                return self.coded;
-            }
-            cursor.zeros += zeros;
-            cursor.number += 1;
-            cursor.word = self.word(cursor.number);
         }
-        let place = instructions.select(!cursor.word, (zero - cursor.zeros) as u32) as usize;
-        // Every place before it that is no zero is a one; on damaged bytes there may be too many.
-        (cursor.number * WORD_BITS + place - zero as usize).min(self.coded)
+        self.coded
     }
 
     /// The bucket of a coded entry, counted from 0.
@@ -109,12 +102,4 @@ impl<'a> Uppers<'a> {
         }
         None
     }
-}
-
-/// A word of the unary part.
-struct Cursor {
-    number: usize,
-    word: u64,
-    /// Zeros in the words before.
-    zeros: u64,
 }

@@ -45,10 +45,12 @@ impl<F: Fingerprint> Kernel for Decode<'_, F> {
         let mut joined = 0;
         if let Some(words) = F::as_words(coded_values) {
             let (groups, _) = words.as_chunks_mut::<LANES>();
-            for (group, places) in groups.iter_mut().zip(places.as_chunks().0) {
-                let Some(fields) = block.fields(joined) else { break };
-                *group = instructions.join((base as u64).wrapping_sub(joined as u64), places, fields);
-                joined += LANES;
+            if let Some(mut fields) = block.fields(0) {
+                for (group, places) in groups.iter_mut().zip(places.as_chunks().0) {
+                    *group = instructions.join((base as u64).wrapping_sub(joined as u64), places, fields);
+                    fields = fields.skip_lanes();
+                    joined += LANES;
+                }
             }
         }
         for (number, value) in coded_values.iter_mut().enumerate().skip(joined) {

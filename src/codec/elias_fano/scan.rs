@@ -5,7 +5,7 @@
 //! buckets are looked up, and their low bits compared with the query's, which hardly any survives but
 //! the results. Where errors are left, all low bits are compared.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use crate::arch::{Instructions, LANES};
 use crate::codec::elias_fano::block::Block;
@@ -30,7 +30,7 @@ impl Candidates {
         bytes: &[u8],
         last: F,
         target: &Target<F>,
-    ) -> Result<(Self, usize), BlockError> {
+    ) -> Result<(Self, Range<usize>), BlockError> {
         let block = Block::new(bytes)?;
         if block.first > last {
             return Err(BlockError::Key);
@@ -38,11 +38,12 @@ impl Candidates {
         let (least, greatest) = target.span(block.first, last);
         let (least, greatest) = (least.max(block.first), greatest.min(last));
         if least > greatest {
-            return Ok((Self { start: 0, end: 0 }, 0));
+            return Ok((Self { start: 0, end: 0 }, 0..0));
         }
         let (first, last) = (block.bucket_of(least), block.bucket_of(greatest));
         let (start, end) = Uppers::of(&block).entries(instructions, first, last);
-        Ok((Self { start, end }, (block.lows_start + start * block.low_bits as usize) / 8))
+        let byte_of = |coded: usize| (block.lows_start + coded * block.low_bits as usize) / 8;
+        Ok((Self { start, end }, byte_of(start)..byte_of(end)))
     }
 
     /// Calls `visit` with the number in the block and the value of each entry that `target` meets.

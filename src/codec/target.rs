@@ -98,4 +98,15 @@ impl<F: Fingerprint> Target<F> {
     pub(crate) fn is_passed_by(&self, value: F, position: u32) -> bool {
         position < self.prefix_bits && value & F::bit(position) != F::ZERO
     }
+
+    /// Where the query lies between the two, which are ascending, as a part of `length`; the end where it does
+    /// not lie there. Half a dozen digits of it are right: it is for guesses.
+    #[inline(always)]
+    pub(crate) fn place_between(&self, low: F, high: F, length: usize) -> usize {
+        let (span, offset) = (high.minus(low), self.query.minus(low));
+        // 32 bits of each are plenty for a guess.
+        let shift = (F::BITS - span.leading_zeros()).saturating_sub(32);
+        let (span, offset) = ((span >> shift).to_u128() as u64, (offset >> shift).to_u128() as u64);
+        (offset.min(span) as f32 / (span + 1) as f32 * length as f32) as usize
+    }
 }

@@ -252,9 +252,9 @@ impl<F: Fingerprint> Kernel for Locate<'_, F> {
         }
         prefetch_fronts(tables, file, &located[asked..]);
         if located.len() <= 12 {
-        for at in &located[..located.len().min(BLOCKS_TOGETHER)] {
-            at.prefetch(tables, file, targets);
-        }
+            for at in &located[..located.len().min(BLOCKS_TOGETHER)] {
+                at.prefetch(tables, file, targets);
+            }
         }
     }
 }

@@ -262,7 +262,7 @@ impl<F: Fingerprint> Table<F> {
         let start = self.offset + block * block_bytes;
         if let BlockCodec::EliasFano(_) = self.codec {
             let low = if block > 0 { self.keys.get(block - 1) } else { F::ZERO };
-            let place = place_between(low, self.keys.get(block), target.query, block_bytes - LINE_BYTES);
+            let place = target.place_between(low, self.keys.get(block), block_bytes - LINE_BYTES);
             // The line in which it would be, and the one next to it on the nearer side.
             prefetch(file, start + LINE_BYTES / 2 + place);
             prefetch(file, start + LINE_BYTES * 3 / 2 + place);
@@ -287,8 +287,11 @@ impl<F: Fingerprint> Table<F> {
         let last = self.keys.get(block);
         let bytes = self.block(file, block)?;
         let mut choose = |candidate: Candidate<F>| {
-            prefetch(bytes, candidate.reads());
-            prefetch(bytes, candidate.reads() + LINE_BYTES / 2);
+            for reads in candidate.reads() {
+                for at in reads.step_by(LINE_BYTES) {
+                    prefetch(bytes, at);
+                }
+            }
             choose(candidate);
         };
         self.huffman()
@@ -328,14 +331,4 @@ impl<F: Fingerprint> Table<F> {
         }
         Ok(())
     }
-}
-
-/// Where `value` lies between the two as a part of `length`; the end where it does not lie there.
-#[inline]
-fn place_between<F: Fingerprint>(low: F, high: F, value: F, length: usize) -> usize {
-    let (span, offset) = (high.minus(low), value.minus(low));
-    // 32 bits of each are plenty for a guess.
-    let shift = (F::BITS - span.leading_zeros()).saturating_sub(32);
-    let (span, offset) = ((span >> shift).to_u128() as u64, (offset >> shift).to_u128() as u64);
-    (offset.min(span) as f32 / (span + 1) as f32 * length as f32) as usize
 }

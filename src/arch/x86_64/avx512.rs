@@ -64,13 +64,10 @@ impl Instructions for Avx512 {
         let (zeros, enough, before) = unsafe {
             let words = _mm512_loadu_si512(bytes.as_ptr().cast());
             let zeros = _mm512_popcnt_epi64(_mm512_xor_si512(words, _mm512_set1_epi64(-1)));
-            let none = _mm512_setzero_si512();
-            let two = _mm512_add_epi64(zeros, _mm512_alignr_epi64::<7>(zeros, none));
-            let four = _mm512_add_epi64(two, _mm512_alignr_epi64::<6>(two, none));
-            let sums = _mm512_add_epi64(four, _mm512_alignr_epi64::<4>(four, none));
+            let sums = sums(zeros);
             let enough = _mm512_cmpgt_epu64_mask(sums, _mm512_set1_epi64(i64::from(rank)));
             let before = _mm512_maskz_compress_epi64(enough, _mm512_sub_epi64(sums, zeros));
-            let all = _mm512_alignr_epi64::<7>(none, sums);
+            let all = _mm512_alignr_epi64::<7>(sums, sums);
             (
                 _mm_cvtsi128_si32(_mm512_castsi512_si128(all)),
                 enough,
@@ -138,43 +135,54 @@ impl Instructions for Avx512 {
         before: u64,
         values: &mut [u64; LANES],
     ) -> bool {
-        // SAFETY: `self` exists, so `detect` has seen all the features used. The gather reads the eight
-        // bytes from the one in which each suffix starts, none of which lies outside `bytes`: as checked,
-        // the last of them do not, nor, as all start behind bit 0, the first. All other loads and stores
-        // are those of arrays of eight words.
+        // All eight take 57 bytes at most, if none is longer than a load at a whole byte has all of.
+        let end_byte = end.div_ceil(8);
+        if bytes.len() < 64 || end_byte > bytes.len() {
+            return portable::follow(bytes, end, hs, before, values);
+        }
+        let base = end_byte.saturating_sub(64);
+        // SAFETY: `self` exists, so `detect` has seen all the features used. The first load reads the eight
+        // of `hs`, the second one the 64 bytes from `base` on, the last of which is inside `bytes`, as
+        // checked; the store writes the eight of `values`.
         unsafe {
-            let wide = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(i64::from_le_bytes(*hs)));
-            let lengths = _mm512_sub_epi64(_mm512_set1_epi64(63), wide);
-            let none = _mm512_setzero_si512();
-            let two = _mm512_add_epi64(lengths, _mm512_alignr_epi64::<7>(lengths, none));
-            let four = _mm512_add_epi64(two, _mm512_alignr_epi64::<6>(two, none));
-            let sums = _mm512_add_epi64(four, _mm512_alignr_epi64::<4>(four, none));
-            let starts = _mm512_sub_epi64(_mm512_set1_epi64(end as i64), sums);
-            let at = _mm512_srli_epi64::<3>(starts);
-            // Seven bits of a word may lie before a suffix; so a longer one takes more than a word. Below
-            // bit 0, or beyond the bytes, it is for the plain code to complain.
-            let fits = _mm512_cmple_epu64_mask(lengths, _mm512_set1_epi64(57))
-                & _mm512_cmple_epu64_mask(at, _mm512_set1_epi64(bytes.len() as i64 - 8));
-            if fits != 0xff || bytes.len() < 8 {
+            let hs_wide = _mm512_cvtepu8_epi64(_mm_loadl_epi64(hs.as_ptr().cast()));
+            let lengths = _mm512_sub_epi64(_mm512_set1_epi64(63), hs_wide);
+            let starts = _mm512_sub_epi64(_mm512_set1_epi64(end as i64), sums(lengths));
+            let fits = _mm512_cmple_epu64_mask(lengths, _mm512_set1_epi64(i64::from(Fields::MOST_BITS)))
+                & _mm512_cmpge_epi64_mask(starts, _mm512_setzero_si512());
+            if fits != 0xff {
                 return portable::follow(bytes, end, hs, before, values);
             }
-            let words = _mm512_i64gather_epi64::<1>(at, bytes.as_ptr().cast());
-            let reverse = _mm512_set4_epi32(0x0809_0a0b, 0x0c0d_0e0f, 0x0001_0203, 0x0405_0607);
-            let words = _mm512_shuffle_epi8(words, reverse);
+            let near = _mm512_loadu_si512(bytes.as_ptr().add(base).cast());
+            // The first byte becomes the most significant one.
+            let backwards = _mm512_set1_epi64(0x0001_0203_0405_0607);
+            let offsets = _mm512_sub_epi64(_mm512_srli_epi64::<3>(starts), _mm512_set1_epi64(base as i64));
+            let words = _mm512_permutexvar_epi8(_mm512_add_epi8(spread(offsets), backwards), near);
             let tops = _mm512_sllv_epi64(words, _mm512_and_si512(starts, _mm512_set1_epi64(7)));
-            let suffixes = _mm512_srlv_epi64(tops, _mm512_add_epi64(wide, _mm512_set1_epi64(1)));
-            let first_bits = _mm512_srlv_epi64(_mm512_set1_epi64(i64::MIN), wide);
-            let kept = _mm512_srlv_epi64(_mm512_set1_epi64(-1), wide);
-            let parts: [u64; LANES] = std::mem::transmute(_mm512_or_si512(suffixes, first_bits));
-            let kept: [u64; LANES] = std::mem::transmute(kept);
-            let mut value = before;
-            for lane in 0..LANES {
-                value = (value & !kept[lane]) | parts[lane];
-                values[lane] = value;
+            let suffixes = _mm512_srlv_epi64(tops, _mm512_add_epi64(hs_wide, _mm512_set1_epi64(1)));
+            let first_bits = _mm512_srlv_epi64(_mm512_set1_epi64(i64::MIN), hs_wide);
+
+            // Each value is (the one before & kept) | own. Two such steps in a row are one of the same
+            // form: so after three doublings, each lane's leads from `before` to its value.
+            let all = _mm512_set1_epi64(-1);
+            let none = _mm512_setzero_si512();
+            let mut kept = _mm512_andnot_si512(_mm512_srlv_epi64(all, hs_wide), all);
+            let mut own = _mm512_or_si512(suffixes, first_bits);
+            macro_rules! double {
+                ($lanes:literal) => {
+                    let own_before = _mm512_alignr_epi64::<{ 8 - $lanes }>(own, none);
+                    let kept_before = _mm512_alignr_epi64::<{ 8 - $lanes }>(kept, all);
+                    own = _mm512_or_si512(own, _mm512_and_si512(own_before, kept));
+                    kept = _mm512_and_si512(kept, kept_before);
+                };
             }
-            let all = _mm512_loadu_si512(values.as_ptr().cast());
-            let before = _mm512_alignr_epi64::<7>(all, _mm512_set1_epi64(before as i64));
-            _mm512_test_epi64_mask(before, first_bits) == 0
+            double!(1);
+            double!(2);
+            double!(4);
+            let before = _mm512_set1_epi64(before as i64);
+            let all_values = _mm512_or_si512(own, _mm512_and_si512(before, kept));
+            _mm512_storeu_si512(values.as_mut_ptr().cast(), all_values);
+            _mm512_test_epi64_mask(_mm512_alignr_epi64::<7>(all_values, before), first_bits) == 0
         }
     }
 
@@ -208,6 +216,32 @@ fn lanes(count: usize) -> __mmask8 {
     (0xff_u32 >> (LANES - count.min(LANES))) as __mmask8
 }
 
+/// In each lane the sum of the lanes up to it.
+///
+/// # Safety
+/// The processor must have the features of [`Avx512`].
+#[inline(always)]
+unsafe fn sums(lanes: __m512i) -> __m512i {
+    // SAFETY: the features are the caller's part.
+    unsafe {
+        let none = _mm512_setzero_si512();
+        let two = _mm512_add_epi64(lanes, _mm512_alignr_epi64::<7>(lanes, none));
+        let four = _mm512_add_epi64(two, _mm512_alignr_epi64::<6>(two, none));
+        _mm512_add_epi64(four, _mm512_alignr_epi64::<4>(four, none))
+    }
+}
+
+/// In each byte of a lane the lane's lowest byte.
+///
+/// # Safety
+/// The processor must have the features of [`Avx512`].
+#[inline(always)]
+unsafe fn spread(lanes: __m512i) -> __m512i {
+    const SECOND: i64 = 0x0808_0808_0808_0808;
+    // SAFETY: the features are the caller's part.
+    unsafe { _mm512_shuffle_epi8(lanes, _mm512_set_epi64(SECOND, 0, SECOND, 0, SECOND, 0, SECOND, 0)) }
+}
+
 /// The lowest bits of each lane, as many as a field has.
 ///
 /// # Safety
@@ -235,10 +269,8 @@ unsafe fn gather_fields(fields: Fields<'_>, count: usize) -> __m512i {
         let steps = _mm512_mul_epu32(numbers, _mm512_set1_epi64(i64::from(bits)));
         let starts = _mm512_add_epi64(steps, _mm512_set1_epi64(i64::from(phase)));
         // In each lane the numbers of eight bytes, from the one on in which its field starts.
-        let first_bytes = _mm512_srli_epi64::<3>(starts);
-        let spread = _mm512_set4_epi64(0x0808_0808_0808_0808, 0, 0x0808_0808_0808_0808, 0);
         let following = _mm512_set1_epi64(0x0706_0504_0302_0100);
-        let numbers = _mm512_add_epi8(_mm512_shuffle_epi8(first_bytes, spread), following);
+        let numbers = _mm512_add_epi8(spread(_mm512_srli_epi64::<3>(starts)), following);
         let words = _mm512_permutexvar_epi8(numbers, bytes);
         _mm512_srlv_epi64(words, _mm512_and_si512(starts, _mm512_set1_epi64(7)))
     }

@@ -5,8 +5,9 @@
 //! is dead too: it is passed over without a look at its suffix. The same holds for a whole segment,
 //! whose entries all share what its first one shares with the next segment's, and for a whole block.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
+use crate::arch::LINE_BYTES;
 use crate::codec::bits::read;
 use crate::codec::huffman::block::{Block, Segment};
 use crate::codec::huffman::codebook::Codebook;
@@ -24,6 +25,9 @@ pub(crate) struct Candidate<F> {
     shared: u32,
     /// Whether these have as many errors as the prefix may have.
     used_up: bool,
+    /// Where the suffix of the entry nearest to the query would start if the entries were evenly spread,
+    /// in bits.
+    likely: usize,
 }
 
 impl<F: Fingerprint> Candidate<F> {
@@ -71,10 +75,19 @@ impl<F: Fingerprint> Candidate<F> {
         self.segment.count - 1
     }
 
-    /// Where a scan starts to read, in bytes from the start of the block.
-    #[inline]
-    pub(crate) fn reads(&self) -> usize {
-        self.segment.start / 8
+    /// What a scan will probably read first and next, in bytes from the start of the block: codes, and suffixes.
+    #[inline(always)]
+    pub(crate) fn reads(&self) -> [Range<usize>; 2] {
+        let Segment { start, end, count, .. } = self.segment;
+        // Codes take three to four bits each.
+        let codes = start / 8..(start + count * 4) / 8;
+        if self.used_up {
+            // A line before, since entries are not quite evenly spread.
+            let likely = self.likely / 8;
+            [codes, likely.saturating_sub(LINE_BYTES / 2)..likely + LINE_BYTES / 2]
+        } else {
+            [codes, start / 8..end / 8]
+        }
     }
 }
 
@@ -99,12 +112,11 @@ pub(crate) fn candidates<F: Fingerprint>(
         let next = if number + 1 < segments { block.first_of(number + 1) } else { last };
         let used_up = target.uses_up(first, next);
         if used_up || !target.rules_out(first, next) {
-            choose(Candidate {
-                segment: block.segment(number)?,
-                before: block.first_entry_of(number),
-                shared: first.first_difference(next),
-                used_up,
-            });
+            let segment = block.segment(number)?;
+            let likely =
+                segment.end.saturating_sub(target.place_between(first, next, segment.end - segment.start));
+            let before = block.first_entry_of(number);
+            choose(Candidate { segment, before, shared: first.first_difference(next), used_up, likely });
         }
     }
     Ok(())

@@ -5,7 +5,9 @@ mod common;
 
 use std::ops::ControlFlow;
 
-use common::{SHAPES, Shape, brute_force, built, data, index, pairs, queries};
+use common::{
+    SHAPES, Shape, brute_force, built, data, for_each_distance, index, pairs, queries, with_a_damaged_block,
+};
 use hamdex::{
     BatchOptions, BuildOptions, Checksums, Codec, Design, Fingerprint, Index, OpenOptions, ReadError,
     Strategy,
@@ -81,38 +83,18 @@ fn check_designs<F: Fingerprint>(distance: u32, shape: Shape, count: usize) {
     }
 }
 
-macro_rules! for_each_distance {
-    ($($name:ident: $distance:literal,)*) => {$(
-        mod $name {
-            use super::*;
-
-            #[test]
-            fn a_batch_is_exact_at_64_bits() {
-                for shape in SHAPES {
-                    check_designs::<u64>($distance, shape, 1200);
-                }
-            }
-
-            #[test]
-            fn a_batch_is_exact_at_128_bits() {
-                for shape in [Shape::Empty, Shape::Extreme, Shape::Mixed] {
-                    check_designs::<u128>($distance, shape, 600);
-                }
-            }
-        }
-    )*};
-}
-
 for_each_distance! {
-    distance_0: 0,
-    distance_1: 1,
-    distance_2: 2,
-    distance_3: 3,
-    distance_4: 4,
-    distance_5: 5,
-    distance_6: 6,
-    distance_7: 7,
-    distance_8: 8,
+    a_batch_is_exact_at_64_bits: |distance| {
+        for shape in SHAPES {
+            check_designs::<u64>(distance, shape, 1200);
+        }
+    };
+
+    a_batch_is_exact_at_128_bits: |distance| {
+        for shape in [Shape::Empty, Shape::Extreme, Shape::Mixed] {
+            check_designs::<u128>(distance, shape, 600);
+        }
+    };
 }
 
 #[test]
@@ -275,14 +257,9 @@ fn a_stream_is_answered_up_to_its_first_error() {
 /// see it.
 #[test]
 fn damage_is_an_error_never_a_missing_match() {
-    let stored = data::<u64>(Shape::Uniform, 4000, 1);
-    let design = Design::named("single", 1).unwrap();
-    let mut file = built(&stored, BuildOptions::new().design(design).block_bytes(512));
-    let position = common::file::block(&file, 0, 3).start + 100;
-    file[position] ^= 1;
-    let parts = common::file::Parts::read(&file);
-    let in_block = vec![parts.tables[0].keys[3] as u64; 100];
-    let elsewhere = vec![parts.tables[0].keys[8] as u64; 100];
+    let (file, keys) = with_a_damaged_block();
+    let in_block = vec![keys[3]; 100];
+    let elsewhere = vec![keys[8]; 100];
     let count = |index: &Index<u64, Vec<u8>>, queries: &[u64], options: &BatchOptions| {
         let mut visited = 0;
         index

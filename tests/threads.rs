@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::allocations::{Watching, by_this_thread};
-use common::{Scratch, Shape, brute_force, built, built_with_ids, data, id_lists, pairs, queries};
+use common::{
+    Scratch, Shape, brute_force, built, built_with_ids, data, id_lists, pairs, queries, with_a_damaged_block,
+};
 use hamdex::{
     BuildOptions, Builder, Checksums, Design, Fingerprint, Ids, Index, Mapping, OpenOptions, ReadError,
     Searcher,
@@ -71,14 +73,9 @@ fn many_threads_get_right_answers_from_one_index() {
 
 #[test]
 fn many_threads_all_see_damage() {
-    let stored = data::<u64>(Shape::Uniform, 4000, 1);
-    let design = Design::named("single", 1).unwrap();
-    let mut file = built(&stored, BuildOptions::new().design(design).block_bytes(512));
-    let position = common::file::block(&file, 0, 3).start + 100;
-    file[position] ^= 1;
-    let parts = common::file::Parts::read(&file);
-    let in_block = parts.tables[0].keys[3] as u64;
-    let elsewhere = parts.tables[0].keys[5] as u64;
+    let (file, keys) = with_a_damaged_block();
+    let in_block = keys[3];
+    let elsewhere = keys[5];
     for checksums in [Checksums::FirstTouch, Checksums::Always] {
         let index: Index<u64, _> =
             OpenOptions::new().checksums(checksums).from_bytes(file.as_slice()).unwrap();

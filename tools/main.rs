@@ -25,6 +25,7 @@ mod evaluate;
 mod failure;
 mod fingerprint;
 mod idf;
+mod ids;
 mod input;
 mod names;
 mod pairs;

@@ -54,11 +54,6 @@ fn without_radii<F: Fingerprint>(reaches: &[(F, u32)], extra: u32) -> Option<Vec
     Some(leads)
 }
 
-/// Parts the bits of a mask into `parts` near-equal groups.
-pub(crate) fn groups<F: Fingerprint>(mask: F, parts: u32) -> Vec<F> {
-    split(mask, parts)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,8 +17,9 @@ mod recurrence;
 pub use cost::Cost;
 pub(crate) use cost::information_bound_bits;
 pub use error::DesignError;
-pub(crate) use leads::{groups, lead_sets};
+pub(crate) use leads::lead_sets;
 pub use plan::{Plan, Probe};
+pub(crate) use recurrence::split;
 
 use crate::codec::Codec;
 use crate::fingerprint::Fingerprint;

@@ -61,7 +61,7 @@ fn nested<F: Fingerprint>(splits: &[u32], distance: u32, led: F, rest: F) -> Vec
 }
 
 /// The bits of `mask` in `parts` near-equal groups of neighbours, the larger groups first.
-pub(super) fn split<F: Fingerprint>(mask: F, parts: u32) -> Vec<F> {
+pub(crate) fn split<F: Fingerprint>(mask: F, parts: u32) -> Vec<F> {
     let positions: Vec<u32> = (0..F::BITS).filter(|&p| mask & F::bit(p) != F::ZERO).collect();
     let (each, larger) = (positions.len() / parts as usize, positions.len() % parts as usize);
     let mut rest = positions.as_slice();

@@ -1,5 +1,5 @@
-//! Storage asked before its bytes are read: for a query all its blocks at once, for a scan a window
-//! ahead. Else each block would be waited for on its own, since the system is told not to guess.
+//! Storage asked before its bytes are read: for a query, or a part of a batch, all its blocks at once, for a
+//! scan a window ahead, for a task of many all that it goes through. Else each block would be waited for on its own, since the system is told not to guess.
 
 use std::ops::Range;
 
@@ -71,6 +71,17 @@ impl<D> ReadAhead<D> {
         }
     }
 
+    /// Asks for blocks in a row that are about to be read, unless all have been read before. There may be
+    /// fewer of them than that.
+    pub(super) fn run<F: Fingerprint>(&self, data: &D, table: &Table<F>, mut blocks: Range<usize>) {
+        let Some(will_need) = self.will_need else { return };
+        blocks.end = blocks.end.min(table.keys.len());
+        if self.repeat || !blocks.clone().all(|block| table.checked.contains(block)) {
+            let (offset, length) = table.extent(blocks);
+            will_need(data, offset, length);
+        }
+    }
+
     /// For going through the blocks of a table from first to last, or through a part of them.
     pub(super) fn windows<'a>(&'a self, data: &'a D) -> Windows<'a, D> {
         Windows { read_ahead: self, data, asked: 0..0 }
@@ -108,15 +119,17 @@ impl<D> Windows<'_, D> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
+    use std::ops::ControlFlow;
+    use std::sync::Mutex;
 
     use super::*;
-    use crate::{BuildOptions, Builder, Checksums, Design, Index, OpenOptions};
+    use crate::index::pairs::{Tuning, Way};
+    use crate::{BatchOptions, BuildOptions, Builder, Checksums, Design, Index, OpenOptions, Strategy};
 
     /// Bytes that remember what they were asked for.
     struct Asked {
         bytes: Vec<u8>,
-        ranges: RefCell<Vec<Range<usize>>>,
+        ranges: Mutex<Vec<Range<usize>>>,
     }
 
     impl AsRef<[u8]> for Asked {
@@ -126,19 +139,27 @@ mod tests {
     }
 
     fn index(options: &OpenOptions, repeat: bool) -> Index<u64, Asked> {
+        index_of((1..=200_000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)), options, repeat)
+    }
+
+    fn index_of(
+        mut stored: impl Iterator<Item = u64>,
+        options: &OpenOptions,
+        repeat: bool,
+    ) -> Index<u64, Asked> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("test.hamdex");
         let options_of_build = BuildOptions::new().design(Design::named("cover-6", 3).unwrap());
         let mut builder = Builder::<u64>::with_options(&path, options_of_build.block_bytes(512)).unwrap();
-        (1..=200_000u64).try_for_each(|i| builder.push(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).unwrap();
+        stored.try_for_each(|fingerprint| builder.push(fingerprint)).unwrap();
         builder.finish().unwrap();
-        let data = Asked { bytes: std::fs::read(&path).unwrap(), ranges: RefCell::default() };
-        let note = |data: &Asked, offset, length| data.ranges.borrow_mut().push(offset..offset + length);
+        let data = Asked { bytes: std::fs::read(&path).unwrap(), ranges: Mutex::default() };
+        let note = |data: &Asked, offset, length| data.ranges.lock().unwrap().push(offset..offset + length);
         options.read(data, ReadAhead::new(note, repeat)).unwrap()
     }
 
     fn asked(index: &Index<u64, Asked>) -> Vec<Range<usize>> {
-        index.data.ranges.take()
+        std::mem::take(&mut index.data.ranges.lock().unwrap())
     }
 
     #[test]
@@ -195,6 +216,59 @@ mod tests {
         fingerprints.next().unwrap().unwrap();
         let window = start..start + length.min(2 * WINDOW_BYTES);
         assert_eq!(asked(&index), std::slice::from_ref(&window));
+    }
+
+    #[test]
+    fn a_batch_asks_for_each_block_before_it_reads_it() {
+        let queries: Vec<u64> = (1..=3000u64).map(|i| i.wrapping_mul(0x2545_f491_4f6c_dd1d)).collect();
+        for strategy in [Strategy::Probe, Strategy::Scan] {
+            let index = index(&OpenOptions::new(), false);
+            let options = BatchOptions::new().strategy(strategy);
+            let ask = || index.batch_with(&queries, 3, &options, |_, _| ControlFlow::Continue(())).unwrap();
+            assert!(ask().is_continue());
+            every_block_read_was_asked_for(&index);
+            assert!(ask().is_continue());
+            assert!(asked(&index).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_self_join_asks_for_each_block_before_it_reads_it() {
+        for way in [Way::Auto, Way::Gather, Way::Ask] {
+            let index = index(&OpenOptions::new(), false);
+            index.pairs(3).tuning(Tuning { way, ..Tuning::default() }).count_by_distance().unwrap();
+            every_block_read_was_asked_for(&index);
+            index.pairs(3).tuning(Tuning { way, ..Tuning::default() }).count_by_distance().unwrap();
+            assert!(asked(&index).is_empty());
+        }
+    }
+
+    /// That those that have been read are those that have been checked.
+    fn every_block_read_was_asked_for(index: &Index<u64, Asked>) {
+        let ranges = asked(index);
+        let mut read = 0;
+        for table in &index.tables {
+            for block in (0..table.keys.len()).filter(|&block| table.checked.contains(block)) {
+                let (offset, length) = table.extent(block..block + 1);
+                let covers = |range: &Range<usize>| range.start <= offset && range.end >= offset + length;
+                assert!(ranges.iter().any(covers), "table {}, block {block}", table.number);
+                read += 1;
+            }
+        }
+        assert!(read > 1000, "{read} blocks read");
+    }
+
+    /// Where a run of equal prefixes fills many blocks, the bits behind the prefix still tell which of them
+    /// can hold a match.
+    #[test]
+    fn a_long_run_of_one_prefix_is_not_read_whole() {
+        let run = |i: u64| 0x1234_5678_9abc_def0 & !0x3_ffff | i;
+        let index = index_of((0..200_000).map(run), &OpenOptions::new(), false);
+        let blocks: usize = index.tables.iter().map(|table| table.keys.len()).sum();
+        index.searcher().within(run(77_777), 1).unwrap();
+        let read = asked(&index).iter().map(|range| range.len() / 512).sum::<usize>();
+        // One look for each of the 18 bits that vary, in each of the tables, at most.
+        assert!((6..=6 * 19).contains(&read) && blocks > 3000, "{read} of {blocks}");
     }
 
     #[test]

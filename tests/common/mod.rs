@@ -1,14 +1,48 @@
 //! What the integration tests share: data of all shapes, and the truth by brute force.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    unused_macros,
+    reason = "each test file uses a part of it"
+)]
 
 pub mod allocations;
 pub mod ask;
 pub mod file;
 
+/// Makes a module for each distance that designs are made for, with these tests: what each does, given the
+/// distance.
+macro_rules! for_each_distance {
+    (@ $module:ident $distance:literal $($test:ident: $check:expr;)*) => {
+        mod $module {
+            use super::*;
+
+            $(#[test]
+            fn $test() {
+                let check: fn(u32) = $check;
+                check($distance);
+            })*
+        }
+    };
+    ($($tests:tt)*) => {
+        for_each_distance! { @ distance_0 0 $($tests)* }
+        for_each_distance! { @ distance_1 1 $($tests)* }
+        for_each_distance! { @ distance_2 2 $($tests)* }
+        for_each_distance! { @ distance_3 3 $($tests)* }
+        for_each_distance! { @ distance_4 4 $($tests)* }
+        for_each_distance! { @ distance_5 5 $($tests)* }
+        for_each_distance! { @ distance_6 6 $($tests)* }
+        for_each_distance! { @ distance_7 7 $($tests)* }
+        for_each_distance! { @ distance_8 8 $($tests)* }
+    };
+}
+pub(crate) use for_each_distance;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use hamdex::{BuildOptions, Builder, Fingerprint, Index, Match};
+use hamdex::{BuildOptions, Builder, Design, Fingerprint, Index, Match};
 
 /// SplitMix64: the same numbers everywhere.
 pub struct Numbers(pub u64);
@@ -35,6 +69,17 @@ impl Numbers {
         let flips = self.below(flips + 1);
         (0..flips).fold(near, |x, _| x ^ F::bit(self.below(u64::from(F::BITS)) as u32))
     }
+}
+
+/// The bytes of a file with a damaged block, number 3 of table 0, and the keys of that table.
+pub fn with_a_damaged_block() -> (Vec<u8>, Vec<u64>) {
+    let stored = data::<u64>(Shape::Uniform, 4000, 1);
+    let design = Design::named("single", 1).unwrap();
+    let mut bytes = built(&stored, BuildOptions::new().design(design).block_bytes(512));
+    let position = file::block(&bytes, 0, 3).start + 100;
+    bytes[position] ^= 1;
+    let keys = file::Parts::read(&bytes).tables[0].keys.iter().map(|&key| key as u64).collect();
+    (bytes, keys)
 }
 
 /// The shapes of data that an index must serve alike.

@@ -1,15 +1,13 @@
 //! A line for each pair.
 
-use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 
 use hamdex::{Fingerprint, Pair, Searcher};
 use serde::Serialize;
-use serde::ser::{SerializeSeq, Serializer};
 
-use crate::documents::report;
 use crate::failure::Failure;
+use crate::ids::Ids;
 use crate::names::Names;
 
 /// How a pair is written down.
@@ -27,36 +25,11 @@ pub(super) struct IdSource<'a, F: Fingerprint> {
     pub(super) path: &'a Path,
 }
 
-/// Ids on their way out: numbers, never all in memory, or names.
-enum Ids<'a> {
-    Numbers(hamdex::Ids<'a>),
-    Names(Vec<String>),
-}
-
-impl Serialize for Ids<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Names(names) => names.serialize(serializer),
-            Self::Numbers(numbers) => {
-                let mut sequence = serializer.serialize_seq(Some(numbers.len()))?;
-                numbers.clone().try_for_each(|id| sequence.serialize_element(&id))?;
-                sequence.end()
-            }
-        }
-    }
-}
-
 impl<'a, F: Fingerprint> IdSource<'a, F> {
     fn of(&mut self, pair: &Pair<F>) -> Result<(Ids<'a>, Ids<'a>), Failure> {
         let one = self.one.ids(pair.a).map_err(Failure::index(self.path))?;
         let other = self.other.ids(pair.b).map_err(Failure::index(self.path))?;
-        let mut named = |ids: hamdex::Ids<'a>| -> Result<Ids<'a>, Failure> {
-            match &mut self.names {
-                Some(names) => Ok(Ids::Names(ids.map(|id| names.get(id)).collect::<Result<_, _>>()?)),
-                None => Ok(Ids::Numbers(ids)),
-            }
-        };
-        Ok((named(one)?, named(other)?))
+        Ok((Ids::new(one, self.names.as_mut())?, Ids::new(other, self.names.as_mut())?))
     }
 }
 
@@ -98,23 +71,13 @@ impl<'a, W: Write> Printer<'a, W> {
             Form::Lines => {
                 write!(output, "{}\t{}\t{}", pair.a.hex(), pair.b.hex(), pair.distance)?;
                 for ids in [a_ids, b_ids].into_iter().flatten() {
-                    match ids {
-                        Ids::Numbers(ids) => print_ids(output, ids)?,
-                        Ids::Names(ids) => print_ids(output, ids.iter().map(|id| report::plain(id)))?,
-                    }
+                    ids.print(output)?;
                 }
             }
         }
         writeln!(output)?;
         Ok(())
     }
-}
-
-fn print_ids(output: &mut impl Write, ids: impl Iterator<Item = impl Display>) -> io::Result<()> {
-    for (number, id) in ids.enumerate() {
-        write!(output, "{}{id}", if number == 0 { "\t" } else { "," })?;
-    }
-    Ok(())
 }
 
 /// What `--count --json` prints.

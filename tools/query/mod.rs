@@ -17,10 +17,10 @@ use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
 use crate::bars;
 use crate::documents::{self, recipe};
 use crate::failure::Failure;
+use crate::ids::Ids;
 use crate::input::{Format, Source};
 use crate::names::Names;
 use arrivals::Arrivals;
-use output::Ids;
 
 /// Queries taken at a time, at the most.
 const MOST_QUERIES: usize = 1 << 20;
@@ -249,10 +249,7 @@ impl<F: Fingerprint, W: Write> Asker<'_, F, W> {
             let ids = if self.index.has_ids() {
                 let ids =
                     self.id_searcher.ids(found.fingerprint).map_err(Failure::index(&self.args.index))?;
-                Some(match &mut self.names {
-                    Some(names) => Ids::Names(ids.map(|id| names.get(id)).collect::<Result<_, _>>()?),
-                    None => Ids::Numbers(ids),
-                })
+                Some(Ids::new(ids, self.names.as_mut())?)
             } else {
                 None
             };

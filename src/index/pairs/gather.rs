@@ -226,7 +226,9 @@ fn read<F: Fingerprint, D: AsRef<[u8]>>(
     let (table, file) = (&index.tables[0], index.data.as_ref());
     let mut starts = parts_of(index).skip(part);
     let start = starts.next().expect("there is such a part");
-    for block in start..starts.next().unwrap_or(table.keys.len()) {
+    let blocks = start..starts.next().unwrap_or(table.keys.len());
+    index.read_ahead.run(&index.data, table, blocks.clone());
+    for block in blocks {
         workspace.values.clear();
         table.decode(file, block, &mut workspace.scratch, &mut workspace.values)?;
         workspace.values.iter().for_each(|&value| take(value));

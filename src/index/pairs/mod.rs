@@ -383,6 +383,8 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, '_, F, D> {
                 let entries = index.len() * mine.len() as u64 / blocks as u64;
                 let mut collector = self.collector(send);
                 let mut runs = self.runs(step, &mut collector);
+                // Its last run goes on in the next block, most of the time no further.
+                index.read_ahead.run(&index.data, table, mine.start..mine.end + 1);
                 let outcome = stream::stream(table, file, step.lead.mask, mine, workspace, &mut runs)?;
                 done.add(entries);
                 Ok(finish(outcome, collector))
@@ -437,6 +439,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, '_, F, D> {
                 let mine = task * a_task..blocks.min((task + 1) * a_task);
                 let entries = index.len() * mine.len() as u64 / blocks as u64;
                 let mut collector = self.collector(send);
+                index.read_ahead.run(&index.data, table, mine.clone());
                 let outcome = ask::ask(table, file, distance, mine, workspace, searcher, &mut collector)?;
                 done.add(entries);
                 Ok(finish(outcome, collector))

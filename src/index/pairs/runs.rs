@@ -6,7 +6,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::design::groups;
+use crate::design::split;
 use crate::fingerprint::Fingerprint;
 use crate::index::pairs::collect::Collector;
 use crate::index::pairs::compare::{Comparison, Hit, compare};
@@ -130,7 +130,7 @@ impl<'a, 'c, F: Fingerprint> Runs<'a, 'c, F> {
         let before = self.earlier.len();
         let square = |count: usize| count as u128 * count as u128;
         let mut budget = square(values.len()) / 2;
-        for group in groups(varying, self.distance + 1) {
+        for group in split(varying, self.distance + 1) {
             values.sort_unstable_by_key(|&value| value & group);
             let same = |&a: &F, &b: &F| (a ^ b) & group == F::ZERO;
             let comparisons = values.chunk_by(same).map(|run| square(run.len())).sum();

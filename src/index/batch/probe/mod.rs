@@ -26,6 +26,7 @@ use crate::index::batch::gather::{Finds, Found, Room};
 use crate::index::batch::{Question, Stop};
 use crate::permutation::Permutation;
 use crate::table::reader::Table;
+use crate::table::scanner::Located;
 use items::{Item, Items, Parts};
 use part::Visitor;
 
@@ -46,6 +47,8 @@ struct Look<'a, F> {
     distance: u32,
     /// From how many queries on a block is decoded.
     dense_from: usize,
+    /// Asks storage for blocks that are about to be read.
+    ask: &'a (dyn Fn(&[Located]) + Sync),
 }
 
 impl<F: Fingerprint> Look<'_, F> {
@@ -85,6 +88,7 @@ pub(super) fn probe<F: Fingerprint, D: AsRef<[u8]> + Sync>(
             number,
             distance: plan.distance(),
             dense_from: options.dense_from.unwrap_or(CodecCosts::of(&table.codec).dense_from),
+            ask: &|located| index.read_ahead.query(&index.data, &index.tables, located),
         };
         if table.keys.len() > 0 {
             rounds(question, &look, room, &mut found)?;

@@ -65,6 +65,7 @@ impl<F: Fingerprint> Visitor<F> {
     ) -> Result<(), Stop> {
         self.put_in_order(items, &blocks, part);
         let Self { items, starts, values, scratch, searching, sparse } = self;
+        sparse.ask(look, &blocks, starts);
         for (place, block) in blocks.enumerate() {
             let items = &items[starts[place] as usize..starts[place + 1] as usize];
             if items.is_empty() {
@@ -138,6 +139,15 @@ fn found<F: Fingerprint>(
 }
 
 impl<F: Fingerprint> Sparse<F> {
+    /// Asks storage for all of the blocks in which items start.
+    fn ask(&mut self, look: &Look<'_, F>, blocks: &Range<usize>, starts: &[u32]) {
+        let wanted = blocks.clone().zip(starts.windows(2)).filter(|(_, ends)| ends[0] < ends[1]);
+        let table = look.table.number as u32;
+        self.located.extend(wanted.map(|(block, _)| Located { table, block: block as u32, target: 0 }));
+        (look.ask)(&self.located);
+        self.located.clear();
+    }
+
     fn push(&mut self, look: &Look<'_, F>, item: &Item<F>) {
         self.located.push(Located {
             table: look.table.number as u32,

@@ -73,8 +73,10 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
                 |(scratch, values), blocks| {
                     let mut finds = Finds::new(room);
                     values.clear();
+                    let Index { tables, data, read_ahead, .. } = self.index;
+                    read_ahead.run(data, &tables[0], blocks.clone());
                     for block in blocks {
-                        self.index.tables[0].decode(self.index.data.as_ref(), block, scratch, values)?;
+                        tables[0].decode(data.as_ref(), block, scratch, values)?;
                         if values.len() >= LOOKED_UP_TOGETHER {
                             self.look_up(&lookups, values, &mut finds)?;
                             values.clear();

@@ -1,0 +1,83 @@
+//! The names of the codecs.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How blocks are coded: one way for all of a file.
+///
+/// ```
+/// use hamdex::Codec;
+///
+/// assert_eq!("elias-fano".parse(), Ok(Codec::EliasFano));
+/// assert_eq!(Codec::default().to_string(), "huffman");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Codec {
+    /// Huffman-coded first differing positions and suffixes (§3.1.3 of the paper): the smaller one
+    /// where fingerprints lie in clusters, as those of real documents do.
+    #[default]
+    Huffman,
+    /// Elias–Fano coding of each block: several times faster to ask, and the smaller one where
+    /// fingerprints are spread evenly.
+    EliasFano,
+}
+
+impl Codec {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Huffman, Self::EliasFano];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Huffman => "huffman",
+            Self::EliasFano => "elias-fano",
+        }
+    }
+
+    /// Its tag in a file's footer.
+    pub(crate) fn tag(self) -> u8 {
+        match self {
+            Self::Huffman => 1,
+            Self::EliasFano => 2,
+        }
+    }
+
+    /// Bytes of a block unless told otherwise; ARCHITECTURE.md has the measurements.
+    #[must_use]
+    pub fn default_block_bytes(self) -> usize {
+        match self {
+            // A page, so that a cold block is one read.
+            Self::Huffman => 4096,
+            Self::EliasFano => 1024,
+        }
+    }
+
+    /// Entries from one raw fingerprint to the next; 0 where only a block's first is raw.
+    pub(crate) fn restart_interval(self) -> usize {
+        match self {
+            Self::Huffman => 128,
+            Self::EliasFano => 0,
+        }
+    }
+}
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Codec {
+    type Err = UnknownCodec;
+
+    fn from_str(name: &str) -> Result<Self, UnknownCodec> {
+        Self::ALL.into_iter().find(|codec| codec.name() == name).ok_or(UnknownCodec)
+    }
+}
+
+/// A name that is none of a [`Codec`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no such codec; there are huffman and elias-fano")]
+pub struct UnknownCodec;

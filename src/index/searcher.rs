@@ -22,6 +22,9 @@ const ASKED_TOGETHER: usize = 1024;
 /// Blocks whose fronts the processor is asked for in a row.
 const ASKED_AT_ONCE: usize = 8;
 
+/// The most blocks of a query behind whose fronts the processor is asked for what is likely to be wanted.
+const GUESSED_FOR: usize = 12;
+
 /// A stored fingerprint near a query. Its ids, if there are any: [`Index::ids`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Match<F> {
@@ -245,15 +248,18 @@ impl<F: Fingerprint> Kernel for Locate<'_, F> {
             let place = |&block: &u32| Located { table: probe.table as u32, block, target: number as u32 };
             located.extend(blocks.iter().map(place));
             // Not block by block: an address that has to be looked up first holds up what comes after it.
-            if located.len() - asked >= ASKED_AT_ONCE {
-                prefetch_fronts(tables, file, &located[asked..]);
-                asked = located.len();
+            let end = located.len().min(BLOCKS_TOGETHER);
+            if end - asked >= ASKED_AT_ONCE {
+                prefetch_fronts(tables, file, &located[asked..end]);
+                asked = end;
             }
         }
-        prefetch_fronts(tables, file, &located[asked..]);
-        if located.len() <= 12 {
-            for at in &located[..located.len().min(BLOCKS_TOGETHER)] {
-                at.prefetch(tables, file, targets);
+        prefetch_fronts(tables, file, &located[asked..located.len().min(BLOCKS_TOGETHER)]);
+        // With more blocks, the front of each has come long before the last has been asked for, and tells
+        // better.
+        if located.len() <= GUESSED_FOR {
+            for at in &*located {
+                at.prefetch_likely(tables, file, targets);
             }
         }
     }

@@ -161,8 +161,12 @@ impl<F: Fingerprint> Table<F> {
             self.keys.prefetch_keys(target.query ^ F::bit(position));
         }
         let home = self.range(target, target.query, 0);
+        if home.len() > SHORT_RANGE {
+            return false;
+        }
         blocks.extend(home.clone());
         let (start, end) = (home.start as usize, home.end as usize);
+        // Home holds what is above the first of these and up to the second; behind the last block is nothing.
         let above = if start > 0 { self.keys.get(start - 1) } else { F::ZERO };
         let up_to = if end < self.keys.len() { self.keys.get(end - 1) } else { F::ONES };
         let suffix = !F::prefix_mask(target.prefix_bits);
@@ -175,7 +179,7 @@ impl<F: Fingerprint> Table<F> {
                 continue;
             }
             let flipped = self.range(target, flipped, 1);
-            if flipped.len().max(home.len()) > SHORT_RANGE {
+            if flipped.len() > SHORT_RANGE {
                 blocks.truncate(before);
                 return false;
             }
@@ -254,13 +258,13 @@ impl<F: Fingerprint> Table<F> {
         self.checked.prefetch(block as usize);
     }
 
-    /// Asks the processor for the front of a block; where the codec lets it be told beforehand, also for
-    /// where what is nearest to the query would be if the entries were evenly spread.
+    /// Where the codec lets it be told beforehand, asks the processor for where what is nearest to the query
+    /// would be if the entries of the block were evenly spread.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, file: &[u8], block: u32, target: &Target<F>) {
-        let (block, block_bytes) = (block as usize, self.block_bytes());
-        let start = self.offset + block * block_bytes;
+    pub(crate) fn prefetch_likely(&self, file: &[u8], block: u32, target: &Target<F>) {
         if let BlockCodec::EliasFano(_) = self.codec {
+            let (block, block_bytes) = (block as usize, self.block_bytes());
+            let start = self.offset + block * block_bytes;
             let low = if block > 0 { self.keys.get(block - 1) } else { F::ZERO };
             let place = target.place_between(low, self.keys.get(block), block_bytes - LINE_BYTES);
             // The line in which it would be, and the one next to it on the nearer side.

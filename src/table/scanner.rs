@@ -31,10 +31,15 @@ pub(crate) fn prefetch_fronts<F: Fingerprint>(tables: &[Table<F>], file: &[u8], 
 }
 
 impl Located {
-    /// Asks the processor for what a scan reads behind the front of the block.
+    /// Asks the processor for what a scan is likely to read behind the front of the block.
     #[inline(always)]
-    pub(crate) fn prefetch<F: Fingerprint>(&self, tables: &[Table<F>], file: &[u8], targets: &[Target<F>]) {
-        tables[self.table as usize].prefetch(file, self.block, &targets[self.target as usize]);
+    pub(crate) fn prefetch_likely<F: Fingerprint>(
+        &self,
+        tables: &[Table<F>],
+        file: &[u8],
+        targets: &[Target<F>],
+    ) {
+        tables[self.table as usize].prefetch_likely(file, self.block, &targets[self.target as usize]);
     }
 }
 
@@ -104,11 +109,7 @@ impl<F: Fingerprint, V: FnMut(Located, usize, F) -> ControlFlow<()>> Kernel for 
         let Self { tables, file, located, targets, scratch, chosen, visit } = self;
         let mut batches = located.chunks(BLOCKS_TOGETHER).peekable();
         while let Some(together) = batches.next() {
-            let next = batches.peek().copied().unwrap_or_default();
-            prefetch_fronts(tables, file, next);
-            for at in next {
-                at.prefetch(tables, file, targets);
-            }
+            prefetch_fronts(tables, file, batches.peek().copied().unwrap_or_default());
             chosen.clear();
             for &at in together {
                 let target = &targets[at.target as usize];
@@ -153,11 +154,7 @@ impl<F: Fingerprint, V: FnMut(Located, usize, F) -> ControlFlow<()>> Kernel for 
         let Self { tables, file, located, targets, chosen, visit } = self;
         let mut batches = located.chunks(BLOCKS_TOGETHER).peekable();
         while let Some(together) = batches.next() {
-            let next = batches.peek().copied().unwrap_or_default();
-            prefetch_fronts(tables, file, next);
-            for at in next {
-                at.prefetch(tables, file, targets);
-            }
+            prefetch_fronts(tables, file, batches.peek().copied().unwrap_or_default());
             chosen.clear();
             for at in together {
                 let (table, block) = (&tables[at.table as usize], at.block as usize);

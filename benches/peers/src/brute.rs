@@ -9,9 +9,9 @@ use crate::memory::held;
 
 pub(crate) fn build(stored: &[u64]) -> Built {
     let started = Instant::now();
-    let (copy, heap_bytes) = held(|| stored.to_vec());
+    let (copy, held_bytes) = held(|| stored.to_vec());
     let build_seconds = started.elapsed().as_secs_f64();
-    Built { contender: Box::new(Scan(copy)), file_bytes: 0, heap_bytes, build_seconds }
+    Built { contender: Box::new(Scan(copy)), file_bytes: 0, held_bytes, build_seconds }
 }
 
 /// Over a copy of its own or over somebody else's.

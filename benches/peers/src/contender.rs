@@ -5,6 +5,7 @@ use hamdex::{Codec, Design};
 
 use crate::data::Data;
 use crate::hamdex::DESIGNS;
+use crate::memory::Held;
 use crate::{brute, mih};
 
 /// What finds all stored fingerprints within a distance of a query.
@@ -22,8 +23,8 @@ pub(crate) struct Built {
     pub contender: Box<dyn Contender>,
     /// Bytes of the file that it reads, all of it in memory once it is warm.
     pub file_bytes: u64,
-    /// Bytes on the heap, its own copy of the data included.
-    pub heap_bytes: u64,
+    /// Bytes of memory, its own copy of the data included; resident ones with those of the file.
+    pub held_bytes: Held,
     pub build_seconds: f64,
 }
 

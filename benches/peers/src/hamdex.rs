@@ -24,9 +24,9 @@ pub(crate) fn build(stored: &[u64], codec: Codec, design: &str, distance: u32) -
     stored.iter().try_for_each(|&x| builder.push(x))?;
     let file_bytes = builder.finish()?.bytes;
     let build_seconds = started.elapsed().as_secs_f64();
-    let (index, heap_bytes) = held(|| OpenOptions::new().in_memory(true).open(&path));
+    let (index, held_bytes) = held(|| OpenOptions::new().in_memory(true).open(&path));
     let contender = Box::new(Mapped { index: index?, _directory: directory });
-    Ok(Built { contender, file_bytes, heap_bytes, build_seconds })
+    Ok(Built { contender, file_bytes, held_bytes, build_seconds })
 }
 
 struct Mapped {

@@ -11,7 +11,7 @@ use crate::memory::held;
 /// Builds it with so many blocks, or as many as it finds best itself, over its own sorted copy.
 pub(crate) fn build(stored: &[u64], blocks: Option<usize>) -> Result<Built> {
     let started = Instant::now();
-    let (index, heap_bytes) = held(|| {
+    let (index, held_bytes) = held(|| {
         let mut codes = stored.to_vec();
         // Candidates that agree in their leading block then lie together: a tenth faster at 10 million.
         codes.sort_unstable();
@@ -21,7 +21,7 @@ pub(crate) fn build(stored: &[u64], blocks: Option<usize>) -> Result<Built> {
         }
     });
     let build_seconds = started.elapsed().as_secs_f64();
-    Ok(Built { contender: Box::new(Mih(index?)), file_bytes: 0, heap_bytes, build_seconds })
+    Ok(Built { contender: Box::new(Mih(index?)), file_bytes: 0, held_bytes, build_seconds })
 }
 
 struct Mih(Index<u64>);

@@ -49,6 +49,8 @@ pub(crate) struct Bytes {
     pub total: f64,
     pub file: f64,
     pub heap: f64,
+    /// By which the process has grown.
+    pub resident: Option<f64>,
 }
 
 /// Microseconds a query, round by round.
@@ -109,7 +111,7 @@ impl<'d> Runner<'d> {
 
     fn row(&self, reference: Option<&[f64]>) -> Row {
         let each = |bytes: u64| bytes as f64 / self.data.stored.len() as f64;
-        let Built { file_bytes, heap_bytes, build_seconds, .. } = self.built;
+        let Built { file_bytes, held_bytes, build_seconds, .. } = self.built;
         let microseconds = Times::new(&self.rounds);
         let reference = reference.map(Times::new);
         Row {
@@ -118,9 +120,10 @@ impl<'d> Runner<'d> {
             member: self.kind.member(),
             build_seconds,
             bytes_per_fingerprint: Bytes {
-                total: each(file_bytes + heap_bytes),
+                total: each(file_bytes + held_bytes.heap),
                 file: each(file_bytes),
-                heap: each(heap_bytes),
+                heap: each(held_bytes.heap),
+                resident: held_bytes.resident.map(each),
             },
             queries: self.share,
             faster: reference.as_ref().map(|times| times.best / microseconds.best),

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use crate::environment::Environment;
 use crate::queries::{Comparison, Row};
 
-const HEADINGS: [&str; 8] =
-    ["contender", "µs best", "median", "vs mih-rs", "bytes/fp", "in file", "on heap", "build s"];
+const HEADINGS: [&str; 9] =
+    ["contender", "µs best", "median", "vs mih-rs", "bytes/fp", "in file", "on heap", "resident", "build s"];
 
 /// What a reader has to know of all tables.
 pub(crate) fn preface(environment: &Environment, rounds: u32, distance: u32) -> String {
@@ -65,6 +65,7 @@ fn cells(row: &Row) -> [String; HEADINGS.len()] {
         format!("{:.2}", bytes.total),
         format!("{:.2}", bytes.file),
         format!("{:.2}", bytes.heap),
+        bytes.resident.map_or_else(|| "–".to_owned(), |resident| format!("{resident:.2}")),
         format!("{:.2}", row.build_seconds),
     ]
 }

@@ -238,7 +238,7 @@ impl<F: Fingerprint> Kernel for Locate<'_, F> {
             targets.push(target);
         }
         for (probe, target) in plan.probes().iter().zip(&*targets) {
-            tables[probe.table].prefetch_keys(target);
+            tables[probe.table].prefetch_keys(file, target);
         }
         located.clear();
         let mut asked = 0;

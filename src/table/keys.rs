@@ -103,14 +103,16 @@ impl<F: Fingerprint> Keys<F> {
         prefetch(&self.directory, self.part_of(value));
     }
 
-    /// Asks the processor for what a look-up of the value needs next.
+    /// Asks the processor for what a look-up of the value needs next. Gives a block that is near to the one
+    /// which it will find.
     #[inline(always)]
-    pub(crate) fn prefetch_keys(&self, value: F) {
-        if let Some((start, _)) = self.part(value) {
+    pub(crate) fn prefetch_keys(&self, value: F) -> Option<usize> {
+        self.part(value).map(|(start, end)| {
             // They may lie in two cache lines.
             prefetch(&self.keys, start);
             prefetch(&self.keys, start + COMPARED - 1);
-        }
+            start.midpoint(end)
+        })
     }
 
     /// Bytes of memory in use.

@@ -103,10 +103,13 @@ impl<F: Fingerprint> Table<F> {
         self.keys.prefetch_directory(target.query);
     }
 
-    /// Asks the processor for what [`Self::locate`] needs next for this target.
+    /// Asks the processor for what [`Self::locate`] needs next for this target; and for some bytes near to the
+    /// block that it will find, so that their page has been looked up by then.
     #[inline(always)]
-    pub(crate) fn prefetch_keys(&self, target: &Target<F>) {
-        self.keys.prefetch_keys(target.query);
+    pub(crate) fn prefetch_keys(&self, file: &[u8], target: &Target<F>) {
+        if let Some(block) = self.keys.prefetch_keys(target.query) {
+            prefetch(file, self.offset + block * self.block_bytes());
+        }
     }
 
     /// Appends the numbers of all blocks that may hold what `target` meets, each once, in no particular

@@ -22,7 +22,8 @@ How it measures:
   reference takes 10 GB and the largest hamdex file 5 GB, so 24 GiB do. A ratio is always to the
   reference as it was measured in turn with that contender.
 
-  Hamdex files lie in the system's temporary directory (TMPDIR), mapped, and are gone afterwards.
+  Hamdex files lie in the system's temporary directory (TMPDIR), are read into memory, and are gone
+  afterwards.
 
 Examples:
   cargo run --release --manifest-path benches/peers/Cargo.toml -- --json peers.json --svg peers.svg

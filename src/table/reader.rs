@@ -273,6 +273,7 @@ impl<F: Fingerprint> Table<F> {
             // The line in which it would be, and the one next to it on the nearer side.
             prefetch(file, start + LINE_BYTES / 2 + place);
             prefetch(file, start + LINE_BYTES * 3 / 2 + place);
+            prefetch(file, start + LINE_BYTES * 5 / 2 + place);
         }
     }
 

@@ -267,6 +267,7 @@ fn read_table<F: Fingerprint>(
         permutation: Permutation::new(design.tables()[number].mask),
         codec,
         keys: Keys::new(keys),
+        entries_a_block: (footer.fingerprints / record.blocks.max(1)) as usize,
         offset: blocks.offset as usize,
         context: Context::new(sections.file_id, UnitKind::Block, number),
         checked: Checked::new(record.blocks as usize),

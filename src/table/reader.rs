@@ -27,6 +27,8 @@ pub(crate) struct Table<F> {
     pub(crate) permutation: Permutation<F>,
     pub(crate) codec: BlockCodec,
     pub(crate) keys: Keys<F>,
+    /// On average.
+    pub(crate) entries_a_block: usize,
     /// Where block 0 starts in the file.
     pub(crate) offset: usize,
     pub(crate) context: Context,
@@ -261,19 +263,30 @@ impl<F: Fingerprint> Table<F> {
         self.checked.prefetch(block as usize);
     }
 
-    /// Where the codec lets it be told beforehand, asks the processor for where what is nearest to the query
-    /// would be if the entries of the block were evenly spread.
+    /// Asks the processor for what a scan would read behind the front of a block if all entries of the table
+    /// were evenly spread.
     #[inline(always)]
     pub(crate) fn prefetch_likely(&self, file: &[u8], block: u32, target: &Target<F>) {
-        if let BlockCodec::EliasFano(_) = self.codec {
-            let (block, block_bytes) = (block as usize, self.block_bytes());
-            let start = self.offset + block * block_bytes;
-            let low = if block > 0 { self.keys.get(block - 1) } else { F::ZERO };
-            let place = target.place_between(low, self.keys.get(block), block_bytes - LINE_BYTES);
-            // The line in which it would be, and the one next to it on the nearer side.
-            prefetch(file, start + LINE_BYTES / 2 + place);
-            prefetch(file, start + LINE_BYTES * 3 / 2 + place);
-            prefetch(file, start + LINE_BYTES * 5 / 2 + place);
+        let (block, block_bytes) = (block as usize, self.block_bytes());
+        let start = self.offset + block * block_bytes;
+        let low = if block > 0 { self.keys.get(block - 1) } else { F::ZERO };
+        let high = self.keys.get(block);
+        match &self.codec {
+            BlockCodec::EliasFano(_) => {
+                let place = target.place_between(low, high, block_bytes - LINE_BYTES);
+                // The line in which the nearest to the query would be, and those next to it.
+                prefetch(file, start + LINE_BYTES / 2 + place);
+                prefetch(file, start + LINE_BYTES * 3 / 2 + place);
+                prefetch(file, start + LINE_BYTES * 5 / 2 + place);
+            }
+            BlockCodec::Huffman(codec) => {
+                let entry = target.place_between(low, high, self.entries_a_block);
+                let (codes, suffix) = codec.likely_reads::<F>(entry, self.entries_a_block);
+                prefetch(file, start + codes);
+                prefetch(file, start + codes + LINE_BYTES);
+                prefetch(file, start + suffix);
+                prefetch(file, start + suffix + LINE_BYTES);
+            }
         }
     }
 

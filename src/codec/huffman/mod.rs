@@ -37,7 +37,7 @@ use lengths::{code_lengths, cost};
 pub(crate) use scan::Candidate;
 use search::Run;
 
-use crate::arch::{Instructions, prefetch};
+use crate::arch::{Instructions, LINE_BYTES, prefetch};
 use crate::codec::{BlockError, Layout, Target};
 use crate::fingerprint::Fingerprint;
 
@@ -107,6 +107,21 @@ impl HuffmanCodec {
         let block = Block::new(bytes, self.layout.restart_interval)?;
         decode::decode(&block, &self.codebook, differences, values)?;
         if decode::padding_is_zero(&block) { Ok(()) } else { Err(BlockError::Padding) }
+    }
+
+    /// Where the codes of the segment with that entry start, and its suffix, in bytes from the start of the
+    /// block, if that has so many entries and all take the same; or rather a bit before.
+    #[inline(always)]
+    pub(crate) fn likely_reads<F: Fingerprint>(&self, entry: usize, entries: usize) -> (usize, usize) {
+        let Layout { block_bytes, restart_interval, .. } = self.layout;
+        let (segment, place) = (entry / restart_interval, entry % restart_interval);
+        let front = block::streams_at::<F>(entries.div_ceil(restart_interval));
+        // In 64ths of a byte. A code takes three to four bits.
+        let each = 64 * block_bytes.saturating_sub(front) / entries.max(1);
+        let start = 64 * front + segment * restart_interval * each;
+        let end = start + restart_interval * each;
+        let suffix = end.saturating_sub(place * each.saturating_sub(28));
+        ((start / 64).saturating_sub(LINE_BYTES / 2), (suffix / 64).saturating_sub(LINE_BYTES))
     }
 
     /// Calls `choose` with each segment of a block that may hold what `target` meets. `last` is the

@@ -12,6 +12,8 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+use std::ops::Range;
+
 pub use level::{Level, limit_level};
 pub(crate) use portable::Portable;
 #[cfg(not(target_arch = "x86_64"))]
@@ -21,6 +23,15 @@ pub(crate) use x86_64::{BitGather, prefetch, run};
 
 /// Bytes that a prefetch brings, on most machines.
 pub(crate) const LINE_BYTES: usize = 64;
+
+/// Asks for all cache lines of a range of bytes that begin with a line.
+#[inline(always)]
+pub(crate) fn prefetch_lines(bytes: &[u8], range: Range<usize>) {
+    let first = range.start / LINE_BYTES * LINE_BYTES;
+    for at in (first..range.end).step_by(LINE_BYTES) {
+        prefetch(bytes, at);
+    }
+}
 
 /// Values that [`Instructions`] take at a time.
 pub(crate) const LANES: usize = 8;
@@ -71,7 +82,7 @@ pub(crate) trait Instructions: Copy {
     /// Writes eight fingerprints, each told by the position `hs` of the first bit in which it differs from
     /// the one before (the first of them from `before`), and by the bits behind it: its suffix. The
     /// suffixes are bit strings, most significant bit first, that lie one before the other, the first one
-    /// up to bit `end` of `bytes`. Gives the last one, and whether each had its bit `h` from no other.
+    /// up to bit `end` of `bytes`. Tells whether each had its bit `h` from no other.
     /// `hs` are below 64, and the suffixes lie inside `bytes`.
     #[inline(always)]
     fn follow(
@@ -155,7 +166,10 @@ mod tests {
         bytes: &'a [u8; 64],
         rank_in_bytes: u32,
         suffixes: &'a [u8],
+        suffixes_end: usize,
         fields: Fields<'a>,
+        /// The first `count` of them, and no byte more.
+        fields_at_end: Fields<'a>,
         count: usize,
         distance: u32,
         long: &'a [u8; 128],
@@ -176,13 +190,13 @@ mod tests {
                 instructions.select_zero(self.bytes, self.rank_in_bytes),
                 places[..word.count_ones() as usize].to_vec(),
                 instructions.join(self.words[3], self.places, self.fields),
-                instructions.near_fields(self.fields, self.count, self.words[1], self.distance),
+                instructions.near_fields(self.fields_at_end, self.count, self.words[1], self.distance),
                 instructions.near_values(self.words, self.words[1], self.distance),
                 instructions.equal_bytes(self.long, self.rank as u8),
                 {
                     let mut values = [0; LANES];
-                    let end = self.suffixes.len() * 8 - self.count;
-                    let is_new = instructions.follow(self.suffixes, end, self.hs, word, &mut values);
+                    let (bytes, end) = (self.suffixes, self.suffixes_end);
+                    let is_new = instructions.follow(bytes, end, self.hs, word, &mut values);
                     (is_new, values)
                 },
             )
@@ -202,6 +216,7 @@ mod tests {
             bits in 1..=Fields::MOST_BITS,
             start in 0usize..300,
             bytes_behind in 0usize..30,
+            bits_between in 0usize..300,
             count in 0usize..=8,
             distance in 0u32..=64,
             long in prop::collection::vec(0u8..80, 128),
@@ -210,15 +225,17 @@ mod tests {
         ) {
             words[2] = words[1] ^ 5;
             bytes.truncate((start + LANES * bits as usize).div_ceil(8) + bytes_behind);
-            let mut suffixes = bytes.clone();
-            suffixes.resize(128, 7);
+            let suffix_bits: usize = hs.iter().map(|&h| 63 - usize::from(h)).sum();
+            let suffixes = &long[..(suffix_bits.div_ceil(8) + bytes_behind * 2).min(128)];
             let everything = || Everything {
                 words: &words,
                 rank,
-                bytes: suffixes.first_chunk().unwrap(),
+                bytes: long.first_chunk().unwrap(),
                 rank_in_bytes,
-                suffixes: &suffixes,
+                suffixes,
+                suffixes_end: (suffix_bits + bits_between).min(suffixes.len() * 8),
                 fields: Fields::new(&bytes, start, bits),
+                fields_at_end: Fields::new(&bytes[..(start + count * bits as usize).div_ceil(8)], start, bits),
                 count,
                 distance,
                 long: long.first_chunk().unwrap(),
@@ -233,6 +250,18 @@ mod tests {
                 prop_assert_eq!(&instructions.run(everything()), &expected);
             }
             prop_assert_eq!(&run(everything()), &expected);
+        }
+
+        #[test]
+        fn the_next_lanes_are_the_next_fields(
+            bytes in prop::collection::vec(any::<u8>(), 150),
+            bits in 1..=Fields::MOST_BITS,
+            start in 0usize..200,
+        ) {
+            let join = |fields| Portable.join(0, &[0, 1, 2, 3, 4, 5, 6, 7], fields);
+            let next = start + LANES * bits as usize;
+            let expected = join(Fields::new(&bytes, next, bits));
+            prop_assert_eq!(join(Fields::new(&bytes, start, bits).skip_lanes()), expected);
         }
     }
 }

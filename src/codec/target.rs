@@ -106,7 +106,7 @@ impl<F: Fingerprint> Target<F> {
         let (span, offset) = (high.minus(low), self.query.minus(low));
         // 32 bits of each are plenty for a guess.
         let shift = (F::BITS - span.leading_zeros()).saturating_sub(32);
-        let (span, offset) = ((span >> shift).to_u128() as u64, (offset >> shift).to_u128() as u64);
-        (offset.min(span) as f32 / (span + 1) as f32 * length as f32) as usize
+        let (span, offset) = ((span >> shift).to_u128() as u64, (offset.min(span) >> shift).to_u128() as u64);
+        (offset as f32 / (span + 1) as f32 * length as f32) as usize
     }
 }

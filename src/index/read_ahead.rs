@@ -1,5 +1,6 @@
-//! Storage asked before its bytes are read: for a query, or a part of a batch, all its blocks at once, for a
-//! scan a window ahead, for a task of many all that it goes through. Else each block would be waited for on its own, since the system is told not to guess.
+//! Storage asked before its bytes are read: for a query, or a part of a batch, all its blocks at once; for a
+//! scan a window ahead; for a task of many all that it goes through. Else each block would be waited for on
+//! its own, since the system is told not to guess.
 
 use std::ops::Range;
 

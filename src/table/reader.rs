@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use crate::arch::{LINE_BYTES, prefetch};
+use crate::arch::{LINE_BYTES, prefetch, prefetch_lines};
 use crate::checked::Checked;
 use crate::codec::huffman::{Candidate, HuffmanCodec, Work};
 use crate::codec::{BlockCodec, BlockError, CHECKSUM_BYTES, Scratch, Target};
@@ -27,7 +27,7 @@ pub(crate) struct Table<F> {
     pub(crate) permutation: Permutation<F>,
     pub(crate) codec: BlockCodec,
     pub(crate) keys: Keys<F>,
-    /// On average.
+    /// Entries of a block, on average: for guesses.
     pub(crate) entries_a_block: usize,
     /// Where block 0 starts in the file.
     pub(crate) offset: usize,
@@ -308,11 +308,7 @@ impl<F: Fingerprint> Table<F> {
         let last = self.keys.get(block);
         let bytes = self.block(file, block)?;
         let mut choose = |candidate: Candidate<F>| {
-            for reads in candidate.reads() {
-                for at in reads.step_by(LINE_BYTES) {
-                    prefetch(bytes, at);
-                }
-            }
+            candidate.reads().into_iter().for_each(|reads| prefetch_lines(bytes, reads));
             choose(candidate);
         };
         self.huffman()

@@ -162,9 +162,9 @@ impl<F: Fingerprint, V: FnMut(Located, usize, F) -> ControlFlow<()>> Kernel for 
                 let (last, target) = (table.keys.get(block), &targets[at.target as usize]);
                 let (candidates, reads) = elias_fano::Candidates::find(instructions, bytes, last, target)
                     .map_err(|error| table.damaged(block, error))?;
-                prefetch(bytes, reads.start);
-                prefetch(bytes, reads.start + LINE_BYTES);
-                for at in (reads.start + 2 * LINE_BYTES..reads.end + LINE_BYTES).step_by(LINE_BYTES) {
+                // Eight fields are loaded at once, wherever the run ends.
+                let end = reads.end.max(reads.start + LINE_BYTES);
+                for at in (reads.start..end + LINE_BYTES).step_by(LINE_BYTES) {
                     prefetch(bytes, at);
                 }
                 chosen.push(candidates);

@@ -263,7 +263,7 @@ unsafe fn gather_fields(fields: Fields<'_>, count: usize) -> __m512i {
     // SAFETY: the features are the caller's part; the load reads no byte but those of `bytes`.
     unsafe {
         // All eight take at most 57 bytes.
-        let inside = u64::MAX >> (64 - bytes.len().clamp(1, 64));
+        let inside = !u64::MAX.unbounded_shl(bytes.len().min(64) as u32);
         let bytes = _mm512_maskz_loadu_epi8(inside, bytes.as_ptr().cast());
         let numbers = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
         let steps = _mm512_mul_epu32(numbers, _mm512_set1_epi64(i64::from(bits)));

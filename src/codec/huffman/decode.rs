@@ -1,6 +1,6 @@
 //! Reading all of a block, in order, checking all that can be checked.
 
-use crate::arch::{self, Instructions, Kernel, LINE_BYTES, prefetch};
+use crate::arch::{self, Instructions, Kernel, prefetch_lines};
 use crate::codec::BlockError;
 use crate::codec::bits::read;
 use crate::codec::huffman::block::{Block, Segment};
@@ -113,9 +113,7 @@ impl<F: Fingerprint> Kernel for Decode<'_, F> {
     fn run(self, instructions: impl Instructions) -> Self::Output {
         let Self { block, codebook, differences, values } = self;
         // Read from many places at once, and backwards: no processor guesses that.
-        for at in (0..block.end() / 8).step_by(LINE_BYTES) {
-            prefetch(block.bytes(), at);
-        }
+        prefetch_lines(block.bytes(), 0..block.end() / 8);
         let start = values.len();
         values.resize(start + block.count(), F::ZERO);
         let mut rest = &mut values[start..];

@@ -49,6 +49,9 @@ pub struct HuffmanCodec {
     codebook: Arc<Codebook>,
 }
 
+/// Bits of a code, where only a guess is wanted.
+const CODE_BITS: usize = 3;
+
 /// What one entry may take more, on average, for the sake of a code that another table has already: a
 /// 64th of a bit.
 const SHARING_SHARE: u64 = 64;
@@ -114,14 +117,14 @@ impl HuffmanCodec {
     #[inline(always)]
     pub(crate) fn likely_reads<F: Fingerprint>(&self, entry: usize, entries: usize) -> (usize, usize) {
         let Layout { block_bytes, restart_interval, .. } = self.layout;
-        let (segment, place) = (entry / restart_interval, entry % restart_interval);
+        let place = entry % restart_interval;
         let front = block::streams_at::<F>(entries.div_ceil(restart_interval));
-        // In 64ths of a byte. A code takes three to four bits.
-        let each = 64 * block_bytes.saturating_sub(front) / entries.max(1);
-        let start = 64 * front + segment * restart_interval * each;
-        let end = start + restart_interval * each;
-        let suffix = end.saturating_sub(place * each.saturating_sub(28));
-        ((start / 64).saturating_sub(LINE_BYTES / 2), (suffix / 64).saturating_sub(LINE_BYTES))
+        // In bits; an entry's code and suffix together.
+        let each = 8 * block_bytes.saturating_sub(front) / entries.max(1);
+        let start = 8 * front + (entry - place) * each;
+        let end = (start + restart_interval.min(entries) * each).min(8 * block_bytes);
+        let suffix = end.saturating_sub(place * each.saturating_sub(CODE_BITS));
+        ((start / 8).saturating_sub(LINE_BYTES / 2), (suffix / 8).saturating_sub(LINE_BYTES))
     }
 
     /// Calls `choose` with each segment of a block that may hold what `target` meets. `last` is the

@@ -9,6 +9,7 @@ use std::ops::{ControlFlow, Range};
 
 use crate::arch::LINE_BYTES;
 use crate::codec::bits::read;
+use crate::codec::huffman::CODE_BITS;
 use crate::codec::huffman::block::{Block, Segment};
 use crate::codec::huffman::codebook::Codebook;
 use crate::codec::huffman::decode::{Codes, entry};
@@ -75,18 +76,17 @@ impl<F: Fingerprint> Candidate<F> {
         self.segment.count - 1
     }
 
-    /// What a scan will probably read first and next, in bytes from the start of the block: codes, and suffixes.
+    /// What a scan will probably read, in bytes from the start of the block: codes, and a suffix; or all.
     #[inline(always)]
     pub(crate) fn reads(&self) -> [Range<usize>; 2] {
         let Segment { start, end, count, .. } = self.segment;
-        // Codes take three to four bits each.
-        let codes = start / 8..(start + count * 4) / 8;
         if self.used_up {
-            // A line before, since entries are not quite evenly spread.
+            // Codes may take a bit more than one thinks, and entries are not quite evenly spread.
+            let codes = start / 8..(start + count * (CODE_BITS + 1)) / 8;
             let likely = self.likely / 8;
             [codes, likely.saturating_sub(LINE_BYTES / 2)..likely + LINE_BYTES / 2]
         } else {
-            [codes, start / 8..end / 8]
+            [start / 8..end / 8, 0..0]
         }
     }
 }
@@ -113,8 +113,8 @@ pub(crate) fn candidates<F: Fingerprint>(
         let used_up = target.uses_up(first, next);
         if used_up || !target.rules_out(first, next) {
             let segment = block.segment(number)?;
-            let likely =
-                segment.end.saturating_sub(target.place_between(first, next, segment.end - segment.start));
+            let suffixes = (segment.end - segment.start).saturating_sub(segment.count * CODE_BITS);
+            let likely = segment.end - target.place_between(first, next, suffixes).min(suffixes);
             let before = block.first_entry_of(number);
             choose(Candidate { segment, before, shared: first.first_difference(next), used_up, likely });
         }

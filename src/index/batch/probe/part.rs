@@ -139,7 +139,7 @@ fn found<F: Fingerprint>(
 }
 
 impl<F: Fingerprint> Sparse<F> {
-    /// Asks storage for all of the blocks in which items start.
+    /// Asks storage for all of the blocks that have items.
     fn ask(&mut self, look: &Look<'_, F>, blocks: &Range<usize>, starts: &[u32]) {
         let wanted = blocks.clone().zip(starts.windows(2)).filter(|(_, ends)| ends[0] < ends[1]);
         let table = look.table.number as u32;

@@ -14,7 +14,7 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::Parser;
 use hamdex::internals::{BlockCodec, Layout, Level, Scratch, count_differences, limit_level};
-use hamdex::{BatchOptions, BuildOptions, Builder, Codec, Design, Index};
+use hamdex::{BatchOptions, BuildOptions, Builder, Codec, Design, OpenOptions};
 use rayon::ThreadPoolBuilder;
 
 const DISTANCE: u32 = 3;
@@ -41,6 +41,9 @@ struct Args {
     /// Which codec; both unless told otherwise
     #[arg(long, value_name = "NAME")]
     codec: Vec<Codec>,
+    /// Read the file into memory instead of mapping it
+    #[arg(long)]
+    in_memory: bool,
     /// Rounds of each measurement
     #[arg(long, value_name = "N", default_value_t = 3)]
     rounds: usize,
@@ -131,8 +134,9 @@ fn whole(args: &Args, codec: Codec, name: &str, stored: &[u64], queries: &[u64])
         one / two
     );
 
-    let opened = best(args.rounds, || Ok(Index::<u64>::open(&path)?))?;
-    let index = Index::<u64>::open(&path)?;
+    let opened =
+        best(args.rounds, || Ok(OpenOptions::new().in_memory(args.in_memory).open::<u64>(&path)?))?;
+    let index = OpenOptions::new().in_memory(args.in_memory).open::<u64>(&path)?;
     let stats = index.stats();
     let bits = stats.file_bytes as f64 * 8.0 / entries;
     println!(

@@ -2,21 +2,9 @@
 
 mod common;
 
-use common::{LINES, Scratch};
+use common::{LINES, Scratch, json_lines, with_index};
 use predicates::prelude::*;
 use serde_json::{Value, json};
-
-/// A directory with an index in it.
-fn with_index(options: &[&str]) -> Scratch {
-    let scratch = Scratch::new();
-    scratch.write("in.txt", LINES);
-    scratch.output(&[&["build", "-o", "index.hamdex", "in.txt"], options].concat());
-    scratch
-}
-
-fn json_lines(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
 
 #[test]
 fn matches_come_in_order_of_query_distance_and_fingerprint() {

@@ -4,20 +4,8 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{LINES, Scratch, altered, json_line, story};
-use serde_json::{Value, json};
-
-/// A directory with an index in it.
-fn with_index(options: &[&str]) -> Scratch {
-    let scratch = Scratch::new();
-    scratch.write("in.txt", LINES);
-    scratch.output(&[&["build", "-o", "index.hamdex", "in.txt"], options].concat());
-    scratch
-}
-
-fn json_lines(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
+use common::{Scratch, altered, json_line, json_lines, story, with_index};
+use serde_json::json;
 
 #[test]
 fn a_line_for_each_pair() {

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use assert_cmd::Command;
+use serde_json::Value;
 
 pub struct Scratch(tempfile::TempDir);
 
@@ -86,4 +87,16 @@ pub fn shared_data(name: &str) -> Option<PathBuf> {
     }
     println!("skipped: no {name} in ../shared/data beside the project");
     None
+}
+
+/// A directory with an index in it.
+pub fn with_index(options: &[&str]) -> Scratch {
+    let scratch = Scratch::new();
+    scratch.write("in.txt", LINES);
+    scratch.output(&[&["build", "-o", "index.hamdex", "in.txt"], options].concat());
+    scratch
+}
+
+pub fn json_lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

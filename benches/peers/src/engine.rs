@@ -134,9 +134,9 @@ fn whole(args: &Args, codec: Codec, name: &str, stored: &[u64], queries: &[u64])
         one / two
     );
 
-    let opened =
-        best(args.rounds, || Ok(OpenOptions::new().in_memory(args.in_memory).open::<u64>(&path)?))?;
-    let index = OpenOptions::new().in_memory(args.in_memory).open::<u64>(&path)?;
+    let open = || Ok(OpenOptions::new().in_memory(args.in_memory).open::<u64>(&path)?);
+    let opened = best(args.rounds, open)?;
+    let index = open()?;
     let stats = index.stats();
     let bits = stats.file_bytes as f64 * 8.0 / entries;
     println!(

@@ -25,17 +25,17 @@ pub(crate) fn build(stored: &[u64], codec: Codec, design: &str, distance: u32) -
     let file_bytes = builder.finish()?.bytes;
     let build_seconds = started.elapsed().as_secs_f64();
     let (index, held_bytes) = held(|| OpenOptions::new().in_memory(true).open(&path));
-    let contender = Box::new(Mapped { index: index?, _directory: directory });
+    let contender = Box::new(Loaded { index: index?, _directory: directory });
     Ok(Built { contender, file_bytes, held_bytes, build_seconds })
 }
 
-struct Mapped {
+struct Loaded {
     index: Index<u64>,
     /// The file is gone with it.
     _directory: TempDir,
 }
 
-impl Contender for Mapped {
+impl Contender for Loaded {
     fn count(&self, queries: &[u64], distance: u32) -> Result<u64> {
         let mut searcher = self.index.searcher();
         let mut matches = 0;

@@ -7,7 +7,8 @@
 //!
 //! How many blocks a query has to look into, a sample of the queries tells. The constants are rounded
 //! from profiles of batches against ten million uniform fingerprints on one machine; only their ratios
-//! matter, and those within a factor of two or so. `cargo bench --bench batch` shows both strategies.
+//! matter, and those within a factor of two or so. `cargo bench --bench batch` shows both strategies; what
+//! decoding takes, BENCHMARKS.md has.
 //!
 //! [`cost_ns`]: crate::index::batch::scan::design::cost_ns
 
@@ -53,8 +54,8 @@ impl CodecCosts {
     pub(super) fn of(codec: &BlockCodec) -> Self {
         let bytes = codec.layout().block_bytes;
         match codec {
-            BlockCodec::Huffman(_) => Self { decode_ns: 3.5, probe_ns: 300.0, dense_from: bytes / 256 },
-            BlockCodec::EliasFano(_) => Self { decode_ns: 2.0, probe_ns: 120.0, dense_from: bytes / 128 },
+            BlockCodec::Huffman(_) => Self { decode_ns: 1.8, probe_ns: 300.0, dense_from: bytes / 256 },
+            BlockCodec::EliasFano(_) => Self { decode_ns: 0.55, probe_ns: 120.0, dense_from: bytes / 128 },
         }
     }
 }

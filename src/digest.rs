@@ -1,7 +1,7 @@
 //! Digests: of a set, whatever the order in which its members come, and of a byte string. They tell
 //! different contents apart; they are no defence against somebody who seeks two with equal digests.
 
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// The sum of 128 mixed bits for every member: two sets that differ by damage or mistake have
 /// different sums but for one case in 2^128.

@@ -35,7 +35,6 @@ mod codec;
 mod design;
 mod digest;
 mod error;
-mod fingerprint;
 mod format;
 mod ids;
 mod index;
@@ -50,7 +49,7 @@ pub use build::{BuildOptions, Builder, DesignChoice, Summary};
 pub use codec::{BlockError, Codec, UnknownCodec, reference};
 pub use design::{AUTO, Cost, Design, DesignError, MAX_TABLES, Plan, Probe, TableDesign};
 pub use error::{BuildError, Place, ReadError};
-pub use fingerprint::{Fingerprint, Hex, ParseFingerprintError};
+pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
     Batch, BatchOptions, Checksums, Fingerprints, IdStats, Index, Match, OpenOptions, Pair, Pairs, RawBlock,

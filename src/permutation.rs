@@ -11,7 +11,7 @@
 use std::ops::BitOr;
 
 use crate::arch::BitGather;
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// A permutation of the bit positions of a fingerprint, made from the mask of those that lead.
 ///

@@ -1,41 +1,19 @@
-//! The `hamdex` command. One file or folder per command:
-//!
-//! - [`dedup`]: the near-duplicates of a corpus, as clusters
-//! - [`fingerprint`]: a fingerprint for each document
-//! - [`idf`]: how telling each word of a corpus is
-//! - [`evaluate`]: how well near-duplicates are found
-//! - [`build`]: fingerprints or documents in, one index file out
-//! - [`query`]: what is near
-//! - [`pairs`]: what is near what
-//! - [`dump`]: what a file is made of, down to the bit
-//! - [`verify`]: is a file whole
-//! - [`designs`]: which tables to choose
-//! - [`demo`]: all of it, on data it makes itself
-//!
-//! and what they share: [`input`], [`documents`], [`names`], [`rows`], [`failure`], [`bars`].
+//! The `hamdex` command: one file or folder per subcommand in [`commands`], and what they share beside it.
 
 mod bars;
-mod build;
-mod dedup;
-mod demo;
-mod designs;
+mod commands;
 mod documents;
-mod dump;
-mod evaluate;
 mod failure;
-mod fingerprint;
-mod idf;
 mod ids;
 mod input;
 mod names;
-mod pairs;
-mod query;
 mod rows;
-mod verify;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use crate::commands::{build, dedup, demo, designs, dump, evaluate, fingerprint, idf, pairs, query, verify};
 
 const EXIT_CODES: &str = "\
 Exit codes:

@@ -15,7 +15,6 @@ use crate::codec::{BlockCodec, count_differences};
 use crate::design::Design;
 use crate::digest::{self, SetDigest};
 use crate::error::BuildError;
-use crate::fingerprint::Fingerprint;
 use crate::format::arrangement::Arrangement;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{Footer, IdsRecord, TableRecord};
@@ -27,6 +26,7 @@ use crate::metadata;
 use crate::permutation::Permutation;
 use crate::progress::{Phase, Progress};
 use crate::table::writer::{TableWriter, Written};
+use hamdex_fingerprint::Fingerprint;
 
 /// Records that one thread counts at a time.
 const COUNT_CHUNK: usize = 1 << 16;

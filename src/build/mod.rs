@@ -22,8 +22,8 @@ use crate::build::output::Output;
 use crate::build::record::WithId;
 use crate::build::sort::Sorter;
 use crate::error::BuildError;
-use crate::fingerprint::Fingerprint;
 use crate::progress::{Phase, Progress};
+use hamdex_fingerprint::Fingerprint;
 
 /// Fingerprints between two reports while they are taken in.
 const REPORT_EVERY: u64 = 1 << 16;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use crate::codec::{Codec, Layout, SIZES_LOG2};
 use crate::design::{Design, DesignError};
 use crate::error::BuildError;
-use crate::fingerprint::Fingerprint;
 use crate::format::footer::MAX_METADATA_BYTES;
 use crate::memory::{MIN_MEMORY, default_memory};
 use crate::metadata::{self, Metadata};
 use crate::progress::Progress;
+use hamdex_fingerprint::Fingerprint;
 
 /// More threads than any machine has a use for.
 const MAX_THREADS: usize = 1024;

@@ -3,7 +3,7 @@
 use byteorder::{ByteOrder, LittleEndian};
 
 use crate::digest::SetDigest;
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// Something that is sorted by fingerprint, first of all.
 pub(super) trait Record: Copy + Ord + Send + Sync + 'static {

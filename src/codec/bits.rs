@@ -1,6 +1,6 @@
 //! Bit strings, most significant bit first: bit 0 of a string is the top bit of its first byte.
 
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// Up to 57 bits of `bytes` from bit `position` on, at the top of the result, followed by whatever
 /// comes after them; zeros beyond the end.

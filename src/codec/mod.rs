@@ -30,7 +30,7 @@ use one_block::{EliasFanoScan, HuffmanScan};
 pub use target::Target;
 
 use crate::arch;
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// Where the checksum of a block ends: it covers what follows.
 pub(crate) const CHECKSUM_BYTES: usize = 4;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::arch::{Instructions, Kernel};
 use crate::codec::huffman::{HuffmanCodec, SCANNED_TOGETHER, Work, scan_together};
 use crate::codec::{BlockError, Scratch, Target, elias_fano};
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// A scan of one block, Huffman-coded.
 pub(super) struct HuffmanScan<'a, F, V> {

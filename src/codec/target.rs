@@ -1,6 +1,6 @@
 //! What a probe looks for.
 
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// What a probe looks for in a table: all in the table's permuted order of bits.
 #[derive(Debug, Clone, Copy)]

@@ -9,7 +9,7 @@
 use crate::codec::Codec;
 use crate::design::recurrence::{binomial, split, tables as paper_tables};
 use crate::design::{AUTO, Design, DesignError, MAX_TABLES, TableDesign};
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// The largest distance for which designs have names.
 pub(super) const MAX_NAMED_DISTANCE: u32 = 16;

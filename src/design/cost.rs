@@ -2,7 +2,7 @@
 
 use crate::codec::Codec;
 use crate::design::TableDesign;
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// What one Huffman-coded entry costs beyond the information bound: the entropy of h is 3.25 bits where
 /// the bound leaves room for 1.443 less, and the code loses 0.04.

@@ -7,7 +7,7 @@
 //! cannot suffice.
 
 use crate::design::TableDesign;
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// What the search found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use crate::design::recurrence::{binomial, choices, split};
 use crate::design::{Design, MAX_TABLES, Plan};
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// Groups beyond the fewest possible that are tried.
 const MOST_EXTRA_GROUPS: u32 = 4;

@@ -22,7 +22,7 @@ pub use plan::{Plan, Probe};
 pub(crate) use recurrence::split;
 
 use crate::codec::Codec;
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// The most tables that a design may have.
 pub const MAX_TABLES: usize = 64;

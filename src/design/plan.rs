@@ -3,7 +3,7 @@
 use crate::codec::Codec;
 use crate::design::cost::TableCost;
 use crate::design::{Design, TableDesign, coverage};
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// A look at one table: every entry within `radius` of the query under `mask`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! again to the bits that are left, until a probe meets few enough candidates (§3.1.2).
 
 use crate::design::{MAX_TABLES, TableDesign};
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// The splits of the least number of tables: X(f, k, d) = 1 if d ≤ τ, else the least over r > k of
 /// C(r, k) · X(f·k/r, k, d − (r − k)·f/r). No split at all where the fingerprints are so few that one

@@ -2,10 +2,10 @@
 
 use crate::codec::Scratch;
 use crate::error::ReadError;
-use crate::fingerprint::Fingerprint;
 use crate::index::Index;
 use crate::index::read_ahead::Windows;
 use crate::permutation::Permutation;
+use hamdex_fingerprint::Fingerprint;
 
 /// A block as it lies in the file.
 #[derive(Debug, Clone, Copy)]

@@ -35,7 +35,6 @@ pub use verify::Verified;
 use crate::codec::Target;
 use crate::design::{Design, Plan};
 use crate::error::ReadError;
-use crate::fingerprint::Fingerprint;
 use crate::format::footer::Footer;
 use crate::format::header::Header;
 use crate::format::section::Section;
@@ -45,6 +44,7 @@ use crate::index::read_ahead::ReadAhead;
 use crate::mapping::Mapping;
 use crate::table::reader::Table;
 use crate::table::scanner::{Located, Scanner};
+use hamdex_fingerprint::Fingerprint;
 
 /// An index of fingerprints of type `F` (`u64` or `u128`), over any bytes: a mapped file
 /// ([`Index::open`]) or a byte string ([`Index::from_bytes`]).

@@ -8,7 +8,6 @@ use crate::checked::Checked;
 use crate::codec::BlockCodec;
 use crate::design::{Design, TableDesign};
 use crate::error::{Place, ReadError};
-use crate::fingerprint::Fingerprint;
 use crate::format::arrangement::{Arrangement, SectionRecord};
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{self, Footer};
@@ -23,6 +22,7 @@ use crate::metadata;
 use crate::permutation::Permutation;
 use crate::table::keys::Keys;
 use crate::table::reader::Table;
+use hamdex_fingerprint::Fingerprint;
 
 /// When the checksum of a block is looked at. Keys, footer and metadata are always checked when the
 /// index is opened.

@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
-use crate::fingerprint::Fingerprint;
 use crate::table::reader::Table;
 use crate::table::scanner::Located;
+use hamdex_fingerprint::Fingerprint;
 
 /// Bytes that a scan asks for at once: enough to keep storage busy while the window before is read.
 const WINDOW_BYTES: usize = 1 << 20;

@@ -8,12 +8,12 @@ use crate::arch::{self, Instructions, Kernel};
 use crate::codec::Target;
 use crate::design::Plan;
 use crate::error::ReadError;
-use crate::fingerprint::Fingerprint;
 use crate::ids::Ids;
 use crate::index::Index;
 use crate::mapping::Mapping;
 use crate::table::reader::Table;
 use crate::table::scanner::{BLOCKS_TOGETHER, Located, Scanner, prefetch_fronts};
+use hamdex_fingerprint::Fingerprint;
 
 /// Blocks that storage is asked for before the first is read: all of a query at a usual distance, and
 /// what memory can do without where a query walks through a whole table.

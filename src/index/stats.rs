@@ -4,10 +4,10 @@ use crate::codec::Codec;
 use crate::codec::reference::Coding;
 use crate::design::TableDesign;
 use crate::design::information_bound_bits;
-use crate::fingerprint::Fingerprint;
 use crate::format::checksum::UnitKind;
 use crate::format::header::MAJOR;
 use crate::index::Index;
+use hamdex_fingerprint::Fingerprint;
 
 /// What a file is made of; see [`Index::stats`].
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,6 @@ use rayon::prelude::*;
 use crate::codec::{Scratch, count_differences};
 use crate::digest::SetDigest;
 use crate::error::{Place, ReadError};
-use crate::fingerprint::Fingerprint;
 use crate::format::PAGE_BYTES;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::header;
@@ -14,6 +13,7 @@ use crate::index::Index;
 use crate::index::read_ahead::Windows;
 use crate::progress::{Phase, Progress};
 use crate::table::reader::Table;
+use hamdex_fingerprint::Fingerprint;
 
 /// Blocks that one thread reads between two reports.
 const BLOCKS_A_TASK: usize = 256;

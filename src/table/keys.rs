@@ -5,7 +5,7 @@
 //! one, as clusters make them, a binary search does the rest.
 
 use crate::arch::prefetch;
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// Keys that are compared all at once.
 const COMPARED: usize = 8;

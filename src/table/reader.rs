@@ -9,10 +9,10 @@ use crate::checked::Checked;
 use crate::codec::huffman::{Candidate, HuffmanCodec, Work};
 use crate::codec::{BlockCodec, BlockError, CHECKSUM_BYTES, Scratch, Target};
 use crate::error::{Place, ReadError};
-use crate::fingerprint::Fingerprint;
 use crate::format::checksum::Context;
 use crate::permutation::Permutation;
 use crate::table::keys::Keys;
+use hamdex_fingerprint::Fingerprint;
 
 /// A range of this many blocks is looked into without narrowing it further.
 const FEW_BLOCKS: usize = 2;

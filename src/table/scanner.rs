@@ -6,8 +6,8 @@ use crate::arch::{self, Instructions, Kernel, LINE_BYTES, prefetch};
 use crate::codec::huffman::{Candidate, SCANNED_TOGETHER, scan_together};
 use crate::codec::{BlockCodec, Scratch, Target, elias_fano};
 use crate::error::ReadError;
-use crate::fingerprint::Fingerprint;
 use crate::table::reader::Table;
+use hamdex_fingerprint::Fingerprint;
 
 /// Blocks whose fronts are read before the first is scanned: enough that memory works ahead, few
 /// enough that what it brings is still there when it is wanted.

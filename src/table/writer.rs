@@ -7,8 +7,8 @@ use byteorder::{ByteOrder, LittleEndian};
 use rayon::prelude::*;
 
 use crate::codec::{BlockCodec, CHECKSUM_BYTES};
-use crate::fingerprint::Fingerprint;
 use crate::format::checksum::Context;
+use hamdex_fingerprint::Fingerprint;
 
 /// Writes the blocks of one table, given its values in order, in pieces of any size.
 ///

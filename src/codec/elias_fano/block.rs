@@ -15,7 +15,7 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use crate::arch::Fields;
 use crate::codec::{BlockError, CHECKSUM_BYTES};
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// Where l stands, and the zero after it.
 pub(super) const LOW_BITS_AT: usize = CHECKSUM_BYTES + 2;

@@ -5,7 +5,7 @@
 
 use crate::arch::Instructions;
 use crate::codec::elias_fano::block::{Block, uppers_at};
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 const WORD_BITS: usize = 64;
 

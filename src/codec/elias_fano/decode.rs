@@ -4,7 +4,7 @@ use crate::arch::{self, Instructions, Kernel, LANES};
 use crate::codec::BlockError;
 use crate::codec::elias_fano::block::Block;
 use crate::codec::elias_fano::buckets::Uppers;
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// Appends the entries of a block to `values`, checking all that the block alone can tell. `places` is
 /// memory to be used again.

@@ -11,7 +11,7 @@ use crate::arch::{Instructions, LANES};
 use crate::codec::elias_fano::block::Block;
 use crate::codec::elias_fano::buckets::Uppers;
 use crate::codec::{BlockError, Target};
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// What of a block is to be looked at: its first entry, and a run of the others.
 #[derive(Debug, Clone, Copy)]

@@ -13,7 +13,7 @@
 use byteorder::{ByteOrder, LittleEndian};
 
 use crate::codec::{BlockError, CHECKSUM_BYTES};
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// Bytes before the first raw fingerprint.
 pub(crate) const HEADER_BYTES: usize = 8;

@@ -6,7 +6,7 @@ use crate::codec::bits::read;
 use crate::codec::huffman::block::{Block, Segment};
 use crate::codec::huffman::codebook::{Codebook, DECODE_SLACK, Run, decode_together};
 use crate::codec::huffman::search::MOST_CODED;
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// Segments whose codes are decoded in lockstep.
 pub(crate) const LANES: usize = arch::LANES;

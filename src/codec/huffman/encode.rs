@@ -7,7 +7,7 @@ use crate::codec::CHECKSUM_BYTES;
 use crate::codec::bits::Writer;
 use crate::codec::huffman::HuffmanCodec;
 use crate::codec::huffman::block::{HEADER_BYTES, START_BYTES, streams_at};
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 impl HuffmanCodec {
     /// How many of `values`, which are ascending and distinct and not empty, the next block takes.

@@ -39,7 +39,7 @@ use search::Run;
 
 use crate::arch::{Instructions, LINE_BYTES, prefetch};
 use crate::codec::{BlockError, Layout, Target};
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// Encodes and decodes the blocks of one table.
 #[derive(Clone)]

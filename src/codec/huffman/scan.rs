@@ -14,7 +14,7 @@ use crate::codec::huffman::block::{Block, Segment};
 use crate::codec::huffman::codebook::Codebook;
 use crate::codec::huffman::decode::{Codes, entry};
 use crate::codec::{BlockError, Target};
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// A segment that may hold something alive.
 #[derive(Debug, Clone, Copy)]

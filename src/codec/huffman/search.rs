@@ -10,7 +10,7 @@ use crate::codec::bits::read;
 use crate::codec::huffman::decode::entry;
 use crate::codec::huffman::scan::Candidate;
 use crate::codec::{BlockError, Target};
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// Coded entries of the longest segment that is searched.
 pub(super) const MOST_CODED: usize = 128;

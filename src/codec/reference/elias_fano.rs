@@ -4,7 +4,7 @@ use bitvec::prelude::{BitSlice, Lsb0};
 
 use crate::codec::BlockError;
 use crate::codec::reference::{Field, FieldKind, Reader};
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// The most low bits that an entry may have.
 fn max_low_bits<F: Fingerprint>() -> u32 {

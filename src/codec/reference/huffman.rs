@@ -4,7 +4,7 @@ use bitvec::prelude::{BitSlice, BitVec, Msb0};
 
 use crate::codec::BlockError;
 use crate::codec::reference::{Field, FieldKind, Reader};
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 pub(super) fn read_block<F: Fingerprint>(
     bytes: &[u8],

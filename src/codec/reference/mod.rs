@@ -12,7 +12,7 @@ use bitvec::field::BitField;
 use bitvec::prelude::{BitOrder, BitSlice};
 
 use crate::codec::BlockError;
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// How the blocks of a table are coded, with all that it takes to read one.
 #[derive(Debug, Clone, Copy)]

@@ -14,10 +14,10 @@
 
 use crate::codec::{BlockCodec, Target};
 use crate::design::TableDesign;
-use crate::fingerprint::Fingerprint;
 use crate::index::batch::scan::{self, design};
 use crate::index::batch::{Question, Strategy};
 use crate::table::reader::Table;
+use hamdex_fingerprint::Fingerprint;
 
 /// To locate a block for a query, and bring it in order.
 const ARRANGE_NS: f64 = 30.0;

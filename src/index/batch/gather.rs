@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::fingerprint::Fingerprint;
 use crate::index::Match;
+use hamdex_fingerprint::Fingerprint;
 
 /// Matches that a task asks room for at a time.
 const GRANT: usize = 64;

@@ -29,8 +29,8 @@ pub use options::{BatchOptions, Strategy};
 
 use crate::design::Plan;
 use crate::error::ReadError;
-use crate::fingerprint::Fingerprint;
 use crate::index::{Index, Match};
+use hamdex_fingerprint::Fingerprint;
 
 /// What is asked: the same for all threads that work on it.
 struct Question<'a, F, D> {

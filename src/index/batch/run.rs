@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 
 use crate::error::ReadError;
-use crate::fingerprint::Fingerprint;
 use crate::index::batch::cost::{self, Choice};
 use crate::index::batch::gather::{Batch, Room};
 use crate::index::batch::options::MOST_QUERIES;
 use crate::index::batch::{BatchOptions, Question, Stop, probe, scan};
 use crate::index::{Index, Match};
+use hamdex_fingerprint::Fingerprint;
 
 /// Below so many queries, each is asked alone: to arrange them would cost more than it spares.
 const FEW: usize = 32;

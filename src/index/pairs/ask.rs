@@ -2,12 +2,12 @@
 
 use std::ops::{ControlFlow, Range};
 
-use crate::fingerprint::Fingerprint;
 use crate::index::Searcher;
 use crate::index::pairs::Workspace;
 use crate::index::pairs::collect::Collector;
 use crate::index::pairs::ordered::Outcome;
 use crate::table::reader::Table;
+use hamdex_fingerprint::Fingerprint;
 
 /// Tells the pairs whose lower fingerprint is in some blocks of table 0.
 pub(super) fn ask<F: Fingerprint, D: AsRef<[u8]>>(

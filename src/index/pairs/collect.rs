@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::fingerprint::Fingerprint;
 use crate::index::pairs::Pair;
+use hamdex_fingerprint::Fingerprint;
 
 /// Pairs handed on at a time: enough that handing on costs nothing, few enough to wait in memory.
 const BATCH: usize = 4096;

@@ -9,7 +9,7 @@ use std::any::Any;
 use std::ops::Range;
 
 use crate::arch::{self, Instructions, Kernel, LANES};
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// Starts that are settled together.
 const TOGETHER: usize = 4;

@@ -9,11 +9,11 @@ use std::num::NonZeroUsize;
 use std::ops::{ControlFlow, Range};
 
 use crate::error::ReadError;
-use crate::fingerprint::Fingerprint;
 use crate::index::Index;
 use crate::index::pairs::Workspace;
 use crate::index::pairs::ordered;
 use crate::index::pairs::runs::{Lead, Runs};
+use hamdex_fingerprint::Fingerprint;
 
 /// Values that share a first digit, about, where there are many and they are spread evenly.
 const BUCKET_LOG2: u32 = 14;

@@ -27,11 +27,11 @@ use std::ops::ControlFlow;
 
 use crate::codec::Scratch;
 use crate::error::ReadError;
-use crate::fingerprint::Fingerprint;
 use crate::index::Index;
 use crate::mapping::Mapping;
 use crate::memory::{MIN_MEMORY, default_memory};
 use crate::progress::{Counter, Phase, Progress};
+use hamdex_fingerprint::Fingerprint;
 
 use collect::{Collector, Found, Outlet};
 use gather::{Gathered, Gathering};

@@ -7,10 +7,10 @@
 use std::ops::ControlFlow;
 
 use crate::design::split;
-use crate::fingerprint::Fingerprint;
 use crate::index::pairs::collect::Collector;
 use crate::index::pairs::compare::{Comparison, Hit, compare};
 use crate::permutation::Permutation;
+use hamdex_fingerprint::Fingerprint;
 
 /// Runs beyond this many values are split by bits behind those that they share. Up to here it is
 /// quicker to compare all with all.

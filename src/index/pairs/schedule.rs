@@ -7,10 +7,10 @@
 use std::num::NonZeroUsize;
 
 use crate::design::lead_sets;
-use crate::fingerprint::Fingerprint;
 use crate::index::Index;
 use crate::index::pairs::runs::Lead;
 use crate::permutation::Permutation;
+use hamdex_fingerprint::Fingerprint;
 
 /// Nanoseconds a value: to read it from a table and compare it with its next few.
 const STREAM_NS: f64 = 4.0;

@@ -3,11 +3,11 @@
 use std::ops::{ControlFlow, Range};
 
 use crate::error::ReadError;
-use crate::fingerprint::Fingerprint;
 use crate::index::pairs::Workspace;
 use crate::index::pairs::ordered::Outcome;
 use crate::index::pairs::runs::Runs;
 use crate::table::reader::Table;
+use hamdex_fingerprint::Fingerprint;
 
 /// Values decoded before their pairs are looked for: they are still near when they are compared.
 const CHUNK: usize = 8192;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::fingerprint::Fingerprint;
 use crate::index::batch::probe::{ITEMS_A_TASK, Look};
+use hamdex_fingerprint::Fingerprint;
 
 /// Parts of a table, at the most, as a power of two: small enough that their items are put in order in
 /// cache, few enough that there is something in each.

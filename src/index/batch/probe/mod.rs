@@ -20,13 +20,13 @@ use rayon::prelude::*;
 
 use crate::codec::Target;
 use crate::design::Probe;
-use crate::fingerprint::Fingerprint;
 use crate::index::batch::cost::{self, CodecCosts};
 use crate::index::batch::gather::{Finds, Found, Room};
 use crate::index::batch::{Question, Stop};
 use crate::permutation::Permutation;
 use crate::table::reader::Table;
 use crate::table::scanner::Located;
+use hamdex_fingerprint::Fingerprint;
 use items::{Item, Items, Parts};
 use part::Visitor;
 

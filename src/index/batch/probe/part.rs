@@ -3,13 +3,13 @@
 use std::ops::{ControlFlow, Range};
 
 use crate::codec::{Scratch, Target};
-use crate::fingerprint::Fingerprint;
 use crate::index::batch::Stop;
 use crate::index::batch::gather::{Finds, Found};
 use crate::index::batch::probe::Look;
 use crate::index::batch::probe::items::{Item, Items};
 use crate::index::batch::probe::search::{self, Search};
 use crate::table::scanner::{Located, Scanner};
+use hamdex_fingerprint::Fingerprint;
 
 /// Blocks with few queries that are left to the scanner together.
 const SPARSE_TOGETHER: usize = 4096;

@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 
 use crate::arch::{self, Instructions, Kernel, LANES};
 use crate::codec::Target;
-use crate::fingerprint::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 
 /// So many values are compared rather than looked at more closely.
 const SHORT: usize = 256;

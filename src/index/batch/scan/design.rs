@@ -1,9 +1,9 @@
 //! Which tables to make of the queries.
 
 use crate::design::{Design, TableDesign};
-use crate::fingerprint::Fingerprint;
 use crate::index::batch::cost::{CANDIDATE_NS, LOOKUP_NS, MET_NS};
 use crate::index::batch::scan::lookup::mark_bits;
+use hamdex_fingerprint::Fingerprint;
 
 /// The tables that cover `distance` errors with which so many queries are asked fastest, by the model
 /// of [`cost_ns`].

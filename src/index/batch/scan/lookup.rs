@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 
 use crate::arch::{self, Instructions, Kernel, prefetch};
 use crate::design::TableDesign;
-use crate::fingerprint::Fingerprint;
 use crate::permutation::Permutation;
+use hamdex_fingerprint::Fingerprint;
 
 /// Bits of the bitmap for each query, as a power of two: one look in sixteen is in vain.
 const MARKS_A_QUERY_LOG2: u32 = 4;

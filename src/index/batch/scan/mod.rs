@@ -13,10 +13,10 @@ use rayon::prelude::*;
 
 use crate::codec::Scratch;
 use crate::design::TableDesign;
-use crate::fingerprint::Fingerprint;
 use crate::index::Index;
 use crate::index::batch::gather::{Finds, Found, Room};
 use crate::index::batch::{Question, Stop};
+use hamdex_fingerprint::Fingerprint;
 use lookup::Lookup;
 
 /// Blocks that a task streams.

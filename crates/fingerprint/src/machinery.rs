@@ -1,0 +1,79 @@
+//! What the engine does with fingerprints as numbers and bytes: for the crates of this project only.
+
+use byteorder::{ByteOrder, LittleEndian};
+
+/// The operations behind [`Fingerprint`](crate::Fingerprint). Nothing here is promised to stay; that the
+/// trait cannot be named outside the project seals `Fingerprint`.
+pub trait Machinery: Sized {
+    /// How many bits are clear before the first set one; the width for zero.
+    fn leading_zeros(self) -> u32;
+
+    /// How many bits are clear after the last set one; the width for zero.
+    fn trailing_zeros(self) -> u32;
+
+    /// The bits moved `by` places towards the most significant end, wrapping around.
+    fn rotate_left(self, by: u32) -> Self;
+
+    /// The bits moved `by` places towards the least significant end, wrapping around.
+    fn rotate_right(self, by: u32) -> Self;
+
+    /// The difference of the two as numbers, modulo 2^width.
+    fn minus(self, other: Self) -> Self;
+
+    /// Reads the width in little-endian bytes from the start of `bytes`.
+    ///
+    /// # Panics
+    /// When `bytes` is shorter than that.
+    fn read_le(bytes: &[u8]) -> Self;
+
+    /// Writes the width in little-endian bytes to the start of `bytes`.
+    ///
+    /// # Panics
+    /// When `bytes` is shorter than that.
+    fn write_le(self, bytes: &mut [u8]);
+
+    /// The same numbers as words of 64 bits; `None` where they are wider.
+    fn as_words(values: &mut [Self]) -> Option<&mut [u64]>;
+}
+
+macro_rules! impl_machinery {
+    ($type:ty, $read:path, $write:path, $as_words:expr) => {
+        impl Machinery for $type {
+            #[inline]
+            fn leading_zeros(self) -> u32 {
+                <$type>::leading_zeros(self)
+            }
+            #[inline]
+            fn trailing_zeros(self) -> u32 {
+                <$type>::trailing_zeros(self)
+            }
+            #[inline]
+            fn rotate_left(self, by: u32) -> Self {
+                <$type>::rotate_left(self, by)
+            }
+            #[inline]
+            fn rotate_right(self, by: u32) -> Self {
+                <$type>::rotate_right(self, by)
+            }
+            #[inline]
+            fn minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+            #[inline]
+            fn read_le(bytes: &[u8]) -> Self {
+                $read(bytes)
+            }
+            #[inline]
+            fn write_le(self, bytes: &mut [u8]) {
+                $write(bytes, self);
+            }
+            #[inline]
+            fn as_words(values: &mut [Self]) -> Option<&mut [u64]> {
+                $as_words(values)
+            }
+        }
+    };
+}
+
+impl_machinery!(u64, LittleEndian::read_u64, LittleEndian::write_u64, Some);
+impl_machinery!(u128, LittleEndian::read_u128, LittleEndian::write_u128, |_| None);

@@ -1,0 +1,188 @@
+//! From text to fingerprint.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use hamdex_fingerprint::Fingerprint;
+
+use crate::extract::{Extractor, Workspace};
+use crate::lists::{IdfDictionary, StopWords};
+use crate::outcome::Outcome;
+use crate::recipe::{Empty, Recipe, RecipeError, Top, Weight};
+use crate::vote::{Tally, WeightedTally};
+use crate::weigh::heaviest;
+
+/// The word lists that a recipe names by their digests.
+#[derive(Debug, Clone, Default)]
+pub struct Lists {
+    /// For a recipe with `weight=idf`.
+    pub idf: Option<Arc<IdfDictionary>>,
+    /// For a recipe with `stop`.
+    pub stop: Option<Arc<StopWords>>,
+}
+
+/// Makes fingerprints of texts by one recipe.
+///
+/// It is `Send` and `Sync` and never changes: share one among threads, and give each thread a
+/// [`Scratch`] of its own.
+///
+/// ```
+/// use hamdex_simhash::{Fingerprinter, Recipe, Scratch};
+///
+/// let fingerprinter = Fingerprinter::<u64>::new(&Recipe::default())?;
+/// let mut scratch = Scratch::default();
+/// let mut of = |text: &str| fingerprinter.fingerprint(text, &mut scratch);
+///
+/// let story = "The old man was thin and gaunt with deep wrinkles in the back of his neck, and the \
+///              brown blotches of the sun were on his cheeks and ran well down the sides of his face.";
+/// assert_eq!(of(story), of(&story.to_uppercase()));
+/// assert!(of(story).reliable().is_some());
+/// assert!(of("Page not found").is_too_short());
+/// assert_eq!(of("").value(), None);
+/// # Ok::<(), hamdex_simhash::RecipeError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Fingerprinter<F> {
+    extractor: Extractor,
+    idf: Option<Arc<IdfDictionary>>,
+    width: PhantomData<fn() -> F>,
+}
+
+/// Memory that a [`Fingerprinter`] uses again from text to text; one per thread.
+///
+/// It grows to the longest text seen: about its length twice over, and 16 bytes for each of its words.
+#[derive(Debug, Clone)]
+pub struct Scratch<F> {
+    workspace: Workspace,
+    tally: Tally<F>,
+    hashes: Vec<F>,
+}
+
+impl<F: Fingerprint> Default for Scratch<F> {
+    fn default() -> Self {
+        Self { workspace: Workspace::default(), tally: Tally::new(), hashes: Vec::new() }
+    }
+}
+
+impl<F: Fingerprint> Fingerprinter<F> {
+    /// For a recipe that needs no word lists.
+    ///
+    /// # Errors
+    /// When the recipe needs lists, takes no text, is of another width than `F`, or fails
+    /// [`Recipe::check`].
+    pub fn new(recipe: &Recipe) -> Result<Self, RecipeError> {
+        Self::with_lists(recipe, Lists::default())
+    }
+
+    /// For a recipe with word lists; lists that it does not name are let go.
+    ///
+    /// # Errors
+    /// As [`Self::new`]; and when a list is not the one that the recipe names.
+    pub fn with_lists(recipe: &Recipe, lists: Lists) -> Result<Self, RecipeError> {
+        check_width::<F>(recipe)?;
+        let extractor = Extractor::new(recipe, lists.stop)?;
+        let idf = match recipe.weight {
+            Weight::Idf { dictionary: wanted, .. } => {
+                let given = lists.idf.as_ref().map(|dictionary| dictionary.digest());
+                if given != Some(wanted) {
+                    return Err(RecipeError::List { list: "idf dictionary", wanted, given });
+                }
+                lists.idf
+            }
+            Weight::Count | Weight::Once | Weight::Log => None,
+        };
+        Ok(Self { extractor, idf, width: PhantomData })
+    }
+
+    /// The recipe.
+    #[must_use]
+    pub fn recipe(&self) -> &Recipe {
+        self.extractor.recipe()
+    }
+
+    /// The fingerprint of `text`.
+    #[must_use]
+    pub fn fingerprint(&self, text: &str, scratch: &mut Scratch<F>) -> Outcome<F> {
+        let recipe = self.extractor.recipe();
+        let Scratch { workspace, tally, hashes } = scratch;
+        if matches!((recipe.weight, recipe.top), (Weight::Idf { .. }, _) | (_, Top::Heaviest(_))) {
+            return self.weigh(text, workspace);
+        }
+
+        // Weights that hang on the number of occurrences alone need the hashes only: equal features
+        // have equal ones.
+        hashes.clear();
+        self.extractor.features(text, workspace, |feature| hashes.push(recipe.hash.of(feature.as_bytes())));
+        if hashes.is_empty() {
+            return nothing(recipe);
+        }
+        tally.clear();
+        let features = match recipe.weight {
+            Weight::Count => {
+                hashes.iter().for_each(|&hash| tally.add(hash));
+                hashes.len()
+            }
+            Weight::Once => count_distinct(hashes, tally, |_| 1),
+            _ => count_distinct(hashes, tally, logarithmic),
+        };
+        Outcome::of(tally.fingerprint(recipe.tie), features, recipe.min_features)
+    }
+
+    fn weigh(&self, text: &str, workspace: &mut Workspace) -> Outcome<F> {
+        let recipe = self.extractor.recipe();
+        let mut features = Vec::new();
+        self.extractor.extract(text, workspace).shingles(recipe.shingle, |feature| features.push(feature));
+        if features.is_empty() {
+            return nothing(recipe);
+        }
+        let weighed = heaviest(features, recipe.top, |feature, count| match (recipe.weight, &self.idf) {
+            (Weight::Idf { unknown, .. }, Some(dictionary)) => {
+                count as f64 * dictionary.idf(feature, unknown)
+            }
+            (Weight::Once, _) => 1.0,
+            (Weight::Log, _) => logarithmic(count) as f64,
+            (Weight::Count | Weight::Idf { .. }, _) => count as f64,
+        });
+        let mut tally = WeightedTally::new();
+        for &(feature, weight) in &weighed {
+            tally.add(recipe.hash.of(feature.as_bytes()), weight);
+        }
+        Outcome::of(tally.fingerprint(recipe.tie), weighed.len(), recipe.min_features)
+    }
+}
+
+/// Adds every distinct hash with its weight, and counts them.
+fn count_distinct<F: Fingerprint>(
+    hashes: &mut [F],
+    tally: &mut Tally<F>,
+    weight: impl Fn(usize) -> u64,
+) -> usize {
+    hashes.sort_unstable();
+    let mut distinct = 0;
+    for equal in hashes.chunk_by(|a, b| a == b) {
+        tally.add_weighted(equal[0], weight(equal.len()));
+        distinct += 1;
+    }
+    distinct
+}
+
+/// [`Weight::Log`] of what occurs so often.
+fn logarithmic(occurrences: usize) -> u64 {
+    1 + u64::from(occurrences.ilog2())
+}
+
+/// What a text or a list without features gives.
+pub(crate) fn nothing<F: Fingerprint>(recipe: &Recipe) -> Outcome<F> {
+    let fingerprint = match recipe.empty {
+        Empty::None => None,
+        Empty::Tie => Some(Tally::<F>::new().fingerprint(recipe.tie)),
+        Empty::Feature => Some(recipe.hash.of(b"")),
+    };
+    Outcome::TooShort { features: 0, fingerprint }
+}
+
+pub(crate) fn check_width<F: Fingerprint>(recipe: &Recipe) -> Result<(), RecipeError> {
+    recipe.check()?;
+    let recipe = recipe.width.bits();
+    if recipe == F::BITS { Ok(()) } else { Err(RecipeError::OtherWidth { recipe, asked: F::BITS }) }
+}

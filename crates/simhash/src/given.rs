@@ -1,0 +1,83 @@
+//! Fingerprints of features that the caller has made.
+
+use std::marker::PhantomData;
+
+use hamdex_fingerprint::Fingerprint;
+
+use crate::fingerprinter::{check_width, nothing};
+use crate::outcome::Outcome;
+use crate::recipe::{Recipe, RecipeError};
+use crate::vote::{Tally, WeightedTally};
+
+/// Makes fingerprints of features or hashes from elsewhere: by the hash, the tie, `empty` and
+/// `min-features` of a recipe; its tokeniser, shingles, weights and top play no part.
+///
+/// ```
+/// use hamdex_simhash::{FeatureFingerprinter, Recipe};
+///
+/// let fingerprinter = FeatureFingerprinter::<u64>::new(&"simhash-py".parse()?)?;
+/// let outcome = fingerprinter.counted([("aaa", 1), ("bbb", 1)]);
+/// assert_eq!(outcome.value(), Some(57087923692560392));
+/// assert!(outcome.is_too_short());
+/// # Ok::<(), hamdex_simhash::RecipeError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct FeatureFingerprinter<F> {
+    recipe: Recipe,
+    width: PhantomData<fn() -> F>,
+}
+
+impl<F: Fingerprint> FeatureFingerprinter<F> {
+    /// For any recipe.
+    ///
+    /// # Errors
+    /// When the recipe is of another width than `F`, or fails [`Recipe::check`].
+    pub fn new(recipe: &Recipe) -> Result<Self, RecipeError> {
+        check_width::<F>(recipe)?;
+        Ok(Self { recipe: recipe.clone(), width: PhantomData })
+    }
+
+    /// Of features and how often each occurs.
+    ///
+    /// # Panics
+    /// When the sum of all counts exceeds 2^64 − 1.
+    pub fn counted<B: AsRef<[u8]>>(&self, features: impl IntoIterator<Item = (B, u64)>) -> Outcome<F> {
+        self.tally(
+            features.into_iter().map(|(feature, count)| (self.recipe.hash.of(feature.as_ref()), count)),
+        )
+    }
+
+    /// Of hashes, all of weight 1: the recipe's hash plays no part either.
+    pub fn hashes(&self, hashes: impl IntoIterator<Item = F>) -> Outcome<F> {
+        self.tally(hashes.into_iter().map(|hash| (hash, 1)))
+    }
+
+    /// Of features and their weights, summed in this order. Nothing but finite weights makes sense;
+    /// with others the bits are those that IEEE arithmetic gives.
+    pub fn weighted<B: AsRef<[u8]>>(&self, features: impl IntoIterator<Item = (B, f64)>) -> Outcome<F> {
+        let mut tally = WeightedTally::new();
+        let mut count = 0;
+        for (feature, weight) in features {
+            tally.add(self.recipe.hash.of(feature.as_ref()), weight);
+            count += 1;
+        }
+        self.outcome(count, || tally.fingerprint(self.recipe.tie))
+    }
+
+    fn tally(&self, votes: impl Iterator<Item = (F, u64)>) -> Outcome<F> {
+        let mut tally = Tally::new();
+        let mut count = 0;
+        for (hash, weight) in votes {
+            tally.add_weighted(hash, weight);
+            count += 1;
+        }
+        self.outcome(count, || tally.fingerprint(self.recipe.tie))
+    }
+
+    fn outcome(&self, features: usize, fingerprint: impl FnOnce() -> F) -> Outcome<F> {
+        if features == 0 {
+            return nothing(&self.recipe);
+        }
+        Outcome::of(fingerprint(), features, self.recipe.min_features)
+    }
+}

@@ -1,0 +1,212 @@
+//! `hamdex dedup`: the near-duplicates of a corpus, as clusters.
+//!
+//! - [`corpus`]: what is remembered of each document
+//! - [`pairs`]: the search
+//! - [`check`]: a second look at candidates, by their texts
+//! - [`unions`]: which documents belong together
+//! - [`clusters`]: the sets of two or more, and which document of each is kept
+//! - [`output`]: clusters, or what is left without the duplicates
+//! - [`spool`]: what is needed again, on disk
+
+mod check;
+mod clusters;
+mod corpus;
+mod output;
+mod pairs;
+mod spool;
+mod unions;
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use bytesize::ByteSize;
+use clap::ValueEnum;
+use hamdex::{Fingerprint, Index};
+use hamdex_simhash::{Fingerprinter, Lists, Recipe};
+use indicatif::HumanCount;
+
+use crate::commands::dedup::check::{Check, Threshold};
+use crate::commands::dedup::clusters::Clusters;
+use crate::commands::dedup::corpus::{Corpus, Keep};
+use crate::commands::dedup::pairs::Search;
+use crate::commands::dedup::spool::Spool;
+use crate::documents::recipe::{self, RECIPE_KEY, usage};
+use crate::documents::{Inputs, Reading, report};
+use crate::failure::Failure;
+use crate::rows::Form;
+
+/// Find the near-duplicates in a corpus.
+///
+/// Prints a line for each document that belongs to a cluster of two or more: the number of the cluster,
+/// kept or duplicate, the distance to the kept document, and the document's id. Clusters are numbered
+/// from 1 in the order of their first documents; a cluster is all that is linked by pairs within the
+/// distance, so its ends can be further apart. All pairs are found.
+///
+/// A text too short for a reliable fingerprint is named on standard error and never compared by
+/// fingerprint: such texts form a cluster only where they are equal. Texts without any word do not.
+///
+/// Memory: about 30 bytes a document and its id, and the short texts; the search keeps to --memory,
+/// texts that are needed again (--check, --unique) wait in a temporary file.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  hamdex dedup articles.jsonl --json
+  hamdex dedup /usr/share/doc --out clusters.csv
+  hamdex dedup news/*.jsonl.zst --unique --out unique.jsonl --keep longest
+  hamdex dedup today.csv --against archive.hamdex --unique --out new.jsonl --check jaccard=0.8")]
+pub(crate) struct Args {
+    /// Documents within this many bits are near-duplicates
+    #[arg(short = 'k', long, value_name = "K", default_value_t = 3)]
+    distance: u32,
+    /// Leave out what is near a document of this index; its recipe is used
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// Which document of a cluster is kept
+    #[arg(long, value_enum, default_value = "first")]
+    keep: Kept,
+    /// Confirm candidates by their texts: the least share of word shingles in common, as in jaccard=0.8
+    #[arg(long, value_name = "jaccard=X")]
+    check: Option<Threshold>,
+    /// Words of a shingle of --check
+    #[arg(long, value_name = "N", default_value = "4", requires = "check", value_parser = shingle_width)]
+    check_words: NonZeroUsize,
+    /// Write the documents without the duplicates instead of the clusters: lines of JSON Lines as they
+    /// are, other documents by id and text; to standard output unless --out is given
+    #[arg(long)]
+    unique: bool,
+    /// Write to this file, by its ending .jsonl, .csv or .parquet, instead of standard output
+    #[arg(short, long, value_name = "PATH")]
+    out: Option<PathBuf>,
+    /// A JSON object for each document in a cluster
+    #[arg(long, conflicts_with_all = ["out", "unique"])]
+    json: bool,
+    /// Memory of the search; beyond it, it goes through temporary files [default: a quarter of the machine's]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<ByteSize>,
+    /// Where temporary files go [default: the system's place]
+    #[arg(long, value_name = "DIR")]
+    temp_dir: Option<PathBuf>,
+    /// Bits of a fingerprint [default: the recipe's]
+    #[arg(long, value_name = "BITS", value_parser = ["64", "128"], help_heading = "Fingerprints")]
+    width: Option<String>,
+    #[command(flatten)]
+    recipe: recipe::Options,
+    #[command(flatten)]
+    inputs: Inputs,
+}
+
+/// Which document of a cluster is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kept {
+    /// The first in the input
+    First,
+    /// The one with the longest text, of equal ones the first
+    Longest,
+}
+
+fn shingle_width(text: &str) -> Result<NonZeroUsize, String> {
+    let most = hamdex_simhash::Shingle::WIDEST;
+    let width = text.parse::<NonZeroUsize>().ok().filter(|width| width.get() <= most);
+    width.ok_or_else(|| format!("expected a number from 1 to {most}"))
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(out) = &args.out {
+        Form::of(out)?;
+    }
+    let against_width = match &args.against {
+        Some(path) => Some(hamdex::width(path).map_err(Failure::index(path))?),
+        None => None,
+    };
+    let width = against_width.map(|bits| bits.to_string());
+    let (recipe, lists) = args.recipe.load(args.width.as_deref().or(width.as_deref()))?;
+    match against_width.unwrap_or(recipe.width.bits()) {
+        128 => dedup::<u128>(args, recipe, lists),
+        _ => dedup::<u64>(args, recipe, lists),
+    }
+}
+
+fn dedup<F: Fingerprint>(args: &Args, recipe: Recipe, lists: Lists) -> Result<(), Failure> {
+    let started = Instant::now();
+    // A distance that no design serves is known before anything is read.
+    pairs::design::<F>(args.distance, 0)?;
+    let against = match &args.against {
+        Some(path) => Some((path, Index::<F>::open(path).map_err(Failure::index(path))?)),
+        None => None,
+    };
+    let (recipe, lists) = match &against {
+        // An index of bare fingerprints leaves the recipe to those who know it.
+        Some((_, index)) if args.recipe.recipe.is_some() && !index.metadata().contains_key(RECIPE_KEY) => {
+            (recipe, lists)
+        }
+        Some((path, index)) => args.recipe.of_index(path, index.metadata())?,
+        None => (recipe, lists),
+    };
+    let fingerprinter = Fingerprinter::<F>::with_lists(&recipe, lists).map_err(usage)?;
+    let directory = args.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let form = args.out.as_deref().map_or(Ok(Form::Jsonl), Form::of)?;
+    let mut keep = keep(args, form, &directory)?;
+    let reading = Reading { keep_lines: keep.lines.is_some(), ..args.inputs.reading() };
+    let mut corpus = corpus::read(&reading, &fingerprinter, &mut keep)?;
+    corpus.too_short.print();
+    let known = match &against {
+        Some((path, index)) => Some(corpus.mark_known(index, args.distance).map_err(Failure::index(path))?),
+        None => None,
+    };
+    let Keep { texts, lines, .. } = keep;
+    let mut texts = texts.map(Spool::finish).transpose()?;
+    let mut check = match args.check {
+        Some(threshold) => texts.take().map(|texts| Check::new(threshold, args.check_words, texts)),
+        None => None,
+    };
+    let search =
+        Search { distance: args.distance, memory: args.memory.map(|m| m.as_u64()), directory: &directory };
+    pairs::join(&mut corpus, &search, check.as_mut())?;
+    let clusters = Clusters::find(&mut corpus);
+    let refused = check.as_ref().map(|check| check.refused);
+    if args.unique {
+        let texts = texts.or_else(|| check.map(Check::into_texts));
+        let lines = lines.map(Spool::finish).transpose()?;
+        let rest = output::Rest { texts, lines, fields: &args.inputs.fields };
+        output::unique(args.out.as_deref(), form, &corpus, &clusters, rest)?;
+    } else {
+        output::clusters(args.out.as_deref(), args.json, &corpus, &clusters)?;
+    }
+    summarise(&corpus, &clusters, known, refused, started);
+    Ok(())
+}
+
+/// What must be kept beside the fingerprints, for what is asked.
+fn keep(args: &Args, form: Form, directory: &Path) -> Result<Keep, Failure> {
+    let spool = |wanted: bool| wanted.then(|| Spool::new(directory)).transpose();
+    Ok(Keep {
+        lengths: args.keep == Kept::Longest,
+        texts: spool(args.check.is_some() || args.unique && form != Form::Jsonl)?,
+        lines: spool(args.unique && form == Form::Jsonl)?,
+    })
+}
+
+fn summarise<F>(
+    corpus: &Corpus<F>,
+    clusters: &Clusters,
+    known: Option<u64>,
+    refused: Option<u64>,
+    started: Instant,
+) {
+    let duplicates = clusters.members().len() as u64 - clusters.count();
+    let mut parts = vec![
+        format!("{} clusters", HumanCount(clusters.count())),
+        format!("{} duplicates", HumanCount(duplicates)),
+    ];
+    if let Some(known) = known {
+        parts.push(format!("{} known already", HumanCount(known)));
+    }
+    if let Some(refused) = refused {
+        parts.push(format!("{} candidate pairs not confirmed", HumanCount(refused)));
+    }
+    if corpus.too_short.count > 0 {
+        parts.push(format!("{} too short", HumanCount(corpus.too_short.count)));
+    }
+    anstream::eprintln!("{}; {}{}", report::rate(&corpus.counts, started), parts.join(", "), corpus.counts);
+}

@@ -1,0 +1,114 @@
+//! The same for programs.
+
+use std::io::{self, Write};
+
+use hamdex::{Fingerprint, Index, TableStats};
+use serde_json::{Value, json};
+
+use crate::commands::dump::block::Located;
+
+pub(super) fn overview<F: Fingerprint>(
+    index: &Index<F>,
+    only: Option<usize>,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let stats = index.stats();
+    let tables: Vec<Value> = stats
+        .tables
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| only.is_none_or(|only| only == *number))
+        .map(|(number, described)| table(number, described, stats.fingerprints, stats.bound_bits))
+        .collect();
+    let ids = stats
+        .ids
+        .as_ref()
+        .map(|ids| json!({ "count": ids.count, "base": ids.base, "bits": ids.bits, "bytes": ids.bytes }));
+    let metadata: serde_json::Map<String, Value> = index
+        .metadata()
+        .iter()
+        .map(|(name, value)| {
+            let shown = match std::str::from_utf8(value) {
+                Ok(text) => json!(text),
+                Err(_) => json!({ "bytes": value }),
+            };
+            (name.clone(), shown)
+        })
+        .collect();
+    let id: String = stats.file_id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let whole = json!({
+        "format": { "major": stats.version.0, "minor": stats.version.1 },
+        "file_id": id,
+        "width": stats.width,
+        "file_bytes": stats.file_bytes,
+        "overhead_bytes": stats.overhead_bytes,
+        "block_bytes": stats.block_bytes,
+        "codec": stats.codec.name(),
+        "restart_interval": stats.restart_interval,
+        "fingerprints": stats.fingerprints,
+        "distance": stats.distance,
+        "design": stats.design,
+        "bound_bits": stats.bound_bits,
+        "memory_bytes": stats.memory_bytes,
+        "ids": ids,
+        "metadata": metadata,
+        "tables": tables,
+    });
+    serde_json::to_writer_pretty(&mut *output, &whole)?;
+    writeln!(output)
+}
+
+fn table<F: Fingerprint>(number: usize, table: &TableStats<F>, fingerprints: u64, bound_bits: f64) -> Value {
+    let bits = (table.block_bytes + table.key_bytes) as f64 * 8.0 / fingerprints.max(1) as f64;
+    // Without a code there is how often each h occurs all the same.
+    let codebook: Vec<Value> = (0..table.counts.len())
+        .map(|h| {
+            let code = table.codes.get(h).map(|code| {
+                let length = usize::from(table.code_lengths[h]);
+                format!("{code:0length$b}")
+            });
+            json!({ "h": h, "code": code, "count": table.counts[h] })
+        })
+        .collect();
+    json!({
+        "table": number,
+        "mask": table.design.mask.hex().to_string(),
+        "prefix_bits": table.design.prefix_bits(),
+        "radius": table.design.radius,
+        "blocks": table.blocks,
+        "offset": table.offset,
+        "block_bytes": table.block_bytes,
+        "key_bytes": table.key_bytes,
+        "key_memory_bytes": table.key_memory_bytes,
+        "bits_per_fingerprint": bits,
+        "bits_above_bound": bits - bound_bits,
+        "codebook": codebook,
+    })
+}
+
+pub(super) fn block<F: Fingerprint>(found: &Located<'_, F>, output: &mut impl Write) -> io::Result<()> {
+    let entries: Vec<Value> = found
+        .all_entries()
+        .into_iter()
+        .map(|entry| {
+            json!({
+                "entry": entry.number,
+                "h": entry.h,
+                "permuted": entry.permuted.hex().to_string(),
+                "fingerprint": entry.fingerprint.hex().to_string(),
+            })
+        })
+        .collect();
+    let whole = json!({
+        "table": found.table,
+        "block": found.number,
+        "offset": found.block.offset,
+        "bytes": found.block.bytes.len(),
+        "key": found.block.key.hex().to_string(),
+        "checksum_is_right": found.block.is_whole,
+        "error": found.fields.as_ref().err().map(ToString::to_string),
+        "entries": entries,
+    });
+    serde_json::to_writer_pretty(&mut *output, &whole)?;
+    writeln!(output)
+}

@@ -1,0 +1,147 @@
+//! `hamdex evaluate`: how well near-duplicates are found.
+//!
+//! - [`truth`]: which documents are near-duplicates
+//! - [`table`]: what is printed
+
+mod table;
+mod truth;
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use hamdex::Fingerprint;
+use hamdex_simhash::evaluate::{Curve, Score, by_distance, by_longest_sentences, by_resemblance, svg_chart};
+use hamdex_simhash::{Fingerprinter, Lists, Recipe, Width};
+
+use crate::commands::evaluate::table::{Method, Report};
+use crate::documents::parallel;
+use crate::documents::recipe::{self, usage};
+use crate::documents::report::{self, TooShort};
+use crate::documents::{Inputs, Reading};
+use crate::failure::Failure;
+use crate::rows::Whole;
+
+/// The greatest distance scored, as in §4 of the paper.
+const GREATEST_DISTANCE: u32 = 10;
+
+/// Words of a shingle of the method compared with.
+const SHINGLE_WORDS: NonZeroUsize = NonZeroUsize::new(4).expect("4 is not 0");
+
+/// Sentences at most of the other method compared with.
+const MOST_SENTENCES: usize = 5;
+
+/// Precision and recall against known near-duplicates, for each distance from 0 to 10.
+///
+/// Beside the recipe two other methods are scored: resemblance of sets of 4-word shingles (Broder 1997) by
+/// its threshold, and equality of the n longest sentences. Every pair is looked at, without an index, and
+/// all texts are held in memory: for samples of some 10,000 documents.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  hamdex evaluate articles.train --truth articles.truth
+  hamdex evaluate pages.jsonl --group-field group --recipe \"default weight=once\" --svg curve.svg")]
+#[command(group = clap::ArgGroup::new("known").required(true).args(["truth", "group_field"]))]
+pub(crate) struct Args {
+    /// A file of pairs of ids that are near-duplicates: two on each line, apart by a blank or tab
+    #[arg(long, value_name = "FILE")]
+    truth: Option<PathBuf>,
+    /// Or a field: documents in which it is the same are near-duplicates
+    #[arg(long, value_name = "NAME")]
+    group_field: Option<String>,
+    /// A JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Draw precision and recall over the distance, as an SVG picture
+    #[arg(long, value_name = "OUT")]
+    svg: Option<PathBuf>,
+    /// Bits of a fingerprint [default: the recipe's]
+    #[arg(long, value_name = "BITS", value_parser = ["64", "128"], help_heading = "Fingerprints")]
+    width: Option<String>,
+    #[command(flatten)]
+    recipe: recipe::Options,
+    #[command(flatten)]
+    inputs: Inputs,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let (recipe, lists) = args.recipe.load(args.width.as_deref())?;
+    match recipe.width {
+        Width::Bits64 => evaluate::<u64>(args, &recipe, lists),
+        Width::Bits128 => evaluate::<u128>(args, &recipe, lists),
+    }
+}
+
+fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Result<(), Failure> {
+    let started = Instant::now();
+    let fingerprinter = Fingerprinter::<F>::with_lists(recipe, lists).map_err(usage)?;
+    let reading = Reading { extra: args.group_field.as_deref(), ..args.inputs.reading() };
+    let mut too_short = TooShort::default();
+    let (mut ids, mut texts, mut groups, mut fingerprints) = (vec![], vec![], vec![], vec![]);
+    let counts = parallel::fingerprint(&reading, &fingerprinter, &mut |document, outcome| {
+        too_short.note(&document.id, &outcome);
+        fingerprints.push(outcome.reliable());
+        ids.push(document.id);
+        texts.push(document.text);
+        groups.push(document.extra);
+        Ok(())
+    })?;
+    let truth = match (&args.truth, &args.group_field) {
+        (Some(path), _) => truth::of_file(path, &ids)?,
+        (None, Some(field)) => truth::of_groups(groups, field)?,
+        (None, None) => unreachable!("one of the two is required"),
+    };
+    let distances = by_distance(&fingerprints, &truth, GREATEST_DISTANCE);
+    let resemblances = by_resemblance(&texts, &truth, SHINGLE_WORDS);
+    let sentences = by_longest_sentences(&texts, &truth, MOST_SENTENCES);
+    let report = Report {
+        documents: counts.documents,
+        too_short: too_short.count,
+        truth: truth.pairs(),
+        methods: vec![
+            Method {
+                name: format!("simhash, {recipe}"),
+                level: "distance",
+                scores: distances.iter().map(|each| (each.distance, each.score)).collect(),
+            },
+            Method {
+                name: format!("shingles of {SHINGLE_WORDS} words, resemblance of at least so many percent"),
+                level: "percent",
+                scores: resemblances.iter().map(|each| (each.resemblance_percent, each.score)).collect(),
+            },
+            Method {
+                name: "the n longest sentences are equal".to_owned(),
+                level: "sentences",
+                scores: sentences.iter().map(|each| (each.sentences as u32, each.score)).collect(),
+            },
+        ],
+    };
+    let mut output = std::io::stdout().lock();
+    if args.json {
+        report.print_json(&mut output)?;
+    } else {
+        report.print(&mut output)?;
+    }
+    if let Some(path) = &args.svg {
+        let name = args.recipe.recipe.as_deref().unwrap_or("default");
+        let picture = picture(name, &report.methods[0]);
+        let mut file = Whole::create(path)?;
+        let failed = file.failed();
+        writeln!(file, "{picture}").map_err(failed)?;
+        file.finish()?;
+    }
+    report::summary(&counts, &too_short, started);
+    Ok(())
+}
+
+fn picture(recipe: &str, simhash: &Method) -> String {
+    let curve = |name: &str, dashed, share: fn(&Score) -> Option<f64>| Curve {
+        name: format!("{name}, {recipe}"),
+        series: 0,
+        dashed,
+        points: simhash.scores.iter().map(|(distance, score)| (f64::from(*distance), share(score))).collect(),
+    };
+    let curves = [curve("precision", false, Score::precision), curve("recall", true, Score::recall)];
+    svg_chart("Near-duplicates found", "distance ≤ k", &curves)
+}

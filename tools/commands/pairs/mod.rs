@@ -1,0 +1,158 @@
+//! `hamdex pairs`: what is near what.
+//!
+//! - [`output`]: a line for each pair
+
+mod output;
+
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use bytesize::ByteSize;
+use hamdex::{Fingerprint, Index, Pairs, ReadError};
+use indicatif::HumanCount;
+
+use crate::bars::Phases;
+use crate::commands::pairs::output::{Form, Printer};
+use crate::failure::Failure;
+use crate::names::Names;
+use crate::rows::Whole;
+
+/// Find all pairs of stored fingerprints that are near each other.
+///
+/// Prints a line for each pair, once: the lower fingerprint, the higher one, their distance and, with
+/// --ids, the ids of both. The order depends on the index, the distance and --memory, not on --threads.
+/// A fingerprint is stored once, so documents with equal ones are no pair, but ids of one line.
+///
+/// Pairs are printed as they are found. Of near-equal fingerprints there can be very many: --count tells
+/// how many before they fill a disk.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  hamdex pairs news.hamdex
+  hamdex pairs news.hamdex --count
+  hamdex pairs articles.hamdex --distance 2 --ids --json -o near.jsonl")]
+pub(crate) struct Args {
+    /// The index file
+    #[arg(value_name = "FILE")]
+    index: PathBuf,
+    /// Within how many bits; any number is exact, beyond the index's own it takes longer [default: the index's]
+    #[arg(short = 'k', long, value_name = "K")]
+    distance: Option<u32>,
+    /// Also the ids of both, of an index of documents their names
+    #[arg(long, conflicts_with = "count")]
+    ids: bool,
+    /// A JSON object for each pair
+    #[arg(long)]
+    json: bool,
+    /// Only how many pairs there are at each distance
+    #[arg(long)]
+    count: bool,
+    /// Write to this file, which has its name when it is whole, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// How many threads [default: as many as the machine has]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Memory for sorting what no table of the index has in order [default: a quarter of the machine's]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<ByteSize>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let width = hamdex::width(&args.index).map_err(Failure::index(&args.index))?;
+    if width == 128 { pairs::<u128>(args) } else { pairs::<u64>(args) }
+}
+
+fn pairs<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+    let started = Instant::now();
+    let index = Index::<F>::open(&args.index).map_err(Failure::index(&args.index))?;
+    if args.ids && !index.has_ids() {
+        return Err(Failure::Usage(format!("{}: holds no ids to print", args.index.display())));
+    }
+    let names = if args.ids { Names::of(&args.index, &index)? } else { None };
+    let phases = Phases::default();
+    let report = |progress| phases.show(progress);
+    let mut pairs = index.pairs(args.distance.unwrap_or(index.design().distance())).progress(&report);
+    if let Some(memory) = args.memory {
+        pairs = pairs.memory(memory.as_u64());
+    }
+    if let Some(threads) = args.threads {
+        pairs = pairs.threads(threads);
+    }
+    let work = Work { args, index: &index, pairs, names };
+    let outcome = match &args.output {
+        Some(path) => into_file(path, |output| work.write(output)),
+        None => {
+            let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+            work.write(&mut output).and_then(|found| {
+                output.flush()?;
+                Ok(found)
+            })
+        }
+    };
+    phases.finish();
+    let found = outcome?;
+    anstream::eprintln!(
+        "{} pairs among {} fingerprints in {:.1} s",
+        HumanCount(found),
+        HumanCount(index.len()),
+        started.elapsed().as_secs_f64()
+    );
+    Ok(())
+}
+
+/// Writes a file that has its name only when all is well.
+fn into_file(path: &Path, write: impl FnOnce(&mut Whole) -> Result<u64, Failure>) -> Result<u64, Failure> {
+    let mut file = Whole::create(path)?;
+    let found = write(&mut file).map_err(|failure| match failure {
+        // Other than standard output, this one has a name.
+        Failure::Output(error) => file.failed()(error),
+        other => other,
+    })?;
+    file.finish()?;
+    Ok(found)
+}
+
+struct Work<'a, F: Fingerprint> {
+    args: &'a Args,
+    index: &'a Index<F>,
+    pairs: Pairs<'a, F>,
+    names: Option<Names>,
+}
+
+impl<F: Fingerprint> Work<'_, F> {
+    /// Writes what is asked for; tells how many pairs there are.
+    fn write(self, output: &mut impl Write) -> Result<u64, Failure> {
+        let damaged = |error: ReadError| Failure::index(&self.args.index)(error);
+        if self.args.count {
+            let counts = self.pairs.count_by_distance().map_err(damaged)?;
+            output::counts(output, self.args.json, &counts)?;
+            return Ok(counts.iter().sum());
+        }
+        let form = if self.args.json { Form::Json } else { Form::Lines };
+        let mut printer = Printer::new(output, form);
+        let mut ids = self.args.ids.then(|| output::IdSource {
+            one: self.index.searcher(),
+            other: self.index.searcher(),
+            names: self.names,
+            path: &self.args.index,
+        });
+        let (mut found, mut failure) = (0, None);
+        let outcome = self.pairs.for_each(|pair| match printer.print(&pair, ids.as_mut()) {
+            Ok(()) => {
+                found += 1;
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        });
+        match failure {
+            Some(failure) => Err(failure),
+            None => outcome.map(|_| found).map_err(damaged),
+        }
+    }
+}

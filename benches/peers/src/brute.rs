@@ -1,4 +1,4 @@
-//! A scan of all fingerprints, which cannot be wrong: how far there is to go, and the judge of all.
+//! A scan of all fingerprints: the slowest contender, and the one that the answers of all are checked against.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ pub(crate) fn build(stored: &[u64]) -> Built {
     Built { contender: Box::new(Scan(copy)), file_bytes: 0, held_bytes, build_seconds }
 }
 
-/// Over a copy of its own or over somebody else's.
+/// Over a copy of its own or over borrowed fingerprints.
 pub(crate) struct Scan<V>(pub(crate) V);
 
 impl<V: AsRef<[u64]>> Scan<V> {
@@ -28,7 +28,12 @@ impl<V: AsRef<[u64]>> Contender for Scan<V> {
         Ok(queries.iter().map(|&query| self.near(query, distance).count() as u64).sum())
     }
 
-    fn tell(&self, queries: &[u64], distance: u32, found: &mut dyn FnMut(usize, u64)) -> Result<()> {
+    fn for_each_match(
+        &self,
+        queries: &[u64],
+        distance: u32,
+        found: &mut dyn FnMut(usize, u64),
+    ) -> Result<()> {
         for (number, &query) in queries.iter().enumerate() {
             self.near(query, distance).for_each(|x| found(number, x));
         }

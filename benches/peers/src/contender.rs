@@ -1,24 +1,21 @@
-//! Who is compared, by name.
+//! What every contender must do, and what a build of one returns.
 
-use anyhow::{Context, Result, bail};
-use hamdex::{Codec, Design};
+use anyhow::Result;
 
-use crate::data::Data;
-use crate::hamdex::DESIGNS;
 use crate::memory::Held;
-use crate::{brute, mih};
 
 /// What finds all stored fingerprints within a distance of a query.
 pub(crate) trait Contender {
-    /// Asks every query and counts the matches: this is timed. Whatever can be used again from query to
-    /// query should be.
+    /// Runs every query and returns the number of matches: this is timed. Whatever can be reused from
+    /// query to query should be.
     fn count(&self, queries: &[u64], distance: u32) -> Result<u64>;
 
-    /// Asks every query and tells each match with the number of its query: this is checked.
-    fn tell(&self, queries: &[u64], distance: u32, found: &mut dyn FnMut(usize, u64)) -> Result<()>;
+    /// Runs every query and passes each match to `found`, with the number of its query: this is checked.
+    fn for_each_match(&self, queries: &[u64], distance: u32, found: &mut dyn FnMut(usize, u64))
+    -> Result<()>;
 }
 
-/// A contender, ready to be asked.
+/// A contender, ready for queries.
 pub(crate) struct Built {
     pub contender: Box<dyn Contender>,
     /// Bytes of the file that it reads, all of it in memory once it is warm.
@@ -26,73 +23,4 @@ pub(crate) struct Built {
     /// Bytes of memory, its own copy of the data included; resident ones with those of the file.
     pub held_bytes: Held,
     pub build_seconds: f64,
-}
-
-/// A contender that can be built.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Kind {
-    Mih { blocks: Option<usize> },
-    Hamdex { codec: Codec, design: &'static str },
-    BruteForce,
-}
-
-/// What all others are compared with.
-pub(crate) const REFERENCE: Kind = Kind::Mih { blocks: None };
-
-impl Kind {
-    /// All there are, the reference first. A design that is not made for the distance is left out.
-    fn all(distance: u32) -> Vec<Self> {
-        let designs = Design::<u64>::names(distance);
-        let designs = DESIGNS.into_iter().filter(|name| designs.iter().any(|known| known == name));
-        let ours = designs.flat_map(|design| Codec::ALL.map(|codec| Self::Hamdex { codec, design }));
-        [REFERENCE, Self::Mih { blocks: Some(4) }].into_iter().chain(ours).chain([Self::BruteForce]).collect()
-    }
-
-    /// Those whose name is, or has between its slashes, one of the words; all of them if there are none.
-    pub(crate) fn chosen(words: &[String], distance: u32) -> Result<Vec<Self>> {
-        let mut all = Self::all(distance);
-        let fits = |kind: &Self, word: &str| format!("/{}/", kind.name()).contains(&format!("/{word}/"));
-        if let Some(word) = words.iter().find(|word| !all.iter().any(|kind| fits(kind, word))) {
-            let names: Vec<String> = all.iter().map(Self::name).collect();
-            bail!("no contender is named {word}; there are {}", names.join(", "));
-        }
-        all.retain(|kind| words.is_empty() || words.iter().any(|word| fits(kind, word)));
-        Ok(all)
-    }
-
-    /// The family, a slash, and which of the family it is.
-    pub(crate) fn name(&self) -> String {
-        format!("{}/{}", self.family(), self.member())
-    }
-
-    pub(crate) fn family(&self) -> String {
-        match self {
-            Self::Mih { .. } => "mih-rs".to_owned(),
-            Self::Hamdex { codec, .. } => format!("hamdex/{}", codec.name()),
-            Self::BruteForce => "brute-force".to_owned(),
-        }
-    }
-
-    pub(crate) fn member(&self) -> String {
-        match self {
-            Self::Mih { blocks: None } => "default".to_owned(),
-            Self::Mih { blocks: Some(blocks) } => format!("{blocks}-blocks"),
-            Self::Hamdex { design, .. } => (*design).to_owned(),
-            Self::BruteForce => "scan".to_owned(),
-        }
-    }
-
-    /// How many of the queries it is asked.
-    pub(crate) fn share(&self, data: &Data) -> usize {
-        if *self == Self::BruteForce { data.scanned } else { data.queries.len() }
-    }
-
-    pub(crate) fn build(&self, stored: &[u64], distance: u32) -> Result<Built> {
-        match *self {
-            Self::Mih { blocks } => mih::build(stored, blocks),
-            Self::Hamdex { codec, design } => crate::hamdex::build(stored, codec, design, distance),
-            Self::BruteForce => Ok(brute::build(stored)),
-        }
-        .with_context(|| format!("{} cannot be built", self.name()))
-    }
 }

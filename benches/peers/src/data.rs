@@ -1,4 +1,4 @@
-//! What is stored and what is asked: the same for every contender.
+//! The stored fingerprints and the queries: the same for every contender.
 
 use std::collections::HashSet;
 
@@ -7,19 +7,19 @@ use crate::options::Options;
 
 pub(crate) struct Data {
     pub shape: String,
-    /// No two are alike, since hamdex keeps a set and mih-rs a list; in no order, as documents come.
+    /// All distinct, since hamdex keeps a set and mih-rs a list; in no order, as documents come.
     pub stored: Vec<u64>,
-    /// The queries that are timed and checked: no two are alike.
+    /// The queries that are timed and checked, all distinct.
     pub queries: Vec<u64>,
-    /// Others that are asked before, to warm memory up.
+    /// Other queries that run before them, to warm memory up.
     pub warm_up: Vec<u64>,
-    /// So many of the queries are few enough for brute force.
+    /// How many of the queries brute force answers.
     pub scanned: usize,
 }
 
 impl Data {
     pub(crate) fn new(shape: &str, count: u32, options: &Options) -> Self {
-        let (_, make) = SHAPES.iter().find(|(name, _)| *name == shape).expect("clap lets no other through");
+        let (_, make) = SHAPES.iter().find(|(name, _)| *name == shape).expect("clap accepts no other");
         let mut stored = make(count as usize);
         // Sorted by a hash of themselves, equal ones meet, and the order says nothing.
         stored.sort_unstable_by_key(|&x| number(x));

@@ -19,7 +19,7 @@ use rayon::ThreadPoolBuilder;
 
 const DISTANCE: u32 = 3;
 
-/// Queries of a batch, and those asked one after the other.
+/// Queries of a batch, and queries that run one after the other.
 const BATCH: usize = 1_000_000;
 const SINGLE: usize = 50_000;
 
@@ -35,10 +35,10 @@ struct Args {
     /// How many fingerprints, uniform
     #[arg(long, value_name = "N", default_value_t = 10_000_000)]
     count: usize,
-    /// Which tables; again for more
+    /// Which tables; may be repeated
     #[arg(long, value_name = "NAME", default_value = "cover-8")]
     design: Vec<String>,
-    /// Which codec; both unless told otherwise
+    /// Which codec [default: both]
     #[arg(long, value_name = "NAME")]
     codec: Vec<Codec>,
     /// Read the file into memory instead of mapping it
@@ -67,7 +67,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The best of so many rounds, in seconds.
+/// The best time of `rounds` rounds, in seconds.
 fn best<T>(rounds: usize, mut round: impl FnMut() -> Result<T>) -> Result<f64> {
     let mut best = f64::INFINITY;
     for _ in 0..rounds {
@@ -78,7 +78,7 @@ fn best<T>(rounds: usize, mut round: impl FnMut() -> Result<T>) -> Result<f64> {
     Ok(best)
 }
 
-/// The best of so many rounds in a pool of so many threads, in seconds.
+/// The best time of `rounds` rounds in a pool of `threads` threads, in seconds.
 fn in_pool<T: Send>(
     threads: usize,
     rounds: usize,
@@ -88,7 +88,7 @@ fn in_pool<T: Send>(
     best(rounds, || pool.install(&mut round))
 }
 
-/// Times all of a block decoded, over the blocks of a table.
+/// Measures whole blocks being decoded, over the blocks of a table.
 fn decode(codec: Codec, block_bytes: usize, rounds: usize) {
     let mut values = common::uniform(DECODED);
     values.sort_unstable();
@@ -114,11 +114,11 @@ fn decode(codec: Codec, block_bytes: usize, rounds: usize) {
         }
         Ok(())
     });
-    let nanoseconds = seconds.expect("the blocks are whole") * 1e9 / values.len() as f64;
-    println!("{codec}, blocks of {block_bytes}: {nanoseconds:.2} ns an entry decoded");
+    let nanoseconds = seconds.expect("the blocks are intact") * 1e9 / values.len() as f64;
+    println!("{codec}, blocks of {block_bytes}: {nanoseconds:.2} ns per entry decoded");
 }
 
-/// Times everything that an index of one codec and design does.
+/// Measures everything that an index of one codec and design does.
 fn whole(args: &Args, codec: Codec, name: &str, stored: &[u64], queries: &[u64]) -> Result<()> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("engine.hamdex");
@@ -129,7 +129,7 @@ fn whole(args: &Args, codec: Codec, name: &str, stored: &[u64], queries: &[u64])
     let build = |threads| best(args.rounds.min(2), || make(&path, codec, name, threads, stored));
     let (one, two) = (build(1)?, build(2)?);
     println!(
-        "  build     {:.3} µs a fingerprint and table; two threads {:.2}x",
+        "  build     {:.3} µs per fingerprint and table; two threads {:.2}x",
         one * 1e6 / entries,
         one / two
     );
@@ -140,7 +140,7 @@ fn whole(args: &Args, codec: Codec, name: &str, stored: &[u64], queries: &[u64])
     let stats = index.stats();
     let bits = stats.file_bytes as f64 * 8.0 / entries;
     println!(
-        "  size      {bits:.2} bits a fingerprint and table, {:+.2} to the bound",
+        "  size      {bits:.2} bits per fingerprint and table, {:+.2} to the bound",
         bits - stats.bound_bits
     );
     println!("  open      {:.2} ms", opened * 1e3);
@@ -166,7 +166,7 @@ fn whole(args: &Args, codec: Codec, name: &str, stored: &[u64], queries: &[u64])
         |threads| best(args.rounds, || Ok(index.pairs(DISTANCE).threads(threads).count_by_distance()?));
     let (one, two) = (pairs(1)?, pairs(2)?);
     println!(
-        "  pairs     {:.2} s, {:.0} M fp/s a table; two threads {:.2}x",
+        "  pairs     {:.2} s, {:.0} M fingerprints/s per table; two threads {:.2}x",
         one,
         entries / 1e6 / one,
         one / two
@@ -182,7 +182,7 @@ fn whole(args: &Args, codec: Codec, name: &str, stored: &[u64], queries: &[u64])
             Ok(())
         })?;
         let again = best(1, || Ok(index.verify()?))?;
-        println!("  {level:<9?} {:.3} µs a query; verify {again:.2} s", seconds * 1e6 / SINGLE as f64);
+        println!("  {level:<9?} {:.3} µs per query; verify {again:.2} s", seconds * 1e6 / SINGLE as f64);
     }
     Ok(())
 }

@@ -10,8 +10,8 @@ pub(crate) struct Environment {
     pub cores: usize,
     pub memory_bytes: Option<u64>,
     pub rustc: &'static str,
-    /// Those instructions for counting and moving bits that the compiler was allowed everywhere. hamdex
-    /// finds them by itself as it runs; the others count bits as they were compiled to.
+    /// Instructions for counting and moving bits that the compiler was allowed to use everywhere. hamdex
+    /// detects them at run time; the others use what they were compiled for.
     pub compiled_for: Vec<&'static str>,
 }
 
@@ -23,7 +23,7 @@ impl Environment {
             let name = name.to_owned();
             lines.filter(move |(key, _)| key.trim() == name).map(|(_, value)| value.trim())
         };
-        // Not `available_parallelism`, which tells what this process may use.
+        // Not `available_parallelism`, which returns what this process may use.
         let cores = named("processor").count();
         Self {
             processor: named("model name").next().unwrap_or("unknown").to_owned(),

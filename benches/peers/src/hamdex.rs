@@ -1,4 +1,4 @@
-//! hamdex: a file, read into memory as the others' indexes are, by codec and design.
+//! hamdex by codec and design: a file, read into memory since the others' indexes are in memory too.
 
 use std::time::Instant;
 
@@ -11,16 +11,16 @@ use crate::memory::held;
 
 pub(crate) const DESIGNS: [&str; 4] = ["halves", "cover-6", "cover-8", "paper-10"];
 
-/// What a build sorts in: enough for 100 million fingerprints without temporary files, and little
-/// enough beside the largest of the others.
-const BUILD_MEMORY: u64 = 3 << 30;
+/// Memory of a build: enough to sort 100 million fingerprints without temporary files, and little
+/// compared with the largest of the others.
+const BUILD_MEMORY_BYTES: u64 = 3 << 30;
 
 pub(crate) fn build(stored: &[u64], codec: Codec, design: &str, distance: u32) -> Result<Built> {
     let directory = tempfile::Builder::new().prefix("hamdex-peers-").tempdir()?;
     let path = directory.path().join("peers.hamdex");
     let options = BuildOptions::new().design(Design::named(design, distance)?).codec(codec);
     let started = Instant::now();
-    let mut builder = Builder::with_options(&path, options.threads(1).memory(BUILD_MEMORY))?;
+    let mut builder = Builder::with_options(&path, options.threads(1).memory(BUILD_MEMORY_BYTES))?;
     stored.iter().try_for_each(|&x| builder.push(x))?;
     let file_bytes = builder.finish()?.bytes;
     let build_seconds = started.elapsed().as_secs_f64();
@@ -31,7 +31,7 @@ pub(crate) fn build(stored: &[u64], codec: Codec, design: &str, distance: u32) -
 
 struct Loaded {
     index: Index<u64>,
-    /// The file is gone with it.
+    /// Removes the file when it is dropped.
     _directory: TempDir,
 }
 
@@ -45,7 +45,12 @@ impl Contender for Loaded {
         Ok(matches)
     }
 
-    fn tell(&self, queries: &[u64], distance: u32, found: &mut dyn FnMut(usize, u64)) -> Result<()> {
+    fn for_each_match(
+        &self,
+        queries: &[u64],
+        distance: u32,
+        found: &mut dyn FnMut(usize, u64),
+    ) -> Result<()> {
         let mut searcher = self.index.searcher();
         for (number, &query) in queries.iter().enumerate() {
             searcher.within(query, distance)?.iter().for_each(|near| found(number, near.fingerprint));

@@ -1,4 +1,4 @@
-//! Whether all give the same answers: figures of a contender that errs are worth nothing.
+//! Checks that all contenders give the same answers: the figures of one that errs are worth nothing.
 
 use anyhow::{Result, bail};
 
@@ -7,7 +7,7 @@ use crate::common::number;
 use crate::contender::Contender;
 use crate::data::Data;
 
-/// What a query was answered, whatever the order.
+/// The answer to a query, whatever the order of its matches.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Answer {
     pub matches: u64,
@@ -22,13 +22,13 @@ impl Answer {
     }
 }
 
-/// Remembers the first answers that it hears and holds all later ones against them.
+/// Keeps the first answers that it gets and compares all later ones with them.
 pub(crate) struct Judge<'d> {
     data: &'d Data,
     distance: u32,
-    /// Brute force's, to the scanned queries.
+    /// Brute force's answers to the scanned queries.
     truth: Vec<Answer>,
-    /// The first contender's that was asked everything, and its name.
+    /// The first contender that ran all queries: its name and its answers.
     first: Option<(String, Vec<Answer>)>,
 }
 
@@ -38,8 +38,8 @@ impl<'d> Judge<'d> {
         Ok(Self { data, distance, truth, first: None })
     }
 
-    /// Asks a contender its share of the queries; gives how many matches it found in all.
-    pub(crate) fn hear(&mut self, name: &str, contender: &dyn Contender, share: usize) -> Result<u64> {
+    /// Compares the answers of a contender to its share of the queries; returns the number of matches.
+    pub(crate) fn check(&mut self, name: &str, contender: &dyn Contender, share: usize) -> Result<u64> {
         let given = answers(contender, &self.data.queries[..share], self.distance)?;
         self.compare("brute force", &self.truth, name, &given)?;
         if let Some((first, expected)) = &self.first {
@@ -50,7 +50,7 @@ impl<'d> Judge<'d> {
         Ok(given.iter().map(|answer| answer.matches).sum())
     }
 
-    /// All matches of all queries, if anybody was asked them all.
+    /// All matches of all queries, if some contender ran them all.
     pub(crate) fn agreed(&self) -> Option<Answer> {
         let (_, answers) = self.first.as_ref()?;
         Some(answers.iter().fold(Answer::default(), |sum, answer| Answer {
@@ -63,7 +63,7 @@ impl<'d> Judge<'d> {
         for ((query, expected), given) in self.data.queries.iter().zip(expected).zip(given) {
             if expected != given {
                 bail!(
-                    "{first} and {second} disagree on what is near {query:016x}: {} and {} matches, \
+                    "{first} and {second} disagree on the matches of {query:016x}: {} and {} matches, \
                      checksums {:016x} and {:016x}",
                     expected.matches,
                     given.matches,
@@ -78,7 +78,7 @@ impl<'d> Judge<'d> {
 
 fn answers(contender: &dyn Contender, queries: &[u64], distance: u32) -> Result<Vec<Answer>> {
     let mut answers = vec![Answer::default(); queries.len()];
-    contender.tell(queries, distance, &mut |number, x| answers[number].add(queries[number], x))?;
+    contender.for_each_match(queries, distance, &mut |number, x| answers[number].add(queries[number], x))?;
     Ok(answers)
 }
 
@@ -86,7 +86,7 @@ fn answers(contender: &dyn Contender, queries: &[u64], distance: u32) -> Result<
 mod tests {
     use super::*;
 
-    /// Gives the right answers but for one fingerprint, which it misses or tells twice.
+    /// Gives the right answers except for one fingerprint, which it misses or reports twice.
     struct Wrong {
         right: Scan<Vec<u64>>,
         at: u64,
@@ -95,11 +95,16 @@ mod tests {
 
     impl Contender for Wrong {
         fn count(&self, _: &[u64], _: u32) -> Result<u64> {
-            unreachable!("nobody times it")
+            unreachable!("only its matches are compared")
         }
 
-        fn tell(&self, queries: &[u64], distance: u32, found: &mut dyn FnMut(usize, u64)) -> Result<()> {
-            self.right.tell(queries, distance, &mut |number, x| {
+        fn for_each_match(
+            &self,
+            queries: &[u64],
+            distance: u32,
+            found: &mut dyn FnMut(usize, u64),
+        ) -> Result<()> {
+            self.right.for_each_match(queries, distance, &mut |number, x| {
                 (0..if x == self.at { self.times } else { 1 }).for_each(|_| found(number, x));
             })
         }
@@ -116,20 +121,20 @@ mod tests {
         let data = data(10);
         let mut judge = Judge::new(&data, 3).expect("a scan cannot fail");
         for _ in 0..2 {
-            let matches = judge.hear("scan", &Scan(&data.stored), 1000).expect("it is right");
+            let matches = judge.check("scan", &Scan(&data.stored), 1000).expect("it is right");
             assert_eq!(matches, 1000);
         }
         assert_eq!(judge.agreed().map(|answer| answer.matches), Some(1000));
     }
 
     #[test]
-    fn a_match_missed_or_told_twice_is_noticed_wherever_it_is() {
+    fn a_match_missed_or_reported_twice_is_noticed_wherever_it_is() {
         for (at, times) in [(3, 0), (3, 2), (700, 0), (700, 2)] {
             let data = data(10);
             let mut judge = Judge::new(&data, 3).expect("a scan cannot fail");
-            judge.hear("scan", &Scan(&data.stored), 1000).expect("it is right");
+            judge.check("scan", &Scan(&data.stored), 1000).expect("it is right");
             let wrong = Wrong { right: Scan(data.stored.clone()), at: data.stored[at], times };
-            assert!(judge.hear("wrong", &wrong, 1000).is_err(), "{at} {times}");
+            assert!(judge.check("wrong", &wrong, 1000).is_err(), "{at} {times}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! hamdex beside other exact Hamming indexes: the same data, the same queries, the same run.
 //!
 //! - [`options`]: the command line
-//! - [`data`]: what is stored and asked
-//! - [`contender`]: who is compared; [`mih`], [`hamdex`] and [`brute`] are they
-//! - [`judge`]: whether all give the same answers
+//! - [`data`]: what is stored, and the queries
+//! - [`contender`]: what each must do; [`mih`], [`hamdex`] and [`brute`] do it; [`registry`] lists them
+//! - [`judge`]: checks that all give the same answers
 //! - [`queries`]: single queries, timed; other kinds of work get a module beside it
 //! - [`memory`], [`environment`]: what is counted and noted on the side
 //! - [`report`]: a table, JSON, a picture
@@ -20,6 +20,7 @@ mod memory;
 mod mih;
 mod options;
 mod queries;
+mod registry;
 mod report;
 
 use std::fs;
@@ -29,10 +30,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Parser;
 
-use crate::contender::Kind;
 use crate::data::Data;
 use crate::environment::Environment;
 use crate::options::Options;
+use crate::registry::Kind;
 use crate::report::{Report, svg, table};
 
 fn main() -> ExitCode {
@@ -57,7 +58,7 @@ fn run(options: &Options) -> Result<()> {
             let comparison = queries::compare(&data, count, &kinds, options)?;
             println!("{}", table::table(&comparison));
             report.queries.push(comparison);
-            // After each: a run over large sets takes hours, and may not come to its end.
+            // After each comparison: a run over large sets takes hours and may be interrupted.
             write(&report, options)?;
         }
     }

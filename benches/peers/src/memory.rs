@@ -1,4 +1,4 @@
-//! How many bytes something in memory holds: counted where they are handed out, not guessed.
+//! How many bytes a value in memory holds: counted by the allocator, not estimated.
 
 use std::alloc::System;
 
@@ -7,17 +7,17 @@ use cap::Cap;
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Bytes that something holds.
+/// Bytes that a value holds.
 #[derive(Clone, Copy)]
 pub(crate) struct Held {
-    /// On the heap, as they were asked for.
+    /// On the heap, as requested from the allocator.
     pub heap: u64,
-    /// By which the memory of the process has grown, with what the allocator adds and cannot give back;
-    /// `None` where the system does not tell.
+    /// Growth of the memory of the process, including what the allocator adds and cannot return;
+    /// `None` where the system does not report it.
     pub resident: Option<u64>,
 }
 
-/// What `make` makes, and the bytes that live on with it.
+/// Returns what `make` returns, and the bytes that it holds.
 pub(crate) fn held<T>(make: impl FnOnce() -> T) -> (T, Held) {
     let before = (ALLOCATOR.allocated(), resident());
     let made = make();
@@ -26,7 +26,7 @@ pub(crate) fn held<T>(make: impl FnOnce() -> T) -> (T, Held) {
     (made, Held { heap, resident })
 }
 
-/// Bytes of memory that the process has, as Linux tells it.
+/// Resident bytes of the process, as Linux reports them.
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

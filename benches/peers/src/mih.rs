@@ -8,7 +8,7 @@ use mih_rs::Index;
 use crate::contender::{Built, Contender};
 use crate::memory::held;
 
-/// Builds it with so many blocks, or as many as it finds best itself, over its own sorted copy.
+/// Builds it over its own sorted copy, with `blocks` blocks or with the number that it chooses itself.
 pub(crate) fn build(stored: &[u64], blocks: Option<usize>) -> Result<Built> {
     let started = Instant::now();
     let (index, held_bytes) = held(|| {
@@ -32,7 +32,12 @@ impl Contender for Mih {
         Ok(queries.iter().map(|&query| searcher.run(query, distance as usize).len() as u64).sum())
     }
 
-    fn tell(&self, queries: &[u64], distance: u32, found: &mut dyn FnMut(usize, u64)) -> Result<()> {
+    fn for_each_match(
+        &self,
+        queries: &[u64],
+        distance: u32,
+        found: &mut dyn FnMut(usize, u64),
+    ) -> Result<()> {
         let mut searcher = self.0.range_searcher();
         for (number, &query) in queries.iter().enumerate() {
             for &id in searcher.run(query, distance as usize) {

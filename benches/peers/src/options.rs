@@ -9,21 +9,22 @@ use crate::common::SHAPES;
 
 const HELP: &str = "\
 How it measures:
-  One thread. Every contender is asked the same queries, all different: half of them a few bits from
-  what is stored, half anywhere. Each timed round comes right after an untimed one with other queries,
-  so that memory is as warm as steady use makes it, and no warmer. Rounds go in turn from contender to
-  contender, so that the machine's moods fall on all alike. Brute force gets the few --scanned queries.
+  One thread. Every contender runs the same queries, all different: half of them a few bits from a
+  stored fingerprint, half anywhere. An untimed round with other queries comes right before each timed
+  one, so that memory is as warm as steady use makes it, and no warmer. The contenders take turns round
+  by round, so that other load on the machine affects all alike. Brute force gets only the --scanned
+  queries.
 
-  Answers are compared, query by query, with those of all others, and the scanned ones with brute
+  The answers to each query are compared with those of all others, and the scanned ones with brute
   force. If any differ, the run ends at once, with exit code 1.
 
-  From --alone-from fingerprints on, contenders no longer share memory: each is built and measured
+  From --alone-from fingerprints up, contenders no longer share memory: each is built and measured
   alone, in turn with the reference (mih-rs with its default blocks), which stays. At 100 million the
   reference takes 10 GB and the largest hamdex file 5 GB, so 24 GiB do. A ratio is always to the
   reference as it was measured in turn with that contender.
 
-  Hamdex files lie in the system's temporary directory (TMPDIR), are read into memory, and are gone
-  afterwards.
+  Hamdex files lie in the system's temporary directory (TMPDIR), are read into memory, and are
+  removed afterwards.
 
 Examples:
   cargo run --release --manifest-path benches/peers/Cargo.toml -- --json peers.json --svg peers.svg
@@ -39,28 +40,28 @@ pub(crate) struct Options {
     /// How many fingerprints; may be repeated
     #[arg(long, value_name = "N", default_values_t = [1_000_000, 10_000_000], value_parser = clap::value_parser!(u32).range(1..))]
     pub count: Vec<u32>,
-    /// What the fingerprints are like; may be repeated
+    /// The distribution of the fingerprints; may be repeated
     #[arg(long, value_name = "SHAPE", default_values = SHAPES.map(|(name, _)| name), value_parser = PossibleValuesParser::new(SHAPES.map(|(name, _)| name)))]
     pub shape: Vec<String>,
     /// Find everything within this many bits
     #[arg(long = "k", value_name = "K", default_value_t = 3)]
     pub distance: u32,
-    /// How many queries a round asks
+    /// Queries per round
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(2..))]
     pub queries: u32,
-    /// How many of them brute force answers, to be timed and to check all others
+    /// How many of them brute force answers, both timed and to check all others
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub scanned: u32,
-    /// How many rounds are timed
+    /// Timed rounds
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
     /// Measure only contenders whose name is this or has this between its slashes; may be repeated
     #[arg(long, visible_alias = "peers", value_name = "NAME")]
     pub only: Vec<String>,
-    /// Measure each contender alone from so many fingerprints on
+    /// Measure each contender alone from this number of fingerprints up
     #[arg(long, value_name = "N", default_value_t = 50_000_000)]
     pub alone_from: u32,
-    /// Write everything that was measured to this file, for programs
+    /// Write all measurements to this file, as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Draw time against memory to this file, a panel for each number and shape of fingerprints

@@ -1,26 +1,27 @@
-//! One query after the other: the time that each takes and the memory that it takes to answer so.
+//! One query after the other: the time per query, and the memory that the contender needs.
 
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
-use crate::contender::{Built, Kind, REFERENCE};
+use crate::contender::Built;
 use crate::data::Data;
 use crate::judge::Judge;
 use crate::options::Options;
+use crate::registry::{Kind, REFERENCE};
 
 /// All contenders on one set of fingerprints.
 #[derive(Serialize)]
 pub(crate) struct Comparison {
     pub shape: String,
-    /// How many fingerprints were wanted, and how many distinct ones they came to.
+    /// How many fingerprints were requested, and how many distinct ones that gave.
     pub count: u32,
     pub fingerprints: usize,
     pub queries: usize,
-    /// How many of the queries brute force answered, too.
+    /// How many of the queries brute force answered as well.
     pub scanned: usize,
-    /// What all agree on; nothing if brute force was alone.
+    /// What all agree on; `None` if no contender ran all queries.
     pub matches: Option<u64>,
     pub checksum: Option<String>,
     pub rows: Vec<Row>,
@@ -34,7 +35,7 @@ pub(crate) struct Row {
     pub member: String,
     pub build_seconds: f64,
     pub bytes_per_fingerprint: Bytes,
-    /// How many queries each round asked.
+    /// Queries per round.
     pub queries: usize,
     pub microseconds: Times,
     /// The reference, measured in turn with it.
@@ -49,11 +50,11 @@ pub(crate) struct Bytes {
     pub total: f64,
     pub file: f64,
     pub heap: f64,
-    /// By which the process has grown.
+    /// Growth of the process.
     pub resident: Option<f64>,
 }
 
-/// Microseconds a query, round by round.
+/// Microseconds per query, round by round.
 #[derive(Serialize, Clone)]
 pub(crate) struct Times {
     pub best: f64,
@@ -81,19 +82,19 @@ struct Runner<'d> {
     built: Built,
     share: usize,
     matches: u64,
-    /// Microseconds a query in each round so far.
+    /// Microseconds per query in each round so far.
     rounds: Vec<f64>,
     data: &'d Data,
     distance: u32,
 }
 
 impl<'d> Runner<'d> {
-    /// Builds it, and has its answers checked.
+    /// Builds it and checks its answers.
     fn new(kind: Kind, data: &'d Data, distance: u32, judge: &mut Judge<'_>) -> Result<Self> {
         eprintln!("building {}", kind.name());
         let built = kind.build(&data.stored, distance)?;
         let share = kind.share(data);
-        let matches = judge.hear(&kind.name(), &*built.contender, share)?;
+        let matches = judge.check(&kind.name(), &*built.contender, share)?;
         Ok(Self { kind, built, share, matches, rounds: Vec::new(), data, distance })
     }
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::contender::REFERENCE;
 use crate::queries::{Comparison, Row};
+use crate::registry::REFERENCE;
 use crate::report::Report;
 use crate::report::labels::{Area, place};
 use crate::report::scale::Scale;
@@ -36,7 +36,7 @@ pub(crate) fn picture(report: &Report) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
          height=\"{height}\" font-family=\"system-ui, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
-         <title>Microseconds a query against bytes a fingerprint</title>\n\
+         <title>µs per query against bytes per fingerprint</title>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
     );
     for (line, count) in counts.iter().enumerate() {
@@ -180,9 +180,9 @@ impl Panel<'_> {
             bottom + 36.0,
             "middle",
             "",
-            "bytes a fingerprint, file and memory (fewer is better)",
+            "bytes per fingerprint, file and memory (fewer is better)",
         );
-        let words = format!("microseconds a query, best of {} rounds", self.report.rounds);
+        let words = format!("µs per query, best of {} rounds", self.report.rounds);
         let middle = (top + bottom) / 2.0;
         text(svg, 16.0, middle, "middle", &format!("transform=\"rotate(-90 16 {middle})\""), &words);
     }
@@ -231,7 +231,7 @@ fn name(row: &Row) -> String {
 
 fn tip(row: &Row) -> String {
     let (time, memory) = (three_digits(time(row)), memory(row));
-    format!("{}: {time} microseconds, {memory:.2} bytes a fingerprint", row.name)
+    format!("{}: {time} µs per query, {memory:.2} bytes per fingerprint", row.name)
 }
 
 /// Each design has a form of its own; what has no design is a cross.

@@ -5,24 +5,33 @@ use std::fmt::Write;
 use crate::environment::Environment;
 use crate::queries::{Comparison, Row};
 
-const HEADINGS: [&str; 9] =
-    ["contender", "µs best", "median", "vs mih-rs", "bytes/fp", "in file", "on heap", "resident", "build s"];
+const HEADINGS: [&str; 9] = [
+    "contender",
+    "µs/query best",
+    "median",
+    "vs mih-rs",
+    "bytes/fp",
+    "in file",
+    "on heap",
+    "resident",
+    "build s",
+];
 
-/// What a reader has to know of all tables.
+/// What applies to all tables.
 pub(crate) fn preface(environment: &Environment, rounds: u32, distance: u32) -> String {
     let Environment { processor, cores, rustc, compiled_for, .. } = environment;
     let instructions =
         if compiled_for.is_empty() { "the baseline".to_owned() } else { compiled_for.join(", ") };
     let mut text = format!(
         "{processor}, {cores} cores; {rustc}, compiled for {instructions}\n\
-         Everything within {distance} bits; one thread, warm; microseconds a query, the best and the median \
+         Everything within {distance} bits; one thread, warm; µs per query, the best and the median \
          of {rounds} rounds in turn;\n\
          'vs mih-rs' over 1 is faster than mih-rs with default blocks, best against best.\n\
-         Brute force is asked fewer queries. hloo is missing: it is not on crates.io.\n"
+         Brute force runs fewer queries. hloo is missing: it is not on crates.io.\n"
     );
     if cfg!(target_arch = "x86_64") && !compiled_for.contains(&"popcnt") {
         text.push_str(
-            "hamdex finds this processor's instructions as it runs; for the others' best, build with \
+            "hamdex detects this processor's instructions at run time; for the best of the others, build with \
              RUSTFLAGS=\"-C target-cpu=native\".\n",
         );
     }
@@ -50,7 +59,7 @@ pub(crate) fn table(comparison: &Comparison) -> String {
             grouped(*queries as u64),
             grouped(*matches)
         )),
-        _ => text.push_str("There was nobody to agree with.\n"),
+        _ => text.push_str("No contender ran all queries, so nothing was compared.\n"),
     }
     text
 }

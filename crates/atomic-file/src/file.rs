@@ -1,0 +1,202 @@
+//! An output from its creation to its name.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::identity::Identity;
+use crate::inputs::Inputs;
+use crate::target::{Target, directory_of};
+use crate::unfinished::{Unfinished, sync_directory};
+
+/// Bytes gathered before they are written.
+const BUFFER_BYTES: usize = 1 << 18;
+
+/// How an output is created: unless permitted, nothing is replaced.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CreateOptions<'a> {
+    overwrite: bool,
+    inputs: Option<&'a Inputs>,
+}
+
+/// An output that is being written: a file that gets its name in [`AtomicFile::finish`], or a stream.
+///
+/// Dropped before that, a file leaves nothing behind.
+#[derive(Debug)]
+pub struct AtomicFile {
+    path: PathBuf,
+    overwrite: bool,
+    written_bytes: u64,
+    destination: Destination,
+}
+
+#[derive(Debug)]
+enum Destination {
+    /// Its name with symbolic links followed, and its contents.
+    File(PathBuf, BufWriter<Contents>),
+    Stream(BufWriter<File>),
+}
+
+/// Writes to a file that is kept together with its temporary name.
+#[derive(Debug)]
+struct Contents(Unfinished);
+
+impl Write for Contents {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.file().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.file().flush()
+    }
+}
+
+impl<'a> CreateOptions<'a> {
+    /// Whether an existing file may be replaced, and a block device written to.
+    #[must_use]
+    pub fn overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
+
+    /// What is being read, and therefore is never written over.
+    #[must_use]
+    pub fn inputs(mut self, inputs: &'a Inputs) -> Self {
+        self.inputs = Some(inputs);
+        self
+    }
+
+    /// Checks that an output of this name may be written, without creating anything.
+    ///
+    /// # Errors
+    /// When it is an input, exists without permission to replace it, is not a file, or cannot be looked at.
+    pub fn check(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        self.permit(path.as_ref()).map(drop)
+    }
+
+    /// Starts an output of this name.
+    ///
+    /// # Errors
+    /// When it may not be written, as in [`CreateOptions::check`], or cannot be created.
+    pub fn create(&self, path: impl AsRef<Path>) -> Result<AtomicFile, Error> {
+        let path = path.as_ref();
+        let failed = || Error::io("create it", path);
+        let stream = |file: io::Result<File>| Ok(Destination::Stream(buffered(file.map_err(failed())?)));
+        let destination = match self.permit(path)? {
+            Target::Descriptor(descriptor) => stream(descriptor.open())?,
+            Target::Stream | Target::BlockDevice => stream(OpenOptions::new().write(true).open(path))?,
+            Target::New(name) => {
+                let file = Unfinished::create(directory_of(&name)).map_err(failed())?;
+                Destination::File(name, buffered(Contents(file)))
+            }
+            Target::File(name) => {
+                let file = Unfinished::create(directory_of(&name)).map_err(failed())?;
+                let replaced = name.metadata().map_err(failed())?;
+                file.take_permissions(&replaced).map_err(failed())?;
+                Destination::File(name, buffered(Contents(file)))
+            }
+        };
+        Ok(AtomicFile { path: path.to_owned(), overwrite: self.overwrite, written_bytes: 0, destination })
+    }
+
+    /// Returns what the name stands for, if it may be written.
+    fn permit(&self, path: &Path) -> Result<Target, Error> {
+        let target = Target::of(path)?;
+        let input = self.inputs.and_then(|inputs| match &target {
+            Target::File(name) => inputs.find(name),
+            Target::Descriptor(descriptor) => {
+                let identity = descriptor.open().ok().filter(is_regular)?;
+                inputs.find_file(&Identity::of_file(&identity).ok()?)
+            }
+            _ => None,
+        });
+        if let Some(input) = input {
+            return Err(Error::IsInput { path: path.to_owned(), input: input.to_owned() });
+        }
+        if !self.overwrite && matches!(target, Target::File(_) | Target::BlockDevice) {
+            return Err(Error::Exists { path: path.to_owned() });
+        }
+        Ok(target)
+    }
+}
+
+fn is_regular(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.is_file())
+}
+
+fn buffered<W: Write>(destination: W) -> BufWriter<W> {
+    BufWriter::with_capacity(BUFFER_BYTES, destination)
+}
+
+impl AtomicFile {
+    /// How to create one; by default nothing is replaced.
+    #[must_use]
+    pub fn options<'a>() -> CreateOptions<'a> {
+        CreateOptions::default()
+    }
+
+    /// The name, as it was given.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes written so far.
+    #[must_use]
+    pub fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    /// Whether it is a stream: bytes are gone once written, and nothing can be opened afterwards.
+    #[must_use]
+    pub fn is_stream(&self) -> bool {
+        matches!(self.destination, Destination::Stream(_))
+    }
+
+    /// Returns what turns an error of [`Write`] into one about this file.
+    pub fn failed(&self) -> impl FnOnce(io::Error) -> Error + use<> {
+        Error::io("write to it", &self.path)
+    }
+
+    /// Makes the contents durable, and then gives the file its name.
+    ///
+    /// # Errors
+    /// When the rest cannot be written or synced, or the name has come to be taken meanwhile: there is no
+    /// new file then. [`Error::NotDurable`] is the exception: the file is in place.
+    pub fn finish(self) -> Result<(), Error> {
+        let failed = |doing| Error::io(doing, &self.path);
+        match self.destination {
+            Destination::Stream(mut stream) => stream.flush().map_err(failed("write to it")),
+            Destination::File(name, contents) => {
+                let Contents(file) =
+                    contents.into_inner().map_err(|error| failed("write to it")(error.into_error()))?;
+                file.file().sync_all().map_err(failed("sync it to disk"))?;
+                file.name(&name, self.overwrite).map_err(|error| match error.kind() {
+                    io::ErrorKind::AlreadyExists => Error::Exists { path: self.path.clone() },
+                    _ => failed("give it its name")(error),
+                })?;
+                sync_directory(directory_of(&name))
+                    .map_err(|source| Error::NotDurable { path: self.path.clone(), source })
+            }
+        }
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match &mut self.destination {
+            Destination::File(_, contents) => contents.write(bytes)?,
+            Destination::Stream(stream) => stream.write(bytes)?,
+        };
+        self.written_bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.destination {
+            Destination::File(_, contents) => contents.flush(),
+            Destination::Stream(stream) => stream.flush(),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Which file it is, whatever its name.
+
+#[cfg(unix)]
+mod system {
+    use std::fs::{File, Metadata};
+    use std::io;
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
+
+    /// Device and inode. The `same-file` crate opens what it compares, and opening a FIFO waits.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub(crate) struct Identity {
+        device: u64,
+        inode: u64,
+    }
+
+    impl Identity {
+        pub(crate) fn of_path(path: &Path) -> io::Result<Self> {
+            Ok(Self::of_metadata(&path.metadata()?))
+        }
+
+        pub(crate) fn of_file(file: &File) -> io::Result<Self> {
+            Ok(Self::of_metadata(&file.metadata()?))
+        }
+
+        pub(crate) fn of_standard_input() -> io::Result<Self> {
+            Self::of_file(&File::from(io::stdin().as_fd().try_clone_to_owned()?))
+        }
+
+        fn of_metadata(metadata: &Metadata) -> Self {
+            Self { device: metadata.dev(), inode: metadata.ino() }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    use same_file::Handle;
+
+    /// Volume and file number.
+    #[derive(Debug, PartialEq, Eq)]
+    pub(crate) struct Identity(Handle);
+
+    impl Identity {
+        pub(crate) fn of_path(path: &Path) -> io::Result<Self> {
+            Handle::from_path(path).map(Self)
+        }
+
+        pub(crate) fn of_file(file: &File) -> io::Result<Self> {
+            Handle::from_file(file.try_clone()?).map(Self)
+        }
+
+        pub(crate) fn of_standard_input() -> io::Result<Self> {
+            Handle::stdin().map(Self)
+        }
+    }
+}
+
+pub(crate) use system::Identity;

@@ -1,0 +1,184 @@
+//! A file that has no name yet, or a temporary one.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use crate::target::directory_of;
+
+/// A file on its way to its name.
+#[derive(Debug)]
+pub(crate) enum Unfinished {
+    #[cfg(target_os = "linux")]
+    Nameless(File),
+    Named(NamedTempFile),
+}
+
+impl Unfinished {
+    /// Starts a file in the directory of its name.
+    pub(crate) fn create(directory: &Path) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        if let Some(file) = nameless::create(directory) {
+            return Ok(Self::Nameless(file));
+        }
+        Self::named(directory)
+    }
+
+    fn named(directory: &Path) -> io::Result<Self> {
+        let mut options = temporary_names();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // As any new file: what the process's mask leaves of it.
+            options.permissions(std::fs::Permissions::from_mode(0o666));
+        }
+        options.tempfile_in(directory).map(Self::Named)
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Nameless(file) => file,
+            Self::Named(file) => file.as_file(),
+        }
+    }
+
+    /// Gives the file its name; replaces what has it, if that is allowed.
+    pub(crate) fn name(self, target: &Path, overwrite: bool) -> io::Result<()> {
+        let named = match self {
+            #[cfg(target_os = "linux")]
+            Self::Nameless(file) => return nameless::name(&file, target, overwrite),
+            Self::Named(file) if overwrite => file.persist(target),
+            Self::Named(file) => file.persist_noclobber(target),
+        };
+        named.map(drop).map_err(|error| error.error)
+    }
+
+    /// Takes over the permissions of the file that is to be replaced.
+    #[cfg(unix)]
+    pub(crate) fn take_permissions(&self, of: &Metadata) -> io::Result<()> {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+        let file = self.file();
+        let has_group = fchown(file, None, Some(of.gid())).is_ok();
+        let has_owner = fchown(file, Some(of.uid()), None).is_ok();
+        let mut mode = of.mode() & if has_group && has_owner { 0o7777 } else { 0o777 };
+        if !has_group {
+            // What another group might do is not for ours: it gets what everybody has.
+            mode = mode & !0o070 | (mode & 0o007) << 3;
+        }
+        file.set_permissions(std::fs::Permissions::from_mode(mode))
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn take_permissions(&self, _of: &Metadata) -> io::Result<()> {
+        // A read-only file cannot be replaced at all here, and there are no other modes.
+        Ok(())
+    }
+}
+
+/// Names that are not in the way, and say what they are.
+fn temporary_names() -> tempfile::Builder<'static, 'static> {
+    let mut names = tempfile::Builder::new();
+    names.prefix(".hamdex-").suffix(".tmp");
+    names
+}
+
+/// Makes the names in a directory durable.
+#[cfg(unix)]
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
+    match File::open(directory)?.sync_all() {
+        // A file system that cannot sync a directory has nothing more to offer.
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            Ok(())
+        }
+        outcome => outcome,
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn sync_directory(_directory: &Path) -> io::Result<()> {
+    // Directories cannot be opened for that here; the rename itself is journaled.
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+mod nameless {
+    //! Files without a name: `O_TMPFILE`, and a link when they are whole.
+
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::AsRawFd;
+    use std::path::{Path, PathBuf};
+
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, openat};
+
+    /// `None` where the file system has no such files, or there is no way to link them later.
+    pub(super) fn create(directory: &Path) -> Option<File> {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
+        let file = File::from(openat(CWD, directory, flags, mode).ok()?);
+        path_of(&file).exists().then_some(file)
+    }
+
+    /// The name under which the system itself knows the file.
+    fn path_of(file: &File) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+    }
+
+    fn link(file: &File, name: &Path) -> io::Result<()> {
+        Ok(linkat(CWD, path_of(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+    }
+
+    /// Gives the file its name; replaces what has it, if that is allowed.
+    pub(super) fn name(file: &File, target: &Path, overwrite: bool) -> io::Result<()> {
+        match link(file, target) {
+            Err(error) if overwrite && error.kind() == io::ErrorKind::AlreadyExists => {
+                // A link cannot replace; a rename can. The other name lasts for that instant only.
+                super::temporary_names()
+                    .make_in(super::directory_of(target), |name| link(file, name))?
+                    .into_temp_path()
+                    .persist(target)
+                    .map_err(|error| error.error)
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn names_in(directory: &Path) -> Vec<std::ffi::OsString> {
+        directory.read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect()
+    }
+
+    #[test]
+    fn with_a_temporary_name_it_is_as_without_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("out");
+        for (contents, overwrite) in [("first", false), ("second", true)] {
+            let file = Unfinished::named(directory.path()).unwrap();
+            file.file().write_all(contents.as_bytes()).unwrap();
+            file.name(&target, overwrite).unwrap();
+            assert_eq!(std::fs::read_to_string(&target).unwrap(), contents);
+        }
+        let refused = Unfinished::named(directory.path()).unwrap().name(&target, false).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+        drop(Unfinished::named(directory.path()).unwrap());
+        assert_eq!(names_in(directory.path()), ["out"]);
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_synced_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        sync_directory(directory.path()).unwrap();
+        if cfg!(unix) {
+            assert!(sync_directory(&directory.path().join("missing")).is_err());
+        }
+    }
+}

@@ -1,42 +1,41 @@
 //! What the command tests share: a directory of their own and the command in it.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
 use std::path::PathBuf;
 
 use assert_cmd::Command;
 use serde_json::Value;
 
-pub struct Scratch(tempfile::TempDir);
+pub(crate) struct Scratch(tempfile::TempDir);
 
 impl Scratch {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
         std::fs::write(self.path(name), contents).unwrap();
         self.path(name)
     }
 
     /// The command, run in this directory.
-    pub fn hamdex(&self, args: &[&str]) -> Command {
+    pub(crate) fn hamdex(&self, args: &[&str]) -> Command {
         let mut command = Command::cargo_bin("hamdex").unwrap();
         command.current_dir(self.0.path()).args(args);
         command
     }
 
     /// What the command prints when it succeeds.
-    pub fn output(&self, args: &[&str]) -> String {
+    pub(crate) fn output(&self, args: &[&str]) -> String {
         let output = self.hamdex(args).assert().success();
         String::from_utf8(output.get_output().stdout.clone()).unwrap()
     }
 
     /// The one line with which the command fails, and its exit code.
-    pub fn failure(&self, args: &[&str]) -> (i32, String) {
+    pub(crate) fn failure(&self, args: &[&str]) -> (i32, String) {
         let output = self.hamdex(args).assert().failure();
         let output = output.get_output();
         let text = String::from_utf8(output.stderr.clone()).unwrap();
@@ -45,7 +44,7 @@ impl Scratch {
         (output.status.code().unwrap(), text)
     }
 
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> =
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -54,7 +53,7 @@ impl Scratch {
     }
 }
 
-pub const LINES: &str = "\
+pub(crate) const LINES: &str = "\
 00000000000000ff
 00000000000001ff
 abcdef0123456789
@@ -63,24 +62,24 @@ ffffffffffffffff
 ";
 
 /// A text of 120 words, each its own; the same for the same number.
-pub fn story(number: u64) -> String {
+pub(crate) fn story(number: u64) -> String {
     let word =
         |place: u64| format!("w{:x}", (number * 1000 + place).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40);
     (0..120).map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// The same with one word changed.
-pub fn altered(text: &str) -> String {
+pub(crate) fn altered(text: &str) -> String {
     text.replacen(' ', " altered ", 1)
 }
 
 /// A line of JSON Lines.
-pub fn json_line(id: &str, text: &str) -> String {
+pub(crate) fn json_line(id: &str, text: &str) -> String {
     format!("{}\n", serde_json::json!({ "id": id, "text": text }))
 }
 
 /// A file of the data kept beside the project; `None`, and a message, where there is none.
-pub fn shared_data(name: &str) -> Option<PathBuf> {
+pub(crate) fn shared_data(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data").join(name);
     if path.exists() {
         return Some(path);
@@ -90,13 +89,13 @@ pub fn shared_data(name: &str) -> Option<PathBuf> {
 }
 
 /// A directory with an index in it.
-pub fn with_index(options: &[&str]) -> Scratch {
+pub(crate) fn with_index(options: &[&str]) -> Scratch {
     let scratch = Scratch::new();
     scratch.write("in.txt", LINES);
     scratch.output(&[&["build", "-o", "index.hamdex", "in.txt"], options].concat());
     scratch
 }
 
-pub fn json_lines(text: &str) -> Vec<Value> {
+pub(crate) fn json_lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

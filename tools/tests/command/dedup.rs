@@ -1,10 +1,8 @@
 //! `hamdex dedup`: clusters, and what is left without the duplicates.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{Scratch, altered, json_line, shared_data, story};
+use crate::common::{Scratch, altered, json_line, shared_data, story};
 
 /// Five documents: 1, 2 and an altered 1, another one, and 2 again but longer.
 fn corpus() -> String {
@@ -185,7 +183,7 @@ fn only_what_is_new_is_left_against_an_index() {
     let (code, text) = scratch.failure(&[&args[..], &["--recipe", "default weight=once"]].concat());
     assert!(text.contains("old.hamdex: was built by the recipe"), "{text}");
     assert_eq!(code, 2);
-    scratch.write("bare.txt", common::LINES);
+    scratch.write("bare.txt", crate::common::LINES);
     scratch.output(&["build", "-o", "bare.hamdex", "bare.txt"]);
     let (code, text) = scratch.failure(&["dedup", "new.jsonl", "--against", "bare.hamdex"]);
     assert!(text.contains("bare.hamdex: holds no recipe"), "{text}");

@@ -1,10 +1,8 @@
 //! Documents in: every format, and all that can be wrong with them, by `hamdex fingerprint`.
 
-mod common;
-
 use std::io::Write;
 
-use common::{Scratch, json_line, story};
+use crate::common::{Scratch, json_line, story};
 use predicates::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,8 +1,6 @@
 //! Indexes of documents: `hamdex build`, `query`, `evaluate` and `dump --stats` with texts.
 
-mod common;
-
-use common::{Scratch, altered, json_line, story};
+use crate::common::{Scratch, altered, json_line, story};
 use serde_json::Value;
 
 fn with_index(options: &[&str]) -> Scratch {
@@ -45,7 +43,7 @@ fn another_recipe_is_an_error() {
     let dump: Value = serde_json::from_str(&scratch.output(&["dump", "a.hamdex", "--json"])).unwrap();
     assert!(dump["metadata"]["hamdex.recipe"].as_str().unwrap().contains("weight=once"));
 
-    scratch.write("bare.txt", common::LINES);
+    scratch.write("bare.txt", crate::common::LINES);
     scratch.output(&["build", "-o", "bare.hamdex", "bare.txt"]);
     let (code, text) = scratch.failure(&["query", "bare.hamdex", "--text", &story(2)]);
     assert!(text.contains("bare.hamdex: holds no recipe"), "{text}");

@@ -1,11 +1,9 @@
 //! `hamdex query` with many queries.
 
-mod common;
-
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
-use common::Scratch;
+use crate::common::Scratch;
 
 /// Numbers that look like chance, the same everywhere.
 fn number(counter: u64) -> u64 {

@@ -1,8 +1,6 @@
 //! `hamdex query`, `dump`, `verify`, `designs` and `demo`.
 
-mod common;
-
-use common::{LINES, Scratch, json_lines, with_index};
+use crate::common::{LINES, Scratch, json_lines, with_index};
 use predicates::prelude::*;
 use serde_json::{Value, json};
 

@@ -5,9 +5,6 @@ use std::sync::Arc;
 use hamdex_simhash::evaluate::by_distance;
 use hamdex_simhash::{Fingerprinter, IdfBuilder, IdfDictionary, Lists, Recipe, RecipeError, Scratch};
 
-#[expect(dead_code, reason = "the manual and the names play no part here")]
-mod shared_data;
-
 fn dictionary<T: AsRef<str>>(recipe: &Recipe, texts: &[T]) -> Arc<IdfDictionary> {
     let mut builder = IdfBuilder::new(recipe, None, 1_000_000).unwrap();
     texts.iter().for_each(|text| builder.add(text.as_ref()));
@@ -17,7 +14,7 @@ fn dictionary<T: AsRef<str>>(recipe: &Recipe, texts: &[T]) -> Arc<IdfDictionary>
 
 #[test]
 fn a_dictionary_of_the_articles_finds_the_copies() {
-    let Some(articles) = shared_data::articles() else { return };
+    let Some(articles) = crate::shared_data::articles() else { return };
     let plain = Recipe::default();
     let idf = dictionary(&plain, &articles.texts);
     let recipe = plain.with_idf(&idf);

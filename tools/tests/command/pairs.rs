@@ -1,10 +1,8 @@
 //! `hamdex pairs`.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{Scratch, altered, json_line, json_lines, story, with_index};
+use crate::common::{Scratch, altered, json_line, json_lines, story, with_index};
 use serde_json::json;
 
 #[test]

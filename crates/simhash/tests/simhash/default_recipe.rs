@@ -3,8 +3,7 @@
 use hamdex_simhash::evaluate::{ByDistance, by_distance, by_longest_sentences, by_resemblance};
 use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch};
 
-mod shared_data;
-use shared_data::Corpus;
+use crate::shared_data::Corpus;
 
 const ENGLISH: &str = "It was the best of times, it was the worst of times, it was the age of wisdom, \
                        it was the age of foolishness, it was the epoch of belief, it was the epoch of \

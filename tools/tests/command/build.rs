@@ -1,8 +1,6 @@
 //! `hamdex build`: all formats, and all that can be wrong with an input.
 
-mod common;
-
-use common::{LINES, Scratch};
+use crate::common::{LINES, Scratch};
 use predicates::prelude::*;
 
 /// The fingerprints in an index, as `dump` prints them.

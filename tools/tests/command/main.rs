@@ -1,0 +1,10 @@
+//! The command as its users run it: one module per topic, in one binary, so that it is linked once.
+
+mod batch;
+mod build;
+mod common;
+mod dedup;
+mod documents;
+mod pairs;
+mod query;
+mod texts;

@@ -29,7 +29,8 @@ pub(super) fn read<F: Fingerprint>(
                 format_args!("{filled} bytes are left over; a record has {record_bytes}"),
             ));
         }
-        let id = pairs.then(|| u64::from_le_bytes(record[F::BYTES..].try_into().expect("8 bytes of id")));
+        let id = pairs
+            .then(|| u64::from_le_bytes(record[F::BYTES..record_bytes].try_into().expect("8 bytes of id")));
         sink(F::read_le(&record), id)?;
         offset += record_bytes as u64;
     }

@@ -86,7 +86,7 @@ fn scores(corpus: &Corpus) -> Vec<ByDistance> {
 
 #[test]
 fn near_duplicate_articles_are_found() {
-    let Some(articles) = shared_data::articles() else { return };
+    let Some(articles) = crate::shared_data::articles() else { return };
     assert_eq!((articles.texts.len(), articles.truth.pairs()), (1000, 10));
     let at_3 = scores(&articles)[3].score;
     assert!(at_3.recall() >= Some(0.9) && at_3.precision() >= Some(0.95), "{at_3:?}");
@@ -95,7 +95,7 @@ fn near_duplicate_articles_are_found() {
 #[test]
 fn pages_of_a_manual_are_found_in_two_languages() {
     for language in ["en", "zh_CN"] {
-        let Some(manual) = shared_data::manual(language) else { return };
+        let Some(manual) = crate::shared_data::manual(language) else { return };
         let at_3 = scores(&manual)[3].score;
         // A group is a page for two machines; a third of the groups are really different.
         assert!(at_3.recall() >= Some(0.65) && at_3.precision() >= Some(0.95), "{language}: {at_3:?}");
@@ -104,7 +104,7 @@ fn pages_of_a_manual_are_found_in_two_languages() {
 
 #[test]
 fn other_methods_find_the_articles_too() {
-    let Some(articles) = shared_data::articles() else { return };
+    let Some(articles) = crate::shared_data::articles() else { return };
     let width = 4.try_into().unwrap();
     let by_resemblance = by_resemblance(&articles.texts, &articles.truth, width);
     let half = by_resemblance.iter().find(|each| each.resemblance_percent == 50).unwrap().score;

@@ -1,4 +1,6 @@
 //! A build that is killed leaves nothing, or a whole file, whatever the moment.
+//!
+//! A test file of its own: it starts its own executable again to have it killed.
 #![cfg(unix)]
 
 mod common;

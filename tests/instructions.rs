@@ -1,4 +1,6 @@
 //! The same answers, whatever instructions the processor has.
+//!
+//! A test file of its own: the limit of the instruction set holds for the whole process.
 
 use hamdex::internals::{Level, limit_level};
 use hamdex::{BuildOptions, Builder, Codec, Design, Index, Match};

@@ -10,6 +10,7 @@
 pub mod allocations;
 pub mod ask;
 pub mod file;
+pub mod forge;
 
 /// Makes a module for each distance that designs are made for, with these tests: what each does, given the
 /// distance.

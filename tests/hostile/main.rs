@@ -2,6 +2,8 @@
 //! refused when it is opened or by `verify`, with the place; a query on one gives some answer or an
 //! error, and takes no memory to speak of.
 //!
+//! A test file of its own: the largest allocation is that of the whole process.
+//!
 //! - [`footer`]: header, footer, sections and trailer
 //! - [`designs`]: masks, radii and distances
 //! - [`blocks`]: keys, and blocks of any codec

@@ -1,7 +1,6 @@
 //! Files that no correct writer writes: bytes are changed and every checksum is made right again, so
 //! that only the check meant is left to refuse them. Written from format-spec.md; shares nothing with
 //! the library.
-#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::ops::Range;
 
@@ -9,29 +8,29 @@ use byteorder::{ByteOrder, LittleEndian};
 use hamdex::reference::Coding;
 use hamdex::{Place, ReadError};
 
-pub(crate) const BLOCK: u32 = 1;
-pub(crate) const KEYS: u32 = 2;
-pub(crate) const IDS: u32 = 3;
-pub(crate) const ID_STARTS: u32 = 4;
-pub(crate) const ID_DIRECTORY: u32 = 5;
-pub(crate) const METADATA: u32 = 6;
-pub(crate) const FOOTER: u32 = 7;
-pub(crate) const TRAILER: u32 = 8;
+pub const BLOCK: u32 = 1;
+pub const KEYS: u32 = 2;
+pub const IDS: u32 = 3;
+pub const ID_STARTS: u32 = 4;
+pub const ID_DIRECTORY: u32 = 5;
+pub const METADATA: u32 = 6;
+pub const FOOTER: u32 = 7;
+pub const TRAILER: u32 = 8;
 
 /// Bytes of the footer before its table records, and of one section record.
-pub(crate) const FOOTER_FIXED: usize = 112;
-pub(crate) const SECTION_RECORD: usize = 24;
+pub const FOOTER_FIXED: usize = 112;
+pub const SECTION_RECORD: usize = 24;
 
 const PAGE: usize = 4096;
 const TRAILER_BYTES: usize = 32;
 
 /// Where a section's contents lie.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Section {
-    pub(crate) kind: u32,
-    pub(crate) table: u32,
-    pub(crate) offset: usize,
-    pub(crate) length: usize,
+pub struct Section {
+    pub kind: u32,
+    pub table: u32,
+    pub offset: usize,
+    pub length: usize,
 }
 
 impl Section {
@@ -40,23 +39,23 @@ impl Section {
     }
 
     /// Where its checksums end, and where the whole section does.
-    pub(crate) fn ends(self) -> (usize, usize) {
+    pub fn ends(self) -> (usize, usize) {
         let end = self.checksums_at() + self.length.div_ceil(PAGE) * 4;
         (end, end.next_multiple_of(8))
     }
 }
 
 /// A file under the forger's hands. Where things lie is read once, from the intact file.
-pub(crate) struct Forged {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) width: usize,
-    pub(crate) block_bytes: usize,
-    pub(crate) sections: Vec<Section>,
-    pub(crate) footer: Section,
+pub struct Forged {
+    pub bytes: Vec<u8>,
+    pub width: usize,
+    pub block_bytes: usize,
+    pub sections: Vec<Section>,
+    pub footer: Section,
 }
 
 impl Forged {
-    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+    pub fn new(bytes: Vec<u8>) -> Self {
         let trailer = bytes.len() - TRAILER_BYTES;
         let offset = LittleEndian::read_u64(&bytes[trailer..]) as usize;
         let length = LittleEndian::read_u64(&bytes[trailer + 8..]) as usize;
@@ -81,64 +80,64 @@ impl Forged {
         }
     }
 
-    pub(crate) fn put(&mut self, at: usize, bytes: &[u8]) {
+    pub fn put(&mut self, at: usize, bytes: &[u8]) {
         self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    pub(crate) fn u64_at(&self, at: usize) -> u64 {
+    pub fn u64_at(&self, at: usize) -> u64 {
         LittleEndian::read_u64(&self.bytes[at..])
     }
 
     /// Changes bytes of the footer, by their offset in it.
-    pub(crate) fn put_footer(&mut self, at: usize, bytes: &[u8]) {
+    pub fn put_footer(&mut self, at: usize, bytes: &[u8]) {
         self.put(self.footer.offset + at, bytes);
     }
 
-    pub(crate) fn section(&self, kind: u32, table: u32) -> Section {
+    pub fn section(&self, kind: u32, table: u32) -> Section {
         *self.sections.iter().find(|s| s.kind == kind && s.table == table).expect("a section of this file")
     }
 
-    pub(crate) fn contents(&self, kind: u32, table: u32) -> &[u8] {
+    pub fn contents(&self, kind: u32, table: u32) -> &[u8] {
         let section = self.section(kind, table);
         &self.bytes[section.offset..section.offset + section.length]
     }
 
-    pub(crate) fn footer(&self) -> &[u8] {
+    pub fn footer(&self) -> &[u8] {
         &self.bytes[self.footer.offset..self.footer.offset + self.footer.length]
     }
 
     /// Flips the last bit of a byte.
-    pub(crate) fn flip_at(&mut self, at: usize) {
+    pub fn flip_at(&mut self, at: usize) {
         self.bytes[at] ^= 1;
     }
 
     /// Flips a bit of the first byte of a section of table 0, or of none.
-    pub(crate) fn flip(&mut self, kind: u32) {
+    pub fn flip(&mut self, kind: u32) {
         self.flip_at(self.section(kind, 0).offset);
     }
 
     /// Exchanges the contents of such sections of the first two tables.
-    pub(crate) fn swap_contents(&mut self, kind: u32) {
+    pub fn swap_contents(&mut self, kind: u32) {
         let [a, b] = [0, 1].map(|table| self.section(kind, table));
         self.swap(a.offset..a.offset + a.length, b.offset..b.offset + a.length);
     }
 
     /// The offset in the footer of a table's record.
-    pub(crate) fn table_record(&self, table: usize) -> usize {
+    pub fn table_record(&self, table: usize) -> usize {
         FOOTER_FIXED + table * (32 + 9 * self.width)
     }
 
     /// The offset in the footer of the record of the section of that number.
-    pub(crate) fn section_record(&self, number: usize) -> usize {
+    pub fn section_record(&self, number: usize) -> usize {
         self.footer.length - (self.sections.len() - number) * SECTION_RECORD
     }
 
-    pub(crate) fn code_lengths(&self, table: usize) -> &[u8] {
+    pub fn code_lengths(&self, table: usize) -> &[u8] {
         &self.bytes[self.footer.offset + self.table_record(table) + 32..][..self.width]
     }
 
     /// How the blocks of a table are coded.
-    pub(crate) fn coding(&self, table: usize) -> Coding<'_> {
+    pub fn coding(&self, table: usize) -> Coding<'_> {
         match self.footer()[4] {
             1 => Coding::Huffman {
                 code_lengths: self.code_lengths(table),
@@ -149,23 +148,23 @@ impl Forged {
         }
     }
 
-    pub(crate) fn restart_interval(&self) -> usize {
+    pub fn restart_interval(&self) -> usize {
         usize::from(LittleEndian::read_u16(&self.footer()[6..]))
     }
 
-    pub(crate) fn block(&self, table: u32, number: usize) -> Range<usize> {
+    pub fn block(&self, table: u32, number: usize) -> Range<usize> {
         let start = self.section(BLOCK, table).offset + number * self.block_bytes;
         start..start + self.block_bytes
     }
 
-    pub(crate) fn swap(&mut self, a: Range<usize>, b: Range<usize>) {
+    pub fn swap(&mut self, a: Range<usize>, b: Range<usize>) {
         let first = self.bytes[a.clone()].to_vec();
         self.bytes.copy_within(b.clone(), a.start);
         self.put(b.start, &first);
     }
 
     /// Makes all checksums right, each where it lay in the intact file.
-    pub(crate) fn seal(&mut self) {
+    pub fn seal(&mut self) {
         let header = crc32fast::hash(&self.bytes[..60]);
         self.put(60, &header.to_le_bytes());
         for section in self.sections.clone() {
@@ -204,7 +203,7 @@ impl Forged {
     }
 
     /// Puts other contents in the place of the footer, and the trailer after them.
-    pub(crate) fn replace_footer(&mut self, contents: &[u8]) {
+    pub fn replace_footer(&mut self, contents: &[u8]) {
         self.bytes.truncate(self.footer.offset);
         self.footer.length = contents.len();
         self.bytes.extend(contents);
@@ -217,7 +216,7 @@ impl Forged {
     }
 
     /// Puts other metadata in the place of the metadata, and footer and trailer after it.
-    pub(crate) fn replace_metadata(&mut self, contents: &[u8]) {
+    pub fn replace_metadata(&mut self, contents: &[u8]) {
         let mut footer = self.bytes[self.footer.offset..][..self.footer.length].to_vec();
         let at = footer.len() - 8;
         LittleEndian::write_u64(&mut footer[at..], contents.len() as u64);
@@ -233,7 +232,7 @@ impl Forged {
 }
 
 /// What an error is called in the tables of format-spec.md.
-pub(crate) fn name_of(error: &ReadError) -> String {
+pub fn name_of(error: &ReadError) -> String {
     match error {
         ReadError::NotHamdex => "NotHamdex".to_owned(),
         ReadError::TooNew { .. } => "TooNew".to_owned(),

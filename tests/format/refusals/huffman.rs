@@ -1,8 +1,8 @@
 //! Blocks of Huffman-coded first differing positions.
 
-use crate::contents::{damaged, fields, put_block};
-use crate::forge::Forged;
-use crate::{Refusal, When, dense, plain, sealed};
+use crate::common::forge::Forged;
+use crate::refusals::contents::{damaged, fields, put_block};
+use crate::refusals::{Refusal, When, dense, plain, sealed};
 use hamdex::reference::FieldKind;
 
 /// Changes where the second segment of the first block starts.

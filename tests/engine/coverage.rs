@@ -1,8 +1,6 @@
 //! Designs cover what they claim: every error pattern is tried, one by one.
 
-mod common;
-
-use common::Numbers;
+use crate::common::Numbers;
 use hamdex::{Codec, Design, DesignError, Fingerprint, TableDesign};
 use rayon::prelude::*;
 

@@ -1,11 +1,9 @@
 //! A batch gives what brute force gives, in the order of the queries: whatever the strategy, the design,
 //! the distance, the data, the memory and the number of threads.
 
-mod common;
-
 use std::ops::ControlFlow;
 
-use common::{
+use crate::common::{
     SHAPES, Shape, brute_force, built, data, for_each_distance, index, pairs, queries, with_a_damaged_block,
 };
 use hamdex::{

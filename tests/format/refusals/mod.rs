@@ -7,21 +7,17 @@
 //! - [`huffman`], [`elias_fano`]: blocks of either codec
 //! - [`ids`]: ids, marks and directory
 
-#[path = "../common/mod.rs"]
-mod common;
 mod contents;
 mod elias_fano;
 mod ends;
 mod footer;
-#[path = "../forge/mod.rs"]
-mod forge;
 mod huffman;
 mod ids;
 
 use std::collections::BTreeSet;
 
-use common::{Shape, built, data};
-use forge::{Forged, METADATA, name_of};
+use crate::common::forge::{Forged, METADATA, name_of};
+use crate::common::{Shape, built, data};
 use hamdex::{BuildOptions, Codec, Design, Index, ReadError};
 
 /// When a reader must refuse at the latest: before it answers anything, when it reads the unit in
@@ -154,7 +150,7 @@ fn every_refusal_of_the_specification_is_met() {
 /// The rows between the markers are those tested: same names, times and errors, in the same order.
 #[test]
 fn the_specification_lists_these_refusals() {
-    let spec = include_str!("../../format-spec.md");
+    let spec = include_str!("../../../format-spec.md");
     let (_, rest) = spec.split_once("<!-- refusals -->").expect("the table's beginning");
     let (table, _) = rest.split_once("<!-- end of refusals -->").expect("the table's end");
     let listed: Vec<[String; 3]> = table

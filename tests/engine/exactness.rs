@@ -1,9 +1,7 @@
 //! Results equal brute force, always: every design, every distance, both widths, both codecs, all
 //! shapes of data.
 
-mod common;
-
-use common::{SHAPES, Shape, brute_force, built, data, for_each_distance, index, pairs, queries};
+use crate::common::{SHAPES, Shape, brute_force, built, data, for_each_distance, index, pairs, queries};
 use hamdex::{BuildOptions, Codec, Design, Fingerprint};
 
 fn check_designs<F: Fingerprint>(codec: Codec, distance: u32, shape: Shape, count: usize) {

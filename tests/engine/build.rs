@@ -1,13 +1,13 @@
 //! Building: the same bytes however it is done, ids as they were given, and nothing left behind by a
 //! build that fails.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use common::{Numbers, Scratch, Shape, brute_force, built, built_with_ids, data, id_lists, index, pairs};
+use crate::common::{
+    Numbers, Scratch, Shape, brute_force, built, built_with_ids, data, id_lists, index, pairs,
+};
 use hamdex::{
     BuildError, BuildOptions, Builder, Codec, Design, DesignError, Fingerprint, Index, Phase, Progress,
     ReadError,
@@ -71,7 +71,7 @@ fn order_repeats_and_threads_do_not_change_a_byte_with_ids() {
 
 #[test]
 fn other_contents_and_options_make_another_file_id() {
-    let id = |file: Vec<u8>| common::file::file_id(&file);
+    let id = |file: Vec<u8>| crate::common::file::file_id(&file);
     let stored = data::<u64>(Shape::Uniform, 300, 1);
     let single = |distance| BuildOptions::new().design(Design::named("single", distance).unwrap());
     let with_ids: Vec<(u64, u64)> = stored.iter().map(|&x| (x, 0)).collect();
@@ -421,7 +421,8 @@ fn metadata_comes_back() {
     index.verify().unwrap();
     // The most that there may be: 16 MiB, names and lengths included.
     let most = vec![7; (16 << 20) - 8 - 4];
-    let largest = common::index::<u64>(built(&[1u64], BuildOptions::new().metadata("most", most.clone())));
+    let largest =
+        crate::common::index::<u64>(built(&[1u64], BuildOptions::new().metadata("most", most.clone())));
     assert_eq!(largest.metadata()["most"], most);
     largest.verify().unwrap();
 }
@@ -515,7 +516,7 @@ fn an_index_without_a_named_design_is_exact_too() {
         let index = index::<u64>(built(&stored, BuildOptions::new().distance(distance)));
         assert_eq!(index.design().distance(), distance);
         let mut searcher = index.searcher();
-        for query in common::queries(&stored, 10, 17) {
+        for query in crate::common::queries(&stored, 10, 17) {
             let found = pairs(searcher.within(query, distance).unwrap());
             assert_eq!(found, brute_force(&stored, query, distance));
         }

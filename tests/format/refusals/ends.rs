@@ -1,8 +1,8 @@
 //! Header, trailer, and the bytes between sections.
 
-use crate::forge::{BLOCK, Forged, IDS};
-use crate::ids::with_ids;
-use crate::{Refusal, When, plain, raw, sealed};
+use crate::common::forge::{BLOCK, Forged, IDS};
+use crate::refusals::ids::with_ids;
+use crate::refusals::{Refusal, When, plain, raw, sealed};
 
 pub(crate) const HEADER: &[Refusal] = &[
     Refusal {

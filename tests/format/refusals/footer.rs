@@ -1,8 +1,8 @@
 //! The footer, field by field.
 
+use crate::common::forge::{BLOCK, Forged};
 use crate::common::{Shape, built, data};
-use crate::forge::{BLOCK, Forged};
-use crate::{Refusal, Spoil, When, plain, plain_elias_fano, raw, sealed};
+use crate::refusals::{Refusal, Spoil, When, plain, plain_elias_fano, raw, sealed};
 use hamdex::BuildOptions;
 
 fn wide() -> Vec<u8> {

@@ -1,21 +1,16 @@
 //! Many threads, one index; and no memory taken once a searcher has warmed up.
 
-mod common;
-
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::allocations::{Watching, by_this_thread};
-use common::{
+use crate::common::allocations::by_this_thread;
+use crate::common::{
     Scratch, Shape, brute_force, built, built_with_ids, data, id_lists, pairs, queries, with_a_damaged_block,
 };
 use hamdex::{
     BuildOptions, Builder, Checksums, Design, Fingerprint, Ids, Index, Mapping, OpenOptions, ReadError,
     Searcher,
 };
-
-#[global_allocator]
-static ALLOCATOR: Watching = Watching;
 
 const fn is_send_and_sync<T: Send + Sync>() {}
 
@@ -160,7 +155,7 @@ fn a_warm_searcher_allocates_nothing_at_128_bits_over_a_mapping() {
 #[test]
 fn the_nearest_are_found_without_allocating_too() {
     let stored = data::<u64>(Shape::Mixed, 5000, 4);
-    let index = common::index(built(&stored, BuildOptions::new()));
+    let index = crate::common::index(built(&stored, BuildOptions::new()));
     let queries = queries(&stored, 20, 3);
     let mut searcher = index.searcher();
     let mut round =

@@ -1,9 +1,9 @@
 //! Elias–Fano blocks.
 
 use crate::common::built;
-use crate::contents::{damaged, fields, put_block};
-use crate::forge::Forged;
-use crate::{Refusal, When, options, plain_elias_fano, sealed};
+use crate::common::forge::Forged;
+use crate::refusals::contents::{damaged, fields, put_block};
+use crate::refusals::{Refusal, When, options, plain_elias_fano, sealed};
 use hamdex::reference::FieldKind;
 use hamdex::{Codec, Design};
 

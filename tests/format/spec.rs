@@ -3,14 +3,11 @@
 //!
 //! With HAMDEX_BLESS set, the parts between the markers are written anew.
 
-mod common;
-mod forge;
-
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use common::{built, built_with_ids, index};
-use forge::Forged;
+use crate::common::forge::Forged;
+use crate::common::{built, built_with_ids, index};
 use hamdex::reference::{Field, FieldKind, read_block};
 use hamdex::{BuildOptions, Codec, Design, Fingerprint, Permutation};
 

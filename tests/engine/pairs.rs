@@ -1,12 +1,10 @@
 //! Pairs equal brute force, always: every design, every distance, both widths, all shapes of data, every
 //! way of the work, any number of threads; each pair once.
 
-mod common;
-
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
-use common::{Numbers, SHAPES, Shape, built, built_with_ids, data, for_each_distance, index};
+use crate::common::{Numbers, SHAPES, Shape, built, built_with_ids, data, for_each_distance, index};
 use hamdex::internals::{Tuning, Way};
 use hamdex::{BuildOptions, Checksums, Design, Fingerprint, Index, OpenOptions, Pair, Phase, ReadError};
 use proptest::prelude::*;
@@ -240,7 +238,7 @@ fn a_damaged_block_is_an_error_not_a_gap() {
     for name in ["halves", "cover-6"] {
         let design = Design::named(name, 3).unwrap();
         let mut file = built(&stored, BuildOptions::new().design(design).block_bytes(512));
-        let position = common::file::block(&file, 0, 7).start + 100;
+        let position = crate::common::file::block(&file, 0, 7).start + 100;
         file[position] ^= 1;
         for checksums in [Checksums::FirstTouch, Checksums::Always] {
             let index: Index<u64, _> =

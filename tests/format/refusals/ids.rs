@@ -1,8 +1,8 @@
 //! Ids, marks and directory.
 
+use crate::common::forge::{Forged, ID_DIRECTORY, ID_STARTS, IDS};
 use crate::common::{Numbers, built_with_ids};
-use crate::forge::{Forged, ID_DIRECTORY, ID_STARTS, IDS};
-use crate::{Refusal, Spoil, When, options, raw, sealed, stored};
+use crate::refusals::{Refusal, Spoil, When, options, raw, sealed, stored};
 
 /// Ids of the file below: each takes ten bits.
 const COUNT: usize = 501;

@@ -1,12 +1,10 @@
 //! Damage by accident: `verify` sees every flipped bit and every missing byte, wherever they are, and
 //! a query on a damaged file gives an error or the answer that the whole file gives.
 
-mod common;
-
 use std::sync::LazyLock;
 
-use common::ask::{Answer, ask, truth};
-use common::{Numbers, Shape, built, built_with_ids, data, queries};
+use crate::common::ask::{Answer, ask, truth};
+use crate::common::{Numbers, Shape, built, built_with_ids, data, queries};
 use hamdex::{BuildOptions, Codec, Design, Fingerprint, Index, ReadError};
 use proptest::prelude::*;
 use rayon::prelude::*;

@@ -1,10 +1,8 @@
 //! Whole units in the wrong place: each is intact, and its checksum is right where it belongs. Here
 //! it is not.
 
-mod common;
-
-use common::file;
-use common::{Shape, built, built_with_ids, data};
+use crate::common::file;
+use crate::common::{Shape, built, built_with_ids, data};
 use hamdex::{BuildOptions, Design, Index, Place, ReadError};
 
 fn options() -> BuildOptions<u64> {

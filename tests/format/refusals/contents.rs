@@ -1,7 +1,7 @@
 //! Keys, metadata, and what all blocks and tables have in common.
 
-use crate::forge::{BLOCK, Forged, KEYS, METADATA};
-use crate::{Refusal, Spoil, When, plain, plain_elias_fano, raw, sealed};
+use crate::common::forge::{BLOCK, Forged, KEYS, METADATA};
+use crate::refusals::{Refusal, Spoil, When, plain, plain_elias_fano, raw, sealed};
 use hamdex::reference::{self, Field};
 
 /// The fields of a block.

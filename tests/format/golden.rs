@@ -1,14 +1,11 @@
 //! Files of released format versions, kept for ever: what they hold is still read, and what is wrong
 //! with the bad ones is still seen. See tests/golden/README.md.
 
-mod common;
-mod forge;
-
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use common::{Numbers, Shape, brute_force, built, built_with_ids, data, id_lists, pairs, queries};
-use forge::{BLOCK, Forged, KEYS, name_of};
+use crate::common::forge::{BLOCK, Forged, KEYS, name_of};
+use crate::common::{Numbers, Shape, brute_force, built, built_with_ids, data, id_lists, pairs, queries};
 use hamdex::reference::{FieldKind, read_block};
 use hamdex::{BuildOptions, Codec, Design, Fingerprint, Index, ReadError};
 

@@ -1,10 +1,8 @@
 //! An index that has been read into memory: the same answers, whatever becomes of the file.
 
-mod common;
-
 use std::fs;
 
-use common::{Shape, data};
+use crate::common::{Shape, data};
 use hamdex::{BuildOptions, Builder, Codec, Index, OpenOptions};
 
 #[test]

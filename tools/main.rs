@@ -2,6 +2,7 @@
 
 mod bars;
 mod commands;
+mod counted;
 mod documents;
 mod failure;
 mod ids;

@@ -11,7 +11,7 @@ use crate::error::{Place, ReadError};
 use crate::format::arrangement::{Arrangement, SectionRecord};
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{self, Footer};
-use crate::format::header::{FileId, Header};
+use crate::format::header::{self, FileId, Header};
 use crate::format::section::{Section, extent};
 use crate::format::trailer::{self, Trailer};
 use crate::ids::reader::IdTable;
@@ -142,6 +142,10 @@ struct Ends {
 
 fn read_ends(file: &[u8]) -> Result<Ends, ReadError> {
     let header = Header::read(file)?;
+    // A trailer does not overlap with the header.
+    if file.len() < header::BYTES + trailer::BYTES {
+        return Err(ReadError::Truncated { length: file.len() as u64 });
+    }
     let trailer = Trailer::read(file, header.file_id)?;
     let misplaced = || ReadError::damaged(Place::Trailer, "the footer does not lie right before it");
     let Trailer { footer_offset, footer_length } = trailer;

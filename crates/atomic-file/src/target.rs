@@ -39,7 +39,8 @@ impl Target {
     pub(crate) fn of(path: &Path) -> Result<Self, Error> {
         let refused = |what| Err(Error::NotAFile { path: path.to_owned(), what });
         let is_named = path.file_name().is_some();
-        if !is_named || path.as_os_str().as_encoded_bytes().ends_with(std::path::MAIN_SEPARATOR_STR.as_bytes())
+        if !is_named
+            || path.as_os_str().as_encoded_bytes().ends_with(std::path::MAIN_SEPARATOR_STR.as_bytes())
         {
             return refused("is the name of a directory");
         }

@@ -221,7 +221,8 @@ mod unix {
         use std::io::Seek;
         use std::os::fd::AsRawFd;
         let (_directory, path) = scratch();
-        let mut file = fs::File::options().read(true).append(true).create_new(true).open(path("log")).unwrap();
+        let mut file =
+            fs::File::options().read(true).append(true).create_new(true).open(path("log")).unwrap();
         file.write_all(b"before ").unwrap();
         let name = format!("/dev/fd/{}", file.as_raw_fd());
         write(Path::new(&name), "after", false).unwrap();

@@ -1,7 +1,7 @@
 //! Fingerprints of 64 and 128 bits behind one sealed trait.
 //!
-//! A fingerprint is a plain unsigned integer. Bit positions are counted from the most significant
-//! bit, 0-based, as in §3.1.3 of Manku, Jain and Das Sarma (WWW 2007), so that "the first `p` bits"
+//! A fingerprint is a plain unsigned integer. Bit positions count from the most significant
+//! bit, from 0, as in §3.1.3 of Manku, Jain and Das Sarma (WWW 2007), so that "the first `p` bits"
 //! is also "the prefix of a sorted table".
 
 use std::fmt;
@@ -13,7 +13,7 @@ mod machinery;
 #[doc(hidden)]
 pub use machinery::Machinery;
 
-/// A fingerprint: `u64` or `u128`. The trait is sealed, since the file format knows these two only.
+/// A fingerprint: `u64` or `u128`. The trait is sealed: the file format has only these two widths.
 ///
 /// ```
 /// use hamdex_fingerprint::Fingerprint;
@@ -52,12 +52,12 @@ pub trait Fingerprint:
     /// All bits set.
     const ONES: Self;
 
-    /// The Hamming distance: in how many bits the two differ, 0 to [`Self::BITS`].
+    /// The Hamming distance: the number of bits in which the two differ, 0 to [`Self::BITS`].
     fn distance(self, other: Self) -> u32 {
         (self ^ other).count_ones()
     }
 
-    /// How many bits are set.
+    /// The number of bits that are set.
     fn count_ones(self) -> u32;
 
     /// The number as 128 bits, zero-extended.
@@ -71,7 +71,7 @@ pub trait Fingerprint:
         if bits == 0 { Self::ZERO } else { Self::ONES << Self::BITS.saturating_sub(bits) }
     }
 
-    /// The one bit at `position`, counted from the most significant.
+    /// The number with only the bit at `position` set, counted from the most significant bit.
     ///
     /// # Panics
     /// In debug builds, when `position` is not below the width.
@@ -79,8 +79,8 @@ pub trait Fingerprint:
         Self::truncate(1) << (Self::BITS - 1 - position)
     }
 
-    /// The position of the first bit in which the two differ, counted from the most significant;
-    /// the width when they are equal.
+    /// The position of the first bit in which the two differ, counted from the most significant bit;
+    /// the width in bits if they are equal.
     fn first_difference(self, other: Self) -> u32 {
         Machinery::leading_zeros(self ^ other)
     }
@@ -90,8 +90,8 @@ pub trait Fingerprint:
         Hex(self)
     }
 
-    /// Reads exactly 16 (or 32) hexadecimal digits; or `0x` and at least one digit; or a decimal
-    /// number. Exactly 16 (32) digits without a prefix are always taken as hexadecimal.
+    /// Parses exactly 16 (or 32) hexadecimal digits; or `0x` and at least one digit; or a decimal
+    /// number. Exactly 16 (32) digits without a prefix are always hexadecimal.
     ///
     /// # Errors
     /// When the text is none of these, or the number needs more bits than the width has.
@@ -103,7 +103,7 @@ pub trait Fingerprint:
         }
     }
 
-    /// Reads exactly 16 (or 32) hexadecimal digits, or `0x` and at least one digit.
+    /// Parses exactly 16 (or 32) hexadecimal digits, or `0x` and at least one digit.
     ///
     /// # Errors
     /// When the text is neither, or the number needs more bits than the width has.
@@ -122,10 +122,10 @@ pub trait Fingerprint:
         ))
     }
 
-    /// Reads a decimal number.
+    /// Parses a decimal number.
     ///
     /// # Errors
-    /// When the text is not made of digits alone, or the number needs more bits than the width has.
+    /// When the text has anything but digits or is empty, or the number needs more bits than the width has.
     fn parse_decimal(text: &str) -> Result<Self, ParseFingerprintError> {
         if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
             return Err(ParseFingerprintError::NotDecimal { bits: Self::BITS });
@@ -179,7 +179,7 @@ macro_rules! impl_fingerprint {
 impl_fingerprint!(u64);
 impl_fingerprint!(u128);
 
-/// Shows a fingerprint as 16 or 32 lower-case hexadecimal digits; made by [`Fingerprint::hex`].
+/// Displays a fingerprint as 16 or 32 lower-case hexadecimal digits; made by [`Fingerprint::hex`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Hex<F>(F);
 
@@ -202,19 +202,19 @@ pub enum ParseFingerprintError {
     /// Not a hexadecimal fingerprint of this width.
     #[error("expected {} hexadecimal digits, or 0x and at least one", bits / 4)]
     NotHex {
-        /// The width asked for, in bits.
+        /// The expected width, in bits.
         bits: u32,
     },
     /// Neither hexadecimal of the right length nor decimal.
     #[error("expected {} hexadecimal digits, 0x and hexadecimal digits, or a decimal number", bits / 4)]
     NotDecimal {
-        /// The width asked for, in bits.
+        /// The expected width, in bits.
         bits: u32,
     },
     /// A number that the width cannot hold.
     #[error("the number does not fit into {bits} bits")]
     TooLarge {
-        /// The width asked for, in bits.
+        /// The expected width, in bits.
         bits: u32,
     },
 }

@@ -1,14 +1,21 @@
-//! What the engine does with fingerprints as numbers and bytes: for the crates of this project only.
+//! Operations on fingerprints as numbers and bytes, for the crates of this project only.
 
 use byteorder::{ByteOrder, LittleEndian};
 
-/// The operations behind [`Fingerprint`](crate::Fingerprint). Nothing here is promised to stay; that the
-/// trait cannot be named outside the project seals `Fingerprint`.
-pub trait Machinery: Sized {
-    /// How many bits are clear before the first set one; the width for zero.
+use sealed::Sealed;
+
+mod sealed {
+    /// Cannot be named outside this file.
+    pub trait Sealed {}
+}
+
+/// The operations behind [`Fingerprint`](crate::Fingerprint). They may change in any release. No other crate
+/// can implement this trait, which seals `Fingerprint` too.
+pub trait Machinery: Sized + Sealed {
+    /// The number of clear bits before the first set one; the width for zero.
     fn leading_zeros(self) -> u32;
 
-    /// How many bits are clear after the last set one; the width for zero.
+    /// The number of clear bits after the last set one; the width for zero.
     fn trailing_zeros(self) -> u32;
 
     /// The bits moved `by` places towards the most significant end, wrapping around.
@@ -20,24 +27,26 @@ pub trait Machinery: Sized {
     /// The difference of the two as numbers, modulo 2^width.
     fn minus(self, other: Self) -> Self;
 
-    /// Reads the width in little-endian bytes from the start of `bytes`.
+    /// Reads a little-endian number of the width from the start of `bytes`.
     ///
     /// # Panics
-    /// When `bytes` is shorter than that.
+    /// When `bytes` is shorter than the width.
     fn read_le(bytes: &[u8]) -> Self;
 
-    /// Writes the width in little-endian bytes to the start of `bytes`.
+    /// Writes the number, little-endian, to the start of `bytes`.
     ///
     /// # Panics
-    /// When `bytes` is shorter than that.
+    /// When `bytes` is shorter than the width.
     fn write_le(self, bytes: &mut [u8]);
 
-    /// The same numbers as words of 64 bits; `None` where they are wider.
+    /// The same numbers as words of 64 bits; `None` if they are wider.
     fn as_words(values: &mut [Self]) -> Option<&mut [u64]>;
 }
 
 macro_rules! impl_machinery {
     ($type:ty, $read:path, $write:path, $as_words:expr) => {
+        impl Sealed for $type {}
+
         impl Machinery for $type {
             #[inline]
             fn leading_zeros(self) -> u32 {

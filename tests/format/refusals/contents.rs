@@ -14,7 +14,7 @@ pub(crate) fn fingerprints(file: &Forged, table: usize, number: usize) -> Vec<u6
     reference::fingerprints(&fields(file, table, number))
 }
 
-/// Writes another run of entries into a block, and its last one as the block's key.
+/// Writes other entries into a block, and the last one as the block's key.
 fn rewrite(file: &mut Forged, table: usize, number: usize, values: &[u64]) {
     let block = reference::write_block(values, file.coding(table), file.block_bytes).unwrap();
     file.put(file.block(table as u32, number).start, &block);
@@ -27,7 +27,7 @@ pub(crate) fn put_block(file: &mut Forged, at: usize, bytes: &[u8]) {
     file.put(file.block(0, 0).start + at, bytes);
 }
 
-/// Turns the order of the first two keys of table 0 round.
+/// Exchanges the first two keys of table 0.
 fn swap_keys(file: &mut Forged) {
     let at = file.section(KEYS, 0).offset;
     file.swap(at..at + 8, at + 8..at + 16);
@@ -48,7 +48,7 @@ fn drop_an_entry(file: &mut Forged) {
     rewrite(file, 1, 0, &values);
 }
 
-/// One h is told once too little, and another once too often.
+/// The count of one h is too low by one, that of another too high by one.
 fn shift_counts(file: &mut Forged) {
     let counts = file.footer.offset + file.table_record(0) + 32 + 64;
     let (two, three) = (file.u64_at(counts + 16), file.u64_at(counts + 24));
@@ -123,11 +123,17 @@ pub(crate) const SECTIONS: &[Refusal] = &[
         "Damaged, Metadata",
         plain,
         &[
-            // Lengths cut short; name or value cut short; no UTF-8; a name twice; out of order.
+            // Lengths cut short; name or value cut short; not UTF-8; a name twice; out of order.
             raw("names and values", |f| f.replace_metadata(&[0; 7])),
             raw("names and values", |f| f.replace_metadata(b"\x02\0\0\0\0\0\0\0n")),
             raw("names and values", |f| f.replace_metadata(b"\x01\0\0\0\xff\xff\xff\xffn")),
             raw("names and values", |f| f.replace_metadata(b"\x01\0\0\0\0\0\0\0\xff")),
+            // UTF-8 in more bytes than it needs; a surrogate; beyond the last character; cut short.
+            raw("names and values", |f| f.replace_metadata(b"\x02\0\0\0\0\0\0\0\xc0\x80")),
+            raw("names and values", |f| f.replace_metadata(b"\x03\0\0\0\0\0\0\0\xe0\x80\xaf")),
+            raw("names and values", |f| f.replace_metadata(b"\x03\0\0\0\0\0\0\0\xed\xa0\x80")),
+            raw("names and values", |f| f.replace_metadata(b"\x04\0\0\0\0\0\0\0\xf4\x90\x80\x80")),
+            raw("names and values", |f| f.replace_metadata(b"\x02\0\0\0\0\0\0\0\xe2\x82")),
             raw("names and values", |f| f.replace_metadata(b"\x01\0\0\0\0\0\0\0n\x01\0\0\0\0\0\0\0n")),
             raw("names and values", |f| f.replace_metadata(b"\x01\0\0\0\0\0\0\0b\x01\0\0\0\0\0\0\0a")),
         ],

@@ -65,7 +65,38 @@ fn put_trailer(file: &mut Forged, at: usize, bytes: &[u8]) {
     file.put(file.bytes.len() - 32 + at, bytes);
 }
 
+/// Cuts the file to `length` bytes and puts the magic of a trailer at its end.
+fn cut_to(file: &mut Forged, length: usize) {
+    file.bytes.truncate(length);
+    file.put(length - 8, b"\n\x1a\n\rXDH\x89");
+}
+
+/// A whole header, and a trailer that overlaps with it by a byte, the checksum of which is right.
+fn overlap(file: &mut Forged) {
+    cut_to(file, 95);
+    file.bytes[64..79].fill(0);
+    let mut unit = file.bytes[32..48].to_vec();
+    unit.extend([8u32, 0, 0, 0].map(u32::to_le_bytes).concat());
+    unit.extend(&file.bytes[63..83]);
+    let checksum = crc32fast::hash(&unit);
+    file.put(83, &checksum.to_le_bytes());
+}
+
 pub(crate) const TRAILER: &[Refusal] = &[
+    Refusal {
+        name: "trailer.length",
+        when: When::Open,
+        error: "Truncated",
+        base: plain,
+        spoils: &[
+            raw("its 64 bytes", |f| f.bytes.truncate(64)),
+            raw("its 65 bytes", |f| f.bytes.truncate(65)),
+            // The magic at the end does not make a trailer of bytes that belong to the header.
+            raw("its 72 bytes", |f| cut_to(f, 72)),
+            raw("its 95 bytes", |f| cut_to(f, 95)),
+            raw("its 95 bytes", overlap),
+        ],
+    },
     Refusal {
         name: "trailer.magic",
         when: When::Open,
@@ -75,7 +106,7 @@ pub(crate) const TRAILER: &[Refusal] = &[
             raw("truncated", |f| f.bytes.truncate(f.bytes.len() - 1)),
             raw("truncated", |f| f.bytes.push(0)),
             raw("truncated", |f| f.bytes.truncate(4096)),
-            raw("truncated", |f| f.bytes.truncate(64)),
+            raw("truncated", |f| f.bytes.truncate(96)),
             raw("truncated", |f| put_trailer(f, 31, &[0x88])),
         ],
     },

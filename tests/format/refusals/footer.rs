@@ -1,12 +1,17 @@
 //! The footer, field by field.
 
 use crate::common::forge::{BLOCK, Forged};
-use crate::common::{Shape, built, data};
+use crate::common::{Shape, built, built_with_ids, data};
 use crate::refusals::{Refusal, Spoil, When, plain, plain_elias_fano, raw, sealed};
 use hamdex::BuildOptions;
 
 fn wide() -> Vec<u8> {
     built(&data::<u128>(Shape::Uniform, 30, 1), BuildOptions::new().block_bytes(512))
+}
+
+/// No fingerprints, and so no ids.
+fn empty_with_ids() -> Vec<u8> {
+    built_with_ids::<u64>(&[], BuildOptions::new().block_bytes(512))
 }
 
 /// Changes bytes of a table's record.
@@ -106,6 +111,8 @@ pub(crate) const REFUSALS: &[Refusal] = &[
             sealed("too many", |f| f.put_footer(29, &[1])),
             sealed("too many", |f| f.put_footer(32, &[1])),
             sealed("too many", |f| f.put_footer(40, &[1])),
+            // With ids and without fingerprints.
+            sealed("too many", |f| f.put_footer(32, &[1])).of(empty_with_ids),
         ],
     ),
     damaged(
@@ -115,6 +122,10 @@ pub(crate) const REFUSALS: &[Refusal] = &[
             sealed("design's name", |f| f.put_footer(30, &[65])),
             sealed("after the design's name", |f| f.put_footer(48 + 63, b"x")),
             sealed("UTF-8", |f| f.put_footer(48, &[0xff])),
+            sealed("UTF-8", |f| f.put_footer(48, &[0xc1, 0xa1])),
+            sealed("UTF-8", |f| f.put_footer(48, &[0xed, 0xa0, 0x80])),
+            sealed("UTF-8", |f| f.put_footer(48, &[0xf4, 0x90, 0x80, 0x80])),
+            sealed("control characters", |f| f.put_footer(48, &[0])),
             sealed("control characters", |f| f.put_footer(48, b"\n")),
             sealed("control characters", |f| f.put_footer(48, "\u{9f}".as_bytes())),
         ],

@@ -1,4 +1,4 @@
-//! Every row of format-spec.md's table of what a reader must reject, each met by files in which
+//! Every row of format-spec.md's table of what a reader must reject, each tested with files in which
 //! nothing else is wrong.
 //!
 //! - [`ends`]: header, trailer and padding
@@ -32,11 +32,11 @@ enum When {
 /// A way to spoil a file.
 struct Spoil {
     change: fn(&mut Forged),
-    /// Whether all checksums are made right again.
+    /// Whether all checksums are computed again.
     seal: bool,
-    /// What the error says, so that no other check passes for the one that is meant.
+    /// A part of the error's text, so that no other check is mistaken for the intended one.
     says: &'static str,
-    /// The file to spoil, where it is not the row's.
+    /// The file to spoil, if it is not the row's.
     base: Option<fn() -> Vec<u8>>,
 }
 
@@ -147,7 +147,21 @@ fn every_refusal_of_the_specification_is_met() {
     }
 }
 
-/// The rows between the markers are those tested: same names, times and errors, in the same order.
+/// What the specification calls an error.
+fn report_of(error: &str) -> &str {
+    match error {
+        "NotHamdex" => "not hamdex",
+        "Truncated" => "truncated",
+        "TooNew" => "too new",
+        "TooOld" => "too old",
+        "UnknownFeatures" => "unknown features",
+        "Width" => "another width",
+        damaged if damaged.starts_with("Damaged, ") => "damaged",
+        other => panic!("{other} is not in format-spec.md"),
+    }
+}
+
+/// The rows between the markers are those tested: same names, times and reports, in the same order.
 #[test]
 fn the_specification_lists_these_refusals() {
     let spec = include_str!("../../../format-spec.md");
@@ -162,7 +176,7 @@ fn the_specification_lists_these_refusals() {
         })
         .collect();
     let tested: Vec<[String; 3]> = refusals()
-        .map(|r| [r.name.to_owned(), format!("{:?}", r.when).to_lowercase(), r.error.to_owned()])
+        .map(|r| [r.name.to_owned(), format!("{:?}", r.when).to_lowercase(), report_of(r.error).to_owned()])
         .collect();
     assert_eq!(listed, tested);
     let names: BTreeSet<&str> = refusals().map(|r| r.name).collect();
@@ -189,5 +203,45 @@ fn optional_features_and_newer_minor_versions_are_accepted() {
         file.put(at, &[byte]);
         file.seal();
         Index::<u64, _>::from_bytes(file.bytes).unwrap().verify().unwrap();
+    }
+}
+
+/// UTF-8 is that of RFC 3629, and no character of it is special in metadata: what is stored comes back.
+#[test]
+fn any_utf8_is_a_name_of_metadata_and_comes_back_unchanged() {
+    let names = ["", "\0", "\u{7f}", "a\nb", "\u{d7ff}", "\u{e000}", "\u{feff}", "\u{feff}a", "\u{10ffff}"];
+    assert!(names.is_sorted(), "as the format wants them");
+    let entries = names.iter().flat_map(|name| {
+        let lengths = [name.len() as u32, 1].map(u32::to_le_bytes).concat();
+        [lengths, name.as_bytes().to_vec(), vec![0xff]].concat()
+    });
+    let entries: Vec<u8> = entries.collect();
+    let mut file = Forged::new(plain());
+    file.replace_metadata(&entries);
+    let index = Index::<u64, _>::from_bytes(file.bytes).unwrap();
+    index.verify().unwrap();
+    assert!(index.metadata().keys().map(String::as_str).eq(names));
+    assert!(index.metadata().values().all(|value| value == &[0xff]));
+}
+
+/// The name of a design is text without control characters; a byte order mark is no control character.
+#[test]
+fn a_byte_order_mark_stays_in_the_name_of_a_design() {
+    let mut file = Forged::new(plain());
+    file.put_footer(48, "\u{feff}abc".as_bytes());
+    file.seal();
+    let index = Index::<u64, _>::from_bytes(file.bytes).unwrap();
+    assert_eq!(index.design().name(), "\u{feff}abc");
+}
+
+/// Metadata of reserved names makes no file invalid: names beside the index are another file's matter.
+#[test]
+fn reserved_names_of_metadata_are_no_reason_to_reject() {
+    for value in ["1", "2", "", "none"] {
+        let bytes =
+            built(&stored(), options().metadata("hamdex.names", value).metadata("hamdex.recipe", [0xff]));
+        let index = Index::<u64, _>::from_bytes(bytes).unwrap();
+        index.verify().unwrap();
+        use_all(&index).unwrap();
     }
 }

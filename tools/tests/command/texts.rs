@@ -213,8 +213,8 @@ fn statistics_name_the_spikes() {
         "3,201 distinct fingerprints of 64 bits",
         "fingerprints start with 10101011",
         "00000000000000ff           500 ids   13.5 %",
-        "distances between",
-        "h, where neighbours first differ",
+        "distances between the pairs of 1,601 fingerprints",
+        "h, the first bit in which a fingerprint differs",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");
     }

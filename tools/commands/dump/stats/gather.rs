@@ -1,6 +1,13 @@
 //! One walk over the fingerprints, and what it counts.
 
-use hamdex::{Fingerprint, Index, ReadError};
+use std::path::Path;
+
+use hamdex::{Fingerprint, Index};
+use indicatif::HumanCount;
+
+use crate::documents::report::plain;
+use crate::failure::Failure;
+use crate::names::Names;
 
 /// Leading bits by which fingerprints are counted.
 pub(super) const LEADING_BITS: u32 = 8;
@@ -8,10 +15,13 @@ pub(super) const LEADING_BITS: u32 = 8;
 /// Fingerprints of the sample whose pairs are compared: two million pairs.
 const SAMPLE: u64 = 2000;
 
-/// So many spikes are named at most.
-const MOST_SPIKES: usize = 10;
+/// Spikes that are shown, at most.
+const MAX_SPIKES: usize = 10;
 
-/// A leading byte is a spike with so many times what chance gives it.
+/// Ids of a spike that are shown, at most.
+const MAX_SHOWN_IDS: usize = 3;
+
+/// Leading bits are a spike where they are this many times as frequent as by chance.
 const SPIKE: f64 = 4.0;
 
 /// How the fingerprints are spread.
@@ -20,32 +30,58 @@ pub(super) struct Spread {
     pub(super) bits: u32,
     /// Distinct fingerprints by their leading bits.
     pub(super) leading: Vec<u64>,
-    /// Leading bits with many distinct fingerprints: the bits, and how many.
+    /// Leading bits with many distinct fingerprints: the bits, and the number of fingerprints.
     pub(super) crowded: Vec<(usize, u64)>,
-    /// Fingerprints of many ids, most first: in hexadecimal, and how many. `None` without ids.
-    pub(super) spikes: Option<Vec<(String, u64)>>,
+    /// Fingerprints with several ids, those with the most first. `None` in an index without ids.
+    pub(super) spikes: Option<Vec<Spike>>,
+    /// Whether the ids shown are names of documents.
+    pub(super) has_names: bool,
     pub(super) ids: u64,
     /// Pairs of the sample by their distance.
     pub(super) distances: Vec<u64>,
     pub(super) sampled: u64,
-    /// Between neighbours of table 0: how often each h.
+    /// How often each h occurs between neighbours of table 0.
     pub(super) h: Vec<u64>,
 }
 
-pub(super) fn gather<F: Fingerprint>(index: &Index<F>) -> Result<Spread, ReadError> {
+/// A fingerprint with several ids.
+pub(super) struct Spike {
+    /// In hexadecimal.
+    pub(super) fingerprint: String,
+    /// How many ids it has.
+    pub(super) ids: u64,
+    /// The first of them: names of documents where there are names.
+    first_ids: Vec<String>,
+}
+
+impl Spike {
+    /// The first ids, and how many more there are.
+    pub(super) fn shown_ids(&self) -> String {
+        let more = self.ids - self.first_ids.len() as u64;
+        let more = if more == 0 { String::new() } else { format!(" and {} more", HumanCount(more)) };
+        self.first_ids.join("; ") + &more
+    }
+}
+
+/// Reads all fingerprints; shows ids by their names, where there are names.
+pub(super) fn gather<F: Fingerprint>(
+    path: &Path,
+    index: &Index<F>,
+    mut names: Option<Names>,
+) -> Result<Spread, Failure> {
     let mut leading = vec![0u64; 1 << LEADING_BITS];
     let mut spikes: Vec<(u64, F)> = Vec::new();
     let mut sample = Vec::new();
     let mut ids = 0;
     let step = index.len().div_ceil(SAMPLE).max(1);
     for (number, fingerprint) in (0u64..).zip(index.fingerprints()) {
-        let fingerprint = fingerprint?;
+        let fingerprint = fingerprint.map_err(Failure::index(path))?;
         leading[(fingerprint >> (F::BITS - LEADING_BITS)).to_u128() as usize] += 1;
         if number.is_multiple_of(step) {
             sample.push(fingerprint);
         }
         if index.has_ids() {
-            let its = index.ids(fingerprint)?.len() as u64;
+            let its = index.ids(fingerprint).map_err(Failure::index(path))?.len() as u64;
             ids += its;
             remember(&mut spikes, its, fingerprint);
         }
@@ -65,15 +101,14 @@ pub(super) fn gather<F: Fingerprint>(index: &Index<F>) -> Result<Spread, ReadErr
         .filter(|&(_, count)| count as f64 > (expected * SPIKE).max(8.0))
         .collect();
     crowded.sort_by_key(|&(bits, count)| (std::cmp::Reverse(count), bits));
-    crowded.truncate(MOST_SPIKES);
+    crowded.truncate(MAX_SPIKES);
     Ok(Spread {
         fingerprints: index.len(),
         bits: F::BITS,
         leading,
         crowded,
-        spikes: index
-            .has_ids()
-            .then(|| spikes.into_iter().map(|(its, f)| (f.hex().to_string(), its)).collect()),
+        spikes: if index.has_ids() { Some(shown(path, index, &spikes, names.as_mut())?) } else { None },
+        has_names: names.is_some(),
         ids,
         distances,
         sampled: sample.len() as u64,
@@ -81,18 +116,36 @@ pub(super) fn gather<F: Fingerprint>(index: &Index<F>) -> Result<Spread, ReadErr
     })
 }
 
-/// Keeps those with the most ids, of more than one.
+fn shown<F: Fingerprint>(
+    path: &Path,
+    index: &Index<F>,
+    spikes: &[(u64, F)],
+    mut names: Option<&mut Names>,
+) -> Result<Vec<Spike>, Failure> {
+    let mut shown_id = |id: u64| match names.as_mut() {
+        Some(names) => names.get(id).map(|name| plain(&name).into_owned()),
+        None => Ok(id.to_string()),
+    };
+    let spike = |&(ids, fingerprint): &(u64, F)| {
+        let its = index.ids(fingerprint).map_err(Failure::index(path))?;
+        let first_ids = its.take(MAX_SHOWN_IDS).map(&mut shown_id).collect::<Result<_, _>>()?;
+        Ok(Spike { fingerprint: fingerprint.hex().to_string(), ids, first_ids })
+    };
+    spikes.iter().map(spike).collect()
+}
+
+/// Keeps the fingerprints with the most ids, of those with more than one.
 fn remember<F: Fingerprint>(spikes: &mut Vec<(u64, F)>, ids: u64, fingerprint: F) {
-    if ids < 2 || spikes.len() == MOST_SPIKES && spikes[MOST_SPIKES - 1].0 >= ids {
+    if ids < 2 || spikes.len() == MAX_SPIKES && spikes[MAX_SPIKES - 1].0 >= ids {
         return;
     }
     let at = spikes.partition_point(|&(its, _)| its >= ids);
     spikes.insert(at, (ids, fingerprint));
-    spikes.truncate(MOST_SPIKES);
+    spikes.truncate(MAX_SPIKES);
 }
 
 impl Spread {
-    /// What uniform fingerprints would give for each distance, of as many pairs.
+    /// How many pairs uniform fingerprints would have at each distance, of as many pairs in all.
     pub(super) fn expected_distances(&self) -> Vec<f64> {
         let pairs: u64 = self.distances.iter().sum();
         let mut share = 0.5f64.powi(self.bits as i32);
@@ -118,7 +171,7 @@ mod tests {
         {
             remember(&mut spikes, ids, fingerprint);
         }
-        assert_eq!(spikes.len(), MOST_SPIKES);
+        assert_eq!(spikes.len(), MAX_SPIKES);
         assert_eq!(spikes[..4], [(5, 3), (5, 4), (3, 10), (3, 11)]);
     }
 }

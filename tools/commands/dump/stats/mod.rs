@@ -2,8 +2,10 @@
 //!
 //! - [`gather`]: what is counted
 //! - [`text`]: for a terminal
-//! - [`page`]: as one HTML page
+//! - [`page`]: as one HTML page; [`chart`] and [`escape`] are parts of it
 
+mod chart;
+mod escape;
 mod gather;
 mod page;
 mod text;
@@ -14,6 +16,7 @@ use std::path::Path;
 use hamdex::{Fingerprint, Index};
 
 use crate::failure::Failure;
+use crate::names::Names;
 use crate::rows::Whole;
 
 /// Prints the statistics, or writes them as a page.
@@ -23,7 +26,12 @@ pub(super) fn print<F: Fingerprint>(
     html: Option<&Path>,
     output: &mut impl Write,
 ) -> Result<(), Failure> {
-    let spread = gather::gather(index).map_err(Failure::index(path))?;
+    let names = Names::of(path, index).unwrap_or_else(|error| {
+        // The statistics do not depend on names.
+        anstream::eprintln!("hamdex: {error}; ids are shown as numbers");
+        None
+    });
+    let spread = gather::gather(path, index, names)?;
     let Some(html) = html else {
         text::print(path, &spread, output)?;
         return Ok(());

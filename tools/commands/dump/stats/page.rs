@@ -1,117 +1,150 @@
-//! The spread as one HTML page, with its pictures in it: nothing else is loaded.
+//! The spread as one HTML page that loads nothing else.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use indicatif::HumanCount;
 
-use crate::commands::dump::stats::gather::{LEADING_BITS, Spread};
+use crate::commands::dump::stats::chart::Chart;
+use crate::commands::dump::stats::escape::escape;
+use crate::commands::dump::stats::gather::{LEADING_BITS, Spike, Spread};
+use crate::counted::counted;
 
-const WIDTH: f64 = 900.0;
-const HEIGHT: f64 = 260.0;
-const LEFT: f64 = 80.0;
-const BOTTOM: f64 = 30.0;
-/// Names under the axis, at most.
-const MOST_NAMES: usize = 17;
+/// Colours follow the reader's choice of a light or a dark page.
+const STYLE: &str = "\
+:root { color-scheme: light dark; --text: #222; --ground: #fff; --grid: #ccc; --bar: #0072b2; --expected: #d55e00; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #ddd; --ground: #181818; --grid: #444; --bar: #56b4e9; --expected: #e69f00; }
+}
+body {
+  font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--ground);
+  max-width: 60em; margin: 2em auto; padding: 0 1em; overflow-wrap: anywhere;
+}
+figure {
+  display: grid; grid-template-columns: max-content minmax(0, 1fr); margin: 1.5em 1em 1.5em 0; font-size: 12px;
+}
+figure svg { grid-column: 2; width: 100%; height: 220px; display: block; overflow: visible; }
+.y { grid-column: 1; position: relative; }
+.y span { position: absolute; right: 0.7em; transform: translateY(50%); line-height: 1; white-space: nowrap; }
+.x { grid-column: 2; position: relative; height: 1.8em; }
+.x span { position: absolute; top: 0.3em; transform: translateX(-50%); white-space: nowrap; }
+figcaption { grid-column: 2; text-align: center; }
+.grid { stroke: var(--grid); stroke-width: 1; vector-effect: non-scaling-stroke; }
+.bar { fill: var(--bar); }
+.expected { fill: none; stroke: var(--expected); stroke-width: 2; vector-effect: non-scaling-stroke; }
+table { border-collapse: collapse; }
+td, th { padding: 0.1em 1.5em 0.1em 0; text-align: left; vertical-align: top; }
+td:first-child { font-family: ui-monospace, monospace; overflow-wrap: normal; }
+th { white-space: nowrap; }
+td.count, th.count { text-align: right; white-space: nowrap; }
+";
 
+/// The whole page.
 pub(super) fn page(path: &Path, spread: &Spread) -> String {
     let name = escape(&path.display().to_string());
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{name}</title>\n<style>\n\
-         body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; }}\n\
-         svg {{ width: 100%; height: auto; font-size: 12px; }}\n\
-         table {{ border-collapse: collapse; }} td, th {{ padding: 0.1em 1em 0.1em 0; text-align: right; }}\n\
-         td:first-child {{ font-family: monospace; }}\n</style>\n</head>\n<body>\n<h1>{name}</h1>\n\
-         <p>{} distinct fingerprints of {} bits.</p>\n",
-        HumanCount(spread.fingerprints),
+    let fingerprints = counted(spread.fingerprints, "distinct fingerprint", "distinct fingerprints");
+    let body = if spread.fingerprints == 0 {
+        "<p>There is nothing to show.</p>\n".to_owned()
+    } else {
+        [leading(spread), spikes(spread), distances(spread), first_differences(spread)].concat()
+    };
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{name}: how the fingerprints are spread</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <h1>{name}</h1>\n<p>{fingerprints} of {} bits.</p>\n{body}</body>\n</html>\n",
         spread.bits
+    )
+}
+
+fn leading(spread: &Spread) -> String {
+    let title = format!("Fingerprints by their first {LEADING_BITS} bits");
+    let chart = Chart {
+        description: &title,
+        counts: &spread.leading,
+        expected: None,
+        name: &|bits| format!("{bits:02x}"),
+        axis: &format!("first {LEADING_BITS} bits, in hexadecimal"),
+    };
+    let rows =
+        spread.crowded.iter().map(|(bits, count)| [format!("{bits:08b}"), HumanCount(*count).to_string()]);
+    section(&title, &(chart.html() + &table(["first bits", "fingerprints"], rows)))
+}
+
+fn spikes(spread: &Spread) -> String {
+    let contents = match &spread.spikes {
+        None => "<p>This index has no ids.</p>\n".to_owned(),
+        Some(spikes) if spikes.is_empty() => "<p>No fingerprint has more than one id.</p>\n".to_owned(),
+        Some(spikes) => {
+            let headings = ["fingerprint", "ids", if spread.has_names { "documents" } else { "the ids" }];
+            let row = |spike: &Spike| {
+                [spike.fingerprint.clone(), HumanCount(spike.ids).to_string(), spike.shown_ids()]
+            };
+            table(headings, spikes.iter().map(row))
+        }
+    };
+    section("Fingerprints with the most ids", &contents)
+}
+
+fn distances(spread: &Spread) -> String {
+    if spread.sampled < 2 {
+        return section("Distances", "<p>One fingerprint alone has no distances.</p>\n");
+    }
+    let pairs = spread.distances.iter().sum();
+    let which = if spread.sampled == spread.fingerprints {
+        format!("all {} fingerprints", HumanCount(spread.sampled))
+    } else {
+        format!("a sample of {} fingerprints", HumanCount(spread.sampled))
+    };
+    let pairs = counted(pairs, "pair", "pairs");
+    let explained = format!(
+        "<p>Bars: {pairs} of {which}, by the number of bits in which the two differ. Line: what uniform \
+         fingerprints would give.</p>\n"
     );
-    section(&mut page, &format!("Fingerprints by their first {LEADING_BITS} bits"));
-    chart(&mut page, &spread.leading, None, |bits| format!("{bits:02x}"));
-    let crowded = spread.crowded.iter().map(|(bits, count)| (format!("{bits:08b}"), *count));
-    table(&mut page, "starts with", "fingerprints", crowded);
-
-    section(&mut page, "Fingerprints with the most ids");
-    match &spread.spikes {
-        None => page.push_str("<p>There are no ids in this index.</p>\n"),
-        Some(spikes) if spikes.is_empty() => page.push_str("<p>No fingerprint has more than one id.</p>\n"),
-        Some(spikes) => table(&mut page, "fingerprint", "ids", spikes.iter().cloned()),
-    }
-
-    section(&mut page, &format!("Distances between {} of the fingerprints", HumanCount(spread.sampled)));
-    page.push_str("<p>The line is what uniform fingerprints would give.</p>\n");
-    chart(&mut page, &spread.distances, Some(&spread.expected_distances()), |distance| distance.to_string());
-
-    section(&mut page, "h, where neighbours first differ");
-    chart(&mut page, &spread.h, None, |h| h.to_string());
-    page.push_str("</body>\n</html>\n");
-    page
+    let expected = spread.expected_distances();
+    let chart = Chart {
+        description: "Pairs by their distance",
+        counts: &spread.distances,
+        expected: Some(&expected),
+        name: &|distance| distance.to_string(),
+        axis: "distance in bits",
+    };
+    section("Distances", &(explained + &chart.html()))
 }
 
-fn section(page: &mut String, title: &str) {
-    writeln!(page, "<h2>{}</h2>", escape(title)).expect("a String takes all");
+fn first_differences(spread: &Spread) -> String {
+    let title = "First differing position (h)";
+    if spread.fingerprints < 2 {
+        return section(title, "<p>One fingerprint alone has no neighbours.</p>\n");
+    }
+    let explained = "<p>With the fingerprints in ascending order, h is the first bit position, counted from 0 at \
+                     the most significant bit, in which a fingerprint differs from the one before it: the larger \
+                     h, the closer the two.</p>\n";
+    let chart = Chart {
+        description: "Neighbours by h",
+        counts: &spread.h,
+        expected: None,
+        name: &|h| h.to_string(),
+        axis: "h",
+    };
+    section(title, &(explained.to_owned() + &chart.html()))
 }
 
-fn table(page: &mut String, first: &str, second: &str, rows: impl Iterator<Item = (String, u64)>) {
-    let rows: String = rows
-        .map(|(name, count)| format!("<tr><td>{}</td><td>{}</td></tr>\n", escape(&name), HumanCount(count)))
-        .collect();
-    if !rows.is_empty() {
-        page.push_str(&format!("<table>\n<tr><th>{first}</th><th>{second}</th></tr>\n{rows}</table>\n"));
-    }
+fn section(title: &str, contents: &str) -> String {
+    format!("<h2>{}</h2>\n{contents}", escape(title))
 }
 
-/// Bars of counts, each with its number as a tool tip, and a line of what is expected.
-fn chart(page: &mut String, counts: &[u64], expected: Option<&[f64]>, name: impl Fn(usize) -> String) {
-    let highest = expected.unwrap_or_default().iter().copied().fold(0.0, f64::max);
-    let most = counts.iter().map(|&count| count as f64).fold(highest, f64::max).max(1.0);
-    let step = (WIDTH - LEFT) / counts.len() as f64;
-    let y = |count: f64| (HEIGHT - BOTTOM) * (1.0 - count / most);
-    let floor = HEIGHT - BOTTOM;
-    let mut svg = format!("<svg viewBox=\"0 -14 {WIDTH} {}\" role=\"img\">\n", HEIGHT + 14.0);
-    for share in [0.0, 0.5, 1.0] {
-        let (at, value) = (y(most * share), HumanCount((most * share).round() as u64));
-        svg.push_str(&format!(
-            "<line x1=\"{LEFT}\" x2=\"{WIDTH}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#ccc\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{value}</text>\n",
-            LEFT - 6.0,
-            at + 4.0
-        ));
+/// A table of texts; the second column is a count. Nothing where there are no rows.
+fn table<const N: usize>(headings: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+    let line = |cell: &str, cells: &[String]| -> String {
+        let cells = cells.iter().enumerate().map(|(column, text)| {
+            let class = if column == 1 { " class=\"count\"" } else { "" };
+            format!("<{cell}{class}>{}</{cell}>", escape(text))
+        });
+        format!("<tr>{}</tr>\n", cells.collect::<String>())
+    };
+    let rows: String = rows.map(|row| line("td", &row)).collect();
+    if rows.is_empty() {
+        return rows;
     }
-    for (number, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-        let (x, top) = (LEFT + step * number as f64, y(count as f64));
-        svg.push_str(&format!(
-            "<rect x=\"{x:.2}\" y=\"{top:.2}\" width=\"{:.2}\" height=\"{:.2}\" fill=\"#0072b2\">\
-             <title>{}: {}</title></rect>\n",
-            step * 0.9,
-            floor - top,
-            escape(&name(number)),
-            HumanCount(count)
-        ));
-    }
-    if let Some(expected) = expected {
-        let points: Vec<String> = expected
-            .iter()
-            .enumerate()
-            .map(|(number, &count)| format!("{:.1},{:.1}", LEFT + step * (number as f64 + 0.45), y(count)))
-            .collect();
-        let points = points.join(" ");
-        svg.push_str(&format!(
-            "<polyline points=\"{points}\" fill=\"none\" stroke=\"#d55e00\" stroke-width=\"2\"/>\n"
-        ));
-    }
-    for number in (0..counts.len()).step_by(counts.len().div_ceil(MOST_NAMES)) {
-        let x = LEFT + step * (number as f64 + 0.45);
-        svg.push_str(&format!(
-            "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n",
-            HEIGHT - 10.0,
-            escape(&name(number))
-        ));
-    }
-    svg.push_str("</svg>\n");
-    page.push_str(&svg);
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    format!("<table>\n{}{rows}</table>\n", line("th", &headings.map(str::to_owned)))
 }

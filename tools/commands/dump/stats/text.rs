@@ -6,6 +6,7 @@ use std::path::Path;
 use indicatif::HumanCount;
 
 use crate::commands::dump::stats::gather::{LEADING_BITS, Spread};
+use crate::counted::counted;
 
 /// Characters of the longest bar.
 const BAR: usize = 50;
@@ -16,9 +17,9 @@ const SHOWN_BITS: u32 = 5;
 pub(super) fn print(path: &Path, spread: &Spread, output: &mut impl Write) -> io::Result<()> {
     writeln!(
         output,
-        "{}: {} distinct fingerprints of {} bits",
+        "{}: {} of {} bits",
         path.display(),
-        HumanCount(spread.fingerprints),
+        counted(spread.fingerprints, "distinct fingerprint", "distinct fingerprints"),
         spread.bits
     )?;
 
@@ -38,16 +39,18 @@ pub(super) fn print(path: &Path, spread: &Spread, output: &mut impl Write) -> io
     }
 
     match &spread.spikes {
-        None => writeln!(output, "\nhow many documents have a fingerprint: no ids in this index")?,
+        None => writeln!(output, "\nthis index has no ids")?,
         Some(spikes) if spikes.is_empty() => writeln!(output, "\nno fingerprint has more than one id")?,
         Some(spikes) => {
             writeln!(output, "\nfingerprints with the most of the {} ids", HumanCount(spread.ids))?;
-            for (fingerprint, count) in spikes {
-                let share = *count as f64 / spread.ids as f64 * 100.0;
+            for spike in spikes {
+                let share = spike.ids as f64 / spread.ids as f64 * 100.0;
                 writeln!(
                     output,
-                    "  {fingerprint}  {:>12} ids  {share:5.1} %",
-                    HumanCount(*count).to_string()
+                    "  {}  {:>12} ids  {share:5.1} %  {}",
+                    spike.fingerprint,
+                    HumanCount(spike.ids).to_string(),
+                    spike.shown_ids()
                 )?;
             }
         }
@@ -55,12 +58,12 @@ pub(super) fn print(path: &Path, spread: &Spread, output: &mut impl Write) -> io
 
     writeln!(
         output,
-        "\ndistances between {} of the fingerprints, beside those of uniform ones",
-        HumanCount(spread.sampled)
+        "\ndistances between the pairs of {}, beside those of uniform ones",
+        counted(spread.sampled, "fingerprint", "fingerprints")
     )?;
     bars(&spread.distances, Some(&spread.expected_distances()), |distance| distance.to_string(), output)?;
 
-    writeln!(output, "\nh, where neighbours first differ")?;
+    writeln!(output, "\nh, the first bit in which a fingerprint differs from the one before it")?;
     bars(&spread.h, None, |h| h.to_string(), output)
 }
 

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hamdex_simhash::{Fingerprinter, Recipe, Scratch, Tally, Tie, WeightedTally};
 
-#[path = "../tests/shared_data/mod.rs"]
+#[path = "../tests/simhash/shared_data.rs"]
 #[expect(dead_code, reason = "a bench does not ask what is true")]
 mod shared_data;
 

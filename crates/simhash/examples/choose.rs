@@ -11,7 +11,7 @@ use hamdex_fingerprint::Fingerprint;
 use hamdex_simhash::evaluate::by_distance;
 use hamdex_simhash::{Fingerprinter, Hash, Recipe, RecipeError, Scratch};
 
-#[path = "../tests/shared_data/mod.rs"]
+#[path = "../tests/simhash/shared_data.rs"]
 mod shared_data;
 use shared_data::Corpus;
 

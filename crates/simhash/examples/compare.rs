@@ -11,7 +11,7 @@ use std::{env, fs};
 use hamdex_simhash::evaluate::{Curve, Score, by_distance, by_longest_sentences, by_resemblance, svg_chart};
 use hamdex_simhash::{Fingerprinter, Recipe, Scratch, Width};
 
-#[path = "../tests/shared_data/mod.rs"]
+#[path = "../tests/simhash/shared_data.rs"]
 mod shared_data;
 use shared_data::Corpus;
 

@@ -7,4 +7,5 @@ mod dedup;
 mod documents;
 mod pairs;
 mod query;
+mod stats;
 mod texts;

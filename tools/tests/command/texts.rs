@@ -1,4 +1,4 @@
-//! Indexes of documents: `hamdex build`, `query`, `evaluate` and `dump --stats` with texts.
+//! Indexes of documents: `hamdex build`, `query` and `evaluate` with texts.
 
 use crate::common::{Scratch, altered, json_line, story};
 use serde_json::Value;
@@ -197,38 +197,6 @@ fn skewed_fingerprints_are_warned_about() {
         warning.contains("skewed.txt.hamdex: the fingerprints are skewed") && warning.lines().count() == 1,
         "{warning}"
     );
-}
-
-#[test]
-fn statistics_name_the_spikes() {
-    let scratch = Scratch::new();
-    let mut lines: String =
-        (0..3000u64).map(|i| format!("{:016x}\n", i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
-    lines.push_str(&"00000000000000ff\n".repeat(500));
-    lines.extend((0..200u64).map(|i| format!("ab{:014x}\n", i * 77)));
-    scratch.write("in.txt", lines);
-    scratch.output(&["build", "-o", "a.hamdex", "--ids", "row", "in.txt"]);
-    let text = scratch.output(&["dump", "a.hamdex", "--stats"]);
-    for expected in [
-        "3,201 distinct fingerprints of 64 bits",
-        "fingerprints start with 10101011",
-        "00000000000000ff           500 ids   13.5 %",
-        "distances between the pairs of 1,601 fingerprints",
-        "h, the first bit in which a fingerprint differs",
-    ] {
-        assert!(text.contains(expected), "{expected}: {text}");
-    }
-    assert_eq!(scratch.output(&["dump", "a.hamdex", "--stats", "--html", "a.html"]), "");
-    let page = std::fs::read_to_string(scratch.path("a.html")).unwrap();
-    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("00000000000000ff"), "{page}");
-    assert_eq!(page.matches("<svg").count(), 3);
-    for loaded in ["http:", "https:", "src=", "href=", "<script", "@import"] {
-        assert!(!page.contains(loaded), "{loaded}");
-    }
-    scratch.write("nothing.txt", "");
-    scratch.output(&["build", "-o", "empty.hamdex", "nothing.txt"]);
-    scratch.output(&["dump", "empty.hamdex", "--stats"]);
-    scratch.output(&["dump", "empty.hamdex", "--stats", "--html", "empty.html"]);
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn distances(spread: &Spread) -> String {
     }
     let pairs = spread.distances.iter().sum();
     let which = if spread.sampled == spread.fingerprints {
-        format!("all {} fingerprints", HumanCount(spread.sampled))
+        format!("the {} fingerprints", HumanCount(spread.sampled))
     } else {
         format!("a sample of {} fingerprints", HumanCount(spread.sampled))
     };

@@ -5,6 +5,7 @@ mod build;
 mod common;
 mod dedup;
 mod documents;
+mod names;
 mod pairs;
 mod query;
 mod stats;

@@ -29,6 +29,7 @@
 //! ```
 
 mod arch;
+mod bits;
 mod build;
 mod checked;
 mod codec;

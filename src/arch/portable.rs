@@ -1,16 +1,7 @@
-//! The face of this folder on processors that have nothing special to offer, and what every other
-//! implementation must equal.
+//! The operations in plain code: what every other implementation must equal.
 
-#[cfg(not(target_arch = "x86_64"))]
-use crate::arch::Kernel;
-use crate::arch::{Fields, Instructions, LANES};
-use crate::codec::bits::read;
-
-/// The operations in plain code.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Portable;
-
-impl Instructions for Portable {}
+use crate::arch::fields::{Fields, LANES};
+use crate::bits::read;
 
 #[inline(always)]
 pub(super) fn select(word: u64, rank: u32) -> u32 {
@@ -21,15 +12,15 @@ pub(super) fn select(word: u64, rank: u32) -> u32 {
     word.trailing_zeros()
 }
 
-/// By the [`Instructions::select`] of the instruction set.
+/// `select` is that of the instruction set.
 #[inline(always)]
-pub(super) fn select_zero(instructions: impl Instructions, bytes: &[u8; 64], rank: u32) -> Result<u32, u32> {
+pub(super) fn select_zero(select: impl Fn(u64, u32) -> u32, bytes: &[u8; 64], rank: u32) -> Result<u32, u32> {
     let mut before = 0;
     for (number, word) in bytes.as_chunks().0.iter().enumerate() {
         let zero_bits = !u64::from_le_bytes(*word);
         let zeros = zero_bits.count_ones();
         if before + zeros > rank {
-            return Ok(number as u32 * u64::BITS + instructions.select(zero_bits, rank - before));
+            return Ok(number as u32 * u64::BITS + select(zero_bits, rank - before));
         }
         before += zeros;
     }
@@ -131,35 +122,4 @@ pub(super) fn near_values(values: &[u64; LANES], value: u64, distance: u32) -> u
         near |= u32::from((other ^ value).count_ones() <= distance) << number;
     }
     near
-}
-
-/// Never made here: no instruction gathers bits.
-#[cfg(not(target_arch = "x86_64"))]
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum BitGather {}
-
-#[cfg(not(target_arch = "x86_64"))]
-impl BitGather {
-    pub(crate) fn detect() -> Option<Self> {
-        None
-    }
-
-    pub(crate) fn gather(self, _value: u64, _mask: u64) -> u64 {
-        match self {}
-    }
-
-    pub(crate) fn scatter(self, _value: u64, _mask: u64) -> u64 {
-        match self {}
-    }
-}
-
-/// Does nothing: a prefetch is only ever a hint.
-#[cfg(not(target_arch = "x86_64"))]
-pub(crate) fn prefetch<T>(_values: &[T], _number: usize) {}
-
-/// Runs a kernel.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-pub(crate) fn run<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run(Portable)
 }

@@ -7,10 +7,11 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 
+use crate::build::options::BuildOptions;
 use crate::build::output::{Output, rewind, spool};
 use crate::build::record::{Record, WithId};
 use crate::build::sort::{Sorted, Sorter};
-use crate::build::{BuildOptions, Summary};
+use crate::build::summary::Summary;
 use crate::codec::{BlockCodec, count_differences};
 use crate::design::Design;
 use crate::digest::{self, SetDigest};

@@ -12,10 +12,12 @@ mod output;
 mod record;
 mod sort;
 mod spill;
+mod summary;
 
 use std::path::{Path, PathBuf};
 
 pub use options::{BuildOptions, DesignChoice};
+pub use summary::Summary;
 
 use crate::build::assemble::Assembly;
 use crate::build::output::Output;
@@ -63,22 +65,6 @@ enum Input<F: Fingerprint> {
     Plain(Sorter<F>),
     /// With the least and the greatest id so far.
     WithIds(Sorter<WithId<F>>, Option<(u64, u64)>),
-}
-
-/// What has been built.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Summary {
-    /// Fingerprints pushed, repeats counted.
-    pub pushed: u64,
-    /// Distinct fingerprints stored.
-    pub fingerprints: u64,
-    /// Ids stored, a pair of fingerprint and id counted once.
-    pub ids: u64,
-    /// The name of the design.
-    pub design: String,
-    /// Bytes of the file.
-    pub bytes: u64,
 }
 
 impl<F: Fingerprint> Builder<F> {

@@ -1,10 +1,13 @@
 //! Both codecs against the reference and against brute force.
 
+use std::ops::ControlFlow;
+
 use proptest::prelude::*;
 
 use super::reference::Coding;
 use super::*;
 use crate::arch::{Level, limit_level};
+use hamdex_fingerprint::Fingerprint;
 
 /// Ascending, distinct values that are uniform, in clusters, in runs, or extreme.
 fn values<F: Fingerprint>(words: fn(u64, u64) -> F) -> impl Strategy<Value = Vec<F>> {

@@ -7,12 +7,62 @@
 //! outside some lead set. Every one passes the coverage check of [`Design::custom`] when it is made.
 
 use crate::codec::Codec;
-use crate::design::recurrence::{binomial, split, tables as paper_tables};
-use crate::design::{AUTO, Design, DesignError, MAX_TABLES, TableDesign};
+use crate::design::covering::Design;
+use crate::design::error::DesignError;
+use crate::design::recurrence::{self, binomial, split, tables as paper_tables};
+use crate::design::table::{MAX_TABLES, TableDesign};
 use hamdex_fingerprint::Fingerprint;
 
+/// The name that stands for "choose for me" wherever a design is named.
+pub const AUTO: &str = "auto";
+
 /// The largest distance for which designs have names.
-pub(super) const MAX_NAMED_DISTANCE: u32 = 16;
+const MAX_NAMED_DISTANCE: u32 = 16;
+
+impl<F: Fingerprint> Design<F> {
+    /// The design of that name for that distance; see [`Design::names`]. The name `auto` is refused
+    /// here, since the choice needs the number of fingerprints: see [`Design::auto`].
+    ///
+    /// # Errors
+    /// When there is no such design for that distance; the error lists those there are.
+    pub fn named(name: &str, distance: u32) -> Result<Self, DesignError> {
+        self::named(name, distance)
+    }
+
+    /// The names of all designs for a distance, fewest tables first; none beyond distance 16.
+    #[must_use]
+    pub fn names(distance: u32) -> Vec<String> {
+        self::names(distance)
+    }
+
+    /// The design that the paper's recurrence (§3.1.2) finds for 2^`log2_count` fingerprints: the
+    /// least number of tables such that a probe meets about 2^`log2_candidates` candidates.
+    ///
+    /// # Errors
+    /// When that would take more than [`MAX_TABLES`] tables, or more prefix bits than there are.
+    pub fn from_recurrence(
+        distance: u32,
+        log2_count: f64,
+        log2_candidates: f64,
+    ) -> Result<Self, DesignError> {
+        let splits = recurrence::least_tables(F::BITS, distance, log2_count, log2_candidates)
+            .ok_or(DesignError::NoRecurrence { distance, most: MAX_TABLES })?;
+        if splits.is_empty() {
+            return Self::named("single", distance);
+        }
+        let tables = recurrence::tables::<F>(&splits, distance);
+        Self::custom(format!("paper-{}", tables.len()), distance, tables)
+    }
+
+    /// The design to take for `count` fingerprints by somebody who has not named one: the smallest
+    /// file whose estimated query stays within a few microseconds, see ARCHITECTURE.md.
+    ///
+    /// # Errors
+    /// When the distance is beyond what the named designs serve.
+    pub fn auto(distance: u32, count: u64, codec: Codec, block_bytes: u32) -> Result<Self, DesignError> {
+        self::auto(distance, count, codec, block_bytes)
+    }
+}
 
 /// How a named design comes about.
 enum Pattern {
@@ -24,7 +74,7 @@ enum Pattern {
     LeadSets(u32, Vec<Vec<u32>>),
 }
 
-pub(super) fn named<F: Fingerprint>(name: &str, distance: u32) -> Result<Design<F>, DesignError> {
+fn named<F: Fingerprint>(name: &str, distance: u32) -> Result<Design<F>, DesignError> {
     if distance > MAX_NAMED_DISTANCE {
         return Err(DesignError::DistanceTooLarge { distance, most: MAX_NAMED_DISTANCE });
     }
@@ -41,7 +91,7 @@ pub(super) fn named<F: Fingerprint>(name: &str, distance: u32) -> Result<Design<
     Design::custom(name, distance, tables)
 }
 
-pub(super) fn names(distance: u32) -> Vec<String> {
+fn names(distance: u32) -> Vec<String> {
     if distance > MAX_NAMED_DISTANCE {
         return Vec::new();
     }
@@ -158,7 +208,7 @@ const AUTO_CHOICES: [(&str, f64); 4] =
 /// Estimated candidates a query beyond which [`auto`] rather takes a larger file.
 const AUTO_MOST_CANDIDATES: f64 = 4096.0;
 
-pub(super) fn auto<F: Fingerprint>(
+fn auto<F: Fingerprint>(
     distance: u32,
     count: u64,
     codec: Codec,

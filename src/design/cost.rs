@@ -1,12 +1,9 @@
 //! What a design costs, estimated for uniformly spread fingerprints.
 
 use crate::codec::Codec;
-use crate::design::TableDesign;
+use crate::design::covering::Design;
+use crate::design::table::TableDesign;
 use hamdex_fingerprint::Fingerprint;
-
-/// What one Huffman-coded entry costs beyond the information bound: the entropy of h is 3.25 bits where
-/// the bound leaves room for 1.443 less, and the code loses 0.04.
-const HUFFMAN_OVERHEAD_BITS: f64 = 1.92;
 
 /// Estimated costs of an index; see [`Design::cost`](crate::Design::cost).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,44 +19,17 @@ pub struct Cost {
     pub candidates_per_query: f64,
 }
 
-/// The information bound: bits per fingerprint that no code for a set of `count` uniformly spread
-/// fingerprints goes below, `width − log2 count + log2 e`.
-pub(crate) fn information_bound_bits(width: u32, count: u64) -> f64 {
-    if count == 0 {
-        return 0.0;
-    }
-    // log2 C(2^w, n) / n, exact enough from n = 1 (w bits) on.
-    let n = count as f64;
-    let ln_factorial = if n < 2.0 { 0.0 } else { n * n.ln() - n + 0.5 * (std::f64::consts::TAU * n).ln() };
-    (f64::from(width) - ln_factorial / n * std::f64::consts::LOG2_E).max(0.0)
-}
-
-/// Bits of one entry among `count` uniformly spread ones, but for what a block costs by itself.
-fn entry_bits(codec: Codec, width: u32, count: u64) -> f64 {
-    let bound = information_bound_bits(width, count);
-    match codec {
-        Codec::Huffman => {
-            let coded = bound + HUFFMAN_OVERHEAD_BITS;
-            // Now and then an entry is raw, and a segment starts.
-            let restart = f64::from(width) + f64::from(u16::BITS) - coded;
-            coded + restart / codec.restart_interval() as f64
-        }
-        Codec::EliasFano => {
-            // l low bits, a one, and the zeros of the buckets that the gap crosses.
-            let log2_gap = f64::from(width) - (count.max(1) as f64).log2();
-            let bits = |low_bits: u32| f64::from(low_bits + 1) + (log2_gap - f64::from(low_bits)).exp2();
-            (0..=width - 8).map(bits).fold(f64::INFINITY, f64::min)
-        }
+impl<F: Fingerprint> Design<F> {
+    /// What an index of this design over `count` uniformly spread fingerprints costs, by the cost
+    /// model.
+    #[must_use]
+    pub fn cost(&self, count: u64, codec: Codec, block_bytes: u32) -> Cost {
+        estimate(self.tables(), count, codec, block_bytes)
     }
 }
 
-pub(super) fn estimate<F: Fingerprint>(
-    tables: &[TableDesign<F>],
-    count: u64,
-    codec: Codec,
-    block_bytes: u32,
-) -> Cost {
-    let per_table = TableCost::new(F::BITS, count, codec, block_bytes);
+fn estimate<F: Fingerprint>(tables: &[TableDesign<F>], count: u64, codec: Codec, block_bytes: u32) -> Cost {
+    let per_table = TableCost::new::<F>(count, codec, block_bytes);
     let mut cost = Cost {
         bytes_per_fingerprint: per_table.bytes * tables.len() as f64,
         key_bytes_per_fingerprint: f64::from(F::BITS / 8) / per_table.entries_per_block * tables.len() as f64,
@@ -87,13 +57,10 @@ pub(super) struct TableCost {
 }
 
 impl TableCost {
-    pub(super) fn new(width: u32, count: u64, codec: Codec, block_bytes: u32) -> Self {
-        let entry_bits = entry_bits(codec, width, count);
-        let width = f64::from(width);
-        let block_bits = f64::from(block_bytes) * 8.0;
-        // Checksum and count, the first fingerprint raw, and on average half an entry left over.
-        let entries_per_block = 1.0 + (block_bits - 64.0 - width - entry_bits / 2.0).max(0.0) / entry_bits;
-        let bytes = (block_bits + width) / entries_per_block / 8.0;
+    pub(super) fn new<F: Fingerprint>(count: u64, codec: Codec, block_bytes: u32) -> Self {
+        let entries_per_block = codec.expected_entries::<F>(count, block_bytes);
+        // A block, and its key.
+        let bytes = f64::from(block_bytes + F::BITS / 8) / entries_per_block;
         Self { bytes, entries_per_block, blocks: (count as f64 / entries_per_block).max(1.0) }
     }
 
@@ -113,17 +80,6 @@ impl TableCost {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_bound_is_that_of_the_formula() {
-        for (count, bits) in
-            [(1_000_000, 45.51), (10_000_000, 42.19), (100_000_000, 38.87), (8_000_000_000, 32.55)]
-        {
-            assert!((information_bound_bits(64, count) - bits).abs() < 0.01, "{count}");
-        }
-        assert_eq!(information_bound_bits(64, 0), 0.0);
-        assert_eq!(information_bound_bits(64, 1), 64.0);
-    }
 
     #[test]
     fn more_tables_cost_more_bytes_and_fewer_candidates() {

@@ -6,7 +6,7 @@
 //! that is furthest from that, so its depth is at most k; it stops early where the errors left
 //! cannot suffice.
 
-use crate::design::TableDesign;
+use crate::design::table::TableDesign;
 use hamdex_fingerprint::Fingerprint;
 
 /// What the search found.

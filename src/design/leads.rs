@@ -4,12 +4,14 @@
 //! At most r errors in the bits of a mask that is split into v > r groups leave v − r of the groups
 //! clean: so the table (mask, r) does what the C(v, r) unions of v − r groups do with radius 0.
 
+use crate::design::covering::Design;
+use crate::design::plan::Plan;
 use crate::design::recurrence::{binomial, choices, split};
-use crate::design::{Design, MAX_TABLES, Plan};
+use crate::design::table::MAX_TABLES;
 use hamdex_fingerprint::Fingerprint;
 
 /// Groups beyond the fewest possible that are tried.
-const MOST_EXTRA_GROUPS: u32 = 4;
+const MAX_EXTRA_GROUPS: u32 = 4;
 
 /// Sets of masks to choose from, each of which leaves no pair within the plan's distance out.
 pub(crate) fn lead_sets<F: Fingerprint>(plan: &Plan<F>) -> Vec<Vec<F>> {
@@ -17,7 +19,7 @@ pub(crate) fn lead_sets<F: Fingerprint>(plan: &Plan<F>) -> Vec<Vec<F>> {
     let whole = [(F::ONES, plan.distance())];
     // A mask without bits: everything agrees with everything.
     let mut sets = vec![vec![F::ZERO]];
-    for extra in 0..=MOST_EXTRA_GROUPS {
+    for extra in 0..=MAX_EXTRA_GROUPS {
         sets.extend(without_radii(&reaches, extra));
         sets.extend(without_radii(&whole, extra));
     }

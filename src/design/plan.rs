@@ -2,7 +2,9 @@
 
 use crate::codec::Codec;
 use crate::design::cost::TableCost;
-use crate::design::{Design, TableDesign, coverage};
+use crate::design::coverage;
+use crate::design::covering::Design;
+use crate::design::table::TableDesign;
 use hamdex_fingerprint::Fingerprint;
 
 /// A look at one table: every entry within `radius` of the query under `mask`.
@@ -36,6 +38,14 @@ impl<F: Fingerprint> Plan<F> {
     }
 }
 
+impl<F: Fingerprint> Design<F> {
+    /// How to ask an index of this design for everything within `distance`, which may be any.
+    #[must_use]
+    pub fn plan(&self, distance: u32, count: u64, codec: Codec, block_bytes: u32) -> Plan<F> {
+        make(self, distance, count, codec, block_bytes)
+    }
+}
+
 /// How long one check for coverage may take while a query waits: some milliseconds. What is not
 /// established by then counts as not covered, which costs time, never a match.
 const CHECK_STEPS: u64 = 20_000;
@@ -46,7 +56,7 @@ const PLAN_STEPS: u64 = 20 * CHECK_STEPS;
 /// At the built distance the design itself; below it, smaller radii and fewer tables where they
 /// still cover; above it, the existing tables with larger radii or a walk over table 0 alone with
 /// its whole width as prefix, whichever is estimated to touch less.
-pub(super) fn make<F: Fingerprint>(
+fn make<F: Fingerprint>(
     design: &Design<F>,
     distance: u32,
     count: u64,
@@ -54,7 +64,7 @@ pub(super) fn make<F: Fingerprint>(
     block_bytes: u32,
 ) -> Plan<F> {
     let distance = distance.min(F::BITS);
-    let costs = TableCost::new(F::BITS, count, codec, block_bytes);
+    let costs = TableCost::new::<F>(count, codec, block_bytes);
     let blocks = |probes: &[Probe<F>]| -> f64 {
         probes.iter().map(|p| costs.probe(p.reach.prefix_bits(), p.reach.radius, count).0).sum()
     };

@@ -1,7 +1,7 @@
 //! The designs of the paper: split the bits into r groups, let r − k of them lead, and do the same
 //! again to the bits that are left, until a probe meets few enough candidates (§3.1.2).
 
-use crate::design::{MAX_TABLES, TableDesign};
+use crate::design::table::{MAX_TABLES, TableDesign};
 use hamdex_fingerprint::Fingerprint;
 
 /// The splits of the least number of tables: X(f, k, d) = 1 if d ≤ τ, else the least over r > k of

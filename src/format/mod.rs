@@ -5,6 +5,7 @@
 //! - [`trailer`]: the last bytes: is it whole, and where is the footer
 //! - [`footer`]: everything about the contents
 //! - [`checksum`]: CRC-32 with context, so that no unit passes for another
+//! - [`record`]: where a section lies
 //! - [`section`]: stretches of bytes in checksummed pages
 //! - [`arrangement`]: the one order of sections that a file can have
 
@@ -12,6 +13,7 @@ pub(crate) mod arrangement;
 pub(crate) mod checksum;
 pub(crate) mod footer;
 pub(crate) mod header;
+pub(crate) mod record;
 pub(crate) mod section;
 pub(crate) mod trailer;
 

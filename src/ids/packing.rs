@@ -1,6 +1,6 @@
-//! Fixed-width numbers, packed as a bit string (see [`crate::codec::bits`]).
+//! Fixed-width numbers, packed as a bit string (see [`crate::bits`]).
 
-use crate::codec::bits::read;
+use crate::bits::read;
 
 /// The number of that place in an array of `bits`-wide numbers.
 #[inline]

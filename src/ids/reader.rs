@@ -44,7 +44,7 @@ impl Iterator for Ids<'_> {
         }
         let position = self.skew + self.next * self.bits as usize;
         self.next += 1;
-        Some(self.base.wrapping_add(crate::codec::bits::read::<u64>(self.bytes, position, self.bits)))
+        Some(self.base.wrapping_add(crate::bits::read::<u64>(self.bytes, position, self.bits)))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -2,7 +2,7 @@
 
 use crate::codec::Scratch;
 use crate::error::ReadError;
-use crate::index::Index;
+use crate::index::handle::Index;
 use crate::index::read_ahead::Windows;
 use crate::permutation::Permutation;
 use hamdex_fingerprint::Fingerprint;

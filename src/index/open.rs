@@ -8,14 +8,16 @@ use crate::checked::Checked;
 use crate::codec::BlockCodec;
 use crate::design::{Design, TableDesign};
 use crate::error::{Place, ReadError};
-use crate::format::arrangement::{Arrangement, SectionRecord};
+use crate::format::arrangement::Arrangement;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{self, Footer};
 use crate::format::header::{self, FileId, Header};
+use crate::format::record::SectionRecord;
+use crate::format::section::{Section, extent};
 use crate::format::section::{Section, extent};
 use crate::format::trailer::{self, Trailer};
 use crate::ids::reader::IdTable;
-use crate::index::Index;
+use crate::index::handle::Index;
 use crate::index::read_ahead::ReadAhead;
 use crate::mapping::Mapping;
 use crate::metadata;
@@ -123,6 +125,29 @@ impl OpenOptions {
             }
         }
         Ok(index)
+    }
+}
+
+impl<F: Fingerprint> Index<F> {
+    /// Opens a file by mapping it, its checksums looked at on first touch.
+    ///
+    /// While it is open, the file must not be truncated or written to (see [`Mapping`]); replacing it
+    /// by rename, as a rebuild does, is safe.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is not a whole hamdex file, or holds another width.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
+        OpenOptions::new().open(path)
+    }
+}
+
+impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+    /// Opens an index that lies in memory.
+    ///
+    /// # Errors
+    /// As for [`Index::open`].
+    pub fn from_bytes(data: D) -> Result<Self, ReadError> {
+        OpenOptions::new().from_bytes(data)
     }
 }
 
@@ -271,7 +296,7 @@ fn read_table<F: Fingerprint>(
         permutation: Permutation::new(design.tables()[number].mask),
         codec,
         keys: Keys::new(keys),
-        entries_a_block: (footer.fingerprints / record.blocks.max(1)) as usize,
+        entries_per_block: (footer.fingerprints / record.blocks.max(1)) as usize,
         offset: blocks.offset as usize,
         context: Context::new(sections.file_id, UnitKind::Block, number),
         checked: Checked::new(record.blocks as usize),

@@ -74,7 +74,7 @@ impl<D> ReadAhead<D> {
 
     /// Asks for blocks in a row that are about to be read, unless all have been read before. There may be
     /// fewer of them than that.
-    pub(super) fn run<F: Fingerprint>(&self, data: &D, table: &Table<F>, mut blocks: Range<usize>) {
+    pub(super) fn blocks<F: Fingerprint>(&self, data: &D, table: &Table<F>, mut blocks: Range<usize>) {
         let Some(will_need) = self.will_need else { return };
         blocks.end = blocks.end.min(table.keys.len());
         if self.repeat || !blocks.clone().all(|block| table.checked.contains(block)) {
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_self_join_asks_for_each_block_before_it_reads_it() {
-        for way in [Way::Auto, Way::Gather, Way::Ask] {
+        for way in [Way::Auto, Way::Gather, Way::Query] {
             let index = index(&OpenOptions::new(), false);
             index.pairs(3).tuning(Tuning { way, ..Tuning::default() }).count_by_distance().unwrap();
             every_block_read_was_asked_for(&index);

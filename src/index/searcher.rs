@@ -5,36 +5,29 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use crate::arch::{self, Instructions, Kernel};
-use crate::codec::Target;
-use crate::design::Plan;
+use crate::codec::{SCAN_BATCH, Target};
+use crate::design::{Plan, is_first};
 use crate::error::ReadError;
 use crate::ids::Ids;
-use crate::index::Index;
+use crate::index::handle::Index;
+use crate::index::matches::Match;
 use crate::mapping::Mapping;
+use crate::table::locate::target_of;
 use crate::table::reader::Table;
-use crate::table::scanner::{BLOCKS_TOGETHER, Located, Scanner, prefetch_fronts};
+use crate::table::scanner::{Located, Scanner, prefetch_fronts};
 use hamdex_fingerprint::Fingerprint;
 
-/// Blocks that storage is asked for before the first is read: all of a query at a usual distance, and
+/// Blocks that are read ahead from storage before the first is used: all of a query at a usual distance, and
 /// what memory can do without where a query walks through a whole table.
-const ASKED_TOGETHER: usize = 1024;
+const READ_AHEAD_BLOCKS: usize = 1024;
 
-/// Blocks whose fronts the processor is asked for in a row.
-const ASKED_AT_ONCE: usize = 8;
+/// Blocks whose fronts are prefetched in a row.
+const PREFETCH_BATCH: usize = 8;
 
-/// The most blocks of a query behind whose fronts the processor is asked for what is likely to be wanted.
-const GUESSED_FOR: usize = 12;
+/// The most blocks of a query behind whose fronts what is likely to be wanted is prefetched.
+const MAX_SPECULATIVE_BLOCKS: usize = 12;
 
-/// A stored fingerprint near a query. Its ids, if there are any: [`Index::ids`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Match<F> {
-    /// The Hamming distance to the query.
-    pub distance: u32,
-    /// The stored fingerprint.
-    pub fingerprint: F,
-}
-
-/// Asks an index, using the same memory again and again: after the first few queries none is
+/// Queries an index, using the same memory again and again: after the first few queries none is
 /// allocated any more. Made by [`Index::searcher`]; every thread has its own. Thousands of queries at once
 /// are answered several times as fast by [`Index::batch`].
 ///
@@ -64,8 +57,16 @@ pub struct Searcher<'i, F, D = Mapping> {
     matches: Vec<Match<F>>,
 }
 
+impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+    /// A searcher: the memory that queries use again and again. One for each thread.
+    #[must_use]
+    pub fn searcher(&self) -> Searcher<'_, F, D> {
+        Searcher::new(self)
+    }
+}
+
 impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
-    pub(super) fn new(index: &'i Index<F, D>) -> Self {
+    fn new(index: &'i Index<F, D>) -> Self {
         Self {
             index,
             targets: Vec::new(),
@@ -179,13 +180,12 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
             let (earlier, _) = plan.probes().split_at(at.target as usize);
             let fingerprint = index.tables[at.table as usize].permutation.undo(value);
             let difference = fingerprint ^ query;
-            // A match belongs to the first probe that meets it: so it is told once.
-            if earlier.iter().any(|probe| probe.reach.admits(difference)) {
+            if !is_first(earlier, difference) {
                 return ControlFlow::Continue(());
             }
             visit(Match { distance: difference.count_ones(), fingerprint })
         };
-        let mut waves = located.chunks(ASKED_TOGETHER);
+        let mut waves = located.chunks(READ_AHEAD_BLOCKS);
         let mut next = waves.next().unwrap_or_default();
         index.read_ahead.query(&index.data, &index.tables, next);
         while !next.is_empty() {
@@ -208,7 +208,7 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
 }
 
 /// Finds the blocks of all probes of a query: one step of all look-ups after the other, so that none waits
-/// for memory that another has not yet asked for.
+/// for memory that has not been prefetched yet.
 struct Locate<'a, F> {
     tables: &'a [Table<F>],
     file: &'a [u8],
@@ -228,12 +228,7 @@ impl<F: Fingerprint> Kernel for Locate<'_, F> {
         targets.clear();
         for probe in plan.probes() {
             let table = &tables[probe.table];
-            let target = Target {
-                query: table.permutation.apply(query),
-                prefix_bits: probe.reach.prefix_bits(),
-                radius: probe.reach.radius,
-                distance: plan.distance(),
-            };
+            let target = target_of(&probe.reach, plan.distance(), table.permutation.apply(query));
             table.prefetch_directory(&target);
             targets.push(target);
         }
@@ -241,23 +236,23 @@ impl<F: Fingerprint> Kernel for Locate<'_, F> {
             tables[probe.table].prefetch_keys(file, target);
         }
         located.clear();
-        let mut asked = 0;
+        let mut prefetched = 0;
         for (number, (probe, target)) in plan.probes().iter().zip(&*targets).enumerate() {
             blocks.clear();
             tables[probe.table].locate(target, blocks);
             let place = |&block: &u32| Located { table: probe.table as u32, block, target: number as u32 };
             located.extend(blocks.iter().map(place));
             // Not block by block: an address that has to be looked up first holds up what comes after it.
-            let end = located.len().min(BLOCKS_TOGETHER);
-            if end - asked >= ASKED_AT_ONCE {
-                prefetch_fronts(tables, file, &located[asked..end]);
-                asked = end;
+            let end = located.len().min(SCAN_BATCH);
+            if end - prefetched >= PREFETCH_BATCH {
+                prefetch_fronts(tables, file, &located[prefetched..end]);
+                prefetched = end;
             }
         }
-        prefetch_fronts(tables, file, &located[asked..located.len().min(BLOCKS_TOGETHER)]);
-        // With more blocks, the front of each has come long before the last has been asked for, and tells
-        // better.
-        if located.len() <= GUESSED_FOR {
+        prefetch_fronts(tables, file, &located[prefetched..located.len().min(SCAN_BATCH)]);
+        // With more blocks, the front of each has come long before the last is prefetched, and is a better
+        // guide.
+        if located.len() <= MAX_SPECULATIVE_BLOCKS {
             for at in &*located {
                 at.prefetch_likely(tables, file, targets);
             }

@@ -1,12 +1,11 @@
 //! What a file is made of.
 
-use crate::codec::Codec;
 use crate::codec::reference::Coding;
+use crate::codec::{Codec, information_bound_bits};
 use crate::design::TableDesign;
-use crate::design::information_bound_bits;
 use crate::format::checksum::UnitKind;
 use crate::format::header::MAJOR;
-use crate::index::Index;
+use crate::index::handle::Index;
 use hamdex_fingerprint::Fingerprint;
 
 /// What a file is made of; see [`Index::stats`].

@@ -9,14 +9,14 @@ use crate::format::PAGE_BYTES;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::header;
 use crate::format::section::{Section, check_zeros};
-use crate::index::Index;
+use crate::index::handle::Index;
 use crate::index::read_ahead::Windows;
 use crate::progress::{Phase, Progress};
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
 /// Blocks that one thread reads between two reports.
-const BLOCKS_A_TASK: usize = 256;
+const BLOCKS_PER_TASK: usize = 256;
 
 /// What a verification has read and found right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,13 +110,13 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
         let place = Place::Keys { table: table.number };
         Section::new(place, context, keys.offset as usize, keys.length as usize).verify(file)?;
 
-        let tasks: Vec<usize> = (0..table.keys.len()).step_by(BLOCKS_A_TASK).collect();
+        let tasks: Vec<usize> = (0..table.keys.len()).step_by(BLOCKS_PER_TASK).collect();
         let parts: Vec<Gathered> = tasks
             .into_par_iter()
             .map_init(
                 || (Scratch::default(), Vec::new(), self.read_ahead.windows(&self.data)),
                 |(scratch, values, windows), start| {
-                    let end = table.keys.len().min(start + BLOCKS_A_TASK);
+                    let end = table.keys.len().min(start + BLOCKS_PER_TASK);
                     let part = verify_blocks(file, table, start..end, windows, scratch, values);
                     done((end - start) as u64);
                     part

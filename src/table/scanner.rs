@@ -1,17 +1,11 @@
 //! From located blocks to the entries that meet their targets.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
-use crate::arch::{self, Instructions, Kernel, LINE_BYTES, prefetch};
-use crate::codec::huffman::{Candidate, SCANNED_TOGETHER, scan_together};
-use crate::codec::{BlockCodec, Scratch, Target, elias_fano};
+use crate::codec::{BlockError, Blocks, Scratch, Target, scan_blocks};
 use crate::error::ReadError;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
-
-/// Blocks whose fronts are read before the first is scanned: enough that memory works ahead, few
-/// enough that what it brings is still there when it is wanted.
-pub(crate) const BLOCKS_TOGETHER: usize = 48;
 
 /// A block to be looked into.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +16,7 @@ pub(crate) struct Located {
     pub(crate) target: u32,
 }
 
-/// Asks the processor for the fronts of blocks, and for what tells that they have been checked.
+/// Prefetches the fronts of blocks.
 #[inline(always)]
 pub(crate) fn prefetch_fronts<F: Fingerprint>(tables: &[Table<F>], file: &[u8], located: &[Located]) {
     for at in located {
@@ -31,7 +25,7 @@ pub(crate) fn prefetch_fronts<F: Fingerprint>(tables: &[Table<F>], file: &[u8], 
 }
 
 impl Located {
-    /// Asks the processor for what a scan is likely to read behind the front of the block.
+    /// Prefetches what a scan is likely to read behind the front of the block.
     #[inline(always)]
     pub(crate) fn prefetch_likely<F: Fingerprint>(
         &self,
@@ -43,27 +37,85 @@ impl Located {
     }
 }
 
+/// Blocks of the tables of a file.
+struct LocatedBlocks<'a, F> {
+    tables: &'a [Table<F>],
+    file: &'a [u8],
+    located: &'a [Located],
+    targets: &'a [Target<F>],
+}
+
+impl<'a, F> LocatedBlocks<'a, F> {
+    /// The table of a block, and its number there.
+    #[inline(always)]
+    fn at(&self, number: usize) -> (&'a Table<F>, usize) {
+        let at = self.located[number];
+        (&self.tables[at.table as usize], at.block as usize)
+    }
+}
+
+impl<F: Fingerprint> Blocks<F> for LocatedBlocks<'_, F> {
+    type Error = ReadError;
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.located.len()
+    }
+
+    #[inline(always)]
+    fn prefetch_fronts(&self, numbers: Range<usize>) {
+        prefetch_fronts(self.tables, self.file, &self.located[numbers]);
+    }
+
+    #[inline(always)]
+    fn checked_bytes(&self, number: usize) -> Result<&[u8], ReadError> {
+        let (table, block) = self.at(number);
+        table.block(self.file, block)
+    }
+
+    #[inline(always)]
+    fn bytes(&self, number: usize) -> &[u8] {
+        let (table, block) = self.at(number);
+        table.bytes(self.file, block)
+    }
+
+    #[inline(always)]
+    fn last(&self, number: usize) -> F {
+        let (table, block) = self.at(number);
+        table.keys.get(block)
+    }
+
+    #[inline(always)]
+    fn target(&self, number: usize) -> &Target<F> {
+        &self.targets[self.located[number].target as usize]
+    }
+
+    #[cold]
+    fn damaged(&self, number: usize, error: BlockError) -> ReadError {
+        let (table, block) = self.at(number);
+        table.damaged(block, error)
+    }
+}
+
 /// Looks into blocks, of any of a file's tables, using the same memory again and again.
 #[derive(Debug)]
 pub(crate) struct Scanner<F> {
     scratch: Scratch<F>,
-    /// Segments that may hold something.
-    chosen: Vec<(Located, Candidate<F>)>,
-    /// Runs of entries that may.
-    runs: Vec<elias_fano::Candidates>,
 }
 
 impl<F> Default for Scanner<F> {
     fn default() -> Self {
-        Self { scratch: Scratch::default(), chosen: Vec::new(), runs: Vec::new() }
+        Self { scratch: Scratch::default() }
     }
 }
 
 impl<F: Fingerprint> Scanner<F> {
     /// Calls `visit` with each entry of these blocks that its target meets: where it was, its number
-    /// in the block, and its value in the table's order of bits. Stops when told to, and tells so.
+    /// in the block, and its value in the table's order of bits. Stops when `visit` breaks, and returns
+    /// whether it did.
     ///
-    /// The first [`BLOCKS_TOGETHER`] blocks are best prefetched as soon as they are located.
+    /// The first [`SCAN_BATCH`](crate::codec::SCAN_BATCH) blocks are best prefetched as soon as they are
+    /// located.
     ///
     /// # Errors
     /// When a block is damaged.
@@ -75,110 +127,12 @@ impl<F: Fingerprint> Scanner<F> {
         targets: &[Target<F>],
         mut visit: impl FnMut(Located, usize, F) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        let Self { scratch, chosen, runs } = self;
-        let visit = &mut visit;
-        // All tables of a file have one codec.
-        match tables.first().map(|table| &table.codec) {
-            Some(BlockCodec::Huffman(_)) => {
-                arch::run(HuffmanScan { tables, file, located, targets, scratch, chosen, visit })
-            }
-            Some(BlockCodec::EliasFano(_)) => {
-                arch::run(EliasFanoScan { tables, file, located, targets, chosen: runs, visit })
-            }
-            None => Ok(ControlFlow::Continue(())),
-        }
-    }
-}
-
-/// Chooses segments from the fronts of many blocks, then decodes several of them at once.
-struct HuffmanScan<'a, F, V> {
-    tables: &'a [Table<F>],
-    file: &'a [u8],
-    located: &'a [Located],
-    targets: &'a [Target<F>],
-    scratch: &'a mut Scratch<F>,
-    chosen: &'a mut Vec<(Located, Candidate<F>)>,
-    visit: &'a mut V,
-}
-
-impl<F: Fingerprint, V: FnMut(Located, usize, F) -> ControlFlow<()>> Kernel for HuffmanScan<'_, F, V> {
-    type Output = Result<ControlFlow<()>, ReadError>;
-
-    #[inline(always)]
-    fn run(self, instructions: impl Instructions) -> Self::Output {
-        let Self { tables, file, located, targets, scratch, chosen, visit } = self;
-        let mut batches = located.chunks(BLOCKS_TOGETHER).peekable();
-        while let Some(together) = batches.next() {
-            prefetch_fronts(tables, file, batches.peek().copied().unwrap_or_default());
-            chosen.clear();
-            for &at in together {
-                let target = &targets[at.target as usize];
-                tables[at.table as usize]
-                    .candidates(file, at.block, target, &mut |found| chosen.push((at, found)))?;
-            }
-            for scanned in chosen.chunks(SCANNED_TOGETHER) {
-                let work = scanned.iter().map(|(at, candidate)| {
-                    tables[at.table as usize].work(file, at.block, candidate, &targets[at.target as usize])
-                });
-                let mut visit = |place: usize, entry, value| visit(scanned[place].0, entry, value);
-                let outcome = scan_together(instructions, work, &mut scratch.differences, &mut visit);
-                let outcome = outcome.map_err(|(place, error)| {
-                    let at = scanned[place].0;
-                    tables[at.table as usize].damaged(at.block as usize, error)
-                });
-                if outcome?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-}
-
-/// Finds in many blocks what is to be compared, then compares it: the first is done from the fronts of
-/// the blocks, and tells what to ask the processor for.
-struct EliasFanoScan<'a, F, V> {
-    tables: &'a [Table<F>],
-    file: &'a [u8],
-    located: &'a [Located],
-    targets: &'a [Target<F>],
-    chosen: &'a mut Vec<elias_fano::Candidates>,
-    visit: &'a mut V,
-}
-
-impl<F: Fingerprint, V: FnMut(Located, usize, F) -> ControlFlow<()>> Kernel for EliasFanoScan<'_, F, V> {
-    type Output = Result<ControlFlow<()>, ReadError>;
-
-    #[inline(always)]
-    fn run(self, instructions: impl Instructions) -> Self::Output {
-        let Self { tables, file, located, targets, chosen, visit } = self;
-        let mut batches = located.chunks(BLOCKS_TOGETHER).peekable();
-        while let Some(together) = batches.next() {
-            prefetch_fronts(tables, file, batches.peek().copied().unwrap_or_default());
-            chosen.clear();
-            for at in together {
-                let (table, block) = (&tables[at.table as usize], at.block as usize);
-                let bytes = table.block(file, block)?;
-                let (last, target) = (table.keys.get(block), &targets[at.target as usize]);
-                let (candidates, reads) = elias_fano::Candidates::find(instructions, bytes, last, target)
-                    .map_err(|error| table.damaged(block, error))?;
-                // Eight fields are loaded at once, wherever the run ends.
-                let end = reads.end.max(reads.start + LINE_BYTES);
-                for at in (reads.start..end + LINE_BYTES).step_by(LINE_BYTES) {
-                    prefetch(bytes, at);
-                }
-                chosen.push(candidates);
-            }
-            for (&at, candidates) in together.iter().zip(&*chosen) {
-                let (table, block) = (&tables[at.table as usize], at.block as usize);
-                let bytes = table.bytes(file, block);
-                let mut visit = |entry, value| visit(at, entry, value);
-                let outcome = candidates.scan(instructions, bytes, &targets[at.target as usize], &mut visit);
-                if outcome.map_err(|error| table.damaged(block, error))?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-            }
-        }
-        Ok(ControlFlow::Continue(()))
+        let blocks = LocatedBlocks { tables, file, located, targets };
+        scan_blocks(
+            &blocks,
+            |number| &blocks.at(number).0.codec,
+            &mut self.scratch,
+            |number, entry, value| visit(located[number], entry, value),
+        )
     }
 }

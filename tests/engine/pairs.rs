@@ -30,16 +30,16 @@ fn sorted<F: Fingerprint>(mut pairs: Vec<Pair<F>>) -> Vec<Pair<F>> {
 
 /// Every way of the work, with tasks, runs and memory small enough that all of it happens.
 fn tunings(stored: usize) -> Vec<Tuning> {
-    let tasks = Tuning { blocks_a_task: Some(2), longest_run: Some(10), ..Tuning::default() };
+    let tasks = Tuning { blocks_per_task: Some(2), longest_run: Some(10), ..Tuning::default() };
     vec![
         Tuning::default(),
         tasks,
-        Tuning { blocks_a_task: Some(1), longest_run: Some(30), ..tasks },
+        Tuning { blocks_per_task: Some(1), longest_run: Some(30), ..tasks },
         Tuning { way: Way::Gather, ..Tuning::default() },
         Tuning { way: Way::Gather, capacity: Some(stored * 2 / 3 + 1), ..tasks },
         Tuning { way: Way::Gather, capacity: Some(stored / 10 + 1), ..tasks },
         Tuning { capacity: Some(1), ..tasks },
-        Tuning { way: Way::Ask, blocks_a_task: Some(3), ..Tuning::default() },
+        Tuning { way: Way::Query, blocks_per_task: Some(3), ..Tuning::default() },
     ]
 }
 
@@ -86,8 +86,8 @@ fn check_designs<F: Fingerprint>(distance: u32, shape: Shape, count: usize) {
             // query by query there is no other way beyond the built distance than at it.
             ways.retain(|tuning| {
                 tuning.capacity.is_none_or(|capacity| capacity > stored.len() / 2)
-                    && tuning.blocks_a_task != Some(1)
-                    && (tuning.way != Way::Ask || asked == distance)
+                    && tuning.blocks_per_task != Some(1)
+                    && (tuning.way != Way::Query || asked == distance)
             });
             check_ways(&index, &stored, asked, &format!("{name} for {distance}, {shape:?}"), ways);
         }

@@ -4,7 +4,7 @@ use std::arch::x86_64::{
     _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_set1_epi8, _pdep_u64,
 };
 
-use crate::arch::{Instructions, Kernel};
+use crate::arch::instructions::{Instructions, Kernel};
 
 /// Proof that this processor has these instructions; only [`Avx2::detect`] makes one.
 #[derive(Debug, Clone, Copy)]

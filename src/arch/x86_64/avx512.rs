@@ -3,8 +3,10 @@
 
 use std::arch::x86_64::*;
 
-use crate::arch::x86_64::Avx2;
-use crate::arch::{Fields, Instructions, Kernel, LANES, portable};
+use crate::arch::fields::{Fields, LANES};
+use crate::arch::instructions::{Instructions, Kernel};
+use crate::arch::portable;
+use crate::arch::x86_64::avx2::Avx2;
 
 /// Proof that this processor has these instructions; only [`Avx512::detect`] makes one.
 #[derive(Debug, Clone, Copy)]

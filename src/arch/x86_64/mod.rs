@@ -5,8 +5,8 @@ mod avx512;
 
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch, _pdep_u64, _pext_u64};
 
-use crate::arch::level::may_use;
-use crate::arch::{Kernel, Level, Portable};
+use crate::arch::instructions::{Kernel, Portable};
+use crate::arch::level::{Level, may_use};
 pub(crate) use avx2::Avx2;
 pub(crate) use avx512::Avx512;
 

@@ -14,7 +14,8 @@
 use byteorder::{ByteOrder, LittleEndian};
 
 use crate::arch::Fields;
-use crate::codec::{BlockError, CHECKSUM_BYTES};
+use crate::codec::error::BlockError;
+use crate::codec::layout::CHECKSUM_BYTES;
 use hamdex_fingerprint::Fingerprint;
 
 /// Where l stands, and the zero after it.
@@ -24,13 +25,13 @@ pub(super) const LOW_BITS_AT: usize = CHECKSUM_BYTES + 2;
 pub(super) const FIRST_AT: usize = 8;
 
 /// Where the unary numbers start, in bytes.
-pub(super) const fn uppers_at<F: Fingerprint>() -> usize {
+pub(crate) const fn uppers_at<F: Fingerprint>() -> usize {
     FIRST_AT + F::BYTES
 }
 
 /// The most low bits: so few that a word of the fingerprint's width, at whole bytes, has all of a field.
 /// ([`Fields`] rely on it.)
-pub(super) const fn max_low_bits<F: Fingerprint>() -> u32 {
+pub(crate) const fn max_low_bits<F: Fingerprint>() -> u32 {
     F::BITS - 8
 }
 

@@ -1,18 +1,19 @@
 //! Reading all of a block, in order, checking all that can be checked.
 
 use crate::arch::{self, Instructions, Kernel, LANES};
-use crate::codec::BlockError;
 use crate::codec::elias_fano::block::Block;
 use crate::codec::elias_fano::buckets::Uppers;
+use crate::codec::elias_fano::scratch::Scratch;
+use crate::codec::error::BlockError;
 use hamdex_fingerprint::Fingerprint;
 
-/// Appends the entries of a block to `values`, checking all that the block alone can tell. `places` is
-/// memory to be used again.
+/// Appends the entries of a block to `values`, checking all that the block alone can tell.
 pub(crate) fn decode<F: Fingerprint>(
     bytes: &[u8],
-    places: &mut Vec<u16>,
+    scratch: &mut Scratch,
     values: &mut Vec<F>,
 ) -> Result<(), BlockError> {
+    let places = &mut scratch.places;
     let block = Block::new(bytes)?;
     arch::run(Decode { block, places, values })
 }

@@ -2,9 +2,9 @@
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use crate::codec::CHECKSUM_BYTES;
-use crate::codec::elias_fano::EliasFanoCodec;
 use crate::codec::elias_fano::block::{FIRST_AT, LOW_BITS_AT, max_low_bits, uppers_at};
+use crate::codec::elias_fano::codec::EliasFanoCodec;
+use crate::codec::layout::CHECKSUM_BYTES;
 use hamdex_fingerprint::Fingerprint;
 
 /// What a block of some values takes.

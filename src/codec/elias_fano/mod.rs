@@ -8,34 +8,25 @@
 //! All bit strings here have the least significant bit first: bit i of a block is bit i mod 8 of its
 //! byte i / 8, and the first bit of a field is its lowest.
 //!
+//! - [`codec`]: the codec of a table
 //! - [`block`]: the layout of a block
 //! - [`buckets`]: which entries are in which bucket
 //! - [`encode`]: filling blocks
 //! - [`decode`]: reading all of a block
-//! - [`scan`]: reading as little as a query needs
+//! - [`scan`]: reading as little of a block as a query needs
+//! - [`scan_blocks`]: the same for many blocks
 
 mod block;
 mod buckets;
+mod codec;
 mod decode;
 mod encode;
 mod scan;
+mod scan_blocks;
+mod scratch;
 
-use crate::codec::Layout;
+pub(crate) use block::{max_low_bits, uppers_at};
+pub use codec::EliasFanoCodec;
 pub(crate) use decode::decode;
-pub(crate) use scan::Candidates;
-
-/// Encodes and decodes blocks.
-#[derive(Clone, Copy)]
-pub struct EliasFanoCodec {
-    layout: Layout,
-}
-
-impl EliasFanoCodec {
-    pub(crate) fn new(layout: Layout) -> Self {
-        Self { layout }
-    }
-
-    pub(crate) fn layout(self) -> Layout {
-        self.layout
-    }
-}
+pub(crate) use scan_blocks::ScanBlocks;
+pub(crate) use scratch::Scratch;

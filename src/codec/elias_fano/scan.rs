@@ -10,7 +10,8 @@ use std::ops::{ControlFlow, Range};
 use crate::arch::{Instructions, LANES};
 use crate::codec::elias_fano::block::Block;
 use crate::codec::elias_fano::buckets::Uppers;
-use crate::codec::{BlockError, Target};
+use crate::codec::error::BlockError;
+use crate::codec::target::Target;
 use hamdex_fingerprint::Fingerprint;
 
 /// What of a block is to be looked at: its first entry, and a run of the others.

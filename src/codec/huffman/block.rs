@@ -12,7 +12,8 @@
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use crate::codec::{BlockError, CHECKSUM_BYTES};
+use crate::codec::error::BlockError;
+use crate::codec::layout::CHECKSUM_BYTES;
 use hamdex_fingerprint::Fingerprint;
 
 /// Bytes before the first raw fingerprint.
@@ -20,6 +21,9 @@ pub(crate) const HEADER_BYTES: usize = 8;
 
 /// Bytes of a segment's start.
 pub(crate) const START_BYTES: usize = 2;
+
+/// Bits of a code, about: for guesses.
+pub(super) const TYPICAL_CODE_BITS: usize = 3;
 
 /// A block whose header has been checked.
 #[derive(Clone, Copy)]

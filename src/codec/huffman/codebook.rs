@@ -1,6 +1,6 @@
 //! A table's code for h, ready for use.
 
-use crate::codec::bits::{WINDOW_BITS, Writer, window};
+use crate::bits::{WINDOW_BITS, Writer, window};
 use crate::codec::huffman::lengths::{MAX_CODE_BITS, canonical_codes, is_complete};
 
 /// Bits of a look-up. Longer codes are rarer than one in 2^11.
@@ -13,7 +13,7 @@ const LOOKUP_SYMBOLS: usize = 6;
 const WINDOW_LOOKUPS: usize = 5;
 const _: () = assert!(WINDOW_LOOKUPS as u32 * LOOKUP_BITS <= WINDOW_BITS);
 
-/// How far beyond the symbols wanted a [`Run`] may write.
+/// How far beyond the symbols wanted a [`CodeReader`] may write.
 pub(crate) const DECODE_SLACK: usize = 31 + 8;
 const _: () =
     assert!((WINDOW_LOOKUPS - 1) * LOOKUP_SYMBOLS <= 31, "so that each look-up has its eight bytes");
@@ -143,8 +143,8 @@ impl Codebook {
     }
 }
 
-/// A run of codes being decoded.
-pub(crate) struct Run<'a> {
+/// Decodes codes that stand one after the other.
+pub(crate) struct CodeReader<'a> {
     codebook: &'a Codebook,
     bytes: &'a [u8],
     /// Where the next code starts, in bits; on damaged bytes it may come to lie beyond the end.
@@ -155,7 +155,7 @@ pub(crate) struct Run<'a> {
     wanted: usize,
 }
 
-impl<'a> Run<'a> {
+impl<'a> CodeReader<'a> {
     /// `wanted` codes from bit `position` on.
     #[inline(always)]
     pub(crate) fn new(
@@ -169,7 +169,7 @@ impl<'a> Run<'a> {
         Self { codebook, bytes, position, symbols, done: 0, wanted }
     }
 
-    /// Decodes what the look-ups of one window yield, if there is something left to do. Tells whether
+    /// Decodes what the look-ups of one window yield, if there is something left to do. Returns whether
     /// there was.
     #[inline(always)]
     fn step(&mut self) -> bool {
@@ -208,14 +208,14 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Decodes several runs in lockstep. Each look-up of a run waits for the one before it; those of other
-/// runs need not wait with it.
+/// Lets several readers decode in lockstep. Each look-up of a reader waits for the one before it; those of
+/// other readers need not wait with it.
 #[inline(always)]
-pub(crate) fn decode_together(runs: &mut [Run<'_>]) {
+pub(crate) fn decode_together(readers: &mut [CodeReader<'_>]) {
     loop {
         let mut any = false;
-        for run in &mut *runs {
-            any |= run.step();
+        for reader in &mut *readers {
+            any |= reader.step();
         }
         if !any {
             return;
@@ -248,12 +248,12 @@ mod tests {
             writer.finish();
             let mut decoded = vec![0; symbols.len() + DECODE_SLACK];
             let mut first_half = vec![0; symbols.len() / 2 + DECODE_SLACK];
-            let mut runs = [
-                Run::new(&book, &bytes, 24, &mut decoded, symbols.len()),
-                Run::new(&book, &bytes, 24, &mut first_half, symbols.len() / 2),
+            let mut readers = [
+                CodeReader::new(&book, &bytes, 24, &mut decoded, symbols.len()),
+                CodeReader::new(&book, &bytes, 24, &mut first_half, symbols.len() / 2),
             ];
-            decode_together(&mut runs);
-            prop_assert_eq!(runs[0].end(), end);
+            decode_together(&mut readers);
+            prop_assert_eq!(readers[0].end(), end);
             prop_assert_eq!(&first_half[..symbols.len() / 2], &symbols[..symbols.len() / 2]);
             prop_assert_eq!(&decoded[..symbols.len()], &symbols[..]);
         }
@@ -265,7 +265,7 @@ mod tests {
             counts[8] = 1 << 20;
             let mut symbols = vec![0; count + DECODE_SLACK];
             let book = Codebook::from_counts(&counts);
-            decode_together(&mut [Run::new(&book, &bytes, 5, &mut symbols, count)]);
+            decode_together(&mut [CodeReader::new(&book, &bytes, 5, &mut symbols, count)]);
             prop_assert!(symbols[..count].iter().all(|&s| s < 128));
         }
     }

@@ -1,93 +1,12 @@
 //! Reading all of a block, in order, checking all that can be checked.
 
 use crate::arch::{self, Instructions, Kernel, prefetch_lines};
-use crate::codec::BlockError;
-use crate::codec::bits::read;
+use crate::bits::read;
+use crate::codec::error::BlockError;
 use crate::codec::huffman::block::{Block, Segment};
-use crate::codec::huffman::codebook::{Codebook, DECODE_SLACK, Run, decode_together};
-use crate::codec::huffman::search::MOST_CODED;
+use crate::codec::huffman::codebook::Codebook;
+use crate::codec::huffman::differences::{Codes, Differences, LANES, entry};
 use hamdex_fingerprint::Fingerprint;
-
-/// Segments whose codes are decoded in lockstep.
-pub(crate) const LANES: usize = arch::LANES;
-
-/// Room for the h of a few segments, kept between blocks.
-#[derive(Debug, Default)]
-pub(crate) struct Differences([Vec<u8>; LANES]);
-
-/// The codes of a segment: which book, where they are.
-#[derive(Clone, Copy)]
-pub(crate) struct Codes<'a> {
-    pub(crate) codebook: &'a Codebook,
-    pub(crate) bytes: &'a [u8],
-    pub(crate) start: usize,
-    pub(crate) count: usize,
-}
-
-impl Differences {
-    /// Decodes the h of the first segment and of as many others as there are, up to [`LANES`] in all.
-    #[inline(always)]
-    pub(crate) fn decode<'a>(&mut self, first: Codes<'a>, mut others: impl Iterator<Item = Codes<'a>>) {
-        self.decode_runs(first, &mut others);
-    }
-
-    /// As [`Self::decode`]; gives where the codes of each end.
-    #[inline(always)]
-    fn decode_to_ends<'a>(
-        &mut self,
-        first: Codes<'a>,
-        mut others: impl Iterator<Item = Codes<'a>>,
-    ) -> [usize; LANES] {
-        let runs = self.decode_runs(first, &mut others);
-        std::array::from_fn(|lane| runs[lane].end())
-    }
-
-    #[inline(always)]
-    fn decode_runs<'a, 's>(
-        &'s mut self,
-        first: Codes<'a>,
-        others: &mut impl Iterator<Item = Codes<'a>>,
-    ) -> [Run<'s>; LANES]
-    where
-        'a: 's,
-    {
-        let mut rooms = self.0.iter_mut();
-        let mut next = Some(first);
-        let mut runs: [Run<'s>; LANES] = std::array::from_fn(|_| {
-            let room = rooms.next().expect("as many as there are lanes");
-            // A lane without a segment has nothing to do.
-            let Codes { codebook, bytes, start, count } = next.unwrap_or(Codes { count: 0, ..first });
-            next = others.next();
-            let needed = count.max(MOST_CODED) + DECODE_SLACK;
-            if room.len() < needed {
-                room.resize(needed, 0);
-            }
-            Run::new(codebook, bytes, start, room, count)
-        });
-        decode_together(&mut runs);
-        runs
-    }
-
-    /// The h of the segment in that lane.
-    #[inline]
-    pub(crate) fn lane(&self, lane: usize, count: usize) -> &[u8] {
-        &self.0[lane][..count]
-    }
-
-    /// The h of the segment in that lane, and whatever lies behind them; `None` where there are too many
-    /// to be searched.
-    #[inline]
-    pub(super) fn searchable_lane(&self, lane: usize, count: usize) -> Option<&[u8; MOST_CODED]> {
-        (count <= MOST_CODED).then(|| self.0[lane].first_chunk().expect("there is room for as many"))
-    }
-}
-
-/// The entry that differs from `previous` first at `h` and goes on with `suffix`.
-#[inline(always)]
-pub(crate) fn entry<F: Fingerprint>(previous: F, h: u32, suffix: F) -> F {
-    // What is at and behind h goes; h is below the width.
-    (previous & !(F::ONES >> h)) | F::bit(h) | suffix
-}
 
 /// Appends all entries of a block to `values`.
 pub(crate) fn decode<F: Fingerprint>(

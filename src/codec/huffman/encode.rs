@@ -3,10 +3,10 @@
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use crate::codec::CHECKSUM_BYTES;
-use crate::codec::bits::Writer;
-use crate::codec::huffman::HuffmanCodec;
+use crate::bits::Writer;
 use crate::codec::huffman::block::{HEADER_BYTES, START_BYTES, streams_at};
+use crate::codec::huffman::codec::HuffmanCodec;
+use crate::codec::layout::CHECKSUM_BYTES;
 use hamdex_fingerprint::Fingerprint;
 
 impl HuffmanCodec {

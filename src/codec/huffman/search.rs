@@ -6,18 +6,16 @@
 //! Hardly anything is left to be looked at in full.
 
 use crate::arch::Instructions;
-use crate::codec::bits::read;
-use crate::codec::huffman::decode::entry;
-use crate::codec::huffman::scan::Candidate;
-use crate::codec::{BlockError, Target};
+use crate::bits::read;
+use crate::codec::error::BlockError;
+use crate::codec::huffman::candidate::Candidate;
+use crate::codec::huffman::differences::{MAX_SEARCHED, entry};
+use crate::codec::target::Target;
 use hamdex_fingerprint::Fingerprint;
-
-/// Coded entries of the longest segment that is searched.
-pub(super) const MOST_CODED: usize = 128;
 
 /// A run of entries: the only ones in a segment that can have a prefix.
 #[derive(Clone, Copy)]
-pub(super) struct Run {
+pub(super) struct PrefixRun {
     /// The first and the last; 0 is the segment's own first entry.
     first: usize,
     last: usize,
@@ -25,13 +23,13 @@ pub(super) struct Run {
     suffix: usize,
 }
 
-impl Run {
+impl PrefixRun {
     /// Finds the run for what is left of the prefix where all of a segment's entries share as many errors
     /// as it may have; `None` where they share fewer. `hs` are the segment's, and whatever lies behind.
     #[inline(always)]
     pub(super) fn find<F: Fingerprint>(
         instructions: impl Instructions,
-        hs: &[u8; MOST_CODED],
+        hs: &[u8; MAX_SEARCHED],
         candidate: &Candidate<F>,
         target: &Target<F>,
     ) -> Option<Self> {

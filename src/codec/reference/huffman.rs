@@ -2,8 +2,9 @@
 
 use bitvec::prelude::{BitSlice, BitVec, Msb0};
 
-use crate::codec::BlockError;
-use crate::codec::reference::{Field, FieldKind, Reader};
+use crate::codec::error::BlockError;
+use crate::codec::reference::fields::{Field, FieldKind};
+use crate::codec::reference::reader::Reader;
 use hamdex_fingerprint::Fingerprint;
 
 pub(super) fn read_block<F: Fingerprint>(

@@ -5,7 +5,7 @@
 //! | probe | for each block and query: to locate and arrange it [`ARRANGE_NS`]; where more than `dense_from` queries meet in a block on average, [`SEARCH_NS`] for each and `decode_ns` for each entry once, elsewhere `probe_ns` for each |
 //! | scan | `decode_ns` for each fingerprint once, and what [`cost_ns`] says; [`FILL_NS`] for each query and table |
 //!
-//! How many blocks a query has to look into, a sample of the queries tells. The constants are rounded
+//! How many blocks a query has to look into is estimated from a sample of the queries. The constants are rounded
 //! from profiles of batches against ten million uniform fingerprints on one machine; only their ratios
 //! matter, and those within a factor of two or so. `cargo bench --bench batch` shows both strategies; what
 //! decoding takes, BENCHMARKS.md has.
@@ -14,8 +14,10 @@
 
 use crate::codec::{BlockCodec, Target};
 use crate::design::TableDesign;
-use crate::index::batch::scan::{self, design};
-use crate::index::batch::{Question, Strategy};
+use crate::index::batch::options::Strategy;
+use crate::index::batch::question::Question;
+use crate::index::batch::scan::{design, max_queries};
+use crate::table::locate::target_of;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
@@ -28,16 +30,7 @@ const SEARCH_NS: f64 = 60.0;
 /// To add a query to a table in memory.
 const FILL_NS: f64 = 40.0;
 
-/// To look whether a prefix occurs among the queries.
-pub(super) const LOOKUP_NS: f64 = 9.0;
-
-/// To go on to the queries that share a prefix.
-pub(super) const MET_NS: f64 = 20.0;
-
-/// To compare a fingerprint with one of them.
-pub(super) const CANDIDATE_NS: f64 = 1.5;
-
-/// Queries that are located to tell how many blocks a query looks into.
+/// Queries that are located to estimate how many blocks a query looks into.
 const SAMPLE: usize = 64;
 
 /// What depends on how blocks are coded.
@@ -93,12 +86,7 @@ fn probe_ns<F: Fingerprint, D: AsRef<[u8]> + Sync>(question: &Question<'_, F, D>
         let table = &index.tables[probe.table];
         let blocks = table.keys.len().max(1) as f64;
         let looked_into = queries.len() as f64
-            * blocks_of_sample(table, queries, |query| Target {
-                query,
-                prefix_bits: probe.reach.prefix_bits(),
-                radius: probe.reach.radius,
-                distance: plan.distance(),
-            });
+            * blocks_of_sample(table, queries, |query| target_of(&probe.reach, plan.distance(), query));
         let costs = CodecCosts::of(&table.codec);
         let dense_from = options.dense_from.unwrap_or(costs.dense_from);
         sum += looked_into * ARRANGE_NS;
@@ -116,9 +104,9 @@ where
     D: AsRef<[u8]> + Sync,
 {
     let Question { index, queries, options, .. } = question;
-    let most = scan::most_queries::<F>(options.work_bytes(), tables.len()).min(queries.len());
-    let passes = queries.len().div_ceil(most) as f64;
-    let look_up = CodecCosts::of(&index.tables[0].codec).decode_ns + design::cost_ns(tables, most);
+    let at_once = max_queries::<F>(options.work_bytes(), tables.len()).min(queries.len());
+    let passes = queries.len().div_ceil(at_once) as f64;
+    let look_up = CodecCosts::of(&index.tables[0].codec).decode_ns + design::cost_ns(tables, at_once);
     passes * index.len() as f64 * look_up + (queries.len() * tables.len()) as f64 * FILL_NS
 }
 
@@ -131,12 +119,12 @@ pub(super) fn blocks_of_sample<F: Fingerprint>(
     let step = queries.len().div_ceil(SAMPLE).max(1);
     let mut blocks = Vec::new();
     let mut located = 0;
-    let mut asked = 0;
+    let mut sampled = 0;
     for &query in queries.iter().step_by(step) {
         blocks.clear();
         table.locate(&target(table.permutation.apply(query)), &mut blocks);
         located += blocks.len();
-        asked += 1;
+        sampled += 1;
     }
-    located as f64 / f64::from(asked.max(1))
+    located as f64 / f64::from(sampled.max(1))
 }

@@ -1,9 +1,9 @@
-//! Matches are found in any order, by any thread, and told in the order of the queries.
+//! Matches are found in any order, by any thread, and handed on in the order of the queries.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::index::Match;
+use crate::index::matches::Match;
 use hamdex_fingerprint::Fingerprint;
 
 /// Matches that a task asks room for at a time.

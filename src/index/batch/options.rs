@@ -1,8 +1,8 @@
 //! What can be chosen for a batch.
 
-/// Queries taken at a time, at the most: more would share blocks a little better, and wait longer for
+/// The most queries taken at a time: more would share blocks a little better, and wait longer for
 /// their answers.
-pub(super) const MOST_QUERIES: usize = 1 << 20;
+pub(super) const MAX_QUERIES: usize = 1 << 20;
 
 /// Unless told otherwise.
 const DEFAULT_MEMORY: usize = 512 << 20;

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::index::pairs::Pair;
+use crate::index::pairs::pair::Pair;
 use hamdex_fingerprint::Fingerprint;
 
 /// Pairs handed on at a time: enough that handing on costs nothing, few enough to wait in memory.

@@ -9,10 +9,11 @@ use std::num::NonZeroUsize;
 use std::ops::{ControlFlow, Range};
 
 use crate::error::ReadError;
-use crate::index::Index;
-use crate::index::pairs::Workspace;
+use crate::index::handle::Index;
+use crate::index::pairs::lead::Lead;
 use crate::index::pairs::ordered;
-use crate::index::pairs::runs::{Lead, Runs};
+use crate::index::pairs::runs::RunPairs;
+use crate::index::pairs::workspace::Workspace;
 use hamdex_fingerprint::Fingerprint;
 
 /// Values that share a first digit, about, where there are many and they are spread evenly.
@@ -27,8 +28,8 @@ const SECOND_DIGIT_BITS: u32 = 16;
 /// Values of a part of table 0, about; more where there are many, so that pieces are not too small.
 const PART: u64 = 1 << 17;
 
-/// Parts of table 0, at the most.
-const MOST_PARTS: usize = 256;
+/// The most parts of table 0.
+const MAX_PARTS: usize = 256;
 
 /// The values of a part of the table that a slice has, sorted by their first digit.
 struct Part<F> {
@@ -138,17 +139,17 @@ impl<F: Fingerprint> Gathered<'_, F> {
     }
 
     /// Digits of the slice that make a task worth its while.
-    pub(super) fn digits_a_task(&self, digits: usize) -> usize {
+    pub(super) fn digits_per_task(&self, digits: usize) -> usize {
         (digits << BUCKET_LOG2) / self.len().max(1)
     }
 
-    /// Tells the pairs of some digits, counted from the start of the slice; gives how many values these
+    /// Finds the pairs of some digits, counted from the start of the slice; returns how many values these
     /// have.
-    pub(super) fn tell(
+    pub(super) fn find(
         &self,
         digits: Range<usize>,
         workspace: &mut Workspace<F>,
-        runs: &mut Runs<'_, '_, F>,
+        runs: &mut RunPairs<'_, '_, F>,
     ) -> (usize, ControlFlow<()>) {
         let Workspace { gathered: bucket, values: sorted, starts, .. } = workspace;
         let mut count = 0;
@@ -161,13 +162,13 @@ impl<F: Fingerprint> Gathered<'_, F> {
             let more = self.lead.mask.count_ones() - self.bits;
             let more = more.min(bucket.len().max(1).ilog2()).min(SECOND_DIGIT_BITS);
             let mask = F::prefix_mask(self.bits + more);
-            let told = if more == 0 {
-                runs.tell(bucket, mask)
+            let outcome = if more == 0 {
+                runs.find(bucket, mask)
             } else {
                 sort(bucket, 1 << more, |value| digit(value << self.bits, more), sorted, starts);
-                runs.tell(sorted, mask)
+                runs.find(sorted, mask)
             };
-            if told.is_break() {
+            if outcome.is_break() {
                 return (count, ControlFlow::Break(()));
             }
         }
@@ -212,8 +213,8 @@ fn digit<F: Fingerprint>(value: F, bits: u32) -> usize {
 /// The blocks of table 0 in parts.
 fn parts_of<F: Fingerprint, D: AsRef<[u8]>>(index: &Index<F, D>) -> std::iter::StepBy<Range<usize>> {
     let blocks = index.tables[0].keys.len();
-    let a_part = (blocks as u64 * PART).div_ceil(index.len().max(1)) as usize;
-    (0..blocks).step_by(a_part.max(blocks.div_ceil(MOST_PARTS)).max(1))
+    let blocks_per_part = (blocks as u64 * PART).div_ceil(index.len().max(1)) as usize;
+    (0..blocks).step_by(blocks_per_part.max(blocks.div_ceil(MAX_PARTS)).max(1))
 }
 
 /// Reads a part of table 0.
@@ -227,7 +228,7 @@ fn read<F: Fingerprint, D: AsRef<[u8]>>(
     let mut starts = parts_of(index).skip(part);
     let start = starts.next().expect("there is such a part");
     let blocks = start..starts.next().unwrap_or(table.keys.len());
-    index.read_ahead.run(&index.data, table, blocks.clone());
+    index.read_ahead.blocks(&index.data, table, blocks.clone());
     for block in blocks {
         workspace.values.clear();
         table.decode(file, block, &mut workspace.scratch, &mut workspace.values)?;

@@ -19,7 +19,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::error::ReadError;
 
 /// Results that may wait for the turns of their tasks.
-const MOST_EARLY: usize = 128;
+const MAX_EARLY: usize = 128;
 
 /// What a task says of its end: it is done, it was stopped, it has failed.
 pub(super) type Outcome = Result<ControlFlow<()>, ReadError>;
@@ -163,7 +163,7 @@ impl Turn {
     /// when all is stopped.
     fn claim(&self, task: usize) -> Option<bool> {
         let mut state = self.lock();
-        while !state.is_stopped && task > state.current && state.early >= MOST_EARLY {
+        while !state.is_stopped && task > state.current && state.early >= MAX_EARLY {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let is_early = task > state.current;

@@ -1,23 +1,22 @@
-//! From runs to pairs, each told once.
+//! From runs to pairs, each once.
 //!
-//! The lead sets of a join overlap: two fingerprints that differ in one bit agree under most of them. A
-//! pair belongs to the first lead under which it agrees, so it is refused everywhere else: no set of
-//! pairs seen is needed.
+//! The leads of a join overlap: two fingerprints that differ in one bit agree under most of them. A pair
+//! belongs to the first lead under which it agrees: see [`is_first`].
 
 use std::ops::ControlFlow;
 
-use crate::design::split;
+use crate::design::{Admits, is_first, split};
 use crate::index::pairs::collect::Collector;
 use crate::index::pairs::compare::{Comparison, Hit, compare};
-use crate::permutation::Permutation;
+use crate::index::pairs::lead::{Agreement, Lead};
 use hamdex_fingerprint::Fingerprint;
 
 /// Runs beyond this many values are split by bits behind those that they share. Up to here it is
 /// quicker to compare all with all.
-pub(super) const LONGEST_RUN: usize = 1024;
+pub(super) const MAX_RUN: usize = 1024;
 
-/// Hits that may wait to be told, where the runs are no longer than [`LONGEST_RUN`].
-const MOST_HITS: usize = 1 << 18;
+/// Hits that may wait to be collected, where the runs are no longer than [`MAX_RUN`].
+const MAX_HITS: usize = 1 << 18;
 
 /// Values that are looked at to see how long runs are.
 const SAMPLE: usize = 256;
@@ -26,29 +25,18 @@ const SAMPLE: usize = 256;
 /// each time.
 const LONG_ON_AVERAGE: usize = 4;
 
-/// A lead, in the order of bits of the values that it brings together.
-#[derive(Debug, Clone)]
-pub(super) struct Lead<F> {
-    /// What that order is.
-    pub(super) permutation: Permutation<F>,
-    /// The bits that agree.
-    pub(super) mask: F,
-    /// The leads that come before it: what agrees under one of these is told there.
-    pub(super) earlier: Vec<F>,
-}
-
 /// Finds the pairs of a lead.
-pub(super) struct Runs<'a, 'c, F> {
+pub(super) struct RunPairs<'a, 'c, F> {
     lead: &'a Lead<F>,
     /// [`Lead::earlier`], and while a long run is being split, what it was split by before.
-    earlier: Vec<F>,
+    earlier: Vec<Agreement<F>>,
     distance: u32,
     longest: usize,
     hits: Vec<Hit>,
     collector: &'a mut Collector<'c, F>,
 }
 
-impl<'a, 'c, F: Fingerprint> Runs<'a, 'c, F> {
+impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
     pub(super) fn new(
         lead: &'a Lead<F>,
         distance: u32,
@@ -58,11 +46,11 @@ impl<'a, 'c, F: Fingerprint> Runs<'a, 'c, F> {
         Self { lead, earlier: lead.earlier.clone(), distance, longest, hits: Vec::new(), collector }
     }
 
-    /// Tells the pairs in `values`, where those that agree under `mask`, some of the lead's own bits,
+    /// Finds the pairs in `values`, where those that agree under `mask`, some of the lead's own bits,
     /// lie together. Leaves the values of long runs in another order.
-    pub(super) fn tell(&mut self, values: &mut [F], mask: F) -> ControlFlow<()> {
+    pub(super) fn find(&mut self, values: &mut [F], mask: F) -> ControlFlow<()> {
         let is_long = self.are_long(values, mask);
-        let starts_at_once = (MOST_HITS / self.longest).max(1);
+        let starts_at_once = (MAX_HITS / self.longest).max(1);
         let mut start = 0;
         while start < values.len() {
             let end = values.len().min(start + starts_at_once);
@@ -77,7 +65,7 @@ impl<'a, 'c, F: Fingerprint> Runs<'a, 'c, F> {
                 },
                 &mut self.hits,
             );
-            self.tell_hits(values)?;
+            self.collect_hits(values)?;
             start = stopped;
             if stopped < end {
                 let first = values[start];
@@ -96,13 +84,11 @@ impl<'a, 'c, F: Fingerprint> Runs<'a, 'c, F> {
         sample.len() > ends * LONG_ON_AVERAGE
     }
 
-    fn tell_hits(&mut self, values: &[F]) -> ControlFlow<()> {
+    fn collect_hits(&mut self, values: &[F]) -> ControlFlow<()> {
         for &(a, b) in &self.hits {
             let (a, b) = (values[a as usize], values[b as usize]);
             let difference = a ^ b;
-            if difference & self.lead.mask == F::ZERO
-                && self.earlier.iter().all(|&earlier| difference & earlier != F::ZERO)
-            {
+            if Agreement(self.lead.mask).admits(difference) && is_first(&self.earlier, difference) {
                 self.collector.pair(self.lead.permutation.undo(a), self.lead.permutation.undo(b))?;
             }
         }
@@ -110,7 +96,7 @@ impl<'a, 'c, F: Fingerprint> Runs<'a, 'c, F> {
         ControlFlow::Continue(())
     }
 
-    /// Tells the pairs of a set whose values are all to be compared with each other.
+    /// Finds the pairs of a set whose values are all to be compared with each other.
     ///
     /// At most `distance` bits of a pair differ. So of distance + 1 groups of the bits that vary at
     /// all, one is the same in both: the pairs are in the runs that each group makes. This is the
@@ -120,8 +106,8 @@ impl<'a, 'c, F: Fingerprint> Runs<'a, 'c, F> {
     fn split(&mut self, values: &mut [F]) -> ControlFlow<()> {
         let first = values[0];
         let varying = values.iter().fold(F::ZERO, |varying, &value| varying | (value ^ first));
-        if self.earlier.iter().any(|&earlier| earlier & varying == F::ZERO) {
-            // All of them agree there: all has been told.
+        if !is_first(&self.earlier, varying) {
+            // All of them agree there: none of the pairs belongs here.
             return ControlFlow::Continue(());
         }
         if values.len() <= self.longest || varying.count_ones() <= self.distance {
@@ -135,7 +121,7 @@ impl<'a, 'c, F: Fingerprint> Runs<'a, 'c, F> {
             let same = |&a: &F, &b: &F| (a ^ b) & group == F::ZERO;
             let comparisons = values.chunk_by(same).map(|run| square(run.len())).sum();
             let Some(left) = budget.checked_sub(comparisons) else {
-                // What agreed in an earlier group is told already, and is not told again.
+                // What agrees in an earlier group belongs there, and is not collected again.
                 self.all_with_all(values)?;
                 break;
             };
@@ -145,21 +131,21 @@ impl<'a, 'c, F: Fingerprint> Runs<'a, 'c, F> {
                     self.split(run)?;
                 }
             }
-            self.earlier.push(group);
+            self.earlier.push(Agreement(group));
         }
         self.earlier.truncate(before);
         ControlFlow::Continue(())
     }
 
     fn all_with_all(&mut self, values: &[F]) -> ControlFlow<()> {
-        let starts_at_once = (MOST_HITS / values.len()).max(1);
+        let starts_at_once = (MAX_HITS / values.len()).max(1);
         for start in (0..values.len()).step_by(starts_at_once) {
             let end = values.len().min(start + starts_at_once);
             let (mask, longest) = (F::ZERO, usize::MAX);
             let (distance, is_long) = (self.distance, true);
             let starts = start..end;
             compare(Comparison { values, starts, mask, distance, longest, is_long }, &mut self.hits);
-            self.tell_hits(values)?;
+            self.collect_hits(values)?;
         }
         ControlFlow::Continue(())
     }

@@ -7,21 +7,21 @@
 use std::num::NonZeroUsize;
 
 use crate::design::lead_sets;
-use crate::index::Index;
-use crate::index::pairs::runs::Lead;
+use crate::index::handle::Index;
+use crate::index::pairs::lead::{Agreement, Lead};
 use crate::permutation::Permutation;
 use hamdex_fingerprint::Fingerprint;
 
-/// Nanoseconds a value: to read it from a table and compare it with its next few.
+/// Nanoseconds per value: to read it from a table and compare it with its next few.
 const STREAM_NS: f64 = 4.0;
 
-/// Nanoseconds a value: to read it from table 0, sort it and compare it with its next few.
+/// Nanoseconds per value: to read it from table 0, sort it and compare it with its next few.
 const GATHER_NS: f64 = 14.0;
 
-/// Nanoseconds a value: to read it from table 0 once more.
+/// Nanoseconds per value: to read it from table 0 once more.
 const READ_NS: f64 = 3.0;
 
-/// Nanoseconds a comparison beyond the next few.
+/// Nanoseconds per comparison beyond the next few.
 const COMPARISON_NS: f64 = 0.3;
 
 /// Comparisons of a value that are in the price of reading it.
@@ -80,7 +80,7 @@ pub(super) fn choose<F: Fingerprint, D: AsRef<[u8]>>(
                 Source::Gathered => Permutation::new(leads[number]),
             };
             let mask = permutation.apply(leads[number]);
-            let earlier = leads[..number].iter().map(|&lead| permutation.apply(lead)).collect();
+            let earlier = leads[..number].iter().map(|&lead| Agreement(permutation.apply(lead))).collect();
             Step { source, lead: Lead { permutation, mask, earlier } }
         })
         .collect()

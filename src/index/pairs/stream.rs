@@ -3,16 +3,16 @@
 use std::ops::{ControlFlow, Range};
 
 use crate::error::ReadError;
-use crate::index::pairs::Workspace;
 use crate::index::pairs::ordered::Outcome;
-use crate::index::pairs::runs::Runs;
+use crate::index::pairs::runs::RunPairs;
+use crate::index::pairs::workspace::Workspace;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
 /// Values decoded before their pairs are looked for: they are still near when they are compared.
 const CHUNK: usize = 8192;
 
-/// Tells the pairs of all runs of values equal under `mask`, leading bits in the table's order, that
+/// Finds the pairs of all runs of values equal under `mask`, leading bits in the table's order, that
 /// begin in some blocks; so each run belongs to the one task in whose blocks it begins.
 pub(super) fn stream<F: Fingerprint>(
     table: &Table<F>,
@@ -20,7 +20,7 @@ pub(super) fn stream<F: Fingerprint>(
     mask: F,
     blocks: Range<usize>,
     workspace: &mut Workspace<F>,
-    runs: &mut Runs<'_, '_, F>,
+    runs: &mut RunPairs<'_, '_, F>,
 ) -> Outcome {
     let Workspace { scratch, values, .. } = workspace;
     values.clear();
@@ -44,7 +44,7 @@ pub(super) fn stream<F: Fingerprint>(
         }
         let open = table.keys.get(block) & mask;
         let whole = values.partition_point(|&value| value & mask < open);
-        if runs.tell(&mut values[..whole], mask).is_break() {
+        if runs.find(&mut values[..whole], mask).is_break() {
             return Ok(ControlFlow::Break(()));
         }
         values.drain(..whole);
@@ -60,25 +60,25 @@ pub(super) fn stream<F: Fingerprint>(
             break;
         }
     }
-    Ok(runs.tell(values, mask))
+    Ok(runs.find(values, mask))
 }
 
-/// Whether no run of values equal under `mask` is longer than `most`: whether memory holds each.
+/// Whether no run of values equal under `mask` is longer than `max_run`: whether memory holds each.
 pub(super) fn runs_fit<F: Fingerprint>(
     table: &Table<F>,
     file: &[u8],
     mask: F,
-    most: usize,
+    max_run: usize,
     workspace: &mut Workspace<F>,
 ) -> Result<bool, ReadError> {
     let blocks = table.keys.len();
-    let most_a_block = table.codec.layout().block_bytes * 8;
+    let max_per_block = table.codec.layout().block_bytes * 8;
     let mut start = 0;
     while start < blocks {
         let prefix = table.keys.get(start) & mask;
         // The block in which the run ends has a key beyond it.
         let last = table.keys.find(prefix | !mask).min(blocks - 1);
-        if (last - start + 1).saturating_mul(most_a_block) > most {
+        if (last - start + 1).saturating_mul(max_per_block) > max_run {
             // That it might be so is seldom: only then is it worth a look.
             let mut count = 0;
             for block in start..=last {
@@ -86,7 +86,7 @@ pub(super) fn runs_fit<F: Fingerprint>(
                 table.decode(file, block, &mut workspace.scratch, &mut workspace.values)?;
                 count += workspace.values.iter().filter(|&&value| value & mask == prefix).count();
             }
-            if count > most {
+            if count > max_run {
                 return Ok(false);
             }
         }

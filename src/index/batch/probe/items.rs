@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 
-use crate::index::batch::probe::{ITEMS_A_TASK, Look};
+use crate::index::batch::probe::look::Look;
 use hamdex_fingerprint::Fingerprint;
 
-/// Parts of a table, at the most, as a power of two: small enough that their items are put in order in
+/// Items that one task makes before it stops: few enough to be put in order in cache.
+pub(super) const ITEMS_PER_TASK: usize = 1 << 15;
+
+/// The most parts of a table, as a power of two: small enough that their items are put in order in
 /// cache, few enough that there is something in each.
-const PARTS_LOG2: u32 = 8;
+const MAX_PARTS_LOG2: u32 = 8;
 
 /// A block that may hold what a query looks for.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,7 +31,7 @@ pub(super) struct Parts {
 impl Parts {
     pub(super) fn of(blocks: usize) -> Self {
         let bits = usize::BITS - blocks.saturating_sub(1).leading_zeros();
-        Self { blocks, shift: bits.saturating_sub(PARTS_LOG2) }
+        Self { blocks, shift: bits.saturating_sub(MAX_PARTS_LOG2) }
     }
 
     pub(super) fn count(&self) -> usize {
@@ -87,7 +90,7 @@ pub(super) fn locate<F: Fingerprint>(
 ) -> (Items<F>, Range<usize>) {
     let mut items = Vec::with_capacity(range.len());
     let mut left = range;
-    while items.len() < ITEMS_A_TASK {
+    while items.len() < ITEMS_PER_TASK {
         let Some(query) = left.next() else { break };
         let target = look.target(look.permutation().apply(queries[query]));
         blocks.clear();

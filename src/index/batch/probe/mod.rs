@@ -6,11 +6,13 @@
 //! each, put its items in the order of blocks, and visit these. So both orders are made by counting, in
 //! cache, whatever the data looks like, and all threads are busy in both steps.
 //!
+//! - [`look`]: a probe of a plan
 //! - [`items`]: from queries to blocks
 //! - [`part`]: from blocks to matches
 //! - [`search`]: looking into a decoded block
 
 mod items;
+mod look;
 mod part;
 mod search;
 
@@ -18,58 +20,16 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::codec::Target;
-use crate::design::Probe;
 use crate::index::batch::cost::{self, CodecCosts};
 use crate::index::batch::gather::{Finds, Found, Room};
-use crate::index::batch::{Question, Stop};
-use crate::permutation::Permutation;
-use crate::table::reader::Table;
-use crate::table::scanner::Located;
+use crate::index::batch::question::{Question, Stop};
 use hamdex_fingerprint::Fingerprint;
-use items::{Item, Items, Parts};
+use items::{ITEMS_PER_TASK, Item, Items, Parts};
+use look::Look;
 use part::Visitor;
 
-/// Items that one task makes before it stops: few enough to be put in order in cache.
-const ITEMS_A_TASK: usize = 1 << 15;
-
-/// Ranges of queries for each thread, at the least, so that none waits long for another.
-const RANGES_A_THREAD: usize = 4;
-
-/// A probe of a plan, in its table.
-struct Look<'a, F> {
-    file: &'a [u8],
-    tables: &'a [Table<F>],
-    table: &'a Table<F>,
-    probes: &'a [Probe<F>],
-    /// Which of the probes.
-    number: usize,
-    distance: u32,
-    /// From how many queries on a block is decoded.
-    dense_from: usize,
-    /// Asks storage for blocks that are about to be read.
-    ask: &'a (dyn Fn(&[Located]) + Sync),
-}
-
-impl<F: Fingerprint> Look<'_, F> {
-    fn permutation(&self) -> &Permutation<F> {
-        &self.table.permutation
-    }
-
-    /// What to look for, for a permuted query.
-    #[inline]
-    fn target(&self, query: F) -> Target<F> {
-        let reach = &self.probes[self.number].reach;
-        Target { query, prefix_bits: reach.prefix_bits(), radius: reach.radius, distance: self.distance }
-    }
-
-    /// Whether a match that differs in `difference` is this probe's: it belongs to the first one that
-    /// meets it, so it is told once.
-    #[inline]
-    fn owns(&self, difference: F) -> bool {
-        self.probes.iter().position(|probe| probe.reach.admits(difference)) == Some(self.number)
-    }
-}
+/// Ranges of queries for each thread, at least, so that none waits long for another.
+const RANGES_PER_THREAD: usize = 4;
 
 /// Finds all matches of all queries, in no particular order.
 pub(super) fn probe<F: Fingerprint, D: AsRef<[u8]> + Sync>(
@@ -88,7 +48,7 @@ pub(super) fn probe<F: Fingerprint, D: AsRef<[u8]> + Sync>(
             number,
             distance: plan.distance(),
             dense_from: options.dense_from.unwrap_or(CodecCosts::of(&table.codec).dense_from),
-            ask: &|located| index.read_ahead.query(&index.data, &index.tables, located),
+            read_ahead: &|located| index.read_ahead.query(&index.data, &index.tables, located),
         };
         if table.keys.len() > 0 {
             rounds(question, &look, room, &mut found)?;
@@ -105,7 +65,7 @@ fn rounds<F: Fingerprint, D: AsRef<[u8]> + Sync>(
 ) -> Result<(), Stop> {
     let parts = Parts::of(look.table.keys.len());
     // The items of a part are there twice while it is visited, and one part may have all of them.
-    let tasks = (question.options.work_bytes() / 2 / (ITEMS_A_TASK * size_of::<Item<F>>())).max(1);
+    let tasks = (question.options.work_bytes() / 2 / (ITEMS_PER_TASK * size_of::<Item<F>>())).max(1);
     let mut waiting = ranges(question, look);
     while !waiting.is_empty() {
         let now = waiting.split_off(waiting.len().saturating_sub(tasks));
@@ -135,8 +95,8 @@ fn ranges<F: Fingerprint, D: AsRef<[u8]> + Sync>(
 ) -> Vec<Range<usize>> {
     let queries = question.queries;
     let expected = cost::blocks_of_sample(look.table, queries, |query| look.target(query));
-    let by_items = (ITEMS_A_TASK as f64 / expected.max(1.0)) as usize;
-    let by_threads = queries.len().div_ceil(RANGES_A_THREAD * rayon::current_num_threads());
+    let by_items = (ITEMS_PER_TASK as f64 / expected.max(1.0)) as usize;
+    let by_threads = queries.len().div_ceil(RANGES_PER_THREAD * rayon::current_num_threads());
     let length = by_items.min(by_threads).max(1);
     let starts = (0..queries.len()).step_by(length);
     starts.map(|start| start..queries.len().min(start + length)).collect()

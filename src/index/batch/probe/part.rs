@@ -3,16 +3,16 @@
 use std::ops::{ControlFlow, Range};
 
 use crate::codec::{Scratch, Target};
-use crate::index::batch::Stop;
 use crate::index::batch::gather::{Finds, Found};
-use crate::index::batch::probe::Look;
 use crate::index::batch::probe::items::{Item, Items};
+use crate::index::batch::probe::look::Look;
 use crate::index::batch::probe::search::{self, Search};
+use crate::index::batch::question::Stop;
 use crate::table::scanner::{Located, Scanner};
 use hamdex_fingerprint::Fingerprint;
 
 /// Blocks with few queries that are left to the scanner together.
-const SPARSE_TOGETHER: usize = 4096;
+const SPARSE_BATCH: usize = 4096;
 
 /// Visits parts, using the same memory again and again.
 pub(super) struct Visitor<F> {
@@ -65,7 +65,7 @@ impl<F: Fingerprint> Visitor<F> {
     ) -> Result<(), Stop> {
         self.put_in_order(items, &blocks, part);
         let Self { items, starts, values, scratch, searching, sparse } = self;
-        sparse.ask(look, &blocks, starts);
+        sparse.read_ahead(look, &blocks, starts);
         for (place, block) in blocks.enumerate() {
             let items = &items[starts[place] as usize..starts[place + 1] as usize];
             if items.is_empty() {
@@ -80,8 +80,8 @@ impl<F: Fingerprint> Visitor<F> {
                     target: |place: usize| look.target(items[place].value),
                     scratch: searching,
                     visit: |place: usize, value| {
-                        let Item { query, value: asked, .. } = items[place];
-                        found(look, query, asked, value, finds)
+                        let Item { query, value: permuted, .. } = items[place];
+                        found(look, query, permuted, value, finds)
                     },
                 };
                 if search.run().is_break() {
@@ -89,7 +89,7 @@ impl<F: Fingerprint> Visitor<F> {
                 }
             } else {
                 items.iter().for_each(|item| sparse.push(look, item));
-                if sparse.located.len() >= SPARSE_TOGETHER {
+                if sparse.located.len() >= SPARSE_BATCH {
                     sparse.scan(look, finds)?;
                 }
             }
@@ -126,11 +126,11 @@ impl<F: Fingerprint> Visitor<F> {
 fn found<F: Fingerprint>(
     look: &Look<'_, F>,
     query: u32,
-    asked: F,
+    permuted: F,
     value: F,
     finds: &mut Finds<'_, F>,
 ) -> ControlFlow<()> {
-    let difference = look.permutation().undo(value ^ asked);
+    let difference = look.permutation().undo(value ^ permuted);
     if !look.owns(difference) {
         return ControlFlow::Continue(());
     }
@@ -139,12 +139,12 @@ fn found<F: Fingerprint>(
 }
 
 impl<F: Fingerprint> Sparse<F> {
-    /// Asks storage for all of the blocks that have items.
-    fn ask(&mut self, look: &Look<'_, F>, blocks: &Range<usize>, starts: &[u32]) {
+    /// Reads ahead all of the blocks that have items.
+    fn read_ahead(&mut self, look: &Look<'_, F>, blocks: &Range<usize>, starts: &[u32]) {
         let wanted = blocks.clone().zip(starts.windows(2)).filter(|(_, ends)| ends[0] < ends[1]);
         let table = look.table.number as u32;
         self.located.extend(wanted.map(|(block, _)| Located { table, block: block as u32, target: 0 }));
-        (look.ask)(&self.located);
+        (look.read_ahead)(&self.located);
         self.located.clear();
     }
 

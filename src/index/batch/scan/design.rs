@@ -1,9 +1,17 @@
 //! Which tables to make of the queries.
 
 use crate::design::{Design, TableDesign};
-use crate::index::batch::cost::{CANDIDATE_NS, LOOKUP_NS, MET_NS};
 use crate::index::batch::scan::lookup::mark_bits;
 use hamdex_fingerprint::Fingerprint;
+
+/// To look whether a prefix occurs among the queries.
+const LOOKUP_NS: f64 = 9.0;
+
+/// To go on to the queries that share a prefix.
+const MET_NS: f64 = 20.0;
+
+/// To compare a fingerprint with one of them.
+const CANDIDATE_NS: f64 = 1.5;
 
 /// The tables that cover `distance` errors with which so many queries are asked fastest, by the model
 /// of [`cost_ns`].

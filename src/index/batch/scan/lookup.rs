@@ -11,13 +11,13 @@ use crate::permutation::Permutation;
 use hamdex_fingerprint::Fingerprint;
 
 /// Bits of the bitmap for each query, as a power of two: one look in sixteen is in vain.
-const MARKS_A_QUERY_LOG2: u32 = 4;
+const MARKS_PER_QUERY_LOG2: u32 = 4;
 
 /// Queries from which on those of the very prefix are searched for among those of the same leading bits.
 const LONG: usize = 16;
 
 /// Fingerprints looked up together.
-const TOGETHER: usize = 1024;
+const BATCH: usize = 1024;
 
 /// The queries in the order of one table.
 pub(super) struct Lookup<F> {
@@ -56,7 +56,7 @@ fn leading<F: Fingerprint>(value: F, bits: u32) -> usize {
 
 /// Bits of the bitmap, for prefixes that are not shorter.
 pub(super) fn mark_bits(queries: usize) -> u32 {
-    queries.max(1).ilog2() + 1 + MARKS_A_QUERY_LOG2
+    queries.max(1).ilog2() + 1 + MARKS_PER_QUERY_LOG2
 }
 
 /// All ways to set at most `errors` of the first `bits` bits.
@@ -79,8 +79,8 @@ fn flips<F: Fingerprint>(bits: u32, errors: u32) -> Vec<F> {
 impl<F: Fingerprint> Lookup<F> {
     /// Bytes in use for each query, about: value and place, twice while they are put in order; up to two
     /// starts; marks.
-    pub(in crate::index::batch) const fn bytes_a_query() -> usize {
-        2 * (size_of::<F>() + size_of::<u32>()) + 2 * size_of::<u32>() + (2 << MARKS_A_QUERY_LOG2) / 8
+    pub(in crate::index::batch) const fn bytes_per_query() -> usize {
+        2 * (size_of::<F>() + size_of::<u32>()) + 2 * size_of::<u32>() + (2 << MARKS_PER_QUERY_LOG2) / 8
     }
 
     pub(super) fn new(queries: &[F], reach: &TableDesign<F>) -> Self {
@@ -173,10 +173,10 @@ impl<F: Fingerprint, V: FnMut(u32, F, F) -> ControlFlow<()>> Kernel for EachNear
     #[inline(always)]
     fn run(self, _: impl Instructions) -> ControlFlow<()> {
         let Self { lookup, fingerprints, distance, visit } = self;
-        let mut permuted = [F::ZERO; TOGETHER];
-        let mut occurring = [0u16; TOGETHER];
-        let mut met = [Met::default(); TOGETHER];
-        for fingerprints in fingerprints.chunks(TOGETHER) {
+        let mut permuted = [F::ZERO; BATCH];
+        let mut occurring = [0u16; BATCH];
+        let mut met = [Met::default(); BATCH];
+        for fingerprints in fingerprints.chunks(BATCH) {
             for (permuted, &fingerprint) in permuted.iter_mut().zip(fingerprints) {
                 *permuted = lookup.permutation.apply(fingerprint);
             }

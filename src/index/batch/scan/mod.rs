@@ -12,19 +12,19 @@ use std::ops::{ControlFlow, Range};
 use rayon::prelude::*;
 
 use crate::codec::Scratch;
-use crate::design::TableDesign;
-use crate::index::Index;
+use crate::design::{TableDesign, is_first};
 use crate::index::batch::gather::{Finds, Found, Room};
-use crate::index::batch::{Question, Stop};
+use crate::index::batch::question::{Question, Stop};
+use crate::index::handle::Index;
 use hamdex_fingerprint::Fingerprint;
 use lookup::Lookup;
 
 /// Blocks that a task streams.
-const BLOCKS_A_TASK: usize = 256;
+const BLOCKS_PER_TASK: usize = 256;
 
 /// Fingerprints decoded before they are looked up, in one table after the other: so many that each table
 /// stays in cache meanwhile.
-const LOOKED_UP_TOGETHER: usize = 1 << 18;
+const LOOKUP_BATCH: usize = 1 << 18;
 
 /// Finds all matches of all queries, in no particular order.
 pub(super) fn scan<F: Fingerprint, D: AsRef<[u8]> + Sync>(
@@ -33,18 +33,18 @@ pub(super) fn scan<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     room: &Room,
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {
     let Question { index, plan, queries, options } = question;
-    let most = most_queries::<F>(options.work_bytes(), reaches.len());
+    let at_once = max_queries::<F>(options.work_bytes(), reaches.len());
     let mut found = Vec::new();
-    for (turn, queries) in queries.chunks(most).enumerate() {
-        let pass = Pass { index, reaches, distance: plan.distance(), before: turn * most, queries };
+    for (turn, queries) in queries.chunks(at_once).enumerate() {
+        let pass = Pass { index, reaches, distance: plan.distance(), before: turn * at_once, queries };
         pass.run(room, &mut found)?;
     }
     Ok(found)
 }
 
 /// How many queries the tables may hold.
-pub(super) fn most_queries<F: Fingerprint>(bytes: usize, tables: usize) -> usize {
-    (bytes / (tables * Lookup::<F>::bytes_a_query())).max(1)
+pub(super) fn max_queries<F: Fingerprint>(bytes: usize, tables: usize) -> usize {
+    (bytes / (tables * Lookup::<F>::bytes_per_query())).max(1)
 }
 
 /// One pass over the file, for so many queries as fit into memory.
@@ -63,8 +63,8 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
             self.reaches.par_iter().map(|reach| Lookup::new(self.queries, reach)).collect();
         let blocks = self.index.tables[0].keys.len();
         let tasks: Vec<Range<usize>> = (0..blocks)
-            .step_by(BLOCKS_A_TASK)
-            .map(|start| start..blocks.min(start + BLOCKS_A_TASK))
+            .step_by(BLOCKS_PER_TASK)
+            .map(|start| start..blocks.min(start + BLOCKS_PER_TASK))
             .collect();
         let streamed: Vec<Vec<Found<F>>> = tasks
             .into_par_iter()
@@ -74,10 +74,10 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
                     let mut finds = Finds::new(room);
                     values.clear();
                     let Index { tables, data, read_ahead, .. } = self.index;
-                    read_ahead.run(data, &tables[0], blocks.clone());
+                    read_ahead.blocks(data, &tables[0], blocks.clone());
                     for block in blocks {
                         tables[0].decode(data.as_ref(), block, scratch, values)?;
-                        if values.len() >= LOOKED_UP_TOGETHER {
+                        if values.len() >= LOOKUP_BATCH {
                             self.look_up(&lookups, values, &mut finds)?;
                             values.clear();
                         }
@@ -94,8 +94,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
     fn look_up(&self, lookups: &[Lookup<F>], values: &[F], finds: &mut Finds<'_, F>) -> Result<(), Stop> {
         for (number, lookup) in lookups.iter().enumerate() {
             let outcome = lookup.each_near(values, self.distance, &mut |query, fingerprint, difference| {
-                // A match belongs to the first table that meets it: so it is told once.
-                if self.reaches[..number].iter().any(|reach| reach.admits(difference)) {
+                if !is_first(&self.reaches[..number], difference) {
                     return ControlFlow::Continue(());
                 }
                 let query = (self.before + query as usize) as u32;

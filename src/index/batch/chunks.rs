@@ -5,16 +5,18 @@ use std::ops::ControlFlow;
 use crate::error::ReadError;
 use crate::index::batch::cost::{self, Choice};
 use crate::index::batch::gather::{Batch, Room};
-use crate::index::batch::options::MOST_QUERIES;
-use crate::index::batch::{BatchOptions, Question, Stop, probe, scan};
-use crate::index::{Index, Match};
+use crate::index::batch::options::{BatchOptions, MAX_QUERIES};
+use crate::index::batch::question::{Question, Stop};
+use crate::index::batch::{probe, scan};
+use crate::index::handle::Index;
+use crate::index::matches::Match;
 use hamdex_fingerprint::Fingerprint;
 
-/// Below so many queries, each is asked alone: to arrange them would cost more than it spares.
+/// Fewer queries than these are answered one by one: to arrange them would cost more than it saves.
 const FEW: usize = 32;
 
 /// Answers one slice of queries after the other.
-pub(super) struct Run<'a, F, D> {
+pub(super) struct Chunks<'a, F, D> {
     index: &'a Index<F, D>,
     distance: u32,
     options: &'a BatchOptions,
@@ -22,9 +24,9 @@ pub(super) struct Run<'a, F, D> {
     size: usize,
 }
 
-impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Run<'a, F, D> {
+impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
     pub(super) fn new(index: &'a Index<F, D>, distance: u32, options: &'a BatchOptions) -> Self {
-        Self { index, distance, options, size: MOST_QUERIES }
+        Self { index, distance, options, size: MAX_QUERIES }
     }
 
     /// Calls `visit` with the place and the matches of each query, in order, until it breaks.
@@ -38,15 +40,15 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Run<'a, F, D> {
             let chunk = &queries[at..queries.len().min(at + self.size)];
             let mut visit = |place, matches: &[Match<F>]| visit(at + place, matches);
             let outcome = if chunk.len() < FEW {
-                self.ask_each(chunk, &mut visit)?
+                self.answer_each(chunk, &mut visit)?
             } else {
                 let room = Room::of_bytes::<F>(self.options.match_bytes());
-                let Some(mut batch) = self.ask_together(chunk, &room)? else {
+                let Some(mut batch) = self.answer_together(chunk, &room)? else {
                     self.size = chunk.len() / 2;
                     continue;
                 };
                 if room.is_ample() {
-                    self.size = MOST_QUERIES.min(self.size * 2);
+                    self.size = MAX_QUERIES.min(self.size * 2);
                 }
                 (0..chunk.len()).try_for_each(|place| {
                     let matches = batch.matches_mut(place);
@@ -63,7 +65,7 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Run<'a, F, D> {
     }
 
     /// One query after the other, whatever room its matches take.
-    fn ask_each(
+    fn answer_each(
         &mut self,
         queries: &[F],
         visit: &mut impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
@@ -80,7 +82,7 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Run<'a, F, D> {
     }
 
     /// All queries at once; `None` when their matches find no room.
-    fn ask_together(&self, queries: &[F], room: &Room) -> Result<Option<Batch<F>>, ReadError> {
+    fn answer_together(&self, queries: &[F], room: &Room) -> Result<Option<Batch<F>>, ReadError> {
         let question = Question {
             index: self.index,
             plan: self.index.plan(self.distance),

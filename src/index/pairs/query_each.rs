@@ -1,16 +1,16 @@
-//! The way of least memory: each fingerprint asks for those that are near.
+//! The way of least memory: each fingerprint is a query for those that are near.
 
 use std::ops::{ControlFlow, Range};
 
-use crate::index::Searcher;
-use crate::index::pairs::Workspace;
 use crate::index::pairs::collect::Collector;
 use crate::index::pairs::ordered::Outcome;
+use crate::index::pairs::workspace::Workspace;
+use crate::index::searcher::Searcher;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
-/// Tells the pairs whose lower fingerprint is in some blocks of table 0.
-pub(super) fn ask<F: Fingerprint, D: AsRef<[u8]>>(
+/// Finds the pairs whose lower fingerprint is in some blocks of table 0.
+pub(super) fn query_each<F: Fingerprint, D: AsRef<[u8]>>(
     table: &Table<F>,
     file: &[u8],
     distance: u32,
@@ -22,10 +22,10 @@ pub(super) fn ask<F: Fingerprint, D: AsRef<[u8]>>(
     for block in blocks {
         workspace.values.clear();
         table.decode(file, block, &mut workspace.scratch, &mut workspace.values)?;
-        for &asked in &workspace.values {
-            let outcome = searcher.for_each(asked, distance, |near| {
-                if near.fingerprint > asked {
-                    collector.pair(asked, near.fingerprint)
+        for &query in &workspace.values {
+            let outcome = searcher.for_each(query, distance, |near| {
+                if near.fingerprint > query {
+                    collector.pair(query, near.fingerprint)
                 } else {
                     ControlFlow::Continue(())
                 }

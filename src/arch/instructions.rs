@@ -1,0 +1,94 @@
+//! The operations that instruction sets differ in, and what is written over them.
+
+use crate::arch::fields::{Fields, LANES};
+use crate::arch::portable;
+
+/// What instruction sets differ in. Every implementation gives what [`Portable`] gives.
+pub(crate) trait Instructions: Copy {
+    /// The place, from the least significant bit, of the set bit of that rank; 64 if there are not so
+    /// many.
+    #[inline(always)]
+    fn select(self, word: u64, rank: u32) -> u32 {
+        portable::select(word, rank)
+    }
+
+    /// The place of the clear bit of that rank in 64 bytes, least significant bit first; how many clear
+    /// bits there are, if not so many.
+    #[inline(always)]
+    fn select_zero(self, bytes: &[u8; 64], rank: u32) -> Result<u32, u32> {
+        portable::select_zero(|word, rank| self.select(word, rank), bytes, rank)
+    }
+
+    /// Writes `base` plus the place of each set bit to the front of `places`, ascending. What lies
+    /// behind them is left in no particular state.
+    #[inline(always)]
+    fn places_of_ones(self, word: u64, base: u16, places: &mut [u16; 64]) {
+        portable::places_of_ones(word, base, places);
+    }
+
+    /// Eight values: of each the low bits are a field, of eight in a row (see [`Fields`]), and the others
+    /// the number `first` plus its place, less the number of places before it in `places`; all modulo 2^64.
+    ///
+    /// # Panics
+    /// When a field lies outside the bytes.
+    #[inline(always)]
+    fn join(self, first: u64, places: &[u16; LANES], fields: Fields<'_>) -> [u64; LANES] {
+        portable::join(first, places, fields)
+    }
+
+    /// Which of the first `count` of eight fields in a row differ from `value` in at most `distance`
+    /// bits: one bit for each field, that of the first lowest.
+    ///
+    /// # Panics
+    /// When a field, of the first `count`, lies outside the bytes.
+    #[inline(always)]
+    fn near_fields(self, fields: Fields<'_>, count: usize, value: u64, distance: u32) -> u32 {
+        portable::near_fields(fields, count, value, distance)
+    }
+
+    /// Writes eight fingerprints, each told by the position `hs` of the first bit in which it differs from
+    /// the one before (the first of them from `before`), and by the bits behind it: its suffix. The
+    /// suffixes are bit strings, most significant bit first, that lie one before the other, the first one
+    /// up to bit `end` of `bytes`. Tells whether each had its bit `h` from no other.
+    /// `hs` are below 64, and the suffixes lie inside `bytes`.
+    #[inline(always)]
+    fn follow(
+        self,
+        bytes: &[u8],
+        end: usize,
+        hs: &[u8; LANES],
+        before: u64,
+        values: &mut [u64; LANES],
+    ) -> bool {
+        portable::follow(bytes, end, hs, before, values)
+    }
+
+    /// Which bytes are equal to `byte`: one bit for each, that of the first lowest.
+    #[inline(always)]
+    fn equal_bytes(self, bytes: &[u8; 128], byte: u8) -> u128 {
+        portable::equal_bytes(bytes, byte)
+    }
+
+    /// Which of eight values differ from `value` in at most `distance` bits: one bit for each, that of
+    /// the first lowest.
+    #[inline(always)]
+    fn near_values(self, values: &[u64; LANES], value: u64, distance: u32) -> u32 {
+        portable::near_values(values, value, distance)
+    }
+}
+
+/// Something to be done with the best instructions there are.
+///
+/// `run`, and what it calls in its loops, should be `#[inline(always)]`: only what becomes part of the
+/// function for an instruction set is compiled for it.
+pub(crate) trait Kernel {
+    type Output;
+
+    fn run(self, instructions: impl Instructions) -> Self::Output;
+}
+
+/// The operations in plain code.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Portable;
+
+impl Instructions for Portable {}

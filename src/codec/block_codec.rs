@@ -1,0 +1,248 @@
+//! Either codec, for the blocks of one table.
+
+use std::marker::PhantomData;
+use std::ops::{ControlFlow, Range};
+
+use crate::arch;
+use crate::codec::blocks::Blocks;
+use crate::codec::elias_fano::{self, EliasFanoCodec};
+use crate::codec::error::BlockError;
+use crate::codec::huffman::{self, HuffmanCodec};
+use crate::codec::kind::Codec;
+use crate::codec::layout::Layout;
+use crate::codec::target::Target;
+use hamdex_fingerprint::Fingerprint;
+
+/// Encodes and decodes the blocks of one table.
+#[derive(Clone)]
+pub enum BlockCodec {
+    /// First differing positions and suffixes.
+    Huffman(HuffmanCodec),
+    /// Low bits, and the rest in unary.
+    EliasFano(EliasFanoCodec),
+}
+
+/// Memory that reading blocks uses again and again.
+#[derive(Debug)]
+pub struct Scratch<F> {
+    huffman: huffman::Scratch<F>,
+    elias_fano: elias_fano::Scratch,
+}
+
+impl<F> Default for Scratch<F> {
+    fn default() -> Self {
+        Self { huffman: huffman::Scratch::default(), elias_fano: elias_fano::Scratch::default() }
+    }
+}
+
+impl BlockCodec {
+    /// The codec for a table in which first differing positions occur so often; `other` is that of another
+    /// table of the file, whose code it may share.
+    pub fn from_counts(layout: Layout, counts: &[u64], other: Option<&Self>) -> Self {
+        match layout.codec {
+            Codec::Huffman => {
+                Self::Huffman(HuffmanCodec::from_counts(layout, counts, other.and_then(Self::huffman)))
+            }
+            Codec::EliasFano => Self::EliasFano(EliasFanoCodec::new(layout)),
+        }
+    }
+
+    /// The codec with the code of these lengths; `None` when they are not those of a complete code, or
+    /// not all zero where there is no code. `other` is that of another table of the file, with which it
+    /// shares the code where it is the same.
+    pub fn from_lengths(layout: Layout, lengths: &[u8], other: Option<&Self>) -> Option<Self> {
+        match layout.codec {
+            Codec::Huffman => {
+                let other = other.and_then(Self::huffman);
+                HuffmanCodec::from_lengths(layout, lengths, other).map(Self::Huffman)
+            }
+            Codec::EliasFano => {
+                lengths.iter().all(|&l| l == 0).then(|| Self::EliasFano(EliasFanoCodec::new(layout)))
+            }
+        }
+    }
+
+    pub(crate) fn huffman(&self) -> Option<&HuffmanCodec> {
+        match self {
+            Self::Huffman(codec) => Some(codec),
+            Self::EliasFano(_) => None,
+        }
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        match self {
+            Self::Huffman(codec) => codec.layout(),
+            Self::EliasFano(codec) => codec.layout(),
+        }
+    }
+
+    /// The lengths of the codes for first differing positions; empty where there is no code.
+    pub(crate) fn code_lengths(&self) -> &[u8] {
+        match self {
+            Self::Huffman(codec) => codec.code_lengths(),
+            Self::EliasFano(_) => &[],
+        }
+    }
+
+    /// The codes for first differing positions: the low bits of each, as many as its length;
+    /// empty where there is no code.
+    pub(crate) fn codes(&self) -> &[u16] {
+        match self {
+            Self::Huffman(codec) => codec.codes(),
+            Self::EliasFano(_) => &[],
+        }
+    }
+
+    /// Bytes of memory in use.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Huffman(codec) => codec.memory_bytes(),
+            Self::EliasFano(_) => 0,
+        }
+    }
+
+    /// How many of the ascending, distinct `values`, which are not empty, the next block takes. When it
+    /// takes all of them, more might have fitted.
+    pub fn fill<F: Fingerprint>(&self, values: &[F]) -> usize {
+        match self {
+            Self::Huffman(codec) => codec.fill(values),
+            Self::EliasFano(codec) => codec.fill(values),
+        }
+    }
+
+    /// Writes a block, all but its checksum, into `bytes`, which are zero.
+    pub fn encode<F: Fingerprint>(&self, values: &[F], bytes: &mut [u8]) {
+        match self {
+            Self::Huffman(codec) => codec.encode(values, bytes),
+            Self::EliasFano(codec) => codec.encode(values, bytes),
+        }
+    }
+
+    /// Appends the entries of a block to `values`, checking all that the block alone can tell.
+    ///
+    /// # Errors
+    /// When the block contradicts itself.
+    pub fn decode<F: Fingerprint>(
+        &self,
+        bytes: &[u8],
+        scratch: &mut Scratch<F>,
+        values: &mut Vec<F>,
+    ) -> Result<(), BlockError> {
+        match self {
+            Self::Huffman(codec) => codec.decode(bytes, &mut scratch.huffman, values),
+            Self::EliasFano(_) => elias_fano::decode(bytes, &mut scratch.elias_fano, values),
+        }
+    }
+
+    /// Calls `visit` with the number in the block and the value of each entry of a block that `target`
+    /// meets. `last` is the block's key.
+    ///
+    /// # Errors
+    /// When the block contradicts itself.
+    pub fn scan<F: Fingerprint>(
+        &self,
+        bytes: &[u8],
+        last: F,
+        target: &Target<F>,
+        scratch: &mut Scratch<F>,
+        mut visit: impl FnMut(usize, F) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, BlockError> {
+        let block = OneBlock { bytes, last, target };
+        scan_blocks(&block, |_| self, scratch, |_, entry, value| visit(entry, value))
+    }
+
+    /// Prefetches what a scan for `target` would read behind the front of a block if all entries of the table
+    /// were evenly spread. The block begins at `start` of `file`, its entries lie between `low` and `high`, and
+    /// it has about `entries` of them.
+    #[inline(always)]
+    pub(crate) fn prefetch_likely<F: Fingerprint>(
+        &self,
+        file: &[u8],
+        start: usize,
+        target: &Target<F>,
+        [low, high]: [F; 2],
+        entries: usize,
+    ) {
+        match self {
+            Self::Huffman(codec) => codec.prefetch_likely(file, start, target, [low, high], entries),
+            Self::EliasFano(codec) => codec.prefetch_likely(file, start, target, [low, high]),
+        }
+    }
+}
+
+/// Calls `visit` with each entry that the target of its block meets: the number of the block in the list,
+/// the number in the block, and the value. Returns whether it broke. All of the blocks have the same kind of
+/// codec; `codec` gives that of each.
+///
+/// # Errors
+/// When a block is damaged.
+pub(crate) fn scan_blocks<'a, F: Fingerprint, B: Blocks<F>>(
+    blocks: &B,
+    codec: impl Fn(usize) -> &'a BlockCodec,
+    scratch: &mut Scratch<F>,
+    visit: impl FnMut(usize, usize, F) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, B::Error> {
+    if blocks.len() == 0 {
+        return Ok(ControlFlow::Continue(()));
+    }
+    match codec(0) {
+        BlockCodec::Huffman(_) => {
+            let codec = |number| codec(number).huffman().expect("the first one has a Huffman code, too");
+            arch::run(huffman::ScanBlocks { blocks, codec, scratch: &mut scratch.huffman, visit })
+        }
+        BlockCodec::EliasFano(_) => arch::run(elias_fano::ScanBlocks {
+            blocks,
+            scratch: &mut scratch.elias_fano,
+            visit,
+            width: PhantomData,
+        }),
+    }
+}
+
+/// A single block, whose checksum is its owner's affair.
+struct OneBlock<'a, F> {
+    bytes: &'a [u8],
+    last: F,
+    target: &'a Target<F>,
+}
+
+impl<F: Fingerprint> Blocks<F> for OneBlock<'_, F> {
+    type Error = BlockError;
+
+    fn len(&self) -> usize {
+        1
+    }
+
+    fn prefetch_fronts(&self, _: Range<usize>) {}
+
+    fn checked_bytes(&self, _: usize) -> Result<&[u8], BlockError> {
+        Ok(self.bytes)
+    }
+
+    fn bytes(&self, _: usize) -> &[u8] {
+        self.bytes
+    }
+
+    fn last(&self, _: usize) -> F {
+        self.last
+    }
+
+    fn target(&self, _: usize) -> &Target<F> {
+        self.target
+    }
+
+    fn damaged(&self, _: usize, error: BlockError) -> BlockError {
+        error
+    }
+}
+
+/// Counts h over ascending, distinct values; `before` precedes them, if there is one.
+pub fn count_differences<F: Fingerprint>(before: Option<F>, values: &[F], counts: &mut [u64]) {
+    let mut previous = before;
+    for &value in values {
+        if let Some(previous) = previous {
+            counts[value.first_difference(previous) as usize] += 1;
+        }
+        previous = Some(value);
+    }
+}

@@ -1,0 +1,12 @@
+//! Memory that is used again and again.
+
+use crate::codec::elias_fano::scan::Candidates;
+
+/// Memory that reading blocks uses again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// The places of the ones of a block's unary part.
+    pub(super) places: Vec<u16>,
+    /// What is to be compared in each of some blocks.
+    pub(super) candidates: Vec<Candidates>,
+}

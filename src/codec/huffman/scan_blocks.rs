@@ -1,0 +1,132 @@
+//! Scanning many blocks.
+
+use std::ops::ControlFlow;
+
+use crate::arch::{Instructions, Kernel, prefetch, prefetch_lines};
+use crate::codec::blocks::{Blocks, SCAN_BATCH};
+use crate::codec::error::BlockError;
+use crate::codec::huffman::candidate::Candidate;
+use crate::codec::huffman::codec::HuffmanCodec;
+use crate::codec::huffman::differences::{Differences, LANES};
+use crate::codec::huffman::scan;
+use crate::codec::huffman::scratch::Scratch;
+use crate::codec::huffman::search::PrefixRun;
+use crate::codec::target::Target;
+use hamdex_fingerprint::Fingerprint;
+
+/// Chooses segments from the fronts of many blocks, then decodes several of them at once.
+pub(crate) struct ScanBlocks<'a, F, B, C, V> {
+    pub(crate) blocks: &'a B,
+    /// The codec of the block of that number.
+    pub(crate) codec: C,
+    pub(crate) scratch: &'a mut Scratch<F>,
+    /// Called with the number of the block in the list, the number in the block, and the value.
+    pub(crate) visit: V,
+}
+
+impl<'c, F, B, C, V> Kernel for ScanBlocks<'_, F, B, C, V>
+where
+    F: Fingerprint,
+    B: Blocks<F>,
+    C: Fn(usize) -> &'c HuffmanCodec,
+    V: FnMut(usize, usize, F) -> ControlFlow<()>,
+{
+    type Output = Result<ControlFlow<()>, B::Error>;
+
+    #[inline(always)]
+    fn run(mut self, instructions: impl Instructions) -> Self::Output {
+        let Self { blocks, ref codec, scratch: Scratch { differences, candidates: chosen }, .. } = self;
+        let count = blocks.len();
+        for start in (0..count).step_by(SCAN_BATCH) {
+            let end = count.min(start + SCAN_BATCH);
+            blocks.prefetch_fronts(end..count.min(end + SCAN_BATCH));
+            chosen.clear();
+            for number in start..end {
+                let bytes = blocks.checked_bytes(number)?;
+                let mut choose = |candidate: Candidate<F>| {
+                    candidate.reads().into_iter().for_each(|reads| prefetch_lines(bytes, reads));
+                    chosen.push((number as u32, candidate));
+                };
+                codec(number)
+                    .candidates(bytes, blocks.last(number), blocks.target(number), &mut choose)
+                    .map_err(|error| blocks.damaged(number, error))?;
+            }
+            for together in chosen.chunks(MAX_SEGMENTS) {
+                let work = together.iter().map(|&(number, ref candidate)| {
+                    let number = number as usize;
+                    let (bytes, target) = (blocks.bytes(number), blocks.target(number));
+                    Work { codec: codec(number), bytes, candidate, target }
+                });
+                let visit = &mut self.visit;
+                let mut visit = |place: usize, entry, value| visit(together[place].0 as usize, entry, value);
+                let outcome = scan_together(instructions, work, differences, &mut visit);
+                let outcome =
+                    outcome.map_err(|(place, error)| blocks.damaged(together[place].0 as usize, error));
+                if outcome?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// A segment to be scanned for what a target meets.
+#[derive(Clone, Copy)]
+struct Work<'a, F> {
+    /// The codec of its table.
+    codec: &'a HuffmanCodec,
+    /// Its block.
+    bytes: &'a [u8],
+    /// Which segment.
+    candidate: &'a Candidate<F>,
+    /// What is looked for.
+    target: &'a Target<F>,
+}
+
+/// The most segments that [`scan_together`] takes at once.
+const MAX_SEGMENTS: usize = LANES;
+
+/// Calls `visit` with the place of the work, and with number in the block and value of each entry that
+/// its target meets. Segments of several blocks, and tables, are decoded in lockstep: see
+/// `codebook::decode_together`. Then all are searched for what can have the prefix, and only then the
+/// first suffix is read, so that memory brings them all at once.
+///
+/// # Errors
+/// When a block contradicts itself; with the place of the work.
+#[inline(always)]
+fn scan_together<'a, F: Fingerprint + 'a>(
+    instructions: impl Instructions,
+    work: impl Iterator<Item = Work<'a, F>> + Clone,
+    differences: &mut Differences,
+    visit: &mut impl FnMut(usize, usize, F) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, (usize, BlockError)> {
+    debug_assert!(work.clone().count() <= MAX_SEGMENTS, "what is too much would be left out");
+    let mut codes = work.clone().map(|work| work.candidate.codes(&work.codec.codebook, work.bytes));
+    let Some(first) = codes.next() else { return Ok(ControlFlow::Continue(())) };
+    differences.decode(first, codes);
+
+    let mut runs = [None; MAX_SEGMENTS];
+    for (place, (work, run)) in work.clone().zip(&mut runs).enumerate() {
+        if let Some(hs) = differences.searchable_lane(place, work.candidate.coded()) {
+            *run = PrefixRun::find(instructions, hs, work.candidate, work.target);
+            if let Some(run) = run {
+                prefetch(work.bytes, run.reads() / 8);
+            }
+        }
+    }
+    for (place, work) in work.enumerate().take(MAX_SEGMENTS) {
+        let hs = differences.lane(place, work.candidate.coded());
+        if let Some(run) = runs[place]
+            && !run.may_match(work.bytes, work.candidate, hs, work.target).map_err(|error| (place, error))?
+        {
+            continue;
+        }
+        let mut visit = |entry, value| visit(place, entry, value);
+        let outcome = scan::scan(work.bytes, work.candidate, hs, work.target, &mut visit);
+        if outcome.map_err(|error| (place, error))?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}

@@ -1,0 +1,18 @@
+//! Memory that is used again and again.
+
+use crate::codec::huffman::candidate::Candidate;
+use crate::codec::huffman::differences::Differences;
+
+/// Memory that reading blocks uses again and again.
+#[derive(Debug)]
+pub(crate) struct Scratch<F> {
+    pub(super) differences: Differences,
+    /// Segments to be scanned, each with the number of its block.
+    pub(super) candidates: Vec<(u32, Candidate<F>)>,
+}
+
+impl<F> Default for Scratch<F> {
+    fn default() -> Self {
+        Self { differences: Differences::default(), candidates: Vec::new() }
+    }
+}

@@ -1,0 +1,31 @@
+//! One table of a design.
+
+use hamdex_fingerprint::Fingerprint;
+
+/// The most tables that a design may have.
+pub const MAX_TABLES: usize = 64;
+
+/// One table of a design.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TableDesign<F> {
+    /// The bits that lead: its count of ones is the prefix length.
+    pub mask: F,
+    /// How many errors inside the prefix the table admits.
+    pub radius: u32,
+}
+
+impl<F: Fingerprint> TableDesign<F> {
+    /// The number of bits under the mask.
+    #[must_use]
+    pub fn prefix_bits(&self) -> u32 {
+        self.mask.count_ones()
+    }
+
+    /// Whether this table's probe meets a stored fingerprint that differs from the query in exactly
+    /// the bits of `difference`.
+    #[inline]
+    #[must_use]
+    pub fn admits(&self, difference: F) -> bool {
+        (difference & self.mask).count_ones() <= self.radius
+    }
+}

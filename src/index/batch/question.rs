@@ -1,0 +1,28 @@
+//! What all threads that answer a batch have in common.
+
+use crate::design::Plan;
+use crate::error::ReadError;
+use crate::index::batch::options::BatchOptions;
+use crate::index::handle::Index;
+
+/// What is asked: the same for all threads that work on it.
+pub(super) struct Question<'a, F, D> {
+    pub(super) index: &'a Index<F, D>,
+    pub(super) plan: &'a Plan<F>,
+    pub(super) queries: &'a [F],
+    pub(super) options: &'a BatchOptions,
+}
+
+/// Why an attempt to answer a chunk of queries ended early.
+pub(super) enum Stop {
+    /// There are more matches than there is room for.
+    Full,
+    /// A block is damaged.
+    Failed(ReadError),
+}
+
+impl From<ReadError> for Stop {
+    fn from(error: ReadError) -> Self {
+        Self::Failed(error)
+    }
+}

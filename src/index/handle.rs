@@ -1,0 +1,104 @@
+//! An open index, and what it says of itself.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::OnceLock;
+
+use crate::design::{Design, Plan};
+use crate::format::footer::Footer;
+use crate::format::header::Header;
+use crate::format::section::Section;
+use crate::ids::reader::IdTable;
+use crate::index::read_ahead::ReadAhead;
+use crate::mapping::Mapping;
+use crate::table::reader::Table;
+use hamdex_fingerprint::Fingerprint;
+
+/// An index of fingerprints of type `F` (`u64` or `u128`), over any bytes: a mapped file
+/// ([`Index::open`]) or a byte string ([`Index::from_bytes`]).
+///
+/// It is `Send + Sync`; every thread asks through a [`Searcher`] of its own. Many queries at once are for
+/// [`Index::batch`].
+///
+/// ```
+/// use hamdex::{Builder, Index};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("news.hamdex");
+/// let mut builder = Builder::<u64>::new(&path)?;
+/// for fingerprint in [0x00ff, 0x01ff, 0xabcd_ef01_2345_6789] {
+///     builder.push(fingerprint)?;
+/// }
+/// builder.finish()?;
+///
+/// let index = Index::<u64>::open(&path)?;
+/// let mut searcher = index.searcher();
+/// let near: Vec<u64> = searcher.within(0x00ff, 3)?.iter().map(|m| m.fingerprint).collect();
+/// assert_eq!(near, [0x00ff, 0x01ff]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Index<F, D = Mapping> {
+    pub(super) data: D,
+    pub(super) read_ahead: ReadAhead<D>,
+    pub(super) header: Header,
+    pub(super) footer: Footer,
+    pub(super) design: Design<F>,
+    pub(super) tables: Vec<Table<F>>,
+    pub(super) ids: Option<IdTable>,
+    pub(super) metadata_section: Section,
+    pub(super) metadata: BTreeMap<String, Vec<u8>>,
+    /// How to query each distance, worked out when it is first needed.
+    pub(super) plans: Box<[OnceLock<Plan<F>>]>,
+}
+
+impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+    /// The number of distinct fingerprints.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.footer.fingerprints
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The design.
+    #[must_use]
+    pub fn design(&self) -> &Design<F> {
+        &self.design
+    }
+
+    /// The user's metadata.
+    #[must_use]
+    pub fn metadata(&self) -> &BTreeMap<String, Vec<u8>> {
+        &self.metadata
+    }
+
+    /// Whether the index holds ids.
+    #[must_use]
+    pub fn has_ids(&self) -> bool {
+        self.ids.is_some()
+    }
+
+    /// The probes for a distance.
+    pub(super) fn plan(&self, distance: u32) -> &Plan<F> {
+        let distance = distance.min(F::BITS);
+        self.plans[distance as usize].get_or_init(|| {
+            let layout = self.footer.layout;
+            self.design.plan(distance, self.len(), layout.codec, layout.block_bytes as u32)
+        })
+    }
+}
+
+impl<F: Fingerprint, D> fmt::Debug for Index<F, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Index")
+            .field("bits", &F::BITS)
+            .field("design", &self.design.name())
+            .field("distance", &self.design.distance())
+            .field("fingerprints", &self.footer.fingerprints)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,209 @@
+//! The work of a self-join: step after step of its schedule.
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+
+use crate::error::ReadError;
+use crate::index::handle::Index;
+use crate::index::pairs::collect::{Collector, Outlet};
+use crate::index::pairs::gather::{Gathered, Gathering};
+use crate::index::pairs::ordered::{self, Outcome};
+use crate::index::pairs::runs::{MAX_RUN, RunPairs};
+use crate::index::pairs::schedule::{self, Source, Step};
+use crate::index::pairs::tuning::{Tuning, Way};
+use crate::index::pairs::workspace::Workspace;
+use crate::index::pairs::{query_each, stream};
+use crate::progress::{Counter, Phase, Progress};
+use hamdex_fingerprint::Fingerprint;
+
+/// Bytes of blocks that one thread reads between two looks at what the others do.
+const TASK_BYTES: usize = 512 << 10;
+
+/// Fingerprints of a task that queries each of them.
+const QUERIES_PER_TASK: u64 = 2048;
+
+/// What the memory limit holds of each value: it is gathered, and sorted with those of its digit, or
+/// it is in a long run; and there is the copy that a vector makes when it grows.
+const COPIES: u64 = 4;
+
+/// The work of a self-join.
+pub(super) struct Join<'a, F, D> {
+    pub(super) index: &'a Index<F, D>,
+    pub(super) distance: u32,
+    /// Bytes.
+    pub(super) memory: u64,
+    pub(super) threads: NonZeroUsize,
+    pub(super) report: &'a (dyn Fn(Progress) + Sync),
+    pub(super) tuning: Tuning,
+    /// Whether pairs are counted rather than handed on.
+    pub(super) is_counting: bool,
+}
+
+impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
+    pub(super) fn run(&self, deliver: Outlet<'_, F>) -> Outcome {
+        let &Self { index, distance, tuning, .. } = self;
+        if tuning.way == Way::Query {
+            return self.query_each(deliver);
+        }
+        let capacity = self.capacity();
+        let steps = schedule::choose(index, distance, capacity, tuning.way == Way::Gather);
+        let Some(gatherings) = self.prepare(&steps, capacity)? else {
+            return self.query_each(deliver);
+        };
+        let total = steps.len() as u64 * index.len();
+        let done = Progress::counter(Phase::Pairs, Some(total), self.report);
+        for (step, gathering) in steps.iter().zip(&gatherings) {
+            let outcome = match gathering {
+                Some(gathering) => self.gather(step, gathering, &done, deliver)?,
+                None => self.stream(step, &done, deliver)?,
+            };
+            if outcome.is_break() {
+                return Ok(outcome);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Values that memory holds, in all their copies.
+    fn capacity(&self) -> NonZeroUsize {
+        let Self { memory, tuning, .. } = self;
+        let values = memory / (COPIES * F::BYTES as u64);
+        // Places in a run are 32 bits wide.
+        let values = tuning.capacity.unwrap_or(values.min(u64::from(u32::MAX)) as usize);
+        NonZeroUsize::new(values).unwrap_or(NonZeroUsize::MIN)
+    }
+
+    /// How to gather what is not streamed; `None` where memory is too small for that or for a run.
+    fn prepare<'s>(
+        &self,
+        steps: &'s [Step<F>],
+        capacity: NonZeroUsize,
+    ) -> Result<Option<Vec<Option<Gathering<'s, F>>>>, ReadError> {
+        let index = self.index;
+        let mut workspace = Workspace::default();
+        let mut gatherings = Vec::new();
+        for step in steps {
+            gatherings.push(match step.source {
+                Source::Table(table) => {
+                    let table = &index.tables[table];
+                    let (file, mask) = (index.data.as_ref(), step.lead.mask);
+                    if index.len() > capacity.get() as u64
+                        && !stream::runs_fit(table, file, mask, capacity.get(), &mut workspace)?
+                    {
+                        return Ok(None);
+                    }
+                    None
+                }
+                Source::Gathered => {
+                    let gathering = Gathering::new(index, &step.lead, capacity, self.threads)?;
+                    if gathering.is_none() {
+                        return Ok(None);
+                    }
+                    gathering
+                }
+            });
+        }
+        Ok(Some(gatherings))
+    }
+
+    fn stream(&self, step: &Step<F>, done: &Counter<'_>, deliver: Outlet<'_, F>) -> Outcome {
+        let index = self.index;
+        let Source::Table(table) = step.source else { unreachable!("it is not gathered") };
+        let (table, file) = (&index.tables[table], index.data.as_ref());
+        let blocks = table.keys.len();
+        let per_task = TASK_BYTES / index.footer.layout.block_bytes;
+        let per_task = self.tuning.blocks_per_task.unwrap_or(per_task);
+        ordered::run(
+            self.threads,
+            blocks.div_ceil(per_task),
+            Workspace::default,
+            |workspace, task, send| {
+                let mine = task * per_task..blocks.min((task + 1) * per_task);
+                let entries = index.len() * mine.len() as u64 / blocks as u64;
+                let mut collector = self.collector(send);
+                let mut runs = self.runs(step, &mut collector);
+                // Its last run goes on in the next block, most of the time no further.
+                index.read_ahead.blocks(&index.data, table, mine.start..mine.end + 1);
+                let outcome = stream::stream(table, file, step.lead.mask, mine, workspace, &mut runs)?;
+                done.add(entries);
+                Ok(finish(outcome, collector))
+            },
+            deliver,
+        )
+    }
+
+    fn gather(
+        &self,
+        step: &Step<F>,
+        gathering: &Gathering<'_, F>,
+        done: &Counter<'_>,
+        deliver: Outlet<'_, F>,
+    ) -> Outcome {
+        for slice in &gathering.slices {
+            let gathered: Gathered<'_, F> = gathering.gather(self.index, slice, self.threads)?;
+            let per_task = gathered.digits_per_task(slice.len()).clamp(1, slice.len().max(1));
+            let outcome = ordered::run(
+                self.threads,
+                slice.len().div_ceil(per_task),
+                Workspace::default,
+                |workspace, task, send| {
+                    let mine = task * per_task..slice.len().min((task + 1) * per_task);
+                    let mut collector = self.collector(send);
+                    let mut runs = self.runs(step, &mut collector);
+                    let (count, outcome) = gathered.find(mine, workspace, &mut runs);
+                    done.add(count as u64);
+                    Ok(finish(outcome, collector))
+                },
+                deliver,
+            )?;
+            if outcome.is_break() {
+                return Ok(outcome);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn query_each(&self, deliver: Outlet<'_, F>) -> Outcome {
+        let &Self { index, distance, tuning, .. } = self;
+        let (table, file) = (&index.tables[0], index.data.as_ref());
+        let blocks = table.keys.len();
+        let per_task = (QUERIES_PER_TASK * blocks as u64 / index.len()).max(1) as usize;
+        let per_task = tuning.blocks_per_task.unwrap_or(per_task);
+        let done = Progress::counter(Phase::Pairs, Some(index.len()), self.report);
+        ordered::run(
+            self.threads,
+            blocks.div_ceil(per_task),
+            || (Workspace::default(), index.searcher()),
+            |(workspace, searcher), task, send| {
+                let mine = task * per_task..blocks.min((task + 1) * per_task);
+                let entries = index.len() * mine.len() as u64 / blocks as u64;
+                let mut collector = self.collector(send);
+                index.read_ahead.blocks(&index.data, table, mine.clone());
+                let outcome =
+                    query_each::query_each(table, file, distance, mine, workspace, searcher, &mut collector)?;
+                done.add(entries);
+                Ok(finish(outcome, collector))
+            },
+            deliver,
+        )
+    }
+
+    fn collector<'c>(&self, outlet: Outlet<'c, F>) -> Collector<'c, F> {
+        if self.is_counting {
+            Collector::of_counts(self.distance, outlet)
+        } else {
+            Collector::of_pairs(outlet)
+        }
+    }
+
+    fn runs<'r, 'c>(&self, step: &'r Step<F>, collector: &'r mut Collector<'c, F>) -> RunPairs<'r, 'c, F> {
+        let longest = self.tuning.longest_run.unwrap_or(MAX_RUN);
+        RunPairs::new(&step.lead, self.distance, longest, collector)
+    }
+}
+
+/// Hands on what a task has left, unless it was stopped.
+fn finish<F: Fingerprint>(outcome: ControlFlow<()>, collector: Collector<'_, F>) -> ControlFlow<()> {
+    outcome?;
+    collector.finish()
+}

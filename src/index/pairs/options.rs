@@ -1,0 +1,220 @@
+//! The self-join as users start it.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+
+use crate::error::ReadError;
+use crate::index::handle::Index;
+use crate::index::pairs::collect::{Found, Outlet};
+use crate::index::pairs::join::Join;
+use crate::index::pairs::ordered::Outcome;
+use crate::index::pairs::pair::Pair;
+use crate::index::pairs::tuning::Tuning;
+use crate::mapping::Mapping;
+use crate::memory::{MIN_MEMORY, default_memory};
+use crate::progress::Progress;
+use hamdex_fingerprint::Fingerprint;
+
+/// Below so many fingerprints one thread is done before others have started.
+const ALONE: u64 = 1 << 14;
+
+/// All pairs of stored fingerprints within a distance; made by [`Index::pairs`].
+///
+/// Every pair comes once, in an order that depends on the file, the distance and the memory limit, and
+/// not on the number of threads. A fingerprint is stored once, however many ids it has, so equal
+/// fingerprints are no pairs.
+///
+/// Time: each table of the index is read once, and every fingerprint compared with the few that agree
+/// with it in the table's prefix. Where the tables admit errors in their prefixes (`halves`), or the
+/// distance is beyond the built one, the fingerprints are sorted in memory as well, as a design with
+/// more tables would have them. A run of m fingerprints with equal prefixes, as crawls have them, is
+/// split further by what varies in it: into distance + 1 groups of bits, one of which the two of a pair
+/// agree in, and so on in each. It takes about (distance + 1) m sorting steps and comparisons for each
+/// such level where the values are spread, and m² comparisons whatever they are.
+///
+/// What is near is told, and that can be much: no more than 65 fingerprints of 64 bits lie within two
+/// bits of each other, and 2,081 within two bits of one, so a million near-equal *documents* are few
+/// fingerprints with long id lists. But a million consecutive numbers, say, are some 7 × 10⁸ pairs
+/// within three bits, which take as long as it takes to receive them, and no memory.
+///
+/// Memory: that of [`Pairs::memory`], and some tens of MiB.
+///
+/// ```
+/// use hamdex::{Builder, Index};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("news.hamdex");
+/// let mut builder = Builder::<u64>::new(&path)?;
+/// for fingerprint in [0x00ff, 0x01ff, 0xabcd_ef01_2345_6789, 0xabcd_ef01_2345_678a] {
+///     builder.push(fingerprint)?;
+/// }
+/// builder.finish()?;
+///
+/// let index = Index::<u64>::open(&path)?;
+/// let mut pairs = index.pairs(3).collect()?;
+/// pairs.sort();
+/// assert_eq!((pairs[0].a, pairs[0].b, pairs[0].distance), (0x00ff, 0x01ff, 1));
+/// assert_eq!(pairs[1].distance, 2);
+/// assert_eq!(index.pairs(3).count_by_distance()?, [0, 1, 1, 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "it does nothing until it is asked for the pairs"]
+pub struct Pairs<'i, F, D = Mapping> {
+    index: &'i Index<F, D>,
+    distance: u32,
+    memory: u64,
+    threads: usize,
+    progress: Option<&'i (dyn Fn(Progress) + Sync)>,
+    tuning: Tuning,
+}
+
+impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+    /// The self-join: all pairs of stored fingerprints within `distance`, which may be any; one beyond
+    /// the design's takes longer. Nothing happens until the result is asked for them.
+    pub fn pairs(&self, distance: u32) -> Pairs<'_, F, D> {
+        Pairs {
+            index: self,
+            distance: distance.min(F::BITS),
+            memory: default_memory(),
+            threads: 0,
+            progress: None,
+            tuning: Tuning::default(),
+        }
+    }
+}
+
+impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Pairs<'i, F, D> {
+    /// The memory to keep to, in bytes; a quarter of the machine's unless told otherwise, 16 MiB at the
+    /// least. What does not fit is done in slices, which read table 0 again; where not even all the
+    /// fingerprints that agree in one prefix fit, every fingerprint is looked up on its own.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes.max(MIN_MEMORY);
+        self
+    }
+
+    /// How many threads to use; 0, as it is unless told otherwise, for as many as the machine has. The
+    /// threads are its own, and gone when it is done.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// What to call, from any thread, as the work goes on.
+    pub fn progress(mut self, report: &'i (dyn Fn(Progress) + Sync)) -> Self {
+        self.progress = Some(report);
+        self
+    }
+
+    #[doc(hidden)]
+    pub fn tuning(mut self, tuning: Tuning) -> Self {
+        self.tuning = tuning;
+        self
+    }
+
+    /// Calls `visit`, on this thread, with each pair until it breaks. Tells whether it did.
+    ///
+    /// ```
+    /// # use hamdex::{Builder, Index};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("news.hamdex");
+    /// # let mut builder = Builder::<u64>::new(&path)?;
+    /// # (0..100u64).try_for_each(|i| builder.push(i))?;
+    /// # builder.finish()?;
+    /// use std::ops::ControlFlow;
+    ///
+    /// let index = Index::<u64>::open(&path)?;
+    /// let mut first_ten = Vec::new();
+    /// let outcome = index.pairs(1).for_each(|pair| {
+    ///     first_ten.push(pair);
+    ///     if first_ten.len() < 10 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    /// })?;
+    /// assert!(outcome.is_break());
+    /// assert!(first_ten.iter().all(|pair| pair.a < pair.b && pair.distance == 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a block is damaged; the pairs that come before it in the order have been visited then.
+    pub fn for_each(
+        &self,
+        mut visit: impl FnMut(Pair<F>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        self.for_each_batch(|batch| batch.iter().try_for_each(|&pair| visit(pair)))
+    }
+
+    /// As [`Pairs::for_each`], some thousands of pairs at a time.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn for_each_batch(
+        &self,
+        mut visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        self.run(false, &mut |found| match found {
+            Found::Pairs(pairs) => visit(&pairs),
+            Found::Counts(_) => unreachable!("pairs were asked for"),
+        })
+    }
+
+    /// All pairs. They are all in memory then, of which [`Pairs::memory`] knows nothing.
+    ///
+    /// # Errors
+    /// When a block is damaged.
+    pub fn collect(&self) -> Result<Vec<Pair<F>>, ReadError> {
+        let mut all = Vec::new();
+        let _ = self.for_each_batch(|batch| {
+            all.extend_from_slice(batch);
+            ControlFlow::Continue(())
+        })?;
+        Ok(all)
+    }
+
+    /// How many pairs there are at each distance, from 0 on, where there are none.
+    ///
+    /// # Errors
+    /// When a block is damaged.
+    pub fn count_by_distance(&self) -> Result<Vec<u64>, ReadError> {
+        let mut sums = vec![0; self.distance as usize + 1];
+        let _ = self.run(true, &mut |found| {
+            if let Found::Counts(counts) = found {
+                sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(sums)
+    }
+
+    fn run(&self, is_counting: bool, deliver: Outlet<'_, F>) -> Outcome {
+        if self.distance == 0 || self.index.len() < 2 {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let threads = match NonZeroUsize::new(self.threads) {
+            Some(threads) => threads,
+            None if self.index.len() < ALONE => NonZeroUsize::MIN,
+            None => std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+        };
+        let quiet = |_| ();
+        let join = Join {
+            index: self.index,
+            distance: self.distance,
+            memory: self.memory,
+            threads,
+            report: self.progress.unwrap_or(&quiet),
+            tuning: self.tuning,
+            is_counting,
+        };
+        join.run(deliver)
+    }
+}
+
+impl<F: Fingerprint, D> fmt::Debug for Pairs<'_, F, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pairs")
+            .field("index", self.index)
+            .field("distance", &self.distance)
+            .field("memory", &self.memory)
+            .field("threads", &self.threads)
+            .finish_non_exhaustive()
+    }
+}

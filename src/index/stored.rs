@@ -1,0 +1,56 @@
+//! A single fingerprint: whether it is stored, and its ids.
+
+use std::ops::ControlFlow;
+
+use crate::codec::Target;
+use crate::error::ReadError;
+use crate::ids::Ids;
+use crate::index::handle::Index;
+use crate::table::scanner::{Located, Scanner};
+use hamdex_fingerprint::Fingerprint;
+
+impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+    /// Whether a fingerprint is stored.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged.
+    pub fn contains(&self, fingerprint: F) -> Result<bool, ReadError> {
+        Ok(self.find(fingerprint, &mut Scanner::default())?.is_some())
+    }
+
+    /// The ids of a fingerprint, ascending: none if it is not stored, or the index holds no ids. For
+    /// many in a row, [`Searcher::ids`] spares the memory.
+    ///
+    /// # Errors
+    /// When a block or page that matters is damaged.
+    pub fn ids(&self, fingerprint: F) -> Result<Ids<'_>, ReadError> {
+        self.ids_with(fingerprint, &mut Scanner::default())
+    }
+
+    pub(super) fn ids_with(&self, fingerprint: F, scanner: &mut Scanner<F>) -> Result<Ids<'_>, ReadError> {
+        let Some(ids) = &self.ids else { return Ok(Ids::NONE) };
+        match self.find(fingerprint, scanner)? {
+            Some((block, entry)) => ids.of(self.data.as_ref(), block, entry),
+            None => Ok(Ids::NONE),
+        }
+    }
+
+    /// The block of table 0 and the number in it where a fingerprint is stored.
+    fn find(&self, fingerprint: F, scanner: &mut Scanner<F>) -> Result<Option<(usize, usize)>, ReadError> {
+        // Table 0 is in natural order, so the whole width serves as the prefix.
+        let table = &self.tables[0];
+        let target = Target { query: fingerprint, prefix_bits: F::BITS, radius: 0, distance: 0 };
+        let block = table.keys.find(fingerprint);
+        if block == table.keys.len() {
+            return Ok(None);
+        }
+        let file = self.data.as_ref();
+        let mut found = None;
+        let at = Located { table: 0, block: block as u32, target: 0 };
+        let _ = scanner.scan(&self.tables, file, &[at], &[target], |_, entry, _| {
+            found = Some((block, entry));
+            ControlFlow::Break(())
+        })?;
+        Ok(found)
+    }
+}

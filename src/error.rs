@@ -2,19 +2,28 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::design::DesignError;
 
-/// Why a file cannot be opened, asked or verified.
+/// Why an index cannot be opened, queried or verified: what is wrong, and with which file.
+///
+/// An error of the operating system is the [source](std::error::Error::source), and not in the text.
+#[derive(Debug)]
+pub struct ReadError {
+    path: Option<Box<Path>>,
+    kind: ReadErrorKind,
+}
+
+/// What is wrong with an index.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ReadError {
-    /// The operating system refused.
-    #[error("cannot read it: {0}")]
-    Io(#[from] io::Error),
+pub enum ReadErrorKind {
+    /// The operating system refused to read the file.
+    #[error("cannot read it")]
+    Io(#[source] io::Error),
     /// The file does not begin as a hamdex file does.
-    #[error("not a hamdex file: build one with `hamdex build`")]
+    #[error("not a hamdex file")]
     NotHamdex,
     /// The file was written by a later major version.
     #[error("format version {found} is too new: this reader knows {supported}; update hamdex")]
@@ -62,11 +71,59 @@ pub enum ReadError {
         /// The width asked for.
         asked: u32,
     },
+    /// The system refuses to start a single thread.
+    #[error("cannot start a thread")]
+    Threads(#[source] io::Error),
 }
 
 impl ReadError {
     pub(crate) fn damaged(place: Place, what: impl fmt::Display) -> Self {
-        Self::Damaged { place, what: what.to_string() }
+        ReadErrorKind::Damaged { place, what: what.to_string() }.into()
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn kind(&self) -> &ReadErrorKind {
+        &self.kind
+    }
+
+    /// What is wrong, by itself.
+    #[must_use]
+    pub fn into_kind(self) -> ReadErrorKind {
+        self.kind
+    }
+
+    /// The file; `None` for an index that was opened from bytes.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The same error, of this file.
+    pub(crate) fn of_file(self, path: Option<&Path>) -> Self {
+        Self { path: path.map(Into::into), ..self }
+    }
+}
+
+impl From<ReadErrorKind> for ReadError {
+    fn from(kind: ReadErrorKind) -> Self {
+        Self { path: None, kind }
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            Some(path) => write!(f, "{}: {}", path.display(), self.kind),
+            None => write!(f, "index in memory: {}", self.kind),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        // Its text is in ours.
+        self.kind.source()
     }
 }
 
@@ -137,7 +194,7 @@ impl fmt::Display for Place {
 #[non_exhaustive]
 pub enum BuildError {
     /// The operating system refused something.
-    #[error("{}: cannot {doing}: {source}", path.display())]
+    #[error("{}: cannot {doing}", path.display())]
     Io {
         /// What was attempted.
         doing: &'static str,
@@ -147,7 +204,7 @@ pub enum BuildError {
         source: io::Error,
     },
     /// The output is there already.
-    #[error("{}: exists already; choose another name or allow it to be replaced (--force)", path.display())]
+    #[error("{}: exists already; choose another name or allow it to be replaced", path.display())]
     OutputExists {
         /// The output.
         path: PathBuf,
@@ -168,12 +225,16 @@ pub enum BuildError {
     /// An id was given to an index without ids, or none to an index with ids.
     #[error("ids are all or nothing: {0}")]
     Ids(&'static str),
+    /// The system refuses to start a single thread.
+    #[error("cannot start a thread")]
+    Threads {
+        /// What the operating system said.
+        source: io::Error,
+    },
     /// No memory could be had.
-    #[error(
-        "out of memory for {bytes} bytes: lower the memory limit (--memory), and the build spills to disk"
-    )]
+    #[error("out of memory for {bytes} bytes: lower the memory limit, and the build sorts on disk")]
     OutOfMemory {
-        /// How many bytes were asked for.
+        /// How many bytes were wanted.
         bytes: usize,
     },
 }

@@ -5,11 +5,21 @@
 //! Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling" (WWW 2007).
 //!
 //! - [`Builder`] writes a file, in bounded memory; [`BuildOptions`] says how.
-//! - [`Index`] opens it; [`Searcher`] asks it; [`Index::batch`] asks it many things at once;
-//!   [`Index::pairs`] compares all with all;
-//!   [`Index::verify`] reads all of it.
-//! - [`Design`] is the choice of tables, which proves that it misses nothing.
+//! - [`Index`] opens it; a [`Searcher`] answers queries; [`Index::batch`] answers many at once;
+//!   [`Index::pairs`] compares all with all; [`Index::verify`] reads and checks all of it.
+//! - [`Design`] is the choice of tables; one that misses something cannot be made.
 //! - [`reference`](mod@reference) is a slow second codec, for tools that show a block bit by bit.
+//!
+//! # Threads, memory, progress
+//!
+//! Whatever takes long has the same options: `threads(n)`, `memory(bytes)` where it needs much, and
+//! `progress(report)`: [`BuildOptions`], [`BatchOptions`], [`Pairs`], [`VerifyOptions`].
+//!
+//! - `threads(0)`, the default, takes as many threads as the current rayon pool has: the pool in which it is
+//!   called, otherwise the global one, which has one for each processor unless it has been set up differently.
+//!   `threads(n)` takes n, started for this work and gone after it. Where the system refuses to start so many,
+//!   fewer do the work; where it refuses to start any, that is an error. No result depends on the number.
+//! - `report` is called from any thread, with a [`Progress`]; it should return quickly.
 //!
 //! ```
 //! use hamdex::{BuildOptions, Builder, Index};
@@ -28,6 +38,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![cfg_attr(
+    not(feature = "unstable"),
+    allow(
+        dead_code,
+        unreachable_pub,
+        unused_imports,
+        reason = "what tests turn is used with that feature only"
+    )
+)]
+
 mod arch;
 mod bits;
 mod build;
@@ -39,30 +59,33 @@ mod error;
 mod format;
 mod ids;
 mod index;
+#[expect(unsafe_code, reason = "the one place where a file becomes memory")]
 mod mapping;
 mod memory;
 mod metadata;
 mod permutation;
 mod progress;
 mod table;
+mod threads;
 
 pub use build::{BuildOptions, Builder, DesignChoice, Summary};
 pub use codec::{BlockError, Codec, UnknownCodec, reference};
 pub use design::{AUTO, Cost, Design, DesignError, MAX_TABLES, Plan, Probe, TableDesign};
-pub use error::{BuildError, Place, ReadError};
+pub use error::{BuildError, Place, ReadError, ReadErrorKind};
 pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
     Batch, BatchOptions, Checksums, Fingerprints, IdStats, Index, Match, OpenOptions, Pair, Pairs, RawBlock,
-    Searcher, Stats, Strategy, TableStats, Verified, width,
+    Searcher, Stats, Strategy, TableStats, Verified, VerifyOptions, width,
 };
 pub use mapping::Mapping;
 pub use permutation::Permutation;
 pub use progress::{Phase, Progress};
 
-/// The block codec itself and what tests turn, for the project's own use. Nothing here is promised to
-/// stay.
-#[doc(hidden)]
+/// The block codec itself, and what tests and benches turn.
+///
+/// Only with the feature `unstable`, for the project's own use: nothing here is promised to stay.
+#[cfg(feature = "unstable")]
 pub mod internals {
     pub use crate::arch::{Level, limit_level};
     pub use crate::codec::elias_fano::EliasFanoCodec;

@@ -10,9 +10,18 @@ use memmap2::{Mmap, MmapOptions};
 
 /// A whole file, mapped read-only ([`Mapping::open`]) or read into memory ([`Mapping::load`]).
 ///
-/// A mapped file must not be truncated or written to while it is mapped: the operating system would kill
-/// the process on the next access beyond its end. hamdex itself never changes a file in place; a
-/// rebuilt index replaces the old one by rename, which leaves mappings of the old one intact.
+/// What a mapped file rests on, since no check can stand in for it:
+///
+/// - **Nobody truncates it** while it is mapped. A read beyond its new end ends the process with `SIGBUS`.
+/// - **Nobody writes to it.** Bytes that change after their checksum was verified can make a query wrong or
+///   fail; [`Checksums::Always`](crate::Checksums::Always) narrows that gap and does not close it.
+/// - **Its storage can be read.** An I/O error while a page is brought in has no return value: it is `SIGBUS`,
+///   too. That can happen with failing disks, network file systems and removed devices.
+///
+/// hamdex itself never changes a file in place; a rebuilt index replaces the old one by rename, which leaves
+/// mappings of the old one intact. Where one of these points cannot be relied on, read the file into memory
+/// ([`Mapping::load`], [`OpenOptions::in_memory`](crate::OpenOptions::in_memory)): then I/O errors are errors
+/// when it is opened, and nothing that happens to the file afterwards matters.
 #[derive(Debug)]
 pub struct Mapping(Mmap);
 

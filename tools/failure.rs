@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use hamdex::{BuildError, DesignError, ReadError};
+use hamdex::{BuildError, DesignError, ReadError, ReadErrorKind};
 
 /// Why a command ends early.
 #[derive(Debug, thiserror::Error)]
@@ -18,12 +18,12 @@ pub(crate) enum Failure {
         place: String,
         what: String,
     },
-    #[error("{}: {source}", path.display())]
-    Index { path: PathBuf, source: ReadError },
+    #[error("{}", Failure::of_read(.0))]
+    Index(ReadError),
     /// The names beside an index.
     #[error("{}: {what}", path.display())]
     Names { path: PathBuf, what: String },
-    #[error("{0}")]
+    #[error("{}", Failure::of_build(.0))]
     Build(#[from] BuildError),
     #[error("{0}")]
     Design(#[from] DesignError),
@@ -40,10 +40,28 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Says of a [`ReadError`] which file it is about.
-    pub(crate) fn index(path: &Path) -> impl FnOnce(ReadError) -> Self + use<> {
-        let path = path.to_owned();
-        move |source| Self::Index { path, source }
+    /// A failure to read an index; the error names the file.
+    pub(crate) fn index(_: &Path) -> impl FnOnce(ReadError) -> Self + use<> {
+        Self::Index
+    }
+
+    /// What the command says of a [`ReadError`].
+    pub(crate) fn of_read(error: &ReadError) -> String {
+        let hint = match error.kind() {
+            ReadErrorKind::NotHamdex => ": build one with `hamdex build`",
+            _ => "",
+        };
+        chain(error) + hint
+    }
+
+    /// What the command says of a [`BuildError`].
+    fn of_build(error: &BuildError) -> String {
+        let hint = match error {
+            BuildError::OutputExists { .. } => " (--force)",
+            BuildError::OutOfMemory { .. } => " (--memory)",
+            _ => "",
+        };
+        chain(error) + hint
     }
 
     /// Whether whoever reads our output has gone, as `head` does: no failure of ours.
@@ -53,12 +71,23 @@ impl Failure {
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
-            Self::Index { source: ReadError::Io(_) | ReadError::Width { .. }, .. } => 1,
-            Self::Index { .. } | Self::Names { .. } => 3,
+            Self::Index(error) => match error.kind() {
+                ReadErrorKind::Io(_) | ReadErrorKind::Threads(_) | ReadErrorKind::Width { .. } => 1,
+                _ => 3,
+            },
+            Self::Names { .. } => 3,
             Self::Usage(_)
             | Self::Design(_)
             | Self::Build(BuildError::Design(_) | BuildError::Option { .. }) => 2,
             _ => 1,
         })
     }
+}
+
+/// An error and its sources, each once, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |&error| error.source())
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
 }

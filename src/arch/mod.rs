@@ -17,6 +17,7 @@ mod prefetch;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 #[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "instructions whose presence a token proves, which only detection makes")]
 mod x86_64;
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -25,6 +25,7 @@ use crate::build::record::WithId;
 use crate::build::sort::Sorter;
 use crate::error::BuildError;
 use crate::progress::{Phase, Progress};
+use crate::threads::Pool;
 use hamdex_fingerprint::Fingerprint;
 
 /// Fingerprints between two reports while they are taken in.
@@ -56,7 +57,7 @@ pub struct Builder<F: Fingerprint> {
     options: BuildOptions<F>,
     output: Output,
     temp_dir: PathBuf,
-    pool: rayon::ThreadPool,
+    pool: Pool,
     input: Input<F>,
     pushed: u64,
 }
@@ -85,13 +86,7 @@ impl<F: Fingerprint> Builder<F> {
         options.check()?;
         let output = Output::create(path.as_ref(), options.overwrite)?;
         let temp_dir = options.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build().map_err(|error| {
-            BuildError::Option {
-                option: "the number of threads",
-                given: options.threads.to_string(),
-                expected: error.to_string(),
-            }
-        })?;
+        let pool = Pool::new(options.threads).map_err(|source| BuildError::Threads { source })?;
         let memory = options.sort_memory();
         let input = if options.ids {
             Input::WithIds(Sorter::new(memory, &temp_dir), None)

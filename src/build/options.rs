@@ -1,7 +1,6 @@
 //! What can be chosen for a build.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use crate::codec::{Codec, Layout, SIZES_LOG2};
 use crate::design::{Design, DesignError};
@@ -9,13 +8,11 @@ use crate::error::BuildError;
 use crate::format::footer::MAX_METADATA_BYTES;
 use crate::memory::{MIN_MEMORY, default_memory};
 use crate::metadata::{self, Metadata};
-use crate::progress::Progress;
+use crate::progress::{Progress, Report};
+use crate::threads::MAX_THREADS;
 use hamdex_fingerprint::Fingerprint;
 
-/// More threads than any machine has a use for.
-const MAX_THREADS: usize = 1024;
-
-/// The distance unless told otherwise: the paper's.
+/// The default distance: the paper's.
 const DEFAULT_DISTANCE: u32 = 3;
 
 /// Which tables to build.
@@ -46,7 +43,7 @@ pub struct BuildOptions<F> {
     pub(super) overwrite: bool,
     pub(super) ids: bool,
     pub(super) metadata: Metadata,
-    progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+    progress: Report,
 }
 
 impl<F: Fingerprint> Default for BuildOptions<F> {
@@ -71,7 +68,7 @@ impl<F: Fingerprint> BuildOptions<F> {
             overwrite: false,
             ids: false,
             metadata: Metadata::new(),
-            progress: None,
+            progress: Report::default(),
         }
     }
 
@@ -96,7 +93,7 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Bytes of a block: a power of two from 512 to 8,192; unless told otherwise what suits the codec,
+    /// Bytes of a block: a power of two from 512 to 8,192; by default what suits the codec,
     /// 4,096 for Huffman and 1,024 for Elias–Fano.
     #[must_use]
     pub fn block_bytes(mut self, bytes: usize) -> Self {
@@ -104,9 +101,9 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Huffman only: entries from one raw fingerprint to the next inside a block, 1 to 65,535; 128 unless
-    /// told otherwise. With fewer, a query decodes less, and the file grows: 64 take a quarter of a bit a
-    /// fingerprint and table more, and a query a fifth less time.
+    /// Huffman only: entries from one raw fingerprint to the next inside a block, 1 to 65,535; 128 by
+    /// default. With fewer, a query decodes less, and the file grows: 64 take a quarter of a bit more per
+    /// fingerprint and table, and a query a fifth less time.
     #[must_use]
     pub fn restart_interval(mut self, entries: usize) -> Self {
         self.restart_interval = Some(entries);
@@ -122,7 +119,7 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// How many threads to use, 1,024 at most; 0 for as many as the machine has.
+    /// How many threads to use, at most 1,024; 0, the default, for all: see [the crate](crate#threads-memory-progress).
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
@@ -161,14 +158,12 @@ impl<F: Fingerprint> BuildOptions<F> {
     /// What to call, from any thread, as the work goes on.
     #[must_use]
     pub fn progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.progress = Some(Arc::new(report));
+        self.progress = Report::to(report);
         self
     }
 
     pub(super) fn report(&self, progress: Progress) {
-        if let Some(report) = &self.progress {
-            report(progress);
-        }
+        self.progress.report(progress);
     }
 
     pub(super) fn layout(&self) -> Layout {

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use crate::build::record::Record;
 use crate::build::spill::{BATCH, Runs};
 use crate::error::BuildError;
+use crate::threads::Pool;
 
 /// Records that one thread looks through at a time.
 const CHUNK: usize = 1 << 16;
@@ -41,7 +42,7 @@ impl<R: Record> Sorter<R> {
 
     /// As [`Self::push`]; if there is something to sort, in that pool.
     #[inline]
-    pub(super) fn push_in(&mut self, pool: &rayon::ThreadPool, record: R) -> Result<(), BuildError> {
+    pub(super) fn push_in(&mut self, pool: &Pool, record: R) -> Result<(), BuildError> {
         if self.records.len() == self.records.capacity() {
             pool.install(|| self.make_room())?;
         }

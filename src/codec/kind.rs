@@ -18,7 +18,7 @@ pub enum Codec {
     /// where fingerprints lie in clusters, as those of real documents do.
     #[default]
     Huffman,
-    /// Elias–Fano coding of each block: several times faster to ask, and the smaller one where
+    /// Elias–Fano coding of each block: several times faster to query, and the smaller one where
     /// fingerprints are spread evenly.
     EliasFano,
 }
@@ -44,7 +44,7 @@ impl Codec {
         }
     }
 
-    /// Bytes of a block unless told otherwise; ARCHITECTURE.md has the measurements.
+    /// Bytes of a block by default; ARCHITECTURE.md has the measurements.
     #[must_use]
     pub fn default_block_bytes(self) -> usize {
         match self {
@@ -80,4 +80,5 @@ impl FromStr for Codec {
 /// A name that is none of a [`Codec`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no such codec; there are huffman and elias-fano")]
+#[non_exhaustive]
 pub struct UnknownCodec;

@@ -9,6 +9,7 @@ use hamdex_fingerprint::Fingerprint;
 
 /// A look at one table: every entry within `radius` of the query under `mask`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Probe<F> {
     /// Which table of the design.
     pub table: usize,

@@ -7,6 +7,7 @@ pub const MAX_TABLES: usize = 64;
 
 /// One table of a design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct TableDesign<F> {
     /// The bits that lead: its count of ones is the prefix length.
     pub mask: F,
@@ -15,6 +16,12 @@ pub struct TableDesign<F> {
 }
 
 impl<F: Fingerprint> TableDesign<F> {
+    /// A table that leads with the bits under `mask` and admits `radius` errors among them.
+    #[must_use]
+    pub fn new(mask: F, radius: u32) -> Self {
+        Self { mask, radius }
+    }
+
     /// The number of bits under the mask.
     #[must_use]
     pub fn prefix_bits(&self) -> u32 {

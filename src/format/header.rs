@@ -14,7 +14,7 @@
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use crate::error::{Place, ReadError};
+use crate::error::{Place, ReadError, ReadErrorKind};
 use crate::format::PAGE_BYTES;
 
 /// In the manner of PNG's: a byte that is no text, the name, and line ends that a transfer as text
@@ -61,10 +61,10 @@ impl Header {
     pub(crate) fn read(file: &[u8]) -> Result<Self, ReadError> {
         let seen = file.len().min(MAGIC.len());
         if file.is_empty() || file[..seen] != MAGIC[..seen] {
-            return Err(ReadError::NotHamdex);
+            return Err(ReadErrorKind::NotHamdex.into());
         }
         let Some(header) = file.get(..BYTES) else {
-            return Err(ReadError::Truncated { length: file.len() as u64 });
+            return Err(ReadErrorKind::Truncated { length: file.len() as u64 }.into());
         };
         if crc32fast::hash(&header[..60]) != LittleEndian::read_u32(&header[60..]) {
             return Err(ReadError::damaged(Place::Header, "its checksum does not match"));
@@ -72,14 +72,14 @@ impl Header {
         let major = LittleEndian::read_u16(&header[8..]);
         let minor = LittleEndian::read_u16(&header[10..]);
         if major > MAJOR {
-            return Err(ReadError::TooNew { found: major, supported: MAJOR });
+            return Err(ReadErrorKind::TooNew { found: major, supported: MAJOR }.into());
         }
         if major < MAJOR {
-            return Err(ReadError::TooOld { found: major, supported: MAJOR });
+            return Err(ReadErrorKind::TooOld { found: major, supported: MAJOR }.into());
         }
         let unknown = LittleEndian::read_u64(&header[16..]) & !KNOWN_FEATURES;
         if unknown != 0 {
-            return Err(ReadError::UnknownFeatures { bits: unknown });
+            return Err(ReadErrorKind::UnknownFeatures { bits: unknown }.into());
         }
         let zeros = header[12..16].iter().chain(&header[48..60]);
         if zeros.copied().any(|byte| byte != 0) {
@@ -118,15 +118,19 @@ mod tests {
         }
     }
 
+    fn kind(file: &[u8]) -> ReadErrorKind {
+        Header::read(file).unwrap_err().into_kind()
+    }
+
     #[test]
     fn each_refusal_says_which_it_is() {
-        assert!(matches!(Header::read(b""), Err(ReadError::NotHamdex)));
-        assert!(matches!(Header::read(b"id,text\n1,hello"), Err(ReadError::NotHamdex)));
-        assert!(matches!(Header::read(&MAGIC), Err(ReadError::Truncated { length: 8 })));
-        assert!(matches!(Header::read(&with(8, &[2, 0])), Err(ReadError::TooNew { found: 2, .. })));
-        assert!(matches!(Header::read(&with(8, &[0, 0])), Err(ReadError::TooOld { found: 0, .. })));
-        assert!(matches!(Header::read(&with(16, &[4])), Err(ReadError::UnknownFeatures { bits: 4 })));
-        assert!(matches!(Header::read(&with(48, &[1])), Err(ReadError::Damaged { .. })));
+        assert!(matches!(kind(b""), ReadErrorKind::NotHamdex));
+        assert!(matches!(kind(b"id,text\n1,hello"), ReadErrorKind::NotHamdex));
+        assert!(matches!(kind(&MAGIC), ReadErrorKind::Truncated { length: 8 }));
+        assert!(matches!(kind(&with(8, &[2, 0])), ReadErrorKind::TooNew { found: 2, .. }));
+        assert!(matches!(kind(&with(8, &[0, 0])), ReadErrorKind::TooOld { found: 0, .. }));
+        assert!(matches!(kind(&with(16, &[4])), ReadErrorKind::UnknownFeatures { bits: 4 }));
+        assert!(matches!(kind(&with(48, &[1])), ReadErrorKind::Damaged { .. }));
         assert!(Header::read(&with(24, &[1])).is_ok(), "optional features may be passed over");
         assert!(Header::read(&with(10, &[9])).is_ok(), "a newer minor version may be read");
     }

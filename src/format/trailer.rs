@@ -10,7 +10,7 @@
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use crate::error::{Place, ReadError};
+use crate::error::{Place, ReadError, ReadErrorKind};
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::header::{FileId, MAGIC};
 
@@ -36,12 +36,12 @@ impl Trailer {
 
     /// Reads the trailer of a whole file.
     pub(crate) fn read(file: &[u8], file_id: FileId) -> Result<Self, ReadError> {
-        let truncated = ReadError::Truncated { length: file.len() as u64 };
+        let truncated = ReadErrorKind::Truncated { length: file.len() as u64 };
         let Some(bytes) = file.len().checked_sub(BYTES).map(|at| &file[at..]) else {
-            return Err(truncated);
+            return Err(truncated.into());
         };
         if bytes[24..] != magic() {
-            return Err(truncated);
+            return Err(truncated.into());
         }
         if context(file_id).checksum(0, &bytes[..20]) != LittleEndian::read_u32(&bytes[20..]) {
             return Err(ReadError::damaged(Place::Trailer, "its checksum does not match"));
@@ -86,6 +86,7 @@ mod tests {
             assert!(Trailer::read(&bytes, ID).is_err(), "bit {bit}");
         }
         assert!(Trailer::read(&TRAILER.bytes(ID), FileId([6; 16])).is_err());
-        assert!(matches!(Trailer::read(&[1, 2], ID), Err(ReadError::Truncated { length: 2 })));
+        let refused = Trailer::read(&[1, 2], ID).unwrap_err();
+        assert!(matches!(refused.kind(), ReadErrorKind::Truncated { length: 2 }));
     }
 }

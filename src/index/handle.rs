@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::design::{Design, Plan};
+use crate::error::ReadError;
 use crate::format::footer::Footer;
 use crate::format::header::Header;
 use crate::format::section::Section;
@@ -17,7 +19,7 @@ use hamdex_fingerprint::Fingerprint;
 /// An index of fingerprints of type `F` (`u64` or `u128`), over any bytes: a mapped file
 /// ([`Index::open`]) or a byte string ([`Index::from_bytes`]).
 ///
-/// It is `Send + Sync`; every thread asks through a [`Searcher`] of its own. Many queries at once are for
+/// It is `Send + Sync`; every thread queries it through a [`Searcher`](crate::Searcher) of its own. Many queries at once are for
 /// [`Index::batch`].
 ///
 /// ```
@@ -38,6 +40,8 @@ use hamdex_fingerprint::Fingerprint;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Index<F, D = Mapping> {
+    /// Where it was opened, for errors.
+    pub(super) path: Option<Box<Path>>,
     pub(super) data: D,
     pub(super) read_ahead: ReadAhead<D>,
     pub(super) header: Header,
@@ -80,6 +84,12 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     #[must_use]
     pub fn has_ids(&self) -> bool {
         self.ids.is_some()
+    }
+
+    /// An error that names the file.
+    #[cold]
+    pub(super) fn error(&self, error: ReadError) -> ReadError {
+        error.of_file(self.path.as_deref())
     }
 
     /// The probes for a distance.

@@ -84,7 +84,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Iterator for Fingerprints<'_, F, D> {
             if let Err(error) = table.decode(file, self.next_block, &mut self.scratch, &mut self.values) {
                 self.values.clear();
                 self.next_block = table.keys.len();
-                return Some(Err(error));
+                return Some(Err(self.index.error(error)));
             }
             self.next_block += 1;
         }

@@ -32,4 +32,4 @@ pub use open::{Checksums, OpenOptions, width};
 pub use pairs::{Pair, Pairs, Tuning, Way};
 pub use searcher::Searcher;
 pub use stats::{IdStats, Stats, TableStats};
-pub use verify::Verified;
+pub use verify::{Verified, VerifyOptions};

@@ -7,13 +7,12 @@ use std::sync::OnceLock;
 use crate::checked::Checked;
 use crate::codec::BlockCodec;
 use crate::design::{Design, TableDesign};
-use crate::error::{Place, ReadError};
+use crate::error::{Place, ReadError, ReadErrorKind};
 use crate::format::arrangement::Arrangement;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{self, Footer};
 use crate::format::header::{self, FileId, Header};
 use crate::format::record::SectionRecord;
-use crate::format::section::{Section, extent};
 use crate::format::section::{Section, extent};
 use crate::format::trailer::{self, Trailer};
 use crate::ids::reader::IdTable;
@@ -26,7 +25,7 @@ use crate::table::keys::Keys;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
-/// When the checksum of a block is looked at. Keys, footer and metadata are always checked when the
+/// When the checksum of a block is verified. Keys, footer and metadata are always checked when the
 /// index is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -55,17 +54,17 @@ impl OpenOptions {
         Self::default()
     }
 
-    /// When to look at checksums.
+    /// When to verify checksums.
     #[must_use]
     pub fn checksums(mut self, checksums: Checksums) -> Self {
         self.checksums = checksums;
         self
     }
 
-    /// Whether the file does not fit the memory left to it. Before a query reads its blocks, it asks the
-    /// system for all of them at once, so that storage is waited for once and not once a block: unless
-    /// told otherwise only for blocks that have not been read since the file was opened, which costs
-    /// nothing later; with this, for all blocks every time, since what was read may be gone again.
+    /// Whether the file does not fit the memory left to it. Before a query reads its blocks, all of them are
+    /// read ahead at once, so that storage is waited for once per query and not once per block: by default
+    /// only blocks that have not been read since the file was opened, which costs nothing later; with this,
+    /// all blocks every time, since what was read may have left memory again.
     ///
     /// It concerns files that are opened by their path.
     #[must_use]
@@ -75,7 +74,7 @@ impl OpenOptions {
     }
 
     /// Whether to read the whole file into memory of the process, in huge pages where the system has them
-    /// (see [`Mapping::load`]), instead of mapping it: slower to open, faster to ask where the file has
+    /// (see [`Mapping::load`]), instead of mapping it: slower to open, faster to query where the file has
     /// hundreds of megabytes.
     #[must_use]
     pub fn in_memory(mut self, in_memory: bool) -> Self {
@@ -83,15 +82,22 @@ impl OpenOptions {
         self
     }
 
-    /// Opens a file by mapping it, or by reading it where that was asked for; see [`Index::open`].
+    /// Opens a file by mapping it, or by reading it with [`OpenOptions::in_memory`]; see [`Index::open`].
     ///
     /// # Errors
     /// As for [`Index::open`].
     pub fn open<F: Fingerprint>(&self, path: impl AsRef<Path>) -> Result<Index<F>, ReadError> {
-        if self.in_memory {
-            return self.read(Mapping::load(path)?, ReadAhead::none());
-        }
-        self.read(Mapping::open(path)?, ReadAhead::new(Mapping::will_need, self.larger_than_memory))
+        let path = path.as_ref();
+        let open = || {
+            let (data, read_ahead) = if self.in_memory {
+                (Mapping::load(path), ReadAhead::none())
+            } else {
+                (Mapping::open(path), ReadAhead::new(Mapping::will_need, self.larger_than_memory))
+            };
+            self.read(data.map_err(ReadErrorKind::Io)?, read_ahead)
+        };
+        let index = open().map_err(|error: ReadError| error.of_file(Some(path)))?;
+        Ok(Index { path: Some(path.into()), ..index })
     }
 
     /// Opens an index that lies in memory.
@@ -129,10 +135,12 @@ impl OpenOptions {
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// Opens a file by mapping it, its checksums looked at on first touch.
+    /// Opens a file by mapping it; the checksum of a block is verified when it is first read.
     ///
-    /// While it is open, the file must not be truncated or written to (see [`Mapping`]); replacing it
-    /// by rename, as a rebuild does, is safe.
+    /// While it is open, nobody may truncate the file or write to it, and its storage must be readable:
+    /// otherwise the operating system ends the process with `SIGBUS`. [`Mapping`] has the details. Replacing
+    /// the file by rename, as a rebuild does, is safe. For a file that others may change, or that lies on
+    /// storage that may fail, use [`OpenOptions::in_memory`].
     ///
     /// # Errors
     /// When the file cannot be read, is not a whole hamdex file, or holds another width.
@@ -156,7 +164,10 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
 /// # Errors
 /// As for [`Index::open`].
 pub fn width(path: impl AsRef<Path>) -> Result<u32, ReadError> {
-    Ok(read_ends(Mapping::open(path)?.as_ref())?.footer.width)
+    let path = path.as_ref();
+    let data = Mapping::open(path).map_err(|error| ReadErrorKind::Io(error).into());
+    let ends = data.and_then(|data| read_ends(data.as_ref()));
+    ends.map(|ends| ends.footer.width).map_err(|error: ReadError| error.of_file(Some(path)))
 }
 
 /// What the two ends of a file say, consistent with each other and with the file's length.
@@ -169,7 +180,7 @@ fn read_ends(file: &[u8]) -> Result<Ends, ReadError> {
     let header = Header::read(file)?;
     // A trailer does not overlap with the header.
     if file.len() < header::BYTES + trailer::BYTES {
-        return Err(ReadError::Truncated { length: file.len() as u64 });
+        return Err(ReadErrorKind::Truncated { length: file.len() as u64 }.into());
     }
     let trailer = Trailer::read(file, header.file_id)?;
     let misplaced = || ReadError::damaged(Place::Trailer, "the footer does not lie right before it");
@@ -205,7 +216,7 @@ fn read<F: Fingerprint, D: AsRef<[u8]>>(
     let file = data.as_ref();
     let Ends { header, footer } = read_ends(file)?;
     if footer.width != F::BITS {
-        return Err(ReadError::Width { found: footer.width, asked: F::BITS });
+        return Err(ReadErrorKind::Width { found: footer.width, asked: F::BITS }.into());
     }
     let sections = Sections { file_id: header.file_id, records: &footer.sections };
     let design = read_design(&footer)?;
@@ -225,7 +236,19 @@ fn read<F: Fingerprint, D: AsRef<[u8]>>(
     let metadata = metadata::from_bytes(metadata_section.read_all(file)?)
         .ok_or_else(|| ReadError::damaged(Place::Metadata, "it is not a list of names and values"))?;
     let plans = (0..=F::BITS).map(|_| OnceLock::new()).collect();
-    Ok(Index { data, read_ahead, header, footer, design, tables, ids, metadata_section, metadata, plans })
+    Ok(Index {
+        path: None,
+        data,
+        read_ahead,
+        header,
+        footer,
+        design,
+        tables,
+        ids,
+        metadata_section,
+        metadata,
+        plans,
+    })
 }
 
 fn read_design<F: Fingerprint>(footer: &Footer) -> Result<Design<F>, ReadError> {

@@ -146,7 +146,8 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
                 ControlFlow::Continue(())
             };
             let at = Located { table: 0, block: block as u32, target: 0 };
-            let _ = self.scanner.scan(&self.index.tables, file, &[at], &[target], visit)?;
+            let outcome = self.scanner.scan(&self.index.tables, file, &[at], &[target], visit);
+            let _ = outcome.map_err(|error| self.index.error(error))?;
         }
         self.matches = nearest.into_sorted_vec();
         Ok(())
@@ -162,7 +163,7 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
     }
 
     /// Calls `visit` with every stored fingerprint within `distance` of `query`, each once, in no
-    /// particular order, until it breaks. Tells whether it did.
+    /// particular order, until it breaks. Returns whether it did.
     ///
     /// # Errors
     /// When a block that matters is damaged.
@@ -191,7 +192,8 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
         while !next.is_empty() {
             let now = std::mem::replace(&mut next, waves.next().unwrap_or_default());
             index.read_ahead.query(&index.data, &index.tables, next);
-            if scanner.scan(&index.tables, index.data.as_ref(), now, targets, &mut visit)?.is_break() {
+            let outcome = scanner.scan(&index.tables, index.data.as_ref(), now, targets, &mut visit);
+            if outcome.map_err(|error| index.error(error))?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }

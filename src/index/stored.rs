@@ -30,7 +30,9 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     pub(super) fn ids_with(&self, fingerprint: F, scanner: &mut Scanner<F>) -> Result<Ids<'_>, ReadError> {
         let Some(ids) = &self.ids else { return Ok(Ids::NONE) };
         match self.find(fingerprint, scanner)? {
-            Some((block, entry)) => ids.of(self.data.as_ref(), block, entry),
+            Some((block, entry)) => {
+                ids.of(self.data.as_ref(), block, entry).map_err(|error| self.error(error))
+            }
             None => Ok(Ids::NONE),
         }
     }
@@ -47,10 +49,11 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
         let file = self.data.as_ref();
         let mut found = None;
         let at = Located { table: 0, block: block as u32, target: 0 };
-        let _ = scanner.scan(&self.tables, file, &[at], &[target], |_, entry, _| {
+        let outcome = scanner.scan(&self.tables, file, &[at], &[target], |_, entry, _| {
             found = Some((block, entry));
             ControlFlow::Break(())
-        })?;
+        });
+        let _ = outcome.map_err(|error| self.error(error))?;
         Ok(found)
     }
 }

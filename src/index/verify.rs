@@ -4,15 +4,16 @@ use rayon::prelude::*;
 
 use crate::codec::{Scratch, count_differences};
 use crate::digest::SetDigest;
-use crate::error::{Place, ReadError};
+use crate::error::{Place, ReadError, ReadErrorKind};
 use crate::format::PAGE_BYTES;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::header;
 use crate::format::section::{Section, check_zeros};
 use crate::index::handle::Index;
 use crate::index::read_ahead::Windows;
-use crate::progress::{Phase, Progress};
+use crate::progress::{Phase, Progress, Report};
 use crate::table::reader::Table;
+use crate::threads::Pool;
 use hamdex_fingerprint::Fingerprint;
 
 /// Blocks that one thread reads between two reports.
@@ -34,6 +35,52 @@ pub struct Verified {
     pub ids: u64,
 }
 
+/// How to verify an index; the defaults suit most.
+///
+/// ```
+/// use hamdex::{Builder, Index, VerifyOptions};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("small.hamdex");
+/// let mut builder = Builder::<u64>::new(&path)?;
+/// (0..1000).try_for_each(|i| builder.push(i))?;
+/// builder.finish()?;
+///
+/// let index = Index::<u64>::open(&path)?;
+/// let options = VerifyOptions::new().threads(2).progress(|progress| {
+///     println!("{} of {:?} blocks", progress.done, progress.total);
+/// });
+/// assert_eq!(index.verify_with(&options)?.fingerprints, 1000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct VerifyOptions {
+    threads: usize,
+    progress: Report,
+}
+
+impl VerifyOptions {
+    /// All threads, no report.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many threads to use; 0, the default, for all: see [the crate](crate#threads-memory-progress).
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// What to call, from any thread, as the work goes on; it counts blocks.
+    #[must_use]
+    pub fn progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.progress = Report::to(report);
+        self
+    }
+}
+
 /// What is gathered from the blocks of a table.
 struct Gathered {
     entries: Vec<usize>,
@@ -45,24 +92,30 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
     /// Reads the whole file and checks everything: all checksums and padding, the order of entries
     /// and keys, all counts and codebooks, ids, and that all tables hold the same fingerprints.
     ///
-    /// Uses the threads of the current rayon pool.
+    /// By all threads: see [`VerifyOptions`].
     ///
     /// # Errors
     /// The first damage found.
     pub fn verify(&self) -> Result<Verified, ReadError> {
-        self.verify_with(&|_| ())
+        self.verify_with(&VerifyOptions::new())
     }
 
-    /// As [`Index::verify`]; reports progress in blocks.
+    /// As [`Index::verify`], with options.
     ///
     /// # Errors
-    /// The first damage found.
-    pub fn verify_with(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Verified, ReadError> {
+    /// The first damage found; or when no thread can be started.
+    pub fn verify_with(&self, options: &VerifyOptions) -> Result<Verified, ReadError> {
+        let pool =
+            Pool::new(options.threads).map_err(|error| self.error(ReadErrorKind::Threads(error).into()))?;
+        pool.install(|| self.verify_all(&options.progress)).map_err(|error| self.error(error))
+    }
+
+    fn verify_all(&self, progress: &Report) -> Result<Verified, ReadError> {
         let file = self.data.as_ref();
         self.verify_padding(file)?;
         self.metadata_section.verify(file)?;
         let blocks = self.tables.iter().map(|table| table.keys.len() as u64).sum();
-        let done = Progress::counter(Phase::Verify, Some(blocks), progress);
+        let done = progress.counter(Phase::Verify, Some(blocks));
         let mut first_digest = None;
         for table in &self.tables {
             let gathered = self.verify_table(file, table, &|count| done.add(count))?;

@@ -1,6 +1,8 @@
 //! An allocator that watches: how many allocations a thread makes, and how large the largest one of
 //! the process has been. A test file that wants it names it as its global allocator.
 
+#![expect(unsafe_code, reason = "an allocator cannot be written without")]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};

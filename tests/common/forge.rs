@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian};
 use hamdex::reference::Coding;
-use hamdex::{Place, ReadError};
+use hamdex::{Place, ReadError, ReadErrorKind};
 
 pub const BLOCK: u32 = 1;
 pub const KEYS: u32 = 2;
@@ -233,14 +233,14 @@ impl Forged {
 
 /// What an error is called in the tables of format-spec.md.
 pub fn name_of(error: &ReadError) -> String {
-    match error {
-        ReadError::NotHamdex => "NotHamdex".to_owned(),
-        ReadError::TooNew { .. } => "TooNew".to_owned(),
-        ReadError::TooOld { .. } => "TooOld".to_owned(),
-        ReadError::UnknownFeatures { .. } => "UnknownFeatures".to_owned(),
-        ReadError::Truncated { .. } => "Truncated".to_owned(),
-        ReadError::Width { .. } => "Width".to_owned(),
-        ReadError::Damaged { place, .. } => {
+    match error.kind() {
+        ReadErrorKind::NotHamdex => "NotHamdex".to_owned(),
+        ReadErrorKind::TooNew { .. } => "TooNew".to_owned(),
+        ReadErrorKind::TooOld { .. } => "TooOld".to_owned(),
+        ReadErrorKind::UnknownFeatures { .. } => "UnknownFeatures".to_owned(),
+        ReadErrorKind::Truncated { .. } => "Truncated".to_owned(),
+        ReadErrorKind::Width { .. } => "Width".to_owned(),
+        ReadErrorKind::Damaged { place, .. } => {
             let place = match place {
                 Place::Header => "Header",
                 Place::Trailer => "Trailer",

@@ -42,8 +42,11 @@ pub(crate) use for_each_distance;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
-use hamdex::{BuildOptions, Builder, Design, Fingerprint, Index, Match};
+use hamdex::{
+    BuildOptions, Builder, Design, Fingerprint, Index, Match, Place, Progress, ReadError, ReadErrorKind,
+};
 
 /// SplitMix64: the same numbers everywhere.
 pub struct Numbers(pub u64);
@@ -81,6 +84,35 @@ pub fn with_a_damaged_block() -> (Vec<u8>, Vec<u64>) {
     bytes[position] ^= 1;
     let keys = file::Parts::read(&bytes).tables[0].keys.iter().map(|&key| key as u64).collect();
     (bytes, keys)
+}
+
+/// What has been reported so far.
+#[derive(Clone, Default)]
+pub struct Reports(Arc<Mutex<Vec<Progress>>>);
+
+impl Reports {
+    /// Keeps what it is called with.
+    pub fn keep(&self) -> impl Fn(Progress) + Send + Sync + 'static {
+        let kept = Arc::clone(&self.0);
+        move |progress| kept.lock().unwrap().push(progress)
+    }
+
+    pub fn all(&self) -> Vec<Progress> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+/// Whether an outcome is an error about damaged bytes.
+pub fn is_damage<T>(outcome: &Result<T, ReadError>) -> bool {
+    outcome.as_ref().is_err_and(|error| matches!(error.kind(), ReadErrorKind::Damaged { .. }))
+}
+
+/// Where a file is damaged, by the error that says so.
+pub fn damaged_at(error: &ReadError) -> Option<Place> {
+    match error.kind() {
+        ReadErrorKind::Damaged { place, .. } => Some(*place),
+        _ => None,
+    }
 }
 
 /// The shapes of data that an index must serve alike.

@@ -3,14 +3,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
 use crate::common::{
-    Numbers, Scratch, Shape, brute_force, built, built_with_ids, data, id_lists, index, pairs,
+    Numbers, Reports, Scratch, Shape, brute_force, built, built_with_ids, data, id_lists, index, pairs,
 };
 use hamdex::{
     BuildError, BuildOptions, Builder, Codec, Design, DesignError, Fingerprint, Index, Phase, Progress,
-    ReadError,
+    ReadErrorKind, VerifyOptions,
 };
 
 fn shuffled<T: Clone>(items: &[T], seed: u64) -> Vec<T> {
@@ -435,8 +434,9 @@ fn a_file_is_of_the_width_that_it_was_built_with() {
     builder.finish().unwrap();
     assert_eq!(hamdex::width(scratch.path("wide")).unwrap(), 128);
     let refused = Index::<u64>::open(scratch.path("wide")).unwrap_err();
-    assert!(matches!(refused, ReadError::Width { found: 128, asked: 64 }), "{refused}");
-    assert!(matches!(hamdex::width(scratch.path("none")), Err(ReadError::Io(_))));
+    assert!(matches!(refused.kind(), ReadErrorKind::Width { found: 128, asked: 64 }), "{refused}");
+    let missing = hamdex::width(scratch.path("none")).unwrap_err();
+    assert!(matches!(missing.kind(), ReadErrorKind::Io(_)));
     fs::write(scratch.path("empty"), "").unwrap();
     assert!(hamdex::width(scratch.path("empty")).is_err());
     assert!(Index::<u64>::open(scratch.directory.path()).is_err());
@@ -444,14 +444,11 @@ fn a_file_is_of_the_width_that_it_was_built_with() {
 
 #[test]
 fn progress_ascends_to_its_totals() {
-    let reports: Arc<Mutex<Vec<Progress>>> = Arc::default();
-    let kept = Arc::clone(&reports);
+    let reports = Reports::default();
     let stored = data::<u64>(Shape::Uniform, 700_000, 15);
-    let options = BuildOptions::new()
-        .design(Design::named("thirds", 3).unwrap())
-        .progress(move |progress| kept.lock().unwrap().push(progress));
+    let options = BuildOptions::new().design(Design::named("thirds", 3).unwrap()).progress(reports.keep());
     let index = index::<u64>(built(&stored, options));
-    let reports = reports.lock().unwrap();
+    let reports = reports.all();
     let of = |phase| -> Vec<Progress> { reports.iter().copied().filter(|p| p.phase == phase).collect() };
     let count = index.len();
     let read = of(Phase::Read);
@@ -470,9 +467,9 @@ fn progress_ascends_to_its_totals() {
         reports.iter().map(|p| p.phase).filter(|phase| matches!(phase, Phase::Sort { .. })).collect();
     assert_eq!(sorts, [0, 1, 2].map(|table| Phase::Sort { table, tables: 3 }));
 
-    let seen = Mutex::new(Vec::new());
-    let verified = index.verify_with(&|progress| seen.lock().unwrap().push(progress)).unwrap();
-    let seen = seen.into_inner().unwrap();
+    let seen = Reports::default();
+    let verified = index.verify_with(&VerifyOptions::new().progress(seen.keep())).unwrap();
+    let seen = seen.all();
     assert!(seen.iter().all(|p| p.phase == Phase::Verify && p.total == Some(verified.blocks)));
     assert_eq!(seen.iter().map(|p| p.done).max(), Some(verified.blocks));
     assert_eq!(seen.first().map(|p| p.done), Some(0));

@@ -92,7 +92,7 @@ fn random_tables(numbers: &mut Numbers) -> (Vec<TableDesign<u64>>, u32) {
         .map(|_| {
             // Sparse masks are covered rather often, dense ones hardly ever.
             let mask = numbers.word() & numbers.word() & (numbers.word() | numbers.word());
-            TableDesign { mask: mask | 1, radius: numbers.below(u64::from(distance) + 1) as u32 }
+            TableDesign::new(mask | 1, numbers.below(u64::from(distance) + 1) as u32)
         })
         .collect();
     tables[0].mask = u64::prefix_mask(numbers.below(40) as u32 + 4);
@@ -177,7 +177,7 @@ fn plans_for_any_distance_admit_every_error_pattern() {
 
 #[test]
 fn designs_out_of_range_are_refused_with_the_reason() {
-    let table = |mask: u64, radius| TableDesign { mask, radius };
+    let table = TableDesign::<u64>::new;
     let whole = table(u64::MAX, 3);
     let custom =
         |distance, tables: Vec<TableDesign<u64>>| Design::custom("mine", distance, tables).unwrap_err();

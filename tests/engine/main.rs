@@ -6,6 +6,7 @@
 //! - [`batch`]: many queries at once
 //! - [`build`]: building, and what a failed build leaves
 //! - [`coverage`]: designs cover what they claim
+//! - [`errors`]: what errors say, and of which file
 //! - [`exactness`]: results equal brute force
 //! - [`in_memory`]: indexes read into memory
 //! - [`pairs`]: the self-join
@@ -16,6 +17,7 @@ mod build;
 #[path = "../common/mod.rs"]
 mod common;
 mod coverage;
+mod errors;
 mod exactness;
 mod in_memory;
 mod pairs;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use crate::common::ask::{Answer, ask, truth};
 use crate::common::{Numbers, Shape, built, built_with_ids, data, queries};
-use hamdex::{BuildOptions, Codec, Design, Fingerprint, Index, ReadError};
+use hamdex::{BuildOptions, Codec, Design, Fingerprint, Index, ReadErrorKind};
 use proptest::prelude::*;
 use rayon::prelude::*;
 
@@ -109,10 +109,10 @@ fn every_flipped_bit_is_seen_at_128_bits() {
 fn every_truncation_is_refused_when_the_file_is_opened() {
     for (name, file) in small::<u64>().into_iter().chain(small::<u128>()) {
         for length in 0..file.len() {
-            let refused = Index::<u64, _>::from_bytes(&file[..length]).unwrap_err();
+            let refused = Index::<u64, _>::from_bytes(&file[..length]).unwrap_err().into_kind();
             match refused {
-                ReadError::NotHamdex => assert_eq!(length, 0, "{name}"),
-                ReadError::Truncated { length: told } => assert_eq!(told, length as u64, "{name}"),
+                ReadErrorKind::NotHamdex => assert_eq!(length, 0, "{name}"),
+                ReadErrorKind::Truncated { length: found } => assert_eq!(found, length as u64, "{name}"),
                 other => panic!("{name}, {length}: {other}"),
             }
         }

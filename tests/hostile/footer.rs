@@ -1,44 +1,44 @@
 //! Header, footer, sections and trailer.
 
-use hamdex::{Place, ReadError};
+use hamdex::{Place, ReadErrorKind};
 
 use crate::common::file::{self, Parts, field};
 use crate::{
-    BLOCK_BYTES, ELIAS_FANO, EMPTY, PLAIN, assert_damaged, assert_footer_damaged, changed, plains, refusal,
-    seeds,
+    BLOCK_BYTES, ELIAS_FANO, EMPTY, PLAIN, assert_damaged, assert_footer_damaged, changed, plains,
+    refused_as, seeds,
 };
 
 #[test]
 fn headers_of_other_versions_and_features_are_told_apart() {
     let with = |at: usize, byte: u8| changed(&PLAIN, |parts| parts.header[at] = byte);
-    assert!(matches!(refusal::<u64>(&with(0, b'H')), Some(ReadError::NotHamdex)));
-    assert!(matches!(refusal::<u64>(&with(8, 2)), Some(ReadError::TooNew { found: 2, supported: 1 })));
-    assert!(matches!(refusal::<u64>(&with(9, 255)), Some(ReadError::TooNew { found: 0xff01, .. })));
-    assert!(matches!(refusal::<u64>(&with(8, 0)), Some(ReadError::TooOld { found: 0, supported: 1 })));
-    assert!(matches!(refusal::<u64>(&with(16, 1)), Some(ReadError::UnknownFeatures { bits: 1 })));
+    assert!(matches!(refused_as::<u64>(&with(0, b'H')), Some(ReadErrorKind::NotHamdex)));
+    assert!(matches!(refused_as::<u64>(&with(8, 2)), Some(ReadErrorKind::TooNew { found: 2, supported: 1 })));
+    assert!(matches!(refused_as::<u64>(&with(9, 255)), Some(ReadErrorKind::TooNew { found: 0xff01, .. })));
+    assert!(matches!(refused_as::<u64>(&with(8, 0)), Some(ReadErrorKind::TooOld { found: 0, supported: 1 })));
+    assert!(matches!(refused_as::<u64>(&with(16, 1)), Some(ReadErrorKind::UnknownFeatures { bits: 1 })));
     assert!(matches!(
-        refusal::<u64>(&with(23, 0x80)),
-        Some(ReadError::UnknownFeatures { bits: 0x8000_0000_0000_0000 })
+        refused_as::<u64>(&with(23, 0x80)),
+        Some(ReadErrorKind::UnknownFeatures { bits: 0x8000_0000_0000_0000 })
     ));
     for reserved in [12, 15, 48, 59] {
         assert_damaged(&with(reserved, 1), |place| place == Place::Header, "reserved");
     }
     // A later minor version and optional features are for readers to pass over.
     for passed_over in [10, 24, 31] {
-        assert!(refusal::<u64>(&with(passed_over, 1)).is_none(), "{passed_over}");
+        assert!(refused_as::<u64>(&with(passed_over, 1)).is_none(), "{passed_over}");
     }
 }
 
 #[test]
 fn another_width_is_refused_as_such() {
-    assert!(matches!(refusal::<u128>(&PLAIN), Some(ReadError::Width { found: 64, asked: 128 })));
+    assert!(matches!(refused_as::<u128>(&PLAIN), Some(ReadErrorKind::Width { found: 64, asked: 128 })));
     for width in [0u32, 1, 32, 96, 127, 129, u32::MAX] {
         let file = file::with_footer(&PLAIN, field::WIDTH, &width.to_le_bytes());
         assert_footer_damaged(&file, "width");
     }
     // The same bytes as 128-bit fingerprints: the tables' records have another length then.
     let file = file::with_footer(&PLAIN, field::WIDTH, &128u32.to_le_bytes());
-    assert!(matches!(refusal::<u128>(&file), Some(ReadError::Damaged { place: Place::Footer, .. })));
+    assert!(matches!(refused_as::<u128>(&file), Some(ReadErrorKind::Damaged { place: Place::Footer, .. })));
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn fingerprints_are_as_many_as_the_tables_hold() {
                     table.counts[9] = count.saturating_sub(1);
                 }
             });
-            let refusal = refusal::<u64>(&file);
-            assert!(matches!(refusal, Some(ReadError::Damaged { .. })), "{count}: {refusal:?}");
+            let refusal = refused_as::<u64>(&file);
+            assert!(matches!(refusal, Some(ReadErrorKind::Damaged { .. })), "{count}: {refusal:?}");
         }
         let one = file::with_footer(&EMPTY, field::FINGERPRINTS, &1u64.to_le_bytes());
         assert_footer_damaged(&one, "blocks");
@@ -125,7 +125,7 @@ fn code_lengths_that_are_no_complete_code_are_refused() {
     }
     // A code that is complete, but not the one that the blocks were written with.
     let file = changed(&PLAIN, |parts| parts.tables[1].code_lengths.reverse());
-    assert!(matches!(refusal::<u64>(&file), Some(ReadError::Damaged { .. })));
+    assert!(matches!(refused_as::<u64>(&file), Some(ReadErrorKind::Damaged { .. })));
 }
 
 #[test]

@@ -26,14 +26,16 @@ use common::ask::ask;
 use common::file::{self, Parts};
 use common::{Shape, built, built_with_ids, data, queries};
 use hamdex::reference::{Coding, fingerprints, read_block, write_block};
-use hamdex::{BuildOptions, Checksums, Codec, Design, Fingerprint, Index, OpenOptions, Place, ReadError};
+use hamdex::{
+    BuildOptions, Checksums, Codec, Design, Fingerprint, Index, OpenOptions, Place, ReadError, ReadErrorKind,
+};
 use proptest::prelude::*;
 
 #[global_allocator]
 static ALLOCATOR: Watching = Watching;
 
 /// No file here is larger than 64 KiB; nothing that one says may take a thousand times as much.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 const BLOCK_BYTES: usize = 512;
 
@@ -97,15 +99,20 @@ fn refusal<F: Fingerprint>(file: &[u8]) -> Option<ReadError> {
             let _ = ask(&index, F::ONES);
         }
     }
-    assert!(largest() < MOST_BYTES, "{} bytes at once", largest());
+    assert!(largest() < MAX_BYTES, "{} bytes at once", largest());
     outcome
+}
+
+/// What is wrong with a refused file.
+fn refused_as<F: Fingerprint>(file: &[u8]) -> Option<ReadErrorKind> {
+    refusal::<F>(file).map(ReadError::into_kind)
 }
 
 /// That a file is refused as damaged, where, and with a message that says what.
 #[track_caller]
 fn assert_damaged(file: &[u8], at: impl Fn(Place) -> bool, saying: &str) {
-    match refusal::<u64>(file) {
-        Some(ReadError::Damaged { place, what }) => {
+    match refused_as::<u64>(file) {
+        Some(ReadErrorKind::Damaged { place, what }) => {
             assert!(at(place) && what.contains(saying), "{place:?}: {what}");
         }
         other => panic!("{other:?}"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::value_parser;
-use hamdex::{BuildOptions, Builder, Codec, Fingerprint, Index, Match, Summary};
+use hamdex::{BuildOptions, Builder, Codec, Fingerprint, Index, Match, Summary, VerifyOptions};
 use indicatif::{HumanBytes, HumanCount};
 
 use crate::bars::Phases;
@@ -62,9 +62,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let built = built.elapsed();
 
     let index = Index::<u64>::open(&path).map_err(Failure::index(&path))?;
-    let phases = Phases::default();
+    let phases = Arc::new(Phases::default());
+    let shown = Arc::clone(&phases);
     let verified = Instant::now();
-    index.verify_with(&|progress| phases.show(progress)).map_err(Failure::index(&path))?;
+    index
+        .verify_with(&VerifyOptions::new().progress(move |progress| shown.show(progress)))
+        .map_err(Failure::index(&path))?;
     let verified = verified.elapsed();
     phases.finish();
 
@@ -176,7 +179,7 @@ fn check(
         let mut expected: Vec<Match<u64>> = Vec::new();
         let found = searcher.within(query, distance)?;
         for &fingerprint in stored.iter().filter(|x| x.distance(query) <= distance) {
-            let mut truth = found.first().copied().unwrap_or(Match { distance: 0, fingerprint });
+            let mut truth = found.first().copied().unwrap_or(Match::of(fingerprint, fingerprint));
             truth.distance = fingerprint.distance(query);
             truth.fingerprint = fingerprint;
             expected.push(truth);

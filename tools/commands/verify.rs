@@ -2,8 +2,9 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use hamdex::{Fingerprint, Index, Verified};
+use hamdex::{Fingerprint, Index, Verified, VerifyOptions};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
@@ -69,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let report = Report {
             ok: outcome.is_ok(),
             error: outcome.as_ref().err().map(|failure| match failure {
-                Failure::Index { source, .. } => source.to_string(),
+                Failure::Index(error) => Failure::of_read(error),
                 other => other.to_string(),
             }),
             contents: outcome.as_ref().ok().map(|(verified, names)| Contents {
@@ -104,8 +105,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 /// What was read of the index, and how many names beside it.
 fn verify<F: Fingerprint>(args: &Args) -> Result<(Verified, Option<u64>), Failure> {
     let index = Index::<F>::open(&args.index).map_err(Failure::index(&args.index))?;
-    let phases = Phases::default();
-    let outcome = index.verify_with(&|progress| phases.show(progress));
+    let phases = Arc::new(Phases::default());
+    let shown = Arc::clone(&phases);
+    let outcome = index.verify_with(&VerifyOptions::new().progress(move |progress| shown.show(progress)));
     phases.finish();
     let verified = outcome.map_err(Failure::index(&args.index))?;
     let names = Names::of(&args.index, &index)?.map(|mut names| names.verify()).transpose()?;

@@ -76,6 +76,7 @@ pub enum FieldKind<F> {
 
 /// A field of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Field<F> {
     /// Its bits, counted from the start of the block; within a byte from the most significant bit where
     /// the codec is Huffman's, from the least significant where it is Elias–Fano.

@@ -1,8 +1,9 @@
 //! Queries in chunks, answers in the order of the queries, within the memory allowed.
 
+use std::cell::OnceCell;
 use std::ops::ControlFlow;
 
-use crate::error::ReadError;
+use crate::error::{ReadError, ReadErrorKind};
 use crate::index::batch::cost::{self, Choice};
 use crate::index::batch::gather::{Batch, Room};
 use crate::index::batch::options::{BatchOptions, MAX_QUERIES};
@@ -10,6 +11,8 @@ use crate::index::batch::question::{Question, Stop};
 use crate::index::batch::{probe, scan};
 use crate::index::handle::Index;
 use crate::index::matches::Match;
+use crate::progress::Phase;
+use crate::threads::Pool;
 use hamdex_fingerprint::Fingerprint;
 
 /// Fewer queries than these are answered one by one: to arrange them would cost more than it saves.
@@ -20,13 +23,15 @@ pub(super) struct Chunks<'a, F, D> {
     index: &'a Index<F, D>,
     distance: u32,
     options: &'a BatchOptions,
+    /// Started for the first chunk that is worth it.
+    pool: OnceCell<Pool>,
     /// How many queries are taken at once: fewer once their matches have found no room.
     size: usize,
 }
 
 impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
     pub(super) fn new(index: &'a Index<F, D>, distance: u32, options: &'a BatchOptions) -> Self {
-        Self { index, distance, options, size: MAX_QUERIES }
+        Self { index, distance, options, pool: OnceCell::new(), size: MAX_QUERIES }
     }
 
     /// Calls `visit` with the place and the matches of each query, in order, until it breaks.
@@ -35,6 +40,7 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
         queries: &[F],
         visit: &mut impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
+        let done = self.options.progress.counter(Phase::Batch, Some(queries.len() as u64));
         let mut at = 0;
         while at < queries.len() {
             let chunk = &queries[at..queries.len().min(at + self.size)];
@@ -60,6 +66,7 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
                 return Ok(outcome);
             }
             at += chunk.len();
+            done.add(chunk.len() as u64);
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -89,14 +96,23 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
             queries,
             options: self.options,
         };
-        let found = match cost::choose(&question) {
+        let found = self.pool()?.install(|| match cost::choose(&question) {
             Choice::Probe => probe::probe(&question, room),
             Choice::Scan(reaches) => scan::scan(&question, &reaches, room),
-        };
+        });
         match found {
             Ok(parts) => Ok(Some(Batch::gather(queries.len(), &parts))),
             Err(Stop::Full) => Ok(None),
-            Err(Stop::Failed(error)) => Err(error),
+            Err(Stop::Failed(error)) => Err(self.index.error(error)),
         }
+    }
+
+    fn pool(&self) -> Result<&Pool, ReadError> {
+        if let Some(pool) = self.pool.get() {
+            return Ok(pool);
+        }
+        let pool = Pool::new(self.options.threads)
+            .map_err(|error| self.index.error(ReadErrorKind::Threads(error).into()))?;
+        Ok(self.pool.get_or_init(|| pool))
     }
 }

@@ -13,7 +13,7 @@ use hamdex_fingerprint::Fingerprint;
 impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
     /// All stored fingerprints within `distance` of each query: as [`Searcher::within`] gives them, but
     /// for thousands of queries several times as fast, since queries that meet in a block share the
-    /// work, and by all threads of the current rayon pool.
+    /// work, and by all threads: see [`BatchOptions`].
     ///
     /// All matches are in memory then; [`Index::batch_with`] hands them on one query at a time.
     ///
@@ -49,7 +49,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
 
     /// Calls `visit` with the place of each query and all stored fingerprints within `distance` of it,
     /// nearest first, then by fingerprint; in the order of the queries, those without a match too, until
-    /// it breaks. Tells whether it did.
+    /// it breaks. Returns whether it did.
     ///
     /// Memory stays within that of the options, however many queries and matches there are, but for the
     /// matches of a single query.

@@ -1,11 +1,13 @@
 //! What can be chosen for a batch.
 
+use crate::progress::{Progress, Report};
+
 /// The most queries taken at a time: more would share blocks a little better, and wait longer for
 /// their answers.
 pub(super) const MAX_QUERIES: usize = 1 << 20;
 
-/// Unless told otherwise.
-const DEFAULT_MEMORY: usize = 512 << 20;
+/// The default limit, in bytes.
+const DEFAULT_MEMORY: u64 = 512 << 20;
 
 /// How a batch is answered. All give the same answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -21,11 +23,13 @@ pub enum Strategy {
     Scan,
 }
 
-/// How to answer a batch; the defaults suit most. Threads are those of the current rayon pool.
+/// How to answer a batch; the defaults suit most.
 #[derive(Debug, Clone)]
 pub struct BatchOptions {
     pub(super) strategy: Strategy,
-    pub(super) memory: usize,
+    memory: u64,
+    pub(super) threads: usize,
+    pub(super) progress: Report,
     pub(super) dense_from: Option<usize>,
 }
 
@@ -36,10 +40,16 @@ impl Default for BatchOptions {
 }
 
 impl BatchOptions {
-    /// The faster strategy, up to 512 MiB.
+    /// The faster strategy, up to 512 MiB, all threads.
     #[must_use]
     pub fn new() -> Self {
-        Self { strategy: Strategy::Auto, memory: DEFAULT_MEMORY, dense_from: None }
+        Self {
+            strategy: Strategy::Auto,
+            memory: DEFAULT_MEMORY,
+            threads: 0,
+            progress: Report::default(),
+            dense_from: None,
+        }
     }
 
     /// The strategy.
@@ -49,17 +59,31 @@ impl BatchOptions {
         self
     }
 
-    /// About how many bytes may be in use: half for the work, half for matches on their way. With less
-    /// memory, fewer queries are answered at a time; a single query is answered whatever it takes. A few
-    /// MiB a thread come on top.
+    /// The memory to keep to, in bytes: half for the work, half for matches on their way. With less memory,
+    /// fewer queries are answered at a time; a single query is answered whatever it takes. A few MiB per
+    /// thread come on top.
     #[must_use]
-    pub fn memory(mut self, bytes: usize) -> Self {
+    pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes;
         self
     }
 
+    /// How many threads to use; 0, the default, for all: see [the crate](crate#threads-memory-progress).
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// What to call, from any thread, as the work goes on; it counts the queries of each call.
+    #[must_use]
+    pub fn progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.progress = Report::to(report);
+        self
+    }
+
     /// From how many queries on a block is decoded, for tests and benches.
-    #[doc(hidden)]
+    #[cfg(feature = "unstable")]
     #[must_use]
     pub fn dense_from(mut self, queries: usize) -> Self {
         self.dense_from = Some(queries);
@@ -68,11 +92,11 @@ impl BatchOptions {
 
     /// Bytes for the work.
     pub(super) fn work_bytes(&self) -> usize {
-        self.memory / 2
+        usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 
     /// Bytes for matches.
     pub(super) fn match_bytes(&self) -> usize {
-        self.memory / 2
+        usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 }

@@ -39,12 +39,11 @@ impl<'a, F: Fingerprint> Collector<'a, F> {
     /// Takes a pair, in any order.
     #[inline]
     pub(super) fn pair(&mut self, one: F, other: F) -> ControlFlow<()> {
-        let distance = one.distance(other);
         if let Some(counts) = &mut self.counts {
-            counts[distance as usize] += 1;
+            counts[one.distance(other) as usize] += 1;
             return ControlFlow::Continue(());
         }
-        self.batch.push(Pair { a: one.min(other), b: one.max(other), distance });
+        self.batch.push(Pair::of(one, other));
         if self.batch.len() < BATCH { ControlFlow::Continue(()) } else { self.hand_on() }
     }
 

@@ -13,7 +13,7 @@ use crate::index::pairs::schedule::{self, Source, Step};
 use crate::index::pairs::tuning::{Tuning, Way};
 use crate::index::pairs::workspace::Workspace;
 use crate::index::pairs::{query_each, stream};
-use crate::progress::{Counter, Phase, Progress};
+use crate::progress::{Counter, Phase, Report};
 use hamdex_fingerprint::Fingerprint;
 
 /// Bytes of blocks that one thread reads between two looks at what the others do.
@@ -33,7 +33,7 @@ pub(super) struct Join<'a, F, D> {
     /// Bytes.
     pub(super) memory: u64,
     pub(super) threads: NonZeroUsize,
-    pub(super) report: &'a (dyn Fn(Progress) + Sync),
+    pub(super) progress: &'a Report,
     pub(super) tuning: Tuning,
     /// Whether pairs are counted rather than handed on.
     pub(super) is_counting: bool,
@@ -51,7 +51,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
             return self.query_each(deliver);
         };
         let total = steps.len() as u64 * index.len();
-        let done = Progress::counter(Phase::Pairs, Some(total), self.report);
+        let done = self.progress.counter(Phase::Pairs, Some(total));
         for (step, gathering) in steps.iter().zip(&gatherings) {
             let outcome = match gathering {
                 Some(gathering) => self.gather(step, gathering, &done, deliver)?,
@@ -169,7 +169,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
         let blocks = table.keys.len();
         let per_task = (QUERIES_PER_TASK * blocks as u64 / index.len()).max(1) as usize;
         let per_task = tuning.blocks_per_task.unwrap_or(per_task);
-        let done = Progress::counter(Phase::Pairs, Some(index.len()), self.report);
+        let done = self.progress.counter(Phase::Pairs, Some(index.len()));
         ordered::run(
             self.threads,
             blocks.div_ceil(per_task),

@@ -13,7 +13,8 @@ use crate::index::pairs::pair::Pair;
 use crate::index::pairs::tuning::Tuning;
 use crate::mapping::Mapping;
 use crate::memory::{MIN_MEMORY, default_memory};
-use crate::progress::Progress;
+use crate::progress::{Progress, Report};
+use crate::threads;
 use hamdex_fingerprint::Fingerprint;
 
 /// Below so many fingerprints one thread is done before others have started.
@@ -33,7 +34,7 @@ const ALONE: u64 = 1 << 14;
 /// agree in, and so on in each. It takes about (distance + 1) m sorting steps and comparisons for each
 /// such level where the values are spread, and m² comparisons whatever they are.
 ///
-/// What is near is told, and that can be much: no more than 65 fingerprints of 64 bits lie within two
+/// All that is near is found, and that can be much: no more than 65 fingerprints of 64 bits lie within two
 /// bits of each other, and 2,081 within two bits of one, so a million near-equal *documents* are few
 /// fingerprints with long id lists. But a million consecutive numbers, say, are some 7 × 10⁸ pairs
 /// within three bits, which take as long as it takes to receive them, and no memory.
@@ -59,60 +60,61 @@ const ALONE: u64 = 1 << 14;
 /// assert_eq!(index.pairs(3).count_by_distance()?, [0, 1, 1, 0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[must_use = "it does nothing until it is asked for the pairs"]
+#[must_use = "it does nothing until the pairs are collected, counted or visited"]
 pub struct Pairs<'i, F, D = Mapping> {
     index: &'i Index<F, D>,
     distance: u32,
     memory: u64,
     threads: usize,
-    progress: Option<&'i (dyn Fn(Progress) + Sync)>,
+    progress: Report,
     tuning: Tuning,
 }
 
 impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// The self-join: all pairs of stored fingerprints within `distance`, which may be any; one beyond
-    /// the design's takes longer. Nothing happens until the result is asked for them.
+    /// the design's takes longer. Nothing happens until one of the methods of [`Pairs`] is called for them.
     pub fn pairs(&self, distance: u32) -> Pairs<'_, F, D> {
         Pairs {
             index: self,
             distance: distance.min(F::BITS),
             memory: default_memory(),
             threads: 0,
-            progress: None,
+            progress: Report::default(),
             tuning: Tuning::default(),
         }
     }
 }
 
 impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Pairs<'i, F, D> {
-    /// The memory to keep to, in bytes; a quarter of the machine's unless told otherwise, 16 MiB at the
-    /// least. What does not fit is done in slices, which read table 0 again; where not even all the
+    /// The memory to keep to, in bytes; by default a quarter of the machine's, at least
+    /// 16 MiB. What does not fit is done in slices, which read table 0 again; where not even all the
     /// fingerprints that agree in one prefix fit, every fingerprint is looked up on its own.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes.max(MIN_MEMORY);
         self
     }
 
-    /// How many threads to use; 0, as it is unless told otherwise, for as many as the machine has. The
-    /// threads are its own, and gone when it is done.
+    /// How many threads to use; 0, the default, for all: see [the crate](crate#threads-memory-progress). They
+    /// are its own even then, since those that wait for their turn must not keep a pool from other work.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
     /// What to call, from any thread, as the work goes on.
-    pub fn progress(mut self, report: &'i (dyn Fn(Progress) + Sync)) -> Self {
-        self.progress = Some(report);
+    pub fn progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.progress = Report::to(report);
         self
     }
 
-    #[doc(hidden)]
+    /// Forces a way of the work.
+    #[cfg(feature = "unstable")]
     pub fn tuning(mut self, tuning: Tuning) -> Self {
         self.tuning = tuning;
         self
     }
 
-    /// Calls `visit`, on this thread, with each pair until it breaks. Tells whether it did.
+    /// Calls `visit`, on this thread, with each pair until it breaks. Returns whether it did.
     ///
     /// ```
     /// # use hamdex::{Builder, Index};
@@ -189,22 +191,18 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Pairs<'i, F, D> {
         if self.distance == 0 || self.index.len() < 2 {
             return Ok(ControlFlow::Continue(()));
         }
-        let threads = match NonZeroUsize::new(self.threads) {
-            Some(threads) => threads,
-            None if self.index.len() < ALONE => NonZeroUsize::MIN,
-            None => std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
-        };
-        let quiet = |_| ();
+        let is_small = self.threads == 0 && self.index.len() < ALONE;
+        let threads = if is_small { NonZeroUsize::MIN } else { threads::count(self.threads) };
         let join = Join {
             index: self.index,
             distance: self.distance,
             memory: self.memory,
             threads,
-            report: self.progress.unwrap_or(&quiet),
+            progress: &self.progress,
             tuning: self.tuning,
             is_counting,
         };
-        join.run(deliver)
+        join.run(deliver).map_err(|error| self.index.error(error))
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::error::ReadError;
+use crate::error::{ReadError, ReadErrorKind};
 
 /// Results that may wait for the turns of their tasks.
 const MAX_EARLY: usize = 128;
@@ -55,9 +55,9 @@ pub(super) fn run<T: Send, S>(
     let next = AtomicUsize::new(0);
     let (turn, next, init, task) = (&turn, &next, &init, &task);
     std::thread::scope(|scope| {
-        for _ in 0..threads {
+        for started in 0..threads {
             let sender = sender.clone();
-            scope.spawn(move || {
+            let work = move || {
                 let _alarm = StopOnPanic(turn);
                 let mut state = init();
                 loop {
@@ -76,7 +76,14 @@ pub(super) fn run<T: Send, S>(
                         return;
                     }
                 }
-            });
+            };
+            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
+                // Those that have been started do all of it.
+                if started == 0 {
+                    return Err(ReadErrorKind::Threads(error).into());
+                }
+                break;
+            }
         }
         drop(sender);
         // Whatever ends this, a panic too, lets the threads go: those that wait, and by the loss of the
@@ -213,7 +220,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::error::ReadError;
+    use crate::error::ReadErrorKind;
 
     const THREADS: [usize; 4] = [1, 2, 3, 8];
 
@@ -231,7 +238,11 @@ mod tests {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
-                if number == 77 { Err(ReadError::NotHamdex) } else { Ok(ControlFlow::Continue(())) }
+                if number == 77 {
+                    Err(ReadErrorKind::NotHamdex.into())
+                } else {
+                    Ok(ControlFlow::Continue(()))
+                }
             },
             &mut |result| {
                 all.push(result);
@@ -267,7 +278,7 @@ mod tests {
     fn a_failure_comes_after_what_was_before_it() {
         for threads in THREADS {
             let (all, outcome) = collect(threads, 200, usize::MAX);
-            assert!(matches!(outcome, Err(ReadError::NotHamdex)));
+            assert!(matches!(outcome.unwrap_err().kind(), ReadErrorKind::NotHamdex));
             assert_eq!(all.len(), (0..=77).map(|n| n * 31 % 40).sum::<usize>(), "{threads}");
         }
     }

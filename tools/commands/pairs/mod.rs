@@ -7,6 +7,7 @@ mod output;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
@@ -72,9 +73,10 @@ fn pairs<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("{}: holds no ids to print", args.index.display())));
     }
     let names = if args.ids { Names::of(&args.index, &index)? } else { None };
-    let phases = Phases::default();
-    let report = |progress| phases.show(progress);
-    let mut pairs = index.pairs(args.distance.unwrap_or(index.design().distance())).progress(&report);
+    let phases = Arc::new(Phases::default());
+    let shown = Arc::clone(&phases);
+    let report = move |progress| shown.show(progress);
+    let mut pairs = index.pairs(args.distance.unwrap_or(index.design().distance())).progress(report);
     if let Some(memory) = args.memory {
         pairs = pairs.memory(memory.as_u64());
     }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use hamdex_atomic_file::Error as OutputError;
+
 use crate::design::DesignError;
 
 /// Why an index cannot be opened, queried or verified: what is wrong, and with which file.
@@ -189,7 +191,8 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why an index cannot be built. The output is untouched then, and temporary files are gone.
+/// Why an index cannot be built. The output is untouched then, unless the error is
+/// [`BuildError::is_in_place`]; temporary files are gone.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -203,12 +206,9 @@ pub enum BuildError {
         /// What the operating system said.
         source: io::Error,
     },
-    /// The output is there already.
-    #[error("{}: exists already; choose another name or allow it to be replaced", path.display())]
-    OutputExists {
-        /// The output.
-        path: PathBuf,
-    },
+    /// The output exists already, is no file, or cannot be created, written or synced.
+    #[error(transparent)]
+    Output(#[from] OutputError),
     /// The design is refused.
     #[error(transparent)]
     Design(#[from] DesignError),
@@ -237,4 +237,13 @@ pub enum BuildError {
         /// How many bytes were wanted.
         bytes: usize,
     },
+}
+
+impl BuildError {
+    /// Whether the file is complete and in place in spite of the error: only its directory could not be synced,
+    /// so a crash of the system might still lose it.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        matches!(self, Self::Output(error) if error.is_in_place())
+    }
 }

@@ -72,6 +72,7 @@ pub use build::{BuildOptions, Builder, DesignChoice, Summary};
 pub use codec::{BlockError, Codec, UnknownCodec, reference};
 pub use design::{AUTO, Cost, Design, DesignError, MAX_TABLES, Plan, Probe, TableDesign};
 pub use error::{BuildError, Place, ReadError, ReadErrorKind};
+pub use hamdex_atomic_file::Error as OutputError;
 pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
@@ -79,6 +80,7 @@ pub use index::{
     Searcher, Stats, Strategy, TableStats, Verified, VerifyOptions, width,
 };
 pub use mapping::Mapping;
+pub use memory::default_memory;
 pub use permutation::Permutation;
 pub use progress::{Phase, Progress};
 

@@ -1,10 +1,12 @@
 //! Why a command ends early, in one line, and with which exit code.
 
+use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use hamdex::{BuildError, DesignError, ReadError, ReadErrorKind};
+use hamdex::{BuildError, DesignError, OutputError, ReadError, ReadErrorKind};
+use hamdex_atomic_file::STANDARD_OUTPUT;
 
 /// Why a command ends early.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +27,12 @@ pub(crate) enum Failure {
     Names { path: PathBuf, what: String },
     #[error("{}", Failure::of_build(.0))]
     Build(#[from] BuildError),
+    /// An output that is a file.
+    #[error(transparent)]
+    File(#[from] OutputError),
+    /// The output is complete and in place, and something went wrong afterwards.
+    #[error("{}: is complete and in place, but then", path.display())]
+    InPlace { path: PathBuf, source: Box<Failure> },
     #[error("{0}")]
     Design(#[from] DesignError),
     #[error("cannot write to standard output: {0}")]
@@ -40,6 +48,32 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// The failure and its causes, on one line, with what to do about an output.
+    pub(crate) fn line(&self) -> String {
+        let mut line = self.to_string();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            // Some libraries say of an error what its cause says again.
+            if !line.contains(&text) {
+                line = format!("{line}: {text}");
+            }
+            cause = error.source();
+        }
+        if let Some(OutputError::Exists { .. }) = self.about_output() {
+            line.push_str("; --force replaces it");
+        }
+        line.replace(['\n', '\r'], " ")
+    }
+
+    /// The error of an output, wherever it has come from.
+    fn about_output(&self) -> Option<&OutputError> {
+        match self {
+            Self::File(error) | Self::Build(BuildError::Output(error)) => Some(error),
+            _ => None,
+        }
+    }
+
     /// A failure to read an index; the error names the file.
     pub(crate) fn index(_: &Path) -> impl FnOnce(ReadError) -> Self + use<> {
         Self::Index
@@ -57,7 +91,6 @@ impl Failure {
     /// What the command says of a [`BuildError`].
     fn of_build(error: &BuildError) -> String {
         let hint = match error {
-            BuildError::OutputExists { .. } => " (--force)",
             BuildError::OutOfMemory { .. } => " (--memory)",
             _ => "",
         };
@@ -66,7 +99,15 @@ impl Failure {
 
     /// Whether whoever reads our output has gone, as `head` does: no failure of ours.
     pub(crate) fn is_closed_pipe(&self) -> bool {
-        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+        if let Self::InPlace { source, .. } = self {
+            return source.is_closed_pipe();
+        }
+        let error = match (self, self.about_output()) {
+            (Self::Output(error), _) => error,
+            (_, Some(OutputError::Io { path, source, .. })) if path == Path::new(STANDARD_OUTPUT) => source,
+            _ => return false,
+        };
+        error.kind() == io::ErrorKind::BrokenPipe
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
@@ -79,6 +120,8 @@ impl Failure {
             Self::Usage(_)
             | Self::Design(_)
             | Self::Build(BuildError::Design(_) | BuildError::Option { .. }) => 2,
+            Self::InPlace { .. } => 4,
+            _ if self.about_output().is_some_and(OutputError::is_in_place) => 4,
             _ => 1,
         })
     }

@@ -8,6 +8,7 @@ mod failure;
 mod ids;
 mod input;
 mod names;
+mod output;
 mod rows;
 
 use std::process::ExitCode;
@@ -22,6 +23,8 @@ Exit codes:
   1  an input or the system refused: malformed data, unreadable file, no space
   2  the command line is wrong
   3  an index file is damaged, not a hamdex file, or of another version
+  4  the output is complete and in place, but something failed after that: its directory could not be synced
+     to disk, or what was to be printed about it could not
 
 Example:
   hamdex dedup articles.jsonl
@@ -69,7 +72,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            anstream::eprintln!("hamdex: {failure}");
+            anstream::eprintln!("hamdex: {}", failure.line());
             failure.exit_code()
         }
     }

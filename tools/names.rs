@@ -23,9 +23,9 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use hamdex::{Fingerprint, Index};
+use hamdex_atomic_file::AtomicFile;
 
 use crate::failure::Failure;
-use crate::rows::Whole;
 
 /// The name under which an index says, in its metadata, that its ids are numbers of names.
 pub(crate) const NAMES_KEY: &str = "hamdex.names";
@@ -75,15 +75,12 @@ impl Collected {
         Ok(self.count - 1)
     }
 
-    /// Writes the file beside the index.
-    pub(crate) fn finish(self, index: &Path, file_id: &[u8; 16]) -> Result<(), Failure> {
-        let path = path_beside(index);
+    /// Writes the file beside the index with this id.
+    pub(crate) fn finish(self, mut output: AtomicFile, file_id: &[u8; 16]) -> Result<(), Failure> {
         let in_spool = failed(&self.directory, "read a file in it");
         let mut spool = self.spool.into_inner().map_err(|error| in_spool(error.into_error()))?;
-        let mut output = Whole::create(&path)?;
-        let failed = output.failed();
-        write(&mut spool, &mut output, file_id, self.count, self.bytes).map_err(failed)?;
-        output.finish()
+        write(&mut spool, &mut output, file_id, self.count, self.bytes).map_err(output.failed())?;
+        Ok(output.finish()?)
     }
 }
 
@@ -247,7 +244,7 @@ mod tests {
         for (number, name) in (0..).zip(["one", "", "twó"]) {
             assert_eq!(names.push(name).unwrap(), number);
         }
-        names.finish(&index, &ID).unwrap();
+        names.finish(AtomicFile::options().create(path_beside(&index)).unwrap(), &ID).unwrap();
         (directory, index)
     }
 

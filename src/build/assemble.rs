@@ -5,13 +5,14 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::path::PathBuf;
 
+use hamdex_atomic_file::AtomicFile;
 use rayon::prelude::*;
 
 use crate::build::options::BuildOptions;
-use crate::build::output::{Output, rewind, spool};
 use crate::build::record::{Record, WithId};
 use crate::build::sort::{Sorted, Sorter};
 use crate::build::summary::Summary;
+use crate::build::temporary::{rewind, spool};
 use crate::codec::{BlockCodec, count_differences};
 use crate::design::Design;
 use crate::digest::{self, SetDigest};
@@ -38,7 +39,7 @@ const COPY_BYTES: usize = 1 << 16;
 /// A file in the making.
 pub(super) struct Assembly<F: Fingerprint> {
     options: BuildOptions<F>,
-    output: Output,
+    output: AtomicFile,
     temp_dir: PathBuf,
     arrangement: Arrangement,
     /// That of the table before, whose code the next one may share.
@@ -74,7 +75,7 @@ struct WrittenTable<F> {
 }
 
 impl<F: Fingerprint> Assembly<F> {
-    pub(super) fn new(options: BuildOptions<F>, output: Output, temp_dir: PathBuf) -> Self {
+    pub(super) fn new(options: BuildOptions<F>, output: AtomicFile, temp_dir: PathBuf) -> Self {
         Self { options, output, temp_dir, arrangement: Arrangement::new(), codec: None }
     }
 
@@ -265,12 +266,11 @@ impl<F: Fingerprint> Assembly<F> {
         sorted.for_each_batch(|batch| {
             // A fingerprint with several ids comes several times.
             let values = batch.iter().map(Record::fingerprint);
-            done += writer.push(values, &mut self.output).map_err(|error| self.output.failed(error))?;
+            done += writer.push(values, &mut self.output).map_err(self.output.failed())?;
             self.options.report(Progress::new(phase, done, Some(plan.fingerprints)));
             also(batch)
         })?;
-        let Written { keys, entries } =
-            writer.finish(&mut self.output).map_err(|error| self.output.failed(error))?;
+        let Written { keys, entries } = writer.finish(&mut self.output).map_err(self.output.failed())?;
         if u32::try_from(keys.len()).is_err() {
             return Err(BuildError::Option {
                 option: "the number of blocks in a table",
@@ -305,8 +305,8 @@ impl<F: Fingerprint> Assembly<F> {
         } else {
             let directory = io::Seek::rewind(&mut starts)
                 .and_then(|()| block_starts(&mut starts, entries))
-                .map_err(|error| self.output.failed(error))?;
-            io::Seek::rewind(&mut starts).map_err(|error| self.output.failed(error))?;
+                .map_err(self.output.failed())?;
+            io::Seek::rewind(&mut starts).map_err(self.output.failed())?;
             self.copy_section(plan, UnitKind::IdStarts, &mut starts)?;
             directory
         };
@@ -345,12 +345,12 @@ impl<F: Fingerprint> Assembly<F> {
         let footer_length = section
             .write(&mut self.output, &contents)
             .and_then(|()| section.finish(&mut self.output))
-            .map_err(|error| self.output.failed(error))?;
+            .map_err(self.output.failed())?;
         self.write(&Trailer { footer_offset, footer_length }.bytes(plan.file_id))?;
 
-        let bytes = self.output.written();
+        let bytes = self.output.written_bytes();
         self.options.report(Progress::new(Phase::Sync, 0, None));
-        self.output.persist()?;
+        self.output.finish()?;
         Ok(Summary {
             pushed: 0,
             fingerprints: plan.fingerprints,
@@ -369,9 +369,9 @@ impl<F: Fingerprint> Assembly<F> {
             for (key, bytes) in keys.iter().zip(bytes.chunks_exact_mut(F::BYTES)) {
                 key.write_le(bytes);
             }
-            section.write(&mut self.output, &bytes).map_err(|error| self.output.failed(error))?;
+            section.write(&mut self.output, &bytes).map_err(self.output.failed())?;
         }
-        let length = section.finish(&mut self.output).map_err(|error| self.output.failed(error))?;
+        let length = section.finish(&mut self.output).map_err(self.output.failed())?;
         self.record_section(UnitKind::Keys, table, length);
         Ok(())
     }
@@ -392,8 +392,8 @@ impl<F: Fingerprint> Assembly<F> {
                 count => section.write(&mut self.output, &buffer[..count])?,
             }
         };
-        copy().map_err(|error| self.output.failed(error))?;
-        let length = section.finish(&mut self.output).map_err(|error| self.output.failed(error))?;
+        copy().map_err(self.output.failed())?;
+        let length = section.finish(&mut self.output).map_err(self.output.failed())?;
         self.record_section(kind, 0, length);
         Ok(())
     }
@@ -407,11 +407,12 @@ impl<F: Fingerprint> Assembly<F> {
 
     fn record_section(&mut self, kind: UnitKind, table: usize, length: u64) {
         self.arrangement.push(kind, table, length).expect(FITS);
-        debug_assert_eq!(self.arrangement.end(), self.output.written(), "{kind:?}");
+        debug_assert_eq!(self.arrangement.end(), self.output.written_bytes(), "{kind:?}");
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), BuildError> {
-        self.output.write_all(bytes).map_err(|error| self.output.failed(error))
+        self.output.write_all(bytes).map_err(self.output.failed())?;
+        Ok(())
     }
 }
 

@@ -4,23 +4,26 @@
 //! - [`record`]: what is sorted
 //! - [`sort`], [`spill`]: sorting within a memory limit
 //! - [`assemble`]: from sorted records to the sections of a file, front to back
-//! - [`output`]: nothing under the file's name until it is whole
+//! - [`temporary`]: files without a name
+//!
+//! The output is an [`AtomicFile`]: nothing is under its name until it is whole.
 
 mod assemble;
 mod options;
-mod output;
 mod record;
 mod sort;
 mod spill;
 mod summary;
+mod temporary;
 
 use std::path::{Path, PathBuf};
+
+use hamdex_atomic_file::{AtomicFile, temporary_directory};
 
 pub use options::{BuildOptions, DesignChoice};
 pub use summary::Summary;
 
 use crate::build::assemble::Assembly;
-use crate::build::output::Output;
 use crate::build::record::WithId;
 use crate::build::sort::Sorter;
 use crate::error::BuildError;
@@ -55,7 +58,7 @@ const REPORT_EVERY: u64 = 1 << 16;
 /// ```
 pub struct Builder<F: Fingerprint> {
     options: BuildOptions<F>,
-    output: Output,
+    output: AtomicFile,
     temp_dir: PathBuf,
     pool: Pool,
     input: Input<F>,
@@ -84,8 +87,11 @@ impl<F: Fingerprint> Builder<F> {
     /// When an option is out of its range, or the file cannot be created or may not be replaced.
     pub fn with_options(path: impl AsRef<Path>, options: BuildOptions<F>) -> Result<Self, BuildError> {
         options.check()?;
-        let output = Output::create(path.as_ref(), options.overwrite)?;
-        let temp_dir = options.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+        let path = path.as_ref();
+        let output = AtomicFile::options().overwrite(options.overwrite).create(path)?;
+        let temp_dir = options.temp_dir.clone().unwrap_or_else(|| temporary_directory(Some(path)));
+        // Better now than after an hour, when memory no longer suffices.
+        drop(temporary::file(&temp_dir)?);
         let pool = Pool::new(options.threads).map_err(|source| BuildError::Threads { source })?;
         let memory = options.sort_memory();
         let input = if options.ids {
@@ -141,7 +147,7 @@ impl<F: Fingerprint> Builder<F> {
     ///
     /// # Errors
     /// When memory or disk run out, the design is refused, or the file has come to exist meanwhile.
-    /// The target is untouched then.
+    /// The target is untouched then, unless the error is [`BuildError::is_in_place`].
     pub fn finish(self) -> Result<Summary, BuildError> {
         let Self { options, output, temp_dir, pool, input, pushed } = self;
         options.report(Progress::new(Phase::Read, pushed, Some(pushed)));

@@ -126,14 +126,15 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Where temporary files go; the system's own place otherwise.
+    /// Where temporary files go; unless chosen, beside the output, where there is room for files of
+    /// its size (for a stream: `TMPDIR` or, on Unix, `/var/tmp`). They have no names, and are gone when the build ends.
     #[must_use]
     pub fn temp_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.temp_dir = Some(directory.into());
         self
     }
 
-    /// Whether a file of the output's name may be replaced.
+    /// Whether a file of the output's name may be replaced. It keeps its mode and, where permitted, its owner.
     #[must_use]
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;

@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::build::record::Record;
+use crate::build::temporary;
 use crate::error::BuildError;
 
 /// Runs merged at once at the most: beyond, groups of runs are merged into longer ones first.
@@ -39,11 +40,7 @@ pub(super) struct Runs<R> {
 
 impl<R: Record> Runs<R> {
     pub(super) fn create(directory: &Path, memory: usize) -> Result<Self, BuildError> {
-        let file = tempfile::tempfile_in(directory).map_err(|source| BuildError::Io {
-            doing: "make a temporary file",
-            path: directory.to_owned(),
-            source,
-        })?;
+        let file = temporary::file(directory)?;
         Ok(Self { file, directory: directory.to_owned(), runs: Vec::new(), memory, records: PhantomData })
     }
 

@@ -8,8 +8,8 @@ use crate::common::{
     Numbers, Reports, Scratch, Shape, brute_force, built, built_with_ids, data, id_lists, index, pairs,
 };
 use hamdex::{
-    BuildError, BuildOptions, Builder, Codec, Design, DesignError, Fingerprint, Index, Phase, Progress,
-    ReadErrorKind, VerifyOptions,
+    BuildError, BuildOptions, Builder, Codec, Design, DesignError, Fingerprint, Index, OutputError, Phase,
+    Progress, ReadErrorKind, VerifyOptions,
 };
 
 fn shuffled<T: Clone>(items: &[T], seed: u64) -> Vec<T> {
@@ -277,15 +277,15 @@ fn an_output_that_exists_is_left_untouched() {
     let path = scratch.path("index.hamdex");
     fs::write(&path, "precious").unwrap();
     let refused = Builder::<u64>::new(&path).err().unwrap();
-    assert!(matches!(&refused, BuildError::OutputExists { path: told } if *told == path), "{refused}");
-    assert!(refused.to_string().contains("index.hamdex") && refused.to_string().contains("--force"));
+    let BuildError::Output(OutputError::Exists { path: named }) = &refused else { panic!("{refused}") };
+    assert_eq!((named, refused.is_in_place()), (&path, false));
     assert_eq!(fs::read(&path).unwrap(), b"precious");
     // One that comes to exist while the build goes on is no less precious.
     let path = scratch.path("later.hamdex");
     let mut builder = Builder::<u64>::new(&path).unwrap();
     builder.push(1).unwrap();
     fs::write(&path, "came first").unwrap();
-    assert!(matches!(builder.finish(), Err(BuildError::OutputExists { .. })));
+    assert!(matches!(builder.finish(), Err(BuildError::Output(OutputError::Exists { .. }))));
     assert_eq!(fs::read(&path).unwrap(), b"came first");
     assert_eq!(names_in(scratch.directory.path()).len(), 2);
 }
@@ -318,7 +318,7 @@ fn a_directory_is_never_replaced() {
     for overwrite in [false, true] {
         let refused =
             Builder::<u64>::with_options(&path, BuildOptions::new().overwrite(overwrite)).err().unwrap();
-        assert!(matches!(&refused, BuildError::Io { path: told, .. } if *told == path), "{refused}");
+        assert!(matches!(&refused, BuildError::Output(OutputError::NotAFile { .. })), "{refused}");
     }
     assert!(path.is_dir());
 }
@@ -328,7 +328,9 @@ fn a_target_directory_that_is_missing_is_told() {
     let scratch = Scratch::new();
     let path = scratch.path("missing").join("index.hamdex");
     let refused = Builder::<u64>::new(&path).err().unwrap();
-    let BuildError::Io { path: told, source, .. } = &refused else { panic!("{refused}") };
+    let BuildError::Output(OutputError::Io { path: told, source, .. }) = &refused else {
+        panic!("{refused}")
+    };
     assert_eq!((told, source.kind()), (&path, std::io::ErrorKind::NotFound));
     assert_eq!(names_in(scratch.directory.path()), [""; 0]);
 }
@@ -343,27 +345,53 @@ fn a_builder_that_is_dropped_leaves_nothing() {
 }
 
 #[test]
-fn a_temporary_directory_that_is_missing_is_told() {
+fn a_temporary_directory_that_is_missing_is_noticed_before_the_first_fingerprint() {
     let scratch = Scratch::new();
     let missing = scratch.path("missing");
-    let options = || BuildOptions::new().temp_dir(&missing);
-    let refused = |outcome: Result<(), BuildError>| {
-        let refused = outcome.unwrap_err();
+    for ids in [false, true] {
+        let options = BuildOptions::new().temp_dir(&missing).ids(ids);
+        let refused = Builder::<u64>::with_options(scratch.path("index.hamdex"), options).err().unwrap();
         assert!(matches!(&refused, BuildError::Io { path, .. } if *path == missing), "{refused}");
         assert!(refused.to_string().contains("temporary file"), "{refused}");
         assert_eq!(names_in(scratch.directory.path()), [""; 0]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_replaced_file_keeps_its_mode_and_a_link_to_it() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let scratch = Scratch::new();
+    let (path, link) = (scratch.path("index.hamdex"), scratch.path("link.hamdex"));
+    fs::write(&path, "old").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("index.hamdex", &link).unwrap();
+    let mut builder = Builder::<u64>::with_options(&link, BuildOptions::new().overwrite(true)).unwrap();
+    builder.push(1).unwrap();
+    builder.finish().unwrap();
+    assert!(Index::<u64>::open(&path).unwrap().contains(1).unwrap());
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, 0o640);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_fifo_takes_the_bytes_of_the_index() {
+    let scratch = Scratch::new();
+    let (fifo, path) = (scratch.path("fifo"), scratch.path("index.hamdex"));
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let build = |path: &Path| {
+        let mut builder = Builder::<u64>::with_options(path, BuildOptions::new().ids(true)).unwrap();
+        (0..5000).try_for_each(|x| builder.push_with_id(x * x, x)).unwrap();
+        builder.finish().unwrap();
     };
-    // Ids go through temporary files in any case; fingerprints alone when memory is short.
-    let path = scratch.path("index.hamdex");
-    let mut with_ids = Builder::<u64>::with_options(&path, options().ids(true)).unwrap();
-    with_ids.push_with_id(1, 1).unwrap();
-    refused(with_ids.finish().map(drop));
-    let mut large = Builder::<u64>::with_options(&path, options().memory(16 << 20)).unwrap();
-    refused((0..3_000_000).try_for_each(|x| large.push(x)));
-    drop(large);
-    let mut small = Builder::<u64>::with_options(&path, options()).unwrap();
-    small.push(1).unwrap();
-    small.finish().unwrap();
+    let received = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| fs::read(&fifo).unwrap());
+        build(&fifo);
+        reader.join().unwrap()
+    });
+    build(&path);
+    assert_eq!(received, fs::read(&path).unwrap());
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::documents::recipe::{self, usage};
 use crate::documents::report::{self, TooShort};
 use crate::documents::{Document, Inputs};
 use crate::failure::Failure;
+use crate::output::{Force, Output, inputs_or_standard_input};
 use crate::rows::{Cell, Form, Kind, Rows};
 
 /// Print the fingerprints of documents.
@@ -33,6 +34,8 @@ pub(crate) struct Args {
     /// Write a Parquet file of the columns id and fingerprint (a number; of 128 bits, hexadecimal) instead
     #[arg(long, value_name = "OUT", conflicts_with = "json")]
     parquet: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     /// Bits of a fingerprint [default: the recipe's]
     #[arg(long, value_name = "BITS", value_parser = ["64", "128"], help_heading = "Fingerprints")]
     width: Option<String>,
@@ -65,8 +68,11 @@ fn fingerprint<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Re
     let mut too_short = TooShort::default();
     let kind = if F::BITS == 64 { Kind::Number } else { Kind::Text };
     let columns = [("id", Kind::Text), ("fingerprint", kind)];
-    let mut rows =
-        args.parquet.as_deref().map(|path| Rows::create(path, Form::Parquet, &columns)).transpose()?;
+    let mut inputs = inputs_or_standard_input(&args.inputs.paths);
+    args.recipe.files().for_each(|list| inputs.add(list));
+    let create =
+        |path| Rows::create(Output::new(path, args.force, &inputs).create()?, Form::Parquet, &columns);
+    let mut rows = args.parquet.as_deref().map(create).transpose()?;
     let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let reading = args.inputs.reading();
     let counts = parallel::fingerprint(&reading, &fingerprinter, &mut |document, outcome| {

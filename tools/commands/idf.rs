@@ -11,7 +11,7 @@ use crate::documents::recipe::{self, usage};
 use crate::documents::report::{self, TooShort};
 use crate::documents::{self, Inputs};
 use crate::failure::Failure;
-use crate::rows::Whole;
+use crate::output::{Force, Output, inputs_or_standard_input};
 
 /// Build a dictionary of inverse document frequencies from a corpus.
 ///
@@ -23,9 +23,11 @@ Example:
   hamdex idf news/*.jsonl -o news.idf
   hamdex dedup news/*.jsonl --idf news.idf")]
 pub(crate) struct Args {
-    /// The dictionary to write; replaced if it exists
-    #[arg(short, long, value_name = "FILE")]
+    /// The dictionary to write; - for standard output
+    #[arg(short, long, value_name = "OUT", alias = "out")]
     output: PathBuf,
+    #[command(flatten)]
+    force: Force,
     /// Count at most so many different words at a time (about 70 bytes each); beyond, the rarer half is forgotten
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     max_words: usize,
@@ -39,15 +41,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let started = Instant::now();
     let (recipe, lists) = args.recipe.load(None)?;
     let mut builder = IdfBuilder::new(&recipe, lists.stop, args.max_words).map_err(usage)?;
-    let mut output = Whole::create(&args.output)?;
+    let mut inputs = inputs_or_standard_input(&args.inputs.paths);
+    args.recipe.files().for_each(|list| inputs.add(list));
+    let mut output = Output::new(&args.output, args.force, &inputs).create()?;
     let counts = documents::read(&args.inputs.reading(), &mut |document| {
         builder.add(&document.text);
         Ok(())
     })?;
     let error_documents = builder.error_documents();
     let dictionary = builder.finish().map_err(|error| Failure::Wrong(error.to_string()))?;
-    let failed = output.failed();
-    write!(output, "{dictionary}").map_err(failed)?;
+    write!(output, "{dictionary}").map_err(output.failed())?;
     output.finish()?;
     report::summary(&counts, &TooShort::default(), started);
     let inexact = match error_documents {

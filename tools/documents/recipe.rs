@@ -28,6 +28,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// The files that are read.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.idf.iter().chain(&self.stop_words).map(PathBuf::as_path)
+    }
+
     /// The recipe that is meant, and its lists.
     pub(crate) fn load(&self, width: Option<&str>) -> Result<(Recipe, Lists), Failure> {
         let lists = self.lists()?;

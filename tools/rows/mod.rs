@@ -3,11 +3,11 @@
 #[cfg(feature = "parquet")]
 mod parquet;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use hamdex_atomic_file::{AtomicFile, Error as OutputError};
 use serde::ser::{SerializeMap, Serializer};
-use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
 
@@ -29,62 +29,15 @@ pub(crate) enum Kind {
     Flag,
 }
 
-/// A file that has its name only when it is whole.
-pub(crate) struct Whole {
-    path: PathBuf,
-    output: BufWriter<NamedTempFile>,
-}
-
-impl Whole {
-    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        let directory =
-            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".hamdex-");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // As any new file: what the user's mask leaves of it.
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let file = builder.tempfile_in(directory).map_err(failed(path, "create it"))?;
-        Ok(Self { path: path.to_owned(), output: BufWriter::with_capacity(1 << 16, file) })
-    }
-
-    pub(crate) fn failed(&self) -> impl FnOnce(io::Error) -> Failure + use<> {
-        failed(&self.path, "write to it")
-    }
-
-    /// Gives the file its name, in place of another one if there is one.
-    pub(crate) fn finish(self) -> Result<(), Failure> {
-        let path = self.path;
-        let file =
-            self.output.into_inner().map_err(|error| failed(&path, "write to it")(error.into_error()))?;
-        file.as_file().sync_all().map_err(failed(&path, "write to it"))?;
-        file.persist(&path).map_err(|error| failed(&path, "create it")(error.error))?;
-        Ok(())
-    }
-}
-
-impl Write for Whole {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.output.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.output.flush()
-    }
-}
-
-fn failed(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> Failure + use<> {
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> Failure + use<> {
     let path = path.to_owned();
-    move |source| Failure::Io { doing, path, source }
+    move |source| OutputError::Io { doing: "write to it", path, source }.into()
 }
 
 /// A table on its way into a file.
 pub(crate) enum Rows {
-    Jsonl(Whole, Vec<String>),
-    Csv(Box<csv::Writer<Whole>>, PathBuf),
+    Jsonl(AtomicFile, Vec<String>),
+    Csv(Box<csv::Writer<AtomicFile>>, PathBuf),
     #[cfg(feature = "parquet")]
     Parquet(Box<parquet::Rows>),
 }
@@ -99,6 +52,9 @@ pub(crate) enum Form {
 
 impl Form {
     pub(crate) fn of(path: &Path) -> Result<Self, Failure> {
+        if path.as_os_str() == "-" {
+            return Ok(Self::Jsonl);
+        }
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("jsonl" | "ndjson") => Ok(Self::Jsonl),
             Some("csv") => Ok(Self::Csv),
@@ -112,33 +68,31 @@ impl Form {
 }
 
 impl Rows {
-    pub(crate) fn create(path: &Path, form: Form, columns: &Columns<'_>) -> Result<Self, Failure> {
+    pub(crate) fn create(file: AtomicFile, form: Form, columns: &Columns<'_>) -> Result<Self, Failure> {
         match form {
             Form::Jsonl => {
                 let names = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
-                Ok(Self::Jsonl(Whole::create(path)?, names))
+                Ok(Self::Jsonl(file, names))
             }
             Form::Csv => {
-                let mut writer = csv::Writer::from_writer(Whole::create(path)?);
-                writer.write_record(columns.iter().map(|(name, _)| name)).map_err(csv_failed(path))?;
-                Ok(Self::Csv(Box::new(writer), path.to_owned()))
+                let path = file.path().to_owned();
+                let mut writer = csv::Writer::from_writer(file);
+                writer.write_record(columns.iter().map(|(name, _)| name)).map_err(csv_failed(&path))?;
+                Ok(Self::Csv(Box::new(writer), path))
             }
             #[cfg(feature = "parquet")]
-            Form::Parquet => Ok(Self::Parquet(Box::new(parquet::Rows::create(path, columns)?))),
+            Form::Parquet => Ok(Self::Parquet(Box::new(parquet::Rows::create(file, columns)?))),
             #[cfg(not(feature = "parquet"))]
             Form::Parquet => Err(Failure::Usage(format!(
                 "{}: this build of hamdex was made without Parquet (cargo feature parquet)",
-                path.display()
+                file.path().display()
             ))),
         }
     }
 
     pub(crate) fn push(&mut self, cells: &[Cell<'_>]) -> Result<(), Failure> {
         match self {
-            Self::Jsonl(output, names) => {
-                let failed = output.failed();
-                write_json(output, names, cells).map_err(failed)
-            }
+            Self::Jsonl(output, names) => Ok(write_json(output, names, cells).map_err(output.failed())?),
             Self::Csv(writer, path) => {
                 let texts = cells.iter().map(|cell| match cell {
                     Cell::Text(text) => (*text).to_owned(),
@@ -154,11 +108,11 @@ impl Rows {
 
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self {
-            Self::Jsonl(output, _) => output.finish(),
-            Self::Csv(writer, path) => writer
-                .into_inner()
-                .map_err(|error| failed(&path, "write to it")(error.into_error()))?
-                .finish(),
+            Self::Jsonl(output, _) => Ok(output.finish()?),
+            Self::Csv(writer, path) => {
+                let file = writer.into_inner().map_err(|error| failed(&path)(error.into_error()))?;
+                Ok(file.finish()?)
+            }
             #[cfg(feature = "parquet")]
             Self::Parquet(rows) => rows.finish(),
         }
@@ -166,7 +120,7 @@ impl Rows {
 }
 
 fn csv_failed(path: &Path) -> impl FnOnce(csv::Error) -> Failure + use<> {
-    let failed = failed(path, "write to it");
+    let failed = failed(path);
     move |error| failed(error.into())
 }
 

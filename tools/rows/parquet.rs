@@ -6,13 +6,14 @@ use std::sync::Arc;
 use arrow_array::builder::{BooleanBuilder, StringBuilder, UInt64Builder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
+use hamdex_atomic_file::AtomicFile;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use crate::failure::Failure;
-use crate::rows::{Cell, Columns, Kind, Whole};
+use crate::rows::{Cell, Columns, Kind};
 
 /// Rows, and bytes of text, kept before they are written.
 const BATCH_ROWS: usize = 8192;
@@ -20,7 +21,7 @@ const BATCH_BYTES: usize = 16 << 20;
 
 pub(crate) struct Rows {
     path: PathBuf,
-    writer: ArrowWriter<Whole>,
+    writer: ArrowWriter<AtomicFile>,
     schema: Arc<Schema>,
     columns: Vec<Column>,
     rows: usize,
@@ -34,7 +35,7 @@ enum Column {
 }
 
 impl Rows {
-    pub(crate) fn create(path: &Path, columns: &Columns<'_>) -> Result<Self, Failure> {
+    pub(crate) fn create(file: AtomicFile, columns: &Columns<'_>) -> Result<Self, Failure> {
         let fields = columns.iter().map(|&(name, kind)| {
             let kind = match kind {
                 Kind::Text => DataType::Utf8,
@@ -45,8 +46,9 @@ impl Rows {
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let writer = ArrowWriter::try_new(Whole::create(path)?, Arc::clone(&schema), Some(properties))
-            .map_err(failed(path))?;
+        let path = file.path().to_owned();
+        let writer =
+            ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties)).map_err(failed(&path))?;
         let columns = columns
             .iter()
             .map(|(_, kind)| match kind {
@@ -55,7 +57,7 @@ impl Rows {
                 Kind::Flag => Column::Flag(BooleanBuilder::new()),
             })
             .collect();
-        Ok(Self { path: path.to_owned(), writer, schema, columns, rows: 0, bytes: 0 })
+        Ok(Self { path, writer, schema, columns, rows: 0, bytes: 0 })
     }
 
     pub(crate) fn push(&mut self, cells: &[Cell<'_>]) -> Result<(), Failure> {
@@ -88,11 +90,11 @@ impl Rows {
 
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.write()?;
-        self.writer.into_inner().map_err(failed(&self.path))?.finish()
+        Ok(self.writer.into_inner().map_err(failed(&self.path))?.finish()?)
     }
 }
 
 fn failed(path: &Path) -> impl FnOnce(ParquetError) -> Failure + use<> {
-    let path = path.to_owned();
-    move |error| Failure::Io { doing: "write to it", path, source: std::io::Error::other(error) }
+    let failed = super::failed(path);
+    move |error| failed(std::io::Error::other(error))
 }

@@ -44,9 +44,11 @@ mod file;
 mod identity;
 mod inputs;
 mod target;
+mod temporary;
 mod unfinished;
 
 pub use error::Error;
 pub use file::{AtomicFile, CreateOptions};
 pub use inputs::Inputs;
 pub use target::STANDARD_OUTPUT;
+pub use temporary::temporary_directory;

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use hamdex::{BuildOptions, Builder, Fingerprint, Index, Summary};
+use hamdex_atomic_file::{AtomicFile, STANDARD_OUTPUT};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe};
 
 use crate::bars::Phases;
@@ -11,8 +12,9 @@ use crate::documents::recipe::{RECIPE_KEY, usage};
 use crate::documents::report::TooShort;
 use crate::documents::{Counts, Reading, parallel};
 use crate::failure::Failure;
-use crate::input::{IdSource, Source};
+use crate::input::IdSource;
 use crate::names::{Collected, NAMES_KEY, NAMES_VERSION, path_beside};
+use crate::output::Output;
 
 /// What has been built of documents.
 pub(super) struct Built {
@@ -28,23 +30,19 @@ pub(super) fn build<F: Fingerprint>(
     ids: IdSource,
     (recipe, lists): (&Recipe, Lists),
     options: BuildOptions<F>,
-    (output, overwrite): (&Path, bool),
+    output: &Output<'_>,
     temp_dir: &Path,
     phases: &Phases,
 ) -> Result<Built, Failure> {
     let fingerprinter = Fingerprinter::<F>::with_lists(recipe, lists).map_err(usage)?;
     let mut options = options.ids(ids != IdSource::None).metadata(RECIPE_KEY, recipe.to_string());
-    let mut names = None;
-    let beside = path_beside(output);
-    if ids == IdSource::Names && !overwrite && beside.exists() {
-        let source = Source { name: beside.display().to_string() };
-        return Err(source.complaint("exists already; --force replaces it"));
-    }
+    let (mut names, mut names_file) = (None, None);
     if ids == IdSource::Names {
+        names_file = Some(create_names(output)?);
         options = options.metadata(NAMES_KEY, NAMES_VERSION);
         names = Some(Collected::new(temp_dir)?);
     }
-    let mut builder = Builder::with_options(output, options)?;
+    let mut builder = Builder::with_options(output.path(), options)?;
     let mut too_short = TooShort::default();
     let mut row = 0u64;
     let counts = parallel::fingerprint(reading, &fingerprinter, &mut |document, outcome| {
@@ -63,11 +61,28 @@ pub(super) fn build<F: Fingerprint>(
     let summary = builder.finish();
     phases.finish();
     let summary = summary?;
-    if let Some(names) = names {
-        let index = Index::<F>::open(output).map_err(Failure::index(output))?;
-        names.finish(output, &index.stats().file_id)?;
+    if let Some((names, file)) = names.zip(names_file) {
+        let in_place = |source| Failure::InPlace { path: output.path().to_owned(), source: Box::new(source) };
+        write_names::<F>(names, file, output.path()).map_err(in_place)?;
     }
     Ok(Built { summary, counts, too_short })
+}
+
+/// Starts the file of names; refuses an output that has no place for it.
+fn create_names(output: &Output<'_>) -> Result<AtomicFile, Failure> {
+    let index = output.path();
+    if index.metadata().is_ok_and(|metadata| !metadata.is_file()) || index == Path::new(STANDARD_OUTPUT) {
+        return Err(Failure::Usage(format!(
+            "{}: the names of the documents need a file to lie beside; name one, or take --ids row",
+            index.display()
+        )));
+    }
+    Ok(output.options().create(path_beside(index))?)
+}
+
+fn write_names<F: Fingerprint>(names: Collected, file: AtomicFile, index: &Path) -> Result<(), Failure> {
+    let index = Index::<F>::open(index).map_err(Failure::index(index))?;
+    names.finish(file, &index.stats().file_id)
 }
 
 fn numeric(id: &str) -> Result<u64, Failure> {

@@ -8,14 +8,15 @@ mod design;
 mod documents;
 mod skew;
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
 use clap::ValueEnum;
 use hamdex::{BuildOptions, Builder, Codec, Fingerprint, Index, Summary};
+use hamdex_atomic_file::STANDARD_OUTPUT;
 use hamdex_simhash::Width;
 use indicatif::{HumanBytes, HumanCount};
 
@@ -23,6 +24,7 @@ use crate::bars::Phases;
 use crate::documents::{self as texts, Fields, Reading, recipe, report as documents_report};
 use crate::failure::Failure;
 use crate::input::{self, Format, IdSource};
+use crate::output::{Force, Output, inputs_or_standard_input, path_of, temp_dir};
 
 pub(crate) use design::choose;
 
@@ -43,7 +45,7 @@ Example:
   hamdex build -o articles.hamdex --documents articles.jsonl
   cut -f2 pages.tsv | hamdex build -o pages.hamdex --ids row --memory 2GiB")]
 pub(crate) struct Args {
-    /// The index file to write
+    /// The index file to write; - for standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// Find everything within this many bits
@@ -88,18 +90,17 @@ pub(crate) struct Args {
     recipe: recipe::Options,
     #[command(flatten)]
     fields: Fields,
-    /// Memory to keep to; beyond it, sorting goes through temporary files [default: a quarter of the machine's]
+    /// Memory to keep to; beyond it, sorting goes through temporary files [default: a quarter of what there is]
     #[arg(long, value_name = "SIZE")]
     memory: Option<ByteSize>,
-    /// Where temporary files go [default: the system's place]
+    /// Where temporary files go [default: the directory of the output]
     #[arg(long, value_name = "DIR")]
     temp_dir: Option<PathBuf>,
     /// Threads to use [default: all]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Replace the output if it exists
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    force: Force,
     /// Files of fingerprints or documents (or directories of these); - or none for standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
@@ -137,6 +138,14 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
     let phases = Arc::new(Phases::default());
     let ids = id_source(args)?;
     let options = options::<F>(args, &phases)?;
+    let inputs = inputs_or_standard_input(&args.inputs);
+    let output = Output::new(&args.output, args.force, &inputs);
+    output.check()?;
+    if args.output.as_os_str() == "-" && std::io::stdout().is_terminal() {
+        return Err(Failure::Usage(
+            "an index is no text for a terminal: redirect it, or name a file".to_owned(),
+        ));
+    }
     if let Some(texts) = texts {
         let reading = Reading {
             paths: &args.inputs,
@@ -145,14 +154,13 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
             extra: None,
             keep_lines: false,
         };
-        let temp_dir = args.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+        let temp_dir = temp_dir(args.temp_dir.as_deref(), Some(&args.output));
         let recipe = (texts.recipe, texts.lists);
-        let built =
-            documents::build(&reading, ids, recipe, options, (&args.output, args.force), &temp_dir, &phases)?;
+        let built = documents::build(&reading, ids, recipe, options, &output, &temp_dir, &phases)?;
         documents_report::summary(&built.counts, &built.too_short, started);
         return report::<F>(args, ids, &built.summary, started);
     }
-    let mut builder = Builder::with_options(&args.output, options.ids(ids != IdSource::None))?;
+    let mut builder = Builder::with_options(output.path(), options.ids(ids != IdSource::None))?;
     let mut row = 0u64;
     input::read::<F>(&args.inputs, args.format, ids == IdSource::Pairs, &mut |fingerprint, id| {
         match (ids, id) {
@@ -172,7 +180,7 @@ fn options<F: Fingerprint>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOpt
     let shown = Arc::clone(phases);
     let mut options = choose(BuildOptions::<F>::new(), &args.design, args.distance)?
         .codec(args.codec)
-        .overwrite(args.force)
+        .overwrite(args.force.force)
         .progress(move |progress| shown.show(progress));
     if let Some(bytes) = args.block_size {
         options = options.block_bytes(bytes);
@@ -209,16 +217,22 @@ fn id_source(args: &Args) -> Result<IdSource, Failure> {
     Err(Failure::Usage(format!("--ids for {what} is one of: {}", names.join(", "))))
 }
 
+/// Says what has been built; if that fails, that the index is there all the same.
 fn report<F: Fingerprint>(
     args: &Args,
     ids: IdSource,
     summary: &Summary,
     started: Instant,
 ) -> Result<(), Failure> {
+    print_summary(args, ids, summary, started)
+        .and_then(|()| warn_of_skew::<F>(args, summary))
+        .map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
+}
+
+fn print_summary(args: &Args, ids: IdSource, summary: &Summary, started: Instant) -> Result<(), Failure> {
     let seconds = started.elapsed().as_secs_f64();
     let per_fingerprint = summary.bytes as f64 / summary.fingerprints.max(1) as f64;
-    writeln!(
-        std::io::stdout(),
+    let line = format!(
         "{}: {} fingerprints read, {} distinct{}; design {}, {}; {} ({per_fingerprint:.2} bytes each) in {seconds:.1} s",
         args.output.display(),
         HumanCount(summary.pushed),
@@ -227,7 +241,21 @@ fn report<F: Fingerprint>(
         summary.design,
         args.codec,
         HumanBytes(summary.bytes),
-    )?;
+    );
+    if path_of(&args.output) == Path::new(STANDARD_OUTPUT) {
+        // That is where the index has gone.
+        anstream::eprintln!("{line}");
+    } else {
+        writeln!(std::io::stdout(), "{line}")?;
+    }
+    Ok(())
+}
+
+fn warn_of_skew<F: Fingerprint>(args: &Args, summary: &Summary) -> Result<(), Failure> {
+    if !path_of(&args.output).is_file() {
+        // What a stream has taken cannot be opened.
+        return Ok(());
+    }
     let index = Index::<F>::open(&args.output).map_err(Failure::index(&args.output))?;
     if let Some(warning) = skew::warning(summary.pushed, &index.stats()) {
         anstream::eprintln!("hamdex: {}: {warning}", args.output.display());

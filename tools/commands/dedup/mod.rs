@@ -23,6 +23,7 @@ use std::time::Instant;
 use bytesize::ByteSize;
 use clap::ValueEnum;
 use hamdex::{Fingerprint, Index};
+use hamdex_atomic_file::AtomicFile;
 use hamdex_simhash::{Fingerprinter, Lists, Recipe};
 use indicatif::HumanCount;
 
@@ -34,6 +35,8 @@ use crate::commands::dedup::spool::Spool;
 use crate::documents::recipe::{self, RECIPE_KEY, usage};
 use crate::documents::{Inputs, Reading, report};
 use crate::failure::Failure;
+use crate::names::path_beside;
+use crate::output::{Force, Output, check_temp_dir, inputs_or_standard_input, temp_dir};
 use crate::rows::Form;
 
 /// Find the near-duplicates in a corpus.
@@ -76,15 +79,17 @@ pub(crate) struct Args {
     #[arg(long)]
     unique: bool,
     /// Write to this file, by its ending .jsonl, .csv or .parquet, instead of standard output
-    #[arg(short, long, value_name = "PATH")]
+    #[arg(short, long, value_name = "OUT", alias = "output")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     /// A JSON object for each document in a cluster
     #[arg(long, conflicts_with_all = ["out", "unique"])]
     json: bool,
-    /// Memory of the search; beyond it, it goes through temporary files [default: a quarter of the machine's]
+    /// Memory of the search; beyond it, it goes through temporary files [default: a quarter of what there is]
     #[arg(long, value_name = "SIZE")]
     memory: Option<ByteSize>,
-    /// Where temporary files go [default: the system's place]
+    /// Where temporary files go [default: the directory of the output; without one, $TMPDIR or /var/tmp]
     #[arg(long, value_name = "DIR")]
     temp_dir: Option<PathBuf>,
     /// Bits of a fingerprint [default: the recipe's]
@@ -144,8 +149,10 @@ fn dedup<F: Fingerprint>(args: &Args, recipe: Recipe, lists: Lists) -> Result<()
         None => (recipe, lists),
     };
     let fingerprinter = Fingerprinter::<F>::with_lists(&recipe, lists).map_err(usage)?;
-    let directory = args.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
     let form = args.out.as_deref().map_or(Ok(Form::Jsonl), Form::of)?;
+    let file = create_output(args)?;
+    let directory = temp_dir(args.temp_dir.as_deref(), args.out.as_deref());
+    check_temp_dir(&directory)?;
     let mut keep = keep(args, form, &directory)?;
     let reading = Reading { keep_lines: keep.lines.is_some(), ..args.inputs.reading() };
     let mut corpus = corpus::read(&reading, &fingerprinter, &mut keep)?;
@@ -169,12 +176,23 @@ fn dedup<F: Fingerprint>(args: &Args, recipe: Recipe, lists: Lists) -> Result<()
         let texts = texts.or_else(|| check.map(Check::into_texts));
         let lines = lines.map(Spool::finish).transpose()?;
         let rest = output::Rest { texts, lines, fields: &args.inputs.fields };
-        output::unique(args.out.as_deref(), form, &corpus, &clusters, rest)?;
+        output::unique(file, form, &corpus, &clusters, rest)?;
     } else {
-        output::clusters(args.out.as_deref(), args.json, &corpus, &clusters)?;
+        output::clusters(file, form, args.json, &corpus, &clusters)?;
     }
     summarise(&corpus, &clusters, known, refused, started);
     Ok(())
+}
+
+/// Starts the file of results, if there is to be one.
+fn create_output(args: &Args) -> Result<Option<AtomicFile>, Failure> {
+    let mut inputs = inputs_or_standard_input(&args.inputs.paths);
+    args.recipe.files().for_each(|list| inputs.add(list));
+    if let Some(index) = &args.against {
+        inputs.add(index);
+        inputs.add(path_beside(index));
+    }
+    args.out.as_deref().map(|path| Output::new(path, args.force, &inputs).create()).transpose()
 }
 
 /// What must be kept beside the fingerprints, for what is asked.

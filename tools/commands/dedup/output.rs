@@ -1,7 +1,8 @@
 //! Clusters, or what is left without the duplicates.
 
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+
+use hamdex_atomic_file::AtomicFile;
 
 use crate::commands::dedup::clusters::Clusters;
 use crate::commands::dedup::corpus::{Corpus, State};
@@ -9,19 +10,20 @@ use crate::commands::dedup::spool::Spooled;
 use crate::documents::report::plain;
 use crate::documents::{Document, Fields};
 use crate::failure::Failure;
-use crate::rows::{Cell, Form, Kind, Rows, Whole, write_json};
+use crate::rows::{Cell, Form, Kind, Rows, write_json};
 
 const COLUMNS: [(&str, Kind); 4] =
     [("cluster", Kind::Number), ("id", Kind::Text), ("kept", Kind::Flag), ("distance", Kind::Number)];
 
 /// Writes every document of a cluster.
 pub(super) fn clusters<F>(
-    out: Option<&Path>,
+    file: Option<AtomicFile>,
+    form: Form,
     json: bool,
     corpus: &Corpus<F>,
     clusters: &Clusters,
 ) -> Result<(), Failure> {
-    let mut file = out.map(|path| Rows::create(path, Form::of(path)?, &COLUMNS)).transpose()?;
+    let mut file = file.map(|file| Rows::create(file, form, &COLUMNS)).transpose()?;
     let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     for member in clusters.members() {
         let id = corpus.names.get(member.document);
@@ -54,7 +56,7 @@ pub(super) struct Rest<'a> {
 
 /// Writes every document that is neither a duplicate nor known already.
 pub(super) fn unique<F>(
-    out: Option<&Path>,
+    file: Option<AtomicFile>,
     form: Form,
     corpus: &Corpus<F>,
     clusters: &Clusters,
@@ -66,14 +68,12 @@ pub(super) fn unique<F>(
         .filter(|(_, (state, is_duplicate))| **state != State::Known && !is_duplicate)
         .map(|(document, _)| document);
     if let Some(lines) = &mut rest.lines {
-        return match out {
-            Some(path) => {
-                let mut file = Whole::create(path)?;
+        return match file {
+            Some(mut file) => {
                 for document in left {
-                    let failed = file.failed();
-                    writeln!(file, "{}", lines.get(document)?).map_err(failed)?;
+                    writeln!(file, "{}", lines.get(document)?).map_err(file.failed())?;
                 }
-                file.finish()
+                Ok(file.finish()?)
             }
             None => {
                 let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
@@ -84,12 +84,12 @@ pub(super) fn unique<F>(
             }
         };
     }
-    let (Some(path), Some(texts)) = (out, &mut rest.texts) else {
+    let (Some(file), Some(texts)) = (file, &mut rest.texts) else {
         unreachable!("texts are kept for files that are not JSON Lines");
     };
     let columns =
         [(rest.fields.id_field.as_str(), Kind::Text), (rest.fields.text_field.as_str(), Kind::Text)];
-    let mut rows = Rows::create(path, form, &columns)?;
+    let mut rows = Rows::create(file, form, &columns)?;
     for document in left {
         let text = texts.get(document)?;
         rows.push(&[Cell::Text(corpus.names.get(document)), Cell::Text(&text)])?;

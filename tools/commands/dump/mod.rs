@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use hamdex::{Fingerprint, Index};
 
 use crate::failure::Failure;
+use crate::output::{Force, Output, inputs_of_index};
 
 /// Show what an index file is made of.
 ///
@@ -56,6 +57,8 @@ pub(crate) struct Args {
     /// The same as one HTML page, with charts
     #[arg(long, value_name = "OUT", requires = "stats")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -71,7 +74,10 @@ fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
             writeln!(output, "{}", fingerprint.map_err(Failure::index(&args.index))?.hex())?;
         }
     } else if args.stats {
-        stats::print(&args.index, &index, args.html.as_deref(), &mut output)?;
+        let inputs = inputs_of_index(&args.index);
+        let page =
+            args.html.as_deref().map(|path| Output::new(path, args.force, &inputs).create()).transpose()?;
+        stats::print(&args.index, &index, page, &mut output)?;
     } else if let (Some(table), Some(number)) = (args.table, args.block) {
         let found = block::Located::find(&index, table, number)?;
         if args.json {

@@ -21,7 +21,7 @@ use crate::documents::recipe::{self, usage};
 use crate::documents::report::{self, TooShort};
 use crate::documents::{Inputs, Reading};
 use crate::failure::Failure;
-use crate::rows::Whole;
+use crate::output::{Force, Output, inputs_or_standard_input};
 
 /// The greatest distance scored, as in §4 of the paper.
 const GREATEST_DISTANCE: u32 = 10;
@@ -56,6 +56,8 @@ pub(crate) struct Args {
     /// Draw precision and recall over the distance, as an SVG picture
     #[arg(long, value_name = "OUT")]
     svg: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     /// Bits of a fingerprint [default: the recipe's]
     #[arg(long, value_name = "BITS", value_parser = ["64", "128"], help_heading = "Fingerprints")]
     width: Option<String>,
@@ -75,6 +77,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Result<(), Failure> {
     let started = Instant::now();
+    let mut files = inputs_or_standard_input(&args.inputs.paths);
+    args.truth.iter().for_each(|truth| files.add(truth));
+    let picture_file =
+        args.svg.as_deref().map(|path| Output::new(path, args.force, &files).create()).transpose()?;
     let fingerprinter = Fingerprinter::<F>::with_lists(recipe, lists).map_err(usage)?;
     let reading = Reading { extra: args.group_field.as_deref(), ..args.inputs.reading() };
     let mut too_short = TooShort::default();
@@ -123,12 +129,10 @@ fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Resul
     } else {
         report.print(&mut output)?;
     }
-    if let Some(path) = &args.svg {
+    if let Some(mut file) = picture_file {
         let name = args.recipe.recipe.as_deref().unwrap_or("default");
         let picture = picture(name, &report.methods[0]);
-        let mut file = Whole::create(path)?;
-        let failed = file.failed();
-        writeln!(file, "{picture}").map_err(failed)?;
+        writeln!(file, "{picture}").map_err(file.failed())?;
         file.finish()?;
     }
     report::summary(&counts, &too_short, started);

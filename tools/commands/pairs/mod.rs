@@ -6,19 +6,20 @@ mod output;
 
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
 use hamdex::{Fingerprint, Index, Pairs, ReadError};
+use hamdex_atomic_file::AtomicFile;
 use indicatif::HumanCount;
 
 use crate::bars::Phases;
 use crate::commands::pairs::output::{Form, Printer};
 use crate::failure::Failure;
 use crate::names::Names;
-use crate::rows::Whole;
+use crate::output::{Force, Output, inputs_of_index};
 
 /// Find all pairs of stored fingerprints that are near each other.
 ///
@@ -51,12 +52,14 @@ pub(crate) struct Args {
     #[arg(long)]
     count: bool,
     /// Write to this file, which has its name when it is whole, instead of standard output
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "OUT", alias = "out")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     /// How many threads [default: as many as the machine has]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Memory for sorting what no table of the index has in order [default: a quarter of the machine's]
+    /// Memory for sorting what no table of the index has in order [default: a quarter of what there is]
     #[arg(long, value_name = "SIZE")]
     memory: Option<ByteSize>,
 }
@@ -69,6 +72,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn pairs<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let started = Instant::now();
     let index = Index::<F>::open(&args.index).map_err(Failure::index(&args.index))?;
+    let inputs = inputs_of_index(&args.index);
+    let file =
+        args.output.as_deref().map(|path| Output::new(path, args.force, &inputs).create()).transpose()?;
     if args.ids && !index.has_ids() {
         return Err(Failure::Usage(format!("{}: holds no ids to print", args.index.display())));
     }
@@ -84,8 +90,8 @@ fn pairs<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         pairs = pairs.threads(threads);
     }
     let work = Work { args, index: &index, pairs, names };
-    let outcome = match &args.output {
-        Some(path) => into_file(path, |output| work.write(output)),
+    let outcome = match file {
+        Some(file) => into_file(file, |output| work.write(output)),
         None => {
             let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
             work.write(&mut output).and_then(|found| {
@@ -106,11 +112,13 @@ fn pairs<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
 }
 
 /// Writes a file that has its name only when all is well.
-fn into_file(path: &Path, write: impl FnOnce(&mut Whole) -> Result<u64, Failure>) -> Result<u64, Failure> {
-    let mut file = Whole::create(path)?;
+fn into_file(
+    mut file: AtomicFile,
+    write: impl FnOnce(&mut AtomicFile) -> Result<u64, Failure>,
+) -> Result<u64, Failure> {
     let found = write(&mut file).map_err(|failure| match failure {
         // Other than standard output, this one has a name.
-        Failure::Output(error) => file.failed()(error),
+        Failure::Output(error) => file.failed()(error).into(),
         other => other,
     })?;
     file.finish()?;

@@ -6,6 +6,7 @@ mod common;
 mod dedup;
 mod documents;
 mod names;
+mod outputs;
 mod pairs;
 mod query;
 mod stats;

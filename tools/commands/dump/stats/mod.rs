@@ -14,16 +14,16 @@ use std::io::Write;
 use std::path::Path;
 
 use hamdex::{Fingerprint, Index};
+use hamdex_atomic_file::AtomicFile;
 
 use crate::failure::Failure;
 use crate::names::Names;
-use crate::rows::Whole;
 
 /// Prints the statistics, or writes them as a page.
 pub(super) fn print<F: Fingerprint>(
     path: &Path,
     index: &Index<F>,
-    html: Option<&Path>,
+    html: Option<AtomicFile>,
     output: &mut impl Write,
 ) -> Result<(), Failure> {
     let names = Names::of(path, index).unwrap_or_else(|error| {
@@ -32,12 +32,11 @@ pub(super) fn print<F: Fingerprint>(
         None
     });
     let spread = gather::gather(path, index, names)?;
-    let Some(html) = html else {
+    let Some(mut file) = html else {
         text::print(path, &spread, output)?;
         return Ok(());
     };
-    let mut file = Whole::create(html)?;
-    let failed = file.failed();
-    file.write_all(page::page(path, &spread).as_bytes()).map_err(failed)?;
-    file.finish()
+    file.write_all(page::page(path, &spread).as_bytes()).map_err(file.failed())?;
+    file.finish()?;
+    Ok(())
 }

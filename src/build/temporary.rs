@@ -1,0 +1,31 @@
+//! Temporary files of a build: without a name, so nothing is left behind whatever ends the process.
+
+use std::fs::File;
+use std::io::{self, Seek};
+use std::path::Path;
+
+use crate::error::BuildError;
+
+/// Bytes gathered before they are written.
+const GATHER_BYTES: usize = 1 << 20;
+
+/// Makes a temporary file.
+pub(super) fn file(directory: &Path) -> Result<File, BuildError> {
+    tempfile::tempfile_in(directory).map_err(|source| BuildError::Io {
+        doing: "make a temporary file",
+        path: directory.to_owned(),
+        source,
+    })
+}
+
+/// Makes a temporary file for bytes on their way into a section that is not due yet.
+pub(super) fn spool(directory: &Path) -> Result<io::BufWriter<File>, BuildError> {
+    Ok(io::BufWriter::with_capacity(GATHER_BYTES, file(directory)?))
+}
+
+/// Turns a spool round, for reading.
+pub(super) fn rewind(spool: io::BufWriter<File>) -> io::Result<io::BufReader<File>> {
+    let mut file = spool.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.rewind()?;
+    Ok(io::BufReader::with_capacity(GATHER_BYTES, file))
+}

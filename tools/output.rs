@@ -1,0 +1,90 @@
+//! What a command writes, by one rule: see [`hamdex_atomic_file`].
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use hamdex_atomic_file::{AtomicFile, CreateOptions, Inputs, STANDARD_OUTPUT, temporary_directory};
+
+use crate::failure::Failure;
+
+/// The option that every command with an output has.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Force {
+    /// Replace the output if it exists; an input is never replaced
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// A file that a command is to write.
+pub(crate) struct Output<'a> {
+    path: &'a Path,
+    force: Force,
+    inputs: &'a Inputs,
+}
+
+impl<'a> Output<'a> {
+    /// The output that an argument names; `-` is standard output.
+    pub(crate) fn new(argument: &'a Path, force: Force, inputs: &'a Inputs) -> Self {
+        Self { path: path_of(argument), force, inputs }
+    }
+
+    /// The file, with `-` as `/dev/stdout`.
+    pub(crate) fn path(&self) -> &'a Path {
+        self.path
+    }
+
+    /// How to create it.
+    pub(crate) fn options(&self) -> CreateOptions<'a> {
+        AtomicFile::options().overwrite(self.force.force).inputs(self.inputs)
+    }
+
+    /// Refuses what may not be written, before there is any work.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        Ok(self.options().check(self.path)?)
+    }
+
+    pub(crate) fn create(&self) -> Result<AtomicFile, Failure> {
+        Ok(self.options().create(self.path)?)
+    }
+}
+
+/// The file that an argument names; `-` is standard output.
+pub(crate) fn path_of(argument: &Path) -> &Path {
+    if argument.as_os_str() == "-" { Path::new(STANDARD_OUTPUT) } else { argument }
+}
+
+/// Where temporary files go: as the user says, else beside the output.
+pub(crate) fn temp_dir(chosen: Option<&Path>, output: Option<&Path>) -> PathBuf {
+    chosen.map_or_else(|| temporary_directory(output.map(path_of)), Path::to_owned)
+}
+
+/// Refuses a directory for temporary files that is missing or cannot be written to, before there is any work.
+pub(crate) fn check_temp_dir(directory: &Path) -> Result<(), Failure> {
+    tempfile::tempfile_in(directory).map(drop).map_err(|source| Failure::Io {
+        doing: "make a temporary file in it",
+        path: directory.to_owned(),
+        source,
+    })
+}
+
+/// The files that a command reads, as arguments name them: `-` is standard input.
+pub(crate) fn inputs_of<P: AsRef<OsStr>>(arguments: impl IntoIterator<Item = P>) -> Inputs {
+    let mut inputs = Inputs::new();
+    for argument in arguments {
+        match argument.as_ref() {
+            argument if argument == "-" => inputs.add_standard_input(),
+            argument => inputs.add(Path::new(argument)),
+        }
+    }
+    inputs
+}
+
+/// The files of inputs where none stands for standard input.
+pub(crate) fn inputs_or_standard_input(arguments: &[PathBuf]) -> Inputs {
+    if arguments.is_empty() { inputs_of(["-"]) } else { inputs_of(arguments) }
+}
+
+/// An index, and the names beside it.
+pub(crate) fn inputs_of_index(index: &Path) -> Inputs {
+    Inputs::of([index, &crate::names::path_beside(index)])
+}

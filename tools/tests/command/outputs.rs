@@ -1,0 +1,313 @@
+//! One rule for whatever a command writes: never over an input, nothing without --force, whole or not at all.
+
+use std::fs;
+
+use predicates::prelude::*;
+
+use crate::common::{LINES, Scratch, altered, json_line, story};
+
+/// Documents, fingerprints, an index of each, and the truth about the documents.
+fn scene() -> Scratch {
+    let scratch = Scratch::new();
+    let documents =
+        [json_line("a", &story(1)), json_line("b", &altered(&story(1))), json_line("c", &story(2))];
+    scratch.write("documents.jsonl", documents.concat());
+    scratch.write("truth.txt", "a b\n");
+    scratch.write("hex.txt", LINES);
+    scratch.output(&["build", "-o", "index.hamdex", "hex.txt"]);
+    scratch.output(&["build", "-o", "named.hamdex", "--documents", "documents.jsonl"]);
+    scratch
+}
+
+/// Every command that writes a file, to be followed by its name.
+const WRITERS: [&[&str]; 9] = [
+    &["build", "hex.txt", "-o"],
+    &["build", "--documents", "documents.jsonl", "--ids", "row", "-o"],
+    &["pairs", "index.hamdex", "-o"],
+    &["dedup", "documents.jsonl", "--out"],
+    &["dedup", "documents.jsonl", "--unique", "--out"],
+    &["idf", "documents.jsonl", "-o"],
+    &["evaluate", "documents.jsonl", "--truth", "truth.txt", "--svg"],
+    &["fingerprint", "documents.jsonl", "--parquet"],
+    &["dump", "index.hamdex", "--stats", "--html"],
+];
+
+/// A refusal in one line, with exit code 1, of a command that changes no file.
+fn refused(scratch: &Scratch, args: &[&str], expected: &str) {
+    let contents = |name: &String| fs::read(scratch.path(name)).unwrap_or_default();
+    let before: Vec<_> = scratch.names().iter().map(|name| (name.clone(), contents(name))).collect();
+    let (code, text) = scratch.failure(args);
+    assert!(text.contains(expected), "{args:?}: {text}");
+    assert_eq!(code, 1, "{args:?}: {text}");
+    let after: Vec<_> = scratch.names().iter().map(|name| (name.clone(), contents(name))).collect();
+    assert!(before == after, "{args:?}");
+}
+
+#[test]
+fn an_input_is_never_written_over() {
+    let scratch = scene();
+    let cases: [&[&str]; 11] = [
+        &["build", "hex.txt", "-o", "hex.txt"],
+        &["build", "--documents", "documents.jsonl", "-o", "documents.jsonl"],
+        &["build", "--documents", "documents.jsonl", "--idf", "truth.txt", "-o", "truth.txt"],
+        &["pairs", "index.hamdex", "-o", "index.hamdex"],
+        &["pairs", "named.hamdex", "--ids", "-o", "named.hamdex.ids"],
+        &["dedup", "documents.jsonl", "--out", "documents.jsonl"],
+        &["dedup", "documents.jsonl", "--unique", "--out", "documents.jsonl"],
+        &["idf", "documents.jsonl", "-o", "documents.jsonl"],
+        &["evaluate", "documents.jsonl", "--truth", "truth.txt", "--svg", "documents.jsonl"],
+        &["evaluate", "documents.jsonl", "--truth", "truth.txt", "--svg", "truth.txt"],
+        &["dump", "index.hamdex", "--stats", "--html", "index.hamdex"],
+    ];
+    for args in cases {
+        refused(&scratch, &[args, &["--force"]].concat(), "is the input");
+        refused(&scratch, args, "is the input");
+    }
+    // The names beside an index are an output, too.
+    fs::rename(scratch.path("documents.jsonl"), scratch.path("x.hamdex.ids")).unwrap();
+    let args = ["build", "--documents=jsonl", "x.hamdex.ids", "-o", "x.hamdex", "--force"];
+    refused(&scratch, &args, "x.hamdex.ids: is the input");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_input_is_known_under_other_names_and_as_standard_input() {
+    let scratch = scene();
+    std::os::unix::fs::symlink("hex.txt", scratch.path("soft")).unwrap();
+    fs::hard_link(scratch.path("hex.txt"), scratch.path("hard")).unwrap();
+    for output in ["soft", "hard", "./hex.txt"] {
+        refused(&scratch, &["build", "hex.txt", "-o", output, "--force"], "is the input hex.txt");
+    }
+    for args in [&["build", "-o", "hex.txt", "--force"][..], &["idf", "-", "-o", "soft", "--force"]] {
+        let input = fs::File::open(scratch.path("hex.txt")).unwrap();
+        let program = scratch.hamdex(args).get_program().to_owned();
+        let output = std::process::Command::new(program)
+            .args(args)
+            .current_dir(scratch.path(""))
+            .stdin(input)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains("is the input (standard input)"), "{text}");
+    }
+    assert_eq!(fs::read_to_string(scratch.path("hex.txt")).unwrap(), LINES);
+}
+
+#[test]
+fn a_file_in_a_directory_that_is_read_is_an_input() {
+    let scratch = Scratch::new();
+    fs::create_dir_all(scratch.path("notes/deep")).unwrap();
+    scratch.write("notes/deep/old.csv", story(1));
+    let output = ["dedup", "notes", "--force", "--out", "notes/deep/old.csv"];
+    refused(&scratch, &output, "is the input notes");
+    assert_eq!(fs::read_to_string(scratch.path("notes/deep/old.csv")).unwrap(), story(1));
+    scratch.output(&["dedup", "notes", "--out", "notes/new.csv"]);
+}
+
+#[test]
+fn nothing_is_replaced_without_force() {
+    let scratch = scene();
+    for (number, args) in WRITERS.iter().enumerate() {
+        let name = format!("out-{number}.{}", if args[0] == "fingerprint" { "parquet" } else { "jsonl" });
+        scratch.write(&name, "precious");
+        let args = [args, &[name.as_str()][..]].concat();
+        refused(&scratch, &args, &format!("{name}: exists already; --force replaces it"));
+        let before = scratch.names();
+        scratch.output(&[&args[..], &["--force"]].concat());
+        assert_ne!(fs::read(scratch.path(&name)).unwrap(), b"precious", "{args:?}");
+        assert_eq!(scratch.names(), before, "{args:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn modes_are_kept_and_links_followed() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let scratch = scene();
+    for (number, args) in WRITERS.iter().enumerate() {
+        let ending = if args[0] == "fingerprint" { "parquet" } else { "csv" };
+        // Documents of other formats than JSON Lines are written by id and text.
+        let (target, link) = (format!("target-{number}.{ending}"), format!("link-{number}.{ending}"));
+        symlink(&target, scratch.path(&link)).unwrap();
+        // First a dangling one, which creates what it leads to.
+        scratch.output(&[args, &[link.as_str()][..]].concat());
+        let created = fs::read(scratch.path(&target)).unwrap();
+        fs::write(scratch.path(&target), "old").unwrap();
+        fs::set_permissions(scratch.path(&target), fs::Permissions::from_mode(0o640)).unwrap();
+        scratch.output(&[args, &[link.as_str(), "--force"][..]].concat());
+        assert!(fs::read(scratch.path(&target)).unwrap() == created, "{args:?}");
+        let mode = scratch.path(&target).metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o640, "{args:?}");
+        assert!(scratch.path(&link).is_symlink(), "{args:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn devices_are_written_to_and_stay_devices() {
+    let scratch = scene();
+    for args in WRITERS.iter().filter(|args| args[0] != "dedup") {
+        scratch.output(&[args, &["/dev/null"][..]].concat());
+        let (code, text) = scratch.failure(&[args, &["/dev/full"][..]].concat());
+        assert!(text.contains("/dev/full: cannot write to it"), "{args:?}: {text}");
+        assert_eq!(code, 1);
+    }
+    use std::os::unix::fs::FileTypeExt;
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    refused(
+        &scratch,
+        &["build", "--documents", "documents.jsonl", "--ids", "numbers", "-o", "."],
+        "directory",
+    );
+    let (code, text) = scratch.failure(&["build", "--documents", "documents.jsonl", "-o", "/dev/null"]);
+    assert!(text.contains("need a file to lie beside") && code == 2, "{text}");
+}
+
+#[test]
+fn a_dash_is_standard_output() {
+    let scratch = scene();
+    for args in WRITERS.iter().filter(|args| !args.contains(&"--svg")) {
+        let ending = if args[0] == "fingerprint" { "parquet" } else { "jsonl" };
+        let name = format!("out.{ending}");
+        scratch.output(&[args, &[name.as_str(), "--force"][..]].concat());
+        let output = scratch.hamdex(&[args, &["-"][..]].concat()).assert().success().get_output().clone();
+        assert!(output.stdout == fs::read(scratch.path(&name)).unwrap(), "{args:?}");
+    }
+    assert!(!scratch.path("-").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_that_cannot_be_synced_is_reported_with_the_file_in_place() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    let scratch = scene();
+    let everybody = |name: &str, mode| {
+        fs::set_permissions(scratch.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    // Files can be made in it, but it cannot be opened, except by root.
+    fs::create_dir(scratch.path("drop")).unwrap();
+    everybody("drop", 0o333);
+    everybody("", 0o755);
+    let program = scratch.path("program");
+    fs::copy(scratch.hamdex(&[]).get_program(), &program).unwrap();
+    let is_root = std::os::unix::fs::MetadataExt::uid(&scratch.path("").metadata().unwrap()) == 0;
+    for (number, args) in WRITERS.iter().enumerate() {
+        let name =
+            format!("drop/out-{number}.{}", if args[0] == "fingerprint" { "parquet" } else { "jsonl" });
+        let mut command = std::process::Command::new(&program);
+        command.args(*args).arg(&name).args(["--threads", "1"].iter().filter(|_| args[0] == "build"));
+        command.current_dir(scratch.path(""));
+        if is_root {
+            command.uid(65_534).gid(65_534);
+        }
+        let output = command.output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains("is complete and in place, but its directory cannot be synced"), "{text}");
+        assert_eq!(output.status.code(), Some(4), "{args:?}: {text}");
+        assert!(scratch.path(&name).metadata().unwrap().len() > 0, "{args:?}");
+    }
+    everybody("drop", 0o755);
+    scratch.output(&["verify", "drop/out-0.jsonl"]);
+}
+
+#[test]
+fn temporary_files_lie_beside_the_output_unless_told_otherwise() {
+    let scratch = scene();
+    let cases: [&[&str]; 3] = [
+        &["build", "hex.txt", "--ids", "row", "-o", "rows.hamdex"],
+        &["build", "--documents", "documents.jsonl", "-o", "names.hamdex"],
+        &["dedup", "documents.jsonl", "--unique", "--check", "jaccard=0.5", "--out", "unique.csv"],
+    ];
+    for args in cases {
+        scratch.hamdex(args).env("TMPDIR", scratch.path("missing")).assert().success();
+        let args = [args, &["--force", "--temp-dir", "missing"]].concat();
+        refused(&scratch, &args, "missing: cannot make a");
+        // It is known before anything is read.
+        let args: Vec<&str> = args.iter().map(|arg| if arg.contains("hex") { "-" } else { *arg }).collect();
+        let waiting = scratch.hamdex(&args).write_stdin(vec![b'x'; 1 << 20]).assert().failure().code(1);
+        waiting.stderr(predicate::str::contains("missing: cannot make a"));
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod killed {
+    use std::io::Write;
+    use std::process::{Child, Command, Stdio};
+
+    use super::*;
+
+    fn start(scratch: &Scratch, args: &[&str]) -> Child {
+        Command::new(scratch.hamdex(args).get_program())
+            .args(args)
+            .current_dir(scratch.path(""))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    /// Whether it has a file open that has no name.
+    fn has_started_its_output(child: &Child) -> bool {
+        let descriptors = fs::read_dir(format!("/proc/{}/fd", child.id()));
+        let mut links =
+            descriptors.into_iter().flatten().filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+        links.any(|link| link.to_string_lossy().ends_with(" (deleted)"))
+    }
+
+    #[test]
+    fn a_command_that_is_killed_while_it_reads_leaves_nothing() {
+        let scratch = scene();
+        let before = scratch.names();
+        let cases: [&[&str]; 4] = [
+            &["build", "-o", "out.hamdex", "-"],
+            &["dedup", "--format", "jsonl", "--out", "out.csv", "-"],
+            &["idf", "--format", "jsonl", "-o", "out.idf", "-"],
+            &["build", "--documents=jsonl", "-o", "out.hamdex", "-"],
+        ];
+        for args in cases {
+            let mut child = start(&scratch, args);
+            // Its input stays open, so it cannot come to its end.
+            let mut input = child.stdin.take().unwrap();
+            let line = if args.contains(&"out.hamdex") && args[2] == "out.hamdex" && args[1] == "-o" {
+                LINES.to_owned()
+            } else {
+                json_line("a", &story(1))
+            };
+            input.write_all(line.as_bytes()).unwrap();
+            while !has_started_its_output(&child) {
+                assert!(child.try_wait().unwrap().is_none(), "{args:?} waits for more");
+                std::thread::yield_now();
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert_eq!(scratch.names(), before, "{args:?}");
+        }
+    }
+
+    #[test]
+    fn pairs_that_are_killed_leave_nothing_or_a_whole_file() {
+        let scratch = Scratch::new();
+        let lines: String = (0..400).map(|n| format!("{n:016x}\n")).collect();
+        scratch.write("hex.txt", lines);
+        scratch.output(&["build", "-o", "index.hamdex", "hex.txt"]);
+        scratch.output(&["pairs", "index.hamdex", "-o", "whole"]);
+        let whole = fs::read(scratch.path("whole")).unwrap();
+        for _ in 0..8 {
+            let mut child = start(&scratch, &["pairs", "index.hamdex", "-o", "out"]);
+            while !has_started_its_output(&child) && child.try_wait().unwrap().is_none() {
+                std::thread::yield_now();
+            }
+            let _ = child.kill();
+            child.wait().unwrap();
+            let names = scratch.names();
+            if names.contains(&"out".to_owned()) {
+                assert!(fs::read(scratch.path("out")).unwrap() == whole);
+                fs::remove_file(scratch.path("out")).unwrap();
+            }
+            assert_eq!(scratch.names(), ["hex.txt", "index.hamdex", "whole"]);
+        }
+    }
+}

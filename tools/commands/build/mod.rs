@@ -138,7 +138,8 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
     let phases = Arc::new(Phases::default());
     let ids = id_source(args)?;
     let options = options::<F>(args, &phases)?;
-    let inputs = inputs_or_standard_input(&args.inputs);
+    let mut inputs = inputs_or_standard_input(&args.inputs);
+    args.recipe.files().for_each(|list| inputs.add(list));
     let output = Output::new(&args.output, args.force, &inputs);
     output.check()?;
     if args.output.as_os_str() == "-" && std::io::stdout().is_terminal() {

@@ -13,6 +13,7 @@ fn scene() -> Scratch {
         [json_line("a", &story(1)), json_line("b", &altered(&story(1))), json_line("c", &story(2))];
     scratch.write("documents.jsonl", documents.concat());
     scratch.write("truth.txt", "a b\n");
+    scratch.write("stop.txt", "the\n");
     scratch.write("hex.txt", LINES);
     scratch.output(&["build", "-o", "index.hamdex", "hex.txt"]);
     scratch.output(&["build", "-o", "named.hamdex", "--documents", "documents.jsonl"]);
@@ -49,7 +50,7 @@ fn an_input_is_never_written_over() {
     let cases: [&[&str]; 11] = [
         &["build", "hex.txt", "-o", "hex.txt"],
         &["build", "--documents", "documents.jsonl", "-o", "documents.jsonl"],
-        &["build", "--documents", "documents.jsonl", "--idf", "truth.txt", "-o", "truth.txt"],
+        &["build", "--documents", "documents.jsonl", "--stop-words", "stop.txt", "-o", "stop.txt"],
         &["pairs", "index.hamdex", "-o", "index.hamdex"],
         &["pairs", "named.hamdex", "--ids", "-o", "named.hamdex.ids"],
         &["dedup", "documents.jsonl", "--out", "documents.jsonl"],

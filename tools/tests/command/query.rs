@@ -254,11 +254,27 @@ fn designs_are_listed_for_people_and_programs() {
 #[test]
 fn the_demo_agrees_with_brute_force() {
     let scratch = Scratch::new();
-    for codec in ["huffman", "elias-fano"] {
-        let text = scratch.output(&["demo", "--count", "20000", "--codec", codec]);
-        assert!(text.contains("none too many"), "{codec}: {text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&scratch.output(&["demo", "--count", "20000", "--json"])).unwrap();
+    let codecs: Vec<&str> =
+        json.as_array().unwrap().iter().map(|row| row["codec"].as_str().unwrap()).collect();
+    assert_eq!(codecs, ["huffman", "elias-fano"]);
+    for row in json.as_array().unwrap() {
+        assert!(row["expected"].as_u64() >= Some(100), "{row}");
+        assert_eq!((&row["found"], &row["excess"]), (&row["expected"], &serde_json::json!(0)), "{row}");
     }
     assert!(scratch.names().is_empty());
+}
+
+#[test]
+fn the_demo_shows_both_codecs_and_says_what_to_try_next() {
+    let scratch = Scratch::new();
+    let text = scratch.output(&["demo", "--count", "1000"]);
+    for expected in ["huffman      elias-fano", "bytes per fingerprint", "Try next", "hamdex dedup"] {
+        assert!(text.contains(expected), "{expected} is missing in {text}");
+    }
+    let one = scratch.output(&["demo", "--count", "1000", "--codec", "elias-fano"]);
+    assert!(!one.contains("huffman "), "{one}");
 }
 
 #[test]

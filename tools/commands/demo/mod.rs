@@ -1,0 +1,72 @@
+//! `hamdex demo`: all of it, on data it makes itself.
+//!
+//! - [`data`]: fingerprints with planted near-duplicates
+//! - [`measure`]: one codec's index, built, verified, queried and compared with brute force
+//! - [`report`]: the codecs side by side
+
+mod data;
+mod measure;
+mod report;
+
+use std::path::PathBuf;
+
+use clap::value_parser;
+use hamdex::Codec;
+
+use crate::failure::Failure;
+use measure::Measured;
+
+/// Build, verify and query an index of made-up fingerprints, and check it against brute force.
+///
+/// Makes fingerprints with planted near-duplicates. Then, per codec: builds an index in a temporary
+/// directory, verifies it, queries it, and compares a sample of the answers with brute force. Prints what it
+/// measured and what to try next. Leaves nothing behind.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  hamdex demo
+  hamdex demo --count 10000000 --design cover-8 --codec elias-fano")]
+pub(crate) struct Args {
+    /// How many fingerprints
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000_000, value_parser = value_parser!(u32).range(1..=1_000_000_000))]
+    count: u32,
+    /// Which tables: a name that `hamdex designs` lists, or auto
+    #[arg(long, value_name = "NAME", default_value = hamdex::AUTO)]
+    design: String,
+    /// How blocks are coded: huffman or elias-fano [default: both, one after the other]
+    #[arg(long, value_name = "NAME")]
+    codec: Option<Codec>,
+    /// Find everything within this many bits
+    #[arg(short = 'k', long, value_name = "K", default_value_t = 3)]
+    distance: u32,
+    /// Where the index goes while the demo runs [default: the system's temporary directory]
+    #[arg(long, value_name = "DIR")]
+    temp_dir: Option<PathBuf>,
+    /// A JSON array: an object per codec
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let data = data::make(args.count as usize);
+    let parent = args.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let directory = tempfile::Builder::new()
+        .prefix("hamdex-demo-")
+        .tempdir_in(&parent)
+        .map_err(|source| Failure::Io { doing: "make a directory in it", path: parent, source })?;
+    let codecs = args.codec.map_or_else(|| Codec::ALL.to_vec(), |codec| vec![codec]);
+    let measured: Vec<Measured> = codecs
+        .into_iter()
+        .map(|codec| measure::measure(args, codec, &data, directory.path()))
+        .collect::<Result<_, _>>()?;
+    if args.json {
+        report::print_json(&measured)?;
+    } else {
+        report::print(&measured)?;
+    }
+    if measured.iter().all(Measured::is_exact) {
+        Ok(())
+    } else {
+        Err(Failure::Wrong("the index and brute force disagree: this is a bug, please report it".to_owned()))
+    }
+}

@@ -72,7 +72,7 @@ fn benches(criterion: &mut Criterion) {
             let blocks = encode(&codec, layout, &values);
             let name = format!("{block_bytes}-{restart_interval}");
             let bits = (blocks.bytes.len() + blocks.keys.len() * 8) as f64 * 8.0 / values.len() as f64;
-            println!("codec/{shape}/{name}: {bits:.2} bits a fingerprint, keys included");
+            println!("codec/{shape}/{name}: {bits:.2} bits per fingerprint, keys included");
 
             group.throughput(Throughput::Elements(values.len() as u64));
             group.bench_function(format!("encode/{name}"), |bencher| {

@@ -26,7 +26,7 @@ fn benches(criterion: &mut Criterion) {
             let design = Design::named(name, 3).expect("it exists");
             let (_directory, index) = common::index(&stored, BuildOptions::new().design(design));
             let bytes = index.stats().file_bytes as f64 / index.len() as f64;
-            println!("query/{shape}/{name}: {bytes:.2} bytes a fingerprint");
+            println!("query/{shape}/{name}: {bytes:.2} bytes per fingerprint");
             let mut searcher = index.searcher();
             group.throughput(Throughput::Elements(QUERIES as u64));
             group.bench_function(name, |bencher| {

@@ -99,7 +99,7 @@ impl<'a> Writer<'a> {
         self.put(wide as u64, length.min(64));
     }
 
-    /// Writes out what is pending; gives the position of the end.
+    /// Writes out what is pending; returns the position of the end.
     pub(crate) fn finish(self) -> usize {
         let end = self.position();
         let tail = (self.pending_bits as usize).div_ceil(8);

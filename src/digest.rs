@@ -1,5 +1,5 @@
-//! Digests: of a set, whatever the order in which its members come, and of a byte string. They tell
-//! different contents apart; they are no defence against somebody who seeks two with equal digests.
+//! Digests: of a set, whatever the order in which its members come, and of a byte string. They
+//! distinguish contents; they are no defence against an attacker who constructs two with equal digests.
 
 use hamdex_fingerprint::Fingerprint;
 

@@ -65,13 +65,13 @@ pub enum ReadErrorKind {
         /// What does not fit.
         what: String,
     },
-    /// The index holds fingerprints of another width than asked for.
-    #[error("holds fingerprints of {found} bits, not {asked}")]
+    /// The index holds fingerprints of another width than expected.
+    #[error("holds fingerprints of {found} bits, not {expected}")]
     Width {
         /// The file's width.
         found: u32,
-        /// The width asked for.
-        asked: u32,
+        /// The width expected.
+        expected: u32,
     },
     /// The system refuses to start a single thread.
     #[error("cannot start a thread")]
@@ -160,7 +160,7 @@ pub enum Place {
     },
     /// The ids.
     Ids,
-    /// The marks that tell which ids belong to which fingerprint.
+    /// The marks of which ids belong to which fingerprint.
     IdStarts,
     /// The directory of ids by block.
     IdDirectory,

@@ -33,10 +33,10 @@ impl Mapping {
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let file = open_regular(path.as_ref())?;
         // SAFETY: the mapping is read-only, and its bytes are only ever read as plain bytes, each
-        // unit checked before it is used. That nobody truncates the file meanwhile is the caller's
-        // part, documented above and with `Index::open`.
+        // unit checked before it is used. That the file is neither truncated nor rewritten meanwhile is
+        // the caller's part, documented above and with `Index::open`.
         let map = unsafe { Mmap::map(&file)? };
-        // Queries jump about: reading ahead would only push out what is of use. A refusal is no harm.
+        // Queries jump about: the system's own reading ahead would only push out what is of use. A refusal is no harm.
         #[cfg(unix)]
         let _ = map.advise(Advice::Random);
         Ok(Self(map))
@@ -60,7 +60,7 @@ impl Mapping {
         Ok(Self(map.make_read_only()?))
     }
 
-    /// Asks the system to bring a range of the file to memory, without waiting for it. A hint: what
+    /// Hints that a range of the file will be read, so that the system brings it to memory, without waiting for it. What
     /// cannot be had, or lies beyond the end, is left as it is.
     pub fn will_need(&self, offset: usize, length: usize) {
         // From the start of its page on, to which memmap2 takes it; a refusal costs a wait later.

@@ -32,12 +32,12 @@ pub struct Permutation<F> {
 enum Form<F> {
     Identity,
     Gather(BitGather),
-    Rotations(Box<[Run<F>]>),
+    Rotations(Box<[Rotation<F>]>),
 }
 
 /// Positions that move together: those of `from`, rotated left by `by`.
 #[derive(Debug, Clone, Copy)]
-struct Run<F> {
+struct Rotation<F> {
     from: F,
     by: u32,
 }
@@ -106,13 +106,13 @@ impl<F: Fingerprint> Permutation<F> {
 }
 
 #[inline]
-fn union<F: Fingerprint>(runs: &[Run<F>], part: impl Fn(&Run<F>) -> F) -> F {
+fn union<F: Fingerprint>(runs: &[Rotation<F>], part: impl Fn(&Rotation<F>) -> F) -> F {
     runs.iter().map(part).fold(F::ZERO, BitOr::bitor)
 }
 
 /// Cuts the positions into maximal runs under the mask and between, with how far each one rotates.
-fn rotations<F: Fingerprint>(mask: F) -> Box<[Run<F>]> {
-    let mut runs: Vec<Run<F>> = Vec::new();
+fn rotations<F: Fingerprint>(mask: F) -> Box<[Rotation<F>]> {
+    let mut runs: Vec<Rotation<F>> = Vec::new();
     // Where the next bit goes, counted from the most significant: those under the mask first.
     let mut next_leading = 0;
     let mut next_rest = mask.count_ones();
@@ -123,7 +123,7 @@ fn rotations<F: Fingerprint>(mask: F) -> Box<[Run<F>]> {
         *next += 1;
         match runs.iter_mut().find(|run| run.by == by) {
             Some(run) => run.from = run.from | bit,
-            None => runs.push(Run { from: bit, by }),
+            None => runs.push(Rotation { from: bit, by }),
         }
     }
     runs.into()

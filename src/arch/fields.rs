@@ -17,12 +17,12 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// The most bits of a field: so few that the eight bytes from its first on have all of it.
-    pub(crate) const MOST_BITS: u32 = 56;
+    pub(crate) const MAX_BITS: u32 = 56;
 
-    /// Fields of 1 to [`Self::MOST_BITS`] bits, the first of which starts at bit `start` of `bytes`.
+    /// Fields of 1 to [`Self::MAX_BITS`] bits, the first of which starts at bit `start` of `bytes`.
     #[inline(always)]
     pub(crate) fn new(bytes: &'a [u8], start: usize, bits: u32) -> Self {
-        debug_assert!((1..=Self::MOST_BITS).contains(&bits));
+        debug_assert!((1..=Self::MAX_BITS).contains(&bits));
         Self { bytes: &bytes[start / 8..], phase: start as u32 % 8, bits }
     }
 

@@ -5,15 +5,14 @@ use crate::arch::portable;
 
 /// What instruction sets differ in. Every implementation gives what [`Portable`] gives.
 pub(crate) trait Instructions: Copy {
-    /// The place, from the least significant bit, of the set bit of that rank; 64 if there are not so
-    /// many.
+    /// The place, from the least significant bit, of the set bit of that rank; 64 if there are fewer.
     #[inline(always)]
     fn select(self, word: u64, rank: u32) -> u32 {
         portable::select(word, rank)
     }
 
     /// The place of the clear bit of that rank in 64 bytes, least significant bit first; how many clear
-    /// bits there are, if not so many.
+    /// bits there are, if fewer.
     #[inline(always)]
     fn select_zero(self, bytes: &[u8; 64], rank: u32) -> Result<u32, u32> {
         portable::select_zero(|word, rank| self.select(word, rank), bytes, rank)
@@ -46,10 +45,10 @@ pub(crate) trait Instructions: Copy {
         portable::near_fields(fields, count, value, distance)
     }
 
-    /// Writes eight fingerprints, each told by the position `hs` of the first bit in which it differs from
+    /// Writes eight fingerprints, each given by the position `hs` of the first bit in which it differs from
     /// the one before (the first of them from `before`), and by the bits behind it: its suffix. The
     /// suffixes are bit strings, most significant bit first, that lie one before the other, the first one
-    /// up to bit `end` of `bytes`. Tells whether each had its bit `h` from no other.
+    /// up to bit `end` of `bytes`. Returns whether the bit `h` of each was clear in the one before.
     /// `hs` are below 64, and the suffixes lie inside `bytes`.
     #[inline(always)]
     fn follow(

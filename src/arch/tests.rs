@@ -60,7 +60,7 @@ proptest! {
         rank in 0u32..70,
         rank_in_bytes in 0u32..400,
         mut bytes in prop::collection::vec(any::<u8>(), 140),
-        bits in 1..=Fields::MOST_BITS,
+        bits in 1..=Fields::MAX_BITS,
         start in 0usize..300,
         bytes_behind in 0usize..30,
         bits_between in 0usize..300,
@@ -102,7 +102,7 @@ proptest! {
     #[test]
     fn the_next_lanes_are_the_next_fields(
         bytes in prop::collection::vec(any::<u8>(), 150),
-        bits in 1..=Fields::MOST_BITS,
+        bits in 1..=Fields::MAX_BITS,
         start in 0usize..200,
     ) {
         let join = |fields| Portable.join(0, &[0, 1, 2, 3, 4, 5, 6, 7], fields);

@@ -129,7 +129,7 @@ impl<F: Fingerprint> Builder<F> {
                 sorter.push_in(&self.pool, WithId { fingerprint, id })?;
             }
             Input::Plain(_) => {
-                return Err(BuildError::Ids("this index has no ids: ask for them before the first"));
+                return Err(BuildError::Ids("this index has no ids: they are an option of the build"));
             }
         }
         self.count_push();

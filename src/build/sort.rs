@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use crate::build::record::Record;
-use crate::build::spill::{BATCH, Runs};
+use crate::build::spill::{BATCH, SpilledRuns};
 use crate::error::BuildError;
 use crate::threads::Pool;
 
@@ -17,15 +17,15 @@ pub(super) struct Sorter<R> {
     records: Vec<R>,
     /// How many records memory holds.
     capacity: usize,
-    runs: Option<Runs<R>>,
+    runs: Option<SpilledRuns<R>>,
     temp_dir: PathBuf,
     memory: usize,
 }
 
-/// Records in order, each once, as often as they are asked for.
+/// Records in order, each once, as often as they are wanted.
 pub(super) enum Sorted<R> {
     InMemory(Vec<R>),
-    Spilled(Runs<R>),
+    Spilled(SpilledRuns<R>),
 }
 
 impl<R: Record> Sorter<R> {
@@ -75,7 +75,7 @@ impl<R: Record> Sorter<R> {
         sort(&mut self.records);
         let runs = match &mut self.runs {
             Some(runs) => runs,
-            None => self.runs.insert(Runs::create(&self.temp_dir, self.memory / 2)?),
+            None => self.runs.insert(SpilledRuns::create(&self.temp_dir, self.memory / 2)?),
         };
         runs.push(&self.records)?;
         self.records.clear();

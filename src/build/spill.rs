@@ -15,20 +15,20 @@ use crate::build::record::Record;
 use crate::build::temporary;
 use crate::error::BuildError;
 
-/// Runs merged at once at the most: beyond, groups of runs are merged into longer ones first.
+/// The most runs merged at once: beyond, groups of runs are merged into longer ones first.
 const MAX_FAN_IN: usize = 256;
 
 /// Bytes written at once.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// Bytes read at once from a run, at the least and at the most.
+/// Bytes read at once from a run: the fewest and the most.
 const READ_BYTES: Range<usize> = 1 << 12..1 << 20;
 
 /// Records handed on at once.
 pub(super) const BATCH: usize = 1 << 18;
 
 /// Sorted runs of records in a temporary file.
-pub(super) struct Runs<R> {
+pub(super) struct SpilledRuns<R> {
     file: File,
     directory: PathBuf,
     /// Where each run lies, in records.
@@ -38,7 +38,7 @@ pub(super) struct Runs<R> {
     records: PhantomData<R>,
 }
 
-impl<R: Record> Runs<R> {
+impl<R: Record> SpilledRuns<R> {
     pub(super) fn create(directory: &Path, memory: usize) -> Result<Self, BuildError> {
         let file = temporary::file(directory)?;
         Ok(Self { file, directory: directory.to_owned(), runs: Vec::new(), memory, records: PhantomData })
@@ -225,14 +225,14 @@ fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Res
 mod tests {
     use super::*;
 
-    fn runs(lists: &[Vec<u64>]) -> Runs<u64> {
-        let mut runs = Runs::create(&std::env::temp_dir(), 1 << 16).unwrap();
+    fn runs(lists: &[Vec<u64>]) -> SpilledRuns<u64> {
+        let mut runs = SpilledRuns::create(&std::env::temp_dir(), 1 << 16).unwrap();
         lists.iter().for_each(|list| runs.push(list).unwrap());
         runs.prepare().unwrap();
         runs
     }
 
-    fn merged(runs: &Runs<u64>) -> Vec<u64> {
+    fn merged(runs: &SpilledRuns<u64>) -> Vec<u64> {
         let mut all = Vec::new();
         runs.for_each_merged(|batch| {
             all.extend_from_slice(batch);

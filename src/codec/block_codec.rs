@@ -118,7 +118,7 @@ impl BlockCodec {
         }
     }
 
-    /// Appends the entries of a block to `values`, checking all that the block alone can tell.
+    /// Appends the entries of a block to `values`, checking all that can be checked without its key.
     ///
     /// # Errors
     /// When the block contradicts itself.

@@ -58,7 +58,7 @@ impl<F: Fingerprint> Target<F> {
         ((self.query ^ low) & shared).count_ones() >= self.radius.min(self.distance)
     }
 
-    /// Bounds of what between the two, which are ascending, can be alive as far as the prefix tells;
+    /// Bounds of what between the two, which are ascending, can be alive as far as the prefix is concerned;
     /// the first above the second where nothing can.
     #[inline(always)]
     pub(crate) fn span(&self, low: F, high: F) -> (F, F) {

@@ -114,7 +114,7 @@ fn target<F: Fingerprint>(values: &[F], pick: usize, flips: &[u32], numbers: (u3
     Target { query, prefix_bits, radius: numbers.1.min(prefix_bits), distance: numbers.2 }
 }
 
-/// What may be wrong with a block and with what is asked of it.
+/// What may be wrong with a block and with what is looked for in it.
 #[derive(Debug)]
 struct Lies {
     /// Bytes that change: where, and to what.
@@ -154,7 +154,7 @@ fn lies() -> impl Strategy<Value = Lies> {
         })
 }
 
-/// Spoils a block and asks it: nothing panics; fast and reference codec agree on whether it is a
+/// Spoils a block and scans it: nothing panics; fast and reference codec agree on whether it is a
 /// block, and on its entries.
 fn both_survive<F: Fingerprint>(layout: Layout, values: &[F], lies: &Lies) {
     let codec = codec_for(layout, values);
@@ -176,16 +176,16 @@ fn both_survive<F: Fingerprint>(layout: Layout, values: &[F], lies: &Lies) {
         assert_eq!(reference::fingerprints(&fields), decoded);
     }
 
-    let told = |(at, words): (prop::sample::Index, Option<(u64, u64)>)| match words {
+    let pick = |(at, words): (prop::sample::Index, Option<(u64, u64)>)| match words {
         Some((high, low)) => F::truncate(u128::from(high) << 64 | u128::from(low)),
         None => block[at.index(block.len())],
     };
-    let query = lies.flips.iter().fold(told(lies.query), |x, &flip| x ^ F::bit(flip % F::BITS));
+    let query = lies.flips.iter().fold(pick(lies.query), |x, &flip| x ^ F::bit(flip % F::BITS));
     let (prefix_bits, radius, distance) = lies.numbers;
     let prefix_bits = prefix_bits.min(F::BITS);
     let target = Target { query, prefix_bits, radius: radius.min(prefix_bits), distance };
     // The right key, and a wrong one.
-    for last in [block[block.len() - 1], told(lies.key)] {
+    for last in [block[block.len() - 1], pick(lies.key)] {
         let mut visited = 0;
         let visit = |entry, value: F| {
             assert!(target.admits(value) && entry < usize::from(u16::MAX));

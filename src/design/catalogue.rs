@@ -54,7 +54,7 @@ impl<F: Fingerprint> Design<F> {
         Self::custom(format!("paper-{}", tables.len()), distance, tables)
     }
 
-    /// The design to take for `count` fingerprints by somebody who has not named one: the smallest
+    /// The design for `count` fingerprints where none has been named: the smallest
     /// file whose estimated query stays within a few microseconds, see ARCHITECTURE.md.
     ///
     /// # Errors
@@ -198,15 +198,15 @@ fn lead_sets<F: Fingerprint>(groups: u32, sets: &[Vec<u32>]) -> Vec<TableDesign<
         .collect()
 }
 
-/// What [`auto`] takes, smallest file first, each with the estimated blocks a query beyond which it
+/// What [`auto`] takes, smallest file first, each with the estimated blocks per query beyond which it
 /// rather takes a larger file. `single` halves the file but soon costs many times the look-ups, so it
 /// is for small sets; the others may look into some tens of blocks: tens of microseconds warm, and one
 /// wave of reads cold.
 const AUTO_CHOICES: [(&str, f64); 4] =
     [("single", 24.0), ("halves", 64.0), ("thirds", 64.0), ("quarters", 64.0)];
 
-/// Estimated candidates a query beyond which [`auto`] rather takes a larger file.
-const AUTO_MOST_CANDIDATES: f64 = 4096.0;
+/// Estimated candidates per query beyond which [`auto`] rather takes a larger file.
+const AUTO_MAX_CANDIDATES: f64 = 4096.0;
 
 fn auto<F: Fingerprint>(
     distance: u32,
@@ -215,10 +215,10 @@ fn auto<F: Fingerprint>(
     block_bytes: u32,
 ) -> Result<Design<F>, DesignError> {
     let mut fallback = None;
-    for (name, most_blocks) in AUTO_CHOICES.into_iter().take(distance as usize + 1) {
+    for (name, max_blocks) in AUTO_CHOICES.into_iter().take(distance as usize + 1) {
         let design = named::<F>(name, distance)?;
         let cost = design.cost(count, codec, block_bytes);
-        if cost.blocks_per_query <= most_blocks && cost.candidates_per_query <= AUTO_MOST_CANDIDATES {
+        if cost.blocks_per_query <= max_blocks && cost.candidates_per_query <= AUTO_MAX_CANDIDATES {
             return Ok(design);
         }
         if fallback.as_ref().is_none_or(|(_, least)| cost.blocks_per_query < *least) {

@@ -69,10 +69,10 @@ impl TableCost {
         let prefixes = |bits: f64| (0..=radius).map(|errors| choose(bits, errors)).sum::<f64>();
         let prefix_bits = f64::from(prefix_bits);
         let run = count as f64 / prefix_bits.exp2();
-        // Errors in bits that do not tell blocks apart stay inside a block, if it does not happen to
+        // Errors in bits that do not distinguish blocks stay inside a block, if it does not happen to
         // end there: the flips of all these bits together lead out of it a third of the time.
-        let telling_bits = prefix_bits.min(self.blocks.log2() + 1.0 / 3.0);
-        let blocks = prefixes(telling_bits) * (1.0 + run / self.entries_per_block);
+        let distinguishing_bits = prefix_bits.min(self.blocks.log2() + 1.0 / 3.0);
+        let blocks = prefixes(distinguishing_bits) * (1.0 + run / self.entries_per_block);
         (blocks.min(self.blocks), (prefixes(prefix_bits) * run).min(count as f64))
     }
 }

@@ -116,7 +116,7 @@ impl<F: Fingerprint> Search<F> {
         found
     }
 
-    /// Puts an error into an atom; gives the tables that it served.
+    /// Puts an error into an atom; returns the tables that it served.
     fn place(&mut self, atom: usize) -> u64 {
         self.atoms[atom].room -= 1;
         self.atoms[atom].errors += 1;

@@ -12,7 +12,7 @@ pub enum DesignError {
     NotCovering {
         /// The design's name.
         name: String,
-        /// The distance asked for.
+        /// The distance wanted.
         distance: u32,
         /// The bits in which a fingerprint may differ and not be found, as hexadecimal digits.
         missed: String,
@@ -24,15 +24,15 @@ pub enum DesignError {
     TooComplex {
         /// The design's name.
         name: String,
-        /// The distance asked for.
+        /// The distance wanted.
         distance: u32,
     },
     /// No design has that name at that distance.
     #[error("there is no design {name:?} for distance {distance}; there are: {}", known.join(", "))]
     Unknown {
-        /// The name asked for.
+        /// The name wanted.
         name: String,
-        /// The distance asked for.
+        /// The distance wanted.
         distance: u32,
         /// The names that exist for that distance.
         known: Vec<String>,
@@ -40,7 +40,7 @@ pub enum DesignError {
     /// The distance exceeds what is possible or provided for.
     #[error("distance {distance} is too large here: at most {most}")]
     DistanceTooLarge {
-        /// The distance asked for.
+        /// The distance wanted.
         distance: u32,
         /// The largest one possible.
         most: u32,
@@ -69,10 +69,10 @@ pub enum DesignError {
     BadName,
     /// The recurrence finds nothing within the limits.
     #[error(
-        "the recurrence needs more than {most} tables for distance {distance}; allow more candidates a probe"
+        "the recurrence needs more than {most} tables for distance {distance}; allow more candidates per probe"
     )]
     NoRecurrence {
-        /// The distance asked for.
+        /// The distance wanted.
         distance: u32,
         /// How many tables are allowed.
         most: usize,

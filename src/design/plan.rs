@@ -1,4 +1,4 @@
-//! How a query at any distance is asked of the tables that exist.
+//! How the tables of an index answer a query at any distance.
 
 use crate::codec::Codec;
 use crate::design::cost::TableCost;
@@ -40,7 +40,7 @@ impl<F: Fingerprint> Plan<F> {
 }
 
 impl<F: Fingerprint> Design<F> {
-    /// How to ask an index of this design for everything within `distance`, which may be any.
+    /// Which tables find everything within `distance`, which may be any.
     #[must_use]
     pub fn plan(&self, distance: u32, count: u64, codec: Codec, block_bytes: u32) -> Plan<F> {
         make(self, distance, count, codec, block_bytes)

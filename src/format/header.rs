@@ -31,7 +31,7 @@ pub(crate) const BYTES: usize = 64;
 /// Bits of required features that this reader knows: none so far.
 const KNOWN_FEATURES: u64 = 0;
 
-/// 128 bits that tell one file from another; made from the contents, so that the same contents give
+/// 128 bits that distinguish files; made from the contents, so that the same contents give
 /// the same file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileId(pub(crate) [u8; 16]);
@@ -56,7 +56,7 @@ impl Header {
         page
     }
 
-    /// Reads the header of a file. The order of the checks decides what a user is told: that a file
+    /// Reads the header of a file. The order of the checks decides which error a user gets: that a file
     /// is not ours comes before that it is damaged, and damage before versions.
     pub(crate) fn read(file: &[u8]) -> Result<Self, ReadError> {
         let seen = file.len().min(MAGIC.len());

@@ -60,7 +60,7 @@ impl SectionWriter {
         Ok(())
     }
 
-    /// Writes the checksums; gives the length of the contents.
+    /// Writes the checksums; returns the length of the contents.
     pub(crate) fn finish(mut self, output: &mut impl Write) -> io::Result<u64> {
         if !self.page.is_empty() {
             self.end_page(output)?;

@@ -1,4 +1,4 @@
-//! The ids of a fingerprint, found when they are asked for.
+//! The ids of a fingerprint, found when they are wanted.
 
 use byteorder::{ByteOrder, LittleEndian};
 

@@ -137,7 +137,7 @@ impl OpenOptions {
 impl<F: Fingerprint> Index<F> {
     /// Opens a file by mapping it; the checksum of a block is verified when it is first read.
     ///
-    /// While it is open, nobody may truncate the file or write to it, and its storage must be readable:
+    /// While it is open, the file must not be truncated or written to, and its storage must be readable:
     /// otherwise the operating system ends the process with `SIGBUS`. [`Mapping`] has the details. Replacing
     /// the file by rename, as a rebuild does, is safe. For a file that others may change, or that lies on
     /// storage that may fail, use [`OpenOptions::in_memory`].
@@ -216,7 +216,7 @@ fn read<F: Fingerprint, D: AsRef<[u8]>>(
     let file = data.as_ref();
     let Ends { header, footer } = read_ends(file)?;
     if footer.width != F::BITS {
-        return Err(ReadErrorKind::Width { found: footer.width, asked: F::BITS }.into());
+        return Err(ReadErrorKind::Width { found: footer.width, expected: F::BITS }.into());
     }
     let sections = Sections { file_id: header.file_id, records: &footer.sections };
     let design = read_design(&footer)?;

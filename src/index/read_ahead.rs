@@ -1,6 +1,6 @@
-//! Storage asked before its bytes are read: for a query, or a part of a batch, all its blocks at once; for a
-//! scan a window ahead; for a task of many all that it goes through. Else each block would be waited for on
-//! its own, since the system is told not to guess.
+//! Hints to storage, before its bytes are read: for a query, or a part of a batch, all its blocks at once; for a
+//! scan a window ahead; for a task of many all that it goes through. Otherwise each block would be waited for
+//! on its own, since the system does not read ahead by itself (`MADV_RANDOM`).
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use crate::table::reader::Table;
 use crate::table::scanner::Located;
 use hamdex_fingerprint::Fingerprint;
 
-/// Bytes that a scan asks for at once: enough to keep storage busy while the window before is read.
+/// Bytes that a scan reads ahead at once: enough to keep storage busy while the window before is read.
 const WINDOW_BYTES: usize = 1 << 20;
 
-/// How an index asks for bytes, if there is somebody to ask.
+/// How an index reads ahead, if its data can.
 pub(super) struct ReadAhead<D> {
     /// The data's own hint: it takes offset and length.
     will_need: Option<fn(&D, usize, usize)>,
@@ -29,20 +29,20 @@ impl<D> ReadAhead<D> {
         Self { will_need: None, repeat: false }
     }
 
-    /// Asks for the blocks that a query is about to read, unless all have been read before: then it
-    /// takes a look at a few bits, and no system call.
+    /// Reads ahead the blocks that a query is about to read, unless all have been read before: then it
+    /// looks at a few bits, and makes no system call.
     #[inline]
     pub(super) fn query<F: Fingerprint>(&self, data: &D, tables: &[Table<F>], located: &[Located]) {
         // A single block is waited for once either way.
         let Some(will_need) = self.will_need.filter(|_| located.len() > 1) else { return };
         let is_new = |at: &Located| !tables[at.table as usize].checked.contains(at.block as usize);
         if self.repeat || located.iter().any(is_new) {
-            self.ask(will_need, data, tables, located);
+            self.hint(will_need, data, tables, located);
         }
     }
 
     #[cold]
-    fn ask<F: Fingerprint>(
+    fn hint<F: Fingerprint>(
         &self,
         will_need: fn(&D, usize, usize),
         data: &D,
@@ -72,8 +72,8 @@ impl<D> ReadAhead<D> {
         }
     }
 
-    /// Asks for blocks in a row that are about to be read, unless all have been read before. There may be
-    /// fewer of them than that.
+    /// Reads ahead blocks in a row that are about to be read, unless all have been read before. The range may
+    /// end beyond the last one.
     pub(super) fn blocks<F: Fingerprint>(&self, data: &D, table: &Table<F>, mut blocks: Range<usize>) {
         let Some(will_need) = self.will_need else { return };
         blocks.end = blocks.end.min(table.keys.len());
@@ -85,35 +85,35 @@ impl<D> ReadAhead<D> {
 
     /// For going through the blocks of a table from first to last, or through a part of them.
     pub(super) fn windows<'a>(&'a self, data: &'a D) -> Windows<'a, D> {
-        Windows { read_ahead: self, data, asked: 0..0 }
+        Windows { read_ahead: self, data, hinted: 0..0 }
     }
 }
 
-/// How far a scan has asked ahead.
+/// How far a scan has read ahead.
 pub(super) struct Windows<'a, D> {
     read_ahead: &'a ReadAhead<D>,
     data: &'a D,
-    /// The blocks asked for without a gap.
-    asked: Range<usize>,
+    /// The blocks read ahead without a gap.
+    hinted: Range<usize>,
 }
 
 impl<D> Windows<'_, D> {
-    /// To be told of each block of a table before it is read; asks for the window that it is in, if
-    /// nobody has, and for the next one.
+    /// To be called with each block of a table before it is read; reads ahead the window that it is in, unless
+    /// that has been done, and the next one.
     #[inline]
     pub(super) fn reach<F: Fingerprint>(&mut self, table: &Table<F>, block: usize) {
         let Some(will_need) = self.read_ahead.will_need else { return };
         let window = WINDOW_BYTES / table.codec.layout().block_bytes;
-        if !self.asked.contains(&block) {
-            self.asked = block..block;
-        } else if self.asked.end - block > window {
+        if !self.hinted.contains(&block) {
+            self.hinted = block..block;
+        } else if self.hinted.end - block > window {
             return;
         }
         let end = table.keys.len().min((block / window + 2) * window);
-        if end > self.asked.end {
-            let (offset, length) = table.extent(self.asked.end..end);
+        if end > self.hinted.end {
+            let (offset, length) = table.extent(self.hinted.end..end);
             will_need(self.data, offset, length);
-            self.asked.end = end;
+            self.hinted.end = end;
         }
     }
 }
@@ -127,19 +127,19 @@ mod tests {
     use crate::index::pairs::{Tuning, Way};
     use crate::{BatchOptions, BuildOptions, Builder, Checksums, Design, Index, OpenOptions, Strategy};
 
-    /// Bytes that remember what they were asked for.
-    struct Asked {
+    /// Bytes that remember their hints.
+    struct Hinted {
         bytes: Vec<u8>,
         ranges: Mutex<Vec<Range<usize>>>,
     }
 
-    impl AsRef<[u8]> for Asked {
+    impl AsRef<[u8]> for Hinted {
         fn as_ref(&self) -> &[u8] {
             &self.bytes
         }
     }
 
-    fn index(options: &OpenOptions, repeat: bool) -> Index<u64, Asked> {
+    fn index(options: &OpenOptions, repeat: bool) -> Index<u64, Hinted> {
         index_of((1..=200_000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)), options, repeat)
     }
 
@@ -147,33 +147,33 @@ mod tests {
         mut stored: impl Iterator<Item = u64>,
         options: &OpenOptions,
         repeat: bool,
-    ) -> Index<u64, Asked> {
+    ) -> Index<u64, Hinted> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("test.hamdex");
         let options_of_build = BuildOptions::new().design(Design::named("cover-6", 3).unwrap());
         let mut builder = Builder::<u64>::with_options(&path, options_of_build.block_bytes(512)).unwrap();
         stored.try_for_each(|fingerprint| builder.push(fingerprint)).unwrap();
         builder.finish().unwrap();
-        let data = Asked { bytes: std::fs::read(&path).unwrap(), ranges: Mutex::default() };
-        let note = |data: &Asked, offset, length| data.ranges.lock().unwrap().push(offset..offset + length);
+        let data = Hinted { bytes: std::fs::read(&path).unwrap(), ranges: Mutex::default() };
+        let note = |data: &Hinted, offset, length| data.ranges.lock().unwrap().push(offset..offset + length);
         options.read(data, ReadAhead::new(note, repeat)).unwrap()
     }
 
-    fn asked(index: &Index<u64, Asked>) -> Vec<Range<usize>> {
+    fn hints(index: &Index<u64, Hinted>) -> Vec<Range<usize>> {
         std::mem::take(&mut index.data.ranges.lock().unwrap())
     }
 
     #[test]
-    fn a_query_asks_for_what_it_has_not_read_and_no_more() {
+    fn a_query_reads_ahead_what_it_has_not_read_and_no_more() {
         for checksums in [Checksums::FirstTouch, Checksums::Always] {
             let index = index(&OpenOptions::new().checksums(checksums), false);
             let mut searcher = index.searcher();
-            assert!(asked(&index).is_empty());
+            assert!(hints(&index).is_empty());
             searcher.within(77, 3).unwrap();
-            let first = asked(&index);
+            let first = hints(&index);
             assert!((6..9).contains(&(first.iter().map(Range::len).sum::<usize>() / 512)), "{first:?}");
             searcher.within(77, 3).unwrap();
-            assert!(asked(&index).is_empty());
+            assert!(hints(&index).is_empty());
         }
     }
 
@@ -182,9 +182,9 @@ mod tests {
         let index = index(&OpenOptions::new(), true);
         let mut searcher = index.searcher();
         searcher.within(77, 3).unwrap();
-        let first = asked(&index);
+        let first = hints(&index);
         searcher.within(77, 3).unwrap();
-        assert_eq!(asked(&index), first);
+        assert_eq!(hints(&index), first);
         assert!(first.len() >= 6);
     }
 
@@ -192,21 +192,21 @@ mod tests {
     fn a_walk_asks_for_long_runs() {
         let index = index(&OpenOptions::new(), false);
         index.searcher().within(77, 40).unwrap();
-        let ranges = asked(&index);
+        let ranges = hints(&index);
         let all: usize = ranges.iter().map(Range::len).sum();
         assert_eq!(all, index.tables[0].keys.len() * 512);
         assert!(ranges.len() <= index.tables[0].keys.len() / 500, "{}", ranges.len());
     }
 
     #[test]
-    fn a_scan_asks_for_each_byte_once_and_a_window_ahead() {
+    fn a_scan_reads_ahead_each_byte_once_and_a_window_ahead() {
         let index = index(&OpenOptions::new(), false);
         let (start, length) = index.tables[0].extent(0..index.tables[0].keys.len());
         assert!(length > WINDOW_BYTES);
         let mut end = start;
         for fingerprint in index.fingerprints() {
             fingerprint.unwrap();
-            for range in asked(&index) {
+            for range in hints(&index) {
                 assert_eq!(range.start, end);
                 end = range.end;
             }
@@ -216,7 +216,7 @@ mod tests {
         let mut fingerprints = index.fingerprints();
         fingerprints.next().unwrap().unwrap();
         let window = start..start + length.min(2 * WINDOW_BYTES);
-        assert_eq!(asked(&index), std::slice::from_ref(&window));
+        assert_eq!(hints(&index), std::slice::from_ref(&window));
     }
 
     #[test]
@@ -225,11 +225,12 @@ mod tests {
         for strategy in [Strategy::Probe, Strategy::Scan] {
             let index = index(&OpenOptions::new(), false);
             let options = BatchOptions::new().strategy(strategy);
-            let ask = || index.batch_with(&queries, 3, &options, |_, _| ControlFlow::Continue(())).unwrap();
-            assert!(ask().is_continue());
+            let answer =
+                || index.batch_with(&queries, 3, &options, |_, _| ControlFlow::Continue(())).unwrap();
+            assert!(answer().is_continue());
             every_block_read_was_asked_for(&index);
-            assert!(ask().is_continue());
-            assert!(asked(&index).is_empty());
+            assert!(answer().is_continue());
+            assert!(hints(&index).is_empty());
         }
     }
 
@@ -240,13 +241,13 @@ mod tests {
             index.pairs(3).tuning(Tuning { way, ..Tuning::default() }).count_by_distance().unwrap();
             every_block_read_was_asked_for(&index);
             index.pairs(3).tuning(Tuning { way, ..Tuning::default() }).count_by_distance().unwrap();
-            assert!(asked(&index).is_empty());
+            assert!(hints(&index).is_empty());
         }
     }
 
     /// That those that have been read are those that have been checked.
-    fn every_block_read_was_asked_for(index: &Index<u64, Asked>) {
-        let ranges = asked(index);
+    fn every_block_read_was_asked_for(index: &Index<u64, Hinted>) {
+        let ranges = hints(index);
         let mut read = 0;
         for table in &index.tables {
             for block in (0..table.keys.len()).filter(|&block| table.checked.contains(block)) {
@@ -259,7 +260,7 @@ mod tests {
         assert!(read > 1000, "{read} blocks read");
     }
 
-    /// Where a run of equal prefixes fills many blocks, the bits behind the prefix still tell which of them
+    /// Where a run of equal prefixes fills many blocks, the bits behind the prefix still select which of them
     /// can hold a match.
     #[test]
     fn a_long_run_of_one_prefix_is_not_read_whole() {
@@ -267,7 +268,7 @@ mod tests {
         let index = index_of((0..200_000).map(run), &OpenOptions::new(), false);
         let blocks: usize = index.tables.iter().map(|table| table.keys.len()).sum();
         index.searcher().within(run(77_777), 1).unwrap();
-        let read = asked(&index).iter().map(|range| range.len() / 512).sum::<usize>();
+        let read = hints(&index).iter().map(|range| range.len() / 512).sum::<usize>();
         // One look for each of the 18 bits that vary, in each of the tables, at most.
         assert!((6..=6 * 19).contains(&read) && blocks > 3000, "{read} of {blocks}");
     }
@@ -276,6 +277,6 @@ mod tests {
     fn checksums_up_front_ask_for_all_blocks() {
         let index = index(&OpenOptions::new().checksums(Checksums::UpFront), false);
         let all: usize = index.tables.iter().map(|table| table.extent(0..table.keys.len()).1).sum();
-        assert_eq!(asked(&index).iter().map(Range::len).sum::<usize>(), all);
+        assert_eq!(hints(&index).iter().map(Range::len).sum::<usize>(), all);
     }
 }

@@ -97,14 +97,14 @@ impl<F: Fingerprint> Keys<F> {
         is_inside.then(|| (self.directory[part] as usize, self.directory[part + 1] as usize))
     }
 
-    /// Asks the processor for what a look-up of the value needs first.
+    /// Prefetches what a look-up of the value needs first.
     #[inline(always)]
     pub(crate) fn prefetch_directory(&self, value: F) {
         prefetch(&self.directory, self.part_of(value));
     }
 
-    /// Asks the processor for what a look-up of the value needs next. Gives a block that is near to the one
-    /// which it will find.
+    /// Prefetches what a look-up of the value needs next. Returns a block near to the one that it
+    /// will find.
     #[inline(always)]
     pub(crate) fn prefetch_keys(&self, value: F) -> Option<usize> {
         self.part(value).map(|(start, end)| {

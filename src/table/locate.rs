@@ -47,7 +47,7 @@ impl<F: Fingerprint> Table<F> {
     }
 
     /// The blocks that can hold values with the prefix that `value` has, which differs from the query's
-    /// in so many errors; empty, behind the last block, where all values are smaller.
+    /// in `errors` bits; empty, behind the last block, where all values are smaller.
     #[inline(always)]
     fn range(&self, target: &Target<F>, value: F, errors: u32) -> Range<u32> {
         // Where no further error is admitted, all bits must be the value's.
@@ -117,7 +117,7 @@ impl<F: Fingerprint> Table<F> {
         let start = blocks.len();
         self.descend(target, target.query, 0, 0, blocks);
         // Without the blocks that several subtrees share, and those that cannot hold a match after all:
-        // nobody shall wait for storage for their sake.
+        // storage should not be waited for on their account.
         blocks[start..].sort_unstable();
         let (mut kept, mut before) = (start, None);
         for at in start..blocks.len() {
@@ -130,7 +130,7 @@ impl<F: Fingerprint> Table<F> {
         blocks.truncate(kept);
     }
 
-    /// Whether the keys tell that a block holds nothing that `target` meets.
+    /// Whether the keys prove that a block holds nothing that `target` meets.
     pub(crate) fn rules_out(&self, target: &Target<F>, block: usize) -> bool {
         block > 0 && target.rules_out(self.keys.get(block - 1), self.keys.get(block))
     }

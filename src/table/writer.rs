@@ -53,7 +53,7 @@ struct Batch<F> {
 }
 
 impl<F: Fingerprint> Planner<F> {
-    /// Takes values that ascend, from what has been taken before on, and drops repeats. Tells how many
+    /// Takes values that ascend, from what has been taken before on, and drops repeats. Returns how many
     /// it has taken.
     fn take(&mut self, values: impl Iterator<Item = F>) -> io::Result<u64> {
         let before = self.pending.len();
@@ -135,7 +135,7 @@ impl<F: Fingerprint> TableWriter<F> {
         Self { codec, context, planner, planned, encoded, spare, reusable }
     }
 
-    /// Takes values that ascend, from those before on; a repeat counts once. Tells how many it has
+    /// Takes values that ascend, from those before on; a repeat counts once. Returns how many it has
     /// taken.
     pub(crate) fn push(
         &mut self,

@@ -462,7 +462,7 @@ fn a_file_is_of_the_width_that_it_was_built_with() {
     builder.finish().unwrap();
     assert_eq!(hamdex::width(scratch.path("wide")).unwrap(), 128);
     let refused = Index::<u64>::open(scratch.path("wide")).unwrap_err();
-    assert!(matches!(refused.kind(), ReadErrorKind::Width { found: 128, asked: 64 }), "{refused}");
+    assert!(matches!(refused.kind(), ReadErrorKind::Width { found: 128, expected: 64 }), "{refused}");
     let missing = hamdex::width(scratch.path("none")).unwrap_err();
     assert!(matches!(missing.kind(), ReadErrorKind::Io(_)));
     fs::write(scratch.path("empty"), "").unwrap();

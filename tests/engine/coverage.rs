@@ -67,7 +67,7 @@ fn designs_of_the_recurrence_admit_every_error_pattern() {
                         tried += 1;
                         let tables = design.tables();
                         assert_eq!(missed_in_all(tables, distance), None, "{}", design.name());
-                        // What the recurrence promises: about so many candidates a probe. Groups of
+                        // What the recurrence promises: about as many candidates per probe. Groups of
                         // uneven size may be off by a bit or so.
                         let least = tables.iter().map(TableDesign::prefix_bits).min().unwrap();
                         let scans = log2_count <= log2_candidates;

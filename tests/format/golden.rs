@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use crate::common::forge::{BLOCK, Forged, KEYS, name_of};
+use crate::common::forge::{BLOCKS, Forged, KEYS, name_of};
 use crate::common::{Numbers, Shape, brute_force, built, built_with_ids, data, id_lists, pairs, queries};
 use hamdex::reference::{FieldKind, read_block};
 use hamdex::{BuildOptions, Codec, Design, Fingerprint, Index, ReadError};
@@ -291,7 +291,7 @@ fn bad_files_are_refused_for_what_is_wrong_with_them() {
     let good = built_with_ids(&several_ids(), options("halves", 3));
     for (name, expected, change) in BAD {
         let mut file = Forged::new(good.clone());
-        assert!(file.section(BLOCK, 0).length >= 1024, "two blocks to swap");
+        assert!(file.section(BLOCKS, 0).length >= 1024, "two blocks to swap");
         change(&mut file);
         compare(&format!("bad/{name}.hamdex"), &file.bytes);
         let error = refuse(name);

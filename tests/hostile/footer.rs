@@ -31,7 +31,7 @@ fn headers_of_other_versions_and_features_are_told_apart() {
 
 #[test]
 fn another_width_is_refused_as_such() {
-    assert!(matches!(refused_as::<u128>(&PLAIN), Some(ReadErrorKind::Width { found: 64, asked: 128 })));
+    assert!(matches!(refused_as::<u128>(&PLAIN), Some(ReadErrorKind::Width { found: 64, expected: 128 })));
     for width in [0u32, 1, 32, 96, 127, 129, u32::MAX] {
         let file = file::with_footer(&PLAIN, field::WIDTH, &width.to_le_bytes());
         assert_footer_damaged(&file, "width");

@@ -150,7 +150,7 @@ impl Instructions for Avx512 {
             let hs_wide = _mm512_cvtepu8_epi64(_mm_loadl_epi64(hs.as_ptr().cast()));
             let lengths = _mm512_sub_epi64(_mm512_set1_epi64(63), hs_wide);
             let starts = _mm512_sub_epi64(_mm512_set1_epi64(end as i64), sums(lengths));
-            let fits = _mm512_cmple_epu64_mask(lengths, _mm512_set1_epi64(i64::from(Fields::MOST_BITS)))
+            let fits = _mm512_cmple_epu64_mask(lengths, _mm512_set1_epi64(i64::from(Fields::MAX_BITS)))
                 & _mm512_cmpge_epi64_mask(starts, _mm512_setzero_si512());
             if fits != 0xff {
                 return portable::follow(bytes, end, hs, before, values);

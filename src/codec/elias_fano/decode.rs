@@ -7,7 +7,7 @@ use crate::codec::elias_fano::scratch::Scratch;
 use crate::codec::error::BlockError;
 use hamdex_fingerprint::Fingerprint;
 
-/// Appends the entries of a block to `values`, checking all that the block alone can tell.
+/// Appends the entries of a block to `values`, checking all that can be checked without its key.
 pub(crate) fn decode<F: Fingerprint>(
     bytes: &[u8],
     scratch: &mut Scratch,

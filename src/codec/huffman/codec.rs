@@ -70,7 +70,7 @@ impl HuffmanCodec {
         self.codebook.memory_bytes() / Arc::strong_count(&self.codebook)
     }
 
-    /// Appends the entries of a block to `values`, checking all that the block alone can tell.
+    /// Appends the entries of a block to `values`, checking all that can be checked without its key.
     pub(crate) fn decode<F: Fingerprint>(
         &self,
         bytes: &[u8],

@@ -21,7 +21,7 @@ enum Children {
     Pair(usize, usize),
 }
 
-/// The lengths of an optimal code with at most [`MAX_CODE_BITS`] bits a symbol.
+/// The lengths of an optimal code with at most [`MAX_CODE_BITS`] bits per symbol.
 ///
 /// # Panics
 /// When there are fewer than two symbols or more than 2^[`MAX_CODE_BITS`].

@@ -2,7 +2,7 @@
 //!
 //! The h of a segment are what its entries share with their neighbours: they are a trie over the entries
 //! (a blind, or Patricia, trie: Morrison, J. ACM 1968). So the query's bits alone lead down to the run of
-//! entries that have its prefix, if any have; one suffix then tells whether they do, as far as that goes.
+//! entries that have its prefix, if any have; one suffix then shows whether they do, as far as that goes.
 //! Hardly anything is left to be looked at in full.
 
 use crate::arch::Instructions;
@@ -58,8 +58,8 @@ impl PrefixRun {
         self.suffix
     }
 
-    /// Whether any of the run is what the target meets, if what no suffix of it tells is as wanted. Given
-    /// are the segment's h.
+    /// Whether any of the run is what the target meets, if the bits that no suffix of it has are as wanted. `hs` are
+    /// the segment's.
     #[inline(always)]
     pub(super) fn may_match<F: Fingerprint>(
         &self,

@@ -133,7 +133,7 @@ impl<F: Fingerprint> Reader<'_, F, Msb0> {
     }
 
     /// The suffixes of a segment's entries, given their h: they stand in reverse order, and each entry
-    /// builds on the one before it. Gives the last entry.
+    /// builds on the one before it. Returns the last entry.
     fn suffixes(&mut self, hs: &[(usize, u32)], first: F) -> Result<F, BlockError> {
         let lengths = hs.iter().map(|&(_, h)| (F::BITS - 1 - h) as usize);
         let mut end = self.at + lengths.sum::<usize>();

@@ -19,7 +19,7 @@ use hamdex_fingerprint::Fingerprint;
 /// When the bytes are not a block as format-spec.md describes it.
 ///
 /// # Panics
-/// When the coding is not as [`Coding`] asks for.
+/// When the coding is not as [`Coding`] requires.
 pub fn read_block<F: Fingerprint>(bytes: &[u8], coding: Coding<'_>) -> Result<Vec<Field<F>>, BlockError> {
     match coding {
         Coding::Huffman { code_lengths, restart_interval } => {

@@ -67,7 +67,7 @@ pub(super) fn choose<F: Fingerprint, D: AsRef<[u8]> + Sync>(question: &Question<
         Strategy::Probe => Choice::Probe,
         Strategy::Scan => Choice::Scan(tables()),
         Strategy::Auto => {
-            // Whatever the tables, every fingerprint would be decoded: often that alone tells.
+            // Whatever the tables, every fingerprint would be decoded: often that alone decides.
             let probe = probe_ns(question);
             let costs = CodecCosts::of(&question.index.tables[0].codec);
             if probe < question.index.len() as f64 * costs.decode_ns {

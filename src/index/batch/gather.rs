@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::index::matches::Match;
 use hamdex_fingerprint::Fingerprint;
 
-/// Matches that a task asks room for at a time.
+/// Matches that a task reserves room for at a time.
 const GRANT: usize = 64;
 
-/// Room for so many matches, shared by all tasks.
+/// Room for matches, shared by all tasks.
 pub(super) struct Room {
     most: usize,
     left: AtomicUsize,
 }
 
 impl Room {
-    /// Room for what fits so many bytes: each match is there twice while it is brought into order.
+    /// Room for what fits into `bytes`: each match is there twice while it is brought into order.
     pub(super) fn of_bytes<F>(bytes: usize) -> Self {
         let most = bytes / (size_of::<Found<F>>() + size_of::<Match<F>>());
         Self { most, left: AtomicUsize::new(most) }
@@ -97,7 +97,7 @@ impl<F: Fingerprint> Batch<F> {
         self.starts.push(self.matches.len());
     }
 
-    /// Brings what was found for so many queries into their order; the matches of each are as they come.
+    /// Brings what was found for the queries into their order; the matches of each are as they come.
     pub(super) fn gather(queries: usize, parts: &[Vec<Found<F>>]) -> Self {
         let mut starts = vec![0; queries + 1];
         for found in parts.iter().flatten() {
@@ -124,7 +124,7 @@ impl<F: Fingerprint> Batch<F> {
         &mut self.matches[self.starts[place]..self.starts[place + 1]]
     }
 
-    /// How many queries were asked.
+    /// How many queries there were.
     #[must_use]
     pub fn len(&self) -> usize {
         self.starts.len() - 1

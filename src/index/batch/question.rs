@@ -5,7 +5,7 @@ use crate::error::ReadError;
 use crate::index::batch::options::BatchOptions;
 use crate::index::handle::Index;
 
-/// What is asked: the same for all threads that work on it.
+/// A chunk of queries and how to answer it: the same for all threads that work on it.
 pub(super) struct Question<'a, F, D> {
     pub(super) index: &'a Index<F, D>,
     pub(super) plan: &'a Plan<F>,

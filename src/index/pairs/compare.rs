@@ -2,7 +2,7 @@
 //!
 //! A run is a stretch of values that agree under a mask. Most runs are a few values long, and where
 //! they end cannot be foreseen by a processor. So a value is always compared with the eight after it,
-//! whatever they are, and only then is it asked whether the run goes on: hardly ever. What is found
+//! whatever they are, and only then checked for a run that goes on: hardly ever. What is found
 //! across the end of a run is left to the caller to refuse, who has more to refuse anyway.
 
 use std::any::Any;
@@ -26,7 +26,7 @@ pub(super) struct Comparison<'a, F> {
     pub(super) mask: F,
     /// Bits in which a pair may differ.
     pub(super) distance: u32,
-    /// Followers in its run that a value is compared with at the most, give or take a few.
+    /// Followers in its run that a value is compared with at most, give or take a few.
     pub(super) longest: usize,
     /// Whether runs are expected to go on beyond [`LANES`] values quite often.
     pub(super) is_long: bool,
@@ -77,7 +77,7 @@ fn compare_all<F: Fingerprint>(
 }
 
 /// Passes over the starts that have nothing near among the next few values, so many times [`LANES`], in
-/// runs that end there; several at a time, so that there is one question for all of them. Gives the first
+/// runs that end there; several at a time, so that there is one question for all of them. Returns the first
 /// that it cannot settle.
 #[inline(always)]
 fn pass_over<F: Fingerprint, const TIMES: usize>(
@@ -203,7 +203,7 @@ mod tests {
         // 1000 to 1023 share all but their last eight bits; 1024 to 1099 do.
         assert_eq!(compare_from(0), 34);
         assert_eq!(compare_from(110), 113);
-        // Nothing of the run itself has been told.
+        // Nothing of the run itself is among the hits.
         assert!(hits.iter().all(|&(a, b)| a < b && !(34..110).contains(&a)));
     }
 }

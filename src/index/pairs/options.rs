@@ -155,7 +155,7 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Pairs<'i, F, D> {
     ) -> Result<ControlFlow<()>, ReadError> {
         self.run(false, &mut |found| match found {
             Found::Pairs(pairs) => visit(&pairs),
-            Found::Counts(_) => unreachable!("pairs were asked for"),
+            Found::Counts(_) => unreachable!("pairs are not counted here"),
         })
     }
 

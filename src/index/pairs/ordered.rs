@@ -166,7 +166,7 @@ impl Turn {
         self.lock().is_stopped
     }
 
-    /// Waits until a result of that task may be sent, and tells whether that is before its turn; `None`
+    /// Waits until a result of that task may be sent, and returns whether that is before its turn; `None`
     /// when all is stopped.
     fn claim(&self, task: usize) -> Option<bool> {
         let mut state = self.lock();

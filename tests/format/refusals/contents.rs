@@ -1,6 +1,7 @@
 //! Keys, metadata, and what all blocks and tables have in common.
 
-use crate::common::forge::{BLOCK, Forged, KEYS, METADATA};
+use crate::common::file;
+use crate::common::forge::{Forged, KEYS, METADATA};
 use crate::refusals::{Refusal, Spoil, When, plain, plain_elias_fano, raw, sealed};
 use hamdex::reference::{self, Field};
 
@@ -147,11 +148,11 @@ pub(crate) const BLOCKS: &[Refusal] = &[
         "Damaged, Block",
         plain,
         &[
-            raw("checksum", |f| f.flip(BLOCK)),
+            raw("checksum", |f| f.flip(file::BLOCKS)),
             raw("checksum", |f| f.flip_at(f.block(0, 1).end - 1)),
             raw("checksum", |f| f.swap(f.block(0, 0), f.block(0, 1))),
             raw("checksum", |f| f.swap(f.block(0, 0), f.block(1, 0))),
-            raw("checksum", |f| f.flip(BLOCK)).of(plain_elias_fano),
+            raw("checksum", |f| f.flip(file::BLOCKS)).of(plain_elias_fano),
             raw("checksum", |f| f.swap(f.block(0, 0), f.block(1, 0))).of(plain_elias_fano),
         ],
     ),

@@ -1,6 +1,6 @@
 //! Header, trailer, and the bytes between sections.
 
-use crate::common::forge::{BLOCK, Forged, IDS};
+use crate::common::forge::{BLOCKS, Forged, IDS};
 use crate::refusals::ids::with_ids;
 use crate::refusals::{Refusal, When, plain, raw, sealed};
 
@@ -154,7 +154,7 @@ pub(crate) const PADDING: &[Refusal] = &[Refusal {
         // After the header; before blocks; after contents; after checksums.
         raw("byte 64,", |f| f.bytes[64] = 1),
         raw("byte 4095,", |f| f.bytes[4095] = 1),
-        raw("unused", |f| f.flip_at(f.section(BLOCK, 1).offset - 1)),
+        raw("unused", |f| f.flip_at(f.section(BLOCKS, 1).offset - 1)),
         raw("unused", |f| {
             let ids = f.section(IDS, 0);
             assert_ne!(ids.length % 4, 0);

@@ -1,6 +1,6 @@
 //! The footer, field by field.
 
-use crate::common::forge::{BLOCK, Forged};
+use crate::common::forge::{BLOCKS, Forged};
 use crate::common::{Shape, built, built_with_ids, data};
 use crate::refusals::{Refusal, Spoil, When, plain, plain_elias_fano, raw, sealed};
 use hamdex::BuildOptions;
@@ -156,7 +156,7 @@ pub(crate) const REFUSALS: &[Refusal] = &[
         &[
             sealed("number of blocks", |f| fingerprints_are(f, 1)),
             sealed("number of blocks", |f| {
-                fingerprints_are(f, f.section(BLOCK, 0).length as u64 * 8 + 1);
+                fingerprints_are(f, f.section(BLOCKS, 0).length as u64 * 8 + 1);
             }),
         ],
     ),

@@ -4,7 +4,7 @@ use crate::design::{Design, TableDesign};
 use crate::index::batch::scan::lookup::mark_bits;
 use hamdex_fingerprint::Fingerprint;
 
-/// To look whether a prefix occurs among the queries.
+/// To look up whether a prefix occurs among the queries.
 const LOOKUP_NS: f64 = 9.0;
 
 /// To go on to the queries that share a prefix.
@@ -13,7 +13,7 @@ const MET_NS: f64 = 20.0;
 /// To compare a fingerprint with one of them.
 const CANDIDATE_NS: f64 = 1.5;
 
-/// The tables that cover `distance` errors with which so many queries are asked fastest, by the model
+/// The tables that cover `distance` errors and serve this number of queries fastest, by the model
 /// of [`cost_ns`].
 pub(in crate::index::batch) fn choose<F: Fingerprint>(distance: u32, queries: usize) -> Vec<TableDesign<F>> {
     // All queries compared with each fingerprint: exact for every distance, and right for a few queries.
@@ -30,7 +30,7 @@ pub(in crate::index::batch) fn choose<F: Fingerprint>(distance: u32, queries: us
     best
 }
 
-/// Nanoseconds to look one fingerprint up in tables of so many evenly spread queries.
+/// Nanoseconds to look one fingerprint up in tables of evenly spread queries.
 pub(in crate::index::batch) fn cost_ns<F: Fingerprint>(tables: &[TableDesign<F>], queries: usize) -> f64 {
     let cost = |table: &TableDesign<F>| {
         let lookups = flips(table.prefix_bits(), table.radius);
@@ -41,7 +41,7 @@ pub(in crate::index::batch) fn cost_ns<F: Fingerprint>(tables: &[TableDesign<F>]
     tables.iter().map(cost).sum()
 }
 
-/// How many ways there are to place at most so many errors in so many bits.
+/// In how many ways at most `errors` errors can be placed in `bits` bits.
 fn flips(bits: u32, errors: u32) -> f64 {
     let mut ways = 1.0;
     let mut all = ways;

@@ -181,13 +181,13 @@ impl<F: Fingerprint, V: FnMut(u32, F, F) -> ControlFlow<()>> Kernel for EachNear
                 *permuted = lookup.permutation.apply(fingerprint);
             }
             for &flip in &lookup.flips {
-                // Kept without a branch, so that memory is asked for many of them at a time.
+                // Kept without a branch, so that memory works on many of them at a time.
                 let mut kept = 0;
                 for (at, &permuted) in permuted[..fingerprints.len()].iter().enumerate() {
                     occurring[kept] = at as u16;
                     kept += usize::from(lookup.occurs(permuted ^ flip));
                 }
-                // Likewise, where the queries are that each one meets; then these are asked for.
+                // Likewise, where the queries are that each one meets; then these are prefetched.
                 for (met, &at) in met.iter_mut().zip(&occurring[..kept]) {
                     let wanted = (permuted[usize::from(at)] ^ flip) & lookup.prefix;
                     let bucket = leading(wanted, lookup.start_bits);

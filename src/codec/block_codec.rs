@@ -1,10 +1,10 @@
 //! Either codec, for the blocks of one table.
 
 use std::marker::PhantomData;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 
 use crate::arch;
-use crate::codec::blocks::Blocks;
+use crate::codec::blocks::{Blocks, Located};
 use crate::codec::elias_fano::{self, EliasFanoCodec};
 use crate::codec::error::BlockError;
 use crate::codec::huffman::{self, HuffmanCodec};
@@ -170,32 +170,28 @@ impl BlockCodec {
     }
 }
 
-/// Calls `visit` with each entry that the target of its block meets: the number of the block in the list,
-/// the number in the block, and the value. Returns whether it broke. All of the blocks have the same kind of
-/// codec; `codec` gives that of each.
+/// Calls `visit` with each entry that the target of its block meets: where it is, its number in the block,
+/// and its value. Returns whether it broke. All of the blocks have the same kind of codec; `codec` returns
+/// that of each.
 ///
 /// # Errors
 /// When a block is damaged.
 pub(crate) fn scan_blocks<'a, F: Fingerprint, B: Blocks<F>>(
     blocks: &B,
-    codec: impl Fn(usize) -> &'a BlockCodec,
+    codec: impl Fn(Located) -> &'a BlockCodec,
     scratch: &mut Scratch<F>,
-    visit: impl FnMut(usize, usize, F) -> ControlFlow<()>,
+    visit: impl FnMut(Located, usize, F) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, B::Error> {
-    if blocks.len() == 0 {
-        return Ok(ControlFlow::Continue(()));
-    }
-    match codec(0) {
-        BlockCodec::Huffman(_) => {
-            let codec = |number| codec(number).huffman().expect("the first one has a Huffman code, too");
+    match blocks.list().first().map(|&at| codec(at)) {
+        Some(BlockCodec::Huffman(_)) => {
+            let codec = |at| codec(at).huffman().expect("the first one has a Huffman code, too");
             arch::run(huffman::ScanBlocks { blocks, codec, scratch: &mut scratch.huffman, visit })
         }
-        BlockCodec::EliasFano(_) => arch::run(elias_fano::ScanBlocks {
-            blocks,
-            scratch: &mut scratch.elias_fano,
-            visit,
-            width: PhantomData,
-        }),
+        Some(BlockCodec::EliasFano(_)) => {
+            let (scratch, width) = (&mut scratch.elias_fano, PhantomData);
+            arch::run(elias_fano::ScanBlocks { blocks, scratch, visit, width })
+        }
+        None => Ok(ControlFlow::Continue(())),
     }
 }
 
@@ -209,29 +205,29 @@ struct OneBlock<'a, F> {
 impl<F: Fingerprint> Blocks<F> for OneBlock<'_, F> {
     type Error = BlockError;
 
-    fn len(&self) -> usize {
-        1
+    fn list(&self) -> &[Located] {
+        &[Located { table: 0, block: 0, target: 0 }]
     }
 
-    fn prefetch_fronts(&self, _: Range<usize>) {}
+    fn prefetch_fronts(&self, _: &[Located]) {}
 
-    fn checked_bytes(&self, _: usize) -> Result<&[u8], BlockError> {
+    fn checked_bytes(&self, _: Located) -> Result<&[u8], BlockError> {
         Ok(self.bytes)
     }
 
-    fn bytes(&self, _: usize) -> &[u8] {
+    fn bytes(&self, _: Located) -> &[u8] {
         self.bytes
     }
 
-    fn last(&self, _: usize) -> F {
+    fn last(&self, _: Located) -> F {
         self.last
     }
 
-    fn target(&self, _: usize) -> &Target<F> {
+    fn target(&self, _: Located) -> &Target<F> {
         self.target
     }
 
-    fn damaged(&self, _: usize, error: BlockError) -> BlockError {
+    fn damaged(&self, _: Located, error: BlockError) -> BlockError {
         error
     }
 }

@@ -26,7 +26,7 @@ mod target;
 
 pub(crate) use block_codec::scan_blocks;
 pub use block_codec::{BlockCodec, Scratch, count_differences};
-pub(crate) use blocks::{Blocks, SCAN_BATCH};
+pub(crate) use blocks::{Blocks, Located, SCAN_BATCH};
 pub use error::BlockError;
 pub(crate) use estimate::information_bound_bits;
 pub use kind::{Codec, UnknownCodec};

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
+use crate::codec::Located;
 use crate::table::reader::Table;
-use crate::table::scanner::Located;
 use hamdex_fingerprint::Fingerprint;
 
 /// Bytes that a scan reads ahead at once: enough to keep storage busy while the window before is read.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use crate::arch::{self, Instructions, Kernel};
-use crate::codec::{SCAN_BATCH, Target};
+use crate::codec::{Located, SCAN_BATCH, Target};
 use crate::design::{Plan, is_first};
 use crate::error::ReadError;
 use crate::ids::Ids;
@@ -14,7 +14,7 @@ use crate::index::matches::Match;
 use crate::mapping::Mapping;
 use crate::table::locate::target_of;
 use crate::table::reader::Table;
-use crate::table::scanner::{Located, Scanner, prefetch_fronts};
+use crate::table::scanner::{Scanner, prefetch_fronts, prefetch_likely};
 use hamdex_fingerprint::Fingerprint;
 
 /// Blocks that are read ahead from storage before the first is used: all of a query at a usual distance, and
@@ -255,9 +255,7 @@ impl<F: Fingerprint> Kernel for Locate<'_, F> {
         // With more blocks, the front of each has come long before the last is prefetched, and is a better
         // guide.
         if located.len() <= MAX_SPECULATIVE_BLOCKS {
-            for at in &*located {
-                at.prefetch_likely(tables, file, targets);
-            }
+            prefetch_likely(tables, file, located, targets);
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use crate::codec::Target;
+use crate::codec::{Located, Target};
 use crate::error::ReadError;
 use crate::ids::Ids;
 use crate::index::handle::Index;
-use crate::table::scanner::{Located, Scanner};
+use crate::table::scanner::Scanner;
 use hamdex_fingerprint::Fingerprint;
 
 impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {

@@ -1,20 +1,11 @@
 //! From located blocks to the entries that meet their targets.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 
-use crate::codec::{BlockError, Blocks, Scratch, Target, scan_blocks};
+use crate::codec::{BlockError, Blocks, Located, Scratch, Target, scan_blocks};
 use crate::error::ReadError;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
-
-/// A block to be looked into.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Located {
-    pub(crate) table: u32,
-    pub(crate) block: u32,
-    /// The place of what is looked for among the targets.
-    pub(crate) target: u32,
-}
 
 /// Prefetches the fronts of blocks.
 #[inline(always)]
@@ -24,16 +15,16 @@ pub(crate) fn prefetch_fronts<F: Fingerprint>(tables: &[Table<F>], file: &[u8], 
     }
 }
 
-impl Located {
-    /// Prefetches what a scan is likely to read behind the front of the block.
-    #[inline(always)]
-    pub(crate) fn prefetch_likely<F: Fingerprint>(
-        &self,
-        tables: &[Table<F>],
-        file: &[u8],
-        targets: &[Target<F>],
-    ) {
-        tables[self.table as usize].prefetch_likely(file, self.block, &targets[self.target as usize]);
+/// Prefetches what a scan is likely to read behind the fronts of blocks.
+#[inline(always)]
+pub(crate) fn prefetch_likely<F: Fingerprint>(
+    tables: &[Table<F>],
+    file: &[u8],
+    located: &[Located],
+    targets: &[Target<F>],
+) {
+    for at in located {
+        tables[at.table as usize].prefetch_likely(file, at.block, &targets[at.target as usize]);
     }
 }
 
@@ -46,11 +37,9 @@ struct LocatedBlocks<'a, F> {
 }
 
 impl<'a, F> LocatedBlocks<'a, F> {
-    /// The table of a block, and its number there.
     #[inline(always)]
-    fn at(&self, number: usize) -> (&'a Table<F>, usize) {
-        let at = self.located[number];
-        (&self.tables[at.table as usize], at.block as usize)
+    fn table(&self, at: Located) -> &'a Table<F> {
+        &self.tables[at.table as usize]
     }
 }
 
@@ -58,42 +47,38 @@ impl<F: Fingerprint> Blocks<F> for LocatedBlocks<'_, F> {
     type Error = ReadError;
 
     #[inline(always)]
-    fn len(&self) -> usize {
-        self.located.len()
+    fn list(&self) -> &[Located] {
+        self.located
     }
 
     #[inline(always)]
-    fn prefetch_fronts(&self, numbers: Range<usize>) {
-        prefetch_fronts(self.tables, self.file, &self.located[numbers]);
+    fn prefetch_fronts(&self, blocks: &[Located]) {
+        prefetch_fronts(self.tables, self.file, blocks);
     }
 
     #[inline(always)]
-    fn checked_bytes(&self, number: usize) -> Result<&[u8], ReadError> {
-        let (table, block) = self.at(number);
-        table.block(self.file, block)
+    fn checked_bytes(&self, at: Located) -> Result<&[u8], ReadError> {
+        self.table(at).block(self.file, at.block as usize)
     }
 
     #[inline(always)]
-    fn bytes(&self, number: usize) -> &[u8] {
-        let (table, block) = self.at(number);
-        table.bytes(self.file, block)
+    fn bytes(&self, at: Located) -> &[u8] {
+        self.table(at).bytes(self.file, at.block as usize)
     }
 
     #[inline(always)]
-    fn last(&self, number: usize) -> F {
-        let (table, block) = self.at(number);
-        table.keys.get(block)
+    fn last(&self, at: Located) -> F {
+        self.table(at).keys.get(at.block as usize)
     }
 
     #[inline(always)]
-    fn target(&self, number: usize) -> &Target<F> {
-        &self.targets[self.located[number].target as usize]
+    fn target(&self, at: Located) -> &Target<F> {
+        &self.targets[at.target as usize]
     }
 
     #[cold]
-    fn damaged(&self, number: usize, error: BlockError) -> ReadError {
-        let (table, block) = self.at(number);
-        table.damaged(block, error)
+    fn damaged(&self, at: Located, error: BlockError) -> ReadError {
+        self.table(at).damaged(at.block as usize, error)
     }
 }
 
@@ -125,14 +110,9 @@ impl<F: Fingerprint> Scanner<F> {
         file: &[u8],
         located: &[Located],
         targets: &[Target<F>],
-        mut visit: impl FnMut(Located, usize, F) -> ControlFlow<()>,
+        visit: impl FnMut(Located, usize, F) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let blocks = LocatedBlocks { tables, file, located, targets };
-        scan_blocks(
-            &blocks,
-            |number| &blocks.at(number).0.codec,
-            &mut self.scratch,
-            |number, entry, value| visit(located[number], entry, value),
-        )
+        scan_blocks(&blocks, |at| &blocks.table(at).codec, &mut self.scratch, visit)
     }
 }

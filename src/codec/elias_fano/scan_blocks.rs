@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
 use crate::arch::{Instructions, Kernel, LINE_BYTES, prefetch};
-use crate::codec::blocks::{Blocks, SCAN_BATCH};
+use crate::codec::blocks::{Blocks, Located, SCAN_BATCH};
 use crate::codec::elias_fano::scan::Candidates;
 use crate::codec::elias_fano::scratch::Scratch;
 use hamdex_fingerprint::Fingerprint;
@@ -14,7 +14,7 @@ use hamdex_fingerprint::Fingerprint;
 pub(crate) struct ScanBlocks<'a, F, B, V> {
     pub(crate) blocks: &'a B,
     pub(crate) scratch: &'a mut Scratch,
-    /// Called with the number of the block in the list, the number in the block, and the value.
+    /// Called with the block, the number in the block, and the value.
     pub(crate) visit: V,
     pub(crate) width: PhantomData<F>,
 }
@@ -23,23 +23,22 @@ impl<F, B, V> Kernel for ScanBlocks<'_, F, B, V>
 where
     F: Fingerprint,
     B: Blocks<F>,
-    V: FnMut(usize, usize, F) -> ControlFlow<()>,
+    V: FnMut(Located, usize, F) -> ControlFlow<()>,
 {
     type Output = Result<ControlFlow<()>, B::Error>;
 
     #[inline(always)]
     fn run(mut self, instructions: impl Instructions) -> Self::Output {
         let Self { blocks, scratch: Scratch { candidates: chosen, .. }, .. } = self;
-        let count = blocks.len();
-        for start in (0..count).step_by(SCAN_BATCH) {
-            let end = count.min(start + SCAN_BATCH);
-            blocks.prefetch_fronts(end..count.min(end + SCAN_BATCH));
+        let mut batches = blocks.list().chunks(SCAN_BATCH).peekable();
+        while let Some(together) = batches.next() {
+            blocks.prefetch_fronts(batches.peek().copied().unwrap_or_default());
             chosen.clear();
-            for number in start..end {
-                let bytes = blocks.checked_bytes(number)?;
-                let (last, target) = (blocks.last(number), blocks.target(number));
+            for &at in together {
+                let bytes = blocks.checked_bytes(at)?;
+                let (last, target) = (blocks.last(at), blocks.target(at));
                 let (candidates, reads) = Candidates::find(instructions, bytes, last, target)
-                    .map_err(|error| blocks.damaged(number, error))?;
+                    .map_err(|error| blocks.damaged(at, error))?;
                 // Eight fields are loaded at once, wherever the run ends.
                 let end = reads.end.max(reads.start + LINE_BYTES);
                 for at in (reads.start..end + LINE_BYTES).step_by(LINE_BYTES) {
@@ -47,11 +46,10 @@ where
                 }
                 chosen.push(candidates);
             }
-            for (number, candidates) in (start..end).zip(&*chosen) {
-                let mut visit = |entry, value| (self.visit)(number, entry, value);
-                let outcome =
-                    candidates.scan(instructions, blocks.bytes(number), blocks.target(number), &mut visit);
-                if outcome.map_err(|error| blocks.damaged(number, error))?.is_break() {
+            for (&at, candidates) in together.iter().zip(&*chosen) {
+                let mut visit = |entry, value| (self.visit)(at, entry, value);
+                let outcome = candidates.scan(instructions, blocks.bytes(at), blocks.target(at), &mut visit);
+                if outcome.map_err(|error| blocks.damaged(at, error))?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::arch::{Instructions, Kernel, prefetch, prefetch_lines};
-use crate::codec::blocks::{Blocks, SCAN_BATCH};
+use crate::codec::blocks::{Blocks, Located, SCAN_BATCH};
 use crate::codec::error::BlockError;
 use crate::codec::huffman::candidate::Candidate;
 use crate::codec::huffman::codec::HuffmanCodec;
@@ -17,10 +17,10 @@ use hamdex_fingerprint::Fingerprint;
 /// Chooses segments from the fronts of many blocks, then decodes several of them at once.
 pub(crate) struct ScanBlocks<'a, F, B, C, V> {
     pub(crate) blocks: &'a B,
-    /// The codec of the block of that number.
+    /// The codec of a block.
     pub(crate) codec: C,
     pub(crate) scratch: &'a mut Scratch<F>,
-    /// Called with the number of the block in the list, the number in the block, and the value.
+    /// Called with the block, the number in the block, and the value.
     pub(crate) visit: V,
 }
 
@@ -28,41 +28,37 @@ impl<'c, F, B, C, V> Kernel for ScanBlocks<'_, F, B, C, V>
 where
     F: Fingerprint,
     B: Blocks<F>,
-    C: Fn(usize) -> &'c HuffmanCodec,
-    V: FnMut(usize, usize, F) -> ControlFlow<()>,
+    C: Fn(Located) -> &'c HuffmanCodec,
+    V: FnMut(Located, usize, F) -> ControlFlow<()>,
 {
     type Output = Result<ControlFlow<()>, B::Error>;
 
     #[inline(always)]
     fn run(mut self, instructions: impl Instructions) -> Self::Output {
         let Self { blocks, ref codec, scratch: Scratch { differences, candidates: chosen }, .. } = self;
-        let count = blocks.len();
-        for start in (0..count).step_by(SCAN_BATCH) {
-            let end = count.min(start + SCAN_BATCH);
-            blocks.prefetch_fronts(end..count.min(end + SCAN_BATCH));
+        let mut batches = blocks.list().chunks(SCAN_BATCH).peekable();
+        while let Some(together) = batches.next() {
+            blocks.prefetch_fronts(batches.peek().copied().unwrap_or_default());
             chosen.clear();
-            for number in start..end {
-                let bytes = blocks.checked_bytes(number)?;
+            for &at in together {
+                let bytes = blocks.checked_bytes(at)?;
                 let mut choose = |candidate: Candidate<F>| {
                     candidate.reads().into_iter().for_each(|reads| prefetch_lines(bytes, reads));
-                    chosen.push((number as u32, candidate));
+                    chosen.push((at, candidate));
                 };
-                codec(number)
-                    .candidates(bytes, blocks.last(number), blocks.target(number), &mut choose)
-                    .map_err(|error| blocks.damaged(number, error))?;
+                codec(at)
+                    .candidates(bytes, blocks.last(at), blocks.target(at), &mut choose)
+                    .map_err(|error| blocks.damaged(at, error))?;
             }
-            for together in chosen.chunks(MAX_SEGMENTS) {
-                let work = together.iter().map(|&(number, ref candidate)| {
-                    let number = number as usize;
-                    let (bytes, target) = (blocks.bytes(number), blocks.target(number));
-                    Work { codec: codec(number), bytes, candidate, target }
+            for scanned in chosen.chunks(MAX_SEGMENTS) {
+                let work = scanned.iter().map(|&(at, ref candidate)| {
+                    let (bytes, target) = (blocks.bytes(at), blocks.target(at));
+                    Work { codec: codec(at), bytes, candidate, target }
                 });
                 let visit = &mut self.visit;
-                let mut visit = |place: usize, entry, value| visit(together[place].0 as usize, entry, value);
+                let mut visit = |place: usize, entry, value| visit(scanned[place].0, entry, value);
                 let outcome = scan_together(instructions, work, differences, &mut visit);
-                let outcome =
-                    outcome.map_err(|(place, error)| blocks.damaged(together[place].0 as usize, error));
-                if outcome?.is_break() {
+                if outcome.map_err(|(place, error)| blocks.damaged(scanned[place].0, error))?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }

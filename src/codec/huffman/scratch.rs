@@ -1,5 +1,6 @@
 //! Memory that is used again and again.
 
+use crate::codec::blocks::Located;
 use crate::codec::huffman::candidate::Candidate;
 use crate::codec::huffman::differences::Differences;
 
@@ -7,8 +8,8 @@ use crate::codec::huffman::differences::Differences;
 #[derive(Debug)]
 pub(crate) struct Scratch<F> {
     pub(super) differences: Differences,
-    /// Segments to be scanned, each with the number of its block.
-    pub(super) candidates: Vec<(u32, Candidate<F>)>,
+    /// Segments to be scanned, each with its block.
+    pub(super) candidates: Vec<(Located, Candidate<F>)>,
 }
 
 impl<F> Default for Scratch<F> {

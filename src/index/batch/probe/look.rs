@@ -1,11 +1,10 @@
 //! A probe of a plan, for many queries.
 
-use crate::codec::Target;
+use crate::codec::{Located, Target};
 use crate::design::{Probe, is_first};
 use crate::permutation::Permutation;
 use crate::table::locate::target_of;
 use crate::table::reader::Table;
-use crate::table::scanner::Located;
 use hamdex_fingerprint::Fingerprint;
 
 /// A probe of a plan, in its table.

@@ -2,13 +2,13 @@
 
 use std::ops::{ControlFlow, Range};
 
-use crate::codec::{Scratch, Target};
+use crate::codec::{Located, Scratch, Target};
 use crate::index::batch::gather::{Finds, Found};
 use crate::index::batch::probe::items::{Item, Items};
 use crate::index::batch::probe::look::Look;
 use crate::index::batch::probe::search::{self, Search};
 use crate::index::batch::question::Stop;
-use crate::table::scanner::{Located, Scanner};
+use crate::table::scanner::Scanner;
 use hamdex_fingerprint::Fingerprint;
 
 /// Blocks with few queries that are left to the scanner together.

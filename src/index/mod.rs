@@ -2,7 +2,7 @@
 //!
 //! - [`handle`]: the index itself
 //! - [`open`]: from bytes to an index, checking all that later reads rely on
-//! - [`searcher`]: queries
+//! - [`searcher`]: one query at a time
 //! - [`batch`]: many queries at once
 //! - [`pairs`]: all against all
 //! - [`stored`]: a single fingerprint and its ids

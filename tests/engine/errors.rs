@@ -89,7 +89,7 @@ fn results_do_not_depend_on_the_number_of_threads_an_option_names() {
     (0..5000).try_for_each(|i| builder.push(i * 0x0123_4567_89ab)).unwrap();
     builder.finish().unwrap();
     let index = Index::<u64>::open(&path).unwrap();
-    let queries: Vec<u64> = (0..500).map(|i| i * 0x0123_4567_89ab ^ 1).collect();
+    let queries: Vec<u64> = (0..500).map(|i| (i * 0x0123_4567_89ab) ^ 1).collect();
     let answers = |threads| {
         let mut answers = Vec::new();
         let options = BatchOptions::new().threads(threads);

@@ -19,7 +19,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     }
 
     /// The ids of a fingerprint, ascending: none if it is not stored, or the index holds no ids. For
-    /// many in a row, [`Searcher::ids`] spares the memory.
+    /// many in a row, [`Searcher::ids`](crate::Searcher::ids) allocates nothing.
     ///
     /// # Errors
     /// When a block or page that matters is damaged.

@@ -8,6 +8,9 @@ use std::process::ExitCode;
 use hamdex::{BuildError, DesignError, OutputError, ReadError, ReadErrorKind};
 use hamdex_atomic_file::STANDARD_OUTPUT;
 
+use crate::causes::chain;
+use crate::documents::message::of_error;
+
 /// Why a command ends early.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -22,9 +25,9 @@ pub(crate) enum Failure {
     },
     #[error("{}", Failure::of_read(.0))]
     Index(ReadError),
-    /// The names beside an index.
-    #[error("{}: {what}", path.display())]
-    Names { path: PathBuf, what: String },
+    /// Documents, their names, or tables of results.
+    #[error("{}", Failure::of_documents(.0))]
+    Documents(#[from] hamdex_documents::Error),
     #[error("{}", Failure::of_build(.0))]
     Build(#[from] BuildError),
     /// An output that is a file.
@@ -69,7 +72,9 @@ impl Failure {
     /// The error of an output, wherever it has come from.
     fn about_output(&self) -> Option<&OutputError> {
         match self {
-            Self::File(error) | Self::Build(BuildError::Output(error)) => Some(error),
+            Self::File(error)
+            | Self::Build(BuildError::Output(error))
+            | Self::Documents(hamdex_documents::Error::Output(error)) => Some(error),
             _ => None,
         }
     }
@@ -97,6 +102,15 @@ impl Failure {
         chain(error) + hint
     }
 
+    /// What the command says of an error of documents.
+    fn of_documents(error: &hamdex_documents::Error) -> String {
+        match error {
+            hamdex_documents::Error::Index(error) => Self::of_read(error),
+            hamdex_documents::Error::Build(error) => Self::of_build(error),
+            error => of_error(error),
+        }
+    }
+
     /// Whether whoever reads our output has gone, as `head` does: no failure of ours.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         if let Self::InPlace { source, .. } = self {
@@ -112,25 +126,35 @@ impl Failure {
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
-            Self::Index(error) => match error.kind() {
-                ReadErrorKind::Io(_) | ReadErrorKind::Threads(_) | ReadErrorKind::Width { .. } => 1,
-                _ => 3,
-            },
-            Self::Names { .. } => 3,
-            Self::Usage(_)
-            | Self::Design(_)
-            | Self::Build(BuildError::Design(_) | BuildError::Option { .. }) => 2,
             Self::InPlace { .. } => 4,
             _ if self.about_output().is_some_and(OutputError::is_in_place) => 4,
+            Self::Index(error) => of_read_error(error),
+            Self::Build(error) => of_build_error(error),
+            Self::Documents(error) => of_documents_error(error),
+            Self::Usage(_) | Self::Design(_) => 2,
             _ => 1,
         })
     }
 }
 
-/// An error and its sources, each once, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    std::iter::successors(Some(error), |&error| error.source())
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
+fn of_read_error(error: &ReadError) -> u8 {
+    match error.kind() {
+        ReadErrorKind::Io(_) | ReadErrorKind::Threads(_) | ReadErrorKind::Width { .. } => 1,
+        _ => 3,
+    }
+}
+
+fn of_build_error(error: &BuildError) -> u8 {
+    if matches!(error, BuildError::Design(_) | BuildError::Option { .. }) { 2 } else { 1 }
+}
+
+fn of_documents_error(error: &hamdex_documents::Error) -> u8 {
+    use hamdex_documents::Error;
+    match error {
+        Error::Index(error) => of_read_error(error),
+        Error::Build(error) => of_build_error(error),
+        Error::Names { .. } | Error::NamesMissing { .. } => 3,
+        Error::Design(_) | Error::Directory { .. } | Error::Option { .. } | Error::UnknownEnding { .. } => 2,
+        _ => 1,
+    }
 }

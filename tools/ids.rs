@@ -6,9 +6,10 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
+use hamdex_documents::Names;
+
 use crate::documents::report;
 use crate::failure::Failure;
-use crate::names::Names;
 
 /// Numbers, never all in memory, or names.
 pub(crate) enum Ids<'a> {

@@ -1,6 +1,7 @@
 //! The `hamdex` command: one file or folder per subcommand in [`commands`], and what they share beside it.
 
 mod bars;
+mod causes;
 mod commands;
 mod counted;
 mod documents;
@@ -9,7 +10,6 @@ mod ids;
 mod input;
 mod names;
 mod output;
-mod rows;
 
 use std::process::ExitCode;
 

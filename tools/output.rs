@@ -86,5 +86,5 @@ pub(crate) fn inputs_or_standard_input(arguments: &[PathBuf]) -> Inputs {
 
 /// An index, and the names beside it.
 pub(crate) fn inputs_of_index(index: &Path) -> Inputs {
-    Inputs::of([index, &crate::names::path_beside(index)])
+    Inputs::of([index, &hamdex_documents::names_path(index)])
 }

@@ -5,16 +5,15 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use hamdex::Fingerprint;
+use hamdex_documents::{Cell, Document, Kind, Rows, TableFormat, TooShort};
 use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe, Width};
 use serde::Serialize;
 
-use crate::documents::parallel;
+use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
-use crate::documents::report::{self, TooShort};
-use crate::documents::{Document, Inputs};
+use crate::documents::report;
 use crate::failure::Failure;
 use crate::output::{Force, Output, inputs_or_standard_input};
-use crate::rows::{Cell, Form, Kind, Rows};
 
 /// Print the fingerprints of documents.
 ///
@@ -70,12 +69,13 @@ fn fingerprint<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Re
     let columns = [("id", Kind::Text), ("fingerprint", kind)];
     let mut inputs = inputs_or_standard_input(&args.inputs.paths);
     args.recipe.files().for_each(|list| inputs.add(list));
-    let create =
-        |path| Rows::create(Output::new(path, args.force, &inputs).create()?, Form::Parquet, &columns);
+    let create = |path| -> Result<Rows, Failure> {
+        let file = Output::new(path, args.force, &inputs).create()?;
+        Ok(Rows::new(file, TableFormat::Parquet, &columns)?)
+    };
     let mut rows = args.parquet.as_deref().map(create).transpose()?;
     let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let reading = args.inputs.reading();
-    let counts = parallel::fingerprint(&reading, &fingerprinter, &mut |document, outcome| {
+    let mut sink = |document: Document, outcome: Outcome<F>| {
         too_short.note(&document.id, &outcome);
         match &mut rows {
             Some(rows) => {
@@ -83,7 +83,8 @@ fn fingerprint<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Re
             }
             None => print(&mut output, args.json, &document, &outcome),
         }
-    })?;
+    };
+    let counts = args.inputs.reading().read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
     output.flush()?;
     rows.map_or(Ok(()), Rows::finish)?;
     report::summary(&counts, &too_short, started);
@@ -92,10 +93,11 @@ fn fingerprint<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Re
 
 fn push<F: Fingerprint>(rows: &mut Rows, id: &str, fingerprint: F) -> Result<(), Failure> {
     if F::BITS == 64 {
-        rows.push(&[Cell::Text(id), Cell::Number(fingerprint.to_u128() as u64)])
+        rows.push(&[Cell::Text(id), Cell::Number(fingerprint.to_u128() as u64)])?;
     } else {
-        rows.push(&[Cell::Text(id), Cell::Text(&fingerprint.hex().to_string())])
+        rows.push(&[Cell::Text(id), Cell::Text(&fingerprint.hex().to_string())])?;
     }
+    Ok(())
 }
 
 fn print<F: Fingerprint>(

@@ -1,15 +1,16 @@
-//! `hamdex idf`: how telling each word of a corpus is.
+//! `hamdex idf`: how rare each word is in a corpus.
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use hamdex_documents::TooShort;
 use hamdex_simhash::IdfBuilder;
 use indicatif::HumanCount;
 
+use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
-use crate::documents::report::{self, TooShort};
-use crate::documents::{self, Inputs};
+use crate::documents::report;
 use crate::failure::Failure;
 use crate::output::{Force, Output, inputs_or_standard_input};
 
@@ -44,9 +45,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut inputs = inputs_or_standard_input(&args.inputs.paths);
     args.recipe.files().for_each(|list| inputs.add(list));
     let mut output = Output::new(&args.output, args.force, &inputs).create()?;
-    let counts = documents::read(&args.inputs.reading(), &mut |document| {
-        builder.add(&document.text);
-        Ok(())
+    let counts = args.inputs.reading().read(|documents| {
+        documents.read(|document| {
+            builder.add(&document.text);
+            Ok(())
+        })
     })?;
     let error_documents = builder.error_documents();
     let dictionary = builder.finish().map_err(|error| Failure::Wrong(error.to_string()))?;

@@ -10,7 +10,6 @@ use serde::Serialize;
 
 use crate::bars::Phases;
 use crate::failure::Failure;
-use crate::names::Names;
 
 /// Read a whole index file and check everything in it.
 ///
@@ -110,6 +109,7 @@ fn verify<F: Fingerprint>(args: &Args) -> Result<(Verified, Option<u64>), Failur
     let outcome = index.verify_with(&VerifyOptions::new().progress(move |progress| shown.show(progress)));
     phases.finish();
     let verified = outcome.map_err(Failure::index(&args.index))?;
-    let names = Names::of(&args.index, &index)?.map(|mut names| names.verify()).transpose()?;
+    let names =
+        hamdex_documents::Names::of(&args.index, &index)?.map(|mut names| names.verify()).transpose()?;
     Ok((verified, names))
 }

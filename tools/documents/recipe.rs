@@ -5,12 +5,11 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hamdex_documents::{RECIPE_KEY, stored_recipe};
 use hamdex_simhash::{IdfDictionary, ListError, Lists, Recipe, RecipeError, StopWords, Weight, Width};
 
+use crate::causes::chain;
 use crate::failure::Failure;
-
-/// The name under which an index keeps the full text form of its recipe, in its metadata.
-pub(crate) const RECIPE_KEY: &str = "hamdex.recipe";
 
 /// How texts become fingerprints.
 #[derive(Debug, clap::Args)]
@@ -22,7 +21,7 @@ pub(crate) struct Options {
     /// A dictionary of inverse document frequencies, as `hamdex idf` writes it: words weigh by it
     #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
     pub(crate) idf: Option<PathBuf>,
-    /// Words to leave out, one a line
+    /// Words to leave out, one per line
     #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
     pub(crate) stop_words: Option<PathBuf>,
 }
@@ -63,19 +62,16 @@ impl Options {
         index: &Path,
         metadata: &std::collections::BTreeMap<String, Vec<u8>>,
     ) -> Result<(Recipe, Lists), Failure> {
-        let Some(stored) = metadata.get(RECIPE_KEY) else {
-            return Err(Failure::Usage(format!(
-                "{}: holds no recipe ({RECIPE_KEY}): it was built from fingerprints, so only fingerprints can \
-                 be looked for",
-                index.display()
+        let complaint = |what: String| Failure::Usage(format!("{}: {what}", index.display()));
+        let stored = stored_recipe(metadata).map_err(|error| complaint(chain(&error)))?;
+        let Some(stored) = stored else {
+            return Err(complaint(format!(
+                "holds no recipe ({RECIPE_KEY}): it was built from fingerprints, so only fingerprints can be \
+                 looked for"
             )));
         };
-        let stored: Recipe = String::from_utf8_lossy(stored)
-            .parse()
-            .map_err(|error| Failure::Usage(format!("{}: {error}", index.display())))?;
-        let complaint = |what: String| Failure::Usage(format!("{}: {what}", index.display()));
         if let Some(text) = &self.recipe {
-            // Without a word on it, the width is the index's.
+            // Unless it says a width, that of the index is meant.
             let width = stored.width.bits().to_string();
             let (asked, _) = self.load((!text.contains("width=")).then_some(&*width))?;
             if asked != stored {

@@ -4,42 +4,44 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use hamdex_simhash::Outcome;
+use hamdex_documents::{Counts, TooShort};
 use indicatif::{DecimalBytes, HumanCount};
 
-use crate::documents::Counts;
-
-/// So many texts that are too short are named; all are counted.
-const MOST_NAMED: usize = 20;
-
-/// Counts and names the texts that are too short for a fingerprint.
-#[derive(Debug, Default)]
-pub(crate) struct TooShort {
-    pub(crate) count: u64,
-    /// The first ones, and how many features they have.
-    named: Vec<(String, usize)>,
+/// Names the first documents that are too short, and counts the others; once nothing is drawn any more.
+pub(crate) fn too_short(too_short: &TooShort) {
+    for (id, features) in too_short.examples() {
+        anstream::eprintln!("hamdex: {id:?} is too short for a fingerprint ({features} features)");
+    }
+    let others = too_short.count() - too_short.examples().len() as u64;
+    if others > 0 {
+        anstream::eprintln!("hamdex: {} others are too short for a fingerprint", HumanCount(others));
+    }
 }
 
-impl TooShort {
-    pub(crate) fn note<F>(&mut self, id: &str, outcome: &Outcome<F>) {
-        if let Outcome::TooShort { features, .. } = outcome {
-            self.count += 1;
-            if self.named.len() < MOST_NAMED {
-                self.named.push((id.to_owned(), *features));
-            }
+/// `, 3 skipped (1 malformed, 2 binary), 1 with invalid UTF-8 replaced`, or nothing.
+pub(crate) fn skipped(counts: &Counts) -> String {
+    let reasons = [
+        (counts.malformed, "malformed"),
+        (counts.missing_field, "without a field"),
+        (counts.too_long, "too long"),
+        (counts.binary, "binary"),
+        (counts.unreadable, "unreadable"),
+    ];
+    let mut text = String::new();
+    if counts.skipped() > 0 {
+        let reasons: Vec<String> = reasons
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, reason)| format!("{} {reason}", HumanCount(*count)))
+            .collect();
+        text = format!(", {} skipped ({})", HumanCount(counts.skipped()), reasons.join(", "));
+    }
+    for (count, what) in [(counts.replaced, "with invalid UTF-8 replaced"), (counts.empty, "without text")] {
+        if count > 0 {
+            text += &format!(", {} {what}", HumanCount(count));
         }
     }
-
-    /// Once nothing is drawn any more.
-    pub(crate) fn print(&self) {
-        for (id, features) in &self.named {
-            anstream::eprintln!("hamdex: {id:?} is too short for a fingerprint ({features} features)");
-        }
-        let others = self.count - self.named.len() as u64;
-        if others > 0 {
-            anstream::eprintln!("hamdex: {} others are too short for a fingerprint", HumanCount(others));
-        }
-    }
+    text
 }
 
 /// An id for a line of plain text: what would end the line or the column is escaped.
@@ -62,14 +64,14 @@ pub(crate) fn rate(counts: &Counts, started: Instant) -> String {
     )
 }
 
-/// Prints what was done to how many, and what was not.
-pub(crate) fn summary(counts: &Counts, too_short: &TooShort, started: Instant) {
-    too_short.print();
-    let short = match too_short.count {
+/// Prints how many documents there were, and how many were left out.
+pub(crate) fn summary(counts: &Counts, short: &TooShort, started: Instant) {
+    too_short(short);
+    let short = match short.count() {
         0 => String::new(),
         some => format!(", {} too short", HumanCount(some)),
     };
-    anstream::eprintln!("{}{short}{counts}", rate(counts, started));
+    anstream::eprintln!("{}{short}{}", rate(counts, started), skipped(counts));
 }
 
 #[cfg(test)]
@@ -80,5 +82,16 @@ mod tests {
     fn an_id_stays_on_its_line() {
         assert_eq!(plain("notes/été 1.txt"), "notes/été 1.txt");
         assert_eq!(plain("a\tb\nc"), "a\\tb\\nc");
+    }
+
+    #[test]
+    fn only_what_there_is_is_counted() {
+        assert_eq!(skipped(&Counts::default()), "");
+        let mut counts = Counts::default();
+        (counts.malformed, counts.binary, counts.replaced, counts.empty) = (1, 2, 1, 4);
+        assert_eq!(
+            skipped(&counts),
+            ", 3 skipped (1 malformed, 2 binary), 1 with invalid UTF-8 replaced, 4 without text"
+        );
     }
 }

@@ -5,15 +5,16 @@ use std::path::Path;
 
 use hamdex::{BuildOptions, Builder, Fingerprint, Index, Summary};
 use hamdex_atomic_file::{AtomicFile, STANDARD_OUTPUT};
-use hamdex_simhash::{Fingerprinter, Lists, Recipe};
+use hamdex_documents::{
+    Counts, Document, NAMES_KEY, NAMES_VERSION, NamesWriter, RECIPE_KEY, TooShort, names_path,
+};
+use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe};
 
 use crate::bars::Phases;
-use crate::documents::recipe::{RECIPE_KEY, usage};
-use crate::documents::report::TooShort;
-use crate::documents::{Counts, Reading, parallel};
+use crate::documents::inputs::Reading;
+use crate::documents::recipe::usage;
 use crate::failure::Failure;
 use crate::input::IdSource;
-use crate::names::{Collected, NAMES_KEY, NAMES_VERSION, path_beside};
 use crate::output::Output;
 
 /// What has been built of documents.
@@ -26,7 +27,7 @@ pub(super) struct Built {
 /// Builds the index, and then the file of names beside it: until both are there, a query says what is
 /// missing.
 pub(super) fn build<F: Fingerprint>(
-    reading: &Reading<'_>,
+    reading: &Reading,
     ids: IdSource,
     (recipe, lists): (&Recipe, Lists),
     options: BuildOptions<F>,
@@ -40,12 +41,12 @@ pub(super) fn build<F: Fingerprint>(
     if ids == IdSource::Names {
         names_file = Some(create_names(output)?);
         options = options.metadata(NAMES_KEY, NAMES_VERSION);
-        names = Some(Collected::new(temp_dir)?);
+        names = Some(NamesWriter::new(temp_dir)?);
     }
     let mut builder = Builder::with_options(output.path(), options)?;
     let mut too_short = TooShort::default();
     let mut row = 0u64;
-    let counts = parallel::fingerprint(reading, &fingerprinter, &mut |document, outcome| {
+    let mut sink = |document: Document, outcome: Outcome<F>| {
         too_short.note(&document.id, &outcome);
         let number = row;
         row += 1;
@@ -57,7 +58,8 @@ pub(super) fn build<F: Fingerprint>(
             (_, None) => builder.push_with_id(fingerprint, number)?,
         }
         Ok(())
-    })?;
+    };
+    let counts = reading.read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
     let summary = builder.finish();
     phases.finish();
     let summary = summary?;
@@ -77,12 +79,12 @@ fn create_names(output: &Output<'_>) -> Result<AtomicFile, Failure> {
             index.display()
         )));
     }
-    Ok(output.options().create(path_beside(index))?)
+    Ok(output.options().create(names_path(index))?)
 }
 
-fn write_names<F: Fingerprint>(names: Collected, file: AtomicFile, index: &Path) -> Result<(), Failure> {
+fn write_names<F: Fingerprint>(names: NamesWriter, file: AtomicFile, index: &Path) -> Result<(), Failure> {
     let index = Index::<F>::open(index).map_err(Failure::index(index))?;
-    names.finish(file, &index.stats().file_id)
+    Ok(names.finish(file, &index.stats().file_id)?)
 }
 
 fn numeric(id: &str) -> Result<u64, Failure> {

@@ -21,7 +21,8 @@ use hamdex_simhash::Width;
 use indicatif::{HumanBytes, HumanCount};
 
 use crate::bars::Phases;
-use crate::documents::{self as texts, Fields, Reading, recipe, report as documents_report};
+use crate::documents::inputs::{self as texts, Fields, Reading};
+use crate::documents::{recipe, report as documents_report};
 use crate::failure::Failure;
 use crate::input::{self, Format, IdSource};
 use crate::output::{Force, Output, inputs_or_standard_input, path_of, temp_dir};
@@ -148,13 +149,7 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
         ));
     }
     if let Some(texts) = texts {
-        let reading = Reading {
-            paths: &args.inputs,
-            format: texts.format,
-            fields: &args.fields,
-            extra: None,
-            keep_lines: false,
-        };
+        let reading = Reading::new(&args.inputs, texts.format, &args.fields);
         let temp_dir = temp_dir(args.temp_dir.as_deref(), Some(&args.output));
         let recipe = (texts.recipe, texts.lists);
         let built = documents::build(&reading, ids, recipe, options, &output, &temp_dir, &phases)?;

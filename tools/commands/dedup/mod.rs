@@ -1,43 +1,33 @@
 //! `hamdex dedup`: the near-duplicates of a corpus, as clusters.
 //!
-//! - [`corpus`]: what is remembered of each document
-//! - [`pairs`]: the search
-//! - [`check`]: a second look at candidates, by their texts
-//! - [`unions`]: which documents belong together
-//! - [`clusters`]: the sets of two or more, and which document of each is kept
+//! - [`check`]: what `--check` says
+//! - [`bars`]: how far the search has come
 //! - [`output`]: clusters, or what is left without the duplicates
-//! - [`spool`]: what is needed again, on disk
 
+mod bars;
 mod check;
-mod clusters;
-mod corpus;
 mod output;
-mod pairs;
-mod spool;
-mod unions;
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use bytesize::ByteSize;
 use clap::ValueEnum;
 use hamdex::{Fingerprint, Index};
 use hamdex_atomic_file::AtomicFile;
+use hamdex_documents::{Check, Clusters, Dedup, Preference, RECIPE_KEY, TableFormat, names_path};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe};
 use indicatif::HumanCount;
 
-use crate::commands::dedup::check::{Check, Threshold};
-use crate::commands::dedup::clusters::Clusters;
-use crate::commands::dedup::corpus::{Corpus, Keep};
-use crate::commands::dedup::pairs::Search;
-use crate::commands::dedup::spool::Spool;
-use crate::documents::recipe::{self, RECIPE_KEY, usage};
-use crate::documents::{Inputs, Reading, report};
+use crate::commands::dedup::bars::Bars;
+use crate::commands::dedup::check::Threshold;
+use crate::commands::dedup::output::Unique;
+use crate::documents::inputs::Inputs;
+use crate::documents::recipe::{self, usage};
+use crate::documents::report;
 use crate::failure::Failure;
-use crate::names::path_beside;
 use crate::output::{Force, Output, check_temp_dir, inputs_or_standard_input, temp_dir};
-use crate::rows::Form;
 
 /// Find the near-duplicates in a corpus.
 ///
@@ -49,7 +39,7 @@ use crate::rows::Form;
 /// A text too short for a reliable fingerprint is named on standard error and never compared by
 /// fingerprint: such texts form a cluster only where they are equal. Texts without any word do not.
 ///
-/// Memory: about 30 bytes a document and its id, and the short texts; the search keeps to --memory,
+/// Memory: about 30 bytes per document and its id, and the short texts; the search keeps to --memory,
 /// texts that are needed again (--check, --unique) wait in a temporary file.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -118,7 +108,7 @@ fn shingle_width(text: &str) -> Result<NonZeroUsize, String> {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(out) = &args.out {
-        Form::of(out)?;
+        output::format_of(Some(out))?;
     }
     let against_width = match &args.against {
         Some(path) => Some(hamdex::width(path).map_err(Failure::index(path))?),
@@ -134,8 +124,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 fn dedup<F: Fingerprint>(args: &Args, recipe: Recipe, lists: Lists) -> Result<(), Failure> {
     let started = Instant::now();
-    // A distance that no design serves is known before anything is read.
-    pairs::design::<F>(args.distance, 0)?;
     let against = match &args.against {
         Some(path) => Some((path, Index::<F>::open(path).map_err(Failure::index(path))?)),
         None => None,
@@ -149,38 +137,26 @@ fn dedup<F: Fingerprint>(args: &Args, recipe: Recipe, lists: Lists) -> Result<()
         None => (recipe, lists),
     };
     let fingerprinter = Fingerprinter::<F>::with_lists(&recipe, lists).map_err(usage)?;
-    let form = args.out.as_deref().map_or(Ok(Form::Jsonl), Form::of)?;
+    let format = output::format_of(args.out.as_deref())?;
     let file = create_output(args)?;
-    let directory = temp_dir(args.temp_dir.as_deref(), args.out.as_deref());
-    check_temp_dir(&directory)?;
-    let mut keep = keep(args, form, &directory)?;
-    let reading = Reading { keep_lines: keep.lines.is_some(), ..args.inputs.reading() };
-    let mut corpus = corpus::read(&reading, &fingerprinter, &mut keep)?;
-    corpus.too_short.print();
-    let known = match &against {
-        Some((path, index)) => Some(corpus.mark_known(index, args.distance).map_err(Failure::index(path))?),
-        None => None,
-    };
-    let Keep { texts, lines, .. } = keep;
-    let mut texts = texts.map(Spool::finish).transpose()?;
-    let mut check = match args.check {
-        Some(threshold) => texts.take().map(|texts| Check::new(threshold, args.check_words, texts)),
-        None => None,
-    };
-    let search =
-        Search { distance: args.distance, memory: args.memory.map(|m| m.as_u64()), directory: &directory };
-    pairs::join(&mut corpus, &search, check.as_mut())?;
-    let clusters = Clusters::find(&mut corpus);
-    let refused = check.as_ref().map(|check| check.refused);
-    if args.unique {
-        let texts = texts.or_else(|| check.map(Check::into_texts));
-        let lines = lines.map(Spool::finish).transpose()?;
-        let rest = output::Rest { texts, lines, fields: &args.inputs.fields };
-        output::unique(file, form, &corpus, &clusters, rest)?;
-    } else {
-        output::clusters(file, form, args.json, &corpus, &clusters)?;
+    let reading = args.inputs.reading();
+    let bars = Bars::new(reading.bar().clone());
+    let mut dedup = options(args, format, fingerprinter)?.on_progress(bars.reporter());
+    if let Some((_, index)) = &against {
+        dedup = dedup.against(index);
     }
-    summarise(&corpus, &clusters, known, refused, started);
+    let clusters = reading.read(|documents| Ok(dedup.run(documents)?));
+    bars.finish();
+    let clusters = clusters?;
+    report::too_short(clusters.too_short());
+    if args.unique {
+        let fields = &args.inputs.fields;
+        let unique = Unique { clusters: &clusters, fields: [&fields.id_field, &fields.text_field] };
+        unique.write(file, format)?;
+    } else {
+        output::clusters(file, format, args.json, &clusters)?;
+    }
+    summarise(&clusters, started);
     Ok(())
 }
 
@@ -190,41 +166,50 @@ fn create_output(args: &Args) -> Result<Option<AtomicFile>, Failure> {
     args.recipe.files().for_each(|list| inputs.add(list));
     if let Some(index) = &args.against {
         inputs.add(index);
-        inputs.add(path_beside(index));
+        inputs.add(names_path(index));
     }
     args.out.as_deref().map(|path| Output::new(path, args.force, &inputs).create()).transpose()
 }
 
-/// What must be kept beside the fingerprints, for what is asked.
-fn keep(args: &Args, form: Form, directory: &Path) -> Result<Keep, Failure> {
-    let spool = |wanted: bool| wanted.then(|| Spool::new(directory)).transpose();
-    Ok(Keep {
-        lengths: args.keep == Kept::Longest,
-        texts: spool(args.check.is_some() || args.unique && form != Form::Jsonl)?,
-        lines: spool(args.unique && form == Form::Jsonl)?,
-    })
+fn options<'a, F: Fingerprint>(
+    args: &Args,
+    format: TableFormat,
+    fingerprinter: Fingerprinter<F>,
+) -> Result<Dedup<'a, F>, Failure> {
+    let directory = temp_dir(args.temp_dir.as_deref(), args.out.as_deref());
+    check_temp_dir(&directory)?;
+    let mut dedup = Dedup::new(fingerprinter)
+        .temp_dir(directory)
+        .distance(args.distance)
+        .prefer(match args.keep {
+            Kept::First => Preference::First,
+            Kept::Longest => Preference::Longest,
+        })
+        .keep_texts(args.unique && format != TableFormat::Jsonl)
+        .keep_lines(args.unique && format == TableFormat::Jsonl);
+    if let Some(threshold) = args.check {
+        dedup = dedup.check(Check::new(threshold.jaccard, args.check_words)?);
+    }
+    if let Some(memory) = args.memory {
+        dedup = dedup.memory(memory.as_u64());
+    }
+    Ok(dedup)
 }
 
-fn summarise<F>(
-    corpus: &Corpus<F>,
-    clusters: &Clusters,
-    known: Option<u64>,
-    refused: Option<u64>,
-    started: Instant,
-) {
-    let duplicates = clusters.members().len() as u64 - clusters.count();
+fn summarise(clusters: &Clusters, started: Instant) {
     let mut parts = vec![
         format!("{} clusters", HumanCount(clusters.count())),
-        format!("{} duplicates", HumanCount(duplicates)),
+        format!("{} duplicates", HumanCount(clusters.duplicates())),
     ];
-    if let Some(known) = known {
+    if let Some(known) = clusters.known() {
         parts.push(format!("{} known already", HumanCount(known)));
     }
-    if let Some(refused) = refused {
-        parts.push(format!("{} candidate pairs not confirmed", HumanCount(refused)));
+    if let Some(unconfirmed) = clusters.unconfirmed() {
+        parts.push(format!("{} candidate pairs not confirmed", HumanCount(unconfirmed)));
     }
-    if corpus.too_short.count > 0 {
-        parts.push(format!("{} too short", HumanCount(corpus.too_short.count)));
+    if clusters.too_short().count() > 0 {
+        parts.push(format!("{} too short", HumanCount(clusters.too_short().count())));
     }
-    anstream::eprintln!("{}; {}{}", report::rate(&corpus.counts, started), parts.join(", "), corpus.counts);
+    let (rate, skipped) = (report::rate(clusters.counts(), started), report::skipped(clusters.counts()));
+    anstream::eprintln!("{rate}; {}{skipped}", parts.join(", "));
 }

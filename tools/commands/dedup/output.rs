@@ -1,107 +1,82 @@
 //! Clusters, or what is left without the duplicates.
 
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 use hamdex_atomic_file::AtomicFile;
+use hamdex_documents::{Cell, Clusters, Kind, Rows, TableFormat, write_json};
 
-use crate::commands::dedup::clusters::Clusters;
-use crate::commands::dedup::corpus::{Corpus, State};
-use crate::commands::dedup::spool::Spooled;
 use crate::documents::report::plain;
-use crate::documents::{Document, Fields};
 use crate::failure::Failure;
-use crate::rows::{Cell, Form, Kind, Rows, write_json};
 
-const COLUMNS: [(&str, Kind); 4] =
-    [("cluster", Kind::Number), ("id", Kind::Text), ("kept", Kind::Flag), ("distance", Kind::Number)];
+/// How results are written: by the ending of the file's name, to standard output as lines of JSON.
+pub(super) fn format_of(out: Option<&Path>) -> Result<TableFormat, Failure> {
+    match out {
+        Some(path) if path.as_os_str() != "-" => Ok(TableFormat::of(path)?),
+        _ => Ok(TableFormat::Jsonl),
+    }
+}
 
 /// Writes every document of a cluster.
-pub(super) fn clusters<F>(
+pub(super) fn clusters(
     file: Option<AtomicFile>,
-    form: Form,
+    format: TableFormat,
     json: bool,
-    corpus: &Corpus<F>,
     clusters: &Clusters,
 ) -> Result<(), Failure> {
-    let mut file = file.map(|file| Rows::create(file, form, &COLUMNS)).transpose()?;
+    if let Some(file) = file {
+        let mut rows = Rows::new(file, format, &Clusters::COLUMNS)?;
+        clusters.write(&mut rows)?;
+        return Ok(rows.finish()?);
+    }
     let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     for member in clusters.members() {
-        let id = corpus.names.get(member.document);
-        let cells = [
-            Cell::Number(member.cluster.into()),
-            Cell::Text(id),
-            Cell::Flag(member.is_kept),
-            Cell::Number(member.distance.into()),
-        ];
-        match &mut file {
-            Some(rows) => rows.push(&cells)?,
-            None if json => write_json(&mut output, &COLUMNS.map(|(name, _)| name), &cells)?,
-            None => {
-                let what = if member.is_kept { "kept" } else { "duplicate" };
-                writeln!(output, "{}\t{what}\t{}\t{}", member.cluster, member.distance, plain(id))?;
-            }
+        if json {
+            let names = Clusters::COLUMNS.map(|(name, _)| name);
+            write_json(&mut output, &names, &clusters.cells(member))?;
+        } else {
+            let what = if member.is_kept { "kept" } else { "duplicate" };
+            let id = plain(clusters.id(member.document));
+            writeln!(output, "{}\t{what}\t{}\t{id}", member.cluster, member.distance)?;
         }
     }
-    output.flush()?;
-    file.map_or(Ok(()), Rows::finish)
+    Ok(output.flush()?)
 }
 
-/// What is known of the documents that are left.
-pub(super) struct Rest<'a> {
-    pub(super) texts: Option<Spooled>,
-    /// For JSON Lines: the lines themselves.
-    pub(super) lines: Option<Spooled>,
-    pub(super) fields: &'a Fields,
+/// The documents that are neither duplicates nor known already.
+pub(super) struct Unique<'a> {
+    pub(super) clusters: &'a Clusters,
+    /// The names of id and text.
+    pub(super) fields: [&'a str; 2],
 }
 
-/// Writes every document that is neither a duplicate nor known already.
-pub(super) fn unique<F>(
-    file: Option<AtomicFile>,
-    form: Form,
-    corpus: &Corpus<F>,
-    clusters: &Clusters,
-    mut rest: Rest<'_>,
-) -> Result<(), Failure> {
-    let duplicates = clusters.duplicates(corpus.states.len());
-    let left = (0u32..)
-        .zip(corpus.states.iter().zip(duplicates))
-        .filter(|(_, (state, is_duplicate))| **state != State::Known && !is_duplicate)
-        .map(|(document, _)| document);
-    if let Some(lines) = &mut rest.lines {
-        return match file {
-            Some(mut file) => {
-                for document in left {
-                    writeln!(file, "{}", lines.get(document)?).map_err(file.failed())?;
-                }
-                Ok(file.finish()?)
-            }
-            None => {
-                let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-                for document in left {
-                    writeln!(output, "{}", lines.get(document)?)?;
-                }
-                Ok(output.flush()?)
-            }
+impl Unique<'_> {
+    pub(super) fn write(&self, file: Option<AtomicFile>, format: TableFormat) -> Result<(), Failure> {
+        let Some(mut file) = file else {
+            let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+            self.write_lines(|line| Ok(writeln!(output, "{line}")?))?;
+            return Ok(output.flush()?);
         };
+        if format != TableFormat::Jsonl {
+            return self.write_table(file, format);
+        }
+        self.write_lines(|line| Ok(writeln!(file, "{line}").map_err(file.failed())?))?;
+        Ok(file.finish()?)
     }
-    let (Some(file), Some(texts)) = (file, &mut rest.texts) else {
-        unreachable!("texts are kept for files that are not JSON Lines");
-    };
-    let columns =
-        [(rest.fields.id_field.as_str(), Kind::Text), (rest.fields.text_field.as_str(), Kind::Text)];
-    let mut rows = Rows::create(file, form, &columns)?;
-    for document in left {
-        let text = texts.get(document)?;
-        rows.push(&[Cell::Text(corpus.names.get(document)), Cell::Text(&text)])?;
-    }
-    rows.finish()
-}
 
-/// A document as JSON Lines have it.
-pub(super) fn line_of(document: &Document, fields: &Fields) -> String {
-    let mut line = Vec::new();
-    let names = [fields.id_field.as_str(), fields.text_field.as_str()];
-    write_json(&mut line, &names, &[Cell::Text(&document.id), Cell::Text(&document.text)])
-        .expect("memory takes what is written");
-    String::from_utf8_lossy(&line).trim_end().to_owned()
+    fn write_lines(&self, mut write: impl FnMut(&str) -> Result<(), Failure>) -> Result<(), Failure> {
+        for document in self.clusters.unique() {
+            write(&self.clusters.line(document)?.expect("lines were kept"))?;
+        }
+        Ok(())
+    }
+
+    fn write_table(&self, file: AtomicFile, format: TableFormat) -> Result<(), Failure> {
+        let mut rows = Rows::new(file, format, &self.fields.map(|name| (name, Kind::Text)))?;
+        for document in self.clusters.unique() {
+            let text = self.clusters.text(document)?.expect("texts were kept");
+            rows.push(&[Cell::Text(self.clusters.id(document)), Cell::Text(&text)])?;
+        }
+        Ok(rows.finish()?)
+    }
 }

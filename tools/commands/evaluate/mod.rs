@@ -12,25 +12,25 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use hamdex::Fingerprint;
+use hamdex_documents::TooShort;
 use hamdex_simhash::evaluate::{Curve, Score, by_distance, by_longest_sentences, by_resemblance, svg_chart};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe, Width};
 
 use crate::commands::evaluate::table::{Method, Report};
-use crate::documents::parallel;
+use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
-use crate::documents::report::{self, TooShort};
-use crate::documents::{Inputs, Reading};
+use crate::documents::report;
 use crate::failure::Failure;
 use crate::output::{Force, Output, inputs_or_standard_input};
 
 /// The greatest distance scored, as in §4 of the paper.
-const GREATEST_DISTANCE: u32 = 10;
+const MAX_DISTANCE: u32 = 10;
 
 /// Words of a shingle of the method compared with.
 const SHINGLE_WORDS: NonZeroUsize = NonZeroUsize::new(4).expect("4 is not 0");
 
-/// Sentences at most of the other method compared with.
-const MOST_SENTENCES: usize = 5;
+/// The most sentences of the other method compared with.
+const MAX_SENTENCES: usize = 5;
 
 /// Precision and recall against known near-duplicates, for each distance from 0 to 10.
 ///
@@ -82,28 +82,29 @@ fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Resul
     let picture_file =
         args.svg.as_deref().map(|path| Output::new(path, args.force, &files).create()).transpose()?;
     let fingerprinter = Fingerprinter::<F>::with_lists(recipe, lists).map_err(usage)?;
-    let reading = Reading { extra: args.group_field.as_deref(), ..args.inputs.reading() };
     let mut too_short = TooShort::default();
     let (mut ids, mut texts, mut groups, mut fingerprints) = (vec![], vec![], vec![], vec![]);
-    let counts = parallel::fingerprint(&reading, &fingerprinter, &mut |document, outcome| {
-        too_short.note(&document.id, &outcome);
-        fingerprints.push(outcome.reliable());
-        ids.push(document.id);
-        texts.push(document.text);
-        groups.push(document.extra);
-        Ok(())
+    let counts = args.inputs.reading().extra_field(args.group_field.as_deref()).read(|documents| {
+        documents.fingerprint(&fingerprinter, |document, outcome| {
+            too_short.note(&document.id, &outcome);
+            fingerprints.push(outcome.reliable());
+            ids.push(document.id);
+            texts.push(document.text);
+            groups.push(document.extra);
+            Ok(())
+        })
     })?;
     let truth = match (&args.truth, &args.group_field) {
         (Some(path), _) => truth::of_file(path, &ids)?,
         (None, Some(field)) => truth::of_groups(groups, field)?,
         (None, None) => unreachable!("one of the two is required"),
     };
-    let distances = by_distance(&fingerprints, &truth, GREATEST_DISTANCE);
+    let distances = by_distance(&fingerprints, &truth, MAX_DISTANCE);
     let resemblances = by_resemblance(&texts, &truth, SHINGLE_WORDS);
-    let sentences = by_longest_sentences(&texts, &truth, MOST_SENTENCES);
+    let sentences = by_longest_sentences(&texts, &truth, MAX_SENTENCES);
     let report = Report {
         documents: counts.documents,
-        too_short: too_short.count,
+        too_short: too_short.count(),
         truth: truth.pairs(),
         methods: vec![
             Method {

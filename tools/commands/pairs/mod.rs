@@ -18,7 +18,7 @@ use indicatif::HumanCount;
 use crate::bars::Phases;
 use crate::commands::pairs::output::{Form, Printer};
 use crate::failure::Failure;
-use crate::names::Names;
+use crate::names;
 use crate::output::{Force, Output, inputs_of_index};
 
 /// Find all pairs of stored fingerprints that are near each other.
@@ -78,7 +78,7 @@ fn pairs<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     if args.ids && !index.has_ids() {
         return Err(Failure::Usage(format!("{}: holds no ids to print", args.index.display())));
     }
-    let names = if args.ids { Names::of(&args.index, &index)? } else { None };
+    let names = if args.ids { names::open(&args.index, &index)? } else { None };
     let phases = Arc::new(Phases::default());
     let shown = Arc::clone(&phases);
     let report = move |progress| shown.show(progress);
@@ -129,7 +129,7 @@ struct Work<'a, F: Fingerprint> {
     args: &'a Args,
     index: &'a Index<F>,
     pairs: Pairs<'a, F>,
-    names: Option<Names>,
+    names: Option<hamdex_documents::Names>,
 }
 
 impl<F: Fingerprint> Work<'_, F> {

@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::ids::Ids;
-use crate::names::Names;
 
 /// How a pair is written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +20,7 @@ pub(super) enum Form {
 pub(super) struct IdSource<'a, F: Fingerprint> {
     pub(super) one: Searcher<'a, F>,
     pub(super) other: Searcher<'a, F>,
-    pub(super) names: Option<Names>,
+    pub(super) names: Option<hamdex_documents::Names>,
     pub(super) path: &'a Path,
 }
 

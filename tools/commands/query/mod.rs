@@ -15,11 +15,11 @@ use hamdex::{BatchOptions, Fingerprint, Index, Match, Searcher};
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
 
 use crate::bars;
-use crate::documents::{self, recipe};
+use crate::documents::recipe;
 use crate::failure::Failure;
 use crate::ids::Ids;
 use crate::input::{Format, Source};
-use crate::names::Names;
+use crate::names;
 use arrivals::Arrivals;
 
 /// Queries taken at a time, at the most.
@@ -131,7 +131,7 @@ fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         options: BatchOptions::new().strategy(args.strategy.into()),
         searcher: index.searcher(),
         id_searcher: index.searcher(),
-        names: Names::of(&args.index, &index)?,
+        names: names::open(&args.index, &index)?,
         output: BufWriter::with_capacity(1 << 16, io::stdout().lock()),
     };
     asker.ask_all(&queries)?;
@@ -155,7 +155,7 @@ fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
 fn of_text<F: Fingerprint>(args: &Args, index: &Index<F>) -> Result<Option<F>, Failure> {
     let (source, text) = match (&args.text, &args.document) {
         (Some(text), _) => ("--text".to_owned(), text.clone()),
-        (None, Some(path)) => (path.display().to_string(), documents::one_text(path)?),
+        (None, Some(path)) => (path.display().to_string(), hamdex_documents::read_text(path)?),
         (None, None) => return Ok(None),
     };
     let (recipe, lists) = args.recipe.of_index(&args.index, index.metadata())?;
@@ -176,7 +176,7 @@ struct Asker<'a, F: Fingerprint, W> {
     searcher: Searcher<'a, F>,
     /// Looks up ids while the other one's matches are still in use.
     id_searcher: Searcher<'a, F>,
-    names: Option<Names>,
+    names: Option<hamdex_documents::Names>,
     output: W,
 }
 

@@ -74,19 +74,34 @@ fn a_text_too_short_to_ask_for_says_so() {
 }
 
 #[test]
-fn names_that_are_missing_or_of_another_index_are_told() {
+fn without_its_names_an_index_answers_with_numbers() {
+    let scratch = with_index(&[]);
+    let query: [&str; 4] = ["query", "a.hamdex", "--text", &story(2)];
+    assert!(scratch.output(&query).ends_with("\t0\tn/9\n"));
+    std::fs::remove_file(scratch.path("a.hamdex.ids")).unwrap();
+    for args in [&query[..], &["pairs", "a.hamdex", "--ids"]] {
+        let output = scratch.hamdex(args).assert().success();
+        let warning = String::from_utf8(output.get_output().stderr.clone()).unwrap();
+        let warnings: Vec<&str> = warning.lines().filter(|line| line.starts_with("hamdex: ")).collect();
+        assert!(warnings.len() == 1 && warnings[0].contains("a.hamdex.ids: "), "{warning}");
+        assert!(warnings[0].ends_with("ids are shown as numbers"), "{warning}");
+    }
+    assert!(scratch.output(&query).ends_with("\t0\t2\n"));
+    let (code, text) = scratch.failure(&["verify", "a.hamdex"]);
+    assert!(text.contains("a.hamdex.ids: cannot open the names"), "{text}");
+    assert_eq!(code, 3);
+}
+
+#[test]
+fn names_that_are_damaged_or_of_another_index_are_refused() {
     let scratch = with_index(&[]);
     assert!(scratch.output(&["verify", "a.hamdex"]).ends_with("3 ids, 3 names\n"));
     let ids = std::fs::read(scratch.path("a.hamdex.ids")).unwrap();
-    let ask = |index: &str| scratch.failure(&["query", index, "--text", &story(2)]);
+    let query = |index: &str| scratch.failure(&["query", index, "--text", &story(2)]);
     scratch.write("b.jsonl", [json_line("x", &story(2)), json_line("y", &story(3))].concat());
     scratch.output(&["build", "-o", "b.hamdex", "--documents", "b.jsonl"]);
-    std::fs::remove_file(scratch.path("b.hamdex.ids")).unwrap();
-    let (code, text) = ask("b.hamdex");
-    assert!(text.contains("b.hamdex.ids: cannot read the names"), "{text}");
-    assert_eq!(code, 1);
     scratch.write("b.hamdex.ids", &ids);
-    let (code, text) = ask("b.hamdex");
+    let (code, text) = query("b.hamdex");
     assert!(text.contains("b.hamdex.ids: it belongs to another index"), "{text}");
     assert_eq!(code, 3);
     let mut damaged = ids.clone();
@@ -94,7 +109,7 @@ fn names_that_are_missing_or_of_another_index_are_told() {
     scratch.write("a.hamdex.ids", damaged);
     assert_eq!(scratch.failure(&["verify", "a.hamdex"]).0, 3);
     scratch.write("a.hamdex.ids", &ids[..ids.len() - 1]);
-    assert!(ask("a.hamdex").1.contains("truncated"));
+    assert!(query("a.hamdex").1.contains("truncated"));
 }
 
 #[test]

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use hamdex::{Fingerprint, Index};
+use hamdex_documents::Names;
 use indicatif::HumanCount;
 
 use crate::documents::report::plain;
 use crate::failure::Failure;
-use crate::names::Names;
 
 /// Leading bits by which fingerprints are counted.
 pub(super) const LEADING_BITS: u32 = 8;
@@ -123,7 +123,7 @@ fn shown<F: Fingerprint>(
     mut names: Option<&mut Names>,
 ) -> Result<Vec<Spike>, Failure> {
     let mut shown_id = |id: u64| match names.as_mut() {
-        Some(names) => names.get(id).map(|name| plain(&name).into_owned()),
+        Some(names) => names.get(id).map(|name| plain(&name).into_owned()).map_err(Failure::from),
         None => Ok(id.to_string()),
     };
     let spike = |&(ids, fingerprint): &(u64, F)| {

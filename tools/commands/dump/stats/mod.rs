@@ -16,8 +16,8 @@ use std::path::Path;
 use hamdex::{Fingerprint, Index};
 use hamdex_atomic_file::AtomicFile;
 
+use crate::documents::message::of_error;
 use crate::failure::Failure;
-use crate::names::Names;
 
 /// Prints the statistics, or writes them as a page.
 pub(super) fn print<F: Fingerprint>(
@@ -26,9 +26,9 @@ pub(super) fn print<F: Fingerprint>(
     html: Option<AtomicFile>,
     output: &mut impl Write,
 ) -> Result<(), Failure> {
-    let names = Names::of(path, index).unwrap_or_else(|error| {
+    let names = hamdex_documents::Names::of(path, index).unwrap_or_else(|error| {
         // The statistics do not depend on names.
-        anstream::eprintln!("hamdex: {error}; ids are shown as numbers");
+        anstream::eprintln!("hamdex: {}; ids are shown as numbers", of_error(&error));
         None
     });
     let spread = gather::gather(path, index, names)?;

@@ -1,0 +1,162 @@
+//! The search: an index of the corpus in a temporary directory, queried for each of its fingerprints.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use hamdex::{BuildOptions, Builder, Codec, Design, DesignError, Fingerprint, Index, ReadError};
+use rayon::prelude::*;
+
+use crate::dedup::check::Checker;
+use crate::dedup::corpus::Corpus;
+use crate::error::Error;
+use crate::progress::{OnProgress, Progress};
+
+/// Fingerprints queried at a time. Each has at most as many neighbours as lie within the distance,
+/// 43,745 for 3 bits of 64, and hardly ever more than a few.
+const QUERY_BATCH: usize = 1 << 12;
+
+/// Bytes of a block: small ones, since all of the index is in memory and queried again and again.
+const BLOCK_BYTES: u32 = 1024;
+
+/// How to search.
+#[derive(Clone)]
+pub(crate) struct Search {
+    pub(crate) distance: u32,
+    pub(crate) memory: Option<u64>,
+    pub(crate) directory: PathBuf,
+    pub(crate) on_progress: Option<OnProgress>,
+}
+
+impl Search {
+    fn report(&self, progress: Progress) {
+        if let Some(report) = &self.on_progress {
+            report(progress);
+        }
+    }
+}
+
+/// Joins all documents whose fingerprints are within the distance, directly or over others; with a
+/// check, only over pairs that it confirms.
+pub(crate) fn join<F: Fingerprint>(
+    corpus: &mut Corpus<F>,
+    search: &Search,
+    mut check: Option<&mut Checker<'_>>,
+) -> Result<(), Error> {
+    let directory = tempfile::Builder::new().prefix("hamdex-dedup-").tempdir_in(&search.directory);
+    let directory = directory.map_err(Error::temporary("make a directory in it", &search.directory))?;
+    let path = directory.path().join("corpus.hamdex");
+    build(corpus, search, &path)?;
+    let index = Index::<F>::open(&path)?;
+    if cfg!(unix) {
+        // What is mapped outlives its name, and a run that is killed then leaves nothing.
+        drop(directory);
+    }
+    let mut fingerprints = index.fingerprints();
+    let mut done = 0;
+    loop {
+        search.report(Progress::Compare { done, total: index.len() });
+        let batch: Vec<F> = fingerprints.by_ref().take(QUERY_BATCH).collect::<Result<_, _>>()?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let found: Vec<Vec<F>> = batch
+            .par_iter()
+            .map_init(|| index.searcher(), |searcher, &query| later(searcher, query, search.distance))
+            .collect::<Result<_, ReadError>>()?;
+        for (&fingerprint, others) in batch.iter().zip(found) {
+            let own = documents(&index, fingerprint)?;
+            meet(corpus, &own, None, check.as_deref_mut())?;
+            for other in others {
+                let its = documents(&index, other)?;
+                meet(corpus, &own, Some(&its), check.as_deref_mut())?;
+            }
+        }
+        done += batch.len() as u64;
+    }
+}
+
+/// The design that costs least for as many queries as there are fingerprints. That is not the one which an
+/// index that stays would have: space on disk is used for a moment only, up to 50 bytes per document.
+pub(crate) fn design<F: Fingerprint>(distance: u32, count: u64) -> Result<Design<F>, DesignError> {
+    let mut least = None;
+    for name in Design::<F>::names(distance) {
+        let design = Design::<F>::named(&name, distance)?;
+        let cost = design.cost(count, Codec::default(), BLOCK_BYTES);
+        // A candidate costs less than a block, but real fingerprints crowd: there are many more of them
+        // than the estimate for uniform ones has.
+        let steps = cost.blocks_per_query + cost.candidates_per_query;
+        if least.as_ref().is_none_or(|(fewest, _)| steps < *fewest) {
+            least = Some((steps, design));
+        }
+    }
+    match least {
+        Some((_, design)) => Ok(design),
+        None => Design::auto(distance, count, Codec::default(), BLOCK_BYTES),
+    }
+}
+
+fn build<F: Fingerprint>(corpus: &Corpus<F>, search: &Search, path: &Path) -> Result<(), Error> {
+    let mut options = BuildOptions::<F>::new()
+        .design(design(search.distance, corpus.searched().count() as u64)?)
+        .block_bytes(BLOCK_BYTES as usize)
+        .ids(true)
+        .temp_dir(&search.directory);
+    if let Some(report) = search.on_progress.clone() {
+        options = options.progress(move |progress| report(Progress::Index(progress)));
+    }
+    if let Some(memory) = search.memory {
+        options = options.memory(memory);
+    }
+    let mut builder = Builder::with_options(path, options)?;
+    for (number, fingerprint) in corpus.searched() {
+        builder.push_with_id(fingerprint, u64::from(number))?;
+    }
+    builder.finish()?;
+    Ok(())
+}
+
+/// The greater fingerprints within the distance, so that each pair comes once.
+fn later<F: Fingerprint>(
+    searcher: &mut hamdex::Searcher<'_, F>,
+    query: F,
+    distance: u32,
+) -> Result<Vec<F>, ReadError> {
+    let mut found = Vec::new();
+    let _ = searcher.for_each(query, distance, |near| {
+        if near.fingerprint > query {
+            found.push(near.fingerprint);
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(found)
+}
+
+fn documents<F: Fingerprint>(index: &Index<F>, fingerprint: F) -> Result<Vec<u32>, ReadError> {
+    Ok(index.ids(fingerprint)?.map(|id| id as u32).collect())
+}
+
+/// Joins the documents of one fingerprint, or those of two near ones.
+fn meet<F>(
+    corpus: &mut Corpus<F>,
+    own: &[u32],
+    its: Option<&[u32]>,
+    check: Option<&mut Checker<'_>>,
+) -> Result<(), Error> {
+    let Some(check) = check else {
+        // All of one fingerprint are joined, or will be, so one of each will do.
+        match its {
+            Some(its) => corpus.unions.join(own[0], its[0]),
+            None => own.iter().for_each(|&document| corpus.unions.join(own[0], document)),
+        }
+        return Ok(());
+    };
+    for (at, &one) in own.iter().enumerate() {
+        for &other in its.unwrap_or(&own[..at]) {
+            // What is joined already need not be confirmed again: the clusters would be the same.
+            if !corpus.unions.are_joined(one, other) && check.confirms(one, other)? {
+                corpus.unions.join(one, other);
+            }
+        }
+    }
+    Ok(())
+}

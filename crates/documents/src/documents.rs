@@ -1,0 +1,151 @@
+//! Which documents to read, and how.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::format::Format;
+use crate::problem::Notice;
+
+/// The longest document unless another limit is set.
+const DEFAULT_MAX_DOCUMENT_BYTES: u64 = 64 << 20;
+
+/// Receives how many bytes have been read since the last call.
+type OnRead = Arc<dyn Fn(u64) + Send + Sync>;
+
+/// Receives what is wrong with documents.
+type OnNotice = Arc<dyn Fn(&Notice) + Send + Sync>;
+
+/// Documents to be read: where they are, and how they are written down.
+///
+/// ```
+/// use hamdex_documents::{Documents, Error};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("pages.csv");
+/// std::fs::write(&path, "url,body\nhttps://example.org/,\"Some text,\nin two lines\"\n")?;
+///
+/// let mut texts = Vec::new();
+/// let documents = Documents::from_paths([&path]).id_field("url").text_field("body");
+/// let counts = documents.read(|document| {
+///     texts.push(document.text);
+///     Ok::<(), Error>(())
+/// })?;
+/// assert_eq!((counts.documents, counts.skipped()), (1, 0));
+/// assert_eq!(texts, ["Some text,\nin two lines"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Documents {
+    pub(crate) paths: Vec<PathBuf>,
+    pub(crate) format: Option<Format>,
+    pub(crate) id_field: String,
+    pub(crate) text_field: String,
+    pub(crate) extra_field: Option<String>,
+    pub(crate) strict: bool,
+    pub(crate) max_document_bytes: u64,
+    pub(crate) keep_lines: bool,
+    pub(crate) on_read: Option<OnRead>,
+    pub(crate) on_notice: Option<OnNotice>,
+}
+
+impl Documents {
+    /// Files, or directories of text and HTML files, read in this order; `-` is standard input.
+    pub fn from_paths<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
+        Self {
+            paths: paths.into_iter().map(|path| path.as_ref().to_owned()).collect(),
+            format: None,
+            id_field: "id".to_owned(),
+            text_field: "text".to_owned(),
+            extra_field: None,
+            strict: false,
+            max_document_bytes: DEFAULT_MAX_DOCUMENT_BYTES,
+            keep_lines: false,
+            on_read: None,
+            on_notice: None,
+        }
+    }
+
+    /// The format of every input. By default each input's name and first bytes say it.
+    #[must_use]
+    pub fn format(mut self, format: Format) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// The field or column that holds a document's id, a string or a number; by default `id`.
+    #[must_use]
+    pub fn id_field(mut self, name: impl Into<String>) -> Self {
+        self.id_field = name.into();
+        self
+    }
+
+    /// The field or column that holds its text; by default `text`.
+    #[must_use]
+    pub fn text_field(mut self, name: impl Into<String>) -> Self {
+        self.text_field = name.into();
+        self
+    }
+
+    /// One more field or column to read, where it is there ([`Document::extra`](crate::Document::extra)).
+    #[must_use]
+    pub fn extra_field(mut self, name: impl Into<String>) -> Self {
+        self.extra_field = Some(name.into());
+        self
+    }
+
+    /// Whether the first document that is wrong ends the reading with an error. By default it is reported
+    /// ([`Documents::on_notice`]) and counted, and reading goes on.
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
+    }
+
+    /// The longest line, record or file in bytes; by default 64 MiB. Longer ones are skipped without being
+    /// kept in memory.
+    #[must_use]
+    pub fn max_document_bytes(mut self, bytes: u64) -> Self {
+        self.max_document_bytes = bytes;
+        self
+    }
+
+    /// Whether documents of JSON Lines come with their lines ([`Document::line`](crate::Document::line)).
+    #[must_use]
+    pub fn keep_lines(mut self, keep: bool) -> Self {
+        self.keep_lines = keep;
+        self
+    }
+
+    /// Calls `report` with the number of bytes read from the inputs since the last call, before they are
+    /// decompressed. It may be called on another thread.
+    #[must_use]
+    pub fn on_read(mut self, report: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        self.on_read = Some(Arc::new(report));
+        self
+    }
+
+    /// Calls `report` with everything that is wrong with documents, except for files of a directory that
+    /// are not text: they are only counted. It may be called on another thread.
+    #[must_use]
+    pub fn on_notice(mut self, report: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
+        self.on_notice = Some(Arc::new(report));
+        self
+    }
+
+    /// The bytes of all inputs, before they are decompressed, if all are files.
+    #[must_use]
+    pub fn total_bytes(&self) -> Option<u64> {
+        let bytes = |path: &PathBuf| path.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len());
+        self.paths.iter().map(bytes).sum()
+    }
+}
+
+impl fmt::Debug for Documents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Documents")
+            .field("paths", &self.paths)
+            .field("format", &self.format)
+            .finish_non_exhaustive()
+    }
+}

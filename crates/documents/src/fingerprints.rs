@@ -1,0 +1,107 @@
+//! Fingerprints of documents on several threads, in the order of the documents.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use hamdex::Fingerprint;
+use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
+use rayon::prelude::*;
+
+use crate::counts::Counts;
+use crate::document::Document;
+use crate::documents::Documents;
+use crate::error::Error;
+use crate::intake::Sink;
+
+/// A batch is full with this many documents, or bytes of text.
+const BATCH_DOCUMENTS: usize = 4096;
+const BATCH_BYTES: usize = 8 << 20;
+
+/// Batches that wait to be taken: with the one being read and the one being worked on, memory holds
+/// four.
+const WAITING_BATCHES: usize = 2;
+
+impl Documents {
+    /// Calls `sink` with every document and its fingerprint, in order. Returns how many there were.
+    ///
+    /// Documents are read on a thread of their own; fingerprints are made on the threads of the rayon pool in
+    /// which this is called, and `sink` is called on the calling thread.
+    ///
+    /// # Errors
+    /// As [`Documents::read`]; and when the reading thread cannot be started.
+    pub fn fingerprint<F: Fingerprint, E: From<Error>>(
+        &self,
+        fingerprinter: &Fingerprinter<F>,
+        mut sink: impl FnMut(Document, Outcome<F>) -> Result<(), E>,
+    ) -> Result<Counts, E> {
+        let mut stopped = None;
+        let read = |sink: &mut Sink<'_>| self.read_into(sink);
+        let outcome = fingerprint(read, fingerprinter, &mut |document, outcome| {
+            sink(document, outcome).map_err(|error| {
+                stopped = Some(error);
+                Error::Stopped
+            })
+        });
+        outcome.map_err(|error| stopped.unwrap_or_else(|| error.into()))
+    }
+}
+
+/// Calls `sink` with every document that `read` gives, and its fingerprint, in order.
+pub(crate) fn fingerprint<F: Fingerprint>(
+    read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
+    fingerprinter: &Fingerprinter<F>,
+    sink: &mut dyn FnMut(Document, Outcome<F>) -> Result<(), Error>,
+) -> Result<Counts, Error> {
+    thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(WAITING_BATCHES);
+        let reader = thread::Builder::new()
+            .name("hamdex-reader".to_owned())
+            .spawn_scoped(scope, move || send(read, &sender))
+            .map_err(|source| Error::Thread { source })?;
+        let taken = take(receiver, fingerprinter, sink);
+        let read = match reader.join() {
+            Ok(read) => read,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        // A sink that fails has stopped the reader, whose error then says nothing.
+        taken.and(read)
+    })
+}
+
+fn send(
+    read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error>,
+    sender: &SyncSender<Vec<Document>>,
+) -> Result<Counts, Error> {
+    let mut batch = Vec::new();
+    let mut bytes = 0;
+    let counts = read(&mut |document: Document| {
+        bytes += document.text.len();
+        batch.push(document);
+        if batch.len() >= BATCH_DOCUMENTS || bytes >= BATCH_BYTES {
+            bytes = 0;
+            sender.send(std::mem::take(&mut batch)).map_err(|_| Error::Stopped)?;
+        }
+        Ok(())
+    })?;
+    sender.send(batch).map_err(|_| Error::Stopped)?;
+    Ok(counts)
+}
+
+fn take<F: Fingerprint>(
+    receiver: Receiver<Vec<Document>>,
+    fingerprinter: &Fingerprinter<F>,
+    sink: &mut dyn FnMut(Document, Outcome<F>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    for batch in receiver {
+        let outcomes: Vec<Outcome<F>> = batch
+            .par_iter()
+            .map_init(Scratch::default, |scratch, document| {
+                fingerprinter.fingerprint(&document.text, scratch)
+            })
+            .collect();
+        for (document, outcome) in batch.into_iter().zip(outcomes) {
+            sink(document, outcome)?;
+        }
+    }
+    Ok(())
+}

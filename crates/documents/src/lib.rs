@@ -1,0 +1,85 @@
+//! Documents from files of any common format, their names beside an index, and the near-duplicates among
+//! them: what the `hamdex` command is made of, for other programs.
+//!
+//! Documents in, clusters out:
+//!
+//! ```
+//! use hamdex_documents::{Dedup, Documents};
+//! use hamdex_simhash::{Fingerprinter, Recipe};
+//!
+//! let directory = tempfile::tempdir()?;
+//! let path = directory.path().join("articles.jsonl");
+//! # let story = |name: &str| (0..60).map(|word| format!("{name}{word}")).collect::<Vec<_>>().join(" ");
+//! # let (one, other, copy) = (story("a"), story("b"), story("a"));
+//! std::fs::write(&path, format!(
+//!     "{{\"id\": 1, \"text\": \"{one}\"}}\n{{\"id\": 2, \"text\": \"{other}\"}}\n{{\"id\": 3, \"text\": \"{copy}\"}}\n"
+//! ))?;
+//!
+//! let fingerprinter = Fingerprinter::<u64>::new(&Recipe::default())?;
+//! let documents = Documents::from_paths([&path]).on_notice(|notice| eprintln!("{notice:?}"));
+//! let clusters = Dedup::new(fingerprinter).distance(3).run(&documents)?;
+//! for member in clusters.members() {
+//!     println!("{} {} {}", member.cluster, clusters.id(member.document), member.is_kept);
+//! }
+//! assert_eq!((clusters.count(), clusters.duplicates()), (1, 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is where
+//!
+//! - [`Documents`]: which documents to read, and how; [`Documents::read`] and [`Documents::fingerprint`].
+//!   What is wrong with single documents is reported ([`Notice`]) and counted ([`Counts`]).
+//! - [`Input`]: a file or standard input, decompressed, its format recognised; [`Input::for_each_row`] reads
+//!   named columns of CSV, TSV, Parquet and Arrow, for whatever stands in them.
+//! - [`Dedup`] and [`Clusters`]: near-duplicates.
+//! - [`Rows`]: tables of results as JSON Lines, CSV or Parquet.
+//! - [`Names`] and [`NamesWriter`]: the names of an index's documents, in a file beside it.
+//! - [`RECIPE_KEY`], [`stored_recipe`]: the recipe that an index keeps.
+//!
+//! Nothing here prints, and nothing is written but the files asked for and temporary ones.
+//!
+//! # Features
+//!
+//! `parquet` (default): Parquet and Arrow files, in and out. Without it they are refused
+//! ([`Error::WithoutParquet`]).
+
+mod counts;
+mod dedup;
+mod document;
+mod documents;
+mod error;
+mod fingerprints;
+mod format;
+mod input;
+mod intake;
+mod names;
+mod problem;
+mod progress;
+mod read;
+mod readers;
+mod recipe;
+mod rows;
+mod table;
+mod too_short;
+
+pub use counts::Counts;
+pub use dedup::check::Check;
+pub use dedup::clusters::Clusters;
+pub use dedup::members::Member;
+pub use dedup::options::{Dedup, Preference};
+pub use document::Document;
+pub use documents::Documents;
+pub use error::Error;
+pub use format::Format;
+pub use input::Input;
+pub use names::layout::{NAMES_KEY, NAMES_VERSION, names_path};
+pub use names::read::Names;
+pub use names::write::NamesWriter;
+pub use problem::{Action, Field, Notice, Place, Position, Problem};
+pub use progress::Progress;
+pub use read::read_text;
+pub use recipe::{RECIPE_KEY, stored_recipe};
+pub use rows::cell::{Cell, Kind, write_json};
+pub use rows::table::{Rows, TableFormat};
+pub use table::value::Value;
+pub use too_short::TooShort;

@@ -1,0 +1,46 @@
+//! What reader and writer of names agree on. Little-endian:
+//!
+//! ```text
+//! 8   magic: 89 "HDXID" 0D 0A
+//! 4   version: 1
+//! 4   zero
+//! 16  the file id of the index
+//! 8   n, how many names
+//! 8   bytes of all names
+//! 4   CRC-32 of all above
+//! 8   for each of the n names, where its record ends, counted from the first record on
+//! …   a record for each name: its UTF-8 bytes, then the CRC-32 of file id, number (8 bytes), name
+//! ```
+
+use std::path::{Path, PathBuf};
+
+/// The metadata key under which an index says that its ids are numbers of names.
+pub const NAMES_KEY: &str = "hamdex.names";
+
+/// The value of [`NAMES_KEY`]: the version of the file of names.
+pub const NAMES_VERSION: &str = "1";
+
+pub(crate) const MAGIC: &[u8; 8] = b"\x89HDXID\r\n";
+pub(crate) const VERSION: u32 = 1;
+/// The header without its checksum.
+pub(crate) const HEADER_BYTES: usize = 48;
+pub(crate) const CRC_BYTES: u64 = 4;
+/// Where a record ends.
+pub(crate) const END_BYTES: u64 = 8;
+
+/// Returns where the names of an index are.
+#[must_use]
+pub fn names_path(index: &Path) -> PathBuf {
+    let mut path = index.as_os_str().to_owned();
+    path.push(".ids");
+    path.into()
+}
+
+/// The checksum of a name's record.
+pub(crate) fn checksum(file_id: &[u8; 16], number: u64, name: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(file_id);
+    hasher.update(&number.to_le_bytes());
+    hasher.update(name);
+    hasher.finalize()
+}

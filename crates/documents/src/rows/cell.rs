@@ -1,0 +1,60 @@
+//! Cells and columns.
+
+use std::io::{self, Write};
+
+use serde::ser::{SerializeMap, Serializer};
+
+/// A cell of a table that is written. All cells of a column are of its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cell<'a> {
+    /// A text.
+    Text(&'a str),
+    /// A whole number.
+    Number(u64),
+    /// True or false.
+    Flag(bool),
+}
+
+/// What a column of a table holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Texts.
+    Text,
+    /// Whole numbers.
+    Number,
+    /// True or false.
+    Flag,
+}
+
+/// Writes a row as a JSON object on a line, its keys in the order of the columns.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_json<N: AsRef<str>>(output: &mut impl Write, names: &[N], cells: &[Cell<'_>]) -> io::Result<()> {
+    let mut serializer = serde_json::Serializer::new(&mut *output);
+    let mut map = serializer.serialize_map(Some(cells.len()))?;
+    for (name, cell) in names.iter().zip(cells) {
+        match cell {
+            Cell::Text(text) => map.serialize_entry(name.as_ref(), text)?,
+            Cell::Number(number) => map.serialize_entry(name.as_ref(), number)?,
+            Cell::Flag(flag) => map.serialize_entry(name.as_ref(), flag)?,
+        }
+    }
+    map.end()?;
+    writeln!(output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_keeps_the_order_of_the_columns() {
+        let mut output = Vec::new();
+        let cells = [Cell::Number(3), Cell::Text("a\"b"), Cell::Flag(true)];
+        write_json(&mut output, &["z", "a", "m"], &cells).unwrap();
+        assert_eq!(output, b"{\"z\":3,\"a\":\"a\\\"b\",\"m\":true}\n");
+    }
+}

@@ -1,0 +1,172 @@
+//! Parquet and Arrow files, read in batches of rows.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, RecordBatch};
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{ArrowError, DataType, Schema};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use crate::error::Error;
+use crate::format::{self, Format};
+use crate::input::Input;
+use crate::problem::Place;
+use crate::table::value::Value;
+
+/// Rows decoded at a time; as many are in memory at once.
+const BATCH_ROWS: usize = 1024;
+
+/// Chooses columns by the names there are; returns their numbers.
+pub(crate) type Select<'a> = dyn Fn(&[String]) -> Result<Vec<usize>, Error> + 'a;
+
+/// The batches of a file, and which columns are wanted.
+pub(crate) struct Batches {
+    input: String,
+    batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
+    names: Vec<String>,
+}
+
+impl Batches {
+    pub(crate) fn open(mut input: Input, format: Format, select: &Select<'_>) -> Result<Self, Error> {
+        let name = input.name().to_owned();
+        if format == Format::Parquet {
+            return Self::open_parquet(name, input, select);
+        }
+        let refused = |error: ArrowError| refused(&name, Format::Arrow, error);
+        if format::is_arrow_file(input.peek()?) {
+            let unreadable = input.unreadable();
+            let file = input.into_file().map_err(unreadable)?;
+            let batches = FileReader::try_new_buffered(file, None).map_err(refused)?;
+            let names = selected(&batches.schema(), select)?;
+            Self::checked(name, &batches.schema(), Box::new(batches), names)
+        } else {
+            let batches = StreamReader::try_new(input, None).map_err(refused)?;
+            let names = selected(&batches.schema(), select)?;
+            Self::checked(name, &batches.schema(), Box::new(batches), names)
+        }
+    }
+
+    fn open_parquet(name: String, input: Input, select: &Select<'_>) -> Result<Self, Error> {
+        let unreadable = input.unreadable();
+        let file = input.into_file().map_err(unreadable)?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file)
+            .map_err(|error| refused(&name, Format::Parquet, error))?;
+        let schema = builder.schema().clone();
+        let names = selected(&schema, select)?;
+        let mask = ProjectionMask::columns(builder.parquet_schema(), names.iter().map(String::as_str));
+        let batches = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
+        let batches = batches.map_err(|error| refused(&name, Format::Parquet, error))?;
+        Self::checked(name, &schema, Box::new(batches), names)
+    }
+
+    fn checked(
+        input: String,
+        schema: &Schema,
+        batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
+        names: Vec<String>,
+    ) -> Result<Self, Error> {
+        for name in &names {
+            let kind = schema.column_with_name(name).map(|(_, field)| field.data_type());
+            if let Some(kind) = kind.filter(|kind| !is_text_or_number(kind)) {
+                return Err(Error::ColumnType { input, column: name.clone(), found: kind.to_string() });
+            }
+        }
+        Ok(Self { input, batches, names })
+    }
+
+    /// Calls `visit` with the number of every row, and its cells in the order of the selection.
+    pub(crate) fn for_each_row(
+        self,
+        visit: &mut dyn FnMut(u64, &[Value<'_>]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut number = 0u64;
+        for batch in self.batches {
+            let batch = batch.map_err(|error| Error::Damaged {
+                place: Place::row(&self.input, number),
+                source: Box::new(error),
+            })?;
+            let columns: Vec<Column<'_>> = self
+                .names
+                .iter()
+                .filter_map(|name| batch.column_by_name(name))
+                .map(|column| Column::new(column.as_ref()))
+                .collect();
+            let mut cells = Vec::with_capacity(columns.len());
+            for row in 0..batch.num_rows() {
+                cells.clear();
+                cells.extend(columns.iter().map(|column| column.value(row)));
+                visit(number, &cells)?;
+                number += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn refused(input: &str, format: Format, error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::NotFormat { input: input.to_owned(), format, source: Box::new(error) }
+}
+
+fn selected(schema: &Schema, select: &Select<'_>) -> Result<Vec<String>, Error> {
+    let all: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    Ok(select(&all)?.into_iter().map(|number| all[number].clone()).collect())
+}
+
+fn is_text_or_number(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_text_or_number(values),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        kind => kind.is_integer(),
+    }
+}
+
+/// A column of a batch; of a dictionary the values, and for each row which one it has.
+struct Column<'b> {
+    array: &'b dyn Array,
+    dictionary: Option<(Box<Column<'b>>, Vec<usize>)>,
+}
+
+impl<'b> Column<'b> {
+    fn new(array: &'b dyn Array) -> Self {
+        let dictionary = array.as_any_dictionary_opt().map(|dictionary| {
+            (Box::new(Column::new(dictionary.values().as_ref())), dictionary.normalized_keys())
+        });
+        Self { array, dictionary }
+    }
+
+    fn value(&self, row: usize) -> Value<'b> {
+        if self.array.is_null(row) {
+            return Value::Null;
+        }
+        if let Some((values, keys)) = &self.dictionary {
+            return values.value(keys[row]);
+        }
+        macro_rules! signed {
+            ($kind:ty) => {
+                Value::Signed(self.array.as_primitive::<$kind>().value(row).into())
+            };
+        }
+        macro_rules! unsigned {
+            ($kind:ty) => {
+                Value::Unsigned(self.array.as_primitive::<$kind>().value(row).into())
+            };
+        }
+        match self.array.data_type() {
+            DataType::Utf8 => Value::Text(self.array.as_string::<i32>().value(row)),
+            DataType::LargeUtf8 => Value::Text(self.array.as_string::<i64>().value(row)),
+            DataType::Utf8View => Value::Text(self.array.as_string_view().value(row)),
+            DataType::Int8 => signed!(Int8Type),
+            DataType::Int16 => signed!(Int16Type),
+            DataType::Int32 => signed!(Int32Type),
+            DataType::Int64 => signed!(Int64Type),
+            DataType::UInt8 => unsigned!(UInt8Type),
+            DataType::UInt16 => unsigned!(UInt16Type),
+            DataType::UInt32 => unsigned!(UInt32Type),
+            DataType::UInt64 => unsigned!(UInt64Type),
+            _ => Value::Null,
+        }
+    }
+}

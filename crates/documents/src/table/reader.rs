@@ -1,0 +1,118 @@
+//! Named columns of a file, row by row.
+
+use crate::error::Error;
+use crate::format::Format;
+use crate::input::Input;
+use crate::problem::{Place, Problem};
+use crate::table::csv::{Next, Records};
+use crate::table::value::Value;
+
+/// The longest record of CSV, in bytes.
+const MAX_RECORD_BYTES: u64 = 64 << 20;
+
+impl Input {
+    /// Calls `visit` with the place of every row of a table (CSV, TSV, Parquet or Arrow) and its cells in the
+    /// columns of these names, in their order.
+    ///
+    /// Cells of CSV are texts, and null where the record ends before the column; invalid UTF-8 is replaced.
+    ///
+    /// ```
+    /// use hamdex_documents::{Error, Format, Input, Value};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("fingerprints.csv");
+    /// std::fs::write(&path, "id,fingerprint\n7,00000000000000ff\n")?;
+    ///
+    /// Input::open(&path)?.for_each_row(Format::Csv, &["fingerprint", "id"], |place, cells| {
+    ///     assert_eq!(cells, [Value::Text("00000000000000ff"), Value::Text("7")]);
+    ///     assert_eq!(place.to_string(), format!("{}:2", path.display()));
+    ///     Ok::<(), Error>(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the format has no columns, the file is not of this format or damaged, a column is not there or
+    /// holds neither texts nor whole numbers, a record is longer than 64 MiB; or what `visit` returns.
+    pub fn for_each_row<E: From<Error>>(
+        self,
+        format: Format,
+        columns: &[&str],
+        mut visit: impl FnMut(Place, &[Value<'_>]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut stopped = None;
+        let mut visit = |place: Place, cells: &[Value<'_>]| {
+            visit(place, cells).map_err(|error| {
+                stopped = Some(error);
+                Error::Stopped
+            })
+        };
+        let outcome = match format {
+            Format::Csv => records(self, b',', columns, &mut visit),
+            Format::Tsv => records(self, b'\t', columns, &mut visit),
+            Format::Parquet | Format::Arrow => batches(self, format, columns, &mut visit),
+            _ => Err(Error::NotATable { input: self.name().to_owned(), format }),
+        };
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(error) => Err(stopped.unwrap_or_else(|| error.into())),
+        }
+    }
+}
+
+type Visit<'a> = dyn FnMut(Place, &[Value<'_>]) -> Result<(), Error> + 'a;
+
+fn records(input: Input, delimiter: u8, columns: &[&str], visit: &mut Visit<'_>) -> Result<(), Error> {
+    let mut records = Records::new(input, delimiter, MAX_RECORD_BYTES);
+    let mut numbers = None;
+    loop {
+        let next = records.next()?;
+        let place = records.place();
+        match (next, &numbers) {
+            (Next::End, _) => return Ok(()),
+            (Next::TooLong, _) => {
+                let problem = Problem::TooLong { what: "record", max_bytes: MAX_RECORD_BYTES };
+                return Err(Error::Document { place, problem });
+            }
+            (Next::Record, None) => {
+                let names = records.fields().map(|name| String::from_utf8_lossy(name).into_owned());
+                numbers = Some(select(&place, &names.collect::<Vec<_>>(), columns)?);
+            }
+            (Next::Record, Some(numbers)) => {
+                let texts: Vec<_> = numbers
+                    .iter()
+                    .map(|&number| records.field(number).map(String::from_utf8_lossy))
+                    .collect();
+                let cells: Vec<Value<'_>> =
+                    texts.iter().map(|text| text.as_deref().map_or(Value::Null, Value::Text)).collect();
+                visit(place, &cells)?;
+            }
+        }
+    }
+}
+
+#[cfg(feature = "parquet")]
+fn batches(input: Input, format: Format, columns: &[&str], visit: &mut Visit<'_>) -> Result<(), Error> {
+    let name = input.name().to_owned();
+    let select = |names: &[String]| select(&Place::whole(&name), names, columns);
+    let batches = crate::table::columns::Batches::open(input, format, &select)?;
+    batches.for_each_row(&mut |row, cells| visit(Place::row(&name, row), cells))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn batches(input: Input, _: Format, _: &[&str], _: &mut Visit<'_>) -> Result<(), Error> {
+    Err(Error::WithoutParquet { input: input.name().to_owned() })
+}
+
+/// The numbers of the columns of these names.
+fn select(place: &Place, names: &[String], columns: &[&str]) -> Result<Vec<usize>, Error> {
+    let number = |column: &&str| {
+        names.iter().position(|name| name == column).ok_or_else(|| Error::MissingColumn {
+            place: place.clone(),
+            field: None,
+            column: (*column).to_owned(),
+            columns: names.to_vec(),
+        })
+    };
+    columns.iter().map(number).collect()
+}

@@ -1,0 +1,30 @@
+//! A cell of a table.
+
+use std::borrow::Cow;
+
+/// A cell of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Value<'a> {
+    /// There is nothing in it.
+    Null,
+    /// A text. Every cell of CSV is one.
+    Text(&'a str),
+    /// A number of an unsigned type.
+    Unsigned(u64),
+    /// A number of a signed type.
+    Signed(i64),
+}
+
+impl<'a> Value<'a> {
+    /// The cell as text, numbers in decimal; `None` where it is null.
+    #[must_use]
+    pub fn to_text(self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Null => None,
+            Self::Text(text) => Some(Cow::Borrowed(text)),
+            Self::Unsigned(number) => Some(Cow::Owned(number.to_string())),
+            Self::Signed(number) => Some(Cow::Owned(number.to_string())),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What is wrong with single documents, said while others are read.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hamdex_documents::{Action, Notice};
+use indicatif::ProgressBar;
+
+use crate::documents::message;
+
+/// The most problems printed; the rest are only counted, so that a file that is wrong on every line does not
+/// drown what matters.
+const MAX_PRINTED: u64 = 20;
+
+/// Prints the first problems on standard error, above the progress bar.
+pub(crate) struct Notices {
+    bar: ProgressBar,
+    count: AtomicU64,
+}
+
+impl Notices {
+    pub(crate) fn new(bar: ProgressBar) -> Self {
+        Self { bar, count: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn print(&self, notice: &Notice) {
+        let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        if number > MAX_PRINTED {
+            return;
+        }
+        let more = if number == MAX_PRINTED { "; further ones are only counted" } else { "" };
+        let problem = message::of_problem(&notice.problem);
+        let done = match notice.action {
+            Action::Replaced => "replaced",
+            _ => "skipped",
+        };
+        self.bar.suspend(|| anstream::eprintln!("hamdex: {}: {problem}; {done}{more}", notice.place));
+    }
+}

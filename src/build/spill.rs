@@ -44,9 +44,10 @@ impl<R: Record> SpilledRuns<R> {
         Ok(Self { file, directory: directory.to_owned(), runs: Vec::new(), memory, records: PhantomData })
     }
 
-    fn error(&self, doing: &'static str) -> impl FnOnce(io::Error) -> BuildError + use<R> {
-        let path = self.directory.clone();
-        move |source| BuildError::Io { doing, path, source }
+    /// Says of an I/O error what failed and where. To be called when something has failed only: an allocation per
+    /// record costs a hundred times the merge where the allocator has little room.
+    fn failed(&self, doing: &'static str, source: io::Error) -> BuildError {
+        BuildError::Io { doing, path: self.directory.clone(), source }
     }
 
     /// Where the next run starts.
@@ -67,14 +68,14 @@ impl<R: Record> SpilledRuns<R> {
     fn write(&mut self, records: &[R], at: u64) -> Result<(), BuildError> {
         self.file
             .seek(SeekFrom::Start(at * R::BYTES as u64))
-            .map_err(self.error("write a temporary file to"))?;
+            .map_err(|error| self.failed("write a temporary file to", error))?;
         let mut bytes = Vec::with_capacity(WRITE_BYTES.min(records.len() * R::BYTES));
         for piece in records.chunks(WRITE_BYTES / R::BYTES) {
             bytes.resize(piece.len() * R::BYTES, 0);
             for (record, bytes) in piece.iter().zip(bytes.chunks_exact_mut(R::BYTES)) {
                 record.write(bytes);
             }
-            self.file.write_all(&bytes).map_err(self.error("write a temporary file to"))?;
+            self.file.write_all(&bytes).map_err(|error| self.failed("write a temporary file to", error))?;
         }
         Ok(())
     }
@@ -89,7 +90,7 @@ impl<R: Record> SpilledRuns<R> {
         loop {
             records.clear();
             while records.len() < BATCH {
-                match reader.next().map_err(self.error("read a temporary file in"))? {
+                match reader.next().map_err(|error| self.failed("read a temporary file in", error))? {
                     Some(record) => records.push(record),
                     None => break,
                 }
@@ -133,13 +134,13 @@ impl<R: Record> SpilledRuns<R> {
         runs: &[Range<u64>],
         mut batch: impl FnMut(&[R]) -> Result<(), BuildError>,
     ) -> Result<(), BuildError> {
-        let failed = || self.error("read a temporary file in");
+        let failed = |error| self.failed("read a temporary file in", error);
         let buffer = (self.memory / runs.len().max(1)).clamp(READ_BYTES.start, READ_BYTES.end);
         let mut readers: Vec<Reader<'_, R>> =
             runs.iter().map(|run| Reader::new(&self.file, run.clone(), buffer)).collect();
         let mut heads = BinaryHeap::with_capacity(runs.len());
         for (number, reader) in readers.iter_mut().enumerate() {
-            if let Some(record) = reader.next().map_err(failed())? {
+            if let Some(record) = reader.next().map_err(failed)? {
                 heads.push(Reverse((record, number)));
             }
         }
@@ -147,7 +148,7 @@ impl<R: Record> SpilledRuns<R> {
         let mut last = None;
         while let Some(mut head) = heads.peek_mut() {
             let Reverse((record, number)) = *head;
-            match readers[number].next().map_err(failed())? {
+            match readers[number].next().map_err(failed)? {
                 // In place: the heap is put right when `head` goes.
                 Some(next) => *head = Reverse((next, number)),
                 None => drop(std::collections::binary_heap::PeekMut::pop(head)),

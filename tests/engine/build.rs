@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::common::allocations::by_this_thread;
 use crate::common::{
     Numbers, Reports, Scratch, Shape, brute_force, built, built_with_ids, data, id_lists, index, pairs,
 };
@@ -546,4 +547,20 @@ fn an_index_without_a_named_design_is_exact_too() {
             assert_eq!(found, brute_force(&stored, query, distance));
         }
     }
+}
+
+#[test]
+fn merging_runs_allocates_by_the_batch_and_not_by_the_record() {
+    const RECORDS: u64 = 1_500_000;
+    let scratch = Scratch::new();
+    // On this thread alone, which counts its allocations.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
+    let options = BuildOptions::new().design(Design::named("single", 0).unwrap()).ids(true).memory(16 << 20);
+    let mut builder = Builder::<u64>::with_options(scratch.path("index.hamdex"), options).unwrap();
+    let mut numbers = Numbers(5);
+    (0..RECORDS).try_for_each(|id| builder.push_with_id(numbers.word(), id)).unwrap();
+    let before = by_this_thread();
+    pool.install(|| builder.finish()).unwrap();
+    let allocations = by_this_thread() - before;
+    assert!(allocations < RECORDS / 20, "{allocations}");
 }

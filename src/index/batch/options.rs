@@ -1,13 +1,14 @@
 //! What can be chosen for a batch.
 
+use crate::memory::default_memory;
 use crate::progress::{Progress, Report};
 
 /// The most queries taken at a time: more would share blocks a little better, and wait longer for
 /// their answers.
 pub(super) const MAX_QUERIES: usize = 1 << 20;
 
-/// The default limit, in bytes.
-const DEFAULT_MEMORY: u64 = 512 << 20;
+/// The most that a batch takes by default, in bytes: more would not make it faster.
+const MAX_DEFAULT_MEMORY: u64 = 512 << 20;
 
 /// How a batch is answered. All give the same answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -40,12 +41,12 @@ impl Default for BatchOptions {
 }
 
 impl BatchOptions {
-    /// The faster strategy, up to 512 MiB, all threads.
+    /// The faster strategy, [`default_memory`] but at most 512 MiB, all threads.
     #[must_use]
     pub fn new() -> Self {
         Self {
             strategy: Strategy::Auto,
-            memory: DEFAULT_MEMORY,
+            memory: default_memory().min(MAX_DEFAULT_MEMORY),
             threads: 0,
             progress: Report::default(),
             dense_from: None,

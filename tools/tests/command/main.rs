@@ -5,6 +5,7 @@ mod build;
 mod common;
 mod dedup;
 mod documents;
+mod limits;
 mod names;
 mod outputs;
 mod pairs;

@@ -8,14 +8,15 @@ use std::path::PathBuf;
 use hamdex_atomic_file::AtomicFile;
 use rayon::prelude::*;
 
+use crate::build::census::Census;
 use crate::build::options::BuildOptions;
 use crate::build::record::{Record, WithId};
 use crate::build::sort::{Sorted, Sorter};
 use crate::build::summary::Summary;
 use crate::build::temporary::{rewind, spool};
-use crate::codec::{BlockCodec, count_differences};
+use crate::codec::BlockCodec;
 use crate::design::Design;
-use crate::digest::{self, SetDigest};
+use crate::digest;
 use crate::error::BuildError;
 use crate::format::arrangement::Arrangement;
 use crate::format::checksum::{Context, UnitKind};
@@ -23,15 +24,12 @@ use crate::format::footer::{Footer, IdsRecord, TableRecord};
 use crate::format::header::{FileId, Header, MINOR};
 use crate::format::section::SectionWriter;
 use crate::format::trailer::Trailer;
-use crate::ids::writer::IdWriter;
+use crate::ids::writer::{IdWriter, block_starts};
 use crate::metadata;
 use crate::permutation::Permutation;
 use crate::progress::{Phase, Progress};
 use crate::table::writer::{TableWriter, Written};
 use hamdex_fingerprint::Fingerprint;
-
-/// Records that one thread counts at a time.
-const COUNT_CHUNK: usize = 1 << 16;
 
 /// Bytes copied at once from a spool.
 const COPY_BYTES: usize = 1 << 16;
@@ -44,13 +42,6 @@ pub(super) struct Assembly<F: Fingerprint> {
     arrangement: Arrangement,
     /// That of the table before, whose code the next one may share.
     codec: Option<BlockCodec>,
-}
-
-/// What is known of a table's values once they have been sorted.
-struct Census {
-    counts: Vec<u64>,
-    fingerprints: u64,
-    digest: SetDigest,
 }
 
 /// The id sections, waiting for their place in the file.
@@ -82,7 +73,7 @@ impl<F: Fingerprint> Assembly<F> {
     /// Builds an index without ids.
     pub(super) fn plain(mut self, sorter: Sorter<F>) -> Result<Summary, BuildError> {
         let sorted = self.sort(sorter, 0, None)?;
-        let census = self.census(&sorted)?;
+        let census = Census::of(&sorted)?;
         let plan = self.start(&census)?;
         let first = self.write_table(&plan, 0, &sorted, census.counts, |_| Ok(()))?;
         self.rest(plan, first, sorted, None)
@@ -95,7 +86,7 @@ impl<F: Fingerprint> Assembly<F> {
         (least, most): (u64, u64),
     ) -> Result<Summary, BuildError> {
         let sorted = self.sort(sorter, 0, None)?;
-        let census = self.census(&sorted)?;
+        let census = Census::of(&sorted)?;
         let plan = self.start(&census)?;
         let mut ids = IdWriter::new(least, most, spool(&self.temp_dir)?, spool(&self.temp_dir)?);
         let mut previous = None;
@@ -171,7 +162,7 @@ impl<F: Fingerprint> Assembly<F> {
         number: usize,
         sorted: &Sorted<F>,
     ) -> Result<WrittenTable<F>, BuildError> {
-        let census = self.census(sorted)?;
+        let census = Census::of(sorted)?;
         self.write_table(plan, number, sorted, census.counts, |_| Ok(()))
     }
 
@@ -188,31 +179,6 @@ impl<F: Fingerprint> Assembly<F> {
             plan.map(|plan| plan.fingerprints),
         ));
         sorter.finish()
-    }
-
-    /// Counts and digests what has been sorted.
-    fn census<R: Record>(&self, sorted: &Sorted<R>) -> Result<Census, BuildError> {
-        let bits = R::Fingerprint::BITS as usize;
-        let mut census = Census { counts: vec![0; bits], fingerprints: 0, digest: SetDigest::default() };
-        let mut before: Option<R> = None;
-        sorted.for_each_batch(|batch| {
-            let parts: Vec<Census> = batch
-                .par_chunks(COUNT_CHUNK)
-                .enumerate()
-                .map(|(number, chunk)| {
-                    let before = if number == 0 { before } else { Some(batch[number * COUNT_CHUNK - 1]) };
-                    count(before, chunk)
-                })
-                .collect();
-            for part in parts {
-                census.counts.iter_mut().zip(part.counts).for_each(|(sum, count)| *sum += count);
-                census.fingerprints += part.fingerprints;
-                census.digest.join(part.digest);
-            }
-            before = batch.last().copied();
-            Ok(())
-        })?;
-        Ok(census)
     }
 
     /// Settles what depends on the contents, and writes the header.
@@ -418,44 +384,3 @@ impl<F: Fingerprint> Assembly<F> {
 
 /// No disk holds a file whose offsets exceed 64 bits.
 const FITS: &str = "offsets fit into 64 bits";
-
-fn count<R: Record>(before: Option<R>, records: &[R]) -> Census {
-    let bits = R::Fingerprint::BITS as usize;
-    let mut census = Census { counts: vec![0; bits], fingerprints: 0, digest: SetDigest::default() };
-    let mut fingerprints: Vec<R::Fingerprint> = records.iter().map(Record::fingerprint).collect();
-    fingerprints.dedup();
-    let before = before.map(|record| record.fingerprint());
-    // A fingerprint with several ids counts once, where it comes first.
-    let distinct = &fingerprints[usize::from(before.is_some() && before == fingerprints.first().copied())..];
-    count_differences(before, distinct, &mut census.counts);
-    census.fingerprints = distinct.len() as u64;
-    for record in records {
-        record.digest(&mut census.digest);
-    }
-    census
-}
-
-/// The place of the first mark of each block, given how many marks each one has.
-fn block_starts(marks: &mut impl Read, entries: &[u16]) -> io::Result<Vec<u64>> {
-    let mut starts = Vec::with_capacity(entries.len());
-    let mut place = 0u64;
-    // Marks to pass before the next block starts.
-    let mut until_next = 0u64;
-    let mut buffer = vec![0; COPY_BYTES];
-    loop {
-        let count = marks.read(&mut buffer)?;
-        if count == 0 {
-            return Ok(starts);
-        }
-        for (&byte, bit) in buffer[..count].iter().flat_map(|byte| (0..8).map(move |bit| (byte, bit))) {
-            if byte & 0x80 >> bit != 0 {
-                if until_next == 0 {
-                    until_next = u64::from(entries[starts.len()]);
-                    starts.push(place);
-                }
-                until_next -= 1;
-            }
-            place += 1;
-        }
-    }
-}

@@ -3,12 +3,14 @@
 //! - [`options`]: what can be chosen
 //! - [`record`]: what is sorted
 //! - [`sort`], [`spill`]: sorting within a memory limit
+//! - [`census`]: what is known of a table before its code is chosen
 //! - [`assemble`]: from sorted records to the sections of a file, front to back
 //! - [`temporary`]: files without a name
 //!
 //! The output is an [`AtomicFile`]: nothing is under its name until it is whole.
 
 mod assemble;
+mod census;
 mod options;
 mod record;
 mod sort;

@@ -1,7 +1,7 @@
 //! Writing ids while table 0 is written: the sections grow beside it and are put into the file after
 //! its blocks.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
 use crate::format::footer::IdsRecord;
 use crate::ids::packing::Packer;
@@ -20,7 +20,7 @@ struct Stream<W> {
     output: W,
 }
 
-/// Bytes gathered before they are written.
+/// Bytes gathered before they are written, or read at once.
 const GATHER_BYTES: usize = 1 << 16;
 
 impl<W: Write> Stream<W> {
@@ -65,5 +65,30 @@ impl<W: Write> IdWriter<W> {
     /// The description for the footer, the ids and the marks.
     pub(crate) fn finish(self) -> io::Result<(IdsRecord, W, W)> {
         Ok((self.record, self.ids.finish()?, self.starts.finish()?))
+    }
+}
+
+/// The place of the first mark of each block, given how many marks each one has.
+pub(crate) fn block_starts(marks: &mut impl Read, entries: &[u16]) -> io::Result<Vec<u64>> {
+    let mut starts = Vec::with_capacity(entries.len());
+    let mut place = 0u64;
+    // Marks to pass before the next block starts.
+    let mut until_next = 0u64;
+    let mut buffer = vec![0; GATHER_BYTES];
+    loop {
+        let count = marks.read(&mut buffer)?;
+        if count == 0 {
+            return Ok(starts);
+        }
+        for (&byte, bit) in buffer[..count].iter().flat_map(|byte| (0..8).map(move |bit| (byte, bit))) {
+            if byte & 0x80 >> bit != 0 {
+                if until_next == 0 {
+                    until_next = u64::from(entries[starts.len()]);
+                    starts.push(place);
+                }
+                until_next -= 1;
+            }
+            place += 1;
+        }
     }
 }

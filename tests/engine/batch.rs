@@ -4,11 +4,11 @@
 use std::ops::ControlFlow;
 
 use crate::common::{
-    SHAPES, Shape, brute_force, built, data, for_each_distance, index, is_damage, pairs, queries,
+    Reports, SHAPES, Shape, brute_force, built, data, for_each_distance, index, is_damage, pairs, queries,
     with_a_damaged_block,
 };
 use hamdex::{
-    BatchOptions, BuildOptions, Checksums, Codec, Design, Fingerprint, Index, OpenOptions, ReadError,
+    BatchOptions, BuildOptions, Checksums, Codec, Design, Fingerprint, Index, OpenOptions, Phase, ReadError,
     Strategy,
 };
 use proptest::prelude::*;
@@ -282,5 +282,22 @@ fn damage_is_an_error_never_a_missing_match() {
         for options in &strategies()[2..] {
             assert_eq!(count(&index, &elsewhere, options).unwrap(), 100);
         }
+    }
+}
+
+#[test]
+fn progress_counts_the_queries() {
+    let stored = data::<u64>(Shape::Mixed, 3000, 21);
+    let index = index::<u64>(built(&stored, BuildOptions::new()));
+    let queries = queries(&stored, 200, 22);
+    for strategy in [Strategy::Auto, Strategy::Probe, Strategy::Scan] {
+        let seen = Reports::default();
+        let options = BatchOptions::new().strategy(strategy).threads(2).progress(seen.keep());
+        let outcome = index.batch_with(&queries, 3, &options, |_, _| ControlFlow::Continue(()));
+        assert!(outcome.unwrap().is_continue());
+        let (seen, total) = (seen.all(), queries.len() as u64);
+        assert!(seen.iter().all(|report| report.phase == Phase::Batch && report.total == Some(total)));
+        assert!(seen.is_sorted_by_key(|report| report.done));
+        assert_eq!(seen.last().map(|report| report.done), Some(total));
     }
 }

@@ -84,7 +84,11 @@ fn main() -> Result<(), RecipeError> {
 }
 
 fn seeded(recipe: &Recipe) -> impl Iterator<Item = Result<Fingerprinter<u64>, RecipeError>> {
-    (0..SEEDS).map(|seed| Fingerprinter::new(&Recipe { hash: Hash::Xxh3 { seed }, ..recipe.clone() }))
+    (0..SEEDS).map(|seed| {
+        let mut seeded = recipe.clone();
+        seeded.hash = Hash::Xxh3 { seed };
+        Fingerprinter::new(&seeded)
+    })
 }
 
 fn score(recipe: &Recipe, corpus: &Corpus) -> Result<String, RecipeError> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::recipe::RecipeError;
+use crate::error::RecipeError;
 
 /// What is done to upper-case letters before a text is cut into tokens.
 ///

@@ -3,8 +3,9 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use crate::error::RecipeError;
 use crate::lists::StopWords;
-use crate::recipe::{Recipe, RecipeError};
+use crate::recipe::Recipe;
 use crate::shingle::{Shingle, Tokens};
 use crate::tokenise::Tokeniser;
 

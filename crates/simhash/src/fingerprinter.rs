@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use hamdex_fingerprint::Fingerprint;
 
+use crate::error::RecipeError;
 use crate::extract::{Extractor, Workspace};
 use crate::lists::{IdfDictionary, StopWords};
 use crate::outcome::Outcome;
-use crate::recipe::{Empty, Recipe, RecipeError, Top, Weight};
+use crate::recipe::{Empty, Recipe, Top, Weight};
 use crate::vote::{Tally, WeightedTally};
 use crate::weigh::heaviest;
 
@@ -184,5 +185,5 @@ pub(crate) fn nothing<F: Fingerprint>(recipe: &Recipe) -> Outcome<F> {
 pub(crate) fn check_width<F: Fingerprint>(recipe: &Recipe) -> Result<(), RecipeError> {
     recipe.check()?;
     let recipe = recipe.width.bits();
-    if recipe == F::BITS { Ok(()) } else { Err(RecipeError::OtherWidth { recipe, asked: F::BITS }) }
+    if recipe == F::BITS { Ok(()) } else { Err(RecipeError::OtherWidth { recipe, wanted: F::BITS }) }
 }

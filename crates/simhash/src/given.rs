@@ -4,9 +4,10 @@ use std::marker::PhantomData;
 
 use hamdex_fingerprint::Fingerprint;
 
+use crate::error::RecipeError;
 use crate::fingerprinter::{check_width, nothing};
 use crate::outcome::Outcome;
-use crate::recipe::{Recipe, RecipeError};
+use crate::recipe::Recipe;
 use crate::vote::{Tally, WeightedTally};
 
 /// Makes fingerprints of features or hashes from elsewhere: by the hash, the tie, `empty` and

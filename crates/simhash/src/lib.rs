@@ -96,6 +96,7 @@
 //! `jieba` (default): the tokenisers `jieba` and `words+jieba`. Without it recipes that name them are refused.
 
 mod case;
+mod error;
 pub mod evaluate;
 mod extract;
 mod fingerprinter;
@@ -111,12 +112,13 @@ mod vote;
 mod weigh;
 
 pub use case::Case;
+pub use error::RecipeError;
 pub use fingerprinter::{Fingerprinter, Lists, Scratch};
 pub use given::FeatureFingerprinter;
 pub use hash::Hash;
 pub use lists::{IdfBuilder, IdfDictionary, ListDigest, ListError, ParseListDigestError, StopWords, Unknown};
 pub use outcome::Outcome;
-pub use recipe::{Empty, Recipe, RecipeError, Tie, Top, Weight, Width};
+pub use recipe::{Empty, Recipe, Tie, Top, Weight, Width};
 pub use resemblance::{Shingler, Shingles};
 pub use shingle::Shingle;
 pub use tokenise::Tokeniser;

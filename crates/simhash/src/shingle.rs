@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::str::FromStr;
 
-use crate::recipe::RecipeError;
+use crate::error::RecipeError;
 
 /// What is a feature: so many words in a row, or so many characters.
 ///

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use hamdex_fingerprint::Fingerprint;
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
-use crate::recipe::RecipeError;
+use crate::error::RecipeError;
 
 pub(crate) use digest::content_digest;
 

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::error::RecipeError;
 use crate::extract::{Extractor, Workspace};
 use crate::lists::{IdfDictionary, ListError, StopWords};
-use crate::recipe::{Recipe, RecipeError};
+use crate::recipe::Recipe;
 
 /// Features longer than this are not counted, so that a hostile text cannot fill the memory.
 const LONGEST_WORD_BYTES: usize = 256;

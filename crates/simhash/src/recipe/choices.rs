@@ -4,8 +4,8 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
+use crate::error::RecipeError;
 use crate::lists::{ListDigest, Unknown};
-use crate::recipe::RecipeError;
 
 /// Bits of a fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,14 +1,13 @@
 //! Recipes: everything that decides a fingerprint's bits, as one value that can be written down.
 
 mod choices;
-mod error;
 mod named;
 mod text;
 
 pub use choices::{Empty, Tie, Top, Weight, Width};
-pub use error::RecipeError;
 
 use crate::case::Case;
+use crate::error::RecipeError;
 use crate::hash::Hash;
 use crate::lists::{IdfDictionary, ListDigest, StopWords};
 use crate::shingle::Shingle;
@@ -51,6 +50,7 @@ use crate::tokenise::Tokeniser;
 /// # Ok::<(), hamdex_simhash::RecipeError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Recipe {
     /// Bits of the fingerprint.
     pub width: Width,
@@ -102,10 +102,10 @@ impl Recipe {
     /// this build.
     pub fn check(&self) -> Result<(), RecipeError> {
         if !self.hash.has_width(self.width.bits()) {
-            return Err(RecipeError::HashWidth { hash: self.hash, bits: self.width.bits() });
+            return Err(RecipeError::HashWidth { hash: self.hash.to_string(), bits: self.width.bits() });
         }
         if !self.tokens.is_available() {
-            return Err(RecipeError::Unavailable { tokens: self.tokens });
+            return Err(RecipeError::Unavailable { tokens: self.tokens.to_string() });
         }
         let (Shingle::Words(width) | Shingle::Chars(width)) = self.shingle;
         if width.get() > Shingle::WIDEST {

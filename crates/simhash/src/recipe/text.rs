@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::recipe::{Recipe, RecipeError};
+use crate::error::RecipeError;
+use crate::recipe::Recipe;
 
 impl Recipe {
     /// What the full text form starts with; its number changes when equal text would mean other bits.
@@ -91,9 +92,11 @@ impl FromStr for Recipe {
         let mut recipe = match Self::named(if full { "default" } else { first }) {
             Some(recipe) => recipe,
             None if first.starts_with("hamdex-simhash/") => {
-                return Err(RecipeError::Form { form: first.to_owned() });
+                return Err(RecipeError::Form { form: first.to_owned(), known: Recipe::FORM });
             }
-            None => return Err(RecipeError::Name { name: first.to_owned() }),
+            None => {
+                return Err(RecipeError::Name { name: first.to_owned(), known: Recipe::NAMES.join(", ") });
+            }
         };
 
         let mut seen = [false; Self::KEYS.len()];
@@ -101,7 +104,8 @@ impl FromStr for Recipe {
         for word in words {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
             let index = Self::KEYS.iter().position(|&known| known == key);
-            let index = index.ok_or_else(|| RecipeError::Key { key: key.to_owned() })?;
+            let index = index
+                .ok_or_else(|| RecipeError::Key { key: key.to_owned(), known: Recipe::KEYS.join(", ") })?;
             let key = Self::KEYS[index];
             if std::mem::replace(&mut seen[index], true) {
                 return Err(RecipeError::Twice { key });
@@ -118,7 +122,7 @@ impl FromStr for Recipe {
         }
         let have = recipe.tokens.tables();
         if let Some(asked) = tables.filter(|asked| *asked != have) {
-            return Err(RecipeError::Tables { tokens: recipe.tokens, asked, have });
+            return Err(RecipeError::Tables { tokens: recipe.tokens.to_string(), wanted: asked, have });
         }
         recipe.check()?;
         Ok(recipe)

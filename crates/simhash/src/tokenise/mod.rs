@@ -17,7 +17,7 @@ mod words;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::recipe::RecipeError;
+use crate::error::RecipeError;
 
 /// How a text is cut into tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -109,7 +109,8 @@ fn verify<F: Fingerprint>(args: &Args) -> Result<(Verified, Option<u64>), Failur
     let outcome = index.verify_with(&VerifyOptions::new().progress(move |progress| shown.show(progress)));
     phases.finish();
     let verified = outcome.map_err(Failure::index(&args.index))?;
-    let names =
-        hamdex_documents::Names::of(&args.index, &index)?.map(|mut names| names.verify()).transpose()?;
+    let names = hamdex_documents::Names::of(&args.index, &index)?
+        .map(|mut names| names.verify(&index))
+        .transpose()?;
     Ok((verified, names))
 }

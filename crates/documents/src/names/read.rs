@@ -8,7 +8,7 @@ use hamdex::{Fingerprint, Index};
 
 use crate::error::Error;
 use crate::names::layout::{
-    CRC_BYTES, END_BYTES, HEADER_BYTES, MAGIC, NAMES_KEY, VERSION, checksum, names_path,
+    CRC_BYTES, END_BYTES, HEADER_BYTES, MAGIC, NAMES_KEY, NAMES_VERSION, VERSION, checksum, names_path,
 };
 
 /// The longest name, in bytes.
@@ -32,11 +32,21 @@ impl Names {
     /// Opens the names of an index; `None` if its ids are not numbers of names.
     ///
     /// # Errors
-    /// [`Error::NamesMissing`] when there is no file of names: the index is fully usable without, its ids being
-    /// numbers. [`Error::Names`] when the file is damaged or belongs to another index.
+    /// [`Error::NamesMissing`] when there is no file of names; [`Error::Names`] when the file is damaged, of
+    /// another version, or belongs to another index. The index is fully usable without: its ids are numbers.
     pub fn of<F: Fingerprint>(path: &Path, index: &Index<F>) -> Result<Option<Self>, Error> {
-        let has_names = index.metadata().contains_key(NAMES_KEY);
-        has_names.then(|| Self::open(path, &index.stats().file_id)).transpose()
+        let version = index.metadata().get(NAMES_KEY).filter(|_| index.has_ids());
+        let Some(version) = version else { return Ok(None) };
+        if version != NAMES_VERSION.as_bytes() {
+            let version = String::from_utf8_lossy(version).into_owned();
+            return Err(Error::Names {
+                path: names_path(path),
+                what: format!(
+                    "its index says that it is of version {version:?}, this build knows {NAMES_VERSION}"
+                ),
+            });
+        }
+        Self::open(path, &index.stats().file_id).map(Some)
     }
 
     fn open(index: &Path, file_id: &[u8; 16]) -> Result<Self, Error> {
@@ -113,11 +123,23 @@ impl Names {
         String::from_utf8(name.to_vec()).map_err(|_| self.damaged(number))
     }
 
-    /// Reads every name, and checks that their records fill the file; returns how many there are.
+    /// Reads every name, checks that their records fill the file and that every id of the index has one; returns
+    /// how many there are.
     ///
     /// # Errors
-    /// When one is damaged or cannot be read.
-    pub fn verify(&mut self) -> Result<u64, Error> {
+    /// When one is damaged, missing or cannot be read, or the index cannot be read.
+    pub fn verify<F: Fingerprint>(&mut self, index: &Index<F>) -> Result<u64, Error> {
+        let count = self.verify_names()?;
+        for fingerprint in index.fingerprints() {
+            if let Some(id) = index.ids(fingerprint?)?.find(|&id| id >= count) {
+                let what = format!("it has {count} names, and the index has the id {id}");
+                return Err(Error::Names { path: self.path.clone(), what });
+            }
+        }
+        Ok(count)
+    }
+
+    fn verify_names(&mut self) -> Result<u64, Error> {
         (0..self.count).try_for_each(|number| self.get(number).map(drop))?;
         let end = if self.count == 0 { 0 } else { self.bounds(self.count - 1)?.1 };
         if end != self.records_bytes {
@@ -191,7 +213,7 @@ mod tests {
         let mut names = Names::open(&index, &ID).unwrap();
         assert_eq!([2, 0, 1].map(|number| names.get(number).unwrap()), ["twó", "one", ""]);
         assert!(names.get(3).is_err());
-        assert_eq!(names.verify().unwrap(), 3);
+        assert_eq!(names.verify_names().unwrap(), 3);
     }
 
     #[test]

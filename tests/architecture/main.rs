@@ -1,0 +1,89 @@
+//! What ARCHITECTURE.md promises of the modules, checked against the code: no import circles, and no layer that knows
+//! one above it.
+//!
+//! - [`modules`]: the files of a crate and the names that each takes from the others
+//! - [`circles`]: files that import each other in a loop
+
+mod circles;
+mod modules;
+
+use std::path::PathBuf;
+
+use modules::Modules;
+
+/// The source folder of each crate, from the root of the project.
+const CRATES: &[&str] = &["src", "crates/*/src", "tools", "benches/peers/src"];
+
+/// The layers of the engine, the lowest first. Each may import from those above it in this list, but for what
+/// [`APART`] says.
+const LAYERS: &[&str] = &[
+    "bits",
+    "progress",
+    "threads",
+    "memory",
+    "mapping",
+    "metadata",
+    "digest",
+    "arch",
+    "checked",
+    "permutation",
+    "codec",
+    "design",
+    "error",
+    "format",
+    "ids",
+    "table",
+    "build",
+    "index",
+];
+
+/// Layers that know nothing of each other, though one comes before the other in the list.
+const APART: &[(&str, &str)] =
+
+fn crates() -> Vec<PathBuf> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    for pattern in CRATES {
+        match pattern.split_once('*') {
+            None => found.push(root.join(pattern)),
+            Some((before, after)) => {
+                let folders = std::fs::read_dir(root.join(before)).expect("the folder of the crates");
+                found.extend(folders.map(|folder| {
+                    folder.expect("a crate's folder").path().join(after.trim_start_matches('/'))
+                }));
+            }
+        }
+    }
+    // The package of the engine alone has no other crates beside it.
+    found.retain(|folder| folder.is_dir());
+    found.sort();
+    found
+}
+
+#[test]
+fn no_modules_import_each_other_in_a_circle() {
+    let mut report = String::new();
+    for folder in crates() {
+        let modules = Modules::read(&folder);
+        for circle in circles::find(&modules) {
+            report += &format!("{}:\n{circle}", folder.display());
+        }
+    }
+    assert!(report.is_empty(), "import circles:\n{report}");
+}
+
+#[test]
+fn each_layer_of_the_engine_knows_only_those_below_it() {
+    let modules = Modules::read(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let height = |layer: &str| {
+        LAYERS.iter().position(|name| *name == layer).unwrap_or_else(|| panic!("src/{layer} is no layer yet"))
+    };
+    let mut wrong = Vec::new();
+    for (from, to, names) in modules.imports() {
+        let (Some(upper), Some(lower)) = (modules.layer(from), modules.layer(to)) else { continue };
+        if height(upper) < height(lower) || APART.contains(&(upper, lower)) {
+            wrong.push(format!("{} imports {names:?} from {}", modules.name(from), modules.name(to)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -39,6 +39,7 @@ const LAYERS: &[&str] = &[
 
 /// Layers that know nothing of each other, though one comes before the other in the list.
 const APART: &[(&str, &str)] =
+    &[("codec", "permutation"), ("ids", "design"), ("table", "ids"), ("index", "build")];
 
 fn crates() -> Vec<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));

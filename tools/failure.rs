@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use hamdex::{BuildError, DesignError, OutputError, ReadError, ReadErrorKind};
 use hamdex_atomic_file::STANDARD_OUTPUT;
 
-use crate::causes::chain;
 use crate::documents::message::of_error;
 
 /// Why a command ends early.
@@ -23,12 +22,12 @@ pub(crate) enum Failure {
         place: String,
         what: String,
     },
-    #[error("{}", Failure::of_read(.0))]
+    #[error(transparent)]
     Index(ReadError),
     /// Documents, their names, or tables of results.
-    #[error("{}", Failure::of_documents(.0))]
+    #[error("{}", of_error(.0))]
     Documents(#[from] hamdex_documents::Error),
-    #[error("{}", Failure::of_build(.0))]
+    #[error(transparent)]
     Build(#[from] BuildError),
     /// An output that is a file.
     #[error(transparent)]
@@ -36,11 +35,11 @@ pub(crate) enum Failure {
     /// The output is complete and in place, and something went wrong afterwards.
     #[error("{}: is complete and in place, but then", path.display())]
     InPlace { path: PathBuf, source: Box<Failure> },
-    #[error("{0}")]
+    #[error(transparent)]
     Design(#[from] DesignError),
-    #[error("cannot write to standard output: {0}")]
+    #[error("cannot write to standard output")]
     Output(#[from] io::Error),
-    #[error("{}: cannot {doing}: {source}", path.display())]
+    #[error("{}: cannot {doing}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     /// Arguments that contradict each other or the file.
     #[error("{0}")]
@@ -51,7 +50,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// The failure and its causes, on one line, with what to do about an output.
+    /// The failure, its causes and what to do, on one line.
     pub(crate) fn line(&self) -> String {
         let mut line = self.to_string();
         let mut cause = self.source();
@@ -63,10 +62,22 @@ impl Failure {
             }
             cause = error.source();
         }
-        if let Some(OutputError::Exists { .. }) = self.about_output() {
-            line.push_str("; --force replaces it");
-        }
+        line.push_str(self.hint());
         line.replace(['\n', '\r'], " ")
+    }
+
+    /// What the command offers against it: a library knows no options.
+    fn hint(&self) -> &'static str {
+        use hamdex_documents::Error::{Build, Index};
+        match self {
+            Self::Index(error) | Self::Documents(Index(error)) if is_no_index(error) => {
+                ": build one with `hamdex build`"
+            }
+            Self::Build(BuildError::OutOfMemory { .. })
+            | Self::Documents(Build(BuildError::OutOfMemory { .. })) => " (--memory)",
+            _ if matches!(self.about_output(), Some(OutputError::Exists { .. })) => "; --force replaces it",
+            _ => "",
+        }
     }
 
     /// The error of an output, wherever it has come from.
@@ -82,33 +93,6 @@ impl Failure {
     /// A failure to read an index; the error names the file.
     pub(crate) fn index(_: &Path) -> impl FnOnce(ReadError) -> Self + use<> {
         Self::Index
-    }
-
-    /// What the command says of a [`ReadError`].
-    pub(crate) fn of_read(error: &ReadError) -> String {
-        let hint = match error.kind() {
-            ReadErrorKind::NotHamdex => ": build one with `hamdex build`",
-            _ => "",
-        };
-        chain(error) + hint
-    }
-
-    /// What the command says of a [`BuildError`].
-    fn of_build(error: &BuildError) -> String {
-        let hint = match error {
-            BuildError::OutOfMemory { .. } => " (--memory)",
-            _ => "",
-        };
-        chain(error) + hint
-    }
-
-    /// What the command says of an error of documents.
-    fn of_documents(error: &hamdex_documents::Error) -> String {
-        match error {
-            hamdex_documents::Error::Index(error) => Self::of_read(error),
-            hamdex_documents::Error::Build(error) => Self::of_build(error),
-            error => of_error(error),
-        }
     }
 
     /// Whether whoever reads our output has gone, as `head` does: no failure of ours.
@@ -137,6 +121,10 @@ impl Failure {
     }
 }
 
+fn is_no_index(error: &ReadError) -> bool {
+    matches!(error.kind(), ReadErrorKind::NotHamdex)
+}
+
 fn of_read_error(error: &ReadError) -> u8 {
     match error.kind() {
         ReadErrorKind::Io(_) | ReadErrorKind::Threads(_) | ReadErrorKind::Width { .. } => 1,
@@ -156,5 +144,36 @@ fn of_documents_error(error: &hamdex_documents::Error) -> u8 {
         Error::Names { .. } | Error::NamesMissing { .. } => 3,
         Error::Design(_) | Error::Directory { .. } | Error::Option { .. } | Error::UnknownEnding { .. } => 2,
         _ => 1,
+    }
+}
+
+/// The longest piece of an input that a message shows, in characters.
+const MAX_SHOWN: usize = 40;
+
+/// A piece of an input as messages show it: quoted, and not all of it if it is long.
+pub(crate) fn shown(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN) {
+        None => format!("{text:?}"),
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_shortened() {
+        assert_eq!(shown("a\tb"), "\"a\\tb\"");
+        assert_eq!(shown(&"é".repeat(40)), format!("\"{}\"", "é".repeat(40)));
+        assert_eq!(shown(&"é".repeat(41)), format!("\"{}\"…", "é".repeat(40)));
+    }
+
+    #[test]
+    fn a_failure_is_one_line_with_its_causes_once() {
+        let source = io::Error::other("out of paper");
+        let failure = Failure::Io { doing: "write to it", path: "a.txt".into(), source };
+        assert_eq!(failure.line(), "a.txt: cannot write to it: out of paper");
+        assert_eq!(Failure::Wrong("two\nlines".to_owned()).line(), "two lines");
     }
 }

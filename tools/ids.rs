@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::iter::Take;
 
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
@@ -11,15 +12,16 @@ use hamdex_documents::Names;
 use crate::documents::report;
 use crate::failure::Failure;
 
-/// Numbers, never all in memory, or names.
+/// The first ids of a fingerprint: numbers, never all in memory, or names.
 pub(crate) enum Ids<'a> {
-    Numbers(hamdex::Ids<'a>),
+    Numbers(Take<hamdex::Ids<'a>>),
     Names(Vec<String>),
 }
 
 impl<'a> Ids<'a> {
-    /// The ids as they are to be shown: by their names, where they have some.
-    pub(crate) fn new(ids: hamdex::Ids<'a>, names: Option<&mut Names>) -> Result<Self, Failure> {
+    /// At most `max` ids as they are to be shown: by their names, where they have some.
+    pub(crate) fn new(ids: hamdex::Ids<'a>, names: Option<&mut Names>, max: usize) -> Result<Self, Failure> {
+        let ids = ids.take(max);
         Ok(match names {
             Some(names) => Self::Names(ids.map(|id| names.get(id)).collect::<Result<_, _>>()?),
             None => Self::Numbers(ids),

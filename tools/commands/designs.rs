@@ -6,15 +6,16 @@ use hamdex::{Codec, Design, DesignError, TableDesign};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::values;
 
-/// List the designs for a distance, with what each costs.
+/// List the designs for a distance, with the cost of each.
 ///
-/// Costs are estimated for uniformly spread fingerprints of 64 bits: the bytes of the file, the blocks
-/// that a query looks into (its reads when cold) and the candidates that it compares.
+/// Costs are estimates for evenly spread fingerprints of 64 bits: the size of the file, the blocks that a
+/// query looks into (its reads when nothing is cached) and the candidates that it compares.
 ///
-/// The codec is a choice of its own: elias-fano is several times faster to ask, and the smaller one
-/// where fingerprints are spread evenly; huffman is the smaller one where they lie in clusters, as those
-/// of real documents do. Its smaller blocks make elias-fano look into more of them, each for less.
+/// The codec is a choice of its own: elias-fano answers queries several times faster, and is smaller where
+/// fingerprints are spread evenly; huffman is smaller where they lie in clusters, as those of real documents
+/// do. elias-fano has smaller blocks, so a query looks into more of them, each for less.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -30,10 +31,10 @@ pub(crate) struct Args {
     /// How blocks are coded: huffman or elias-fano
     #[arg(long, value_name = "NAME", default_value_t)]
     codec: Codec,
-    /// Bytes of a block: a power of two from 512 to 8192 [default: that of a build with the codec]
-    #[arg(long, value_name = "BYTES", value_parser = block_size)]
+    /// Bytes per block: a power of two from 512 to 8192 [default: that of a build with the codec]
+    #[arg(long, value_name = "BYTES", value_parser = values::block_bytes)]
     block_size: Option<u32>,
-    /// A JSON array
+    /// Print a JSON array
     #[arg(long)]
     json: bool,
 }
@@ -53,13 +54,6 @@ struct Row {
     candidates_per_query: f64,
     /// Whether it is what `auto` takes.
     auto: bool,
-}
-
-/// A size that a block may have.
-fn block_size(text: &str) -> Result<u32, String> {
-    let bytes: u32 = text.parse().map_err(|error| format!("{error}"))?;
-    let is_size = bytes.is_power_of_two() && (512..=8192).contains(&bytes);
-    if is_size { Ok(bytes) } else { Err("not a power of two from 512 to 8192".to_owned()) }
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {

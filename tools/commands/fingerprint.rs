@@ -14,6 +14,7 @@ use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
 use crate::output::{Force, Output, inputs_or_standard_input};
+use crate::threads::Threads;
 
 /// Print the fingerprints of documents.
 ///
@@ -41,6 +42,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     recipe: recipe::Options,
     #[command(flatten)]
+    threads: Threads,
+    #[command(flatten)]
     inputs: Inputs,
 }
 
@@ -54,6 +57,7 @@ struct Line<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.threads.start()?;
     let (recipe, lists) = args.recipe.load(args.width.as_deref())?;
     match recipe.width {
         Width::Bits64 => fingerprint::<u64>(args, &recipe, lists),

@@ -13,16 +13,20 @@ use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
 use crate::output::{Force, Output, inputs_or_standard_input};
+use crate::say;
 
 /// Build a dictionary of inverse document frequencies from a corpus.
 ///
 /// Lines of a word (a feature of the recipe) and ln((1 + documents) / (1 + documents with the word)), as
 /// jieba's dictionaries have them. With --idf FILE other commands weigh words by it.
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
 Example:
   hamdex idf news/*.jsonl -o news.idf
-  hamdex dedup news/*.jsonl --idf news.idf")]
+  hamdex dedup news/*.jsonl --idf news.idf"
+)]
 pub(crate) struct Args {
     /// The dictionary to write; - for standard output
     #[arg(short, long, value_name = "OUT", alias = "out")]
@@ -60,11 +64,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         0 => String::new(),
         some => format!("; counts are too low by up to {some} documents (--max-words)"),
     };
-    anstream::eprintln!(
+    say::summary(format_args!(
         "{}: {} words, digest {}{inexact}",
         args.output.display(),
         HumanCount(dictionary.words() as u64),
         dictionary.digest()
-    );
+    ));
     Ok(())
 }

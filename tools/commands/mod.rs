@@ -2,17 +2,19 @@
 //!
 //! - [`dedup`]: the near-duplicates of a corpus, as clusters
 //! - [`fingerprint`]: a fingerprint for each document
-//! - [`idf`]: how telling each word of a corpus is
+//! - [`idf`]: inverse document frequencies of the words of a corpus
 //! - [`evaluate`]: how well near-duplicates are found
 //! - [`build`]: fingerprints or documents in, one index file out
-//! - [`query`]: what is near
-//! - [`pairs`]: what is near what
-//! - [`dump`]: what a file is made of, down to the bit
-//! - [`verify`]: is a file whole
-//! - [`designs`]: which tables to choose
+//! - [`query`]: the stored fingerprints near given ones
+//! - [`pairs`]: the stored fingerprints near each other
+//! - [`dump`]: the contents of a file, down to the bit
+//! - [`verify`]: whether a file is whole
+//! - [`designs`]: the choices of tables, with their costs
 //! - [`demo`]: all of it, on data it makes itself
+//! - [`completions`], [`man`]: what shells and manuals know of it
 
 pub(crate) mod build;
+pub(crate) mod completions;
 pub(crate) mod dedup;
 pub(crate) mod demo;
 pub(crate) mod designs;
@@ -20,6 +22,7 @@ pub(crate) mod dump;
 pub(crate) mod evaluate;
 pub(crate) mod fingerprint;
 pub(crate) mod idf;
+pub(crate) mod man;
 pub(crate) mod pairs;
 pub(crate) mod query;
 pub(crate) mod verify;

@@ -1,34 +1,38 @@
-//! `hamdex verify`: is a file whole?
+//! `hamdex verify`: whether a file is whole.
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use hamdex::{Fingerprint, Index, Verified, VerifyOptions};
-use indicatif::{HumanBytes, HumanCount};
+use indicatif::HumanBytes;
 use serde::Serialize;
 
 use crate::bars::Phases;
+use crate::counted::counted;
 use crate::failure::Failure;
+use crate::threads::Threads;
 
 /// Read a whole index file and check everything in it.
 ///
-/// Checks all checksums and padding, the order of entries and keys, counts, codebooks and ids, and
-/// that all tables hold the same fingerprints; of an index of documents also the file of their names
-/// beside it. Exits with 3 when something is damaged.
+/// Checks all checksums and padding, the order of entries and keys, counts, codebooks and ids, and that all
+/// tables hold the same fingerprints; for an index of documents also the file of their names beside it. Exits
+/// with 3 if something is damaged.
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
 Example:
   hamdex verify news.hamdex
-  hamdex verify news.hamdex --json")]
+  hamdex verify news.hamdex --json"
+)]
 pub(crate) struct Args {
     /// The index file
     #[arg(value_name = "FILE")]
     index: PathBuf,
-    /// Threads to use [default: all]
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
-    /// The outcome as a JSON object
+    #[command(flatten)]
+    threads: Threads,
+    /// Print the outcome as a JSON object
     #[arg(long)]
     json: bool,
 }
@@ -55,10 +59,7 @@ struct Contents {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    if let Some(threads) = args.threads {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-        pool.map_err(|error| Failure::Usage(format!("--threads {threads}: {error}")))?;
-    }
+    args.threads.start()?;
     let outcome = match hamdex::width(&args.index) {
         Ok(128) => verify::<u128>(args),
         Ok(_) => verify::<u64>(args),
@@ -68,10 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.json {
         let report = Report {
             ok: outcome.is_ok(),
-            error: outcome.as_ref().err().map(|failure| match failure {
-                Failure::Index(error) => Failure::of_read(error),
-                other => other.to_string(),
-            }),
+            error: outcome.as_ref().err().map(Failure::line),
             contents: outcome.as_ref().ok().map(|(verified, names)| Contents {
                 bytes: verified.bytes,
                 tables: verified.tables,
@@ -88,14 +86,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if !args.json {
         writeln!(
             output,
-            "{}: whole: {}, {} fingerprints in {} tables, {} blocks, {} ids{}",
+            "{}: whole: {}, {} in {}, {}, {}{}",
             args.index.display(),
             HumanBytes(verified.bytes),
-            HumanCount(verified.fingerprints),
-            verified.tables,
-            HumanCount(verified.blocks),
-            HumanCount(verified.ids),
-            names.map_or(String::new(), |names| format!(", {} names", HumanCount(names))),
+            counted(verified.fingerprints, "fingerprint", "fingerprints"),
+            counted(verified.tables as u64, "table", "tables"),
+            counted(verified.blocks, "block", "blocks"),
+            counted(verified.ids, "id", "ids"),
+            names.map_or(String::new(), |names| format!(", {}", counted(names, "name", "names"))),
         )?;
     }
     Ok(())

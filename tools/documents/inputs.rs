@@ -10,6 +10,8 @@ use indicatif::ProgressBar;
 use crate::bars;
 use crate::documents::notices::Notices;
 use crate::failure::Failure;
+use crate::input::say_that_it_waits;
+use crate::values;
 
 /// How documents are written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -65,7 +67,7 @@ pub(crate) struct Fields {
     #[arg(long, help_heading = "Documents")]
     strict: bool,
     /// Longest line or file; longer ones are skipped and counted, without being kept in memory
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", help_heading = "Documents")]
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::size, help_heading = "Documents")]
     max_document: ByteSize,
 }
 
@@ -101,6 +103,7 @@ impl Reading {
     pub(crate) fn new(paths: &[PathBuf], format: Format, fields: &Fields) -> Self {
         let standard_input = [PathBuf::from("-")];
         let paths = if paths.is_empty() { &standard_input } else { paths };
+        say_that_it_waits(paths);
         let mut documents = Documents::from_paths(paths)
             .id_field(&fields.id_field)
             .text_field(&fields.text_field)

@@ -6,6 +6,7 @@ use hamdex_documents::{Action, Notice};
 use indicatif::ProgressBar;
 
 use crate::documents::message;
+use crate::say;
 
 /// The most problems printed; the rest are only counted, so that a file that is wrong on every line does not
 /// drown what matters.
@@ -33,6 +34,6 @@ impl Notices {
             Action::Replaced => "replaced",
             _ => "skipped",
         };
-        self.bar.suspend(|| anstream::eprintln!("hamdex: {}: {problem}; {done}{more}", notice.place));
+        self.bar.suspend(|| say::warning(format_args!("{}: {problem}; {done}{more}", notice.place)));
     }
 }

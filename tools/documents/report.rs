@@ -7,14 +7,22 @@ use std::time::Instant;
 use hamdex_documents::{Counts, TooShort};
 use indicatif::{DecimalBytes, HumanCount};
 
+use crate::counted::counted;
+use crate::failure::shown;
+use crate::say;
+
 /// Names the first documents that are too short, and counts the others; once nothing is drawn any more.
 pub(crate) fn too_short(too_short: &TooShort) {
     for (id, features) in too_short.examples() {
-        anstream::eprintln!("hamdex: {id:?} is too short for a fingerprint ({features} features)");
+        say::warning(format_args!(
+            "{} is too short for a fingerprint ({})",
+            shown(id),
+            counted(*features as u64, "feature", "features")
+        ));
     }
     let others = too_short.count() - too_short.examples().len() as u64;
     if others > 0 {
-        anstream::eprintln!("hamdex: {} others are too short for a fingerprint", HumanCount(others));
+        say::warning(format_args!("{} more are too short for a fingerprint", HumanCount(others)));
     }
 }
 
@@ -53,12 +61,12 @@ pub(crate) fn plain(id: &str) -> Cow<'_, str> {
     Cow::Owned(id.chars().map(escape).collect())
 }
 
-/// `1,000 documents (2.5 MB) in 0.1 s: 10,000 a second`.
+/// `1,000 documents (2.5 MB) in 0.1 s: 10,000 per second`.
 pub(crate) fn rate(counts: &Counts, started: Instant) -> String {
     let seconds = started.elapsed().as_secs_f64().max(1e-9);
     format!(
-        "{} documents ({}) in {seconds:.1} s: {} a second",
-        HumanCount(counts.documents),
+        "{} ({}) in {seconds:.1} s: {} per second",
+        counted(counts.documents, "document", "documents"),
         DecimalBytes(counts.text_bytes),
         HumanCount((counts.documents as f64 / seconds) as u64)
     )
@@ -71,7 +79,7 @@ pub(crate) fn summary(counts: &Counts, short: &TooShort, started: Instant) {
         0 => String::new(),
         some => format!(", {} too short", HumanCount(some)),
     };
-    anstream::eprintln!("{}{short}{}", rate(counts, started), skipped(counts));
+    say::summary(format_args!("{}{short}{}", rate(counts, started), skipped(counts)));
 }
 
 #[cfg(test)]

@@ -9,13 +9,23 @@ use crate::input::{Sink, Source};
 
 const ID_BYTES: usize = 8;
 
+/// Reads raw numbers; `bytes` is how many there are, where that is known.
 pub(super) fn read<F: Fingerprint>(
     source: &Source,
     reader: &mut impl BufRead,
+    bytes: Option<u64>,
     pairs: bool,
     sink: &mut Sink<'_, F>,
 ) -> Result<(), Failure> {
     let record_bytes = F::BYTES + if pairs { ID_BYTES } else { 0 };
+    // Known at once where the file has a length: not after an hour of reading.
+    if let Some(bytes) = bytes.filter(|bytes| !bytes.is_multiple_of(record_bytes as u64)) {
+        let what = if pairs { "a fingerprint and an id have" } else { "a fingerprint has" };
+        return Err(source.complaint(format_args!(
+            "its length of {bytes} bytes is no multiple of the {record_bytes} bytes that {what}: it is cut off, or \
+             holds something else"
+        )));
+    }
     let mut offset = 0u64;
     let mut record = [0; 16 + ID_BYTES];
     loop {
@@ -26,7 +36,7 @@ pub(super) fn read<F: Fingerprint>(
         if filled < record_bytes {
             return Err(source.complaint_at(
                 format!(" (byte {offset})"),
-                format_args!("{filled} bytes are left over; a record has {record_bytes}"),
+                format_args!("it ends inside a record: {filled} of {record_bytes} bytes"),
             ));
         }
         let id = pairs

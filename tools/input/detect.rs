@@ -1,111 +1,262 @@
-//! Which format is it? Told by the first bytes, and refused where they leave a doubt that matters.
+//! Which format is it? Decided by the name and the first bytes, and refused where they leave a doubt
+//! that matters.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead};
+use std::path::Path;
 
 use hamdex::Fingerprint;
 
 use crate::failure::Failure;
-use crate::input::{Format, Source};
+use crate::input::numbers::{Evidence, Notation};
+use crate::input::{Format, Source, magic, text};
 
 const NPY_MAGIC: &[u8] = b"\x93NUMPY";
 
 /// What some editors put in front of UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Bytes looked at.
-const LOOKED_AT: u64 = 1 << 16;
+/// Bytes of an input that decide.
+const WINDOW_BYTES: usize = 1 << 16;
 
-/// Of so many bytes, raw numbers have more than one that is no text: of random ones more than half
+/// Of this many bytes, raw numbers have more than one that is no text: of random ones more than half
 /// are not, and of small ones most are zero. Text with a few odd bytes stays text, and is then
 /// refused at the line that has them.
 const TEXT_OF_RAW: usize = 8;
 
-/// The first bytes of an input: all there are, or as many as are looked at, however slowly they come.
-pub(super) fn start(reader: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut start = Vec::new();
-    reader.take(LOOKED_AT).read_to_end(&mut start)?;
-    Ok(start)
+/// The first bytes of an input.
+#[derive(Debug, Default)]
+pub(super) struct Start {
+    pub(super) bytes: Vec<u8>,
+    /// Whether these are all bytes of it.
+    pub(super) is_all: bool,
 }
 
-pub(super) fn format<F: Fingerprint>(source: &Source, start: &[u8]) -> Result<Format, Failure> {
-    if start.starts_with(NPY_MAGIC) {
+impl Start {
+    /// Takes the first bytes: all there are up to a limit, however slowly they come; or, if it is to be
+    /// prompt, no more than have come with the first line.
+    pub(super) fn read(reader: &mut impl BufRead, is_prompt: bool) -> io::Result<Self> {
+        let mut start = Self::default();
+        while start.bytes.len() < WINDOW_BYTES && !(is_prompt && start.has_line()) {
+            let piece = match reader.fill_buf() {
+                Ok(piece) => piece,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if piece.is_empty() {
+                start.is_all = true;
+                break;
+            }
+            let count = piece.len().min(WINDOW_BYTES - start.bytes.len());
+            start.bytes.extend_from_slice(&piece[..count]);
+            reader.consume(count);
+        }
+        Ok(start)
+    }
+
+    /// Whether a line with something on it is there to its end.
+    fn has_line(&self) -> bool {
+        self.bytes
+            .split_inclusive(|&byte| byte == b'\n')
+            .any(|line| line.ends_with(b"\n") && !line.trim_ascii().is_empty())
+    }
+
+    /// The lines, without the last one if it may be cut off, and without a byte order mark.
+    fn lines(&self) -> impl Iterator<Item = &[u8]> {
+        let text = self.bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.bytes);
+        let whole = match text.iter().rposition(|&byte| byte == b'\n') {
+            Some(last) if !self.is_all => &text[..last],
+            None if !self.is_all => &[],
+            _ => text,
+        };
+        whole.split(|&byte| byte == b'\n')
+    }
+
+    fn is_text(&self) -> bool {
+        let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+        let odd = self.bytes.iter().filter(|&byte| !is_text(byte)).count();
+        odd <= self.bytes.len() / TEXT_OF_RAW || self.bytes.starts_with(BYTE_ORDER_MARK)
+    }
+}
+
+/// The format of an input that is a table with named columns: by what its name and first bytes show, or by
+/// the column `fingerprint` in its first line.
+pub(super) fn table<F: Fingerprint>(
+    path: Option<&Path>,
+    found: hamdex_documents::Format,
+    bytes: &[u8],
+    fingerprint: &str,
+) -> Option<Format> {
+    use hamdex_documents::Format as Found;
+    if bytes.is_empty() {
+        return None;
+    }
+    let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let first = first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first).trim_ascii();
+    let names_fingerprint = |delimiter| {
+        first.split(|&byte| byte == delimiter).any(|cell| {
+            cell.trim_ascii() == fingerprint.as_bytes() || is_quoted(cell.trim_ascii(), fingerprint)
+        })
+    };
+    match found {
+        Found::Parquet => Some(Format::Parquet),
+        // The mark of a stream of Arrow is one that raw numbers can have.
+        Found::Arrow if !path.is_some_and(is_raw_name::<F>) => Some(Format::Arrow),
+        Found::Csv if !text::starts_with_number::<F>(first) => Some(Format::Csv),
+        Found::Tsv if !text::starts_with_number::<F>(first) => Some(Format::Tsv),
+        _ if names_fingerprint(b',') => Some(Format::Csv),
+        _ if names_fingerprint(b'\t') => Some(Format::Tsv),
+        _ => None,
+    }
+}
+
+fn is_quoted(cell: &[u8], name: &str) -> bool {
+    let inner = cell.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+    inner == Some(name.as_bytes())
+}
+
+/// The format of an input; `path` is where it is, unless it is standard input.
+pub(super) fn format<F: Fingerprint>(
+    source: &Source,
+    path: Option<&Path>,
+    start: &Start,
+) -> Result<Format, Failure> {
+    let raw = if F::BITS == 64 { Format::U64le } else { Format::U128le };
+    let raw_option = if F::BITS == 64 { "--format u64le" } else { "--format u128le" };
+    if start.bytes.starts_with(NPY_MAGIC) {
         return Ok(Format::Npy);
     }
-    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
-    let odd = start.iter().filter(|&byte| !is_text(byte)).count();
-    if odd <= start.len() / TEXT_OF_RAW || start.starts_with(BYTE_ORDER_MARK) {
-        return text_format::<F>(source, start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start));
+    if let Some(kind) = magic::kind(&start.bytes) {
+        return Err(source.complaint(format_args!(
+            "is {}; {} (raw numbers that only look like it: {raw_option})",
+            kind.name,
+            kind.advice.text()
+        )));
     }
-    Ok(if F::BITS == 64 { Format::U64le } else { Format::U128le })
+    match (start.is_text(), path.is_some_and(is_raw_name::<F>)) {
+        (false, true) => Ok(raw),
+        (false, false) => Err(source.complaint(format_args!(
+            "is binary and of no known format; raw little-endian numbers are read from files named .u64, \
+             .u64le, .bin or .raw (128 bits: .u128, .u128le), and with {raw_option}"
+        ))),
+        (true, false) => notation::<F>(source, start).map(Format::of),
+        // A text of numbers has eight digits or more in places where raw numbers can have anything.
+        (true, true) if start.lines().all(|line| text::starts_with_number::<F>(line)) && !start.bytes.is_empty() => {
+            Err(source.complaint(format_args!(
+                "is named as raw numbers are and looks like text; say which with --format hex, --format decimal \
+                 or {raw_option}"
+            )))
+        }
+        (true, true) => Ok(raw),
+    }
 }
 
-/// Hexadecimal or decimal? A line of just 16 (32) decimal digits could be either, so the lines
-/// around it decide; if none does, it is hexadecimal, as tools that pad with zeros write it.
-fn text_format<F: Fingerprint>(source: &Source, start: &[u8]) -> Result<Format, Failure> {
-    let (mut hex, mut decimal) = (None, None);
-    for (number, line) in start.split(|&byte| byte == b'\n').enumerate() {
-        // The last piece of a longer input may be cut off in the middle.
-        let is_cut = start.len() as u64 >= LOOKED_AT - BYTE_ORDER_MARK.len() as u64
-            && line.as_ptr_range().end == start.as_ptr_range().end;
-        let token = line.split(|b| b.is_ascii_whitespace() || *b == b',').find(|token| !token.is_empty());
-        let Some(token) = token.filter(|_| !is_cut) else { continue };
-        if !token.iter().all(u8::is_ascii_digit) {
-            hex.get_or_insert(number + 1);
-        } else if token.len() != F::BYTES * 2 {
-            decimal.get_or_insert(number + 1);
+/// Whether a name says that the file holds raw numbers of this width.
+fn is_raw_name<F: Fingerprint>(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    match ending.as_str() {
+        "bin" | "raw" => true,
+        "u64" | "u64le" => F::BITS == 64,
+        "u128" | "u128le" => F::BITS == 128,
+        _ => false,
+    }
+}
+
+/// Hexadecimal or decimal?
+fn notation<F: Fingerprint>(source: &Source, start: &Start) -> Result<Notation, Failure> {
+    let mut evidence = Evidence::default();
+    for (number, line) in (1..).zip(start.lines()) {
+        if let Some(token) = text::first_token(line) {
+            evidence.note::<F>(token, number);
         }
     }
-    match (hex, decimal) {
-        (Some(hex), Some(decimal)) => Err(source.complaint(format_args!(
+    evidence.notation().map_err(|(hex, decimal)| {
+        source.complaint(format_args!(
             "line {hex} looks hexadecimal and line {decimal} decimal; say which with --format"
-        ))),
-        (None, Some(_)) => Ok(Format::Decimal),
-        _ => Ok(Format::Hex),
-    }
+        ))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn detected(start: &[u8]) -> Result<Format, String> {
-        format::<u64>(&Source { name: "in".to_owned() }, start).map_err(|failure| failure.to_string())
+    fn start(bytes: &[u8]) -> Start {
+        let mut reader = bytes;
+        Start::read(&mut reader, false).unwrap()
+    }
+
+    fn detected(name: &str, bytes: &[u8]) -> Result<Format, String> {
+        let path = (name != "-").then(|| Path::new(name));
+        let source = Source { name: name.to_owned() };
+        format::<u64>(&source, path, &start(bytes)).map_err(|failure| failure.to_string())
     }
 
     #[test]
-    fn each_format_is_told() {
-        assert_eq!(detected(b"\x93NUMPY\x01\x00"), Ok(Format::Npy));
-        assert_eq!(detected(b"00000000000000ff\n0123456789abcdef\n"), Ok(Format::Hex));
-        assert_eq!(detected(b"0x1f\n"), Ok(Format::Hex));
-        assert_eq!(detected(b"17\n18446744073709551615\n"), Ok(Format::Decimal));
-        assert_eq!(detected(b"\x00\x01\x02\x03\x04\x05\x06\x07"), Ok(Format::U64le));
-        assert_eq!(detected(b""), Ok(Format::Hex));
+    fn each_format_is_known() {
+        assert_eq!(detected("-", b"\x93NUMPY\x01\x00"), Ok(Format::Npy));
+        assert_eq!(detected("-", b"00000000000000ff\n0123456789abcdef\n"), Ok(Format::Hex));
+        assert_eq!(detected("-", b"0x1f\n"), Ok(Format::Hex));
+        assert_eq!(detected("-", b"17\n18446744073709551615\n"), Ok(Format::Decimal));
+        assert_eq!(detected("-", b"\n-17\n"), Ok(Format::Decimal));
+        assert_eq!(detected("-", b""), Ok(Format::Hex));
     }
 
     #[test]
-    fn sixteen_digits_are_what_their_neighbours_are() {
-        assert_eq!(detected(b"1234567890123456\n"), Ok(Format::Hex));
-        assert_eq!(detected(b"1234567890123456\n17\n"), Ok(Format::Decimal));
-        assert_eq!(detected(b"1234567890123456 7\n12345678901234567 8\n"), Ok(Format::Decimal));
+    fn raw_numbers_need_a_name_that_says_so() {
+        let raw = b"\x00\x01\x02\x03\x04\x05\x06\x07";
+        for name in ["a.u64", "a.u64le", "a.bin", "a.RAW"] {
+            assert_eq!(detected(name, raw), Ok(Format::U64le), "{name}");
+        }
+        for name in ["-", "a", "a.u128", "a.txt", "a.hamdex"] {
+            assert!(detected(name, raw).unwrap_err().contains("--format u64le"), "{name}");
+        }
+        assert!(detected("a.bin", b"\x7fELF\x02\x01\x01\x00").unwrap_err().contains("an ELF executable"));
+    }
+
+    #[test]
+    fn raw_numbers_that_are_text_by_chance_are_raw_unless_they_could_be_either() {
+        assert_eq!(detected("a.u64", b"abcdefgh"), Ok(Format::U64le));
+        assert_eq!(detected("a.u64", b""), Ok(Format::U64le));
+        assert!(detected("a.u64", b"12345678").unwrap_err().contains("say which"));
     }
 
     #[test]
     fn a_mixture_is_refused() {
-        let refusal = detected(b"17\n0123456789abcdef\n").unwrap_err();
+        let refusal = detected("-", b"17\n0123456789abcdef\n").unwrap_err();
         assert!(refusal.contains("line 2 looks hexadecimal and line 1 decimal"), "{refusal}");
     }
 
     #[test]
     fn a_line_that_is_cut_off_says_nothing() {
         let mut long = b"0123456789abcdef\n".repeat(5000);
-        long.truncate(LOOKED_AT as usize);
+        long.truncate(WINDOW_BYTES);
         assert_ne!(long.last(), Some(&b'\n'));
-        assert_eq!(detected(&long), Ok(Format::Hex));
+        long.extend(b"0123456789abcdef");
+        assert_eq!(detected("-", &long), Ok(Format::Hex));
     }
 
     #[test]
     fn text_with_a_few_odd_bytes_is_text() {
-        assert_eq!(detected(b"\xef\xbb\xbf0123456789abcdef\n"), Ok(Format::Hex));
-        assert_eq!(detected("# caf\u{e9}\n0123456789abcdef\n0123456789abcdef\n".as_bytes()), Ok(Format::Hex));
+        assert_eq!(detected("-", b"\xef\xbb\xbf0123456789abcdef\n"), Ok(Format::Hex));
+        let odd = "# caf\u{e9}\n0123456789abcdef\n0123456789abcdef\n";
+        assert_eq!(detected("-", odd.as_bytes()), Ok(Format::Hex));
+    }
+
+    #[test]
+    fn what_has_come_is_enough_when_it_must_be_prompt() {
+        /// A sender who waits for an answer after each line.
+        struct Waiting<'a>(std::slice::Iter<'a, &'a [u8]>);
+        impl io::Read for Waiting<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                let line = self.0.next().expect("nobody reads on before an answer");
+                buffer[..line.len()].copy_from_slice(line);
+                Ok(line.len())
+            }
+        }
+        let lines: [&[u8]; 3] = [b"\n", b"012345", b"6789abcdef\n"];
+        let mut reader = io::BufReader::new(Waiting(lines.iter()));
+        let start = Start::read(&mut reader, true).unwrap();
+        assert_eq!(start.bytes, b"\n0123456789abcdef\n");
+        assert!(!start.is_all);
     }
 }

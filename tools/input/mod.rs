@@ -1,17 +1,23 @@
-//! Fingerprints from files or standard input, in any of the formats that tools write.
+//! Fingerprints from files or standard input, in any of the formats that programs write.
 //!
-//! - [`detect`]: which format is it
-//! - [`text`]: lines of hexadecimal or decimal numbers
+//! - [`open`]: files and standard input
+//! - [`detect`], [`magic`]: which format is it, and what is none
+//! - [`numbers`]: hexadecimal and decimal numbers
+//! - [`text`]: lines of them
 //! - [`binary`]: raw little-endian numbers
 //! - [`npy`]: NumPy arrays
+//! - [`table`]: columns of Parquet, Arrow, CSV and TSV
 
 mod binary;
 mod detect;
+mod magic;
 mod npy;
+mod numbers;
+mod open;
+mod table;
 mod text;
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -20,25 +26,63 @@ use indicatif::ProgressBar;
 
 use crate::bars;
 use crate::failure::Failure;
+use detect::Start;
+use open::Opened;
 
-/// Bytes read at once, and looked at to detect the format.
-pub(crate) const BUFFER_BYTES: usize = 1 << 18;
+pub(crate) use numbers::Notation;
+pub(crate) use open::{say_that_it_waits, total_bytes};
+pub(crate) use table::Columns;
 
-/// How fingerprints are written down.
+/// How fingerprints are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Look at the first bytes of each input
+    /// By the name and the first bytes of each input
     Auto,
-    /// A line each: 16 (32) hexadecimal digits, or 0x and digits
+    /// One per line: 16 (32) hexadecimal digits, or 0x and digits
     Hex,
-    /// A line each: a decimal number
+    /// One per line: a decimal number; a negative one is the bit pattern of a signed integer
     Decimal,
     /// Raw little-endian numbers of 8 bytes
     U64le,
     /// Raw little-endian numbers of 16 bytes (with --width 128)
     U128le,
-    /// A NumPy array of uint64 (128 bits: two columns, high word first)
+    /// A NumPy array of uint64 or int64 (128 bits: two columns, high word first)
     Npy,
+    /// Comma-separated values, the first record naming the columns
+    Csv,
+    /// The same, separated by tabs
+    Tsv,
+    /// A Parquet file: a column of numbers or texts
+    Parquet,
+    /// An Arrow IPC file or stream: the same
+    Arrow,
+}
+
+impl Format {
+    /// The format of lines in a notation.
+    fn of(notation: Notation) -> Self {
+        if notation == Notation::Decimal { Self::Decimal } else { Self::Hex }
+    }
+
+    /// The format of a table with named columns.
+    fn table(self) -> Option<hamdex_documents::Format> {
+        match self {
+            Self::Csv => Some(hamdex_documents::Format::Csv),
+            Self::Tsv => Some(hamdex_documents::Format::Tsv),
+            Self::Parquet => Some(hamdex_documents::Format::Parquet),
+            Self::Arrow => Some(hamdex_documents::Format::Arrow),
+            _ => None,
+        }
+    }
+
+    /// How numbers in text are written in this format; in all but these two, either way.
+    pub(crate) fn notation(self) -> Notation {
+        match self {
+            Self::Hex => Notation::Hex,
+            Self::Decimal => Notation::Decimal,
+            _ => Notation::Either,
+        }
+    }
 }
 
 /// What comes with each fingerprint.
@@ -60,6 +104,7 @@ pub(crate) enum IdSource {
 pub(crate) type Sink<'a, F> = dyn FnMut(F, Option<u64>) -> Result<(), Failure> + 'a;
 
 /// An input as messages name it.
+#[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) name: String,
 }
@@ -79,70 +124,70 @@ impl Source {
     }
 }
 
-/// Reads all inputs, in order; standard input for `-`, or when there are none.
-pub(crate) fn read<F: Fingerprint>(
-    paths: &[PathBuf],
-    format: Format,
-    pairs: bool,
-    sink: &mut Sink<'_, F>,
-) -> Result<(), Failure> {
-    let standard_input = [PathBuf::from("-")];
-    let paths = if paths.is_empty() { &standard_input } else { paths };
-    let bar = bars::of_bytes("Reading", total_bytes(paths));
-    let outcome = read_with(paths, format, pairs, &bar, sink);
+/// What is to be read, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'a> {
+    /// Standard input for `-`, or when there are none.
+    pub(crate) paths: &'a [PathBuf],
+    pub(crate) format: Format,
+    /// In tables, where the fingerprints are; with a column of ids, an id stands beside each fingerprint in
+    /// any format.
+    pub(crate) columns: Columns<'a>,
+    /// Whether what has come is taken at once: somebody may wait for an answer before sending more.
+    pub(crate) is_prompt: bool,
+}
+
+/// Reads all inputs, in order, and shows how far it is.
+pub(crate) fn read<F: Fingerprint>(reading: &Reading<'_>, sink: &mut Sink<'_, F>) -> Result<(), Failure> {
+    let bar = bars::of_bytes("Reading", total_bytes(reading.paths));
+    let outcome = read_with(reading, &bar, sink);
     bar.finish_and_clear();
     outcome
 }
 
 /// Reads all inputs, in order, and counts their bytes.
 pub(crate) fn read_with<F: Fingerprint>(
-    paths: &[PathBuf],
-    format: Format,
-    pairs: bool,
+    reading: &Reading<'_>,
     bar: &ProgressBar,
     sink: &mut Sink<'_, F>,
 ) -> Result<(), Failure> {
-    let mut told = None;
-    paths.iter().try_for_each(|path| read_one(path, format, pairs, bar, &mut told, sink))
-}
-
-/// Known only when all inputs are plain files.
-pub(crate) fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
-    paths.iter().map(|path| path.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len())).sum()
+    let standard_input = [PathBuf::from("-")];
+    let paths = if reading.paths.is_empty() { &standard_input } else { reading.paths };
+    let mut seen = None;
+    paths.iter().try_for_each(|path| read_one(path, reading, bar, &mut seen, sink))
 }
 
 fn read_one<F: Fingerprint>(
     path: &Path,
-    format: Format,
-    pairs: bool,
+    reading: &Reading<'_>,
     bar: &ProgressBar,
-    told: &mut Option<(Format, String)>,
+    seen: &mut Option<(Format, String)>,
     sink: &mut Sink<'_, F>,
 ) -> Result<(), Failure> {
-    let (source, reader): (_, Box<dyn Read>) = if path.as_os_str() == "-" {
-        (Source { name: "standard input".to_owned() }, Box::new(io::stdin().lock()))
-    } else {
-        let source = Source { name: path.display().to_string() };
-        let file = File::open(path).map_err(|error| source.unreadable(&error))?;
-        if path.is_dir() {
-            return Err(source.complaint("is a directory; name the files in it"));
-        }
-        (source, Box::new(file))
-    };
-    let mut reader = BufReader::with_capacity(BUFFER_BYTES, bar.wrap_read(reader));
-    let mut start = Vec::new();
-    let format = match format {
+    let Opened { source, mut input, path, bytes } = open::open(path, bar)?;
+    let (columns, pairs) = (reading.columns, reading.columns.id.is_some());
+    let mut start = Start::default();
+    let found = input.format();
+    let format = match reading.format {
         Format::Auto => {
-            start = detect::start(&mut reader).map_err(|error| source.unreadable(&error))?;
-            let format = detect::format::<F>(&source, &start)?;
-            if start.is_empty() { format } else { agree(format, &source, told)? }
+            match detect::table::<F>(path.as_deref(), found, input.peek()?, columns.fingerprint) {
+                Some(table) => table,
+                None => {
+                    start = Start::read(&mut input, reading.is_prompt)
+                        .map_err(|error| source.unreadable(&error))?;
+                    let format = detect::format::<F>(&source, path.as_deref(), &start)?;
+                    if start.bytes.is_empty() { format } else { agree(format, &source, seen)? }
+                }
+            }
         }
         given => given,
     };
-    let mut reader = start.as_slice().chain(reader);
+    if let Some(table) = format.table() {
+        return table::read(input, table, columns, sink);
+    }
+    let mut reader = start.bytes.as_slice().chain(input);
     match format {
-        Format::Hex => text::read(&source, &mut reader, F::parse_hex, pairs, sink),
-        Format::Decimal => text::read(&source, &mut reader, F::parse_decimal, pairs, sink),
+        Format::Hex | Format::Decimal => text::read(&source, &mut reader, format.notation(), pairs, sink),
         Format::U64le | Format::U128le => {
             let bits = if format == Format::U64le { 64 } else { 128 };
             if bits != F::BITS {
@@ -152,28 +197,25 @@ fn read_one<F: Fingerprint>(
                     F::BITS
                 )));
             }
-            binary::read(&source, &mut reader, pairs, sink)
+            binary::read(&source, &mut reader, bytes, pairs, sink)
         }
         Format::Npy => npy::read(&source, &mut reader, pairs, sink),
-        Format::Auto => unreachable!("detection gives a format"),
+        _ => unreachable!("detection gives a format, and tables are read above"),
     }
 }
 
 /// Two text inputs of one run that look different are refused: lines that could be either would be
 /// read differently beside the one or the other.
-fn agree(format: Format, source: &Source, told: &mut Option<(Format, String)>) -> Result<Format, Failure> {
+fn agree(format: Format, source: &Source, seen: &mut Option<(Format, String)>) -> Result<Format, Failure> {
     let is_text = matches!(format, Format::Hex | Format::Decimal);
-    match told {
+    match seen {
         Some((earlier, name)) if is_text && *earlier != format => {
-            let (looks, looked) = match format {
-                Format::Hex => ("hexadecimal", "decimal"),
-                _ => ("decimal", "hexadecimal"),
-            };
+            let (looks, looked) = (format.notation().name(), earlier.notation().name());
             Err(source
                 .complaint(format_args!("it looks {looks}, and {name} {looked}; say which with --format")))
         }
         None if is_text => {
-            *told = Some((format, source.name.clone()));
+            *seen = Some((format, source.name.clone()));
             Ok(format)
         }
         _ => Ok(format),
@@ -185,10 +227,10 @@ fn agree(format: Format, source: &Source, told: &mut Option<(Format, String)>) -
 pub(crate) fn next_line<'a>(
     reader: &mut impl BufRead,
     line: &'a mut Vec<u8>,
-    most_bytes: u64,
+    max_bytes: u64,
 ) -> io::Result<Option<&'a [u8]>> {
     line.clear();
-    if reader.take(most_bytes).read_until(b'\n', line)? == 0 {
+    if reader.take(max_bytes).read_until(b'\n', line)? == 0 {
         return Ok(None);
     }
     Ok(Some(line))

@@ -1,13 +1,22 @@
-//! NumPy arrays of uint64: one column of fingerprints (two for 128 bits, the high word first), and
-//! one more for ids.
+//! NumPy arrays of uint64 or int64: one column of fingerprints (two for 128 bits, the high word first),
+//! and one more for ids.
 
-use std::io::BufRead;
+use std::io::{self, BufRead, Read};
 
 use hamdex::Fingerprint;
-use npyz::{DType, NpyFile, Order};
+use npyz::{DType, NpyFile, Order, TypeChar};
 
 use crate::failure::Failure;
 use crate::input::{Sink, Source};
+
+/// Bytes before the header: magic, version, the header's length.
+const PREFIX_BYTES: usize = 12;
+
+/// A header names a type and a shape; those of plain arrays have 118 bytes.
+const MAX_HEADER_BYTES: usize = 1 << 16;
+
+/// Brackets within brackets: the parser of headers calls itself for each.
+const MAX_NESTING: usize = 16;
 
 pub(super) fn read<F: Fingerprint>(
     source: &Source,
@@ -15,23 +24,30 @@ pub(super) fn read<F: Fingerprint>(
     pairs: bool,
     sink: &mut Sink<'_, F>,
 ) -> Result<(), Failure> {
-    let malformed = |error: std::io::Error| source.complaint(format_args!("not a .npy file: {error}"));
-    let array = NpyFile::new(reader).map_err(malformed)?;
+    let malformed = |error: io::Error| source.complaint(format_args!("not a .npy file: {error}"));
+    let header = header(reader).map_err(malformed)?;
+    let array = NpyFile::new(header.as_slice().chain(reader)).map_err(malformed)?;
     let words = F::BITS as usize / 64;
     let columns = words + usize::from(pairs);
-    check_shape(source, &array, columns)?;
+    let is_signed = check(source, &array, columns)?;
     let rows = array.shape()[0];
-    let mut numbers = array.data::<u64>().map_err(|found| {
-        source.complaint(format_args!("expected an array of uint64 (little or big endian): {found}"))
-    })?;
+    let unexpected = |found| source.complaint(format_args!("expected an array of uint64: {found}"));
+    // Signed numbers are bit patterns.
+    let mut numbers: Box<dyn Iterator<Item = io::Result<u64>>> = if is_signed {
+        Box::new(array.data::<i64>().map_err(unexpected)?.map(|number| number.map(i64::cast_unsigned)))
+    } else {
+        Box::new(array.data::<u64>().map_err(unexpected)?)
+    };
     let mut row = vec![0; columns];
     for number in 0..rows {
+        let place = || format!(" (row {number})");
         for cell in &mut row {
-            let next = numbers.next().transpose().map_err(|error| {
-                source.complaint_at(format!(" (row {number})"), format_args!("it ends too early: {error}"))
+            let next = numbers.next().transpose();
+            let next = next.map_err(|error| match error.kind() {
+                io::ErrorKind::UnexpectedEof => source.complaint_at(place(), "the array ends too early"),
+                _ => source.complaint_at(place(), format_args!("cannot read it: {error}")),
             })?;
-            *cell =
-                next.ok_or_else(|| source.complaint_at(format!(" (row {number})"), "it ends too early"))?;
+            *cell = next.ok_or_else(|| source.complaint_at(place(), "the array ends too early"))?;
         }
         let wide = row[..words].iter().fold(0u128, |wide, &word| wide << 64 | u128::from(word));
         sink(F::truncate(wide), pairs.then(|| row[words]))?;
@@ -39,14 +55,65 @@ pub(super) fn read<F: Fingerprint>(
     Ok(())
 }
 
-fn check_shape<R: BufRead>(source: &Source, array: &NpyFile<R>, columns: usize) -> Result<(), Failure> {
-    let (shape, dtype) = (array.shape(), array.dtype());
-    if !matches!(&dtype, DType::Plain(plain) if plain.to_string().ends_with("u8")) {
-        return Err(source.complaint(format_args!(
-            "expected an array of uint64; found {}; convert it with .astype('uint64') or .view('uint64')",
-            dtype.descr()
-        )));
+/// The bytes up to the end of the header, checked so far that the parser can have them: it would take
+/// memory for any length, and stack for any nesting.
+fn header(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+    let mut header = vec![0; PREFIX_BYTES];
+    // Version 1 has a shorter length; its header is longer than the two bytes read too much.
+    reader.read_exact(&mut header).map_err(|_| invalid("it ends in its header"))?;
+    let end = match header[6] {
+        1 => 10 + usize::from(u16::from_le_bytes([header[8], header[9]])),
+        _ => PREFIX_BYTES + u32::from_le_bytes([header[8], header[9], header[10], header[11]]) as usize,
+    };
+    if !(PREFIX_BYTES..=MAX_HEADER_BYTES).contains(&end) {
+        return Err(invalid("its header has an impossible length"));
     }
+    header.resize(end, 0);
+    reader.read_exact(&mut header[PREFIX_BYTES..]).map_err(|_| invalid("it ends in its header"))?;
+    let mut depth = 0usize;
+    for byte in &header[PREFIX_BYTES..] {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_NESTING {
+            return Err(invalid("its header is nested too deeply"));
+        }
+    }
+    // The parser multiplies what the shape names.
+    let text = &header[PREFIX_BYTES..];
+    let shape = text.windows(5).position(|word| word == b"shape").map_or(&text[..0], |at| &text[at..]);
+    let items = shape
+        .split(|byte| !byte.is_ascii_digit())
+        .filter(|digits| !digits.is_empty())
+        .map(|digits| std::str::from_utf8(digits).ok()?.parse::<u64>().ok())
+        .try_fold(1u64, |items, count| items.checked_mul(count?));
+    if items.is_none() {
+        return Err(invalid("its shape is impossible"));
+    }
+    Ok(header)
+}
+
+/// Checks type, shape and order; returns whether the numbers are signed.
+fn check<R: Read>(source: &Source, array: &NpyFile<R>, columns: usize) -> Result<bool, Failure> {
+    let (shape, dtype) = (array.shape(), array.dtype());
+    let is_signed = match &dtype {
+        DType::Plain(plain) if plain.size_field() == 8 => match plain.type_char() {
+            TypeChar::Uint => Some(false),
+            TypeChar::Int => Some(true),
+            _ => None,
+        },
+        _ => None,
+    };
+    let Some(is_signed) = is_signed else {
+        return Err(source.complaint(format_args!(
+            "expected an array of uint64; found {}; {}",
+            dtype.descr(),
+            advice(&dtype, shape, columns)
+        )));
+    };
     let fits = match shape {
         [_] => columns == 1,
         [_, second] => *second == columns as u64,
@@ -54,10 +121,53 @@ fn check_shape<R: BufRead>(source: &Source, array: &NpyFile<R>, columns: usize) 
     };
     if !fits {
         let expected = if columns == 1 { "(n,)".to_owned() } else { format!("(n, {columns})") };
-        return Err(source.complaint(format_args!("expected an array of shape {expected}; found {shape:?}")));
+        let advice = match shape {
+            [_, bits] if *bits == columns as u64 * 64 => format!("; {}", advice(&dtype, shape, columns)),
+            _ => String::new(),
+        };
+        return Err(
+            source.complaint(format_args!("expected an array of shape {expected}; found {shape:?}{advice}"))
+        );
     }
     if shape.len() > 1 && array.order() == Order::Fortran {
-        return Err(source.complaint("expected an array in C order; convert it with numpy.ascontiguousarray"));
+        return Err(
+            source.complaint("expected an array in C order; convert it with numpy.ascontiguousarray(a)")
+        );
     }
-    Ok(())
+    Ok(is_signed)
+}
+
+/// How an array `a` of another type becomes one of fingerprints.
+fn advice(dtype: &DType, shape: &[u64], columns: usize) -> String {
+    let DType::Plain(plain) = dtype else {
+        return "save the one field that holds the fingerprints, as uint64".to_owned();
+    };
+    let (bytes, bits) = (columns as u64 * 8, columns as u64 * 64);
+    let last = if shape.len() == 2 { shape[1] } else { 0 };
+    let whole = if columns == 1 { ".ravel()" } else { "" };
+    match plain.type_char() {
+        TypeChar::Float | TypeChar::Complex => {
+            "floating-point numbers have lost bits of the fingerprints; keep these as uint64 from the start"
+                .to_owned()
+        }
+        TypeChar::Bool | TypeChar::Uint | TypeChar::Int if last == bits => {
+            format!(
+                "of bits, the most significant first, make it with numpy.packbits(a, axis=1).view('>u8'){whole}"
+            )
+        }
+        TypeChar::Uint if plain.size_field() == 1 && last == bytes => {
+            format!(
+                "of bytes, the most significant first, make it with numpy.ascontiguousarray(a).view('>u8'){whole}"
+            )
+        }
+        TypeChar::Bool => format!("bits need the shape (n, {bits}), one row per fingerprint"),
+        TypeChar::Int | TypeChar::Uint if plain.size_field() >= 4 => {
+            "numbers of 64 bits are needed: make the array with dtype='uint64'".to_owned()
+        }
+        TypeChar::UnicodeStr | TypeChar::ByteStr => {
+            "of hexadecimal texts, make it with numpy.array([int(x, 16) for x in a], dtype='uint64')"
+                .to_owned()
+        }
+        _ => "make it with numpy.array(a, dtype='uint64')".to_owned(),
+    }
 }

@@ -1,65 +1,82 @@
-//! A fingerprint a line, perhaps with an id after it.
+//! A fingerprint per line, perhaps with an id after it.
 
 use std::io::BufRead;
 
-use hamdex::{Fingerprint, ParseFingerprintError};
+use hamdex::Fingerprint;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, shown};
+use crate::input::numbers::Notation;
 use crate::input::{Sink, Source, detect, next_line};
 
 /// No line of fingerprint and id is longer, whatever the blanks.
-const MOST_LINE_BYTES: u64 = 1024;
-
-/// How much of a malformed line a message shows, in characters.
-const SHOWN: usize = 40;
+const MAX_LINE_BYTES: u64 = 1024;
 
 pub(super) fn read<F: Fingerprint>(
     source: &Source,
     reader: &mut impl BufRead,
-    parse: fn(&str) -> Result<F, ParseFingerprintError>,
+    notation: Notation,
     pairs: bool,
     sink: &mut Sink<'_, F>,
 ) -> Result<(), Failure> {
     let mut line = Vec::new();
     let mut number = 0u64;
     while let Some(line) =
-        next_line(reader, &mut line, MOST_LINE_BYTES).map_err(|error| source.unreadable(&error))?
+        next_line(reader, &mut line, MAX_LINE_BYTES).map_err(|error| source.unreadable(&error))?
     {
         number += 1;
         let line =
             if number == 1 { line.strip_prefix(detect::BYTE_ORDER_MARK).unwrap_or(line) } else { line };
-        let (fingerprint, id) =
-            parse_line(line, parse, pairs).map_err(|what| source.complaint_at(format!(":{number}"), what))?;
-        sink(fingerprint, id)?;
+        let parsed = parse_line(line, notation, pairs);
+        if let Some((fingerprint, id)) =
+            parsed.map_err(|what| source.complaint_at(format!(":{number}"), what))?
+        {
+            sink(fingerprint, id)?;
+        }
     }
     Ok(())
 }
 
+/// The first token of a line.
+pub(super) fn first_token(line: &[u8]) -> Option<&[u8]> {
+    line.split(|byte| byte.is_ascii_whitespace() || *byte == b',').find(|token| !token.is_empty())
+}
+
+/// Whether a line is blank or begins with a number, in either notation.
+pub(super) fn starts_with_number<F: Fingerprint>(line: &[u8]) -> bool {
+    let Some(token) = first_token(line) else { return true };
+    std::str::from_utf8(token).is_ok_and(|token| Notation::Either.parse::<F>(token).is_ok())
+}
+
+/// The fingerprint on a line, and its id; `None` for a blank line.
 fn parse_line<F: Fingerprint>(
     line: &[u8],
-    parse: fn(&str) -> Result<F, ParseFingerprintError>,
+    notation: Notation,
     pairs: bool,
-) -> Result<(F, Option<u64>), String> {
-    if line.len() as u64 == MOST_LINE_BYTES {
-        return Err(format!("the line is longer than {MOST_LINE_BYTES} bytes"));
+) -> Result<Option<(F, Option<u64>)>, String> {
+    if line.len() as u64 == MAX_LINE_BYTES {
+        return Err(format!("the line is longer than {MAX_LINE_BYTES} bytes"));
     }
     let text = std::str::from_utf8(line).map_err(|_| "the line is not text".to_owned())?.trim();
-    let shown = || text.chars().take(SHOWN).collect::<String>();
     let mut tokens = text.split(|c: char| c.is_ascii_whitespace() || c == ',').filter(|t| !t.is_empty());
     let Some(token) = tokens.next() else {
-        return Err("the line is empty; expected a fingerprint".to_owned());
+        return if text.is_empty() {
+            Ok(None)
+        } else {
+            Err("expected a fingerprint; found \",\"".to_owned())
+        };
     };
-    let fingerprint = parse(token).map_err(|error| format!("{error}; found {:?}", shown()))?;
+    let found = || shown(text);
+    let fingerprint = notation.parse(token).map_err(|error| format!("{error}; found {}", found()))?;
     let id = if pairs {
         let id = tokens.next().and_then(|token| u64::parse_decimal(token).ok());
-        Some(id.ok_or_else(|| format!("expected a fingerprint and a decimal id; found {:?}", shown()))?)
+        Some(id.ok_or_else(|| format!("expected a fingerprint and a decimal id; found {}", found()))?)
     } else {
         None
     };
     match tokens.next() {
-        None => Ok((fingerprint, id)),
-        Some(_) if pairs => Err(format!("expected a fingerprint and an id only; found {:?}", shown())),
-        Some(_) => Err(format!("expected one fingerprint; found {:?} (ids: --ids pairs)", shown())),
+        None => Ok(Some((fingerprint, id))),
+        Some(_) if pairs => Err(format!("expected a fingerprint and an id only; found {}", found())),
+        Some(_) => Err(format!("expected one fingerprint; found {} (with ids: --ids pairs)", found())),
     }
 }
 
@@ -69,17 +86,20 @@ mod tests {
 
     #[test]
     fn lines_are_read() {
-        assert_eq!(parse_line(b"00000000000000ff\r\n", u64::parse_hex, false), Ok((255, None)));
-        assert_eq!(parse_line(b"  17\t", u64::parse_decimal, false), Ok((17, None)));
-        assert_eq!(parse_line(b"17, 4", u64::parse_decimal, true), Ok((17, Some(4))));
+        let parse = |line: &[u8], notation, pairs| parse_line::<u64>(line, notation, pairs);
+        assert_eq!(parse(b"00000000000000ff\r\n", Notation::Hex, false), Ok(Some((255, None))));
+        assert_eq!(parse(b"  17\t", Notation::Decimal, false), Ok(Some((17, None))));
+        assert_eq!(parse(b"17, 4", Notation::Decimal, true), Ok(Some((17, Some(4)))));
+        assert_eq!(parse(b"-1", Notation::Decimal, false), Ok(Some((u64::MAX, None))));
+        assert_eq!(parse(b" \r\n", Notation::Hex, false), Ok(None));
     }
 
     #[test]
     fn malformed_lines_say_what_was_expected() {
-        let refusal = |line: &[u8], pairs| parse_line(line, u64::parse_hex, pairs).unwrap_err();
+        let refusal = |line: &[u8], pairs| parse_line::<u64>(line, Notation::Hex, pairs).unwrap_err();
         assert!(refusal(b"xyz", false).contains("expected 16 hexadecimal digits"));
         assert!(refusal(b"xyz", false).contains("\"xyz\""));
-        assert!(refusal(b"", false).contains("empty"));
+        assert!(refusal(b",", false).contains("expected a fingerprint"));
         assert!(refusal(b"00000000000000ff 1", false).contains("--ids pairs"));
         assert!(refusal(b"00000000000000ff", true).contains("decimal id"));
         assert!(refusal(b"00000000000000ff -1", true).contains("decimal id"));
@@ -87,5 +107,6 @@ mod tests {
         assert!(refusal(b"00000000000000ff 1 2", true).contains("only"));
         assert!(refusal(b"\xff\xfe", false).contains("not text"));
         assert!(refusal(&[b'0'; 1024], false).contains("longer"));
+        assert!(refusal(&[b'z'; 500], false).len() < 150, "a long line is shortened");
     }
 }

@@ -1,5 +1,6 @@
 //! Files and standard input, decompressed where they are compressed.
 
+#[cfg(feature = "parquet")]
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::format::{self, Format};
+use crate::source;
 
 /// Bytes read at once, and looked at to detect the format.
 const BUFFER_BYTES: usize = 1 << 18;
@@ -73,8 +75,7 @@ impl Input {
         let is_standard_input = path.as_os_str() == "-";
         let name = if is_standard_input { STANDARD_INPUT.to_owned() } else { path.display().to_string() };
         let open = || -> io::Result<Self> {
-            let inner: Box<dyn Read + Send> =
-                if is_standard_input { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };
+            let inner = source::open((!is_standard_input).then_some(path))?;
             let reported = BufReader::with_capacity(BUFFER_BYTES, Reported { inner, on_read });
             let (reader, is_compressed) = decompress(reported)?;
             let mut reader = BufReader::with_capacity(BUFFER_BYTES, reader);

@@ -59,6 +59,7 @@ mod read;
 mod readers;
 mod recipe;
 mod rows;
+mod source;
 mod table;
 mod too_short;
 

@@ -8,43 +8,55 @@ mod design;
 mod documents;
 mod skew;
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
 use clap::ValueEnum;
 use hamdex::{BuildOptions, Builder, Codec, Fingerprint, Index, Summary};
-use hamdex_atomic_file::STANDARD_OUTPUT;
 use hamdex_simhash::Width;
 use indicatif::{HumanBytes, HumanCount};
+use serde::Serialize;
 
 use crate::bars::Phases;
+use crate::counted::counted;
 use crate::documents::inputs::{self as texts, Fields, Reading};
 use crate::documents::{recipe, report as documents_report};
 use crate::failure::Failure;
-use crate::input::{self, Format, IdSource};
+use crate::input::{self, Columns, Format, IdSource};
 use crate::output::{Force, Output, inputs_or_standard_input, path_of, temp_dir};
+use crate::say;
+use crate::threads::Threads;
+use crate::values;
 
 pub(crate) use design::choose;
 
 /// Build an index file from fingerprints, or from documents.
 ///
-/// Reads files, or standard input when none is named (or for -). The output appears under its name
-/// only when it is whole. The same input and options give the same bytes, whatever the memory limit
-/// and the number of threads.
+/// Reads files, or standard input if none is named (or for -). The output gets its name only when it is
+/// complete. The same input and options give the same bytes, whatever the memory limit and the number of
+/// threads.
 ///
-/// With --documents the inputs are texts. The index keeps the recipe by which they became fingerprints
-/// (metadata hamdex.recipe), so that a query by text uses the same one, and ids are the documents' own:
-/// their names lie in a file beside the index, OUT.ids, which belongs to this very index (move both).
-/// Texts too short for a reliable fingerprint are named, counted and left out.
+/// Raw binary numbers are taken only from files whose name says so (.u64, .u64le, .bin, .raw; for 128 bits
+/// .u128, .u128le) and with --format.
+///
+/// With --documents the inputs are texts. The index keeps the recipe of their fingerprints (metadata
+/// hamdex.recipe), so that a query by text uses the same one, and ids are those of the documents: their names
+/// are in a file beside the index, OUT.ids, which belongs to this very index (move both). Texts too short for
+/// a reliable fingerprint are named, counted and left out.
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
 Example:
   hamdex build -o news.hamdex --distance 3 fingerprints.txt
   hamdex build -o articles.hamdex --documents articles.jsonl
-  cut -f2 pages.tsv | hamdex build -o pages.hamdex --ids row --memory 2GiB")]
+  hamdex build -o hashes.hamdex --ids pairs --fingerprint-field simhash --id-field page hashes.parquet
+  cut -f2 pages.tsv | hamdex build -o pages.hamdex --ids row --memory 2GiB"
+)]
 pub(crate) struct Args {
     /// The index file to write; - for standard output
     #[arg(short, long, value_name = "OUT")]
@@ -59,20 +71,23 @@ pub(crate) struct Args {
     /// [default: 64; of documents, the recipe's]
     #[arg(long, value_name = "BITS", value_parser = ["64", "128"])]
     width: Option<String>,
-    /// How blocks are coded: huffman is the smaller one where fingerprints lie in clusters, as those of
-    /// documents do; elias-fano is several times faster to ask, and the smaller one where they do not
+    /// How blocks are coded: huffman is smaller where fingerprints lie in clusters, as those of documents
+    /// do; elias-fano answers queries several times faster, and is smaller where they do not
     #[arg(long, value_name = "NAME", default_value_t)]
     codec: Codec,
-    /// Bytes of a block: a power of two from 512 to 8192 [default: 4096, for elias-fano 1024]
-    #[arg(long, value_name = "BYTES")]
-    block_size: Option<usize>,
+    /// Bytes per block: a power of two from 512 to 8192 [default: 4096, for elias-fano 1024]
+    #[arg(long, value_name = "BYTES", value_parser = values::block_bytes)]
+    block_size: Option<u32>,
     /// Entries from one raw fingerprint to the next, for huffman [default: 128]: with fewer, queries are
     /// faster and the file is larger
     #[arg(long, value_name = "N")]
     restart_interval: Option<usize>,
-    /// How the fingerprints are written down
+    /// How the fingerprints are written
     #[arg(long, value_enum, default_value = "auto")]
     format: Format,
+    /// The column of fingerprints in Parquet, Arrow, CSV and TSV files
+    #[arg(long, value_name = "NAME", default_value = "fingerprint")]
+    fingerprint_field: String,
     /// Where ids come from [default: none; of documents, names]
     #[arg(long, value_enum)]
     ids: Option<IdSource>,
@@ -92,14 +107,16 @@ pub(crate) struct Args {
     #[command(flatten)]
     fields: Fields,
     /// Memory to keep to; beyond it, sorting goes through temporary files [default: a quarter of what there is]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
     memory: Option<ByteSize>,
     /// Where temporary files go [default: the directory of the output]
     #[arg(long, value_name = "DIR")]
     temp_dir: Option<PathBuf>,
-    /// Threads to use [default: all]
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
+    #[command(flatten)]
+    threads: Threads,
+    /// Print what was built as a JSON object
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     force: Force,
     /// Files of fingerprints or documents (or directories of these); - or none for standard input
@@ -108,10 +125,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    if let (Some(threads), Some(_)) = (args.threads, args.documents) {
+    if args.documents.is_some() {
         // Texts are worked on by the pool of the whole program.
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-        pool.map_err(|error| Failure::Usage(format!("--threads {threads}: {error}")))?;
+        args.threads.start()?;
     }
     if let Some(format) = args.documents {
         let (recipe, lists) = args.recipe.load(args.width.as_deref())?;
@@ -154,11 +170,21 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
         let recipe = (texts.recipe, texts.lists);
         let built = documents::build(&reading, ids, recipe, options, &output, &temp_dir, &phases)?;
         documents_report::summary(&built.counts, &built.too_short, started);
-        return report::<F>(args, ids, &built.summary, started);
+        let documents = (built.counts.documents, built.too_short.count());
+        return report::<F>(args, &built.summary, Some(documents), started);
     }
     let mut builder = Builder::with_options(output.path(), options.ids(ids != IdSource::None))?;
     let mut row = 0u64;
-    input::read::<F>(&args.inputs, args.format, ids == IdSource::Pairs, &mut |fingerprint, id| {
+    let reading = input::Reading {
+        paths: &args.inputs,
+        format: args.format,
+        columns: Columns {
+            fingerprint: &args.fingerprint_field,
+            id: (ids == IdSource::Pairs).then_some(&*args.fields.id_field),
+        },
+        is_prompt: false,
+    };
+    input::read::<F>(&reading, &mut |fingerprint, id| {
         match (ids, id) {
             (IdSource::None, _) => builder.push(fingerprint)?,
             (_, Some(id)) => builder.push_with_id(fingerprint, id)?,
@@ -169,7 +195,7 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
     })?;
     let outcome = builder.finish();
     phases.finish();
-    report::<F>(args, ids, &outcome?, started)
+    report::<F>(args, &outcome?, None, started)
 }
 
 fn options<F: Fingerprint>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOptions<F>, Failure> {
@@ -177,18 +203,16 @@ fn options<F: Fingerprint>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOpt
     let mut options = choose(BuildOptions::<F>::new(), &args.design, args.distance)?
         .codec(args.codec)
         .overwrite(args.force.force)
+        .threads(args.threads.count())
         .progress(move |progress| shown.show(progress));
     if let Some(bytes) = args.block_size {
-        options = options.block_bytes(bytes);
+        options = options.block_bytes(bytes as usize);
     }
     if let Some(entries) = args.restart_interval {
         options = options.restart_interval(entries);
     }
     if let Some(memory) = args.memory {
         options = options.memory(memory.as_u64());
-    }
-    if let Some(threads) = args.threads {
-        options = options.threads(threads);
     }
     if let Some(directory) = &args.temp_dir {
         options = options.temp_dir(directory);
@@ -213,37 +237,77 @@ fn id_source(args: &Args) -> Result<IdSource, Failure> {
     Err(Failure::Usage(format!("--ids for {what} is one of: {}", names.join(", "))))
 }
 
-/// Says what has been built; if that fails, that the index is there all the same.
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    output: Cow<'a, str>,
+    read: u64,
+    fingerprints: u64,
+    ids: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    documents: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    too_short: Option<u64>,
+    design: &'a str,
+    codec: &'static str,
+    bytes: u64,
+    bytes_per_fingerprint: f64,
+    seconds: f64,
+}
+
+/// Says what has been built; if that fails, that the index is there all the same. `documents` is how many
+/// there were and how many of them too short.
 fn report<F: Fingerprint>(
     args: &Args,
-    ids: IdSource,
     summary: &Summary,
+    documents: Option<(u64, u64)>,
     started: Instant,
 ) -> Result<(), Failure> {
-    print_summary(args, ids, summary, started)
+    print_summary(args, summary, documents, started.elapsed().as_secs_f64())
         .and_then(|()| warn_of_skew::<F>(args, summary))
         .map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
 }
 
-fn print_summary(args: &Args, ids: IdSource, summary: &Summary, started: Instant) -> Result<(), Failure> {
-    let seconds = started.elapsed().as_secs_f64();
-    let per_fingerprint = summary.bytes as f64 / summary.fingerprints.max(1) as f64;
-    let line = format!(
-        "{}: {} fingerprints read, {} distinct{}; design {}, {}; {} ({per_fingerprint:.2} bytes each) in {seconds:.1} s",
+fn print_summary(
+    args: &Args,
+    summary: &Summary,
+    documents: Option<(u64, u64)>,
+    seconds: f64,
+) -> Result<(), Failure> {
+    let bytes_per_fingerprint = summary.bytes as f64 / summary.fingerprints.max(1) as f64;
+    if args.json {
+        let report = Report {
+            output: args.output.to_string_lossy(),
+            read: summary.pushed,
+            fingerprints: summary.fingerprints,
+            ids: summary.ids,
+            documents: documents.map(|(all, _)| all),
+            too_short: documents.map(|(_, too_short)| too_short),
+            design: &summary.design,
+            codec: args.codec.name(),
+            bytes: summary.bytes,
+            bytes_per_fingerprint,
+            seconds,
+        };
+        let mut output = std::io::stdout().lock();
+        serde_json::to_writer(&mut output, &report).map_err(std::io::Error::from)?;
+        writeln!(output)?;
+        return Ok(());
+    }
+    let ids = match summary.ids {
+        0 => String::new(),
+        some => format!(", {}", counted(some, "id", "ids")),
+    };
+    say::summary(format_args!(
+        "{}: {} read, {} distinct{ids}; design {}, {}; {} ({bytes_per_fingerprint:.2} bytes per fingerprint) in \
+         {seconds:.1} s",
         args.output.display(),
-        HumanCount(summary.pushed),
+        counted(summary.pushed, "fingerprint", "fingerprints"),
         HumanCount(summary.fingerprints),
-        if ids == IdSource::None { String::new() } else { format!(", {} ids", HumanCount(summary.ids)) },
         summary.design,
         args.codec,
         HumanBytes(summary.bytes),
-    );
-    if path_of(&args.output) == Path::new(STANDARD_OUTPUT) {
-        // That is where the index has gone.
-        anstream::eprintln!("{line}");
-    } else {
-        writeln!(std::io::stdout(), "{line}")?;
-    }
+    ));
     Ok(())
 }
 
@@ -252,9 +316,10 @@ fn warn_of_skew<F: Fingerprint>(args: &Args, summary: &Summary) -> Result<(), Fa
         // What a stream has taken cannot be opened.
         return Ok(());
     }
-    let index = Index::<F>::open(&args.output).map_err(Failure::index(&args.output))?;
+    // Only a warning depends on it: where the index cannot be mapped, for want of memory, it is as good.
+    let Ok(index) = Index::<F>::open(&args.output) else { return Ok(()) };
     if let Some(warning) = skew::warning(summary.pushed, &index.stats()) {
-        anstream::eprintln!("hamdex: {}: {warning}", args.output.display());
+        say::warning(format_args!("{}: {warning}", args.output.display()));
     }
     Ok(())
 }

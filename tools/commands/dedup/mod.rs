@@ -23,11 +23,15 @@ use indicatif::HumanCount;
 use crate::commands::dedup::bars::Bars;
 use crate::commands::dedup::check::Threshold;
 use crate::commands::dedup::output::Unique;
+use crate::counted::counted;
 use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
 use crate::output::{Force, Output, check_temp_dir, inputs_or_standard_input, temp_dir};
+use crate::say;
+use crate::threads::Threads;
+use crate::values;
 
 /// Find the near-duplicates in a corpus.
 ///
@@ -77,7 +81,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["out", "unique"])]
     json: bool,
     /// Memory of the search; beyond it, it goes through temporary files [default: a quarter of what there is]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
     memory: Option<ByteSize>,
     /// Where temporary files go [default: the directory of the output; without one, $TMPDIR or /var/tmp]
     #[arg(long, value_name = "DIR")]
@@ -87,6 +91,8 @@ pub(crate) struct Args {
     width: Option<String>,
     #[command(flatten)]
     recipe: recipe::Options,
+    #[command(flatten)]
+    threads: Threads,
     #[command(flatten)]
     inputs: Inputs,
 }
@@ -107,6 +113,7 @@ fn shingle_width(text: &str) -> Result<NonZeroUsize, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.threads.start()?;
     if let Some(out) = &args.out {
         output::format_of(Some(out))?;
     }
@@ -198,8 +205,8 @@ fn options<'a, F: Fingerprint>(
 
 fn summarise(clusters: &Clusters, started: Instant) {
     let mut parts = vec![
-        format!("{} clusters", HumanCount(clusters.count())),
-        format!("{} duplicates", HumanCount(clusters.duplicates())),
+        counted(clusters.count(), "cluster", "clusters"),
+        counted(clusters.duplicates(), "duplicate", "duplicates"),
     ];
     if let Some(known) = clusters.known() {
         parts.push(format!("{} known already", HumanCount(known)));
@@ -211,5 +218,5 @@ fn summarise(clusters: &Clusters, started: Instant) {
         parts.push(format!("{} too short", HumanCount(clusters.too_short().count())));
     }
     let (rate, skipped) = (report::rate(clusters.counts(), started), report::skipped(clusters.counts()));
-    anstream::eprintln!("{rate}; {}{skipped}", parts.join(", "));
+    say::summary(format_args!("{rate}; {}{skipped}", parts.join(", ")));
 }

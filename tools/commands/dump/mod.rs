@@ -26,12 +26,15 @@ use crate::output::{Force, Output, inputs_of_index};
 /// With --stats, how the fingerprints are spread: by their leading bits, spikes named, by the distances
 /// of a sample, and by h.
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
 Example:
   hamdex dump news.hamdex
   hamdex dump news.hamdex --table 1 --block 0 --bits
   hamdex dump news.hamdex --fingerprints | head
-  hamdex dump news.hamdex --stats --html news.html")]
+  hamdex dump news.hamdex --stats --html news.html"
+)]
 pub(crate) struct Args {
     /// The index file
     #[arg(value_name = "FILE")]

@@ -22,6 +22,7 @@ use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
 use crate::output::{Force, Output, inputs_or_standard_input};
+use crate::threads::Threads;
 
 /// The greatest distance scored, as in §4 of the paper.
 const MAX_DISTANCE: u32 = 10;
@@ -38,10 +39,13 @@ const MAX_SENTENCES: usize = 5;
 /// its threshold, and equality of the n longest sentences. Every pair is looked at, without an index, and
 /// all texts are held in memory: for samples of some 10,000 documents.
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
 Example:
   hamdex evaluate articles.train --truth articles.truth
-  hamdex evaluate pages.jsonl --group-field group --recipe \"default weight=once\" --svg curve.svg")]
+  hamdex evaluate pages.jsonl --group-field group --recipe \"default weight=once\" --svg curve.svg"
+)]
 #[command(group = clap::ArgGroup::new("known").required(true).args(["truth", "group_field"]))]
 pub(crate) struct Args {
     /// A file of pairs of ids that are near-duplicates: two on each line, apart by a blank or tab
@@ -64,10 +68,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     recipe: recipe::Options,
     #[command(flatten)]
+    threads: Threads,
+    #[command(flatten)]
     inputs: Inputs,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.threads.start()?;
     let (recipe, lists) = args.recipe.load(args.width.as_deref())?;
     match recipe.width {
         Width::Bits64 => evaluate::<u64>(args, &recipe, lists),

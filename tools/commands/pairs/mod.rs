@@ -13,13 +13,16 @@ use std::time::Instant;
 use bytesize::ByteSize;
 use hamdex::{Fingerprint, Index, Pairs, ReadError};
 use hamdex_atomic_file::AtomicFile;
-use indicatif::HumanCount;
 
 use crate::bars::Phases;
 use crate::commands::pairs::output::{Form, Printer};
+use crate::counted::counted;
 use crate::failure::Failure;
 use crate::names;
 use crate::output::{Force, Output, inputs_of_index};
+use crate::say;
+use crate::threads::Threads;
+use crate::values;
 
 /// Find all pairs of stored fingerprints that are near each other.
 ///
@@ -30,11 +33,14 @@ use crate::output::{Force, Output, inputs_of_index};
 /// Pairs are printed as they are found. Of near-equal fingerprints there can be very many: --count tells
 /// how many before they fill a disk.
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
 Example:
   hamdex pairs news.hamdex
   hamdex pairs news.hamdex --count
-  hamdex pairs articles.hamdex --distance 2 --ids --json -o near.jsonl")]
+  hamdex pairs articles.hamdex --distance 2 --ids --json -o near.jsonl"
+)]
 pub(crate) struct Args {
     /// The index file
     #[arg(value_name = "FILE")]
@@ -56,11 +62,10 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
     #[command(flatten)]
     force: Force,
-    /// How many threads [default: as many as the machine has]
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
+    #[command(flatten)]
+    threads: Threads,
     /// Memory for sorting what no table of the index has in order [default: a quarter of what there is]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
     memory: Option<ByteSize>,
 }
 
@@ -82,12 +87,12 @@ fn pairs<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let phases = Arc::new(Phases::default());
     let shown = Arc::clone(&phases);
     let report = move |progress| shown.show(progress);
-    let mut pairs = index.pairs(args.distance.unwrap_or(index.design().distance())).progress(report);
+    let mut pairs = index
+        .pairs(args.distance.unwrap_or(index.design().distance()))
+        .progress(report)
+        .threads(args.threads.count());
     if let Some(memory) = args.memory {
         pairs = pairs.memory(memory.as_u64());
-    }
-    if let Some(threads) = args.threads {
-        pairs = pairs.threads(threads);
     }
     let work = Work { args, index: &index, pairs, names };
     let outcome = match file {
@@ -102,12 +107,12 @@ fn pairs<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     };
     phases.finish();
     let found = outcome?;
-    anstream::eprintln!(
-        "{} pairs among {} fingerprints in {:.1} s",
-        HumanCount(found),
-        HumanCount(index.len()),
+    say::summary(format_args!(
+        "{} among {} in {:.1} s",
+        counted(found, "pair", "pairs"),
+        counted(index.len(), "fingerprint", "fingerprints"),
         started.elapsed().as_secs_f64()
-    );
+    ));
     Ok(())
 }
 

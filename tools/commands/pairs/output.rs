@@ -28,7 +28,11 @@ impl<'a, F: Fingerprint> IdSource<'a, F> {
     fn of(&mut self, pair: &Pair<F>) -> Result<(Ids<'a>, Ids<'a>), Failure> {
         let one = self.one.ids(pair.a).map_err(Failure::index(self.path))?;
         let other = self.other.ids(pair.b).map_err(Failure::index(self.path))?;
-        Ok((Ids::new(one, self.names.as_mut())?, Ids::new(other, self.names.as_mut())?))
+        let (one, other) = (
+            Ids::new(one, self.names.as_mut(), usize::MAX)?,
+            Ids::new(other, self.names.as_mut(), usize::MAX)?,
+        );
+        Ok((one, other))
     }
 }
 

@@ -10,20 +10,21 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use clap::{ValueEnum, value_parser};
+use clap::ValueEnum;
 use hamdex::{BatchOptions, Fingerprint, Index, Match, Searcher};
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
 
 use crate::bars;
 use crate::documents::recipe;
-use crate::failure::Failure;
+use crate::failure::{Failure, shown};
 use crate::ids::Ids;
 use crate::input::{Format, Source};
 use crate::names;
+use crate::threads::Threads;
 use arrivals::Arrivals;
 
 /// Queries taken at a time, at the most.
-const MOST_QUERIES: usize = 1 << 20;
+const MAX_QUERIES: usize = 1 << 20;
 
 /// How many queries are answered together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -48,28 +49,32 @@ impl From<Strategy> for hamdex::Strategy {
 
 /// Find the stored fingerprints near given ones, or near those of texts.
 ///
-/// Prints a line for each match: query, fingerprint, distance and, if the index has them, ids; in the
-/// order of the queries, then of distance, then of fingerprint. Exits with 0 also when nothing is near.
+/// Prints one line per match: query, fingerprint, distance and, if the index has them, ids; in the order
+/// of the queries, then of distance, then of fingerprint. Exits with 0 also when nothing is near.
 ///
-/// Many queries are answered together, which takes a fraction of the time: all of a file, and of a pipe
-/// those that have come by the time that the ones before are answered, so that nobody who sends one and
-/// waits for its answer waits for a second. --strategy scan waits for all of them, up to a million.
+/// Many queries are answered together, in a fraction of the time: those of a file all at once, those of a
+/// pipe as they come, so that a program that sends a query and waits for its answer gets it before it sends
+/// the next. --strategy scan waits for all of them, up to a million.
 ///
-/// An index that was built from documents holds the recipe of its fingerprints, by which --text and
-/// --document are understood, and its ids are the documents' names.
+/// An index that was built from documents holds the recipe of its fingerprints, which --text and --document
+/// use, and its ids are the names of the documents.
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
 Example:
   hamdex query news.hamdex 0123456789abcdef
   hamdex query news.hamdex --file queries.txt --distance 5 --json
   hamdex query news.hamdex --file a-million.u64 --strategy scan --threads 2 > near.tsv
-  hamdex query articles.hamdex --document draft.html")]
+  hamdex query news.hamdex -- -4611686018427387904
+  hamdex query articles.hamdex --document draft.html"
+)]
 pub(crate) struct Args {
     /// The index file
     #[arg(value_name = "FILE")]
     index: PathBuf,
-    /// Fingerprints to look for: hexadecimal digits, 0x…, or decimal
-    #[arg(value_name = "FINGERPRINT")]
+    /// Fingerprints to look for: 16 (32) hexadecimal digits, 0x and digits, or decimal
+    #[arg(value_name = "FINGERPRINT", allow_negative_numbers = true)]
     fingerprints: Vec<String>,
     /// A file of fingerprints to look for; - for standard input
     #[arg(long, value_name = "F")]
@@ -82,28 +87,33 @@ pub(crate) struct Args {
     document: Option<PathBuf>,
     #[command(flatten)]
     recipe: recipe::Options,
-    /// How the fingerprints in --file are written down
+    /// How the fingerprints are written; on the command line hex and decimal make a difference
     #[arg(long, value_enum, default_value = "auto")]
     format: Format,
-    /// Within how many bits; any number is exact, beyond the index's own it takes longer [default: the index's]
+    /// The column of fingerprints in Parquet, Arrow, CSV and TSV files
+    #[arg(long, value_name = "NAME", default_value = "fingerprint")]
+    fingerprint_field: String,
+    /// Find everything within K bits; beyond the index's own distance it takes longer [default: the index's]
     #[arg(short = 'k', long, value_name = "K", conflicts_with = "nearest")]
     distance: Option<u32>,
-    /// Only one match for each query, whichever comes up first
+    /// Only one match per query, whichever is found first
     #[arg(long, conflicts_with = "nearest")]
     first: bool,
     /// The M nearest, however far
     #[arg(long, value_name = "M")]
     nearest: Option<usize>,
-    /// At most N matches for each query
+    /// At most N matches per query, and N ids per match
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+    /// Leave the ids out
+    #[arg(long)]
+    no_ids: bool,
     /// How many queries are answered together
     #[arg(long, value_enum, default_value = "auto", conflicts_with_all = ["first", "nearest"])]
     strategy: Strategy,
-    /// Threads to use, of those that answer many queries together [default: all]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
-    /// A JSON object for each match
+    #[command(flatten)]
+    threads: Threads,
+    /// One JSON object per match
     #[arg(long)]
     json: bool,
 }
@@ -114,27 +124,25 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
-    if let Some(threads) = args.threads {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
-        pool.map_err(|error| Failure::Usage(format!("--threads {threads}: {error}")))?;
-    }
+    args.threads.start()?;
     let index = Index::<F>::open(&args.index).map_err(Failure::index(&args.index))?;
     let mut queries: Vec<F> = of_text(args, &index)?.into_iter().collect();
     let is_of_text = !queries.is_empty();
     for text in &args.fingerprints {
-        let parsed = F::parse(text);
-        queries.push(parsed.map_err(|error| Failure::Usage(format!("fingerprint {text:?}: {error}")))?);
+        let parsed = args.format.notation().parse(text);
+        queries
+            .push(parsed.map_err(|error| Failure::Usage(format!("fingerprint {}: {error}", shown(text))))?);
     }
-    let mut asker = Asker {
+    let mut answerer = Answerer {
         args,
         index: &index,
         options: BatchOptions::new().strategy(args.strategy.into()),
         searcher: index.searcher(),
         id_searcher: index.searcher(),
-        names: names::open(&args.index, &index)?,
+        names: if args.no_ids { None } else { names::open(&args.index, &index)? },
         output: BufWriter::with_capacity(1 << 16, io::stdout().lock()),
     };
-    asker.ask_all(&queries)?;
+    answerer.answer_all(&queries)?;
     let file = match &args.file {
         Some(file) => Some(file.clone()),
         None if is_of_text => None,
@@ -145,9 +153,9 @@ fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         None => None,
     };
     if let Some(file) = file {
-        asker.ask_file(file)?;
+        answerer.answer_file(file)?;
     }
-    asker.output.flush()?;
+    answerer.output.flush()?;
     Ok(())
 }
 
@@ -169,7 +177,7 @@ fn of_text<F: Fingerprint>(args: &Args, index: &Index<F>) -> Result<Option<F>, F
     }
 }
 
-struct Asker<'a, F: Fingerprint, W> {
+struct Answerer<'a, F: Fingerprint, W> {
     args: &'a Args,
     index: &'a Index<F>,
     options: BatchOptions,
@@ -180,18 +188,19 @@ struct Asker<'a, F: Fingerprint, W> {
     output: W,
 }
 
-impl<F: Fingerprint, W: Write> Asker<'_, F, W> {
+impl<F: Fingerprint, W: Write> Answerer<'_, F, W> {
     /// Answers what a file holds, chunk by chunk; what comes down a pipe, as it comes.
-    fn ask_file(&mut self, file: PathBuf) -> Result<(), Failure> {
+    fn answer_file(&mut self, file: PathBuf) -> Result<(), Failure> {
         let is_pipe = file.as_os_str() == "-";
         // A scan costs the same for one query as for a million.
         let is_prompt = is_pipe && self.args.strategy != Strategy::Scan;
         // Beside answers on a terminal, a bar would be in their way.
-        let bar = (!io::stdout().is_terminal()).then(|| bars::of_endless_items("Asking"));
-        let mut arrivals = Arrivals::<F>::from(file, self.args.format);
+        let bar = (!io::stdout().is_terminal()).then(|| bars::of_endless_items("Answering"));
+        let mut arrivals =
+            Arrivals::<F>::from(file, self.args.format, self.args.fingerprint_field.clone(), is_prompt)?;
         let mut queries = Vec::new();
-        while arrivals.next(&mut queries, MOST_QUERIES, is_prompt) {
-            self.ask_all(&queries)?;
+        while arrivals.next(&mut queries, MAX_QUERIES) {
+            self.answer_all(&queries)?;
             if is_pipe {
                 // Who sends queries down a pipe may wait for the answer to each.
                 self.output.flush()?;
@@ -207,9 +216,9 @@ impl<F: Fingerprint, W: Write> Asker<'_, F, W> {
     }
 
     /// Prints the answers of all queries, in their order.
-    fn ask_all(&mut self, queries: &[F]) -> Result<(), Failure> {
+    fn answer_all(&mut self, queries: &[F]) -> Result<(), Failure> {
         if self.args.first || self.args.nearest.is_some() {
-            return queries.iter().try_for_each(|&query| self.ask(query));
+            return queries.iter().try_for_each(|&query| self.answer(query));
         }
         let (index, options) = (self.index, self.options.clone());
         let mut failure = None;
@@ -227,7 +236,7 @@ impl<F: Fingerprint, W: Write> Asker<'_, F, W> {
     }
 
     /// Prints the first match of a query, or the nearest ones.
-    fn ask(&mut self, query: F) -> Result<(), Failure> {
+    fn answer(&mut self, query: F) -> Result<(), Failure> {
         let limit = self.args.limit.unwrap_or(usize::MAX);
         let damaged = || Failure::index(&self.args.index);
         let matches = match self.args.nearest {
@@ -245,11 +254,12 @@ impl<F: Fingerprint, W: Write> Asker<'_, F, W> {
     }
 
     fn print(&mut self, query: F, matches: &[Match<F>]) -> Result<(), Failure> {
-        for found in matches.iter().take(self.args.limit.unwrap_or(usize::MAX)) {
-            let ids = if self.index.has_ids() {
+        let limit = self.args.limit.unwrap_or(usize::MAX);
+        for found in matches.iter().take(limit) {
+            let ids = if self.index.has_ids() && !self.args.no_ids {
                 let ids =
                     self.id_searcher.ids(found.fingerprint).map_err(Failure::index(&self.args.index))?;
-                Some(Ids::new(ids, self.names.as_mut())?)
+                Some(Ids::new(ids, self.names.as_mut(), limit)?)
             } else {
                 None
             };

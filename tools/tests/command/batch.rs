@@ -76,7 +76,8 @@ fn limits_and_other_questions_hold_for_many_queries_too() {
     assert_eq!((&first["distance"], &first["ids"]), (&0.into(), &serde_json::json!([0])));
     let (code, _) = scratch_failure(&scratch, &["--first", "--strategy", "scan"]);
     assert_eq!(code, 2);
-    assert_eq!(scratch_failure(&scratch, &["--threads", "0"]).0, 2);
+    assert_eq!(scratch_failure(&scratch, &["--threads", "1025"]).0, 2);
+    assert_eq!(ask(&["--threads", "0"]), ask(&[]));
 }
 
 /// How the command line is refused.

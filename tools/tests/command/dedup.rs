@@ -48,7 +48,7 @@ fn json_has_a_line_for_each_document_of_a_cluster() {
     );
     assert_eq!(scratch.output(&["dedup", "in.jsonl"]), "1\tkept\t0\ta\n1\tduplicate\t0\tc\"\n");
     let told = told(&scratch, &["dedup", "in.jsonl"]);
-    assert!(told.contains("3 documents") && told.contains("1 clusters, 1 duplicates"), "{told}");
+    assert!(told.contains("3 documents") && told.contains("1 cluster, 1 duplicate"), "{told}");
 }
 
 #[test]

@@ -3,12 +3,15 @@
 mod batch;
 mod build;
 mod common;
+mod conventions;
 mod dedup;
 mod documents;
+mod inputs;
 mod limits;
 mod names;
 mod outputs;
 mod pairs;
 mod query;
 mod stats;
+mod terminal;
 mod texts;

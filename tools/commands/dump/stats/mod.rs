@@ -18,6 +18,7 @@ use hamdex_atomic_file::AtomicFile;
 
 use crate::documents::message::of_error;
 use crate::failure::Failure;
+use crate::say;
 
 /// Prints the statistics, or writes them as a page.
 pub(super) fn print<F: Fingerprint>(
@@ -28,7 +29,7 @@ pub(super) fn print<F: Fingerprint>(
 ) -> Result<(), Failure> {
     let names = hamdex_documents::Names::of(path, index).unwrap_or_else(|error| {
         // The statistics do not depend on names.
-        anstream::eprintln!("hamdex: {}; ids are shown as numbers", of_error(&error));
+        say::warning(format_args!("{}; ids are shown as numbers", of_error(&error)));
         None
     });
     let spread = gather::gather(path, index, names)?;

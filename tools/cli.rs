@@ -1,0 +1,232 @@
+//! The command line: which commands there are, and what becomes of each outcome.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::commands::{
+    build, completions, dedup, demo, designs, dump, evaluate, fingerprint, idf, man, pairs, query, verify,
+};
+use crate::failure::Failure;
+use crate::{say, threads};
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  done (also when a query finds nothing)
+  1  an input or the system failed: malformed data, unreadable file, no space
+  2  the command line is wrong
+  3  an index file is damaged, not a hamdex file, or of another version
+  4  the output is complete and in place, but something failed after that: its directory could not be synced
+     to disk, or what was to be printed about it could not
+
+Example:
+  hamdex dedup articles.jsonl
+  hamdex build -o news.hamdex fingerprints.txt
+  hamdex query news.hamdex 0123456789abcdef";
+
+/// Find near-duplicates: a compressed index of simhash fingerprints that returns all within k bits.
+#[derive(Parser)]
+#[command(name = "hamdex", version, after_help = AFTER_HELP, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// No progress, summaries or warnings; errors are still reported
+    #[arg(short, long, global = true, display_order = 900)]
+    quiet: bool,
+    /// When to use colors; NO_COLOR=1 in the environment turns them off too
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        global = true,
+        default_value = "auto",
+        hide_default_value = true,
+        display_order = 901
+    )]
+    color: clap::ColorChoice,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Dedup(dedup::Args),
+    Fingerprint(fingerprint::Args),
+    Idf(idf::Args),
+    Evaluate(evaluate::Args),
+    Build(build::Args),
+    Query(query::Args),
+    Pairs(pairs::Args),
+    Dump(dump::Args),
+    Verify(verify::Args),
+    Designs(designs::Args),
+    Demo(demo::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+impl Command {
+    fn run(&self) -> Result<(), Failure> {
+        match self {
+            Self::Dedup(args) => dedup::run(args),
+            Self::Fingerprint(args) => fingerprint::run(args),
+            Self::Idf(args) => idf::run(args),
+            Self::Evaluate(args) => evaluate::run(args),
+            Self::Build(args) => build::run(args),
+            Self::Query(args) => query::run(args),
+            Self::Pairs(args) => pairs::run(args),
+            Self::Dump(args) => dump::run(args),
+            Self::Verify(args) => verify::run(args),
+            Self::Designs(args) => designs::run(args),
+            Self::Demo(args) => threads::start_all().and_then(|()| demo::run(args)),
+            Self::Completions(args) => completions::run(args, &mut Cli::command()),
+            Self::Man(args) => man::run(args, Cli::command()),
+        }
+    }
+
+    /// Whether the command reads standard input when it is given nothing at all.
+    fn reads_standard_input(&self) -> bool {
+        matches!(self, Self::Dedup(_) | Self::Fingerprint(_))
+    }
+}
+
+/// Runs the command line, whose first item is the name of the program, and returns its exit code.
+pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    say::use_color(color_of(&args));
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    say::configure(cli.quiet);
+    if args.len() == 2 && cli.command.reads_standard_input() && io::stdin().is_terminal() {
+        // Waiting in silence is no help to somebody who does not know the command yet.
+        return show_help(&args[1]);
+    }
+    let outcome = cli.command.run();
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            say::error(&failure);
+            failure.exit_code()
+        }
+    }
+}
+
+/// What `--color` says, read before the command line is parsed: help and errors obey it too.
+fn color_of(args: &[OsString]) -> clap::ColorChoice {
+    let mut args = args.iter().skip(1).map(|arg| arg.to_string_lossy()).take_while(|arg| arg != "--");
+    let mut choice = None;
+    while let Some(arg) = args.next() {
+        match arg.strip_prefix("--color") {
+            Some("") => choice = args.next().map(|value| value.into_owned()),
+            Some(value) => choice = value.strip_prefix('=').map(str::to_owned),
+            None => {}
+        }
+    }
+    choice.and_then(|choice| choice.parse().ok()).unwrap_or(clap::ColorChoice::Auto)
+}
+
+/// Prints what the parser has to say: help and version as results, errors on one line.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let text = error.render();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let mut output = anstream::stdout().lock();
+            match write!(output, "{}", text.ansi()).and_then(|()| output.flush()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+                Err(error) => {
+                    say::error(&Failure::Output(error));
+                    ExitCode::FAILURE
+                }
+            }
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            say::text(&text.ansi().to_string());
+            ExitCode::from(2)
+        }
+        _ => {
+            say::error(&Failure::Usage(one_line(&text.to_string())));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The parser's error on one line, with where to read on instead of the whole usage.
+fn one_line(text: &str) -> String {
+    let (what, usage) = text.split_once("\n\nUsage: ").unwrap_or((text, "hamdex"));
+    let what = what.split("\n\nFor more information").next().unwrap_or(what);
+    let what = what.strip_prefix("error: ").unwrap_or(what);
+    let paragraphs: Vec<String> = what
+        .split("\n\n")
+        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|paragraph| !paragraph.is_empty())
+        .collect();
+    let what = paragraphs
+        .join("; ")
+        .replace(": invalid digit found in string", ": expected a number")
+        .replace(": cannot parse integer from empty string", ": expected a number")
+        .replace(": number too large to fit in target type", ": the number is too large");
+    let command: Vec<&str> = usage
+        .split_whitespace()
+        .take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
+        .collect();
+    format!("{what}; see '{} --help'", command.join(" "))
+}
+
+fn show_help(name: &OsString) -> ExitCode {
+    let mut cli = Cli::command();
+    cli.build();
+    let name = name.to_string_lossy();
+    let command = cli.find_subcommand_mut(&*name).expect("the parser has found it");
+    say::text(&command.render_help().ansi().to_string());
+    ExitCode::from(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_an_example() {
+        for command in Cli::command().get_subcommands() {
+            let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(after.contains("Example:\n  hamdex "), "{}", command.get_name());
+        }
+    }
+
+    #[test]
+    fn what_the_parser_refuses_is_one_line_that_says_where_to_read_on() {
+        let line = |args: &[&str]| match Cli::try_parse_from(args) {
+            Ok(_) => panic!("{args:?} is refused"),
+            Err(error) => one_line(&error.render().to_string()),
+        };
+        let missing = line(&["hamdex", "build", "in.txt"]);
+        assert_eq!(
+            missing,
+            "the following required arguments were not provided: --output <OUT>; see 'hamdex build --help'"
+        );
+        let unknown = line(&["hamdex", "build", "-o", "x", "--forse"]);
+        assert!(unknown.contains("unexpected argument '--forse' found; tip: "), "{unknown}");
+        let value = line(&["hamdex", "query", "x", "--format", "hexx"]);
+        assert!(value.contains("[possible values: auto, hex"), "{value}");
+        assert!(line(&["hamdex", "bild"]).ends_with("; see 'hamdex --help'"));
+    }
+
+    #[test]
+    fn color_is_known_before_the_rest_is_parsed() {
+        let of = |args: &[&str]| color_of(&args.iter().map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(of(&["hamdex", "--help"]), clap::ColorChoice::Auto);
+        assert_eq!(of(&["hamdex", "--color", "never", "--help"]), clap::ColorChoice::Never);
+        assert_eq!(of(&["hamdex", "query", "--color=always"]), clap::ColorChoice::Always);
+        assert_eq!(of(&["hamdex", "query", "--", "--color=always"]), clap::ColorChoice::Auto);
+    }
+}

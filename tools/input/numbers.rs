@@ -1,0 +1,116 @@
+//! Fingerprints as numbers in text: hexadecimal, decimal, or whichever a text is.
+
+use hamdex::{Fingerprint, ParseFingerprintError};
+
+/// How a number is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Notation {
+    Hex,
+    Decimal,
+    /// Each number by itself; one of just 16 (32) digits is hexadecimal.
+    Either,
+}
+
+impl Notation {
+    /// The fingerprint that a text stands for. Signed integers of the width are bit patterns.
+    pub(crate) fn parse<F: Fingerprint>(self, text: &str) -> Result<F, ParseFingerprintError> {
+        match self {
+            Self::Hex => F::parse_hex(text),
+            Self::Decimal => decimal(text),
+            Self::Either if text.starts_with('-') => decimal(text),
+            Self::Either => F::parse(text),
+        }
+    }
+
+    /// As messages name it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Hex => "hexadecimal",
+            Self::Decimal => "decimal",
+            Self::Either => "hexadecimal or decimal",
+        }
+    }
+}
+
+/// A decimal number; a negative one is the bit pattern of a signed integer of the same width, as
+/// databases without unsigned integers keep fingerprints.
+fn decimal<F: Fingerprint>(text: &str) -> Result<F, ParseFingerprintError> {
+    let Some(magnitude) = text.strip_prefix('-') else { return F::parse_decimal(text) };
+    let magnitude = F::parse_decimal(magnitude)?.to_u128();
+    if magnitude > 1 << (F::BITS - 1) {
+        return Err(ParseFingerprintError::TooLarge { bits: F::BITS });
+    }
+    Ok(F::truncate(magnitude.wrapping_neg()))
+}
+
+/// What numbers seen so far say of their notation.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Evidence {
+    /// The place of the first number that is hexadecimal for sure, counted by the caller.
+    hex: Option<u64>,
+    /// The same of the first one that is decimal.
+    decimal: Option<u64>,
+}
+
+impl Evidence {
+    /// Looks at a number. One of just 16 (32) decimal digits could be either and says nothing.
+    pub(crate) fn note<F: Fingerprint>(&mut self, token: &[u8], place: u64) {
+        let (is_negative, digits) = match token.strip_prefix(b"-") {
+            Some(digits) => (true, digits),
+            None => (false, token),
+        };
+        if !digits.iter().all(u8::is_ascii_digit) {
+            self.hex.get_or_insert(place);
+        } else if is_negative || digits.len() != F::BYTES * 2 {
+            self.decimal.get_or_insert(place);
+        }
+    }
+
+    /// The notation of all. If nothing decides, they are hexadecimal, as programs that pad with zeros
+    /// write them.
+    ///
+    /// # Errors
+    /// The places of a hexadecimal and of a decimal number, if there are both.
+    pub(crate) fn notation(self) -> Result<Notation, (u64, u64)> {
+        match (self.hex, self.decimal) {
+            (Some(hex), Some(decimal)) => Err((hex, decimal)),
+            (None, Some(_)) => Ok(Notation::Decimal),
+            _ => Ok(Notation::Hex),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn negative_numbers_are_bit_patterns() {
+        for number in [-1i64, -5, i64::MIN, 0, i64::MAX] {
+            assert_eq!(Notation::Decimal.parse(&number.to_string()), Ok(number as u64));
+            assert_eq!(Notation::Decimal.parse(&number.to_string()), Ok(i128::from(number) as u128));
+        }
+        assert_eq!(Notation::Decimal.parse(&i128::MIN.to_string()), Ok(1u128 << 127));
+        assert_eq!(Notation::Either.parse::<u64>("-5"), Ok(-5i64 as u64));
+        assert!(Notation::Decimal.parse::<u64>("-9223372036854775809").is_err());
+        assert!(Notation::Decimal.parse::<u64>("--1").is_err());
+        assert!(Notation::Decimal.parse::<u64>("-").is_err());
+        assert!(Notation::Hex.parse::<u64>("-1").is_err());
+    }
+
+    #[test]
+    fn sixteen_digits_are_what_their_neighbors_are() {
+        let of = |tokens: &[&str]| {
+            let mut evidence = Evidence::default();
+            for (place, token) in tokens.iter().enumerate() {
+                evidence.note::<u64>(token.as_bytes(), place as u64 + 1);
+            }
+            evidence.notation()
+        };
+        assert_eq!(of(&["1234567890123456"]), Ok(Notation::Hex));
+        assert_eq!(of(&["1234567890123456", "17"]), Ok(Notation::Decimal));
+        assert_eq!(of(&["1234567890123456", "-1234567890123456"]), Ok(Notation::Decimal));
+        assert_eq!(of(&["0x1f"]), Ok(Notation::Hex));
+        assert_eq!(of(&["17", "0123456789abcdef"]), Err((2, 1)));
+    }
+}

@@ -1,0 +1,58 @@
+//! Files and standard input, decompressed where they are compressed.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use hamdex_documents::Input;
+use indicatif::ProgressBar;
+
+use crate::failure::Failure;
+use crate::input::Source;
+use crate::say;
+
+/// An input, ready to be read.
+pub(super) struct Opened {
+    pub(super) source: Source,
+    pub(super) input: Input,
+    /// What it is called, without the ending of a compressed file; `None` for standard input.
+    pub(super) path: Option<PathBuf>,
+    /// How long it is, if it is a regular file that is not compressed.
+    pub(super) bytes: Option<u64>,
+}
+
+/// Opens a file, or standard input for `-`.
+pub(super) fn open(path: &Path, bar: &ProgressBar) -> Result<Opened, Failure> {
+    say_that_it_waits([path]);
+    let bar = bar.clone();
+    let metadata = if is_standard_input(path) { None } else { path.metadata().ok() };
+    if metadata.as_ref().is_some_and(std::fs::Metadata::is_dir) {
+        let source = Source { name: path.display().to_string() };
+        return Err(source.complaint("is a directory; name the files in it"));
+    }
+    let input = Input::open_reporting(path, move |bytes| bar.inc(bytes))?;
+    let source = Source { name: input.name().to_owned() };
+    let bytes = metadata.filter(|metadata| metadata.is_file() && !input.is_compressed());
+    let path = match path {
+        path if is_standard_input(path) => None,
+        path if input.is_compressed() => Some(path.with_extension("")),
+        path => Some(path.to_owned()),
+    };
+    Ok(Opened { source, input, path, bytes: bytes.map(|metadata| metadata.len()) })
+}
+
+fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Says that the command waits for what is typed, if it is about to read standard input and that is a
+/// terminal.
+pub(crate) fn say_that_it_waits<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) {
+    if paths.into_iter().any(|path| is_standard_input(path.as_ref())) && io::stdin().is_terminal() {
+        say::notice("reading from the terminal; end with Ctrl-D");
+    }
+}
+
+/// Known only when all inputs are plain files.
+pub(crate) fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
+    paths.iter().map(|path| path.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len())).sum()
+}

@@ -1,0 +1,121 @@
+//! Fingerprints in a column of Parquet, Arrow, CSV or TSV, and ids in another.
+
+use hamdex::Fingerprint;
+use hamdex_documents::{Error, Format, Input, Place, Value};
+
+use crate::failure::{Failure, shown};
+use crate::input::Sink;
+use crate::input::numbers::{Evidence, Notation};
+
+/// Rows of texts that decide whether these are hexadecimal or decimal.
+const DECIDING_ROWS: usize = 4096;
+
+/// The names of columns.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Columns<'a> {
+    pub(crate) fingerprint: &'a str,
+    /// Wanted where ids stand beside the fingerprints.
+    pub(crate) id: Option<&'a str>,
+}
+
+pub(super) fn read<F: Fingerprint>(
+    input: Input,
+    format: Format,
+    columns: Columns<'_>,
+    sink: &mut Sink<'_, F>,
+) -> Result<(), Failure> {
+    let names: Vec<&str> = std::iter::once(columns.fingerprint).chain(columns.id).collect();
+    let mut texts = Texts { notation: None, evidence: Evidence::default(), waiting: Vec::new() };
+    let outcome = input.for_each_row(format, &names, |place, cells| {
+        let id = cells.get(1).map(|cell| id(&place, cell)).transpose()?;
+        match cells[0] {
+            Value::Unsigned(number) => sink(F::truncate(number.into()), id),
+            // Signed numbers are bit patterns.
+            Value::Signed(number) => sink(F::truncate(i128::from(number).cast_unsigned()), id),
+            Value::Text(text) => texts.push(place, text, id, sink),
+            _ => Err(complaint(
+                &place,
+                format_args!("there is no fingerprint ({} is null)", columns.fingerprint),
+            )),
+        }
+    });
+    outcome.map_err(|failure| name_option(failure, columns))?;
+    texts.finish(sink)
+}
+
+/// Texts, which wait until it is clear how they are written.
+struct Texts {
+    notation: Option<Notation>,
+    evidence: Evidence,
+    waiting: Vec<(Place, String, Option<u64>)>,
+}
+
+impl Texts {
+    fn push<F: Fingerprint>(
+        &mut self,
+        place: Place,
+        text: &str,
+        id: Option<u64>,
+        sink: &mut Sink<'_, F>,
+    ) -> Result<(), Failure> {
+        let text = text.trim();
+        if let Some(notation) = self.notation {
+            return sink(parse(&place, text, notation)?, id);
+        }
+        self.evidence.note::<F>(text.as_bytes(), self.waiting.len() as u64);
+        self.waiting.push((place, text.to_owned(), id));
+        if self.waiting.len() >= DECIDING_ROWS { self.finish(sink) } else { Ok(()) }
+    }
+
+    /// Decides, and hands over what waits.
+    fn finish<F: Fingerprint>(&mut self, sink: &mut Sink<'_, F>) -> Result<(), Failure> {
+        let notation = self.evidence.notation().map_err(|(hex, decimal)| {
+            let text = |place: u64| shown(&self.waiting[place as usize].1);
+            let place = &self.waiting[hex.max(decimal) as usize].0;
+            complaint(
+                place,
+                format_args!(
+                    "{} looks hexadecimal and {} decimal; write all in one way",
+                    text(hex),
+                    text(decimal)
+                ),
+            )
+        })?;
+        self.notation = Some(notation);
+        self.waiting.drain(..).try_for_each(|(place, text, id)| sink(parse(&place, &text, notation)?, id))
+    }
+}
+
+fn parse<F: Fingerprint>(place: &Place, text: &str, notation: Notation) -> Result<F, Failure> {
+    notation.parse(text).map_err(|error| complaint(place, format_args!("{error}; found {}", shown(text))))
+}
+
+fn id(place: &Place, cell: &Value<'_>) -> Result<u64, Failure> {
+    let id = cell.to_text().and_then(|text| u64::parse_decimal(text.trim()).ok());
+    id.ok_or_else(|| {
+        let found = cell.to_text().map_or("nothing".to_owned(), |text| shown(&text));
+        complaint(place, format_args!("expected a decimal id; found {found}"))
+    })
+}
+
+fn complaint(place: &Place, what: impl ToString) -> Failure {
+    Failure::Input { input: place.to_string(), place: String::new(), what: what.to_string() }
+}
+
+/// Says by which option a column that is missing can be named.
+fn name_option(failure: Failure, columns: Columns<'_>) -> Failure {
+    match failure {
+        Failure::Documents(Error::MissingColumn { place, column, columns: there, .. }) => {
+            let option = if column == columns.fingerprint { "--fingerprint-field" } else { "--id-field" };
+            complaint(
+                &place,
+                format_args!(
+                    "no column is named {} ({option}); there are: {}",
+                    shown(&column),
+                    there.join(", ")
+                ),
+            )
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,19 @@
+//! The `hamdex` command as a library: one file or folder per subcommand in `commands`, and what they
+//! share beside it. Other front ends run the same commands through [`run`].
+
+mod bars;
+mod causes;
+mod cli;
+mod commands;
+mod counted;
+mod documents;
+mod failure;
+mod ids;
+mod input;
+mod names;
+mod output;
+mod say;
+mod threads;
+mod values;
+
+pub use cli::run;

@@ -1,0 +1,294 @@
+//! Where fingerprints come from: what is taken for them, and what is not.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+
+use crate::common::{LINES, Scratch, with_index};
+
+/// The fingerprints in an index.
+fn stored(scratch: &Scratch, index: &str) -> Vec<String> {
+    scratch.output(&["dump", index, "--fingerprints"]).lines().map(str::to_owned).collect()
+}
+
+fn raw() -> Vec<u8> {
+    LINES.lines().flat_map(|line| u64::from_str_radix(line, 16).unwrap().to_le_bytes()).collect()
+}
+
+#[test]
+fn raw_numbers_are_taken_only_from_names_that_say_so_or_by_format() {
+    let scratch = Scratch::new();
+    for name in ["in.u64", "in.u64le", "in.bin", "in.raw"] {
+        scratch.write(name, raw());
+        scratch.output(&["build", "-o", &format!("{name}.hamdex"), name]);
+        assert_eq!(stored(&scratch, &format!("{name}.hamdex")).len(), 4, "{name}");
+    }
+    scratch.write("in.dat", raw());
+    for command in
+        [&["build", "-o", "x.hamdex", "in.dat"][..], &["query", "in.bin.hamdex", "--file", "in.dat"]]
+    {
+        let (code, text) = scratch.failure(command);
+        assert!(text.contains("in.dat: is binary") && text.contains("--format u64le"), "{text}");
+        assert_eq!(code, 1);
+    }
+    scratch.output(&["build", "-o", "dat.hamdex", "--format", "u64le", "in.dat"]);
+    assert_eq!(stored(&scratch, "dat.hamdex").len(), 4);
+
+    let piped = scratch.hamdex(&["build", "-o", "x.hamdex"]).write_stdin(raw()).assert().code(1);
+    let text = String::from_utf8_lossy(&piped.get_output().stderr).into_owned();
+    assert!(
+        text.starts_with("hamdex: standard input: is binary") && text.contains("--format u64le"),
+        "{text}"
+    );
+    scratch.hamdex(&["build", "-o", "x.hamdex", "--format", "u64le"]).write_stdin(raw()).assert().success();
+}
+
+#[test]
+fn files_of_other_kinds_are_refused_by_name_whatever_they_are_called() {
+    let scratch = with_index(&[]);
+    let index = std::fs::read(scratch.path("index.hamdex")).unwrap();
+    let program = std::fs::read(assert_cmd::cargo::cargo_bin!("hamdex")).unwrap();
+    let padded = |mark: &[u8]| [mark, &[0xee; 64][mark.len()..]].concat();
+    let cases: [(&str, Vec<u8>); 5] = [
+        ("a hamdex index", index),
+        ("executable", program[..1 << 16].to_vec()),
+        ("a ZIP archive", padded(b"PK\x03\x04")),
+        ("a PNG picture", padded(b"\x89PNG\r\n\x1a\n")),
+        ("xz -dc", padded(b"\xfd7zXZ\0")),
+    ];
+    for (kind, bytes) in cases {
+        for name in ["in.bin", "in"] {
+            scratch.write(name, &bytes);
+            for command in
+                [&["build", "-o", "x.hamdex", name][..], &["query", "index.hamdex", "--file", name]]
+            {
+                let (code, text) = scratch.failure(command);
+                assert!(text.contains(&format!("{name}: is ")) && text.contains(kind), "{kind}: {text}");
+                assert_eq!(code, 1);
+            }
+        }
+        assert!(!scratch.path("x.hamdex").exists());
+    }
+}
+
+#[test]
+fn a_raw_input_that_is_cut_off_is_refused() {
+    let scratch = Scratch::new();
+    scratch.write("in.u64", &raw()[..23]);
+    let (code, text) = scratch.failure(&["build", "-o", "x.hamdex", "in.u64"]);
+    assert!(text.contains("in.u64: its length of 23 bytes is no multiple of the 8 bytes"), "{text}");
+    assert_eq!(code, 1);
+    let piped = ["build", "-o", "x.hamdex", "--format", "u64le"];
+    let piped = scratch.hamdex(&piped).write_stdin(&raw()[..23]).assert().code(1);
+    let text = String::from_utf8_lossy(&piped.get_output().stderr).into_owned();
+    assert!(text.contains("standard input (byte 16): it ends inside a record: 7 of 8 bytes"), "{text}");
+    assert!(scratch.names() == ["in.u64"], "nothing is left");
+}
+
+#[test]
+fn blank_lines_are_skipped() {
+    let scratch = Scratch::new();
+    scratch.write("in.txt", "\n00000000000000ff\n\n \t\r\n00000000000001ff\n\n");
+    scratch.output(&["build", "-o", "x.hamdex", "--ids", "row", "in.txt"]);
+    assert_eq!(stored(&scratch, "x.hamdex").len(), 2);
+    let found = scratch.output(&["query", "x.hamdex", "00000000000001ff", "-k", "0"]);
+    assert!(found.ends_with("\t1\n"), "rows are fingerprints, not lines: {found}");
+}
+
+#[test]
+fn negative_numbers_are_bit_patterns_wherever_they_come_from() {
+    let scratch = Scratch::new();
+    scratch.write("in.txt", "-1\n5\n-9223372036854775808\n");
+    scratch.output(&["build", "-o", "text.hamdex", "in.txt"]);
+    let expected = ["0000000000000005", "8000000000000000", "ffffffffffffffff"];
+    assert_eq!(stored(&scratch, "text.hamdex"), expected);
+    let numbers: Vec<u8> = [-1i64, 5, i64::MIN].iter().flat_map(|n| n.to_le_bytes()).collect();
+    scratch.write("in.npy", super::build::npy("<i8", false, "(3,)", &numbers));
+    scratch.output(&["build", "-o", "npy.hamdex", "in.npy"]);
+    assert_eq!(stored(&scratch, "npy.hamdex"), expected);
+    let by = |args: &[&str]| scratch.output(&[&["query", "npy.hamdex", "-k", "0"], args].concat());
+    let found = "ffffffffffffffff\tffffffffffffffff\t0\n";
+    assert_eq!(by(&["-1"]), found);
+    assert_eq!(by(&["--", "-1"]), found);
+    assert_eq!(by(&["--file", "in.txt", "--limit", "1"]).lines().next().unwrap(), found.trim_end());
+    let (code, text) = scratch.failure(&["query", "npy.hamdex", "-9223372036854775809"]);
+    assert!(text.contains("does not fit into 64 bits"), "{text}");
+    assert_eq!(code, 2);
+}
+
+#[test]
+fn the_format_holds_for_fingerprints_on_the_command_line() {
+    let scratch = with_index(&[]);
+    let query = |format: &str| {
+        let found =
+            scratch.output(&["query", "index.hamdex", "--format", format, "-k", "64", "0000000000000255"]);
+        found.split('\t').next().unwrap().to_owned()
+    };
+    assert_eq!(query("auto"), "0000000000000255");
+    assert_eq!(query("hex"), "0000000000000255");
+    assert_eq!(query("decimal"), "00000000000000ff");
+    let refused = scratch.failure(&["query", "index.hamdex", "--format", "hex", "255"]);
+    assert!(refused.1.contains("expected 16 hexadecimal digits"), "{}", refused.1);
+}
+
+#[test]
+fn the_limit_bounds_ids_and_they_can_be_left_out() {
+    let scratch = Scratch::new();
+    scratch.write("in.txt", "00000000000000ff\n".repeat(1000));
+    scratch.output(&["build", "-o", "x.hamdex", "--ids", "row", "in.txt"]);
+    let query = |options: &[&str]| scratch.output(&[&["query", "x.hamdex", "0xff"], options].concat());
+    let match_alone = "00000000000000ff\t00000000000000ff\t0";
+    assert_eq!(query(&["--limit", "3"]), format!("{match_alone}\t0,1,2\n"));
+    assert!(query(&["--limit", "3", "--json"]).contains("\"ids\":[0,1,2]}"));
+    assert_eq!(query(&["--no-ids"]), format!("{match_alone}\n"));
+    assert!(!query(&["--no-ids", "--json"]).contains("ids"));
+}
+
+#[test]
+fn arrays_of_other_types_are_refused_with_the_way_to_convert_them() {
+    let scratch = Scratch::new();
+    let cases: [(&str, &str, usize, &str); 6] = [
+        ("<f8", "(2,)", 16, "floating-point numbers have lost bits"),
+        ("|b1", "(2, 64)", 128, "numpy.packbits(a, axis=1).view('>u8').ravel()"),
+        ("<i8", "(2, 64)", 1024, "numpy.packbits(a, axis=1).view('>u8').ravel()"),
+        ("|u1", "(2, 8)", 16, ".view('>u8').ravel()"),
+        ("<U16", "(2,)", 128, "int(x, 16) for x in a"),
+        ("<u4", "(2,)", 8, "dtype='uint64'"),
+    ];
+    for (descr, shape, bytes, advice) in cases {
+        scratch.write("in.npy", super::build::npy(descr, false, shape, &vec![0; bytes]));
+        let (code, text) = scratch.failure(&["build", "-o", "x.hamdex", "in.npy"]);
+        assert!(text.contains(advice), "{descr} {shape}: {text}");
+        assert_eq!(code, 1);
+    }
+}
+
+#[test]
+fn headers_of_arrays_cannot_take_memory_or_stack() {
+    let scratch = Scratch::new();
+    let mut long = b"\x93NUMPY\x02\x00".to_vec();
+    long.extend(u32::MAX.to_le_bytes());
+    long.extend([b' '; 100]);
+    scratch.write("long.npy", long);
+    let mut deep = b"\x93NUMPY\x01\x00".to_vec();
+    deep.extend(60_000u16.to_le_bytes());
+    deep.extend([b'('; 60_000]);
+    scratch.write("deep.npy", deep);
+    scratch.write("huge.npy", super::build::npy("<u8", false, "(4294967296, 4294967296, 2)", &[0; 16]));
+    for name in ["long.npy", "deep.npy", "huge.npy"] {
+        let (code, text) = scratch.failure(&["build", "-o", "x.hamdex", name]);
+        assert!(text.contains(&format!("{name}: not a .npy file: its ")), "{text}");
+        assert_eq!(code, 1);
+    }
+}
+
+/// A query that reads a pipe which stays open.
+fn waiting_query(scratch: &Scratch, options: &[&str]) -> Child {
+    Command::new(assert_cmd::cargo::cargo_bin!("hamdex"))
+        .args([&["query", "index.hamdex", "-k", "0"], options].concat())
+        .current_dir(scratch.path(""))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn who_waits_for_an_answer_gets_it_whatever_the_first_line_is() {
+    let scratch = with_index(&[]);
+    for (first, second) in
+        [("00000000000000ff", "ffffffffffffffff"), ("255", "-1"), ("0xff", "0xffffffffffffffff")]
+    {
+        for options in [&[][..], &["--file", "-"]] {
+            let mut child = waiting_query(&scratch, options);
+            let mut input = child.stdin.take().unwrap();
+            let mut output = BufReader::new(child.stdout.take().unwrap());
+            // A blank line and half a line decide nothing yet.
+            let (start, rest) = first.split_at(2);
+            write!(input, "\n{start}").unwrap();
+            writeln!(input, "{rest}").unwrap();
+            let mut answer = String::new();
+            output.read_line(&mut answer).unwrap();
+            assert_eq!(answer, "00000000000000ff\t00000000000000ff\t0\n");
+            writeln!(input, "{second}").unwrap();
+            answer.clear();
+            output.read_line(&mut answer).unwrap();
+            assert_eq!(answer, "ffffffffffffffff\tffffffffffffffff\t0\n");
+            drop(input);
+            assert!(child.wait().unwrap().success());
+        }
+    }
+}
+
+#[test]
+fn what_fingerprint_writes_is_what_build_reads() {
+    let scratch = Scratch::new();
+    let story = crate::common::story;
+    scratch.write(
+        "in.jsonl",
+        (0..5).map(|i| crate::common::json_line(&(10 + i).to_string(), &story(i))).collect::<String>(),
+    );
+    for width in ["64", "128"] {
+        let args = ["fingerprint", "--width", width, "--parquet", "x.parquet", "--force", "in.jsonl"];
+        scratch.output(&args);
+        let built = ["build", "--width", width, "--force", "--ids", "pairs", "-o", "x.hamdex", "x.parquet"];
+        scratch.output(&built);
+        let printed = scratch.output(&["fingerprint", "--width", width, "in.jsonl"]);
+        let mut expected: Vec<&str> = printed.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
+        expected.sort_unstable();
+        assert_eq!(stored(&scratch, "x.hamdex"), expected, "{width}");
+        let found = scratch.output(&["query", "x.hamdex", "--file", "x.parquet", "-k", "0"]);
+        assert!(found.lines().next().unwrap().ends_with("\t0\t10"), "{found}");
+        assert_eq!(found.lines().count(), 5);
+    }
+}
+
+#[test]
+fn fingerprints_are_read_from_columns_and_from_compressed_files() {
+    let scratch = Scratch::new();
+    scratch.write("in.csv", "id,fingerprint\n7,00000000000000ff\n8,abcdef0123456789\n");
+    scratch.write("decimal.csv", "page,simhash\n7,1234567890123456\n8,-1\n");
+    scratch.write("header", "\"fingerprint\"\tid\n0xff\t7\n0xabcdef0123456789\t8\n");
+    scratch.write("bare.csv", "00000000000000ff,7\nabcdef0123456789,8\n");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(&raw()).unwrap();
+    scratch.write("in.u64.gz", gzip.finish().unwrap());
+    scratch.write("lines", zstd::encode_all(LINES.as_bytes(), 1).unwrap());
+    for input in ["in.csv", "header", "bare.csv"] {
+        scratch.output(&["build", "--force", "--ids", "pairs", "-o", "x.hamdex", input]);
+        assert_eq!(stored(&scratch, "x.hamdex"), ["00000000000000ff", "abcdef0123456789"], "{input}");
+        assert!(scratch.output(&["query", "x.hamdex", "0xff"]).ends_with("\t7\n"), "{input}");
+    }
+    let fields = ["--fingerprint-field", "simhash", "--id-field", "page"];
+    let built = ["build", "--force", "--ids", "pairs", "-o", "x.hamdex", "decimal.csv"];
+    scratch.output(&[&built[..], &fields].concat());
+    assert_eq!(stored(&scratch, "x.hamdex"), ["000462d53c8abac0", "ffffffffffffffff"]);
+    for input in ["in.u64.gz", "lines"] {
+        scratch.output(&["build", "--force", "-o", "x.hamdex", input]);
+        assert_eq!(stored(&scratch, "x.hamdex").len(), 4, "{input}");
+    }
+}
+
+#[test]
+fn columns_that_hold_no_fingerprints_are_refused_with_their_place() {
+    let scratch = Scratch::new();
+    scratch.write("other.csv", "id,simhash\n7,00000000000000ff\n");
+    scratch.write("short.csv", "id,fingerprint\n7,00000000000000ff\n8\n");
+    scratch.write("word.csv", "id,fingerprint\n7,00000000000000ff\n8,xyz\n");
+    scratch.write("mixed.csv", "id,fingerprint\n7,00000000000000ff\n8,17\n");
+    scratch.write("id.csv", "id,fingerprint\nseven,00000000000000ff\n");
+    scratch.write("no.parquet", "PAR1 and then nothing of the kind");
+    let cases = [
+        ("other.csv", "no column is named \"fingerprint\" (--fingerprint-field); there are: id, simhash"),
+        ("short.csv", "short.csv:3: there is no fingerprint"),
+        ("word.csv", "word.csv:3: expected 16 hexadecimal digits"),
+        ("mixed.csv", "mixed.csv:3: \"00000000000000ff\" looks hexadecimal and \"17\" decimal"),
+        ("id.csv", "id.csv:2: expected a decimal id; found \"seven\""),
+        ("no.parquet", "no.parquet: not a Parquet file"),
+    ];
+    for (input, expected) in cases {
+        let (code, text) = scratch.failure(&["build", "--ids", "pairs", "-o", "x.hamdex", input]);
+        assert!(text.contains(expected), "{input}: {text}");
+        assert_eq!(code, 1, "{input}");
+    }
+    assert!(!scratch.path("x.hamdex").exists());
+}

@@ -1,0 +1,112 @@
+//! How many threads a command uses.
+
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::{hint, io};
+
+use rayon::{ThreadBuilder, ThreadPoolBuilder};
+
+use crate::failure::Failure;
+use crate::say;
+
+/// More threads than any machine has a use for.
+const MAX_THREADS: usize = 1024;
+
+/// Address space that must be free before another thread is started: its stack, what the allocator sets
+/// aside for it (64 MiB with glibc), and something to work in.
+const HEADROOM_BYTES: usize = 96 << 20;
+
+/// `--threads`, for commands that work on several at once.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Threads {
+    /// Threads to use; 0 for all [default: all]
+    #[arg(long, value_name = "N", value_parser = parse)]
+    threads: Option<usize>,
+}
+
+impl Threads {
+    /// As the engine counts them: 0 for all.
+    pub(crate) fn count(self) -> usize {
+        self.threads.unwrap_or(0)
+    }
+
+    /// Makes the pool of the whole program. Where the system refuses threads, fewer do the work.
+    pub(crate) fn start(self) -> Result<(), Failure> {
+        start(self.count())
+    }
+}
+
+/// Makes the pool of the whole program, with all threads.
+pub(crate) fn start_all() -> Result<(), Failure> {
+    start(0)
+}
+
+fn start(count: usize) -> Result<(), Failure> {
+    let wanted = match count {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        count => count,
+    };
+    let mut workers = if wanted > 1 { workers(wanted) } else { Vec::new() };
+    let builder = ThreadPoolBuilder::new();
+    let built = if workers.len() <= 1 {
+        workers.clear();
+        // The one thread is that which is there already: it needs nothing of the system.
+        builder.num_threads(1).use_current_thread().build_global()
+    } else {
+        builder.num_threads(workers.len()).spawn_handler(|work| hand_over(&mut workers, work)).build_global()
+    };
+    built.map_err(|error| Failure::Wrong(format!("cannot start threads: {error}")))
+}
+
+/// A thread that waits for its work, or for the loss of the sender.
+struct Worker {
+    sender: Sender<ThreadBuilder>,
+    thread: JoinHandle<()>,
+}
+
+/// That many threads, or fewer where the system refuses some: then half of what there could be, for
+/// they would leave no memory to work in. A pool that fails to start cannot be replaced, so all that
+/// can fail comes before it.
+fn workers(wanted: usize) -> Vec<Worker> {
+    let mut workers: Vec<Worker> = (0..wanted).map_while(|_| worker().ok()).collect();
+    if workers.len() < wanted {
+        let kept = (workers.len() / 2).max(1);
+        for Worker { sender, thread } in workers.drain(kept.min(workers.len())..) {
+            drop(sender);
+            // A thread that did nothing has not panicked.
+            let _ = thread.join();
+        }
+        say::warning(format_args!("the system refuses {wanted} threads; going on with {kept}"));
+    }
+    workers
+}
+
+fn worker() -> io::Result<Worker> {
+    // A thread that starts where there is no memory left ends the program.
+    let mut headroom = Vec::<u8>::new();
+    headroom.try_reserve_exact(HEADROOM_BYTES).map_err(io::Error::other)?;
+    drop(hint::black_box(headroom));
+    let (sender, receiver) = channel::<ThreadBuilder>();
+    let (started, has_started) = channel();
+    let work = move || {
+        // Sending allocates, so that what the thread needs is taken before the next one is weighed.
+        if started.send(()).is_ok()
+            && let Ok(work) = receiver.recv()
+        {
+            work.run();
+        }
+    };
+    let thread = thread::Builder::new().name("worker".to_owned()).spawn(work)?;
+    has_started.recv().map_err(io::Error::other)?;
+    Ok(Worker { sender, thread })
+}
+
+fn hand_over(workers: &mut Vec<Worker>, work: ThreadBuilder) -> io::Result<()> {
+    let worker = workers.pop().ok_or_else(|| io::Error::other("there are no more threads"))?;
+    worker.sender.send(work).map_err(|_| io::Error::other("a thread has ended"))
+}
+
+fn parse(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| *count <= MAX_THREADS);
+    count.ok_or_else(|| format!("expected a number from 0 (all) to {MAX_THREADS}"))
+}

@@ -33,7 +33,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     File(#[from] OutputError),
     /// The output is complete and in place, and something went wrong afterwards.
-    #[error("{}: is complete and in place, but then", path.display())]
+    #[error("{}: is complete and in place, but something failed after that", path.display())]
     InPlace { path: PathBuf, source: Box<Failure> },
     #[error(transparent)]
     Design(#[from] DesignError),

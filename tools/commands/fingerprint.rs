@@ -90,6 +90,7 @@ fn fingerprint<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Re
     };
     let counts = args.inputs.reading().read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
     output.flush()?;
+    report::require_some(&counts)?;
     rows.map_or(Ok(()), Rows::finish)?;
     report::summary(&counts, &too_short, started);
     Ok(())

@@ -55,6 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             Ok(())
         })
     })?;
+    report::require_some(&counts)?;
     let error_documents = builder.error_documents();
     let dictionary = builder.finish().map_err(|error| Failure::Wrong(error.to_string()))?;
     write!(output, "{dictionary}").map_err(output.failed())?;

@@ -5,8 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap_mangen::Man;
+use hamdex_atomic_file::Inputs;
 
 use crate::failure::Failure;
+use crate::output::{Force, Output};
 use crate::say;
 
 /// Print the manual page of hamdex, or write one for each command into a directory.
@@ -16,15 +18,17 @@ Example:
   hamdex man | man -l -
   hamdex man ~/.local/share/man/man1")]
 pub(crate) struct Args {
-    /// Where to write hamdex.1, hamdex-build.1 and the others; pages of an earlier version are replaced
+    /// Write hamdex.1, hamdex-build.1 and the others into this directory, which is made if it is missing
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
 }
 
 pub(crate) fn run(args: &Args, mut command: clap::Command) -> Result<(), Failure> {
     command.build();
     match &args.directory {
-        Some(directory) => write_all(directory, command),
+        Some(directory) => write_all(directory, args.force, command),
         None => {
             let mut output = std::io::stdout().lock();
             Man::new(command).render(&mut output)?;
@@ -34,23 +38,37 @@ pub(crate) fn run(args: &Args, mut command: clap::Command) -> Result<(), Failure
     }
 }
 
-fn write_all(directory: &Path, command: clap::Command) -> Result<(), Failure> {
-    let failed = |doing: &'static str, path: &Path| {
-        let path = path.to_owned();
-        move |source| Failure::Io { doing, path, source }
-    };
-    fs::create_dir_all(directory).map_err(failed("create it", directory))?;
+/// Writes a page for each command: all of them, or none where one of them may not be written.
+fn write_all(directory: &Path, force: Force, command: clap::Command) -> Result<(), Failure> {
+    fs::create_dir_all(directory).map_err(|source| Failure::Io {
+        doing: "create it",
+        path: directory.to_owned(),
+        source,
+    })?;
+    let pages = pages(directory, command)?;
+    let inputs = Inputs::new();
+    for (path, _) in &pages {
+        Output::new(path, force, &inputs).check()?;
+    }
+    for (path, page) in &pages {
+        let mut file = Output::new(path, force, &inputs).create()?;
+        file.write_all(page).map_err(file.failed())?;
+        file.finish()?;
+    }
+    say::summary(format_args!("{}: {} manual pages", directory.display(), pages.len()));
+    Ok(())
+}
+
+/// The page of each command, and where it goes.
+fn pages(directory: &Path, command: clap::Command) -> Result<Vec<(PathBuf, Vec<u8>)>, Failure> {
     let subcommands: Vec<clap::Command> =
         command.get_subcommands().filter(|command| command.get_name() != "help").cloned().collect();
-    let count = subcommands.len() + 1;
-    for (name, command) in std::iter::once(("hamdex".to_owned(), command))
+    std::iter::once(("hamdex".to_owned(), command))
         .chain(subcommands.into_iter().map(|command| (format!("hamdex-{}", command.get_name()), command)))
-    {
-        let mut page = Vec::new();
-        Man::new(command).title(name.to_uppercase()).render(&mut page)?;
-        let path = directory.join(format!("{name}.1"));
-        fs::write(&path, page).map_err(failed("write to it", &path))?;
-    }
-    say::summary(format_args!("{}: {count} manual pages", directory.display()));
-    Ok(())
+        .map(|(name, command)| {
+            let mut page = Vec::new();
+            Man::new(command).title(name.to_uppercase()).render(&mut page)?;
+            Ok((directory.join(format!("{name}.1")), page))
+        })
+        .collect()
 }

@@ -8,7 +8,7 @@ use hamdex_documents::{Counts, TooShort};
 use indicatif::{DecimalBytes, HumanCount};
 
 use crate::counted::counted;
-use crate::failure::shown;
+use crate::failure::{Failure, shown};
 use crate::say;
 
 /// Names the first documents that are too short, and counts the others; once nothing is drawn any more.
@@ -28,21 +28,9 @@ pub(crate) fn too_short(too_short: &TooShort) {
 
 /// `, 3 skipped (1 malformed, 2 binary), 1 with invalid UTF-8 replaced`, or nothing.
 pub(crate) fn skipped(counts: &Counts) -> String {
-    let reasons = [
-        (counts.malformed, "malformed"),
-        (counts.missing_field, "without a field"),
-        (counts.too_long, "too long"),
-        (counts.binary, "binary"),
-        (counts.unreadable, "unreadable"),
-    ];
     let mut text = String::new();
     if counts.skipped() > 0 {
-        let reasons: Vec<String> = reasons
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, reason)| format!("{} {reason}", HumanCount(*count)))
-            .collect();
-        text = format!(", {} skipped ({})", HumanCount(counts.skipped()), reasons.join(", "));
+        text = format!(", {} skipped ({})", HumanCount(counts.skipped()), reasons(counts));
     }
     for (count, what) in [(counts.replaced, "with invalid UTF-8 replaced"), (counts.empty, "without text")] {
         if count > 0 {
@@ -50,6 +38,34 @@ pub(crate) fn skipped(counts: &Counts) -> String {
         }
     }
     text
+}
+
+/// Why documents were skipped: `1 malformed, 2 binary`.
+fn reasons(counts: &Counts) -> String {
+    let reasons = [
+        (counts.malformed, "malformed"),
+        (counts.missing_field, "without a field"),
+        (counts.too_long, "too long"),
+        (counts.binary, "binary"),
+        (counts.unreadable, "unreadable"),
+    ];
+    let reasons = reasons.iter().filter(|(count, _)| *count > 0);
+    let reasons: Vec<String> =
+        reasons.map(|(count, reason)| format!("{} {reason}", HumanCount(*count))).collect();
+    reasons.join(", ")
+}
+
+/// Refuses to report success where there were documents and every one was skipped. Inputs that hold no
+/// documents at all are no failure.
+pub(crate) fn require_some(counts: &Counts) -> Result<(), Failure> {
+    if counts.documents > 0 || counts.skipped() == 0 {
+        return Ok(());
+    }
+    Err(Failure::Wrong(format!(
+        "no document could be used: {} skipped ({})",
+        HumanCount(counts.skipped()),
+        reasons(counts)
+    )))
 }
 
 /// An id for a line of plain text: what would end the line or the column is escaped.

@@ -28,6 +28,7 @@ use crate::bars;
 use crate::failure::Failure;
 use detect::Start;
 use open::Opened;
+use text::Lines;
 
 pub(crate) use numbers::Notation;
 pub(crate) use open::{say_that_it_waits, total_bytes};
@@ -187,7 +188,10 @@ fn read_one<F: Fingerprint>(
     }
     let mut reader = start.bytes.as_slice().chain(input);
     match format {
-        Format::Hex | Format::Decimal => text::read(&source, &mut reader, format.notation(), pairs, sink),
+        Format::Hex | Format::Decimal => {
+            let (notation, is_detected) = (format.notation(), reading.format == Format::Auto);
+            text::read(&source, &mut reader, Lines { notation, is_detected, pairs }, sink)
+        }
         Format::U64le | Format::U128le => {
             let bits = if format == Format::U64le { 64 } else { 128 };
             if bits != F::BITS {

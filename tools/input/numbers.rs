@@ -2,6 +2,8 @@
 
 use hamdex::{Fingerprint, ParseFingerprintError};
 
+use crate::failure::shown;
+
 /// How a number is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Notation {
@@ -20,6 +22,24 @@ impl Notation {
             Self::Either if text.starts_with('-') => decimal(text),
             Self::Either => F::parse(text),
         }
+    }
+
+    /// What is wrong with a number that only the other notation can read, after all before it were read in this
+    /// one because of their looks; `None` for any other text.
+    pub(crate) fn contradiction<F: Fingerprint>(self, text: &str) -> Option<String> {
+        let other = match self {
+            Self::Hex => Self::Decimal,
+            Self::Decimal => Self::Hex,
+            Self::Either => return None,
+        };
+        other.parse::<F>(text).is_ok().then(|| {
+            format!(
+                "{} looks {}, but what comes before it was read as {}; say which with --format",
+                shown(text),
+                other.name(),
+                self.name()
+            )
+        })
     }
 
     /// As messages name it.

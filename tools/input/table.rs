@@ -87,7 +87,10 @@ impl Texts {
 }
 
 fn parse<F: Fingerprint>(place: &Place, text: &str, notation: Notation) -> Result<F, Failure> {
-    notation.parse(text).map_err(|error| complaint(place, format_args!("{error}; found {}", shown(text))))
+    notation.parse(text).map_err(|error| {
+        let contradiction = notation.contradiction::<F>(text);
+        complaint(place, contradiction.unwrap_or_else(|| format!("{error}; found {}", shown(text))))
+    })
 }
 
 fn id(place: &Place, cell: &Value<'_>) -> Result<u64, Failure> {

@@ -11,11 +11,20 @@ use crate::input::{Sink, Source, detect, next_line};
 /// No line of fingerprint and id is longer, whatever the blanks.
 const MAX_LINE_BYTES: u64 = 1024;
 
+/// How lines are written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lines {
+    pub(super) notation: Notation,
+    /// Whether the first lines decided on the notation, rather than the user.
+    pub(super) is_detected: bool,
+    /// Whether an id stands after each fingerprint.
+    pub(super) pairs: bool,
+}
+
 pub(super) fn read<F: Fingerprint>(
     source: &Source,
     reader: &mut impl BufRead,
-    notation: Notation,
-    pairs: bool,
+    lines: Lines,
     sink: &mut Sink<'_, F>,
 ) -> Result<(), Failure> {
     let mut line = Vec::new();
@@ -26,7 +35,7 @@ pub(super) fn read<F: Fingerprint>(
         number += 1;
         let line =
             if number == 1 { line.strip_prefix(detect::BYTE_ORDER_MARK).unwrap_or(line) } else { line };
-        let parsed = parse_line(line, notation, pairs);
+        let parsed = parse_line(line, lines);
         if let Some((fingerprint, id)) =
             parsed.map_err(|what| source.complaint_at(format!(":{number}"), what))?
         {
@@ -50,8 +59,7 @@ pub(super) fn starts_with_number<F: Fingerprint>(line: &[u8]) -> bool {
 /// The fingerprint on a line, and its id; `None` for a blank line.
 fn parse_line<F: Fingerprint>(
     line: &[u8],
-    notation: Notation,
-    pairs: bool,
+    Lines { notation, is_detected, pairs }: Lines,
 ) -> Result<Option<(F, Option<u64>)>, String> {
     if line.len() as u64 == MAX_LINE_BYTES {
         return Err(format!("the line is longer than {MAX_LINE_BYTES} bytes"));
@@ -66,7 +74,10 @@ fn parse_line<F: Fingerprint>(
         };
     };
     let found = || shown(text);
-    let fingerprint = notation.parse(token).map_err(|error| format!("{error}; found {}", found()))?;
+    let fingerprint = notation.parse(token).map_err(|error| {
+        let contradiction = is_detected.then(|| notation.contradiction::<F>(token)).flatten();
+        contradiction.unwrap_or_else(|| format!("{error}; found {}", found()))
+    })?;
     let id = if pairs {
         let id = tokens.next().and_then(|token| u64::parse_decimal(token).ok());
         Some(id.ok_or_else(|| format!("expected a fingerprint and a decimal id; found {}", found()))?)
@@ -86,7 +97,9 @@ mod tests {
 
     #[test]
     fn lines_are_read() {
-        let parse = |line: &[u8], notation, pairs| parse_line::<u64>(line, notation, pairs);
+        let parse = |line: &[u8], notation, pairs| {
+            parse_line::<u64>(line, Lines { notation, is_detected: false, pairs })
+        };
         assert_eq!(parse(b"00000000000000ff\r\n", Notation::Hex, false), Ok(Some((255, None))));
         assert_eq!(parse(b"  17\t", Notation::Decimal, false), Ok(Some((17, None))));
         assert_eq!(parse(b"17, 4", Notation::Decimal, true), Ok(Some((17, Some(4)))));
@@ -96,7 +109,10 @@ mod tests {
 
     #[test]
     fn malformed_lines_say_what_was_expected() {
-        let refusal = |line: &[u8], pairs| parse_line::<u64>(line, Notation::Hex, pairs).unwrap_err();
+        let refusal = |line: &[u8], pairs| {
+            let lines = Lines { notation: Notation::Hex, is_detected: false, pairs };
+            parse_line::<u64>(line, lines).unwrap_err()
+        };
         assert!(refusal(b"xyz", false).contains("expected 16 hexadecimal digits"));
         assert!(refusal(b"xyz", false).contains("\"xyz\""));
         assert!(refusal(b",", false).contains("expected a fingerprint"));

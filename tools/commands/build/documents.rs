@@ -13,6 +13,7 @@ use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe};
 use crate::bars::Phases;
 use crate::documents::inputs::Reading;
 use crate::documents::recipe::usage;
+use crate::documents::report;
 use crate::failure::Failure;
 use crate::input::IdSource;
 use crate::output::Output;
@@ -60,6 +61,7 @@ pub(super) fn build<F: Fingerprint>(
         Ok(())
     };
     let counts = reading.read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
+    report::require_some(&counts)?;
     let summary = builder.finish();
     phases.finish();
     let summary = summary?;

@@ -10,13 +10,14 @@ mod skew;
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
 use clap::ValueEnum;
-use hamdex::{BuildOptions, Builder, Codec, Fingerprint, Index, Summary};
+use hamdex::{BuildOptions, Builder, Codec, Fingerprint, Summary};
+use hamdex_atomic_file::STANDARD_OUTPUT;
 use hamdex_simhash::Width;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
@@ -42,6 +43,10 @@ pub(crate) use design::choose;
 ///
 /// Raw binary numbers are taken only from files whose name says so (.u64, .u64le, .bin, .raw; for 128 bits
 /// .u128, .u128le) and with --format.
+///
+/// Whether numbers in text are hexadecimal or decimal is decided by the first lines. Where all have 16 (32)
+/// digits that are decimal, they could be either and are taken as hexadecimal: give --format decimal where they
+/// are not. A later line that contradicts is an error.
 ///
 /// With --documents the inputs are texts. The index keeps the recipe of their fingerprints (metadata
 /// hamdex.recipe), so that a query by text uses the same one, and ids are those of the documents: their names
@@ -159,11 +164,7 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
     args.recipe.files().for_each(|list| inputs.add(list));
     let output = Output::new(&args.output, args.force, &inputs);
     output.check()?;
-    if args.output.as_os_str() == "-" && std::io::stdout().is_terminal() {
-        return Err(Failure::Usage(
-            "an index is no text for a terminal: redirect it, or name a file".to_owned(),
-        ));
-    }
+    check_standard_output(args)?;
     if let Some(texts) = texts {
         let reading = Reading::new(&args.inputs, texts.format, &args.fields);
         let temp_dir = temp_dir(args.temp_dir.as_deref(), Some(&args.output));
@@ -196,6 +197,21 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
     let outcome = builder.finish();
     phases.finish();
     report::<F>(args, &outcome?, None, started)
+}
+
+/// Refuses to write an index to a terminal, or together with what `--json` prints.
+fn check_standard_output(args: &Args) -> Result<(), Failure> {
+    let refused = |why: &str| Err(Failure::Usage(why.to_owned()));
+    if path_of(&args.output) != Path::new(STANDARD_OUTPUT) {
+        return Ok(());
+    }
+    if args.json {
+        return refused("--json and the index cannot both go to standard output: name a file with --output");
+    }
+    if std::io::stdout().is_terminal() {
+        return refused("an index is not text for a terminal: redirect it, or name a file with --output");
+    }
+    Ok(())
 }
 
 fn options<F: Fingerprint>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOptions<F>, Failure> {
@@ -312,13 +328,14 @@ fn print_summary(
 }
 
 fn warn_of_skew<F: Fingerprint>(args: &Args, summary: &Summary) -> Result<(), Failure> {
-    if !path_of(&args.output).is_file() {
-        // What a stream has taken cannot be opened.
+    let path = path_of(&args.output);
+    if !path.metadata().is_ok_and(|file| file.is_file() && file.len() == summary.bytes) {
+        // What a stream has taken, or has appended to something else, cannot be opened.
         return Ok(());
     }
-    // Only a warning depends on it: where the index cannot be mapped, for want of memory, it is as good.
-    let Ok(index) = Index::<F>::open(&args.output) else { return Ok(()) };
-    if let Some(warning) = skew::warning(summary.pushed, &index.stats()) {
+    if let Some(stats) = skew::stats::<F>(path)?
+        && let Some(warning) = skew::warning(summary.pushed, &stats)
+    {
         say::warning(format_args!("{}: {warning}", args.output.display()));
     }
     Ok(())

@@ -155,6 +155,7 @@ fn dedup<F: Fingerprint>(args: &Args, recipe: Recipe, lists: Lists) -> Result<()
     let clusters = reading.read(|documents| Ok(dedup.run(documents)?));
     bars.finish();
     let clusters = clusters?;
+    report::require_some(clusters.counts())?;
     report::too_short(clusters.too_short());
     if args.unique {
         let fields = &args.inputs.fields;

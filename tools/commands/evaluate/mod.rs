@@ -101,6 +101,7 @@ fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Resul
             Ok(())
         })
     })?;
+    report::require_some(&counts)?;
     let truth = match (&args.truth, &args.group_field) {
         (Some(path), _) => truth::of_file(path, &ids)?,
         (None, Some(field)) => truth::of_groups(groups, field)?,

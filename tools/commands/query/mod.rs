@@ -18,7 +18,7 @@ use crate::bars;
 use crate::documents::recipe;
 use crate::failure::{Failure, shown};
 use crate::ids::Ids;
-use crate::input::{Format, Source};
+use crate::input::{Format, Source, say_that_it_waits};
 use crate::names;
 use crate::threads::Threads;
 use arrivals::Arrivals;
@@ -55,6 +55,10 @@ impl From<Strategy> for hamdex::Strategy {
 /// Many queries are answered together, in a fraction of the time: those of a file all at once, those of a
 /// pipe as they come, so that a program that sends a query and waits for its answer gets it before it sends
 /// the next. --strategy scan waits for all of them, up to a million.
+///
+/// Whether numbers in text are hexadecimal or decimal is decided by the first lines of a file, and by what has
+/// come with the first line of a pipe. 16 (32) digits that all are decimal could be either and are taken as
+/// hexadecimal: give --format decimal where they are not. A later line that contradicts is an error.
 ///
 /// An index that was built from documents holds the recipe of its fingerprints, which --text and --document
 /// use, and its ids are the names of the documents.
@@ -163,7 +167,10 @@ fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
 fn of_text<F: Fingerprint>(args: &Args, index: &Index<F>) -> Result<Option<F>, Failure> {
     let (source, text) = match (&args.text, &args.document) {
         (Some(text), _) => ("--text".to_owned(), text.clone()),
-        (None, Some(path)) => (path.display().to_string(), hamdex_documents::read_text(path)?),
+        (None, Some(path)) => {
+            say_that_it_waits([path]);
+            (path.display().to_string(), hamdex_documents::read_text(path)?)
+        }
         (None, None) => return Ok(None),
     };
     let (recipe, lists) = args.recipe.of_index(&args.index, index.metadata())?;

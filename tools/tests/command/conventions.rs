@@ -40,6 +40,29 @@ fn completions_and_manual_pages_know_every_command() {
 }
 
 #[test]
+fn manual_pages_are_replaced_only_by_force_and_then_all() {
+    let scratch = Scratch::new();
+    scratch.write("hamdex-pairs.1", "somebody's own page");
+    let (code, text) = scratch.failure(&["man", "."]);
+    assert!(text.contains("hamdex-pairs.1: exists already") && text.contains("--force"), "{text}");
+    assert_eq!((code, scratch.names()), (1, vec!["hamdex-pairs.1".to_owned()]));
+    scratch.output(&["man", ".", "--force"]);
+    assert!(std::fs::read_to_string(scratch.path("hamdex-pairs.1")).unwrap().contains(".TH"));
+    assert_eq!(scratch.names().len(), COMMANDS.len() + 1);
+}
+
+#[test]
+fn results_and_an_index_are_not_mixed_on_standard_output() {
+    let scratch = Scratch::new();
+    scratch.write("in.txt", LINES);
+    for output in ["-", "/dev/stdout"] {
+        let (code, text) = scratch.failure(&["build", "--json", "-o", output, "in.txt"]);
+        assert!(text.contains("--json and the index cannot both go to standard output"), "{text}");
+        assert_eq!(code, 2);
+    }
+}
+
+#[test]
 fn help_fits_a_narrow_terminal_without_broken_words() {
     let scratch = Scratch::new();
     for command in COMMANDS {

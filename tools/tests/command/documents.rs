@@ -202,7 +202,7 @@ fn what_is_wrong_is_told_and_counted_and_the_rest_read() {
 #[test]
 fn a_flood_of_complaints_ends() {
     let scratch = Scratch::new();
-    scratch.write("in.jsonl", "nothing\n".repeat(1000));
+    scratch.write("in.jsonl", json_line("one", &story(1)) + &"nothing\n".repeat(1000));
     let told = told(&scratch, &["fingerprint", "--format", "jsonl", "in.jsonl"]);
     assert!(told.lines().count() < 30, "{told}");
     assert!(told.contains("1,000 skipped (1,000 malformed)"), "{told}");
@@ -350,4 +350,30 @@ fn a_dictionary_is_built_and_used() {
     let plain = scratch.output(&["fingerprint", "in.jsonl"]);
     assert_ne!(scratch.output(&["fingerprint", "in.jsonl", "--idf", "words.idf"]), "");
     assert_ne!(scratch.output(&["fingerprint", "in.jsonl", "--idf", "in.idf"]), plain);
+}
+
+#[test]
+fn a_command_that_could_use_no_document_fails_and_leaves_nothing() {
+    let scratch = Scratch::new();
+    scratch.write("bad.jsonl", "not json\n{\"id\": 1}\n");
+    scratch.write("empty.jsonl", "");
+    let commands: [&[&str]; 8] = [
+        &["dedup"],
+        &["dedup", "--unique", "--out", "out.jsonl"],
+        &["dedup", "--out", "out.csv"],
+        &["fingerprint"],
+        &["fingerprint", "--parquet", "out.parquet"],
+        &["idf", "-o", "out.idf"],
+        &["evaluate", "--group-field", "group"],
+        &["build", "-o", "out.hamdex", "--documents"],
+    ];
+    for command in commands {
+        let (code, text) = scratch.failure(&[command, &["--quiet", "bad.jsonl"]].concat());
+        let expected = "hamdex: no document could be used: 2 skipped (1 malformed, 1 without a field)\n";
+        assert_eq!((code, text.as_str()), (1, expected), "{command:?}");
+        assert_eq!(scratch.names(), ["bad.jsonl", "empty.jsonl"], "{command:?}");
+    }
+    for command in [&["dedup"][..], &["fingerprint"], &["build", "-o", "out.hamdex", "--documents"]] {
+        scratch.output(&[command, &["empty.jsonl"]].concat());
+    }
 }

@@ -188,6 +188,7 @@ fn waiting_query(scratch: &Scratch, options: &[&str]) -> Child {
         .current_dir(scratch.path(""))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap()
 }
@@ -291,4 +292,43 @@ fn columns_that_hold_no_fingerprints_are_refused_with_their_place() {
         assert_eq!(code, 1, "{input}");
     }
     assert!(!scratch.path("x.hamdex").exists());
+}
+
+#[test]
+fn a_line_that_contradicts_those_before_it_is_an_error_with_its_number() {
+    let scratch = with_index(&[]);
+    let decimal = "\"17\" looks decimal, but what comes before it was read as hexadecimal; say which with --format";
+    let hex = "\"00000000000000ff\" looks hexadecimal, but what comes before it was read as decimal; say which";
+    for (first, last, expected) in [
+        ("00000000000000ff", "17", decimal),
+        ("1234567890123456", "17", decimal),
+        ("12345", "00000000000000ff", hex),
+    ] {
+        // More lines than decide on the notation.
+        scratch.write("many.txt", format!("{}{last}\n", format!("{first}\n").repeat(20_000)));
+        scratch.write("many.csv", format!("fingerprint\n{}{last}\n", format!("{first}\n").repeat(20_000)));
+        for (name, place) in [("many.txt", "many.txt:20001: "), ("many.csv", "many.csv:20002: ")] {
+            let (code, text) = scratch.failure(&["build", "-o", "x.hamdex", name]);
+            assert!(text.contains(place) && text.contains(expected), "{text}");
+            assert_eq!(code, 1);
+        }
+        // Of a pipe, the first line decides: its sender waits for the answer.
+        let mut child = waiting_query(&scratch, &[]);
+        let mut input = child.stdin.take().unwrap();
+        writeln!(input, "00000000000000ff").unwrap();
+        let mut answer = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut answer).unwrap();
+        assert_eq!(answer, "00000000000000ff\t00000000000000ff\t0\n");
+        writeln!(input, "17").unwrap();
+        drop(input);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.starts_with("hamdex: standard input:2: ") && text.contains(decimal), "{text}");
+    }
+    assert!(!scratch.path("x.hamdex").exists());
+    // Where the user says which, the notation is not called into question.
+    scratch.write("hex.txt", "00000000000000ff\n17\n");
+    let (_, text) = scratch.failure(&["build", "-o", "x.hamdex", "--format", "hex", "hex.txt"]);
+    assert!(text.contains("hex.txt:2: expected 16 hexadecimal digits"), "{text}");
 }

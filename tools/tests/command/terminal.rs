@@ -65,6 +65,18 @@ fn documents_end_with_one_end_too() {
 }
 
 #[test]
+fn a_document_that_is_typed_is_waited_for_with_a_word() {
+    let scratch = Scratch::new();
+    let story = crate::common::story(1);
+    scratch.write("in.jsonl", crate::common::json_line("one", &story));
+    scratch.output(&["build", "-o", "x.hamdex", "--documents", "in.jsonl"]);
+    // A terminal takes lines of less than 4,096 bytes.
+    let queried = typed(&scratch, &["query", "x.hamdex", "--document", "-"], &format!("{story}\n{CTRL_D}"));
+    assert_eq!(text(&queried.stderr), "hamdex: reading from the terminal; end with Ctrl-D\n");
+    assert!(text(&queried.stdout).ends_with("\t0\tone\n"));
+}
+
+#[test]
 fn a_bare_command_shows_its_help_instead_of_waiting() {
     let scratch = Scratch::new();
     for command in ["dedup", "fingerprint"] {

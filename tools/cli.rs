@@ -11,7 +11,7 @@ use crate::commands::{
     build, completions, dedup, demo, designs, dump, evaluate, fingerprint, idf, man, pairs, query, verify,
 };
 use crate::failure::Failure;
-use crate::{say, threads};
+use crate::say;
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -79,7 +79,7 @@ impl Command {
             Self::Dump(args) => dump::run(args),
             Self::Verify(args) => verify::run(args),
             Self::Designs(args) => designs::run(args),
-            Self::Demo(args) => threads::start_all().and_then(|()| demo::run(args)),
+            Self::Demo(args) => demo::run(args),
             Self::Completions(args) => completions::run(args, &mut Cli::command()),
             Self::Man(args) => man::run(args, Cli::command()),
         }

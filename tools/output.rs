@@ -53,6 +53,21 @@ pub(crate) fn path_of(argument: &Path) -> &Path {
     if argument.as_os_str() == "-" { Path::new(STANDARD_OUTPUT) } else { argument }
 }
 
+/// Whether an argument names standard output.
+pub(crate) fn is_standard_output(argument: &Path) -> bool {
+    path_of(argument) == Path::new(STANDARD_OUTPUT)
+}
+
+/// Refuses to print what `--json` prints between the bytes of the output.
+pub(crate) fn check_not_mixed(output: &Path, json: bool) -> Result<(), Failure> {
+    if json && is_standard_output(output) {
+        return Err(Failure::Usage(
+            "--json and the output cannot both go to standard output: name a file with --output".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
 /// Where temporary files go: as the user says, else beside the output.
 pub(crate) fn temp_dir(chosen: Option<&Path>, output: Option<&Path>) -> PathBuf {
     chosen.map_or_else(|| temporary_directory(output.map(path_of)), Path::to_owned)

@@ -36,11 +36,6 @@ impl Threads {
     }
 }
 
-/// Makes the pool of the whole program, with all threads.
-pub(crate) fn start_all() -> Result<(), Failure> {
-    start(0)
-}
-
 fn start(count: usize) -> Result<(), Failure> {
     let wanted = match count {
         0 => thread::available_parallelism().map_or(1, usize::from),

@@ -1,24 +1,26 @@
 //! `hamdex idf`: how rare each word is in a corpus.
 
-use std::io::Write;
+use std::borrow::Cow;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
 use hamdex_documents::TooShort;
-use hamdex_simhash::IdfBuilder;
-use indicatif::HumanCount;
+use hamdex_simhash::{IdfBuilder, IdfDictionary};
+use serde::Serialize;
 
+use crate::counted::counted;
 use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
-use crate::output::{Force, Output, inputs_or_standard_input};
+use crate::output::{Force, Output, check_not_mixed, inputs_or_standard_input};
 use crate::say;
 
 /// Build a dictionary of inverse document frequencies from a corpus.
 ///
-/// Lines of a word (a feature of the recipe) and ln((1 + documents) / (1 + documents with the word)), as
-/// jieba's dictionaries have them. With --idf FILE other commands weigh words by it.
+/// Each line holds a word (a feature of the recipe) and its weight, ln((1 + documents) / (1 + documents with the
+/// word)), in the form of jieba's dictionaries. Other commands weight words by it with --idf FILE.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -33,7 +35,10 @@ pub(crate) struct Args {
     output: PathBuf,
     #[command(flatten)]
     force: Force,
-    /// Count at most so many different words at a time (about 70 bytes each); beyond, the rarer half is forgotten
+    /// Print what was built as a JSON object
+    #[arg(long)]
+    json: bool,
+    /// Words counted at a time, at most (about 70 bytes each); beyond that, the rarer half is forgotten
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     max_words: usize,
     #[command(flatten)]
@@ -42,8 +47,20 @@ pub(crate) struct Args {
     inputs: Inputs,
 }
 
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    output: Cow<'a, str>,
+    documents: u64,
+    words: u64,
+    /// How many documents any count may lack, because words were forgotten.
+    error_documents: u64,
+    digest: String,
+}
+
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let started = Instant::now();
+    check_not_mixed(&args.output, args.json)?;
     let (recipe, lists) = args.recipe.load(None)?;
     let mut builder = IdfBuilder::new(&recipe, lists.stop, args.max_words).map_err(usage)?;
     let mut inputs = inputs_or_standard_input(&args.inputs.paths);
@@ -61,15 +78,32 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     write!(output, "{dictionary}").map_err(output.failed())?;
     output.finish()?;
     report::summary(&counts, &TooShort::default(), started);
+    print_summary(args, counts.documents, &dictionary, error_documents)
+        .map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
+}
+
+/// Reports on the dictionary. `error_documents` is how many documents any count may lack.
+fn print_summary(
+    args: &Args,
+    documents: u64,
+    dictionary: &IdfDictionary,
+    error_documents: u64,
+) -> Result<(), Failure> {
+    let (words, digest) = (dictionary.words() as u64, dictionary.digest().to_string());
+    if args.json {
+        let report = Report { output: args.output.to_string_lossy(), documents, words, error_documents, digest };
+        let mut output = io::stdout().lock();
+        serde_json::to_writer(&mut output, &report).map_err(io::Error::from)?;
+        writeln!(output)?;
+        return Ok(());
+    }
     let inexact = match error_documents {
         0 => String::new(),
-        some => format!("; counts are too low by up to {some} documents (--max-words)"),
+        some => {
+            format!("; counts are too low by at most {} (--max-words)", counted(some, "document", "documents"))
+        }
     };
-    say::summary(format_args!(
-        "{}: {} words, digest {}{inexact}",
-        args.output.display(),
-        HumanCount(dictionary.words() as u64),
-        dictionary.digest()
-    ));
+    let words = counted(words, "word", "words");
+    say::summary(format_args!("{}: {words}, digest {digest}{inexact}", args.output.display()));
     Ok(())
 }

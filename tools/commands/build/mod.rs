@@ -10,14 +10,13 @@ mod skew;
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
 use clap::ValueEnum;
 use hamdex::{BuildOptions, Builder, Codec, Fingerprint, Summary};
-use hamdex_atomic_file::STANDARD_OUTPUT;
 use hamdex_simhash::Width;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
@@ -28,7 +27,9 @@ use crate::documents::inputs::{self as texts, Fields, Reading};
 use crate::documents::{recipe, report as documents_report};
 use crate::failure::Failure;
 use crate::input::{self, Columns, Format, IdSource};
-use crate::output::{Force, Output, inputs_or_standard_input, path_of, temp_dir};
+use crate::output::{
+    Force, Output, check_not_mixed, inputs_or_standard_input, is_standard_output, path_of, temp_dir,
+};
 use crate::say;
 use crate::threads::Threads;
 use crate::values;
@@ -201,15 +202,11 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
 
 /// Refuses to write an index to a terminal, or together with what `--json` prints.
 fn check_standard_output(args: &Args) -> Result<(), Failure> {
-    let refused = |why: &str| Err(Failure::Usage(why.to_owned()));
-    if path_of(&args.output) != Path::new(STANDARD_OUTPUT) {
-        return Ok(());
-    }
-    if args.json {
-        return refused("--json and the index cannot both go to standard output: name a file with --output");
-    }
-    if std::io::stdout().is_terminal() {
-        return refused("an index is not text for a terminal: redirect it, or name a file with --output");
+    check_not_mixed(&args.output, args.json)?;
+    if is_standard_output(&args.output) && std::io::stdout().is_terminal() {
+        return Err(Failure::Usage(
+            "an index is not text for a terminal: redirect it, or name a file with --output".to_owned(),
+        ));
     }
     Ok(())
 }

@@ -82,6 +82,7 @@ fn build(args: &Args, codec: Codec, data: &Data, path: &Path) -> Result<Summary,
     let shown = Arc::clone(&phases);
     let options = choose(BuildOptions::new(), &args.design, args.distance)?
         .codec(codec)
+        .threads(args.threads.count())
         .progress(move |progress| shown.show(progress));
     let mut builder = Builder::with_options(path, options)?;
     data.stored.iter().try_for_each(|&fingerprint| builder.push(fingerprint))?;

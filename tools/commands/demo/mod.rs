@@ -14,6 +14,7 @@ use clap::value_parser;
 use hamdex::Codec;
 
 use crate::failure::Failure;
+use crate::threads::Threads;
 use measure::Measured;
 
 /// Build, verify and query an index of made-up fingerprints, and check it against brute force.
@@ -42,12 +43,15 @@ pub(crate) struct Args {
     /// Where the index goes while the demo runs [default: the system's temporary directory]
     #[arg(long, value_name = "DIR")]
     temp_dir: Option<PathBuf>,
-    /// A JSON array: an object per codec
+    #[command(flatten)]
+    threads: Threads,
+    /// Print a JSON array: an object per codec
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.threads.start()?;
     let data = data::make(args.count as usize);
     let parent = args.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
     let directory = tempfile::Builder::new()

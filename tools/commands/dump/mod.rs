@@ -39,8 +39,8 @@ pub(crate) struct Args {
     /// The index file
     #[arg(value_name = "FILE")]
     index: PathBuf,
-    /// A JSON object
-    #[arg(long, conflicts_with_all = ["bits", "fingerprints"])]
+    /// Print a JSON object; of --fingerprints, one for each
+    #[arg(long, conflicts_with_all = ["bits", "html"])]
     json: bool,
     /// Only this table
     #[arg(long, value_name = "T")]
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["table", "block"])]
     fingerprints: bool,
     /// How the fingerprints are spread; all of them are read
-    #[arg(long, conflicts_with_all = ["table", "block", "fingerprints", "json"])]
+    #[arg(long, conflicts_with_all = ["table", "block", "fingerprints"])]
     stats: bool,
     /// The same as one HTML page, with charts
     #[arg(long, value_name = "OUT", requires = "stats")]
@@ -74,13 +74,21 @@ fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let mut output = std::io::BufWriter::new(anstream::stdout().lock());
     if args.fingerprints {
         for fingerprint in index.fingerprints() {
-            writeln!(output, "{}", fingerprint.map_err(Failure::index(&args.index))?.hex())?;
+            let fingerprint = fingerprint.map_err(Failure::index(&args.index))?.hex();
+            if args.json {
+                json::fingerprint(fingerprint, &mut output)?;
+            } else {
+                writeln!(output, "{fingerprint}")?;
+            }
         }
     } else if args.stats {
         let inputs = inputs_of_index(&args.index);
-        let page =
-            args.html.as_deref().map(|path| Output::new(path, args.force, &inputs).create()).transpose()?;
-        stats::print(&args.index, &index, page, &mut output)?;
+        let form = match &args.html {
+            Some(path) => stats::Form::Page(Output::new(path, args.force, &inputs).create()?),
+            None if args.json => stats::Form::Json,
+            None => stats::Form::Text,
+        };
+        stats::print(&args.index, &index, form, &mut output)?;
     } else if let (Some(table), Some(number)) = (args.table, args.block) {
         let found = block::Located::find(&index, table, number)?;
         if args.json {

@@ -55,10 +55,12 @@ fn manual_pages_are_replaced_only_by_force_and_then_all() {
 fn results_and_an_index_are_not_mixed_on_standard_output() {
     let scratch = Scratch::new();
     scratch.write("in.txt", LINES);
-    for output in ["-", "/dev/stdout"] {
-        let (code, text) = scratch.failure(&["build", "--json", "-o", output, "in.txt"]);
-        assert!(text.contains("--json and the index cannot both go to standard output"), "{text}");
-        assert_eq!(code, 2);
+    for command in ["build", "idf"] {
+        for output in ["-", "/dev/stdout"] {
+            let (code, text) = scratch.failure(&[command, "--json", "-o", output, "in.txt"]);
+            assert!(text.contains("--json and the output cannot both go to standard output"), "{text}");
+            assert_eq!(code, 2);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `hamdex dump --stats`: the spread of the fingerprints, for a terminal and as a page.
 
-use crate::common::{Scratch, json_line, story};
+use crate::common::{Scratch, json_line, json_lines, story};
 
 /// The statistics of an index as a page; nothing is printed.
 fn page(scratch: &Scratch, index: &str) -> String {
@@ -107,4 +107,23 @@ fn one_of_a_thing_is_singular_and_none_is_no_chart() {
         assert!(page.contains(said), "{page}");
         assert_eq!(page.matches("<svg").count(), [0, 1, 3][count], "{page}");
     }
+}
+
+#[test]
+fn statistics_and_fingerprints_are_printed_for_programs_too() {
+    let scratch = with_names();
+    let stats: serde_json::Value =
+        serde_json::from_str(&scratch.output(&["dump", "a.hamdex", "--stats", "--json"])).unwrap();
+    let listed = json_lines(&scratch.output(&["dump", "a.hamdex", "--fingerprints", "--json"]));
+    let count = listed.len() as u64;
+    assert_eq!((&stats["width"], &stats["fingerprints"]), (&64.into(), &count.into()));
+    let spike = &stats["most_ids"][0];
+    assert_eq!(spike["first_ids"], serde_json::json!(["a&b", "<two>", "caf\u{e9} 3.txt"]));
+    assert_eq!(spike["ids"], 4);
+    assert!(listed.iter().any(|line| line["fingerprint"] == spike["fingerprint"]));
+    let sum = |name: &str| -> u64 {
+        stats[name].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum()
+    };
+    assert_eq!((sum("by_leading_bits"), sum("by_distance")), (count, count * (count - 1) / 2));
+    assert_eq!(scratch.failure(&["dump", "a.hamdex", "--stats", "--json", "--html", "x"]).0, 2);
 }

@@ -274,3 +274,16 @@ fn a_truth_that_does_not_fit_is_refused() {
     }
     scratch.hamdex(&["evaluate", "in.jsonl"]).assert().code(2);
 }
+
+#[test]
+fn a_dictionary_is_reported_for_programs_too() {
+    let scratch = Scratch::new();
+    scratch.write("in.jsonl", json_line("one", "three words here") + &json_line("two", "words"));
+    let report: serde_json::Value =
+        serde_json::from_str(&scratch.output(&["idf", "--json", "-o", "in.idf", "in.jsonl"])).unwrap();
+    let dictionary = std::fs::read_to_string(scratch.path("in.idf")).unwrap();
+    let words = dictionary.lines().filter(|line| !line.starts_with('#')).count();
+    assert_eq!((&report["output"], &report["documents"]), (&"in.idf".into(), &2.into()));
+    assert_eq!((&report["words"], &report["error_documents"]), (&words.into(), &0.into()));
+    assert_eq!(report["digest"].as_str().unwrap().len(), 32);
+}

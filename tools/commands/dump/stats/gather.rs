@@ -51,7 +51,7 @@ pub(super) struct Spike {
     /// How many ids it has.
     pub(super) ids: u64,
     /// The first of them: names of documents where there are names.
-    first_ids: Vec<String>,
+    pub(super) first_ids: Vec<String>,
 }
 
 impl Spike {

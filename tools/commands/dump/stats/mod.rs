@@ -2,11 +2,13 @@
 //!
 //! - [`gather`]: what is counted
 //! - [`text`]: for a terminal
+//! - [`json`]: for programs
 //! - [`page`]: as one HTML page; [`chart`] and [`escape`] are parts of it
 
 mod chart;
 mod escape;
 mod gather;
+mod json;
 mod page;
 mod text;
 
@@ -20,11 +22,19 @@ use crate::documents::message::of_error;
 use crate::failure::Failure;
 use crate::say;
 
+/// How the statistics are written.
+pub(super) enum Form {
+    Text,
+    Json,
+    /// As a page in a file of its own.
+    Page(AtomicFile),
+}
+
 /// Prints the statistics, or writes them as a page.
 pub(super) fn print<F: Fingerprint>(
     path: &Path,
     index: &Index<F>,
-    html: Option<AtomicFile>,
+    form: Form,
     output: &mut impl Write,
 ) -> Result<(), Failure> {
     let names = hamdex_documents::Names::of(path, index).unwrap_or_else(|error| {
@@ -33,11 +43,13 @@ pub(super) fn print<F: Fingerprint>(
         None
     });
     let spread = gather::gather(path, index, names)?;
-    let Some(mut file) = html else {
-        text::print(path, &spread, output)?;
-        return Ok(());
-    };
-    file.write_all(page::page(path, &spread).as_bytes()).map_err(file.failed())?;
-    file.finish()?;
+    match form {
+        Form::Text => text::print(path, &spread, output)?,
+        Form::Json => json::print(&spread, output)?,
+        Form::Page(mut file) => {
+            file.write_all(page::page(path, &spread).as_bytes()).map_err(file.failed())?;
+            file.finish()?;
+        }
+    }
     Ok(())
 }

@@ -53,7 +53,7 @@ pub(crate) enum Format {
     Csv,
     /// The same, separated by tabs
     Tsv,
-    /// A Parquet file: a column of numbers or texts
+    /// A Parquet file: a column of numbers, texts, or 8 (16) bytes, little-endian as raw numbers are
     Parquet,
     /// An Arrow IPC file or stream: the same
     Arrow,

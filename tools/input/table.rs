@@ -1,4 +1,5 @@
-//! Fingerprints in a column of Parquet, Arrow, CSV or TSV, and ids in another.
+//! Fingerprints in a column of Parquet, Arrow, CSV or TSV, and ids in another. Binary columns of 8 or 16 bytes are
+//! little-endian numbers, as raw files hold them.
 
 use hamdex::Fingerprint;
 use hamdex_documents::{Error, Format, Input, Place, Value};
@@ -32,6 +33,7 @@ pub(super) fn read<F: Fingerprint>(
             Value::Unsigned(number) => sink(F::truncate(number.into()), id),
             // Signed numbers are bit patterns.
             Value::Signed(number) => sink(F::truncate(i128::from(number).cast_unsigned()), id),
+            Value::Bytes(bytes) => sink(of_bytes(bytes).map_err(|what| complaint(&place, what))?, id),
             Value::Text(text) => texts.push(place, text, id, sink),
             _ => Err(complaint(
                 &place,
@@ -86,6 +88,19 @@ impl Texts {
     }
 }
 
+/// A fingerprint of the bytes of a little-endian number.
+fn of_bytes<F: Fingerprint>(bytes: &[u8]) -> Result<F, String> {
+    if bytes.len() == F::BYTES {
+        return Ok(F::read_le(bytes));
+    }
+    let advice = match bytes.len() {
+        8 => "; give --width 64",
+        16 => "; give --width 128",
+        _ => "",
+    };
+    Err(format!("a fingerprint of {} bits has {} bytes; found {}{advice}", F::BITS, F::BYTES, bytes.len()))
+}
+
 fn parse<F: Fingerprint>(place: &Place, text: &str, notation: Notation) -> Result<F, Failure> {
     notation.parse(text).map_err(|error| {
         let contradiction = notation.contradiction::<F>(text);
@@ -96,7 +111,10 @@ fn parse<F: Fingerprint>(place: &Place, text: &str, notation: Notation) -> Resul
 fn id(place: &Place, cell: &Value<'_>) -> Result<u64, Failure> {
     let id = cell.to_text().and_then(|text| u64::parse_decimal(text.trim()).ok());
     id.ok_or_else(|| {
-        let found = cell.to_text().map_or("nothing".to_owned(), |text| shown(&text));
+        let found = match cell {
+            Value::Bytes(_) => "bytes".to_owned(),
+            other => other.to_text().map_or("nothing".to_owned(), |text| shown(&text)),
+        };
         complaint(place, format_args!("expected a decimal id; found {found}"))
     })
 }
@@ -105,9 +123,20 @@ fn complaint(place: &Place, what: impl ToString) -> Failure {
     Failure::Input { input: place.to_string(), place: String::new(), what: what.to_string() }
 }
 
-/// Says by which option a column that is missing can be named.
+/// Says by which option a column that is missing can be named, and what one may hold.
 fn name_option(failure: Failure, columns: Columns<'_>) -> Failure {
     match failure {
+        Failure::Documents(Error::ColumnType { input, column, found }) => {
+            let place = Place::whole(input);
+            complaint(
+                &place,
+                format_args!(
+                    "the column {} holds {found}; whole numbers, texts and, for fingerprints, binary of a fixed \
+                     size of 8 or 16 bytes are read",
+                    shown(&column)
+                ),
+            )
+        }
         Failure::Documents(Error::MissingColumn { place, column, columns: there, .. }) => {
             let option = if column == columns.fingerprint { "--fingerprint-field" } else { "--id-field" };
             complaint(

@@ -2,6 +2,7 @@
 
 mod batch;
 mod build;
+mod columns;
 mod common;
 mod conventions;
 mod dedup;

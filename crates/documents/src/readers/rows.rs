@@ -7,6 +7,8 @@ use crate::format::Format;
 use crate::input::Input;
 use crate::intake::Intake;
 use crate::problem::{Field, Place, Problem};
+#[cfg(feature = "parquet")]
+use crate::table::columns::{Allowed, Batches};
 use crate::table::csv::{Next, Records};
 
 /// Comma- or tab-separated values with a record of names first.
@@ -53,7 +55,7 @@ pub(crate) fn read_columns(input: Input, format: Format, intake: &mut Intake<'_>
         let columns = select(documents, names, &Place::whole(&name))?;
         Ok(columns.into_iter().flatten().collect())
     };
-    let batches = crate::table::columns::Batches::open(input, format, &select)?;
+    let batches = Batches::open(input, format, Allowed::TextsAndNumbers, &select)?;
     batches.for_each_row(&mut |row, cells| {
         let place = || Place::row(&name, row);
         let text_of = |at: usize| cells.get(at).and_then(|cell| cell.to_text());

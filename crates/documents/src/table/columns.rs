@@ -30,10 +30,15 @@ pub(crate) struct Batches {
 }
 
 impl Batches {
-    pub(crate) fn open(mut input: Input, format: Format, select: &Select<'_>) -> Result<Self, Error> {
+    pub(crate) fn open(
+        mut input: Input,
+        format: Format,
+        allowed: Allowed,
+        select: &Select<'_>,
+    ) -> Result<Self, Error> {
         let name = input.name().to_owned();
         if format == Format::Parquet {
-            return Self::open_parquet(name, input, select);
+            return Self::open_parquet(name, input, allowed, select);
         }
         let refused = |error: ArrowError| refused(&name, Format::Arrow, error);
         if format::is_arrow_file(input.peek()?) {
@@ -41,15 +46,20 @@ impl Batches {
             let file = input.into_file().map_err(unreadable)?;
             let batches = FileReader::try_new_buffered(file, None).map_err(refused)?;
             let names = selected(&batches.schema(), select)?;
-            Self::checked(name, &batches.schema(), Box::new(batches), names)
+            Self::checked(name, &batches.schema(), Box::new(batches), allowed, names)
         } else {
             let batches = StreamReader::try_new(input, None).map_err(refused)?;
             let names = selected(&batches.schema(), select)?;
-            Self::checked(name, &batches.schema(), Box::new(batches), names)
+            Self::checked(name, &batches.schema(), Box::new(batches), allowed, names)
         }
     }
 
-    fn open_parquet(name: String, input: Input, select: &Select<'_>) -> Result<Self, Error> {
+    fn open_parquet(
+        name: String,
+        input: Input,
+        allowed: Allowed,
+        select: &Select<'_>,
+    ) -> Result<Self, Error> {
         let unreadable = input.unreadable();
         let file = input.into_file().map_err(unreadable)?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(file)
@@ -59,18 +69,19 @@ impl Batches {
         let mask = ProjectionMask::columns(builder.parquet_schema(), names.iter().map(String::as_str));
         let batches = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
         let batches = batches.map_err(|error| refused(&name, Format::Parquet, error))?;
-        Self::checked(name, &schema, Box::new(batches), names)
+        Self::checked(name, &schema, Box::new(batches), allowed, names)
     }
 
     fn checked(
         input: String,
         schema: &Schema,
         batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
+        allowed: Allowed,
         names: Vec<String>,
     ) -> Result<Self, Error> {
         for name in &names {
             let kind = schema.column_with_name(name).map(|(_, field)| field.data_type());
-            if let Some(kind) = kind.filter(|kind| !is_text_or_number(kind)) {
+            if let Some(kind) = kind.filter(|kind| !allowed.includes(kind)) {
                 return Err(Error::ColumnType { input, column: name.clone(), found: kind.to_string() });
             }
         }
@@ -115,11 +126,22 @@ fn selected(schema: &Schema, select: &Select<'_>) -> Result<Vec<String>, Error> 
     Ok(select(&all)?.into_iter().map(|number| all[number].clone()).collect())
 }
 
-fn is_text_or_number(kind: &DataType) -> bool {
-    match kind {
-        DataType::Dictionary(_, values) => is_text_or_number(values),
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        kind => kind.is_integer(),
+/// What columns may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Allowed {
+    TextsAndNumbers,
+    /// These, and bytes of a fixed number per row.
+    BytesToo,
+}
+
+impl Allowed {
+    fn includes(self, kind: &DataType) -> bool {
+        match kind {
+            DataType::Dictionary(_, values) => self.includes(values),
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+            DataType::FixedSizeBinary(_) => self == Self::BytesToo,
+            kind => kind.is_integer(),
+        }
     }
 }
 
@@ -158,6 +180,7 @@ impl<'b> Column<'b> {
             DataType::Utf8 => Value::Text(self.array.as_string::<i32>().value(row)),
             DataType::LargeUtf8 => Value::Text(self.array.as_string::<i64>().value(row)),
             DataType::Utf8View => Value::Text(self.array.as_string_view().value(row)),
+            DataType::FixedSizeBinary(_) => Value::Bytes(self.array.as_fixed_size_binary().value(row)),
             DataType::Int8 => signed!(Int8Type),
             DataType::Int16 => signed!(Int16Type),
             DataType::Int32 => signed!(Int32Type),

@@ -4,6 +4,8 @@ use crate::error::Error;
 use crate::format::Format;
 use crate::input::Input;
 use crate::problem::{Place, Problem};
+#[cfg(feature = "parquet")]
+use crate::table::columns::{Allowed, Batches};
 use crate::table::csv::{Next, Records};
 use crate::table::value::Value;
 
@@ -33,7 +35,7 @@ impl Input {
     ///
     /// # Errors
     /// When the format has no columns, the file is not of this format or damaged, a column is not there or
-    /// holds neither texts nor whole numbers, a record is longer than 64 MiB; or what `visit` returns.
+    /// holds neither texts nor whole numbers nor bytes of a fixed number per row, a record is longer than 64 MiB; or what `visit` returns.
     pub fn for_each_row<E: From<Error>>(
         self,
         format: Format,
@@ -95,7 +97,7 @@ fn records(input: Input, delimiter: u8, columns: &[&str], visit: &mut Visit<'_>)
 fn batches(input: Input, format: Format, columns: &[&str], visit: &mut Visit<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
     let select = |names: &[String]| select(&Place::whole(&name), names, columns);
-    let batches = crate::table::columns::Batches::open(input, format, &select)?;
+    let batches = Batches::open(input, format, Allowed::BytesToo, &select)?;
     batches.for_each_row(&mut |row, cells| visit(Place::row(&name, row), cells))
 }
 

@@ -14,14 +14,16 @@ pub enum Value<'a> {
     Unsigned(u64),
     /// A number of a signed type.
     Signed(i64),
+    /// Bytes, as many in every row of the column.
+    Bytes(&'a [u8]),
 }
 
 impl<'a> Value<'a> {
-    /// The cell as text, numbers in decimal; `None` where it is null.
+    /// The cell as text, numbers in decimal; `None` where it is null or holds bytes.
     #[must_use]
     pub fn to_text(self) -> Option<Cow<'a, str>> {
         match self {
-            Self::Null => None,
+            Self::Null | Self::Bytes(_) => None,
             Self::Text(text) => Some(Cow::Borrowed(text)),
             Self::Unsigned(number) => Some(Cow::Owned(number.to_string())),
             Self::Signed(number) => Some(Cow::Owned(number.to_string())),

@@ -91,7 +91,8 @@ fn print_summary(
 ) -> Result<(), Failure> {
     let (words, digest) = (dictionary.words() as u64, dictionary.digest().to_string());
     if args.json {
-        let report = Report { output: args.output.to_string_lossy(), documents, words, error_documents, digest };
+        let report =
+            Report { output: args.output.to_string_lossy(), documents, words, error_documents, digest };
         let mut output = io::stdout().lock();
         serde_json::to_writer(&mut output, &report).map_err(io::Error::from)?;
         writeln!(output)?;
@@ -100,7 +101,10 @@ fn print_summary(
     let inexact = match error_documents {
         0 => String::new(),
         some => {
-            format!("; counts are too low by at most {} (--max-words)", counted(some, "document", "documents"))
+            format!(
+                "; counts are too low by at most {} (--max-words)",
+                counted(some, "document", "documents")
+            )
         }
     };
     let words = counted(words, "word", "words");

@@ -12,9 +12,6 @@ use crate::input::{Format, Source, magic, text};
 
 const NPY_MAGIC: &[u8] = b"\x93NUMPY";
 
-/// What some editors put in front of UTF-8.
-pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
 /// Bytes of an input that decide.
 const WINDOW_BYTES: usize = 1 << 16;
 
@@ -62,7 +59,7 @@ impl Start {
 
     /// The lines, without the last one if it may be cut off, and without a byte order mark.
     fn lines(&self) -> impl Iterator<Item = &[u8]> {
-        let text = self.bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.bytes);
+        let text = self.bytes.strip_prefix(text::BYTE_ORDER_MARK).unwrap_or(&self.bytes);
         let whole = match text.iter().rposition(|&byte| byte == b'\n') {
             Some(last) if !self.is_all => &text[..last],
             None if !self.is_all => &[],
@@ -74,7 +71,7 @@ impl Start {
     fn is_text(&self) -> bool {
         let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
         let odd = self.bytes.iter().filter(|&byte| !is_text(byte)).count();
-        odd <= self.bytes.len() / TEXT_OF_RAW || self.bytes.starts_with(BYTE_ORDER_MARK)
+        odd <= self.bytes.len() / TEXT_OF_RAW || self.bytes.starts_with(text::BYTE_ORDER_MARK)
     }
 }
 
@@ -91,7 +88,7 @@ pub(super) fn table<F: Fingerprint>(
         return None;
     }
     let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    let first = first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first).trim_ascii();
+    let first = first.strip_prefix(text::BYTE_ORDER_MARK).unwrap_or(first).trim_ascii();
     let names_fingerprint = |delimiter| {
         first.split(|&byte| byte == delimiter).any(|cell| {
             cell.trim_ascii() == fingerprint.as_bytes() || is_quoted(cell.trim_ascii(), fingerprint)

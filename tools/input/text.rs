@@ -6,7 +6,10 @@ use hamdex::Fingerprint;
 
 use crate::failure::{Failure, shown};
 use crate::input::numbers::Notation;
-use crate::input::{Sink, Source, detect, next_line};
+use crate::input::{Sink, Source, next_line};
+
+/// What some editors put in front of UTF-8.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// No line of fingerprint and id is longer, whatever the blanks.
 const MAX_LINE_BYTES: u64 = 1024;
@@ -33,8 +36,7 @@ pub(super) fn read<F: Fingerprint>(
         next_line(reader, &mut line, MAX_LINE_BYTES).map_err(|error| source.unreadable(&error))?
     {
         number += 1;
-        let line =
-            if number == 1 { line.strip_prefix(detect::BYTE_ORDER_MARK).unwrap_or(line) } else { line };
+        let line = if number == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
         let parsed = parse_line(line, lines);
         if let Some((fingerprint, id)) =
             parsed.map_err(|what| source.complaint_at(format!(":{number}"), what))?

@@ -297,8 +297,10 @@ fn columns_that_hold_no_fingerprints_are_refused_with_their_place() {
 #[test]
 fn a_line_that_contradicts_those_before_it_is_an_error_with_its_number() {
     let scratch = with_index(&[]);
-    let decimal = "\"17\" looks decimal, but what comes before it was read as hexadecimal; say which with --format";
-    let hex = "\"00000000000000ff\" looks hexadecimal, but what comes before it was read as decimal; say which";
+    let decimal =
+        "\"17\" looks decimal, but what comes before it was read as hexadecimal; say which with --format";
+    let hex =
+        "\"00000000000000ff\" looks hexadecimal, but what comes before it was read as decimal; say which";
     for (first, last, expected) in [
         ("00000000000000ff", "17", decimal),
         ("1234567890123456", "17", decimal),

@@ -9,8 +9,11 @@ use crate::commands::dump::stats::gather::{LEADING_BITS, Spike, Spread};
 /// Prints an object. Counts that belong to numbers (leading bits, distances, h) are arrays with an item for
 /// each number from 0 on.
 pub(super) fn print(spread: &Spread, output: &mut impl Write) -> io::Result<()> {
-    let crowded: Vec<Value> =
-        spread.crowded.iter().map(|(bits, count)| json!({ "leading": bits, "fingerprints": count })).collect();
+    let crowded: Vec<Value> = spread
+        .crowded
+        .iter()
+        .map(|(bits, count)| json!({ "leading": bits, "fingerprints": count }))
+        .collect();
     let spikes = spread.spikes.as_ref().map(|spikes| spikes.iter().map(spike).collect::<Vec<Value>>());
     let whole = json!({
         "width": spread.bits,

@@ -19,8 +19,7 @@ Exit codes:
   1  an input or the system failed: malformed data, unreadable file, no space
   2  the command line is wrong
   3  an index file is damaged, not a hamdex file, or of another version
-  4  the output is complete and in place, but something failed after that: its directory could not be synced
-     to disk, or what was to be printed about it could not
+  4  the output is complete and in place, but something failed afterwards
 
 Example:
   hamdex dedup articles.jsonl

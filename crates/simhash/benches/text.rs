@@ -1,4 +1,4 @@
-//! Megabytes of text a second and core: `cargo bench -p hamdex-simhash`.
+//! Megabytes of text per second and core: `cargo bench -p hamdex-simhash`.
 
 use std::hint::black_box;
 
@@ -6,7 +6,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hamdex_simhash::{Fingerprinter, Recipe, Scratch, Tally, Tie, WeightedTally};
 
 #[path = "../tests/simhash/shared_data.rs"]
-#[expect(dead_code, reason = "a bench does not ask what is true")]
+#[expect(dead_code, reason = "a bench needs no truth")]
 mod shared_data;
 
 const RECIPES: [&str; 5] = [

@@ -1,9 +1,9 @@
-//! What the default recipe was chosen by: `cargo run --release -p hamdex-simhash --example choose`
+//! The measurements by which the default recipe was chosen: `cargo run --release -p hamdex-simhash --example choose`
 //! measures a list of candidates, or the recipes given as arguments, on the texts in
 //! `../shared/data` beside the project.
 //!
-//! One hash function is one throw of the dice: with 10 true pairs a lucky seed makes any recipe look
-//! good. So everything is averaged over many seeds of XXH3.
+//! With 10 true pairs a lucky seed of the hash makes any recipe look good, so everything is averaged over
+//! many seeds of XXH3.
 
 use std::env;
 

@@ -5,14 +5,14 @@ use std::str::FromStr;
 
 use crate::error::RecipeError;
 
-/// What is done to upper-case letters before a text is cut into tokens.
+/// How upper-case letters are folded before a text is cut into tokens.
 ///
-/// The mappings come from the standard library. Unicode does not change them for characters it has,
-/// but a new version may give a lower-case partner to a letter that had none.
+/// The mappings come from the standard library. Unicode does not change them for existing characters,
+/// but a new version may add a lower-case partner to a letter that had none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Case {
-    /// `keep`: nothing.
+    /// `keep`: they are not folded.
     Keep,
     /// `lower`: the full mapping of a whole text, final sigma included: Python's `str.lower`.
     Lower,
@@ -21,10 +21,10 @@ pub enum Case {
 }
 
 impl Case {
-    /// The names that [`FromStr`] knows.
+    /// The names that [`FromStr`] accepts.
     pub const NAMES: [&'static str; 3] = ["keep", "lower", "simple"];
 
-    /// The folded text; `buffer` is used where it differs in memory from `text`.
+    /// Returns the folded text; `buffer` holds it if it differs from `text`.
     pub(crate) fn fold<'t>(self, text: &'t str, buffer: &'t mut String) -> &'t str {
         buffer.clear();
         match self {

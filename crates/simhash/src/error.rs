@@ -6,28 +6,28 @@ use crate::lists::ListDigest;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecipeError {
-    /// The text does not start as a recipe does.
+    /// The text does not start with a form or the name of a recipe.
     #[error("no recipe is named {name:?}; there are: {known}")]
     Name {
-        /// What stands where a name should.
+        /// The text found in place of a name.
         name: String,
-        /// The names there are.
+        /// The names that exist.
         known: String,
     },
-    /// A recipe written by a version of this library that pinned other things.
+    /// A recipe written by an incompatible version of this library.
     #[error("recipe of form {form:?}; this build reads {known}")]
     Form {
-        /// What the text says.
+        /// The form of the text.
         form: String,
         /// The form that this build reads.
         known: &'static str,
     },
     /// Not `key=value`, or the key is unknown.
-    #[error("recipe has no choice {key:?}; there are: {known}")]
+    #[error("recipe has no key {key:?}; there are: {known}")]
     Key {
-        /// What stands where a key should.
+        /// The text found in place of a key.
         key: String,
-        /// The keys there are.
+        /// The keys that exist.
         known: String,
     },
     /// The same key twice.
@@ -36,25 +36,25 @@ pub enum RecipeError {
         /// The key.
         key: &'static str,
     },
-    /// The full form, with keys left out.
-    #[error("recipe does not say {keys}")]
+    /// Keys are missing in the full form.
+    #[error("recipe lacks {keys}")]
     Missing {
         /// The keys.
         keys: String,
     },
-    /// A value that the key cannot have.
-    #[error("{key}={value:?} is none of: {known}")]
+    /// A value that the key does not accept.
+    #[error("{key}={value:?} is not one of: {known}")]
     Value {
         /// The key.
         key: &'static str,
         /// Its value.
         value: String,
-        /// The values there are.
+        /// The values that it accepts.
         known: String,
     },
-    /// The tokeniser rests on other versions of its tables than this build has.
+    /// The recipe pins other versions of the tokeniser's tables than this build has.
     #[error(
-        "tokens={tokens} of this build rests on {have}, the recipe needs {wanted}: \
+        "tokens={tokens} uses {have} in this build, the recipe needs {wanted}: \
              make the fingerprints again with this build, or query with the build that made them"
     )]
     Tables {
@@ -65,8 +65,8 @@ pub enum RecipeError {
         /// Versions in this build.
         have: String,
     },
-    /// The tokeniser was left out of this build.
-    #[error("tokens={tokens} needs the cargo feature \"jieba\", which this build was made without")]
+    /// This build does not include the tokeniser.
+    #[error("tokens={tokens} needs the cargo feature \"jieba\", which this build does not have")]
     Unavailable {
         /// The tokeniser.
         tokens: String,
@@ -79,13 +79,13 @@ pub enum RecipeError {
         /// The recipe's width, in bits.
         bits: u32,
     },
-    /// A shingle wider than may be.
-    #[error("a shingle of {width}; at most 64 are allowed")]
+    /// A shingle wider than [`Shingle::MAX_WIDTH`](crate::Shingle::MAX_WIDTH).
+    #[error("a shingle of {width} words or characters; at most 64 are allowed")]
     ShingleWidth {
         /// The width, in words or characters.
         width: usize,
     },
-    /// The recipe is of another width than the fingerprints wanted.
+    /// The recipe and the fingerprints differ in width.
     #[error("recipe makes fingerprints of {recipe} bits, not of {wanted}")]
     OtherWidth {
         /// The recipe's width, in bits.
@@ -93,18 +93,18 @@ pub enum RecipeError {
         /// The width wanted, in bits.
         wanted: u32,
     },
-    /// A word list that the recipe names is not given, or another one is.
+    /// A word list that the recipe names is missing, or another one was passed.
     #[error("recipe needs the {list} with digest {wanted}, {}",
-            given.map_or("none is given".to_owned(), |given| format!("the one given has {given}")))]
+            given.map_or("and none was passed".to_owned(), |given| format!("not the one with {given}")))]
     List {
         /// Which list: `idf dictionary` or `stop words`.
         list: &'static str,
         /// The digest in the recipe.
         wanted: ListDigest,
-        /// The digest of the list given.
+        /// The digest of the list that was passed.
         given: Option<ListDigest>,
     },
-    /// A text for a recipe that takes features.
+    /// The recipe takes features, not texts.
     #[error(
         "recipe has tokens=given: it takes features, not text; \
              name a tokeniser, for example with tokens=words shingle=words:4"
@@ -113,7 +113,7 @@ pub enum RecipeError {
 }
 
 impl RecipeError {
-    /// A value that the key cannot have.
+    /// An error about a value that the key does not accept.
     pub(crate) fn value(key: &'static str, value: &str, known: &[&str]) -> Self {
         Self::Value { key, value: value.to_owned(), known: known.join(", ") }
     }

@@ -1,4 +1,4 @@
-//! From a text to its tokens, as a recipe has it.
+//! From a text to its tokens, by a recipe.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) struct Extractor {
     stop: Option<Arc<StopWords>>,
 }
 
-/// Memory that is used again from text to text.
+/// Memory that is reused from text to text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Workspace {
     folded: String,
@@ -51,14 +51,14 @@ impl Extractor {
     pub(crate) fn features(&self, text: &str, workspace: &mut Workspace, mut feature: impl FnMut(&str)) {
         let recipe = &self.recipe;
         if recipe.shingle == Shingle::Words(NonZeroUsize::MIN) && recipe.min_tokens <= 1 {
-            // Every token is a feature: none need be kept.
+            // Every token is a feature: none has to be kept.
             self.tokens(text, &mut workspace.folded, &mut |token| feature(token));
         } else {
             self.extract(text, workspace).shingles(recipe.shingle, feature);
         }
     }
 
-    /// The tokens that are left of `text`; none where there are fewer than the recipe asks for.
+    /// Returns the tokens of `text` that are left; none if there are fewer than the recipe requires.
     pub(crate) fn extract<'w>(&self, text: &str, workspace: &'w mut Workspace) -> &'w Tokens {
         let Workspace { folded, tokens } = workspace;
         let separator = self.recipe.tokens.separator();

@@ -14,7 +14,19 @@ use crate::vote::{Tally, WeightedTally};
 use crate::weigh::heaviest;
 
 /// The word lists that a recipe names by their digests.
+///
+/// ```no_run
+/// use std::fs::File;
+/// use std::io::BufReader;
+/// use std::sync::Arc;
+/// use hamdex_simhash::{Lists, StopWords};
+///
+/// let stop = StopWords::read(BufReader::new(File::open("stop.txt")?))?;
+/// let lists = Lists::default().with_stop_words(Arc::new(stop));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Lists {
     /// For a recipe with `weight=idf`.
     pub idf: Option<Arc<IdfDictionary>>,
@@ -22,10 +34,23 @@ pub struct Lists {
     pub stop: Option<Arc<StopWords>>,
 }
 
-/// Makes fingerprints of texts by one recipe.
+impl Lists {
+    /// These lists with a dictionary of inverse document frequencies.
+    #[must_use]
+    pub fn with_idf(self, dictionary: Arc<IdfDictionary>) -> Self {
+        Self { idf: Some(dictionary), ..self }
+    }
+
+    /// These lists with stop words.
+    #[must_use]
+    pub fn with_stop_words(self, list: Arc<StopWords>) -> Self {
+        Self { stop: Some(list), ..self }
+    }
+}
+
+/// Makes fingerprints of texts by a recipe.
 ///
-/// It is `Send` and `Sync` and never changes: share one among threads, and give each thread a
-/// [`Scratch`] of its own.
+/// It is `Send` and `Sync` and never changes: threads can share it, each with its own [`Scratch`].
 ///
 /// ```
 /// use hamdex_simhash::{Fingerprinter, Recipe, Scratch};
@@ -49,9 +74,9 @@ pub struct Fingerprinter<F> {
     width: PhantomData<fn() -> F>,
 }
 
-/// Memory that a [`Fingerprinter`] uses again from text to text; one per thread.
+/// Memory that a [`Fingerprinter`] reuses from text to text; one per thread.
 ///
-/// It grows to the longest text seen: about its length twice over, and 16 bytes for each of its words.
+/// It grows with the longest text: to about twice its length, and 16 bytes per word.
 #[derive(Debug, Clone)]
 pub struct Scratch<F> {
     workspace: Workspace,
@@ -66,7 +91,7 @@ impl<F: Fingerprint> Default for Scratch<F> {
 }
 
 impl<F: Fingerprint> Fingerprinter<F> {
-    /// For a recipe that needs no word lists.
+    /// A fingerprinter by a recipe that needs no word lists.
     ///
     /// # Errors
     /// When the recipe needs lists, takes no text, is of another width than `F`, or fails
@@ -75,7 +100,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
         Self::with_lists(recipe, Lists::default())
     }
 
-    /// For a recipe with word lists; lists that it does not name are let go.
+    /// A fingerprinter by a recipe with word lists; lists that it does not name are dropped.
     ///
     /// # Errors
     /// As [`Self::new`]; and when a list is not the one that the recipe names.
@@ -95,13 +120,13 @@ impl<F: Fingerprint> Fingerprinter<F> {
         Ok(Self { extractor, idf, width: PhantomData })
     }
 
-    /// The recipe.
+    /// Returns the recipe.
     #[must_use]
     pub fn recipe(&self) -> &Recipe {
         self.extractor.recipe()
     }
 
-    /// The fingerprint of `text`.
+    /// Returns the fingerprint of `text`.
     #[must_use]
     pub fn fingerprint(&self, text: &str, scratch: &mut Scratch<F>) -> Outcome<F> {
         let recipe = self.extractor.recipe();
@@ -110,7 +135,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
             return self.weigh(text, workspace);
         }
 
-        // Weights that hang on the number of occurrences alone need the hashes only: equal features
+        // Weights that depend only on the number of occurrences need only the hashes: equal features
         // have equal ones.
         hashes.clear();
         self.extractor.features(text, workspace, |feature| hashes.push(recipe.hash.of(feature.as_bytes())));
@@ -167,12 +192,12 @@ fn count_distinct<F: Fingerprint>(
     distinct
 }
 
-/// [`Weight::Log`] of what occurs so often.
+/// [`Weight::Log`] of a number of occurrences.
 fn logarithmic(occurrences: usize) -> u64 {
     1 + u64::from(occurrences.ilog2())
 }
 
-/// What a text or a list without features gives.
+/// The outcome of a text or a list without features.
 pub(crate) fn nothing<F: Fingerprint>(recipe: &Recipe) -> Outcome<F> {
     let fingerprint = match recipe.empty {
         Empty::None => None,

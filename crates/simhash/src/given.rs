@@ -1,4 +1,4 @@
-//! Fingerprints of features that the caller has made.
+//! Fingerprints of features that the caller made.
 
 use std::marker::PhantomData;
 
@@ -10,8 +10,8 @@ use crate::outcome::Outcome;
 use crate::recipe::Recipe;
 use crate::vote::{Tally, WeightedTally};
 
-/// Makes fingerprints of features or hashes from elsewhere: by the hash, the tie, `empty` and
-/// `min-features` of a recipe; its tokeniser, shingles, weights and top play no part.
+/// Makes fingerprints of features or hashes from elsewhere, by the `hash`, `tie`, `empty` and
+/// `min-features` of a recipe; its tokeniser, shingles, weights and `top` are not used.
 ///
 /// ```
 /// use hamdex_simhash::{FeatureFingerprinter, Recipe};
@@ -29,7 +29,7 @@ pub struct FeatureFingerprinter<F> {
 }
 
 impl<F: Fingerprint> FeatureFingerprinter<F> {
-    /// For any recipe.
+    /// A fingerprinter by any recipe.
     ///
     /// # Errors
     /// When the recipe is of another width than `F`, or fails [`Recipe::check`].
@@ -38,7 +38,7 @@ impl<F: Fingerprint> FeatureFingerprinter<F> {
         Ok(Self { recipe: recipe.clone(), width: PhantomData })
     }
 
-    /// Of features and how often each occurs.
+    /// Returns the fingerprint of features, each with its number of occurrences.
     ///
     /// # Panics
     /// When the sum of all counts exceeds 2^64 − 1.
@@ -48,13 +48,13 @@ impl<F: Fingerprint> FeatureFingerprinter<F> {
         )
     }
 
-    /// Of hashes, all of weight 1: the recipe's hash plays no part either.
+    /// Returns the fingerprint of hashes, all of weight 1; the recipe's hash is not used.
     pub fn hashes(&self, hashes: impl IntoIterator<Item = F>) -> Outcome<F> {
         self.tally(hashes.into_iter().map(|hash| (hash, 1)))
     }
 
-    /// Of features and their weights, summed in this order. Nothing but finite weights makes sense;
-    /// with others the bits are those that IEEE arithmetic gives.
+    /// Returns the fingerprint of features and their weights, summed in this order. Weights should be
+    /// finite; with others the bits are those of IEEE arithmetic.
     pub fn weighted<B: AsRef<[u8]>>(&self, features: impl IntoIterator<Item = (B, f64)>) -> Outcome<F> {
         let mut tally = WeightedTally::new();
         let mut count = 0;

@@ -1,8 +1,8 @@
-//! Documents' text to simhash fingerprints of 64 or 128 bits.
+//! Simhash fingerprints of 64 or 128 bits for the texts of documents.
 //!
 //! A text is cut into features, each feature is hashed, and every bit of the fingerprint is the sign of a
-//! vote: each feature votes with its weight for the bit's value in its hash (Charikar's simhash, as §2 of
-//! Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007, has it). Texts that
+//! vote: each feature votes with its weight for the bit's value in its hash (Charikar's simhash, as in §2 of
+//! Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007). Texts that
 //! share most of their features have fingerprints that differ in few bits.
 //!
 //! ```
@@ -23,23 +23,24 @@
 //!
 //! # Recipes
 //!
-//! Everything that decides a fingerprint's bits is one value, a [`Recipe`], with a text form that pins it
-//! all: store it with the fingerprints. Named recipes give the bits of other libraries
+//! Everything that decides a fingerprint's bits is one value, a [`Recipe`]. Its text form pins all of it:
+//! store it with the fingerprints. Named recipes compute the same bits as other libraries
 //! ([`Recipe::named`]); [`FeatureFingerprinter`] takes features made elsewhere. A text of too few features
-//! is told apart ([`Outcome::TooShort`]). Word lists are named by their digest ([`IdfDictionary`],
-//! [`StopWords`]); [`IdfBuilder`] makes a dictionary of a corpus.
+//! is reported as [`Outcome::TooShort`]. A recipe names word lists by their digests ([`IdfDictionary`],
+//! [`StopWords`]); [`IdfBuilder`] builds a dictionary from a corpus.
 //!
 //! # The default recipe
 //!
-//! Words of any language, case-folded (characters of scripts without spaces in overlapping pairs), each
-//! weighed by the logarithm of how often it occurs, hashed by XXH3. It needs no dictionary and no corpus.
+//! The features are the words of any language, case-folded; in scripts without spaces, overlapping pairs of
+//! characters. The weight is the logarithm of the number of occurrences, and the hash is XXH3. It needs no
+//! dictionary and no corpus.
 //!
 //! It was chosen by precision and recall at k = 3 on 1,000 English news articles with 10 altered copies, and
-//! on the 166 pages each of an installation manual in English and Chinese (two pages, for two machines, in a
-//! group, a third of the groups really different). Means of 24 seeds of XXH3, since with 10 true pairs a lucky
-//! seed makes any recipe look good; "wrong at 8" counts the false pairs of articles at k = 8, and so how far
-//! away they are; "long" is the least distance of different texts of some 10,000 English words
-//! (`cargo run --release -p hamdex-simhash --example choose`):
+//! an installation manual in English and Chinese, 166 pages each (a group is one page for two machines; in a
+//! third of the groups the two differ substantially). Figures are means over 24 seeds of XXH3, since with 10
+//! true pairs a lucky seed makes any recipe look good. "Wrong at 8" is the number of false pairs of articles
+//! at k = 8, which shows how far apart different articles are. "Long" is the least distance between different
+//! texts of about 10,000 English words (`cargo run --release -p hamdex-simhash --example choose`):
 //!
 //! | features | weight | articles: precision, recall | wrong at 8 | manual, English | manual, Chinese | long |
 //! |---|---|---|---|---|---|---|
@@ -53,33 +54,33 @@
 //! | 4 characters | count | 1.00, 0.95 | 51.6 | 0.96, 0.73 | 0.97, 0.67 | 0 |
 //! | 5 characters | count | 1.00, 0.91 | 0.4 | 0.96, 0.70 | 0.98, 0.64 | 0 |
 //!
-//! - Plain counts let the commonest words or letters of a language decide: long texts then all look alike.
-//! - Wider shingles keep strangers further apart but lose copies: one changed word changes several.
+//! - With plain counts the most frequent words or letters of a language decide: all long texts look alike.
+//! - Wider shingles keep different texts further apart but miss copies: one changed word changes several.
 //! - `default weight=once` is the choice for very large collections of long texts.
 //! - Jieba gains little here and costs half the speed on Chinese and 25 MB of memory; pairs of characters
-//!   do as well.
+//!   are as good.
 //!
-//! With its own seed, the default recipe has on the articles (`--example compare`):
+//! Results of the default recipe, with its own seed, on the articles (`--example compare`):
 //!
 //! | k | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 |
 //! |---|---|---|---|---|---|---|---|---|---|---|---|
 //! | precision | 1.00 | 1.00 | 1.00 | 1.00 | 1.00 | 1.00 | 1.00 | 0.83 | 0.67 | 0.31 | 0.12 |
 //! | recall | 0.20 | 0.30 | 0.80 | 1.00 | 1.00 | 1.00 | 1.00 | 1.00 | 1.00 | 1.00 | 1.00 |
 //!
-//! How long must a text be? One word replaced in a text of so many different words leaves the fingerprint
-//! within 3 bits in this share of the articles (cut to length):
+//! How long must a text be? Share of the articles, cut to this number of different words, whose fingerprint
+//! stays within 3 bits when one word is replaced:
 //!
 //! | words | 8 | 16 | 24 | 32 | 48 | 64 | 96 | 128 |
 //! |---|---|---|---|---|---|---|---|---|
 //! | share | 0.02 | 0.14 | 0.29 | 0.42 | 0.61 | 0.71 | 0.82 | 0.90 |
 //!
-//! Below 16 (`min-features`) hardly anything but exact copies is found, so such texts are reported as too
-//! short, with the value that they have.
+//! Below 16 words (`min-features`) hardly anything but exact copies is found, so such texts are reported as
+//! too short, together with the value that they have.
 //!
 //! # Speed
 //!
-//! A [`Fingerprinter`] is shared by threads; each has a [`Scratch`] of its own. MiB/s of one core of a
-//! busy two-core machine (`cargo bench -p hamdex-simhash`); a Chinese character is 3 bytes:
+//! Threads share a [`Fingerprinter`]; each has its own [`Scratch`]. MiB/s on one core of a busy two-core
+//! machine (`cargo bench -p hamdex-simhash`); a Chinese character is 3 bytes:
 //!
 //! | recipe | articles | manual, English | manual, Chinese |
 //! |---|---|---|---|
@@ -89,11 +90,11 @@
 //! | `text-dedup` | 114 | 72 | 47–69 |
 //! | `simhash-py` | 6–8 | 7 | 6–11 |
 //!
-//! The vote itself costs some 5 ns a feature ([`Tally`]), or 35 ns with weights in doubles.
+//! The vote itself costs about 5 ns per feature ([`Tally`]), or 35 ns with weights in doubles.
 //!
 //! # Features
 //!
-//! `jieba` (default): the tokenisers `jieba` and `words+jieba`. Without it recipes that name them are refused.
+//! `jieba` (default): the tokenisers `jieba` and `words+jieba`. Without it, recipes that name them are refused.
 
 mod case;
 mod error;

@@ -1,20 +1,20 @@
-//! What a text gives: a fingerprint, or the word that it is too short for one.
+//! The outcome of fingerprinting a text.
 
-/// What a text gives.
+/// The outcome of fingerprinting a text.
 ///
-/// A fingerprint of few features is unreliable: one changed word moves many of its bits, and in some
-/// libraries all short texts have the same one and fall into one cluster. So such texts are told apart
-/// here, by the `min-features` of the recipe.
+/// A fingerprint of few features is unreliable: one changed word changes many of its bits, and in some
+/// libraries all short texts have the same one and form one cluster. The `min-features` of the recipe
+/// decides which texts are too short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome<F> {
     /// The fingerprint of a text with enough features.
     Fingerprint(F),
-    /// Fewer features voted than the recipe wants.
+    /// Fewer features voted than the recipe requires.
     TooShort {
-        /// How many did.
+        /// The number of features that voted.
         features: usize,
-        /// What they voted, for exact or lenient comparison at the caller's own risk; `None` without
-        /// any feature, unless the recipe is of a library that gives a value even then.
+        /// Their unreliable fingerprint. `None` without any feature, unless the recipe follows a library
+        /// that returns a value even then.
         fingerprint: Option<F>,
     },
 }
@@ -28,7 +28,7 @@ impl<F: Copy> Outcome<F> {
         }
     }
 
-    /// The fingerprint if it can be relied on.
+    /// Returns the fingerprint if it is reliable.
     #[must_use]
     pub fn reliable(self) -> Option<F> {
         match self {
@@ -37,7 +37,7 @@ impl<F: Copy> Outcome<F> {
         }
     }
 
-    /// Whatever fingerprint there is: bit-identical to the library's where the recipe is of one.
+    /// Returns the fingerprint, reliable or not; bit-identical to that of the library that the recipe follows.
     #[must_use]
     pub fn value(self) -> Option<F> {
         match self {

@@ -31,10 +31,10 @@ pub struct Shingler {
 pub struct Shingles(Vec<u64>);
 
 impl Shingler {
-    /// Shingles of `width` words; the words are those of the default recipe.
+    /// Cuts shingles of `width` words; the words are those of the default recipe.
     ///
     /// # Panics
-    /// When the width is above [`Shingle::WIDEST`].
+    /// When the width is above [`Shingle::MAX_WIDTH`].
     #[must_use]
     pub fn new(width: NonZeroUsize) -> Self {
         let recipe = Recipe { shingle: Shingle::Words(width), ..Recipe::default() };
@@ -43,7 +43,7 @@ impl Shingler {
         Self { extractor, workspace: Workspace::default() }
     }
 
-    /// The shingles of a text.
+    /// Returns the shingles of a text.
     pub fn shingles(&mut self, text: &str) -> Shingles {
         let mut shingles: Vec<u64> = Vec::new();
         let tokens = self.extractor.extract(text, &mut self.workspace);
@@ -55,7 +55,8 @@ impl Shingler {
 }
 
 impl Shingles {
-    /// Shared shingles over all shingles of the two (Jaccard), 0 to 1; 0 when neither has any.
+    /// Returns the number of shared shingles divided by that of all shingles of the two (Jaccard): 0 to 1, and
+    /// 0 when neither has any.
     #[must_use]
     pub fn resemblance(&self, other: &Self) -> f64 {
         let (mut mine, mut its) = (self.0.as_slice(), other.0.as_slice());

@@ -7,20 +7,21 @@ use std::str::FromStr;
 
 use crate::error::RecipeError;
 
-/// What is a feature: so many words in a row, or so many characters.
+/// What a feature is: a number of consecutive words, or of consecutive characters.
 ///
-/// As text `words:N` or `chars:N`. A text of fewer than N gives one shingle of all there is.
+/// As text `words:N` or `chars:N`. A text of fewer than N has one shingle, all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Shingle {
-    /// So many tokens in a row; `words:1` is every token by itself.
+    /// This many consecutive tokens; with `words:1` each token is a feature.
     Words(NonZeroUsize),
-    /// So many characters (code points) in a row of the tokens joined.
+    /// This many consecutive characters (code points) of the joined tokens.
     Chars(NonZeroUsize),
 }
 
 impl Shingle {
-    /// The widest shingle there may be.
-    pub const WIDEST: usize = 64;
+    /// The greatest width, in words or characters.
+    pub const MAX_WIDTH: usize = 64;
 }
 
 impl fmt::Display for Shingle {
@@ -40,7 +41,7 @@ impl FromStr for Shingle {
         let (unit, width) = text.split_once(':').ok_or_else(unknown)?;
         let width: NonZeroUsize = width.parse().map_err(|_| unknown())?;
         match unit {
-            _ if width.get() > Self::WIDEST => Err(unknown()),
+            _ if width.get() > Self::MAX_WIDTH => Err(unknown()),
             "words" => Ok(Self::Words(width)),
             "chars" => Ok(Self::Chars(width)),
             _ => Err(unknown()),

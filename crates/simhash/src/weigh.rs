@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use crate::recipe::Top;
 
-/// The distinct features with `weight(feature, occurrences)`, heaviest first, of equal weight in byte
-/// order, and only as many as `top` lets vote. The order is part of the result: doubles are summed in
-/// it. Features that weigh nothing are left out.
+/// Returns the distinct features with `weight(feature, occurrences)`, heaviest first, those of equal weight
+/// in byte order, at most as many as `top` lets vote. The order is part of the result: doubles are summed
+/// in it. Features of weight 0 are left out.
 pub(crate) fn heaviest(
     mut features: Vec<&str>,
     top: Top,

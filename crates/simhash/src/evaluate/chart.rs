@@ -5,13 +5,13 @@ use std::fmt::Write;
 /// One line of a chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    /// What it shows, for the legend.
+    /// Its name in the legend.
     pub name: String,
-    /// Curves of one series, say precision and recall of one recipe, share a colour.
+    /// Curves of one series, such as precision and recall of one recipe, share a colour.
     pub series: usize,
-    /// Dashed, to tell curves of one series apart.
+    /// Whether it is dashed, to distinguish curves of one series.
     pub dashed: bool,
-    /// Its points: a place on the x axis, and a share from 0 to 1. Where the share is unknown (the
+    /// Its points: a position on the x axis, and a share from 0 to 1. Where the share is unknown (the
     /// precision of nothing reported) the line has a gap.
     pub points: Vec<(f64, Option<f64>)>,
 }
@@ -26,10 +26,10 @@ const LEGEND: f64 = 470.0;
 const LEGEND_LINE: f64 = 20.0;
 /// Names longer than this need the picture's whole width.
 const LEGEND_HALF_CHARS: usize = 44;
-/// Colours that stay apart for the colour-blind (Okabe and Ito, 2008), dark enough on white.
+/// Colours that the colour-blind can distinguish (Okabe and Ito, 2008), dark enough on white.
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"];
 
-/// A chart of shares from 0 to 1 over whole numbers, such as precision and recall over distance. The text is
+/// Returns a chart of shares from 0 to 1 over whole numbers, such as precision and recall over distance. The text is
 /// escaped; the picture refers to nothing outside itself.
 ///
 /// ```
@@ -57,7 +57,7 @@ pub fn svg_chart(title: &str, x_label: &str, curves: &[Curve]) -> String {
     text(&mut svg, LEFT, 26.0, "start", "font-size=\"16\" font-weight=\"bold\"", title);
     axes.draw(&mut svg, x_label);
     for (index, curve) in curves.iter().enumerate() {
-        // The later, the thinner: where curves coincide, those below still show.
+        // Later curves are thinner: where curves coincide, those below stay visible.
         axes.draw_curve(&mut svg, curve, 2.0 + 0.8 * (curves.len() - 1 - index).min(3) as f64);
     }
     draw_legend(&mut svg, curves, columns);
@@ -65,7 +65,7 @@ pub fn svg_chart(title: &str, x_label: &str, curves: &[Curve]) -> String {
     svg
 }
 
-/// Where the values lie in the picture.
+/// The positions of values in the picture.
 struct Axes {
     first: f64,
     last: f64,

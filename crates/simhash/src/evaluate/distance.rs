@@ -6,6 +6,7 @@ use crate::evaluate::truth::{Levels, Score, Truth};
 
 /// The score of fingerprints when pairs within a distance are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ByDistance {
     /// The greatest distance reported, in bits: the k of the paper.
     pub distance: u32,
@@ -13,11 +14,10 @@ pub struct ByDistance {
     pub score: Score,
 }
 
-/// Scores for every distance from 0 to `greatest`. A document without fingerprint (`None`) is in no
-/// pair that is reported.
+/// Returns the scores for every distance from 0 to `max_distance`. A document without a fingerprint (`None`)
+/// is in no reported pair.
 ///
-/// Every pair is looked at, so that no index has a part in the result: n documents cost n²/2
-/// comparisons, 5 billion for 100,000.
+/// Every pair is compared, without an index: n documents cost n²/2 comparisons, 5 billion for 100,000.
 ///
 /// ```
 /// use hamdex_simhash::evaluate::{Truth, by_distance};
@@ -34,9 +34,9 @@ pub struct ByDistance {
 pub fn by_distance<F: Fingerprint>(
     fingerprints: &[Option<F>],
     truth: &Truth,
-    greatest: u32,
+    max_distance: u32,
 ) -> Vec<ByDistance> {
-    let mut levels = Levels::new(truth, greatest as usize + 1);
+    let mut levels = Levels::new(truth, max_distance as usize + 1);
     let present: Vec<(u32, F)> = (0..u32::MAX)
         .zip(fingerprints)
         .filter_map(|(document, fingerprint)| Some((document, (*fingerprint)?)))
@@ -45,7 +45,7 @@ pub fn by_distance<F: Fingerprint>(
     for (index, &(document, fingerprint)) in present.iter().enumerate() {
         for &(other, its) in &present[..index] {
             let distance = fingerprint.distance(its);
-            if distance <= greatest {
+            if distance <= max_distance {
                 levels.report(distance as usize, other, document);
             }
         }

@@ -8,8 +8,9 @@ use crate::case::Case;
 use crate::evaluate::truth::{Levels, Score, Truth};
 use crate::hash::Hash;
 
-/// The score of reporting pairs whose longest sentences are all equal.
+/// The score when pairs whose longest sentences are all equal are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BySentences {
     /// How many sentences are compared.
     pub sentences: usize,
@@ -17,14 +18,14 @@ pub struct BySentences {
     pub score: Score,
 }
 
-/// Scores of one hash over the `n` longest sentences (of Unicode Standard Annex 29; case-folded, white
+/// Returns the scores of one hash over the `n` longest sentences (of Unicode Standard Annex 29; case-folded, white
 /// space and punctuation left out; longest in characters, of equal ones the earlier), for every n from 1
-/// to `most`. A text of fewer sentences is taken whole; one without any is in no pair.
+/// to `max`. Of a text with fewer sentences all count; one without any is in no pair.
 ///
 /// Time and memory are linear in the texts, but m texts with equal sentences make m²/2 pairs.
-pub fn by_longest_sentences<T: AsRef<str>>(texts: &[T], truth: &Truth, most: usize) -> Vec<BySentences> {
-    let longest: Vec<Vec<String>> = texts.iter().map(|text| longest(text.as_ref(), most)).collect();
-    (1..=most).map(|sentences| BySentences { sentences, score: score(&longest, truth, sentences) }).collect()
+pub fn by_longest_sentences<T: AsRef<str>>(texts: &[T], truth: &Truth, max: usize) -> Vec<BySentences> {
+    let longest: Vec<Vec<String>> = texts.iter().map(|text| longest(text.as_ref(), max)).collect();
+    (1..=max).map(|sentences| BySentences { sentences, score: score(&longest, truth, sentences) }).collect()
 }
 
 fn score(longest: &[Vec<String>], truth: &Truth, sentences: usize) -> Score {
@@ -42,9 +43,9 @@ fn score(longest: &[Vec<String>], truth: &Truth, sentences: usize) -> Score {
     levels.scores().last().unwrap_or_default()
 }
 
-fn longest(text: &str, most: usize) -> Vec<String> {
+fn longest(text: &str, max: usize) -> Vec<String> {
     let mut buffer = String::new();
-    // Folded after cutting: a sentence does not end before a small letter.
+    // Folded after cutting: a sentence does not end before a lower-case letter.
     let mut sentences: Vec<String> = text
         .unicode_sentences()
         .map(|sentence| {
@@ -53,7 +54,7 @@ fn longest(text: &str, most: usize) -> Vec<String> {
         .filter(|sentence: &String| !sentence.is_empty())
         .collect();
     sentences.sort_by_cached_key(|sentence| std::cmp::Reverse(sentence.chars().count()));
-    sentences.truncate(most);
+    sentences.truncate(max);
     sentences
 }
 

@@ -12,6 +12,7 @@ const STEP: u32 = 5;
 
 /// The score of w-shingling when pairs of at least a resemblance are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ByResemblance {
     /// The least resemblance reported, in hundredths: shared shingles over all shingles of the two.
     pub resemblance_percent: u32,
@@ -19,12 +20,12 @@ pub struct ByResemblance {
     pub score: Score,
 }
 
-/// Scores of exact resemblance of sets of shingles of `width` words (the words of the default recipe;
+/// Returns the scores of exact resemblance of sets of shingles of `width` words (the words of the default recipe;
 /// Broder's examples have 4, his experiment 10), for thresholds of 100 hundredths down to 5 in steps of 5.
 ///
-/// The resemblance is that of the whole sets, not of a sketch: the best that the method can do. Pairs
+/// The resemblance is that of the whole sets, not of a sketch: the upper bound of the method. Pairs
 /// that share no shingle cost nothing; a shingle that m documents share costs m²/2 steps. Memory is
-/// 12 bytes a shingle and document, and a list for each distinct one.
+/// 12 bytes per shingle and document, and a list for each distinct one.
 pub fn by_resemblance<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroUsize) -> Vec<ByResemblance> {
     let mut shingler = Shingler::new(width);
     let mut holders: HashMap<u64, Vec<u32>> = HashMap::new();

@@ -1,24 +1,24 @@
-//! What is true, and how a method scores against it.
+//! Known near-duplicates, and the score of a method against them.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-/// Which pairs of documents are near-duplicates. Documents are numbers, by their place in the input.
+/// Which pairs of documents are near-duplicates. Documents are numbered in the order of the input.
 #[derive(Debug, Clone, Default)]
 pub struct Truth {
     pairs: HashSet<(u32, u32)>,
 }
 
 impl Truth {
-    /// Of pairs; the order within a pair and pairs named twice do not matter, and a document is not
-    /// its own near-duplicate.
+    /// The truth as pairs. The order within a pair and repeated pairs do not matter; a document is not its
+    /// own near-duplicate.
     pub fn of_pairs(pairs: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let pairs = pairs.into_iter().filter(|(a, b)| a != b).map(|(a, b)| ordered(a, b));
         Self { pairs: pairs.collect() }
     }
 
-    /// Of groups: the documents given the same group, in their order, are all near-duplicates of each
-    /// other.
+    /// The truth as the group of each document, in their order: documents of the same group are all
+    /// near-duplicates of each other.
     ///
     /// ```
     /// use hamdex_simhash::evaluate::Truth;
@@ -36,13 +36,13 @@ impl Truth {
         Self { pairs }
     }
 
-    /// How many pairs are near-duplicates.
+    /// Returns the number of pairs that are near-duplicates.
     #[must_use]
     pub fn pairs(&self) -> u64 {
         self.pairs.len() as u64
     }
 
-    /// Whether these two are.
+    /// Returns whether these two are near-duplicates.
     #[must_use]
     pub fn contains(&self, a: u32, b: u32) -> bool {
         self.pairs.contains(&ordered(a, b))
@@ -53,25 +53,26 @@ fn ordered(a: u32, b: u32) -> (u32, u32) {
     (a.min(b), a.max(b))
 }
 
-/// How many pairs a method reported, and how many of them rightly.
+/// How many pairs a method reported, and how many of them are near-duplicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Score {
     /// Pairs reported as near-duplicates.
     pub reported: u64,
-    /// Those of them that are.
+    /// Reported pairs that are near-duplicates.
     pub right: u64,
-    /// All pairs that are.
+    /// All pairs that are near-duplicates.
     pub truth: u64,
 }
 
 impl Score {
-    /// The share of the reported pairs that are near-duplicates; `None` when none is reported.
+    /// Returns the share of the reported pairs that are near-duplicates; `None` when none is reported.
     #[must_use]
     pub fn precision(&self) -> Option<f64> {
         (self.reported > 0).then(|| self.right as f64 / self.reported as f64)
     }
 
-    /// The share of the near-duplicates that are reported; `None` when there are none.
+    /// Returns the share of the near-duplicates that are reported; `None` when there are none.
     #[must_use]
     pub fn recall(&self) -> Option<f64> {
         (self.truth > 0).then(|| self.right as f64 / self.truth as f64)

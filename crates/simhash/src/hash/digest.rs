@@ -16,7 +16,7 @@ pub(super) fn blake2b_128(bytes: &[u8]) -> u128 {
     u128::from_be_bytes(Blake2b::<U16>::digest(bytes).into())
 }
 
-/// What pins a word list in a recipe: BLAKE2b of 16 bytes over its canonical lines.
+/// The digest that pins a word list in a recipe: BLAKE2b of 16 bytes over its canonical lines.
 pub(crate) fn content_digest<'a>(lines: impl Iterator<Item = &'a [u8]>) -> u128 {
     let mut state = Blake2b::<U16>::new();
     for line in lines {

@@ -1,4 +1,4 @@
-//! FNV-1 of 64 bits (Fowler, Noll, Vo): multiply, then xor. The crates to be had are FNV-1a.
+//! FNV-1 of 64 bits (Fowler, Noll, Vo): multiply, then xor. The available crates have only FNV-1a.
 
 const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;

@@ -1,7 +1,7 @@
 //! Bob Jenkins' lookup3 (2006, public domain), its two-word form `hashlittle2`.
 //!
 //! Written from the description of the function: three 32-bit words of state, twelve bytes mixed in
-//! at a time, the last one to twelve bytes followed by a final mix. No crate to be had gives the
+//! at a time, the last one to twelve bytes followed by a final mix. No available crate has the
 //! two-word form.
 
 /// `hashlittle2` with both seeds 0, its second result in the low half: `c << 32 | b`.
@@ -13,7 +13,7 @@ pub(super) fn hashlittle2(bytes: &[u8]) -> u64 {
 /// The two results (primary `c`, secondary `b`) for two seeds: the primary one enters all three words,
 /// the secondary one `c` alone.
 fn seeded(bytes: &[u8], primary: u32, secondary: u32) -> (u32, u32) {
-    // The length enters modulo 2^32, as the 32-bit arithmetic of the original has it.
+    // The length enters modulo 2^32, as in the 32-bit arithmetic of the original.
     let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32).wrapping_add(primary);
     let mut state = [start, start, start.wrapping_add(secondary)];
     let mut rest = bytes;
@@ -40,7 +40,7 @@ fn absorb(state: &mut [u32; 3], twelve: &[u8]) {
 
 fn mix(state: &mut [u32; 3]) {
     let [mut a, mut b, mut c] = *state;
-    // Each step: subtract, xor a rotation, add; the roles of the words turn round twice.
+    // Each step: subtract, xor a rotation, add; the roles of the words rotate twice.
     for (first, second, third) in [(4, 6, 8), (16, 19, 4)] {
         a = a.wrapping_sub(c) ^ c.rotate_left(first);
         c = c.wrapping_add(b);

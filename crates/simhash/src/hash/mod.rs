@@ -1,4 +1,4 @@
-//! Hashes of features. Their output is fixed for ever, since it is in every fingerprint ever stored.
+//! Hashes of features. Their output never changes, since every stored fingerprint depends on it.
 
 mod digest;
 mod fnv1;
@@ -14,7 +14,7 @@ use crate::error::RecipeError;
 
 pub(crate) use digest::content_digest;
 
-/// The hash that turns a feature into as many bits as the fingerprint has.
+/// The hash of a feature, with as many bits as the fingerprint.
 ///
 /// As text: `xxh3:SEED`, `murmur3:SEED` (seeds in decimal; `xxh3` alone means seed 0), `md5-head`,
 /// `md5-tail`, `blake2b`, `fnv1`, `lookup3`.
@@ -44,11 +44,11 @@ pub enum Hash {
 }
 
 impl Hash {
-    /// The names that [`FromStr`] knows.
+    /// The names that [`FromStr`] accepts.
     pub const NAMES: [&'static str; 7] =
         ["xxh3[:SEED]", "murmur3[:SEED]", "md5-head", "md5-tail", "blake2b", "fnv1", "lookup3"];
 
-    /// Whether there is a form of this hash for fingerprints of `bits` bits.
+    /// Returns whether this hash has a form for fingerprints of `bits` bits.
     #[must_use]
     pub fn has_width(self, bits: u32) -> bool {
         match self {
@@ -59,8 +59,8 @@ impl Hash {
         }
     }
 
-    /// The hash of `feature`. A hash without a 128-bit form is zero-extended; a recipe that would need
-    /// it is refused when it is read or used.
+    /// Returns the hash of `feature`. A hash without a 128-bit form is zero-extended; a recipe that would
+    /// need such a form is refused when it is read or used.
     ///
     /// ```
     /// use hamdex_simhash::Hash;
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn murmur3_gives_its_first_half() {
-        // The customary vector of MurmurHash3_x64_128: h1 and h2, printed in this order.
+        // A widely used test vector of MurmurHash3_x64_128: h1 and h2, printed in this order.
         assert_eq!(Hash::Murmur3 { seed: 0 }.of::<u64>(FOX), 0xe34bbc7bbc071b6c);
         assert_eq!(Hash::Murmur3 { seed: 0 }.of::<u128>(FOX), 0x7a433ca9c49a9347_e34bbc7bbc071b6c);
     }

@@ -8,17 +8,17 @@ use crate::extract::{Extractor, Workspace};
 use crate::lists::{IdfDictionary, ListError, StopWords};
 use crate::recipe::Recipe;
 
-/// Features longer than this are not counted, so that a hostile text cannot fill the memory.
+/// The longest feature counted, in bytes, so that a hostile text cannot fill the memory.
 const LONGEST_WORD_BYTES: usize = 256;
 
 /// Counts in how many documents of a corpus each feature of a recipe occurs.
 ///
 /// The counts are those of lossy counting (Manku and Motwani, "Approximate Frequency Counts over Data
-/// Streams", VLDB 2002, §4.2): when more than `max_words` features are held, the rarer half is
-/// forgotten. What is forgotten was rare, so it counts as unknown later and weighs as the median word.
+/// Streams", VLDB 2002, §4.2): when more than `max_words` features are held, the rarer half is dropped.
+/// A dropped feature was rare; it is unknown to the dictionary and has the weight of the median word.
 ///
-/// Memory: at most `max_words` features and those of one document, each of at most 256 bytes and some
-/// 60 bytes of table; English and Chinese words take about 70 bytes in all, so a million of them 70 MB.
+/// Memory: at most `max_words` features and those of one document, each of at most 256 bytes and about
+/// 60 bytes of table; English and Chinese words take about 70 bytes each, so a million of them 70 MB.
 ///
 /// ```
 /// use hamdex_simhash::{IdfBuilder, Recipe, Unknown};
@@ -46,16 +46,16 @@ pub struct IdfBuilder {
 #[derive(Debug, Clone, Copy)]
 struct Count {
     documents: u64,
-    /// So many more there may have been before the feature was (again) seen first.
+    /// How many more there may have been before the feature was (again) seen first.
     missed: u64,
 }
 
 impl IdfBuilder {
-    /// Counts the features that `recipe` cuts from a text (its weights, top and hash play no part),
-    /// at most `max_words` of them at a time; 0 counts as 1.
+    /// Counts the features that `recipe` cuts from a text (its weights, top and hash are not used), at most
+    /// `max_words` of them at a time; 0 counts as 1.
     ///
     /// # Errors
-    /// When the recipe takes no text, or its stop words are not those given.
+    /// When the recipe takes no text, or its stop words are not those passed.
     pub fn new(recipe: &Recipe, stop: Option<Arc<StopWords>>, max_words: usize) -> Result<Self, RecipeError> {
         Ok(Self {
             extractor: Extractor::new(recipe, stop)?,
@@ -67,7 +67,7 @@ impl IdfBuilder {
         })
     }
 
-    /// Counts one document. Every document counts, one without features too.
+    /// Counts a document, with or without features.
     pub fn add(&mut self, text: &str) {
         self.documents += 1;
         let tokens = self.extractor.extract(text, &mut self.workspace);
@@ -88,19 +88,19 @@ impl IdfBuilder {
         }
     }
 
-    /// How many documents were counted.
+    /// Returns the number of documents counted.
     #[must_use]
     pub fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// By how many documents a count can be too low at most: 0 as long as nothing was forgotten.
+    /// Returns by how many documents a count can be too low at most: 0 as long as nothing was dropped.
     #[must_use]
     pub fn error_documents(&self) -> u64 {
         self.forgotten_below
     }
 
-    /// The dictionary: idf = ln((1 + documents) / (1 + documents with the word)), never negative.
+    /// Returns the dictionary: idf = ln((1 + documents) / (1 + documents with the word)), never negative.
     ///
     /// # Errors
     /// [`ListError::Empty`] when no feature was counted.

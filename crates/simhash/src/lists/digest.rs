@@ -1,10 +1,10 @@
-//! What pins a word list.
+//! Digests of word lists.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The digest of a word list: BLAKE2b of 16 bytes over its entries in byte order, so that neither the
-/// order of the file's lines nor its line ends matter. As text: 32 hexadecimal digits.
+/// The digest of a word list: BLAKE2b of 16 bytes over its entries in byte order, so neither the order of
+/// the file's lines nor its line ends matter. As text: 32 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ListDigest(pub(super) u128);
 

@@ -7,11 +7,11 @@ use std::io;
 #[non_exhaustive]
 pub enum ListError {
     /// The file cannot be read, or is not UTF-8.
-    #[error("line {line}: {source}")]
+    #[error("line {line}: cannot read it")]
     Read {
         /// The line, counted from 1.
         line: usize,
-        /// What went wrong.
+        /// The cause.
         source: io::Error,
     },
     /// A line of a dictionary that is not a word and a weight.
@@ -23,6 +23,6 @@ pub enum ListError {
         found: String,
     },
     /// A dictionary without words has no median.
-    #[error("the dictionary holds no word")]
+    #[error("the dictionary has no words")]
     Empty,
 }

@@ -8,12 +8,13 @@ use std::str::FromStr;
 use crate::hash::content_digest;
 use crate::lists::{ListDigest, ListError};
 
-/// What a word weighs that a dictionary does not hold.
+/// The weight of a word that is not in a dictionary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Unknown {
-    /// `median`: as the middle word, of two the greater (Python's jieba).
+    /// `median`: the weight of the middle word, of two the greater (Python's jieba).
     Median,
-    /// `mean`: as the words do on average (cppjieba, and so yanyiwu's library).
+    /// `mean`: the average weight (cppjieba, and so yanyiwu's library).
     Mean,
 }
 
@@ -57,11 +58,11 @@ pub struct IdfDictionary {
 }
 
 impl IdfDictionary {
-    /// Reads `word idf` lines; the word is all before the last space. Of a word that comes twice the
+    /// Reads `word idf` lines; the word is everything before the last space. If a word occurs twice, the
     /// last line counts. Empty lines are skipped.
     ///
     /// # Errors
-    /// When reading fails, a line has no such form, an idf is negative or not finite, or there is none.
+    /// When reading fails, a line has another form, an idf is negative or not finite, or there is no word.
     pub fn read(input: impl BufRead) -> Result<Self, ListError> {
         let mut words = HashMap::new();
         for (line, text) in (1..).zip(input.lines()) {
@@ -92,14 +93,14 @@ impl IdfDictionary {
         let digest = content_digest(
             sorted.iter().zip(&lines).flat_map(|((word, _), idf)| [word.as_bytes(), idf.as_slice()]),
         );
-        // Summed in byte order: the mean must not hang on the order of a hash map.
+        // Summed in byte order: the mean must not depend on the order of a hash map.
         let mean = sorted.iter().map(|(_, idf)| idf).sum::<f64>() / sorted.len() as f64;
         sorted.sort_unstable_by(|(_, a), (_, b)| a.total_cmp(b));
         let median = sorted[sorted.len() / 2].1;
         Ok(Self { median, mean, digest: ListDigest(digest), words })
     }
 
-    /// What `word` weighs.
+    /// Returns the weight of `word`.
     #[must_use]
     pub fn idf(&self, word: &str, unknown: Unknown) -> f64 {
         self.words.get(word).copied().unwrap_or(match unknown {
@@ -108,21 +109,21 @@ impl IdfDictionary {
         })
     }
 
-    /// What pins this dictionary in a recipe.
+    /// Returns the digest that pins this dictionary in a recipe.
     #[must_use]
     pub fn digest(&self) -> ListDigest {
         self.digest
     }
 
-    /// How many words it holds.
+    /// Returns the number of words.
     #[must_use]
     pub fn words(&self) -> usize {
         self.words.len()
     }
 }
 
-/// Writes the format that [`IdfDictionary::read`] reads, words in byte order, so that equal dictionaries
-/// are equal files.
+/// Writes the format that [`IdfDictionary::read`] reads, words in byte order, so equal dictionaries are equal
+/// files.
 impl fmt::Display for IdfDictionary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut sorted: Vec<_> = self.words.iter().collect();

@@ -1,4 +1,4 @@
-//! Word lists that a recipe may rest on: inverse document frequencies and stop words.
+//! Word lists that a recipe may use: inverse document frequencies and stop words.
 
 mod build;
 mod digest;

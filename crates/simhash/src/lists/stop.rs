@@ -6,7 +6,7 @@ use std::io::BufRead;
 use crate::hash::content_digest;
 use crate::lists::{ListDigest, ListError};
 
-/// A list of tokens to drop. They are compared after case folding, as they stand.
+/// A list of tokens to drop. They are compared, as they are, with tokens after case folding.
 ///
 /// ```
 /// use hamdex_simhash::StopWords;
@@ -22,7 +22,7 @@ pub struct StopWords {
 }
 
 impl StopWords {
-    /// Reads one word a line; white space around it and empty lines are skipped.
+    /// Reads one word per line; white space around it and empty lines are skipped.
     ///
     /// # Errors
     /// When reading fails, or a line is not UTF-8.
@@ -38,19 +38,19 @@ impl StopWords {
         Ok(Self { words: sorted.into_iter().collect(), digest })
     }
 
-    /// Whether `token` is on the list.
+    /// Returns whether `token` is on the list.
     #[must_use]
     pub fn contains(&self, token: &str) -> bool {
         self.words.contains(token)
     }
 
-    /// What pins this list in a recipe.
+    /// Returns the digest that pins this list in a recipe.
     #[must_use]
     pub fn digest(&self) -> ListDigest {
         self.digest
     }
 
-    /// How many words it holds.
+    /// Returns the number of words.
     #[must_use]
     pub fn words(&self) -> usize {
         self.words.len()

@@ -17,7 +17,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// The number.
+    /// Returns the number of bits.
     #[must_use]
     pub const fn bits(self) -> u32 {
         match self {
@@ -47,19 +47,20 @@ impl FromStr for Width {
 
 /// How much a feature weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Weight {
-    /// `count`: as often as it occurs.
+    /// `count`: the number of its occurrences.
     Count,
-    /// `once`: 1, however often it occurs.
+    /// `once`: 1, whatever the number of its occurrences.
     Once,
-    /// `log`: 1, and 1 more for every doubling of how often it occurs: 1 for once, 2 for 2 and 3 times,
-    /// 3 for 4 to 7 times. Between the two above; in whole numbers, so that no machine rounds otherwise.
+    /// `log`: 1, and 1 more for every doubling of the number of its occurrences: 1 for 1, 2 for 2 and 3, 3
+    /// for 4 to 7. Between the two above. A whole number, so the result is the same on every machine.
     Log,
-    /// `idf:DIGEST:UNKNOWN`: how often it occurs times its inverse document frequency.
+    /// `idf:DIGEST:UNKNOWN`: the number of its occurrences times its inverse document frequency.
     Idf {
         /// Which dictionary.
         dictionary: ListDigest,
-        /// What a word weighs that the dictionary does not hold.
+        /// The weight of a word that is not in the dictionary.
         unknown: Unknown,
     },
 }
@@ -96,12 +97,13 @@ impl FromStr for Weight {
     }
 }
 
-/// How many features vote: those of the greatest weight, of equal ones those first in byte order.
+/// How many features vote: those of the greatest weight; among equal ones, the first in byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Top {
-    /// `all`: every one.
+    /// `all`: all features.
     All,
-    /// At most so many.
+    /// At most this many.
     Heaviest(NonZeroUsize),
 }
 
@@ -128,7 +130,7 @@ impl FromStr for Top {
     }
 }
 
-/// What a bit is when as much weight is for it as against it.
+/// The value of a bit with as much weight for it as against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tie {
     /// Clear.
@@ -158,14 +160,15 @@ impl FromStr for Tie {
     }
 }
 
-/// What a text without features gets. It is reported as too short in any case.
+/// The fingerprint of a text without features. Such a text is always reported as too short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Empty {
-    /// `none`: no fingerprint, so that such texts never meet.
+    /// `none`: no fingerprint, so such texts match nothing.
     None,
-    /// `tie`: every bit is what a tie gives, as some libraries have it.
+    /// `tie`: every bit has the value of a tie, as in some libraries.
     Tie,
-    /// `feature`: the empty string is its one feature, as PyPI simhash has it.
+    /// `feature`: the empty string is its only feature, as in PyPI simhash.
     Feature,
 }
 

@@ -1,4 +1,4 @@
-//! Recipes: everything that decides a fingerprint's bits, as one value that can be written down.
+//! Recipes: everything that decides a fingerprint's bits, as one value with a text form.
 
 mod choices;
 mod named;
@@ -16,12 +16,11 @@ use crate::tokenise::Tokeniser;
 /// How a text becomes a fingerprint.
 ///
 /// The text form ([`Display`](std::fmt::Display), [`FromStr`](std::str::FromStr)) names every choice,
-/// the versions of the tables under the tokeniser and the digests of word lists, so that two equal
-/// texts mean equal bits. Store it beside the fingerprints and compare it before a query.
+/// the versions of the tokeniser's tables and the digests of word lists, so equal texts mean equal
+/// bits. Store it with the fingerprints and compare it before a query.
 ///
-/// What is read: that form; or the name of a recipe of [`Recipe::NAMES`]; or a name and then the
-/// choices in which it is to differ, as `key=value`. Any of the keys left out after a name is as the
-/// name has it.
+/// [`FromStr`](std::str::FromStr) reads this form, or one of [`Recipe::NAMES`], or such a name followed by
+/// the choices that differ from it, as `key=value`.
 ///
 /// | key | values | meaning |
 /// |---|---|---|
@@ -34,10 +33,10 @@ use crate::tokenise::Tokeniser;
 /// | `min-tokens` | a number | a text of fewer tokens has no features |
 /// | `shingle` | `words:N`, `chars:N` | [`Shingle`] |
 /// | `weight` | `count`, `once`, `log`, `idf:DIGEST:median`, `idf:DIGEST:mean` | [`Weight`] |
-/// | `top` | `all`, a number | only so many features vote, the heaviest ones |
+/// | `top` | `all`, a number | how many features vote, the heaviest first: [`Top`] |
 /// | `hash` | `xxh3:SEED`, `murmur3:SEED`, `md5-head`, `md5-tail`, `blake2b`, `fnv1`, `lookup3` | [`Hash`](enum@Hash) |
-/// | `tie` | `0`, `1` | a bit with as much weight for it as against it |
-/// | `empty` | `none`, `tie`, `feature` | what a text without features gets: [`Empty`] |
+/// | `tie` | `0`, `1` | a bit with as much weight for it as against it: [`Tie`] |
+/// | `empty` | `none`, `tie`, `feature` | the fingerprint of a text without features: [`Empty`] |
 /// | `min-features` | a number | a text with fewer voting features is reported as too short |
 ///
 /// ```
@@ -54,7 +53,7 @@ use crate::tokenise::Tokeniser;
 pub struct Recipe {
     /// Bits of the fingerprint.
     pub width: Width,
-    /// Case folding, before the text is cut.
+    /// Case folding, done before the text is cut.
     pub case: Case,
     /// How the text is cut.
     pub tokens: Tokeniser,
@@ -62,9 +61,9 @@ pub struct Recipe {
     pub min_chars: usize,
     /// The list of tokens to drop.
     pub stop: Option<ListDigest>,
-    /// A text with fewer tokens (after those dropped) counts as one without features.
+    /// A text with fewer tokens (without those dropped) counts as one without features.
     pub min_tokens: usize,
-    /// What is a feature.
+    /// What a feature is.
     pub shingle: Shingle,
     /// How much a feature weighs.
     pub weight: Weight,
@@ -72,16 +71,16 @@ pub struct Recipe {
     pub top: Top,
     /// The hash of a feature.
     pub hash: Hash,
-    /// What a bit is whose vote is a tie.
+    /// The value of a bit whose vote is a tie.
     pub tie: Tie,
-    /// What a text without features gets.
+    /// The fingerprint of a text without features.
     pub empty: Empty,
     /// With fewer voting features than this, a text is reported as too short.
     pub min_features: usize,
 }
 
 impl Recipe {
-    /// This recipe with tf·idf weights from `dictionary`; a word that it does not hold weighs as its
+    /// This recipe with tf·idf weights from `dictionary`; a word that is not in it has the weight of its
     /// median word.
     #[must_use]
     pub fn with_idf(self, dictionary: &IdfDictionary) -> Self {
@@ -95,11 +94,11 @@ impl Recipe {
         Self { stop: Some(list.digest()), ..self }
     }
 
-    /// Whether the choices fit together in this build. Recipes that were read have passed this.
+    /// Checks that the choices fit together in this build. Recipes read from text have passed this check.
     ///
     /// # Errors
-    /// When the hash has no form of this width, or the tokeniser needs a feature that was left out of
-    /// this build.
+    /// When the hash has no form of this width, this build does not include the tokeniser, or the shingle is
+    /// too wide.
     pub fn check(&self) -> Result<(), RecipeError> {
         if !self.hash.has_width(self.width.bits()) {
             return Err(RecipeError::HashWidth { hash: self.hash.to_string(), bits: self.width.bits() });
@@ -108,7 +107,7 @@ impl Recipe {
             return Err(RecipeError::Unavailable { tokens: self.tokens.to_string() });
         }
         let (Shingle::Words(width) | Shingle::Chars(width)) = self.shingle;
-        if width.get() > Shingle::WIDEST {
+        if width.get() > Shingle::MAX_WIDTH {
             return Err(RecipeError::ShingleWidth { width: width.get() });
         }
         Ok(())

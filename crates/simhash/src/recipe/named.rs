@@ -35,11 +35,11 @@ impl Recipe {
     pub const NAMES: [&'static str; 7] =
         ["default", "simhash-py", "seomoz", "text-dedup", "mfonda", "yanyiwu", "trafilatura"];
 
-    /// The recipe of this name.
+    /// Returns the recipe of this name.
     ///
-    /// | name | whose fingerprints |
+    /// | name | fingerprints of |
     /// |---|---|
-    /// | `default` | ours, for web text in any language; see the [crate documentation](crate#the-default-recipe) |
+    /// | `default` | this library, for web text in any language; see the [crate documentation](crate#the-default-recipe) |
     /// | `simhash-py` | PyPI `simhash` 2.1.2 |
     /// | `seomoz` | seomoz simhash-cpp, simhash-py and simhash-pybind: of given features |
     /// | `text-dedup` | text-dedup's simhash with its defaults |
@@ -79,8 +79,8 @@ impl Recipe {
         })
     }
 
-    /// What yanyiwu/simhash does with a text: words by jieba, those of one character and the stop words
-    /// left out, weighed by tf·idf, a word that the dictionary does not hold as its mean word.
+    /// The recipe by which yanyiwu/simhash treats a text: words by jieba without those of one character and
+    /// the stop words, weighed by tf·idf; a word that is not in the dictionary has the mean weight.
     ///
     /// Bit-identical where jieba-rs and cppjieba cut alike and no two words of equal weight compete for
     /// the last place (cppjieba leaves open which of them is taken).

@@ -7,7 +7,7 @@ use crate::error::RecipeError;
 use crate::recipe::Recipe;
 
 impl Recipe {
-    /// What the full text form starts with; its number changes when equal text would mean other bits.
+    /// The start of the full text form; its number changes when equal texts would mean other bits.
     pub const FORM: &'static str = "hamdex-simhash/1";
 
     /// The keys, in the order in which they are written.
@@ -48,7 +48,7 @@ impl Recipe {
         }
     }
 
-    /// Sets what `key` stands for; `tables` is not a choice and is compared by the caller.
+    /// Sets the choice of `key`; `tables` is not a choice, and the caller compares it.
     fn set(&mut self, key: &'static str, value: &str) -> Result<(), RecipeError> {
         let number = || value.parse().map_err(|_| RecipeError::value(key, value, &["a number"]));
         match key {

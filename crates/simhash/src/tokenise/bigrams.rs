@@ -6,15 +6,15 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::words::words_with;
 
 /// The words of UAX 29; but where characters of a script without spaces stand next to each other, each
-/// pair of neighbours instead of each one. A pair says far more than a character: long Chinese texts
-/// all have the same characters. One that stands alone is a token.
+/// pair of neighbours instead of each one. Pairs distinguish texts far better than characters: all long
+/// Chinese texts have the same characters. A character without a neighbour is a token.
 pub(super) fn words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
     words_with(text, token, pair_up);
 }
 
 fn pair_up<'t>(piece: &'t str, token: &mut impl FnMut(&'t str)) {
-    // The last character of a script without spaces: where it starts and ends, and whether a pair
-    // has taken it up.
+    // The last character of a script without spaces: where it starts and ends, and whether it
+    // is in a pair.
     let mut last: Option<(usize, usize, bool)> = None;
     for (start, word) in piece.unicode_word_indices() {
         let end = start + word.len();

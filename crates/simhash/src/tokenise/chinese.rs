@@ -9,7 +9,7 @@ use super::python;
 /// One for the whole process: reading its dictionary takes a tenth of a second and its tables 25 MB.
 static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
-/// Calls `token` with every word that holds a letter or a digit.
+/// Calls `token` with every word that contains a letter or a digit.
 pub(super) fn words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
     for piece in JIEBA.cut(text, true) {
         if piece.word.chars().any(python::is_alphanumeric) {

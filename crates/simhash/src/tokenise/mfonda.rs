@@ -9,7 +9,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
         let mut end = word.find(|c| !is_word(c)).unwrap_or(word.len());
         if let Some(address) = word[end..].strip_prefix("://") {
             let length = address.find(|c| !is_address(c)).unwrap_or(address.len());
-            // The pattern wants at least one character there; without it the scheme is a word alone.
+            // The pattern requires at least one character there; without it the scheme alone is a word.
             if length > 0 {
                 end += "://".len() + length;
             }

@@ -1,8 +1,8 @@
 //! From text to tokens.
 //!
-//! A tokeniser is a rule that cuts a text, already case-folded, into slices. Some of the rules rest
-//! on tables that grow from one Unicode version to the next; [`Tokeniser::tables`] names them, and a
-//! recipe carries that name, so that an index never meets tokens cut by other tables unawares.
+//! A tokeniser is a rule that cuts a case-folded text into slices. Some rules use tables that grow from
+//! one Unicode version to the next. [`Tokeniser::tables`] names their versions, and a recipe contains
+//! this name, so tokens cut by other tables are detected.
 
 mod bigrams;
 #[cfg(feature = "jieba")]
@@ -23,28 +23,28 @@ use crate::error::RecipeError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Tokeniser {
-    /// `words`: the words of Unicode Standard Annex 29 that hold a letter or a digit. Scripts written
-    /// without spaces come apart into single characters, which word shingles put together again, so
-    /// this rule serves any language without a dictionary.
+    /// `words`: the words of Unicode Standard Annex 29 that contain a letter or a digit. Scripts
+    /// written without spaces are cut into single characters, which word shingles join again, so this rule
+    /// works for any language without a dictionary.
     Words,
-    /// `words+bigrams`: as `words`, but of neighbours in a script without spaces every pair instead of
-    /// every one: `我们在` gives `我们`, `们在`.
+    /// `words+bigrams`: as `words`, but in a script without spaces every pair of neighbouring characters
+    /// instead of every character: `我们在` becomes `我们`, `们在`.
     WordsBigrams,
     /// `words+jieba`: runs of Han characters are cut by jieba, everything else as by `words`. A run
-    /// that touches kana is Japanese and comes apart into single characters.
+    /// that touches kana is Japanese and is cut into single characters.
     WordsJieba,
     /// `jieba`: the whole text cut by jieba alone, with its hidden Markov model for unknown words, as
     /// yanyiwu's library does; tokens without a letter or digit are dropped.
     Jieba,
-    /// `py-words`: the pieces between Python's `\W`: text-dedup.
+    /// `py-words`: the text between matches of Python's `\W`, as in text-dedup.
     PyWords,
-    /// `py-joined`: as `py-words`, but the tokens are joined with nothing between them, so that
-    /// shingles of characters run across words: PyPI simhash.
+    /// `py-joined`: as `py-words`, but the tokens are joined without a separator, so shingles of characters
+    /// span words, as in PyPI simhash.
     PyJoined,
-    /// `mfonda`: ASCII words, with apostrophes, and a URL's rest after its scheme.
+    /// `mfonda`: ASCII words, with apostrophes; a URL's scheme and the rest of it are one word.
     Mfonda,
     /// `trafilatura`: tokens between white space, ASCII punctuation stripped at both ends, letters and
-    /// digits only, the longest kinds first.
+    /// digits only; the long ones, if there are enough of them.
     Trafilatura,
     /// `given`: none; the features come from the caller.
     Given,
@@ -64,7 +64,7 @@ impl Tokeniser {
         Self::Given,
     ];
 
-    /// The names that [`FromStr`] knows.
+    /// The names that [`FromStr`] accepts.
     pub const NAMES: [&'static str; 9] = [
         "words",
         "words+bigrams",
@@ -77,8 +77,8 @@ impl Tokeniser {
         "given",
     ];
 
-    /// The tables that this rule rests on, with their versions, as this build has them; `none` for a
-    /// rule that is fixed for ever.
+    /// Returns the tables that this rule uses, with their versions in this build; `none` for a rule that
+    /// never changes.
     ///
     /// ```
     /// use hamdex_simhash::Tokeniser;
@@ -103,13 +103,13 @@ impl Tokeniser {
         }
     }
 
-    /// Whether this build can run the rule: those with jieba need the feature of that name.
+    /// Returns whether this build has the rule: those with jieba need the cargo feature of that name.
     #[must_use]
     pub fn is_available(self) -> bool {
         cfg!(feature = "jieba") || !matches!(self, Self::WordsJieba | Self::Jieba)
     }
 
-    /// What stands between two tokens where shingles join them.
+    /// Returns the separator between two tokens of a shingle.
     pub(crate) fn separator(self) -> &'static str {
         if self == Self::PyJoined { "" } else { " " }
     }
@@ -140,7 +140,7 @@ impl Tokeniser {
     }
 }
 
-/// Changes with the exact version that Cargo.toml asks for, since jieba-rs may cut otherwise in the next.
+/// Changes with the exact version in Cargo.toml, since the next jieba-rs may cut differently.
 const JIEBA: &str = "jieba-rs-0.11.0";
 
 fn version(tables: &str, (major, minor, patch): (u64, u64, u64)) -> String {

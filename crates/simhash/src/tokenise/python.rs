@@ -1,7 +1,7 @@
 //! Python's notions of a word character, of a letter or digit, and of white space.
 //!
-//! For `str` patterns `\w` is `isalnum() or '_'`, and `isalnum` is: general category L or N. So it
-//! takes `²` and leaves out combining marks, ZERO WIDTH JOINER and U+203F, unlike the `\w` of UTS 18.
+//! For `str` patterns `\w` is `isalnum() or '_'`, and `isalnum` is general category L or N. So it
+//! includes `²` and excludes combining marks, ZERO WIDTH JOINER and U+203F, unlike the `\w` of UTS 18.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
@@ -18,7 +18,7 @@ pub(super) fn is_punctuation(c: char) -> bool {
     c.general_category_group() == GeneralCategoryGroup::Punctuation
 }
 
-/// `str.isspace` of one character: the White_Space of Unicode and four ASCII separators beside it.
+/// `str.isspace` of one character: the White_Space of Unicode, and four ASCII separators.
 pub(super) fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }

@@ -7,12 +7,12 @@ use unicode_script::{Script, UnicodeScript};
 pub(super) enum Run {
     /// Han characters alone, with no kana next to them.
     Chinese,
-    /// Anything else, Japanese among it.
+    /// Anything else, including Japanese.
     Other,
 }
 
 /// Cuts a text into runs of Han characters and of everything else. Only what touches a Han run decides
-/// whether it is Chinese or Japanese, so that one foreign quotation does not turn a whole text round.
+/// whether it is Chinese or Japanese, so one foreign quotation does not change a whole text.
 pub(super) fn runs(text: &str) -> impl Iterator<Item = (Run, &str)> {
     let mut rest = text;
     let mut before = None;
@@ -29,7 +29,7 @@ pub(super) fn runs(text: &str) -> impl Iterator<Item = (Run, &str)> {
 }
 
 fn is_han(c: char) -> bool {
-    // Below U+2E80 nothing is Han; this spares most text the search in the table.
+    // Below U+2E80 nothing is Han; so most text needs no search in the table.
     c >= '\u{2e80}' && c.script() == Script::Han
 }
 

@@ -2,7 +2,7 @@
 
 use super::python;
 
-/// So many tokens (half the fingerprint's width) must be left for a least length to be kept.
+/// The number of tokens (half the fingerprint's width) that must be left for a least length to be used.
 const ENOUGH: usize = 32;
 
 /// Tokens between white space, stripped of ASCII punctuation, made of letters and digits only; where

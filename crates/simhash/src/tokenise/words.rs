@@ -2,16 +2,16 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Calls `token` with every word of `text`: every segment that holds a letter or a digit.
+/// Calls `token` with every word of `text`: every segment that contains a letter or a digit.
 pub(super) fn words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
     words_with(text, token, |piece, token| piece.unicode_words().for_each(token));
 }
 
-/// As [`words`], with `other` to cut the pieces that are not ASCII: the longest ones that hold anything
-/// else and no white space of ASCII.
+/// As [`words`], with `other` to cut the longest pieces that contain anything but ASCII and no ASCII white
+/// space.
 ///
-/// Such white space ends every word, so the pieces can be cut one by one. (Only a combining mark after
-/// a space goes another way: in the annex it belongs to the space, here to nothing.)
+/// ASCII white space ends every word, so the pieces can be cut one by one. (The only difference is a
+/// combining mark after a space: in the annex it belongs to the space, here to nothing.)
 pub(super) fn words_with<'t, T: FnMut(&'t str)>(
     text: &'t str,
     token: &mut T,
@@ -30,7 +30,7 @@ pub(super) fn words_with<'t, T: FnMut(&'t str)>(
     ascii_words(rest, token);
 }
 
-/// What the rules of the annex come down to for ASCII, where most words of most texts are: letters,
+/// The rules of the annex reduced to ASCII, where most words of most texts are: letters,
 /// digits and low lines stay together (WB5, WB8 to WB10, WB13a and b), and so do two letters with one of
 /// `'.:` between them (WB6, WB7), and two digits with one of `'.,;` (WB11, WB12).
 fn ascii_words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {

@@ -8,8 +8,8 @@ use crate::recipe::Tie;
 
 /// Sums votes of any finite weight, in the order given.
 ///
-/// The sums are IEEE doubles added in the caller's order without reassociation, so the same features
-/// in the same order give the same bits on every machine, and the bits of libraries that do likewise.
+/// The sums are IEEE doubles added in the caller's order without reassociation, so the same features in the
+/// same order have the same fingerprint on every machine, and in libraries that add in the same way.
 #[derive(Debug, Clone)]
 pub struct WeightedTally<F> {
     sums: Vec<f64>,
@@ -29,14 +29,14 @@ impl<F: Fingerprint> WeightedTally<F> {
         Self::default()
     }
 
-    /// Forgets all votes and keeps the memory.
+    /// Removes all votes and keeps the memory.
     pub fn clear(&mut self) {
         self.sums.fill(0.0);
     }
 
-    /// A feature and its weight.
+    /// Adds a feature with its weight.
     pub fn add(&mut self, hash: F, weight: f64) {
-        // Looked up rather than branched on: half of all branches on bits of a hash are mispredicted.
+        // A look-up instead of a branch: half of all branches on bits of a hash are mispredicted.
         let either = [-weight, weight];
         let words = [hash.to_u128() as u64, (hash.to_u128() >> 64) as u64];
         for (lanes, word) in self.sums.chunks_exact_mut(64).zip(words) {
@@ -46,7 +46,7 @@ impl<F: Fingerprint> WeightedTally<F> {
         }
     }
 
-    /// The fingerprint: a bit is set where its sum is positive, and where it is zero if `tie` says so.
+    /// Returns the fingerprint: a bit is set where its sum is positive; where it is zero, `tie` decides.
     #[must_use]
     pub fn fingerprint(&self, tie: Tie) -> F {
         let set = |sum: f64| sum > 0.0 || (sum == 0.0 && tie == Tie::One);

@@ -1,8 +1,8 @@
 //! The vote: every feature's hash votes for or against each bit; the sign of the sum is the bit.
 //!
-//! Charikar's simhash as §2 of Manku, Jain and Das Sarma (WWW 2007) puts it. Two counters give the
-//! same answer for whole weights: [`Tally`] keeps its sums as bit planes, so that one feature costs
-//! a few word operations for all bits at once; [`WeightedTally`] keeps one `f64` a bit and takes any
+//! This is Charikar's simhash, as in §2 of Manku, Jain and Das Sarma (WWW 2007). Two counters return the
+//! same result for whole weights: [`Tally`] keeps its sums as bit planes, so that one feature costs
+//! a few word operations for all bits at once; [`WeightedTally`] keeps one `f64` per bit and takes any
 //! weight.
 
 mod doubles;

@@ -10,8 +10,8 @@ const BATCH: usize = 8;
 /// Counts votes of whole weight.
 ///
 /// The counts are *vertical*: plane `i` holds bit `i` of all the counters. Eight features at a time
-/// pass through a tree of carry-save adders (about five operations a feature), and only what is
-/// carried out of it ripples on.
+/// pass through a tree of carry-save adders (about five operations per feature); only the
+/// carry of the tree is added to the further planes.
 ///
 /// ```
 /// use hamdex_simhash::{Tally, Tie};
@@ -44,20 +44,20 @@ impl<F: Fingerprint> Tally<F> {
         Self::default()
     }
 
-    /// Forgets all votes and keeps the memory.
+    /// Removes all votes and keeps the memory.
     pub fn clear(&mut self) {
         self.planes.fill(F::ZERO);
         self.batched = 0;
         self.votes = 0;
     }
 
-    /// The sum of all weights so far.
+    /// Returns the sum of all weights.
     #[must_use]
     pub fn votes(&self) -> u64 {
         self.votes
     }
 
-    /// A feature of weight 1.
+    /// Adds a feature with weight 1.
     #[inline]
     pub fn add(&mut self, hash: F) {
         self.batch[self.batched] = hash;
@@ -68,7 +68,7 @@ impl<F: Fingerprint> Tally<F> {
         }
     }
 
-    /// A feature of any whole weight; none of weight 0 changes anything.
+    /// Adds a feature with a whole weight; a weight of 0 changes nothing.
     ///
     /// # Panics
     /// When the sum of all weights exceeds 2^64 − 1.
@@ -84,8 +84,8 @@ impl<F: Fingerprint> Tally<F> {
         }
     }
 
-    /// The fingerprint: bit `j` is set where more weight voted for it than against it, and where
-    /// both are equal if `tie` says so. No vote at all is a tie in every bit.
+    /// Returns the fingerprint: bit `j` is set where more weight voted for it than against it; where both are
+    /// equal, `tie` decides. Without votes every bit is a tie.
     #[must_use]
     pub fn fingerprint(&mut self, tie: Tie) -> F {
         for index in 0..self.batched {

@@ -58,7 +58,7 @@ fn seomoz_on_hashes() {
 #[test]
 fn text_dedup_on_text() {
     assert_eq!(of_text("text-dedup", FOX).value(), Some(0xef2a43bdb175a641));
-    // Features are a set there, so what is said twice counts once, and punctuation is nothing.
+    // Features are a set there, so a repeated word counts once, and punctuation does not count.
     let twice = format!("{FOX}; {FOX}!");
     let thrice = format!("{FOX} -- {FOX}, {FOX}");
     assert_eq!(of_text("text-dedup", &twice), of_text("text-dedup", &thrice));
@@ -108,10 +108,10 @@ fn yanyiwu_on_text_takes_the_heaviest_words() {
     let stop = Arc::new(StopWords::read("来到\n".as_bytes()).unwrap());
     let top = 2.try_into().unwrap();
     let recipe = Recipe::yanyiwu_for_text(&idf, &stop, top);
-    let lists = Lists { idf: Some(idf), stop: Some(stop) };
+    let lists = Lists::default().with_idf(idf).with_stop_words(stop);
     let of = Fingerprinter::<u64>::with_lists(&recipe, lists).unwrap();
     let outcome = of.fingerprint("我来到北京清华大学，Internet Internet。", &mut Scratch::default());
-    // A word of one character and a stop word have no part; the unknown word weighs the mean, 6, twice.
+    // A word of one character and a stop word do not vote; the unknown word votes with twice the mean, 6.
     let expected = of_features("yanyiwu").weighted([("Internet", 12.0), ("清华大学", 9.0)]);
     assert_eq!(outcome, expected);
     assert_eq!(outcome, Outcome::TooShort { features: 2, fingerprint: expected.value() });

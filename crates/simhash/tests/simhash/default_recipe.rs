@@ -1,4 +1,4 @@
-//! What the default recipe promises: its bits, for ever, and what it finds.
+//! The promises of the default recipe: its bits never change, and it finds near-duplicates.
 
 use hamdex_simhash::evaluate::{ByDistance, by_distance, by_longest_sentences, by_resemblance};
 use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch};
@@ -97,7 +97,7 @@ fn pages_of_a_manual_are_found_in_two_languages() {
     for language in ["en", "zh_CN"] {
         let Some(manual) = crate::shared_data::manual(language) else { return };
         let at_3 = scores(&manual)[3].score;
-        // A group is a page for two machines; a third of the groups are really different.
+        // A group is a page for two machines; in a third of the groups the two differ substantially.
         assert!(at_3.recall() >= Some(0.65) && at_3.precision() >= Some(0.95), "{language}: {at_3:?}");
     }
 }

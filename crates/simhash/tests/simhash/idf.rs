@@ -20,8 +20,8 @@ fn a_dictionary_of_the_articles_finds_the_copies() {
     let recipe = plain.with_idf(&idf);
     // What is read back from the recipe's text works with the dictionary read back from its file.
     let recipe: Recipe = recipe.to_string().parse().unwrap();
-    let idf = Some(Arc::new(IdfDictionary::read(idf.to_string().as_bytes()).unwrap()));
-    let of = Fingerprinter::<u64>::with_lists(&recipe, Lists { idf, stop: None }).unwrap();
+    let idf = Arc::new(IdfDictionary::read(idf.to_string().as_bytes()).unwrap());
+    let of = Fingerprinter::<u64>::with_lists(&recipe, Lists::default().with_idf(idf)).unwrap();
 
     let mut scratch = Scratch::default();
     let fingerprints: Vec<_> =
@@ -39,9 +39,9 @@ fn the_dictionary_must_be_the_one_of_the_recipe() {
     let plain = Recipe::default();
     let (one, other) = (dictionary(&plain, &["a b", "a c"]), dictionary(&plain, &["a b", "a d"]));
     let recipe = plain.with_idf(&one);
-    let with = |idf| Fingerprinter::<u64>::with_lists(&recipe, Lists { idf, stop: None });
-    assert!(with(Some(one)).is_ok());
-    for wrong in [None, Some(other)] {
+    let with = |lists| Fingerprinter::<u64>::with_lists(&recipe, lists);
+    assert!(with(Lists::default().with_idf(one)).is_ok());
+    for wrong in [Lists::default(), Lists::default().with_idf(other)] {
         let error = with(wrong).unwrap_err();
         assert!(matches!(error, RecipeError::List { list: "idf dictionary", .. }), "{error}");
     }
@@ -53,7 +53,7 @@ fn only_the_heaviest_words_vote() {
     let plain: Recipe = "default top=2 min-features=1".parse().unwrap();
     let idf = dictionary(&plain, &corpus);
     let recipe = plain.with_idf(&idf);
-    let of = Fingerprinter::<u64>::with_lists(&recipe, Lists { idf: Some(idf), stop: None }).unwrap();
+    let of = Fingerprinter::<u64>::with_lists(&recipe, Lists::default().with_idf(idf)).unwrap();
     let mut scratch = Scratch::default();
     let mut of = |text: &str| of.fingerprint(text, &mut scratch).value().unwrap();
     // "the" is in every document and weighs nothing; "fox" and "hen" weigh less than "dog" and "owl".

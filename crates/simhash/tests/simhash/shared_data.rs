@@ -22,7 +22,7 @@ fn read(name: &str) -> Option<String> {
     text.ok()
 }
 
-/// 1,000 English articles, one a line after its id, with 10 true pairs.
+/// 1,000 English articles, one per line after its id, with 10 true pairs.
 pub(crate) fn articles() -> Option<Corpus> {
     let (lines, pairs) = (read("articles_1000.train")?, read("articles_1000.truth")?);
     let (ids, texts): (Vec<&str>, Vec<String>) =

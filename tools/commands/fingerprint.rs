@@ -13,7 +13,7 @@ use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
-use crate::output::{Force, Output, inputs_or_standard_input};
+use crate::output::{Force, Output, inputs_or_standard_input, temp_dir};
 use crate::threads::Threads;
 
 /// Print the fingerprints of documents.
@@ -88,7 +88,8 @@ fn fingerprint<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Re
             None => print(&mut output, args.json, &document, &outcome),
         }
     };
-    let counts = args.inputs.reading().read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
+    let reading = args.inputs.reading().temp_dir(&temp_dir(None, args.parquet.as_deref()));
+    let counts = reading.read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
     output.flush()?;
     report::require_some(&counts)?;
     rows.map_or(Ok(()), Rows::finish)?;

@@ -14,7 +14,7 @@ use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
-use crate::output::{Force, Output, check_not_mixed, inputs_or_standard_input};
+use crate::output::{Force, Output, check_not_mixed, inputs_or_standard_input, temp_dir};
 use crate::say;
 
 /// Build a dictionary of inverse document frequencies from a corpus.
@@ -66,7 +66,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut inputs = inputs_or_standard_input(&args.inputs.paths);
     args.recipe.files().for_each(|list| inputs.add(list));
     let mut output = Output::new(&args.output, args.force, &inputs).create()?;
-    let counts = args.inputs.reading().read(|documents| {
+    let reading = args.inputs.reading().temp_dir(&temp_dir(None, Some(&args.output)));
+    let counts = reading.read(|documents| {
         documents.read(|document| {
             builder.add(&document.text);
             Ok(())

@@ -1,6 +1,6 @@
 //! Which documents to read, and how.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
 use clap::ValueEnum;
@@ -124,6 +124,12 @@ impl Reading {
         if let Some(name) = name {
             self.documents = self.documents.extra_field(name);
         }
+        self
+    }
+
+    /// Where temporary files go.
+    pub(crate) fn temp_dir(mut self, directory: &Path) -> Self {
+        self.documents = self.documents.temp_dir(directory);
         self
     }
 

@@ -90,9 +90,14 @@ impl Options {
     }
 
     fn lists(&self) -> Result<Lists, Failure> {
-        let idf = self.idf.as_deref().map(|path| load_list(path, IdfDictionary::read)).transpose()?;
-        let stop = self.stop_words.as_deref().map(|path| load_list(path, StopWords::read)).transpose()?;
-        Ok(Lists { idf, stop })
+        let mut lists = Lists::default();
+        if let Some(path) = &self.idf {
+            lists = lists.with_idf(load_list(path, IdfDictionary::read)?);
+        }
+        if let Some(path) = &self.stop_words {
+            lists = lists.with_stop_words(load_list(path, StopWords::read)?);
+        }
+        Ok(lists)
     }
 }
 
@@ -103,7 +108,7 @@ fn load_list<L>(
     let complaint =
         |what: String| Failure::Input { input: path.display().to_string(), place: String::new(), what };
     let file = File::open(path).map_err(|error| complaint(format!("cannot read it: {error}")))?;
-    read(BufReader::new(file)).map(Arc::new).map_err(|error| complaint(error.to_string()))
+    read(BufReader::new(file)).map(Arc::new).map_err(|error| complaint(chain(&error)))
 }
 
 pub(crate) fn usage(error: RecipeError) -> Failure {

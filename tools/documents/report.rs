@@ -11,7 +11,7 @@ use crate::counted::counted;
 use crate::failure::{Failure, shown};
 use crate::say;
 
-/// Names the first documents that are too short, and counts the others; once nothing is drawn any more.
+/// Names the first documents that are too short, and counts the others. The caller hides the progress bar.
 pub(crate) fn too_short(too_short: &TooShort) {
     for (id, features) in too_short.examples() {
         say::warning(format_args!(

@@ -134,6 +134,8 @@ pub(crate) struct Reading<'a> {
     /// In tables, where the fingerprints are; with a column of ids, an id stands beside each fingerprint in
     /// any format.
     pub(crate) columns: Columns<'a>,
+    /// Where temporary files go; without one, to the system's place for large files.
+    pub(crate) temp_dir: Option<&'a Path>,
     /// Whether what has come is taken at once: somebody may wait for an answer before sending more.
     pub(crate) is_prompt: bool,
 }
@@ -184,6 +186,9 @@ fn read_one<F: Fingerprint>(
         given => given,
     };
     if let Some(table) = format.table() {
+        if let Some(directory) = reading.temp_dir {
+            input = input.temp_dir(directory);
+        }
         return table::read(input, table, columns, sink);
     }
     let mut reader = start.bytes.as_slice().chain(input);

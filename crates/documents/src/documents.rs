@@ -45,6 +45,7 @@ pub struct Documents {
     pub(crate) strict: bool,
     pub(crate) max_document_bytes: u64,
     pub(crate) keep_lines: bool,
+    pub(crate) temp_dir: Option<PathBuf>,
     pub(crate) on_read: Option<OnRead>,
     pub(crate) on_notice: Option<OnNotice>,
 }
@@ -61,6 +62,7 @@ impl Documents {
             strict: false,
             max_document_bytes: DEFAULT_MAX_DOCUMENT_BYTES,
             keep_lines: false,
+            temp_dir: None,
             on_read: None,
             on_notice: None,
         }
@@ -114,6 +116,15 @@ impl Documents {
     #[must_use]
     pub fn keep_lines(mut self, keep: bool) -> Self {
         self.keep_lines = keep;
+        self
+    }
+
+    /// The directory of temporary files, which Parquet and Arrow need where they are compressed or come from
+    /// standard input; by default the system's place for large files
+    /// ([`hamdex_atomic_file::temporary_directory`]).
+    #[must_use]
+    pub fn temp_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.temp_dir = Some(directory.into());
         self
     }
 

@@ -46,15 +46,25 @@ impl Documents {
     }
 }
 
-/// Calls `sink` with every document that `read` gives, and its fingerprint, in order.
+/// Calls `sink` with every document that `read` yields, and its fingerprint, in order.
 pub(crate) fn fingerprint<F: Fingerprint>(
+    read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
+    fingerprinter: &Fingerprinter<F>,
+    sink: &mut dyn FnMut(Document, Outcome<F>) -> Result<(), Error>,
+) -> Result<Counts, Error> {
+    fingerprint_with(thread::Builder::new(), read, fingerprinter, sink)
+}
+
+/// The same, reading on a thread of this builder.
+fn fingerprint_with<F: Fingerprint>(
+    reader: thread::Builder,
     read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
     fingerprinter: &Fingerprinter<F>,
     sink: &mut dyn FnMut(Document, Outcome<F>) -> Result<(), Error>,
 ) -> Result<Counts, Error> {
     thread::scope(|scope| {
         let (sender, receiver) = sync_channel(WAITING_BATCHES);
-        let reader = thread::Builder::new()
+        let reader = reader
             .name("hamdex-reader".to_owned())
             .spawn_scoped(scope, move || send(read, &sender))
             .map_err(|source| Error::Thread { source })?;
@@ -104,4 +114,21 @@ fn take<F: Fingerprint>(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use hamdex_simhash::Recipe;
+
+    use super::*;
+
+    #[test]
+    fn a_reader_that_cannot_be_started_is_an_error_and_nothing_is_read() {
+        // No address space holds such a stack.
+        let reader = thread::Builder::new().stack_size(1 << 60);
+        let fingerprinter = Fingerprinter::<u64>::new(&Recipe::default()).unwrap();
+        let read = |_: &mut Sink<'_>| panic!("there is no thread to read on");
+        let outcome = fingerprint_with(reader, read, &fingerprinter, &mut |_, _| Ok(()));
+        assert!(matches!(outcome, Err(Error::Thread { .. })), "{outcome:?}");
+    }
 }

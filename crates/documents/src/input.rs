@@ -3,6 +3,8 @@
 #[cfg(feature = "parquet")]
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
+#[cfg(feature = "parquet")]
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -45,9 +47,12 @@ pub struct Input {
     name: String,
     reader: BufReader<Box<dyn Read + Send>>,
     format: Format,
+    /// Where the file is, for formats that are read from their end.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet and Arrow need a file"))]
     path: Option<PathBuf>,
     is_compressed: bool,
     is_binary: bool,
+    temp_dir: Option<PathBuf>,
 }
 
 impl Input {
@@ -83,9 +88,18 @@ impl Input {
             let is_binary = format::is_binary(start);
             let format = Format::detect(&inner_name(path), start);
             let path = (!is_standard_input && path.is_file()).then(|| path.to_owned());
-            Ok(Self { name: name.clone(), reader, format, path, is_compressed, is_binary })
+            Ok(Self { name: name.clone(), reader, format, path, is_compressed, is_binary, temp_dir: None })
         };
         open().map_err(|source| Error::Read { input: name.clone(), source })
+    }
+
+    /// The directory of the temporary file that Parquet and Arrow need where they are compressed or come from
+    /// standard input; by default the system's place for large files
+    /// ([`hamdex_atomic_file::temporary_directory`]).
+    #[must_use]
+    pub fn temp_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.temp_dir = Some(directory.into());
+        self
     }
 
     /// The input as messages name it: its path, or `standard input`.
@@ -130,14 +144,23 @@ impl Input {
     /// Returns the bytes as a file of their own, for formats that are read from their end: what is compressed
     /// or comes from standard input becomes a temporary one first.
     #[cfg(feature = "parquet")]
-    pub(crate) fn into_file(mut self) -> io::Result<File> {
-        use std::io::Seek;
-        if let Some(path) = self.path.filter(|_| !self.is_compressed) {
-            return File::open(path);
+    pub(crate) fn into_file(mut self) -> Result<File, Error> {
+        if let Some(path) = self.path.as_ref().filter(|_| !self.is_compressed) {
+            return File::open(path).map_err(self.unreadable());
         }
-        let mut file = tempfile::tempfile()?;
-        io::copy(&mut self.reader, &mut file)?;
-        file.rewind()?;
+        let directory = self.temp_dir.take().unwrap_or_else(|| hamdex_atomic_file::temporary_directory(None));
+        let mut file =
+            tempfile::tempfile_in(&directory).map_err(Error::temporary("make a file in it", &directory))?;
+        loop {
+            let bytes = self.peek()?;
+            if bytes.is_empty() {
+                break;
+            }
+            let count = bytes.len();
+            file.write_all(bytes).map_err(Error::temporary("write to a file in it", &directory))?;
+            self.consume(count);
+        }
+        file.rewind().map_err(Error::temporary("read a file in it", &directory))?;
         Ok(file)
     }
 }

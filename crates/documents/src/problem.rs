@@ -15,6 +15,7 @@ pub enum Field {
 
 /// A place in an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Place {
     /// The input, as messages name it: its path, or `standard input`.
     pub input: String,
@@ -45,6 +46,7 @@ impl Place {
         Self { input: input.to_owned(), position: Position::Line(number) }
     }
 
+    #[cfg(feature = "parquet")]
     pub(crate) fn row(input: &str, number: u64) -> Self {
         Self { input: input.to_owned(), position: Position::Row(number) }
     }

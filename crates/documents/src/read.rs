@@ -41,7 +41,10 @@ impl Documents {
 }
 
 fn read_one(path: &Path, intake: &mut Intake<'_>) -> Result<(), Error> {
-    let input = Input::open_with(path, intake.documents.on_read.clone())?;
+    let mut input = Input::open_with(path, intake.documents.on_read.clone())?;
+    if let Some(directory) = &intake.documents.temp_dir {
+        input = input.temp_dir(directory);
+    }
     let format = intake.documents.format.unwrap_or(input.format());
     match format {
         Format::Lines => lines::read(input, intake),

@@ -166,9 +166,9 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
     let output = Output::new(&args.output, args.force, &inputs);
     output.check()?;
     check_standard_output(args)?;
+    let temp_dir = temp_dir(args.temp_dir.as_deref(), Some(&args.output));
     if let Some(texts) = texts {
-        let reading = Reading::new(&args.inputs, texts.format, &args.fields);
-        let temp_dir = temp_dir(args.temp_dir.as_deref(), Some(&args.output));
+        let reading = Reading::new(&args.inputs, texts.format, &args.fields).temp_dir(&temp_dir);
         let recipe = (texts.recipe, texts.lists);
         let built = documents::build(&reading, ids, recipe, options, &output, &temp_dir, &phases)?;
         documents_report::summary(&built.counts, &built.too_short, started);
@@ -184,6 +184,7 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
             fingerprint: &args.fingerprint_field,
             id: (ids == IdSource::Pairs).then_some(&*args.fields.id_field),
         },
+        temp_dir: Some(&temp_dir),
         is_prompt: false,
     };
     input::read::<F>(&reading, &mut |fingerprint, id| {

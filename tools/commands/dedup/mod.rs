@@ -107,9 +107,9 @@ enum Kept {
 }
 
 fn shingle_width(text: &str) -> Result<NonZeroUsize, String> {
-    let most = hamdex_simhash::Shingle::WIDEST;
-    let width = text.parse::<NonZeroUsize>().ok().filter(|width| width.get() <= most);
-    width.ok_or_else(|| format!("expected a number from 1 to {most}"))
+    let max = hamdex_simhash::Shingle::MAX_WIDTH;
+    let width = text.parse::<NonZeroUsize>().ok().filter(|width| width.get() <= max);
+    width.ok_or_else(|| format!("expected a number from 1 to {max}"))
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -148,7 +148,10 @@ fn dedup<F: Fingerprint>(args: &Args, recipe: Recipe, lists: Lists) -> Result<()
     let file = create_output(args)?;
     let reading = args.inputs.reading();
     let bars = Bars::new(reading.bar().clone());
-    let mut dedup = options(args, format, fingerprinter)?.on_progress(bars.reporter());
+    let bar = reading.bar().clone();
+    let mut dedup = options(args, format, fingerprinter)?
+        .on_progress(bars.reporter())
+        .on_too_short(move |documents| bar.suspend(|| report::too_short(documents)));
     if let Some((_, index)) = &against {
         dedup = dedup.against(index);
     }
@@ -156,7 +159,6 @@ fn dedup<F: Fingerprint>(args: &Args, recipe: Recipe, lists: Lists) -> Result<()
     bars.finish();
     let clusters = clusters?;
     report::require_some(clusters.counts())?;
-    report::too_short(clusters.too_short());
     if args.unique {
         let fields = &args.inputs.fields;
         let unique = Unique { clusters: &clusters, fields: [&fields.id_field, &fields.text_field] };

@@ -30,7 +30,7 @@ impl<F: Fingerprint> Arrivals<F> {
         let (sender, queries) = sync_channel(MAX_WAITING);
         let reader = thread::Builder::new().name("reader".to_owned()).spawn(move || {
             let columns = Columns { fingerprint: &column, id: None };
-            let reading = Reading { paths: &[file], format, columns, is_prompt };
+            let reading = Reading { paths: &[file], format, columns, temp_dir: None, is_prompt };
             input::read_with::<F>(&reading, &ProgressBar::hidden(), &mut |query, _| {
                 // If the receiver has gone, it has an error of its own to report.
                 let _ = sender.send(query);

@@ -142,6 +142,40 @@ fn clusters_are_written_as_parquet() {
     assert_eq!(csv, "cluster,id\n1,one\n1,one again\n2,two\n2,two and more\n");
 }
 
+#[cfg(all(feature = "parquet", unix))]
+#[test]
+fn temporary_files_go_where_the_command_says_and_never_to_a_full_tmp() {
+    let scratch = Scratch::new();
+    scratch.write("in.jsonl", corpus());
+    scratch.output(&["dedup", "in.jsonl", "--unique", "-k", "0", "--out", "in.parquet"]);
+    scratch.output(&["fingerprint", "in.jsonl", "--parquet", "prints.parquet"]);
+    let pack = |name: &str| {
+        let bytes = std::fs::read(scratch.path(name)).unwrap();
+        scratch.write(&format!("{name}.zst"), zstd::encode_all(bytes.as_slice(), 1).unwrap());
+    };
+    ["in.parquet", "prints.parquet"].into_iter().for_each(pack);
+    std::fs::create_dir(scratch.path("temporary")).unwrap();
+    // What would still go to the system's place fails.
+    let run = |args: &[&str]| scratch.hamdex(args).env("TMPDIR", scratch.path("missing")).assert();
+    let expected = scratch.output(&["dedup", "in.jsonl", "-k", "8"]);
+    let args = ["dedup", "in.parquet.zst", "-k", "8", "--check", "jaccard=0"];
+    run(&[&args[..], &["--temp-dir", "temporary"]].concat()).success().stdout(expected);
+    run(&args).failure();
+    let build = ["build", "-o", "a.hamdex", "--force"];
+    for (input, directory) in [
+        (&["--documents", "in.parquet.zst"][..], &[][..]),
+        (&["--documents", "in.parquet.zst"], &["--temp-dir", "temporary"]),
+        (&["prints.parquet.zst"], &[]),
+        (&["prints.parquet.zst"], &["--temp-dir", "temporary"]),
+    ] {
+        run(&[&build[..], input, directory].concat()).success();
+        run(&[&build[..], input, &["--temp-dir", "missing"]].concat()).failure();
+    }
+    run(&["idf", "in.parquet.zst", "-o", "a.idf"]).success();
+    run(&["fingerprint", "in.parquet.zst", "--parquet", "out.parquet"]).success();
+    assert_eq!(std::fs::read_dir(scratch.path("temporary")).unwrap().count(), 0);
+}
+
 #[test]
 fn what_is_unique_keeps_its_lines_as_they_are() {
     let scratch = Scratch::new();

@@ -29,8 +29,8 @@ impl Check {
             let what = format!("{min_jaccard} is not from 0 to 1");
             return Err(Error::Option { option: "least share of shingles", what });
         }
-        if words.get() > Shingle::WIDEST {
-            let what = format!("{words} are more than {}", Shingle::WIDEST);
+        if words.get() > Shingle::MAX_WIDTH {
+            let what = format!("{words} are more than {}", Shingle::MAX_WIDTH);
             return Err(Error::Option { option: "words per shingle", what });
         }
         Ok(Self { min_jaccard, words })

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hamdex::{Fingerprint, Index};
+use hamdex_atomic_file::temporary_directory;
 use hamdex_simhash::Fingerprinter;
 
 use crate::counts::Counts;
@@ -18,6 +19,10 @@ use crate::documents::Documents;
 use crate::error::Error;
 use crate::intake::Sink;
 use crate::progress::Progress;
+use crate::too_short::TooShort;
+
+/// Receives the documents without a reliable fingerprint.
+type OnTooShort = Arc<dyn Fn(&TooShort) + Send + Sync>;
 
 /// The names of the fields of documents that come from memory.
 const FIELDS: [&str; 2] = ["id", "text"];
@@ -65,6 +70,7 @@ pub struct Dedup<'a, F: Fingerprint> {
     check: Option<Check>,
     keep_texts: bool,
     keep_lines: bool,
+    on_too_short: Option<OnTooShort>,
     search: Search,
 }
 
@@ -79,7 +85,13 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
             check: None,
             keep_texts: false,
             keep_lines: false,
-            search: Search { distance: 3, memory: None, directory: std::env::temp_dir(), on_progress: None },
+            on_too_short: None,
+            search: Search {
+                distance: 3,
+                memory: None,
+                directory: temporary_directory(None),
+                on_progress: None,
+            },
         }
     }
 
@@ -133,14 +145,23 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
         self
     }
 
-    /// The directory of temporary files; by default the system's.
+    /// The directory of temporary files; by default the system's place for large files
+    /// ([`hamdex_atomic_file::temporary_directory`]).
     #[must_use]
     pub fn temp_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.search.directory = directory.into();
         self
     }
 
-    /// Calls `report` again and again with how far the search has come; it may be called on another thread.
+    /// Calls `report` with the documents without a reliable fingerprint, once all documents are read and before
+    /// the search starts: they are known even if the search fails. It is called on the thread of the search.
+    #[must_use]
+    pub fn on_too_short(mut self, report: impl Fn(&TooShort) + Send + Sync + 'static) -> Self {
+        self.on_too_short = Some(Arc::new(report));
+        self
+    }
+
+    /// Calls `report` repeatedly with how far the search has come; it may be called on another thread.
     #[must_use]
     pub fn on_progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.search.on_progress = Some(Arc::new(report));
@@ -153,7 +174,8 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
     /// When documents cannot be read, no design serves the distance, an index cannot be read or built, or
     /// temporary files cannot be made.
     pub fn run(&self, documents: &Documents) -> Result<Clusters, Error> {
-        let documents = documents.clone().keep_lines(self.keep_lines);
+        let mut documents = documents.clone().keep_lines(self.keep_lines);
+        documents.temp_dir.get_or_insert_with(|| self.search.directory.clone());
         let names = [documents.id_field.clone(), documents.text_field.clone()];
         self.find(|sink| documents.read_into(sink), names)
     }
@@ -188,6 +210,9 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
         let mut keep = Keep::new(with_texts, self.keep_lines.then_some(fields), &self.search.directory)?;
         let with_lengths = self.prefer == Preference::Longest;
         let mut corpus = corpus::read(read, &self.fingerprinter, with_lengths, &mut keep)?;
+        if let Some(report) = &self.on_too_short {
+            report(&corpus.too_short);
+        }
         let known = match &self.against {
             Some(index) => Some(corpus.mark_known(index, self.search.distance)?),
             None => None,

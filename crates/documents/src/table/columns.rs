@@ -22,6 +22,9 @@ const BATCH_ROWS: usize = 1024;
 /// Chooses columns by the names there are; returns their numbers.
 pub(crate) type Select<'a> = dyn Fn(&[String]) -> Result<Vec<usize>, Error> + 'a;
 
+/// Receives the number of a row, and its cells.
+type Visit<'a> = dyn FnMut(u64, &[Value<'_>]) -> Result<(), Error> + 'a;
+
 /// The batches of a file, and which columns are wanted.
 pub(crate) struct Batches {
     input: String,
@@ -42,15 +45,15 @@ impl Batches {
         }
         let refused = |error: ArrowError| refused(&name, Format::Arrow, error);
         if format::is_arrow_file(input.peek()?) {
-            let unreadable = input.unreadable();
-            let file = input.into_file().map_err(unreadable)?;
-            let batches = FileReader::try_new_buffered(file, None).map_err(refused)?;
-            let names = selected(&batches.schema(), select)?;
-            Self::checked(name, &batches.schema(), Box::new(batches), allowed, names)
+            let batches = FileReader::try_new_buffered(input.into_file()?, None).map_err(refused)?;
+            let schema = batches.schema();
+            let columns = select(&names(&schema))?;
+            Self::checked(name, &schema, Box::new(batches), allowed, &columns)
         } else {
             let batches = StreamReader::try_new(input, None).map_err(refused)?;
-            let names = selected(&batches.schema(), select)?;
-            Self::checked(name, &batches.schema(), Box::new(batches), allowed, names)
+            let schema = batches.schema();
+            let columns = select(&names(&schema))?;
+            Self::checked(name, &schema, Box::new(batches), allowed, &columns)
         }
     }
 
@@ -60,16 +63,15 @@ impl Batches {
         allowed: Allowed,
         select: &Select<'_>,
     ) -> Result<Self, Error> {
-        let unreadable = input.unreadable();
-        let file = input.into_file().map_err(unreadable)?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file)
+        let builder = ParquetRecordBatchReaderBuilder::try_new(input.into_file()?)
             .map_err(|error| refused(&name, Format::Parquet, error))?;
         let schema = builder.schema().clone();
-        let names = selected(&schema, select)?;
-        let mask = ProjectionMask::columns(builder.parquet_schema(), names.iter().map(String::as_str));
+        let columns = select(&names(&schema))?;
+        // By number: a name with a dot would be taken for a path into a nested column.
+        let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
         let batches = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
         let batches = batches.map_err(|error| refused(&name, Format::Parquet, error))?;
-        Self::checked(name, &schema, Box::new(batches), allowed, names)
+        Self::checked(name, &schema, Box::new(batches), allowed, &columns)
     }
 
     fn checked(
@@ -77,22 +79,22 @@ impl Batches {
         schema: &Schema,
         batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
         allowed: Allowed,
-        names: Vec<String>,
+        columns: &[usize],
     ) -> Result<Self, Error> {
-        for name in &names {
-            let kind = schema.column_with_name(name).map(|(_, field)| field.data_type());
-            if let Some(kind) = kind.filter(|kind| !allowed.includes(kind)) {
-                return Err(Error::ColumnType { input, column: name.clone(), found: kind.to_string() });
+        let mut names = Vec::with_capacity(columns.len());
+        for &column in columns {
+            let field = schema.field(column);
+            if !allowed.includes(field.data_type()) {
+                let (column, found) = (field.name().clone(), field.data_type().to_string());
+                return Err(Error::ColumnType { input, column, found });
             }
+            names.push(field.name().clone());
         }
         Ok(Self { input, batches, names })
     }
 
     /// Calls `visit` with the number of every row, and its cells in the order of the selection.
-    pub(crate) fn for_each_row(
-        self,
-        visit: &mut dyn FnMut(u64, &[Value<'_>]) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    pub(crate) fn for_each_row(self, visit: &mut Visit<'_>) -> Result<(), Error> {
         let mut number = 0u64;
         for batch in self.batches {
             let batch = batch.map_err(|error| Error::Damaged {
@@ -121,9 +123,8 @@ fn refused(input: &str, format: Format, error: impl std::error::Error + Send + S
     Error::NotFormat { input: input.to_owned(), format, source: Box::new(error) }
 }
 
-fn selected(schema: &Schema, select: &Select<'_>) -> Result<Vec<String>, Error> {
-    let all: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-    Ok(select(&all)?.into_iter().map(|number| all[number].clone()).collect())
+fn names(schema: &Schema) -> Vec<String> {
+    schema.fields().iter().map(|field| field.name().clone()).collect()
 }
 
 /// What columns may hold.
@@ -154,7 +155,10 @@ struct Column<'b> {
 impl<'b> Column<'b> {
     fn new(array: &'b dyn Array) -> Self {
         let dictionary = array.as_any_dictionary_opt().map(|dictionary| {
-            (Box::new(Column::new(dictionary.values().as_ref())), dictionary.normalized_keys())
+            let values = dictionary.values().as_ref();
+            // Without values all rows are null, and there are no keys to normalise.
+            let keys = if values.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
+            (Box::new(Column::new(values)), keys)
         });
         Self { array, dictionary }
     }

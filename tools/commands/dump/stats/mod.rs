@@ -18,9 +18,8 @@ use std::path::Path;
 use hamdex::{Fingerprint, Index};
 use hamdex_atomic_file::AtomicFile;
 
-use crate::documents::message::of_error;
 use crate::failure::Failure;
-use crate::say;
+use crate::names;
 
 /// How the statistics are written.
 pub(super) enum Form {
@@ -37,12 +36,7 @@ pub(super) fn print<F: Fingerprint>(
     form: Form,
     output: &mut impl Write,
 ) -> Result<(), Failure> {
-    let names = hamdex_documents::Names::of(path, index).unwrap_or_else(|error| {
-        // The statistics do not depend on names.
-        say::warning(format_args!("{}; ids are shown as numbers", of_error(&error)));
-        None
-    });
-    let spread = gather::gather(path, index, names)?;
+    let spread = gather::gather(path, index, names::open(path, index)?)?;
     match form {
         Form::Text => text::print(path, &spread, output)?,
         Form::Json => json::print(&spread, output)?,

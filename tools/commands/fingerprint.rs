@@ -18,9 +18,9 @@ use crate::threads::Threads;
 
 /// Print the fingerprints of documents.
 ///
-/// A line for each document: its id, a tab, the fingerprint in hexadecimal. A text of fewer features
-/// than the recipe wants has no reliable fingerprint: it is named on standard error, counted, and left
-/// out (with --json it has its line, with null for the fingerprint).
+/// A line for each document: its id, a tab, the fingerprint in hexadecimal. A text with fewer features
+/// than the recipe requires has no reliable fingerprint: it is reported on standard error, counted, and
+/// left out (with --json it has a line, with null for the fingerprint).
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:

@@ -1,4 +1,4 @@
-//! Which documents to read, and how.
+//! Options for reading documents.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use crate::failure::Failure;
 use crate::input::say_that_it_waits;
 use crate::values;
 
-/// How documents are written down.
+/// The format of documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Look at the name and the first bytes of each input
+    /// By the name and the first bytes of each input
     Auto,
     /// One per line: an id, a blank or tab, the text
     Lines,
@@ -32,12 +32,12 @@ pub(crate) enum Format {
     Arrow,
     /// Each input is one document, its path the id
     Text,
-    /// Each input is one HTML page, its path the id; its text without the tags counts
+    /// Each input is one HTML page, its path the id; the text is that without the tags
     Html,
 }
 
 impl Format {
-    /// `None` is the one that each input shows.
+    /// `None`: detected for each input.
     fn given(self) -> Option<hamdex_documents::Format> {
         use hamdex_documents::Format as Given;
         match self {
@@ -54,7 +54,7 @@ impl Format {
     }
 }
 
-/// Where in its input a document and its parts are, and what is too much.
+/// Fields and limits of documents.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Fields {
     /// The field or column that holds a document's text
@@ -63,7 +63,7 @@ pub(crate) struct Fields {
     /// The field or column that holds its id, a string or a number
     #[arg(long, value_name = "NAME", default_value = "id", help_heading = "Documents")]
     pub(crate) id_field: String,
-    /// End at the first document that is wrong (invalid UTF-8, malformed, a field missing, too long)
+    /// End at the first problem with a document (invalid UTF-8, malformed, a field missing, too long)
     #[arg(long, help_heading = "Documents")]
     strict: bool,
     /// Longest line or file; longer ones are skipped and counted, without being kept in memory
@@ -71,16 +71,14 @@ pub(crate) struct Fields {
     max_document: ByteSize,
 }
 
-/// Documents as most commands take them.
-///
-/// Every command that reads documents reads all of these.
+/// Documents as input, in all commands that read them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Inputs {
     /// Files of documents, or directories of text and HTML files; - or none for standard input
     #[arg(value_name = "INPUT")]
     pub(crate) paths: Vec<PathBuf>,
-    /// How the documents are written down (compressed by gzip or zstd or not). In auto, text whose name and
-    /// start show no format is taken as lines
+    /// The format of the documents, which may be compressed by gzip or zstd. With auto, text with no known
+    /// ending and no known start is lines
     #[arg(long, value_enum, default_value = "auto", help_heading = "Documents")]
     format: Format,
     #[command(flatten)]
@@ -93,7 +91,7 @@ impl Inputs {
     }
 }
 
-/// Documents about to be read, and the bar that shows how far reading has come.
+/// Documents about to be read, and the progress bar of reading.
 pub(crate) struct Reading {
     documents: Documents,
     bar: ProgressBar,
@@ -119,7 +117,7 @@ impl Reading {
         Self { documents, bar }
     }
 
-    /// One more field to read, if it is there.
+    /// One more field to read, if it exists.
     pub(crate) fn extra_field(mut self, name: Option<&str>) -> Self {
         if let Some(name) = name {
             self.documents = self.documents.extra_field(name);
@@ -133,14 +131,14 @@ impl Reading {
         self
     }
 
-    /// Calls `read`, and shows how far reading has come until it returns.
+    /// Calls `read`, and shows the progress of reading until it returns.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Documents) -> Result<T, Failure>) -> Result<T, Failure> {
         let outcome = read(&self.documents);
         self.bar.finish_and_clear();
         outcome
     }
 
-    /// The bar, for what goes on when all is read.
+    /// Returns the progress bar.
     pub(crate) fn bar(&self) -> &ProgressBar {
         &self.bar
     }

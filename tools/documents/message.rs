@@ -1,4 +1,4 @@
-//! Problems and errors of documents in words that name the options of the command.
+//! Problems and errors of documents, with the options of the command.
 
 use bytesize::ByteSize;
 use hamdex_documents::{Error, Field, Problem};
@@ -12,7 +12,7 @@ fn option_of(field: Field) -> &'static str {
     }
 }
 
-/// What is wrong with a document.
+/// Describes a problem with a document.
 pub(crate) fn of_problem(problem: &Problem) -> String {
     match problem {
         Problem::MissingField { field, .. } => format!("{problem} ({})", option_of(*field)),
@@ -23,7 +23,7 @@ pub(crate) fn of_problem(problem: &Problem) -> String {
     }
 }
 
-/// An error with its causes, in one line.
+/// Describes an error and its causes, in one line.
 pub(crate) fn of_error(error: &Error) -> String {
     match error {
         Error::Document { place, problem } => format!("{place}: {}", of_problem(problem)),

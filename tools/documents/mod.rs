@@ -1,10 +1,10 @@
 //! Documents on the command line.
 //!
-//! - [`inputs`]: which documents to read, and how
-//! - [`recipe`]: by which recipe
-//! - [`notices`]: what is wrong with single documents, while they are read
-//! - [`message`]: the same, and errors, in words that name options
-//! - [`report`]: what is said when all are read
+//! - [`inputs`]: options for reading documents
+//! - [`recipe`]: options for recipes
+//! - [`notices`]: problems with single documents, printed while others are read
+//! - [`message`]: problems and errors in words that name options
+//! - [`report`]: summaries, printed when all are read
 
 pub(crate) mod inputs;
 pub(crate) mod message;

@@ -1,4 +1,4 @@
-//! What is wrong with single documents, said while others are read.
+//! Problems with single documents, printed while others are read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,8 +8,8 @@ use indicatif::ProgressBar;
 use crate::documents::message;
 use crate::say;
 
-/// The most problems printed; the rest are only counted, so that a file that is wrong on every line does not
-/// drown what matters.
+/// The number of problems printed; the rest are only counted, so a file with a problem on every line does not
+/// hide other messages.
 const MAX_PRINTED: u64 = 20;
 
 /// Prints the first problems on standard error, above the progress bar.

@@ -1,4 +1,4 @@
-//! By which recipe: from the options of a command, or from an index.
+//! The recipe: from the options of a command, or from an index.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -11,7 +11,7 @@ use hamdex_simhash::{IdfDictionary, ListError, Lists, Recipe, RecipeError, StopW
 use crate::causes::chain;
 use crate::failure::Failure;
 
-/// How texts become fingerprints.
+/// Options for making fingerprints of texts.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// The recipe: default, a name (simhash-py, seomoz, text-dedup, mfonda, yanyiwu, trafilatura), a name and
@@ -27,12 +27,12 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The files that are read.
+    /// Returns the files that these options name.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.idf.iter().chain(&self.stop_words).map(PathBuf::as_path)
     }
 
-    /// The recipe that is meant, and its lists.
+    /// Returns the recipe and its lists.
     pub(crate) fn load(&self, width: Option<&str>) -> Result<(Recipe, Lists), Failure> {
         let lists = self.lists()?;
         let mut recipe = match &self.recipe {
@@ -56,7 +56,7 @@ impl Options {
         Ok((recipe, lists))
     }
 
-    /// The recipe of an index; any other that is asked for is an error.
+    /// Returns the recipe of an index; options that contradict it are an error.
     pub(crate) fn of_index(
         &self,
         index: &Path,
@@ -67,16 +67,16 @@ impl Options {
         let Some(stored) = stored else {
             return Err(complaint(format!(
                 "holds no recipe ({RECIPE_KEY}): it was built from fingerprints, so only fingerprints can be \
-                 looked for"
+                 queried"
             )));
         };
         if let Some(text) = &self.recipe {
-            // Unless it says a width, that of the index is meant.
+            // Without a width, it has that of the index.
             let width = stored.width.bits().to_string();
-            let (asked, _) = self.load((!text.contains("width=")).then_some(&*width))?;
-            if asked != stored {
+            let (chosen, _) = self.load((!text.contains("width=")).then_some(&*width))?;
+            if chosen != stored {
                 return Err(complaint(format!(
-                    "was built by the recipe \"{stored}\", asked for is \"{asked}\"; leave --recipe out"
+                    "was built by the recipe \"{stored}\", not by \"{chosen}\"; leave --recipe out"
                 )));
             }
         }

@@ -1,5 +1,4 @@
-//! What a command says about documents when it is done, on standard error: standard output is for
-//! results.
+//! Summaries of documents on standard error, since standard output is for results.
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -11,7 +10,8 @@ use crate::counted::counted;
 use crate::failure::{Failure, shown};
 use crate::say;
 
-/// Names the first documents that are too short, and counts the others. The caller hides the progress bar.
+/// Prints the first documents that are too short, and the number of the others. The caller hides the
+/// progress bar.
 pub(crate) fn too_short(too_short: &TooShort) {
     for (id, features) in too_short.examples() {
         say::warning(format_args!(
@@ -68,7 +68,8 @@ pub(crate) fn require_some(counts: &Counts) -> Result<(), Failure> {
     )))
 }
 
-/// An id for a line of plain text: what would end the line or the column is escaped.
+/// Returns an id for a line of plain text: control characters, which could end the line or the column, are
+/// escaped.
 pub(crate) fn plain(id: &str) -> Cow<'_, str> {
     if !id.contains(char::is_control) {
         return Cow::Borrowed(id);
@@ -88,7 +89,7 @@ pub(crate) fn rate(counts: &Counts, started: Instant) -> String {
     )
 }
 
-/// Prints how many documents there were, and how many were left out.
+/// Prints how many documents there were, and how many were skipped.
 pub(crate) fn summary(counts: &Counts, short: &TooShort, started: Instant) {
     too_short(short);
     let short = match short.count() {

@@ -1,22 +1,22 @@
-//! How many documents there were.
+//! Numbers of documents.
 
-/// How many documents were taken, and what was wrong with others.
+/// How many documents were read, and how many had which problem.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Documents taken.
+    /// Documents read, without those skipped.
     pub documents: u64,
     /// Bytes of their texts, in UTF-8.
     pub text_bytes: u64,
-    /// Documents without any text, taken all the same.
+    /// Documents without text; they are not skipped.
     pub empty: u64,
-    /// Documents with invalid UTF-8, taken with it replaced.
+    /// Documents in which invalid UTF-8 was replaced; they are not skipped.
     pub replaced: u64,
-    /// Lines that are no JSON objects, skipped.
+    /// Lines that are not JSON objects, skipped.
     pub malformed: u64,
     /// Documents without an id or a text, skipped.
     pub missing_field: u64,
-    /// Documents longer than allowed, skipped.
+    /// Documents longer than the limit, skipped.
     pub too_long: u64,
     /// Files of a directory that are not text, skipped.
     pub binary: u64,
@@ -25,7 +25,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Documents and files skipped, whatever the reason.
+    /// Returns the number of documents and files skipped for any reason.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.malformed + self.missing_field + self.too_long + self.binary + self.unreadable

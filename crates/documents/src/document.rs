@@ -4,18 +4,18 @@
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Document {
-    /// Its id: what a field, column or line start holds, or the path of its file.
+    /// Its id: from a field, a column or the start of a line, or the path of its file.
     pub id: String,
     /// Its text.
     pub text: String,
-    /// What the field named by [`Documents::extra_field`](crate::Documents::extra_field) holds, if it is there.
+    /// The value of the field named by [`Documents::extra_field`](crate::Documents::extra_field), if there is one.
     pub extra: Option<String>,
-    /// The line of JSON on which it stood, if [`Documents::keep_lines`](crate::Documents::keep_lines) is set.
+    /// The line of JSON that contains it, if [`Documents::keep_lines`](crate::Documents::keep_lines) is set.
     pub line: Option<String>,
 }
 
 impl Document {
-    /// A document of an id and a text.
+    /// Makes a document of an id and a text.
     #[must_use]
     pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
         Self { id: id.into(), text: text.into(), extra: None, line: None }

@@ -1,4 +1,4 @@
-//! Which documents to read, and how.
+//! Options of reading documents.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,16 +7,16 @@ use std::sync::Arc;
 use crate::format::Format;
 use crate::problem::Notice;
 
-/// The longest document unless another limit is set.
+/// The default limit on the length of a document.
 const DEFAULT_MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 
 /// Receives how many bytes have been read since the last call.
 type OnRead = Arc<dyn Fn(u64) + Send + Sync>;
 
-/// Receives what is wrong with documents.
+/// Receives problems with documents.
 type OnNotice = Arc<dyn Fn(&Notice) + Send + Sync>;
 
-/// Documents to be read: where they are, and how they are written down.
+/// Documents to read: where they are, and in which format.
 ///
 /// ```
 /// use hamdex_documents::{Documents, Error};
@@ -51,7 +51,7 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// Files, or directories of text and HTML files, read in this order; `-` is standard input.
+    /// Reads files, or directories of text and HTML files, in this order; `-` is standard input.
     pub fn from_paths<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
         Self {
             paths: paths.into_iter().map(|path| path.as_ref().to_owned()).collect(),
@@ -68,7 +68,7 @@ impl Documents {
         }
     }
 
-    /// The format of every input. By default each input's name and first bytes say it.
+    /// The format of all inputs; by default it is detected from each input's name and first bytes.
     #[must_use]
     pub fn format(mut self, format: Format) -> Self {
         self.format = Some(format);
@@ -89,15 +89,15 @@ impl Documents {
         self
     }
 
-    /// One more field or column to read, where it is there ([`Document::extra`](crate::Document::extra)).
+    /// One more field or column to read, if it exists ([`Document::extra`](crate::Document::extra)).
     #[must_use]
     pub fn extra_field(mut self, name: impl Into<String>) -> Self {
         self.extra_field = Some(name.into());
         self
     }
 
-    /// Whether the first document that is wrong ends the reading with an error. By default it is reported
-    /// ([`Documents::on_notice`]) and counted, and reading goes on.
+    /// Whether reading ends with an error at the first problem with a document. By default problems are reported
+    /// ([`Documents::on_notice`]) and counted, and reading continues.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
@@ -112,7 +112,7 @@ impl Documents {
         self
     }
 
-    /// Whether documents of JSON Lines come with their lines ([`Document::line`](crate::Document::line)).
+    /// Whether to keep the lines of JSON Lines with their documents ([`Document::line`](crate::Document::line)).
     #[must_use]
     pub fn keep_lines(mut self, keep: bool) -> Self {
         self.keep_lines = keep;
@@ -136,15 +136,15 @@ impl Documents {
         self
     }
 
-    /// Calls `report` with everything that is wrong with documents, except for files of a directory that
-    /// are not text: they are only counted. It may be called on another thread.
+    /// Calls `report` with every problem with a document. Files of a directory that are not text are only
+    /// counted. It may be called on another thread.
     #[must_use]
     pub fn on_notice(mut self, report: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
         self.on_notice = Some(Arc::new(report));
         self
     }
 
-    /// The bytes of all inputs, before they are decompressed, if all are files.
+    /// Returns the bytes of all inputs, before they are decompressed; `None` unless all are regular files.
     #[must_use]
     pub fn total_bytes(&self) -> Option<u64> {
         let bytes = |path: &PathBuf| path.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len());

@@ -1,4 +1,4 @@
-//! What can go wrong, apart from single documents.
+//! Errors, apart from problems with single documents.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,27 +8,27 @@ use hamdex::{BuildError, DesignError, ReadError};
 use crate::format::Format;
 use crate::problem::{Field, Place, Problem};
 
-/// Why documents cannot be read, searched or written. The cause, where there is one, is the error's source
-/// and not part of its text.
+/// An error of reading, searching or writing documents. Its cause, if there is one, is its source and not part
+/// of its text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An input cannot be opened, or not be read to its end.
+    /// An input cannot be opened or read to its end.
     #[error("{input}: cannot read it")]
     Read {
-        /// The input, as messages name it.
+        /// The name of the input.
         input: String,
-        /// What the operating system or the decompressor said.
+        /// The error of the operating system or the decompressor.
         source: io::Error,
     },
-    /// An input is not of the format that it should have.
+    /// An input does not have the expected format.
     #[error("{input}: not {}", format.with_article())]
     NotFormat {
-        /// The input, as messages name it.
+        /// The name of the input.
         input: String,
-        /// The format expected.
+        /// The expected format.
         format: Format,
-        /// What its decoder said.
+        /// The error of the decoder.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A table ends early or is damaged.
@@ -36,7 +36,7 @@ pub enum Error {
     Damaged {
         /// The first row that cannot be read.
         place: Place,
-        /// What the decoder said.
+        /// The error of the decoder.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A table has no column of this name.
@@ -44,17 +44,17 @@ pub enum Error {
     MissingColumn {
         /// The input, or its first record.
         place: Place,
-        /// For documents: what the column was to hold.
+        /// For documents: the part of a document that the column holds.
         field: Option<Field>,
-        /// The name wanted.
+        /// The requested name.
         column: String,
-        /// The names of the columns there are.
+        /// The names of the existing columns.
         columns: Vec<String>,
     },
-    /// A column holds neither texts nor whole numbers.
-    #[error("{input}: a column of texts or whole numbers is needed; {column:?} holds {found}")]
+    /// The type of a column is neither text nor integer.
+    #[error("{input}: the column {column:?} has the type {found}; expected text or integers")]
     ColumnType {
-        /// The input, as messages name it.
+        /// The name of the input.
         input: String,
         /// The column.
         column: String,
@@ -64,23 +64,23 @@ pub enum Error {
     /// The file's format has no columns.
     #[error("{input}: {format} has no named columns")]
     NotATable {
-        /// The input, as messages name it.
+        /// The name of the input.
         input: String,
         /// Its format.
         format: Format,
     },
-    /// A document is wrong, and reading was to end at the first one ([`Documents::strict`]).
+    /// A problem with a document, which ends strict reading ([`Documents::strict`]).
     ///
     /// [`Documents::strict`]: crate::Documents::strict
     #[error("{place}: {problem}")]
     Document {
-        /// Where it is.
+        /// Its place.
         place: Place,
-        /// What is wrong.
+        /// The problem.
         problem: Problem,
     },
-    /// Files of a directory can be read as texts or HTML pages only.
-    #[error("{}: is a directory; its files are read as text or HTML, not as {format}", path.display())]
+    /// The format set does not apply to a directory: its files are read only as text or HTML.
+    #[error("{}: is a directory; its files can be read as text or HTML, not as {format}", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
@@ -88,62 +88,62 @@ pub enum Error {
         format: Format,
     },
     /// The crate was built without its feature `parquet`.
-    #[error("{input}: this build of hamdex was made without Parquet and Arrow (cargo feature parquet)")]
+    #[error("{input}: this build of hamdex does not support Parquet and Arrow (cargo feature parquet)")]
     WithoutParquet {
-        /// The file, as messages name it.
+        /// The name of the file.
         input: String,
     },
-    /// The name of a table to be written does not say its format.
+    /// The name of an output table has no known ending.
     #[error("{}: the name must end in .jsonl, .csv or .parquet", path.display())]
     UnknownEnding {
-        /// The file to be written.
+        /// The output file.
         path: PathBuf,
     },
-    /// A temporary file cannot be made, written or read.
+    /// A temporary file cannot be created, written or read.
     #[error("{}: cannot {doing}", directory.display())]
     Temporary {
-        /// What was attempted.
+        /// The operation that failed.
         doing: &'static str,
         /// The directory of temporary files.
         directory: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A thread cannot be started.
     #[error("cannot start a thread")]
     Thread {
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// An option that cannot be.
+    /// An option has an invalid value.
     #[error("{option}: {what}")]
     Option {
-        /// Which option.
+        /// The option.
         option: &'static str,
-        /// What is wrong with it.
+        /// Why its value is invalid.
         what: String,
     },
-    /// Documents are numbered in 32 bits.
-    #[error("more than 4,294,967,295 documents: take them in parts")]
+    /// There are more documents than 32-bit numbers.
+    #[error("more than 4,294,967,295 documents; process them in parts")]
     TooManyDocuments,
     /// A file cannot be written.
     #[error(transparent)]
     Output(#[from] hamdex_atomic_file::Error),
-    /// The index of a search cannot be built.
+    /// The index for a search cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// No design of an index serves the distance.
+    /// No design supports the distance.
     #[error(transparent)]
     Design(#[from] DesignError),
     /// An index cannot be read.
     #[error(transparent)]
     Index(#[from] ReadError),
-    /// An index names its documents in a file beside it, and that file is not there.
+    /// The file of names that belongs to an index cannot be found.
     #[error("{}: cannot open the names of the documents", path.display())]
     NamesMissing {
         /// The file of names.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file of names is damaged or belongs to another index.
@@ -151,16 +151,16 @@ pub enum Error {
     Names {
         /// The file of names.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The damage or the difference.
         what: String,
     },
-    /// The caller's receiver of documents has stopped the reading.
-    #[error("reading was stopped by its receiver")]
+    /// The caller stopped the reading.
+    #[error("reading was stopped by the caller")]
     Stopped,
 }
 
 impl Error {
-    /// Returns what turns an I/O error of temporary files into an error about their directory.
+    /// Returns a function that adds the directory to an I/O error of a temporary file.
     pub(crate) fn temporary(doing: &'static str, directory: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let directory = directory.to_owned();
         move |source| Self::Temporary { doing, directory, source }

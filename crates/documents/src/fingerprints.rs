@@ -17,12 +17,11 @@ use crate::intake::Sink;
 const BATCH_DOCUMENTS: usize = 4096;
 const BATCH_BYTES: usize = 8 << 20;
 
-/// Batches that wait to be taken: with the one being read and the one being worked on, memory holds
-/// four.
+/// Batches that wait in the queue. With the one that is read and the one that is processed, four are in memory.
 const WAITING_BATCHES: usize = 2;
 
 impl Documents {
-    /// Calls `sink` with every document and its fingerprint, in order. Returns how many there were.
+    /// Calls `sink` with every document and its fingerprint, in order. Returns their numbers.
     ///
     /// Documents are read on a thread of their own; fingerprints are made on the threads of the rayon pool in
     /// which this is called, and `sink` is called on the calling thread.
@@ -73,7 +72,7 @@ fn fingerprint_with<F: Fingerprint>(
             Ok(read) => read,
             Err(panic) => std::panic::resume_unwind(panic),
         };
-        // A sink that fails has stopped the reader, whose error then says nothing.
+        // A sink that fails stops the reader, so its error comes first.
         taken.and(read)
     })
 }

@@ -1,21 +1,21 @@
-//! The formats of documents, and how they are recognised.
+//! The formats of documents, and how they are detected.
 
 use std::fmt;
 use std::path::Path;
 
-/// Bytes from the start searched for what no text holds.
+/// How many bytes from the start are searched for a zero byte.
 const TEXT_PROBE_BYTES: usize = 1 << 16;
 
 const PARQUET_MAGIC: &[u8] = b"PAR1";
 const ARROW_FILE_MAGIC: &[u8] = b"ARROW1";
-/// How messages of an Arrow stream start.
+/// The start of a message of an Arrow stream.
 const ARROW_STREAM_START: &[u8] = b"\xff\xff\xff\xff";
 
-/// How documents are written down.
+/// The format of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
-    /// One per line: an id, a blank or tab, the text.
+    /// A document on each line: an id, a blank or tab, the text.
     Lines,
     /// A JSON object on each line.
     Jsonl,
@@ -29,13 +29,13 @@ pub enum Format {
     Arrow,
     /// Each file is one document, its path the id.
     Text,
-    /// Each file is one HTML page, its path the id; its text without the tags counts.
+    /// Each file is one HTML page, its path the id; the text is that without the tags.
     Html,
 }
 
 impl Format {
-    /// The format of a file of this name (without the ending of a compressed one) that starts with these
-    /// bytes. Text whose name and start say nothing is taken as [`Format::Lines`].
+    /// Returns the format of a file with this name (without the ending of a compressed file) that starts with
+    /// these bytes. Text with no known ending and no known start is [`Format::Lines`].
     #[must_use]
     pub fn detect(name: &Path, start: &[u8]) -> Self {
         let ending = name.extension().unwrap_or_default().to_string_lossy().to_lowercase();
@@ -51,13 +51,13 @@ impl Format {
         }
     }
 
-    /// Whether its documents are rows of a table with named columns: CSV, TSV, Parquet or Arrow.
+    /// Returns whether its documents are rows of a table with named columns: CSV, TSV, Parquet or Arrow.
     #[must_use]
     pub const fn is_table(self) -> bool {
         matches!(self, Self::Csv | Self::Tsv | Self::Parquet | Self::Arrow)
     }
 
-    /// For "not an Arrow file".
+    /// The format with its article, as in "not an Arrow file".
     pub(crate) const fn with_article(self) -> &'static str {
         match self {
             Self::Lines => "lines of text",
@@ -102,7 +102,7 @@ fn by_content(start: &[u8]) -> Format {
     }
 }
 
-/// A byte 0 is in nearly every file that is not text, and in no text but UTF-16, which is no input here.
+/// Nearly every file that is not text contains a zero byte; text does not, except UTF-16, which is not supported.
 pub(crate) fn is_binary(start: &[u8]) -> bool {
     start[..start.len().min(TEXT_PROBE_BYTES)].contains(&0)
 }

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::format::{self, Format};
 use crate::source;
 
-/// Bytes read at once, and looked at to detect the format.
+/// Bytes read at once. The format is detected from the first of them.
 const BUFFER_BYTES: usize = 1 << 18;
 
 /// Gzip with its one method, deflate.
@@ -20,7 +20,7 @@ const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b, 8];
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const COMPRESSED_ENDINGS: [&str; 4] = ["gz", "gzip", "zst", "zstd"];
 
-/// What messages call standard input.
+/// The name of standard input in messages.
 const STANDARD_INPUT: &str = "standard input";
 
 /// Receives how many bytes have been read since the last call.
@@ -28,7 +28,7 @@ type OnRead = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// A file or standard input, ready to be read, its bytes decompressed.
 ///
-/// Gzip and Zstandard are recognised by the first bytes, whatever the name. It reads as [`BufRead`].
+/// Gzip and Zstandard are detected by the first bytes, whatever the name. It implements [`BufRead`].
 ///
 /// ```
 /// use std::io::BufRead;
@@ -102,31 +102,31 @@ impl Input {
         self
     }
 
-    /// The input as messages name it: its path, or `standard input`.
+    /// Returns the name of the input in messages: its path, or `standard input`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The format that its name or its first bytes show.
+    /// Returns the format detected from its name or its first bytes.
     #[must_use]
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Whether its bytes are compressed where they come from.
+    /// Returns whether its bytes are decompressed while they are read.
     #[must_use]
     pub fn is_compressed(&self) -> bool {
         self.is_compressed
     }
 
-    /// Whether its first bytes hold a byte 0, which no text does.
+    /// Returns whether there is a zero byte near its start, which no text has.
     #[must_use]
     pub fn is_binary(&self) -> bool {
         self.is_binary
     }
 
-    /// Returns the bytes at hand, without taking them; empty at the end of the input.
+    /// Returns the buffered bytes without consuming them; none at the end of the input.
     ///
     /// # Errors
     /// When the input cannot be read.
@@ -135,32 +135,32 @@ impl Input {
         reader.fill_buf().map_err(|source| Error::Read { input: name.clone(), source })
     }
 
-    /// Returns what turns an error of reading into one that names the input.
+    /// Returns a function that adds the name of the input to an I/O error.
     pub(crate) fn unreadable(&self) -> impl FnOnce(io::Error) -> Error + use<> {
         let input = self.name.clone();
         move |source| Error::Read { input, source }
     }
 
-    /// Returns the bytes as a file of their own, for formats that are read from their end: what is compressed
-    /// or comes from standard input becomes a temporary one first.
+    /// Returns the input as a seekable file, for formats that are read from their end. Compressed data and
+    /// standard input are copied to a temporary file.
     #[cfg(feature = "parquet")]
     pub(crate) fn into_file(mut self) -> Result<File, Error> {
         if let Some(path) = self.path.as_ref().filter(|_| !self.is_compressed) {
             return File::open(path).map_err(self.unreadable());
         }
         let directory = self.temp_dir.take().unwrap_or_else(|| hamdex_atomic_file::temporary_directory(None));
-        let mut file =
-            tempfile::tempfile_in(&directory).map_err(Error::temporary("make a file in it", &directory))?;
+        let mut file = tempfile::tempfile_in(&directory)
+            .map_err(Error::temporary("create a temporary file in it", &directory))?;
         loop {
             let bytes = self.peek()?;
             if bytes.is_empty() {
                 break;
             }
             let count = bytes.len();
-            file.write_all(bytes).map_err(Error::temporary("write to a file in it", &directory))?;
+            file.write_all(bytes).map_err(Error::temporary("write a temporary file in it", &directory))?;
             self.consume(count);
         }
-        file.rewind().map_err(Error::temporary("read a file in it", &directory))?;
+        file.rewind().map_err(Error::temporary("read a temporary file in it", &directory))?;
         Ok(file)
     }
 }
@@ -190,7 +190,7 @@ impl std::fmt::Debug for Input {
     }
 }
 
-/// Reports what is read.
+/// Reports the number of bytes read.
 struct Reported {
     inner: Box<dyn Read + Send>,
     on_read: Option<OnRead>,
@@ -206,7 +206,7 @@ impl Read for Reported {
     }
 }
 
-/// Decompresses what starts as compressed data does; returns whether it did.
+/// Decompresses the data if it starts like compressed data; returns whether it does.
 fn decompress(mut reader: impl BufRead + Send + 'static) -> io::Result<(Box<dyn Read + Send>, bool)> {
     let (start, is_taken) = magic(&mut reader)?;
     let taken = if is_taken { start.clone() } else { Vec::new() };
@@ -220,8 +220,9 @@ fn decompress(mut reader: impl BufRead + Send + 'static) -> io::Result<(Box<dyn 
     })
 }
 
-/// Returns the first bytes: taken out of the reader if there are too few yet to know whether they are the start
-/// of compressed data, as a pipe may bring them one by one. What cannot be the start is not waited for.
+/// Returns the first bytes, and whether they were taken out of the reader. They are if more bytes are needed to
+/// know whether the data is compressed, since a pipe may deliver them one by one. No more bytes are read than
+/// are needed for that.
 fn magic(reader: &mut impl BufRead) -> io::Result<(Vec<u8>, bool)> {
     let is_undecided = |start: &[u8]| {
         [GZIP_MAGIC, ZSTD_MAGIC].iter().any(|magic| magic.len() > start.len() && magic.starts_with(start))
@@ -260,7 +261,7 @@ mod tests {
         assert_eq!(inner_name(Path::new("pages.csv")), Path::new("pages.csv"));
     }
 
-    /// Gives one byte for each call, as a slow pipe does.
+    /// Returns one byte per call, like a slow pipe.
     struct Slow(Vec<u8>);
 
     impl Read for Slow {

@@ -1,4 +1,4 @@
-//! What becomes of each document that is read, and of what is wrong with it.
+//! Counts documents and their problems, and passes them on.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::problem::{Action, Notice, Place, Problem};
 /// Receives documents.
 pub(crate) type Sink<'a> = dyn FnMut(Document) -> Result<(), Error> + 'a;
 
-/// Takes documents in, and reports what is wrong with them.
+/// Takes documents, and reports problems with them.
 pub(crate) struct Intake<'a> {
     pub(crate) documents: &'a Documents,
     pub(crate) counts: Counts,
@@ -32,7 +32,7 @@ impl<'a> Intake<'a> {
         (self.sink)(document)
     }
 
-    /// Goes on without a document; or ends, if reading is strict.
+    /// Skips a document; with strict reading it is an error.
     pub(crate) fn skip(&mut self, place: Place, problem: Problem) -> Result<(), Error> {
         let counts = &mut self.counts;
         *match problem {
@@ -44,7 +44,7 @@ impl<'a> Intake<'a> {
             Problem::Unreadable { .. } => &mut counts.unreadable,
             Problem::InvalidUtf8 => &mut counts.replaced,
             Problem::Binary => {
-                // In a directory such files are to be expected: no reason to report each, or to end.
+                // Directories commonly contain such files: they are neither reported nor an error.
                 counts.binary += 1;
                 return Ok(());
             }
@@ -57,7 +57,7 @@ impl<'a> Intake<'a> {
         self.skip(place, Problem::TooLong { what, max_bytes })
     }
 
-    /// The bytes as text, invalid UTF-8 replaced by U+FFFD; or the end, if reading is strict.
+    /// Returns the bytes as text, with invalid UTF-8 replaced by U+FFFD; with strict reading it is an error.
     pub(crate) fn text<'t>(
         &mut self,
         place: impl FnOnce() -> Place,

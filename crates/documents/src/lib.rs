@@ -1,7 +1,8 @@
-//! Documents from files of any common format, their names beside an index, and the near-duplicates among
-//! them: what the `hamdex` command is made of, for other programs.
+//! Reads documents from files of all common formats, finds the near-duplicates among them, and stores their
+//! names in a file beside an index. The `hamdex` command is built on this library; other programs can use it
+//! in the same way.
 //!
-//! Documents in, clusters out:
+//! From documents to clusters:
 //!
 //! ```
 //! use hamdex_documents::{Dedup, Documents};
@@ -28,15 +29,15 @@
 //! # What is where
 //!
 //! - [`Documents`]: which documents to read, and how; [`Documents::read`] and [`Documents::fingerprint`].
-//!   What is wrong with single documents is reported ([`Notice`]) and counted ([`Counts`]).
-//! - [`Input`]: a file or standard input, decompressed, its format recognised; [`Input::for_each_row`] reads
-//!   named columns of CSV, TSV, Parquet and Arrow, for whatever stands in them.
+//!   Problems with single documents are reported ([`Notice`]) and counted ([`Counts`]).
+//! - [`Input`]: a file or standard input, decompressed and with its format detected; [`Input::for_each_row`]
+//!   reads named columns of CSV, TSV, Parquet and Arrow.
 //! - [`Dedup`] and [`Clusters`]: near-duplicates.
 //! - [`Rows`]: tables of results as JSON Lines, CSV or Parquet.
 //! - [`Names`] and [`NamesWriter`]: the names of an index's documents, in a file beside it.
-//! - [`RECIPE_KEY`], [`stored_recipe`]: the recipe that an index keeps.
+//! - [`RECIPE_KEY`], [`stored_recipe`]: the recipe in an index's metadata.
 //!
-//! Nothing here prints, and nothing is written but the files asked for and temporary ones.
+//! The library prints nothing. It writes only the files that the caller names, and temporary files.
 //!
 //! # Features
 //!

@@ -1,9 +1,9 @@
-//! What can be wrong with a document, and where.
+//! Problems with documents, and their places.
 
 use std::fmt;
 use std::io;
 
-/// A part of a document, kept in a field or column whose name can be chosen.
+/// A part of a document that is in a field or column with a configurable name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Field {
@@ -17,26 +17,26 @@ pub enum Field {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
-    /// The input, as messages name it: its path, or `standard input`.
+    /// The name of the input: its path, or `standard input`.
     pub input: String,
-    /// Where in it.
+    /// The position in it.
     pub position: Position,
 }
 
-/// Where in an input.
+/// A position in an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Position {
     /// The input as a whole.
     Whole,
-    /// A line, the first being 1.
+    /// A line, counted from 1.
     Line(u64),
-    /// A row of a table of columns, the first being 0.
+    /// A row of a Parquet or Arrow file, counted from 0.
     Row(u64),
 }
 
 impl Place {
-    /// An input as a whole.
+    /// Returns the place of an input as a whole.
     #[must_use]
     pub fn whole(input: impl Into<String>) -> Self {
         Self { input: input.into(), position: Position::Whole }
@@ -64,34 +64,34 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong with a document or file.
+/// A problem with a document or file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A line is no JSON object.
+    /// A line is not a JSON object.
     #[error("not a JSON object: {what}")]
     Malformed {
-        /// What is wrong with it, and in which column.
+        /// What the parser found, and in which column.
         what: String,
     },
-    /// A JSON object lacks a field, or the field is of another kind.
+    /// A JSON object lacks a field, or the field has another type.
     #[error("no {} in the field {name:?}", if *field == Field::Id { "string or number" } else { "string" })]
     MissingField {
-        /// What the field was to hold.
+        /// The part of the document that the field holds.
         field: Field,
         /// Its name.
         name: String,
     },
-    /// A record of separated values ends before the id or the text.
-    #[error("the record has {found} fields only")]
+    /// A record of CSV or TSV ends before the id or the text.
+    #[error("the record has only {found} fields")]
     ShortRecord {
-        /// How many fields it has.
+        /// The number of its fields.
         found: usize,
     },
     /// The id or the text of a row is null.
     #[error("the id or the text is null")]
     Null,
-    /// Longer than [`Documents::max_document_bytes`](crate::Documents::max_document_bytes).
+    /// It is longer than [`Documents::max_document_bytes`](crate::Documents::max_document_bytes).
     #[error("the {what} is longer than {max_bytes} bytes")]
     TooLong {
         /// What is too long: `line`, `record`, `text` or `file`.
@@ -103,34 +103,34 @@ pub enum Problem {
     #[error("invalid UTF-8")]
     InvalidUtf8,
     /// A file of a directory is not text.
-    #[error("is not text")]
+    #[error("not text")]
     Binary,
     /// A file of a directory cannot be read.
     #[error("cannot read it: {what}")]
     Unreadable {
-        /// What the operating system or the decompressor said.
+        /// The error of the operating system or the decompressor.
         what: io::Error,
     },
 }
 
-/// What was done about a problem.
+/// How a problem was handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
-    /// The document was left out.
+    /// The document was skipped.
     Skipped,
-    /// Invalid UTF-8 was replaced, and the document taken.
+    /// Invalid UTF-8 was replaced, and the document kept.
     Replaced,
 }
 
-/// A problem with a document, reported while reading goes on.
+/// A problem with a document, reported while reading continues.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Notice {
-    /// Where the document is.
+    /// The place of the document.
     pub place: Place,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: Problem,
-    /// What was done about it.
+    /// How it was handled.
     pub action: Action,
 }

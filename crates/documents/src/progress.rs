@@ -1,8 +1,8 @@
-//! How far a search for near-duplicates has come.
+//! Progress of a search for near-duplicates.
 
 use std::sync::Arc;
 
-/// How far a search for near-duplicates has come. Reading is reported by the documents
+/// Progress of a search for near-duplicates. The documents report how much is read
 /// ([`Documents::on_read`](crate::Documents::on_read)).
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -13,7 +13,7 @@ pub enum Progress {
     Compare {
         /// Distinct fingerprints compared so far.
         done: u64,
-        /// Distinct fingerprints in all.
+        /// The total number of distinct fingerprints.
         total: u64,
     },
 }

@@ -17,8 +17,8 @@ impl Documents {
     /// Calls `sink` with every document, in order. Returns how many there were, and how many were skipped.
     ///
     /// # Errors
-    /// When an input cannot be opened or ends early, or has no such fields; with [`Documents::strict`] also
-    /// at the first document that is wrong; or what `sink` returns.
+    /// When an input cannot be opened, ends early or lacks a column; with [`Documents::strict`] also at the first
+    /// problem with a document; or the error that `sink` returns.
     pub fn read<E: From<Error>>(&self, mut sink: impl FnMut(Document) -> Result<(), E>) -> Result<Counts, E> {
         let mut stopped = None;
         let outcome = self.read_into(&mut |document| {
@@ -56,11 +56,11 @@ fn read_one(path: &Path, intake: &mut Intake<'_>) -> Result<(), Error> {
     }
 }
 
-/// Reads the text of a file, or of standard input for `-`, that is one document: HTML without its tags,
-/// anything else as it is, invalid UTF-8 replaced by U+FFFD.
+/// Reads a file, or standard input for `-`, as one document, and returns its text: HTML without its tags, anything
+/// else unchanged, with invalid UTF-8 replaced by U+FFFD.
 ///
 /// # Errors
-/// When it cannot be read, or is not text.
+/// When it cannot be read or is not text.
 pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
     let mut input = Input::open(path)?;
     if input.is_binary() {

@@ -1,16 +1,16 @@
-//! The recipe that an index of documents keeps.
+//! The recipe in the metadata of an index of documents.
 
 use std::collections::BTreeMap;
 
 use hamdex_simhash::{Recipe, RecipeError};
 
-/// The metadata key under which an index keeps the full text form of its recipe.
+/// The metadata key of the full text form of an index's recipe.
 pub const RECIPE_KEY: &str = "hamdex.recipe";
 
 /// Returns the recipe in an index's metadata; `None` for an index that was built from bare fingerprints.
 ///
 /// # Errors
-/// When this build does not know the recipe.
+/// When this build does not support the recipe.
 pub fn stored_recipe(metadata: &BTreeMap<String, Vec<u8>>) -> Result<Option<Recipe>, RecipeError> {
     metadata.get(RECIPE_KEY).map(|text| String::from_utf8_lossy(text).parse()).transpose()
 }

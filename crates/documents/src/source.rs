@@ -1,4 +1,4 @@
-//! Where the bytes of an input come from, watched while they are read.
+//! The files and streams behind inputs.
 
 use std::fs::File;
 use std::io::{self, Read};

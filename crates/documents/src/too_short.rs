@@ -2,10 +2,10 @@
 
 use hamdex_simhash::Outcome;
 
-/// The most documents remembered by their ids.
+/// The number of documents whose ids are kept.
 const MAX_EXAMPLES: usize = 20;
 
-/// Counts the documents that are too short for a reliable fingerprint, and remembers the first ones.
+/// Counts the documents that are too short for a reliable fingerprint, and keeps the ids of the first ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TooShort {
     count: u64,
@@ -23,13 +23,13 @@ impl TooShort {
         }
     }
 
-    /// How many there were.
+    /// Returns the number of such documents.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The ids of the first ones, at most 20, and how many features each has.
+    /// Returns the ids of the first ones, at most 20, and the number of features of each.
     #[must_use]
     pub fn examples(&self) -> &[(String, usize)] {
         &self.examples

@@ -64,7 +64,7 @@ fn main() -> Result<(), RecipeError> {
         })
         .filter(|(_, _, texts)| texts.len() > 2)
         .collect();
-    println!("\ndifferent long texts (so many laid end to end): mean and least distance, over all seeds");
+    println!("\ndifferent long texts (xN: N articles joined): mean and least distance, over all seeds");
     for name in &recipes {
         print!("{name:50}");
         for (corpus, size, texts) in &long {
@@ -74,7 +74,7 @@ fn main() -> Result<(), RecipeError> {
         println!();
     }
     if let Some(articles) = corpora.iter().find(|corpus| corpus.name == "articles") {
-        println!("\none word replaced in a text of so many different words: mean distance, share within 3");
+        println!("\none word replaced in a text of this many different words: mean distance, share within 3");
         for words in [8, 16, 24, 32, 48, 64, 96, 128] {
             let (mean, within) = edits(recipes[0], &articles.texts, words)?;
             println!("{words:4} words: {mean:4.1}  {within:.2}");

@@ -1,4 +1,4 @@
-//! How far the search has come, as bars.
+//! Progress of the search, as bars.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +20,7 @@ impl Bars {
         Self { reading, indexing: Arc::default(), comparing: Arc::default() }
     }
 
-    /// Returns what shows progress as it is reported.
+    /// Returns a function that shows reported progress.
     pub(super) fn reporter(&self) -> impl Fn(Progress) + Send + Sync + use<> {
         let bars = self.clone();
         move |progress| bars.show(progress)

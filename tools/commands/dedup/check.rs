@@ -1,6 +1,6 @@
-//! What `--check` says.
+//! The value of `--check`.
 
-/// The least share of shingles in common.
+/// The least share of common shingles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Threshold {
     pub(super) jaccard: f64,

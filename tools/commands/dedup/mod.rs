@@ -35,16 +35,16 @@ use crate::values;
 
 /// Find the near-duplicates in a corpus.
 ///
-/// Prints a line for each document that belongs to a cluster of two or more: the number of the cluster,
-/// kept or duplicate, the distance to the kept document, and the document's id. Clusters are numbered
-/// from 1 in the order of their first documents; a cluster is all that is linked by pairs within the
-/// distance, so its ends can be further apart. All pairs are found.
+/// Prints a line for each document in a cluster of two or more: the number of the cluster, kept or
+/// duplicate, the distance to the kept document, and the document's id. Clusters are numbered from 1 in
+/// the order of their first documents. All pairs within the distance are found, and linked pairs form a
+/// cluster, so two of its members can be further apart.
 ///
-/// A text too short for a reliable fingerprint is named on standard error and never compared by
-/// fingerprint: such texts form a cluster only where they are equal. Texts without any word do not.
+/// A text too short for a reliable fingerprint is reported on standard error and never compared by
+/// fingerprint: such texts form a cluster only if they are equal. Blank texts form none.
 ///
-/// Memory: about 30 bytes per document and its id, and the short texts; the search keeps to --memory,
-/// texts that are needed again (--check, --unique) wait in a temporary file.
+/// Memory: about 30 bytes per document, its id, and the short texts. The search keeps to --memory; texts
+/// that are needed again (--check, --unique) are kept in a temporary file.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// Documents within this many bits are near-duplicates
     #[arg(short = 'k', long, value_name = "K", default_value_t = 3)]
     distance: u32,
-    /// Leave out what is near a document of this index; its recipe is used
+    /// Leave out documents that are near a fingerprint of this index; its recipe is used
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     /// Which document of a cluster is kept
@@ -65,7 +65,7 @@ pub(crate) struct Args {
     /// Confirm candidates by their texts: the least share of word shingles in common, as in jaccard=0.8
     #[arg(long, value_name = "jaccard=X")]
     check: Option<Threshold>,
-    /// Words of a shingle of --check
+    /// Words per shingle for --check
     #[arg(long, value_name = "N", default_value = "4", requires = "check", value_parser = shingle_width)]
     check_words: NonZeroUsize,
     /// Write the documents without the duplicates instead of the clusters: lines of JSON Lines as they
@@ -136,7 +136,7 @@ fn dedup<F: Fingerprint>(args: &Args, recipe: Recipe, lists: Lists) -> Result<()
         None => None,
     };
     let (recipe, lists) = match &against {
-        // An index of bare fingerprints leaves the recipe to those who know it.
+        // With an index of bare fingerprints, the user names the recipe.
         Some((_, index)) if args.recipe.recipe.is_some() && !index.metadata().contains_key(RECIPE_KEY) => {
             (recipe, lists)
         }

@@ -1,4 +1,4 @@
-//! Clusters, or what is left without the duplicates.
+//! Output: clusters, or the documents without the duplicates.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use hamdex_documents::{Cell, Clusters, Kind, Rows, TableFormat, write_json};
 use crate::documents::report::plain;
 use crate::failure::Failure;
 
-/// How results are written: by the ending of the file's name, to standard output as lines of JSON.
+/// Returns the format of results: by the ending of the file's name; JSON Lines for standard output.
 pub(super) fn format_of(out: Option<&Path>) -> Result<TableFormat, Failure> {
     match out {
         Some(path) if path.as_os_str() != "-" => Ok(TableFormat::of(path)?),
@@ -43,7 +43,7 @@ pub(super) fn clusters(
     Ok(output.flush()?)
 }
 
-/// The documents that are neither duplicates nor known already.
+/// Writes the documents that are neither duplicates nor known already.
 pub(super) struct Unique<'a> {
     pub(super) clusters: &'a Clusters,
     /// The names of id and text.

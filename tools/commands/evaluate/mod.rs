@@ -27,17 +27,17 @@ use crate::threads::Threads;
 /// The greatest distance scored, as in §4 of the paper.
 const MAX_DISTANCE: u32 = 10;
 
-/// Words of a shingle of the method compared with.
+/// Words per shingle, for the method by resemblance.
 const SHINGLE_WORDS: NonZeroUsize = NonZeroUsize::new(4).expect("4 is not 0");
 
-/// The most sentences of the other method compared with.
+/// The greatest number of sentences, for the method by sentences.
 const MAX_SENTENCES: usize = 5;
 
 /// Precision and recall against known near-duplicates, for each distance from 0 to 10.
 ///
-/// Beside the recipe two other methods are scored: resemblance of sets of 4-word shingles (Broder 1997) by
-/// its threshold, and equality of the n longest sentences. Every pair is looked at, without an index, and
-/// all texts are held in memory: for samples of some 10,000 documents.
+/// For comparison, two other methods are scored: resemblance of sets of 4-word shingles (Broder 1997), by its
+/// threshold, and equality of the n longest sentences. Every pair is compared, without an index, and all
+/// texts are kept in memory: for samples of about 10,000 documents.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -48,10 +48,10 @@ Example:
 )]
 #[command(group = clap::ArgGroup::new("known").required(true).args(["truth", "group_field"]))]
 pub(crate) struct Args {
-    /// A file of pairs of ids that are near-duplicates: two on each line, apart by a blank or tab
+    /// A file of pairs of ids that are near-duplicates: two on each line, separated by a blank or tab
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
-    /// Or a field: documents in which it is the same are near-duplicates
+    /// Or a field: documents with the same value in it are near-duplicates
     #[arg(long, value_name = "NAME")]
     group_field: Option<String>,
     /// A JSON object instead of tables
@@ -121,7 +121,7 @@ fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Resul
                 scores: distances.iter().map(|each| (each.distance, each.score)).collect(),
             },
             Method {
-                name: format!("shingles of {SHINGLE_WORDS} words, resemblance of at least so many percent"),
+                name: format!("shingles of {SHINGLE_WORDS} words, resemblance of at least this many percent"),
                 level: "percent",
                 scores: resemblances.iter().map(|each| (each.resemblance_percent, each.score)).collect(),
             },

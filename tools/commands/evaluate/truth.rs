@@ -34,7 +34,7 @@ pub(super) fn of_file(path: &Path, ids: &[String]) -> Result<Truth, Failure> {
     Ok(Truth::of_pairs(pairs))
 }
 
-/// Documents of the same group. One without a group is nobody's near-duplicate.
+/// Documents of the same group are near-duplicates. One without a group has none.
 pub(super) fn of_groups(groups: Vec<Option<String>>, field: &str) -> Result<Truth, Failure> {
     if groups.iter().all(Option::is_none) {
         return Err(Failure::Usage(format!("no document has a field {field:?} (--group-field)")));

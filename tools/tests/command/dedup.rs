@@ -29,7 +29,7 @@ fn clusters(text: &str) -> Vec<Vec<String>> {
     clusters.into_values().collect()
 }
 
-fn told(scratch: &Scratch, args: &[&str]) -> String {
+fn messages(scratch: &Scratch, args: &[&str]) -> String {
     let output = scratch.hamdex(args).assert().success();
     String::from_utf8(output.get_output().stderr.clone()).unwrap()
 }
@@ -47,8 +47,8 @@ fn json_has_a_line_for_each_document_of_a_cluster() {
          {\"cluster\":1,\"id\":\"c\\\"\",\"kept\":false,\"distance\":0}\n"
     );
     assert_eq!(scratch.output(&["dedup", "in.jsonl"]), "1\tkept\t0\ta\n1\tduplicate\t0\tc\"\n");
-    let told = told(&scratch, &["dedup", "in.jsonl"]);
-    assert!(told.contains("3 documents") && told.contains("1 cluster, 1 duplicate"), "{told}");
+    let text = messages(&scratch, &["dedup", "in.jsonl"]);
+    assert!(text.contains("3 documents") && text.contains("1 cluster, 1 duplicate"), "{text}");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn short_texts_are_together_only_when_equal() {
     scratch.write("in.jsonl", lines);
     let text = scratch.output(&["dedup", "in.jsonl", "--json", "--distance", "8"]);
     assert_eq!(clusters(&text), [["d0", "d2"], ["d5", "d6"]]);
-    assert!(told(&scratch, &["dedup", "in.jsonl"]).contains("8 too short"));
+    assert!(messages(&scratch, &["dedup", "in.jsonl"]).contains("8 too short"));
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn only_what_is_new_is_left_against_an_index() {
         [2, 3].map(|number| json_line(&number.to_string(), &story(number))).concat()
     );
     assert_eq!(clusters(&scratch.output(&[&args[..], &["--json"]].concat())), [["2", "2"]]);
-    assert!(told(&scratch, &args).contains("2 known already"));
+    assert!(messages(&scratch, &args).contains("2 known already"));
     let (code, text) = scratch.failure(&[&args[..], &["--recipe", "default weight=once"]].concat());
     assert!(text.contains("old.hamdex: was built by the recipe"), "{text}");
     assert_eq!(code, 2);
@@ -241,7 +241,7 @@ fn candidates_are_confirmed_by_their_texts() {
     assert_eq!(clusters(&scratch.output(&args)).len(), 1);
     let checked = [&args[..], &["--check", "jaccard=0.8"]].concat();
     assert_eq!(clusters(&scratch.output(&checked)), [["a", "b"], ["backwards", "backwards again"]]);
-    assert!(told(&scratch, &checked).contains("candidate pairs not confirmed"));
+    assert!(messages(&scratch, &checked).contains("candidate pairs not confirmed"));
     assert!(
         scratch.hamdex(&["dedup", "--check", "jaccard=80"]).assert().code(2).get_output().stdout.is_empty()
     );

@@ -30,7 +30,7 @@ fn gzip(bytes: &str) -> Vec<u8> {
 }
 
 /// What is said on standard error, of a run that succeeds.
-fn told(scratch: &Scratch, args: &[&str]) -> String {
+fn messages(scratch: &Scratch, args: &[&str]) -> String {
     let output = scratch.hamdex(args).assert().success();
     String::from_utf8(output.get_output().stderr.clone()).unwrap()
 }
@@ -133,8 +133,8 @@ fn a_tree_is_read_in_the_order_of_its_paths_without_what_is_no_text() {
     let ids: Vec<Value> =
         json.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].clone()).collect();
     assert_eq!(ids, ["tree/a/packed.gz", "tree/b/page.html", "tree/z.txt"]);
-    assert!(told(&scratch, &["fingerprint", "tree"]).contains("3 documents"));
-    assert!(told(&scratch, &["fingerprint", "tree"]).contains("1 skipped (1 binary)"));
+    assert!(messages(&scratch, &["fingerprint", "tree"]).contains("3 documents"));
+    assert!(messages(&scratch, &["fingerprint", "tree"]).contains("1 skipped (1 binary)"));
 
     // The same texts without markup have the same fingerprints.
     scratch.write("plain.jsonl", [3, 2, 1].map(|number| json_line("x", &story(number))).concat());
@@ -170,20 +170,20 @@ fn json_says_what_is_too_short() {
     assert_eq!(lines[1], json!({ "id": "short", "fingerprint": null, "too_short_features": 3 }));
     let plain = scratch.output(&["fingerprint", "in.jsonl"]);
     assert!(plain.starts_with("long\t") && plain.lines().count() == 1, "{plain}");
-    let told = told(&scratch, &["fingerprint", "in.jsonl"]);
-    assert!(told.contains("\"short\" is too short for a fingerprint (3 features)"), "{told}");
-    assert!(told.contains("1 too short"), "{told}");
+    let text = messages(&scratch, &["fingerprint", "in.jsonl"]);
+    assert!(text.contains("\"short\" is too short for a fingerprint (3 features)"), "{text}");
+    assert!(text.contains("1 too short"), "{text}");
 }
 
 #[test]
-fn what_is_wrong_is_told_and_counted_and_the_rest_read() {
+fn problems_are_reported_and_counted_and_the_rest_is_read() {
     let scratch = Scratch::new();
     let good = json_line("good", &story(1));
     scratch
         .write("in.jsonl", format!("{good}{{\"id\": 3\n{{\"id\":\"x\"}}\n{{\"text\":\"x\"}}\n[1]\n\n{good}"));
     let text = scratch.output(&["fingerprint", "in.jsonl"]);
     assert_eq!(text.lines().count(), 2);
-    let told = told(&scratch, &["fingerprint", "in.jsonl"]);
+    let text = messages(&scratch, &["fingerprint", "in.jsonl"]);
     for expected in [
         "hamdex: in.jsonl:2: not a JSON object: EOF while parsing an object",
         "hamdex: in.jsonl:3: no string in the field \"text\" (--text-field); skipped",
@@ -192,7 +192,7 @@ fn what_is_wrong_is_told_and_counted_and_the_rest_read() {
         "2 documents",
         "4 skipped (2 malformed, 2 without a field)",
     ] {
-        assert!(told.contains(expected), "{expected}: {told}");
+        assert!(text.contains(expected), "{expected}: {text}");
     }
     let (code, text) = scratch.failure(&["fingerprint", "--strict", "in.jsonl"]);
     assert!(text.contains("in.jsonl:2: not a JSON object"), "{text}");
@@ -203,9 +203,9 @@ fn what_is_wrong_is_told_and_counted_and_the_rest_read() {
 fn a_flood_of_complaints_ends() {
     let scratch = Scratch::new();
     scratch.write("in.jsonl", json_line("one", &story(1)) + &"nothing\n".repeat(1000));
-    let told = told(&scratch, &["fingerprint", "--format", "jsonl", "in.jsonl"]);
-    assert!(told.lines().count() < 30, "{told}");
-    assert!(told.contains("1,000 skipped (1,000 malformed)"), "{told}");
+    let text = messages(&scratch, &["fingerprint", "--format", "jsonl", "in.jsonl"]);
+    assert!(text.lines().count() < 30, "{text}");
+    assert!(text.contains("1,000 skipped (1,000 malformed)"), "{text}");
 }
 
 #[test]
@@ -216,8 +216,8 @@ fn invalid_utf8_is_replaced_and_counted_or_refused() {
     scratch.write("in.csv", [b"id,text\n".as_slice(), &broken].concat().replace_blanks());
     for input in ["in.train", "in.csv"] {
         assert_eq!(scratch.output(&["fingerprint", input]).lines().count(), 2, "{input}");
-        let told = told(&scratch, &["fingerprint", input]);
-        assert!(told.contains("invalid UTF-8; replaced") && told.contains("1 with invalid UTF-8"), "{told}");
+        let text = messages(&scratch, &["fingerprint", input]);
+        assert!(text.contains("invalid UTF-8; replaced") && text.contains("1 with invalid UTF-8"), "{text}");
         let (code, text) = scratch.failure(&["fingerprint", "--strict", input]);
         assert!(text.contains(&format!("{input}:")) && text.contains("invalid UTF-8"), "{text}");
         assert_eq!(code, 1);
@@ -257,12 +257,12 @@ fn what_is_too_long_is_passed_over() {
         let ids: Vec<String> =
             scratch.output(&args).lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect();
         assert_eq!(ids.len(), 2, "{input}");
-        let told = told(&scratch, &args);
+        let text = messages(&scratch, &args);
         assert!(
-            told.contains(&format!("hamdex: {place}: the ")) && told.contains("--max-document"),
-            "{told}"
+            text.contains(&format!("hamdex: {place}: the ")) && text.contains("--max-document"),
+            "{text}"
         );
-        assert!(told.contains("1 skipped (1 too long)"), "{told}");
+        assert!(text.contains("1 skipped (1 too long)"), "{text}");
     }
 }
 
@@ -279,7 +279,7 @@ fn a_line_of_a_hundred_megabytes_takes_no_memory() {
     let args = ["fingerprint", "in.train", "--max-document", "1MiB"];
     assert_eq!(scratch.output(&args).lines().count(), 2);
     assert!(
-        told(&scratch, &args)
+        messages(&scratch, &args)
             .contains("in.train:2: the line is longer than 1.0 MiB (--max-document); skipped")
     );
 }
@@ -288,8 +288,8 @@ fn a_line_of_a_hundred_megabytes_takes_no_memory() {
 fn documents_without_text_are_counted() {
     let scratch = Scratch::new();
     scratch.write("in.train", format!("a\nb  \nc {}\n", story(1)));
-    assert!(told(&scratch, &["fingerprint", "in.train"]).contains("3 documents"));
-    assert!(told(&scratch, &["fingerprint", "in.train"]).contains("2 too short, 2 without text"));
+    assert!(messages(&scratch, &["fingerprint", "in.train"]).contains("3 documents"));
+    assert!(messages(&scratch, &["fingerprint", "in.train"]).contains("2 too short, 2 without text"));
 }
 
 #[test]

@@ -212,14 +212,14 @@ fn skewed_fingerprints_are_warned_about() {
     let skewed: String = (0..5000u64).map(|i| format!("{i:016x}\n")).collect();
     scratch.write("even.txt", even);
     scratch.write("skewed.txt", skewed);
-    let told = |input: &str| {
+    let warnings = |input: &str| {
         let output = scratch.hamdex(&["build", "-o", &format!("{input}.hamdex"), input]).assert().success();
         String::from_utf8(output.get_output().stderr.clone()).unwrap()
     };
-    assert_eq!(told("even.txt").lines().count(), 1, "the summary alone");
+    assert_eq!(warnings("even.txt").lines().count(), 1, "the summary alone");
     scratch.write("same.txt", "00000000000000ff\n".repeat(2000));
-    assert!(told("same.txt").contains("only 1 of 2,000 fingerprints are distinct"));
-    let warning = told("skewed.txt");
+    assert!(warnings("same.txt").contains("only 1 of 2,000 fingerprints are distinct"));
+    let warning = warnings("skewed.txt");
     assert!(
         warning.contains("hamdex: skewed.txt.hamdex: the fingerprints are skewed")
             && warning.lines().count() == 2,

@@ -1,4 +1,4 @@
-//! Confirming candidates: how much their texts resemble each other.
+//! Confirming pairs by the resemblance of their texts.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -11,8 +11,8 @@ use crate::error::Error;
 /// Shingles of this many documents are kept for the next pair; then all are dropped.
 const CACHED_DOCUMENTS: usize = 256;
 
-/// When two documents whose fingerprints are near each other are near-duplicates: when their texts resemble
-/// each other as sets of shingles (Broder, "On the resemblance and containment of documents", 1997).
+/// Confirms that two documents with near fingerprints are near-duplicates: by the resemblance of their texts as
+/// sets of shingles (Broder, "On the resemblance and containment of documents", SEQUENCES 1997).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Check {
     min_jaccard: f64,
@@ -20,7 +20,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// The least share of shingles in common, from 0 to 1, and how many words a shingle has.
+    /// A check by the least share of common shingles, from 0 to 1, and the number of words per shingle.
     ///
     /// # Errors
     /// When either is out of its range.
@@ -37,7 +37,7 @@ impl Check {
     }
 }
 
-/// Confirms pairs by the texts, read back from where they were put.
+/// Confirms pairs by their texts, read from a temporary file.
 pub(crate) struct Checker<'a> {
     check: Check,
     texts: &'a Spooled,

@@ -11,8 +11,8 @@ use crate::too_short::TooShort;
 
 /// The clusters of near-duplicates in a corpus.
 ///
-/// A document belongs to a cluster of two or more or to none; clusters are linked by pairs within the distance,
-/// so that their ends can be further apart.
+/// Every document belongs to at most one cluster, and a cluster has two or more documents. Each member is within
+/// the distance of another one, so two members can be further apart.
 #[derive(Debug)]
 pub struct Clusters {
     pub(crate) members: Vec<Member>,
@@ -30,25 +30,25 @@ impl Clusters {
     pub const COLUMNS: [(&'static str, Kind); 4] =
         [("cluster", Kind::Number), ("id", Kind::Text), ("kept", Kind::Flag), ("distance", Kind::Number)];
 
-    /// All documents that belong to a cluster, by cluster and then by document.
+    /// Returns all documents that belong to a cluster, by cluster and then by document.
     #[must_use]
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// How many clusters there are.
+    /// Returns the number of clusters.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.members.last().map_or(0, |member| member.cluster.into())
     }
 
-    /// How many documents are duplicates of one that is kept.
+    /// Returns the number of documents that are duplicates of a kept one.
     #[must_use]
     pub fn duplicates(&self) -> u64 {
         self.members.len() as u64 - self.count()
     }
 
-    /// The id of a document.
+    /// Returns the id of a document.
     ///
     /// # Panics
     /// When there is no document of this number.
@@ -57,7 +57,8 @@ impl Clusters {
         self.ids.get(document)
     }
 
-    /// The documents, by number, that are neither duplicates nor near a document of the index compared with.
+    /// Returns the numbers of the documents that are neither duplicates nor near a fingerprint of the index of
+    /// [`Dedup::against`](crate::Dedup::against).
     pub fn unique(&self) -> impl Iterator<Item = u32> + use<> {
         let mut is_left: Vec<bool> = self.states.iter().map(|state| *state != State::Known).collect();
         for member in self.members.iter().filter(|member| !member.is_kept) {
@@ -66,7 +67,7 @@ impl Clusters {
         (0u32..).zip(is_left).filter(|(_, is_left)| *is_left).map(|(document, _)| document)
     }
 
-    /// The text of a document, if texts were kept ([`Dedup::keep_texts`](crate::Dedup::keep_texts)).
+    /// Returns the text of a document, if texts were kept ([`Dedup::keep_texts`](crate::Dedup::keep_texts)).
     ///
     /// # Errors
     /// When the temporary file that holds it cannot be read.
@@ -77,8 +78,9 @@ impl Clusters {
         self.kept.texts.as_ref().map(|texts| texts.get(document)).transpose()
     }
 
-    /// The document as a line of JSON without the line's end, if lines were kept
-    /// ([`Dedup::keep_lines`](crate::Dedup::keep_lines)): the line it was read from, or an object of id and text.
+    /// Returns the document as a line of JSON without its line end, if lines were kept
+    /// ([`Dedup::keep_lines`](crate::Dedup::keep_lines)): the line from which it was read, or an object with its
+    /// id and text.
     ///
     /// # Errors
     /// When the temporary file that holds it cannot be read.
@@ -89,7 +91,7 @@ impl Clusters {
         self.kept.lines.as_ref().map(|lines| lines.get(document)).transpose()
     }
 
-    /// The cells of a member, as [`Clusters::COLUMNS`] names them.
+    /// Returns the cells of a member in the order of [`Clusters::COLUMNS`].
     #[must_use]
     pub fn cells(&self, member: &Member) -> [Cell<'_>; 4] {
         [
@@ -100,7 +102,7 @@ impl Clusters {
         ]
     }
 
-    /// Writes a row for every member to a table of the columns [`Clusters::COLUMNS`].
+    /// Writes a row for every member to a table with the columns [`Clusters::COLUMNS`].
     ///
     /// # Errors
     /// When the table cannot be written.
@@ -108,25 +110,26 @@ impl Clusters {
         self.members.iter().try_for_each(|member| rows.push(&self.cells(member)))
     }
 
-    /// How many documents there were, and how many were skipped.
+    /// Returns how many documents there were, and how many were skipped.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Documents without a reliable fingerprint: they form clusters only where their texts are equal.
+    /// Returns the documents without a reliable fingerprint; they are in a cluster only if their texts are equal.
     #[must_use]
     pub fn too_short(&self) -> &TooShort {
         &self.too_short
     }
 
-    /// How many documents are near a document of the index compared with, if there was one.
+    /// Returns the number of documents near a fingerprint of the index, with
+    /// [`Dedup::against`](crate::Dedup::against).
     #[must_use]
     pub fn known(&self) -> Option<u64> {
         self.known
     }
 
-    /// How many candidate pairs the check did not confirm, if there was one.
+    /// Returns the number of pairs that the check did not confirm, with [`Dedup::check`](crate::Dedup::check).
     #[must_use]
     pub fn unconfirmed(&self) -> Option<u64> {
         self.unconfirmed

@@ -1,4 +1,4 @@
-//! What is remembered of each document.
+//! What is kept of each document in memory.
 
 use std::collections::HashMap;
 
@@ -15,16 +15,16 @@ use crate::fingerprints;
 use crate::intake::Sink;
 use crate::too_short::TooShort;
 
-/// Documents looked up at a time, so that threads have work and memory has an end.
+/// Documents looked up at a time: enough work for all threads, in bounded memory.
 const LOOKUP_BATCH: usize = 1 << 14;
 
-/// What the search has to do with a document.
+/// How the search treats a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Fingerprint,
-    /// Compared by its whole text only.
+    /// Compared only by its whole text.
     TooShort,
-    /// Near a document of the index with which the corpus is compared.
+    /// Near a fingerprint of the index with which the corpus is compared.
     Known,
 }
 
@@ -34,14 +34,14 @@ pub(crate) struct Corpus<F> {
     /// Zero where there is none.
     pub(crate) fingerprints: Vec<F>,
     pub(crate) ids: Ids,
-    /// Bytes of the texts, where the longest is to be kept.
+    /// The bytes of each text, if the longest document is kept.
     pub(crate) lengths: Option<Vec<u64>>,
     pub(crate) unions: Unions,
     pub(crate) too_short: TooShort,
     pub(crate) counts: Counts,
 }
 
-/// Strings one after the other.
+/// Strings in one allocation.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     text: String,
@@ -61,8 +61,8 @@ impl Ids {
     }
 }
 
-/// Takes all documents that `read` gives. Those too short for a fingerprint belong together if their texts are
-/// equal, unless they are blank.
+/// Takes all documents that `read` yields. Those too short for a fingerprint are joined if their texts are equal
+/// and not blank.
 pub(crate) fn read<F: Fingerprint>(
     read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
     fingerprinter: &Fingerprinter<F>,
@@ -120,7 +120,7 @@ impl<F: Fingerprint> Corpus<F> {
         Ok(())
     }
 
-    /// Marks what is near a document of an index; returns how many are.
+    /// Marks the documents that are near a fingerprint of an index; returns their number.
     pub(crate) fn mark_known(&mut self, index: &Index<F>, distance: u32) -> Result<u64, hamdex::ReadError> {
         let mut known = 0;
         for (states, fingerprints) in
@@ -144,7 +144,7 @@ impl<F: Fingerprint> Corpus<F> {
         Ok(known)
     }
 
-    /// The numbers and fingerprints of what is to be searched.
+    /// Returns the numbers and fingerprints of the documents to search.
     pub(crate) fn searched(&self) -> impl Iterator<Item = (u32, F)> {
         (0..)
             .zip(self.states.iter().zip(&self.fingerprints))

@@ -1,4 +1,4 @@
-//! What is kept of documents beside their fingerprints.
+//! Texts and lines of documents, kept on disk.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::rows::cell::{Cell, write_json};
 
-/// What is kept of documents while they are read.
+/// Keeps texts and lines while documents are read.
 pub(crate) struct Keep {
     pub(crate) texts: Option<Spool>,
     /// Lines of JSON, and the names of id and text for documents that have none.
     pub(crate) lines: Option<(Spool, [String; 2])>,
 }
 
-/// What has been kept.
+/// The kept texts and lines.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) texts: Option<Spooled>,
@@ -47,7 +47,7 @@ impl Keep {
     }
 }
 
-/// A document as a line of JSON.
+/// Returns a document as a line of JSON.
 fn line_of(document: &Document, names: &[String; 2]) -> String {
     let mut line = Vec::new();
     write_json(&mut line, names, &[Cell::Text(&document.id), Cell::Text(&document.text)])

@@ -1,4 +1,4 @@
-//! The sets of two or more documents, and which document of each is kept.
+//! The sets of two or more documents, and the kept document of each.
 
 use hamdex::Fingerprint;
 
@@ -25,7 +25,7 @@ pub(crate) fn find<F: Fingerprint>(corpus: &mut Corpus<F>) -> Vec<Member> {
     for document in 0..documents {
         sizes[corpus.unions.first(document) as usize] += 1;
     }
-    // From here on the number of the cluster, for the first document of one.
+    // From here on: for the first document of a cluster the cluster's number, else 0.
     let mut numbers = sizes;
     let mut count = 0;
     for number in &mut numbers {
@@ -50,7 +50,7 @@ pub(crate) fn find<F: Fingerprint>(corpus: &mut Corpus<F>) -> Vec<Member> {
 
 fn keep_one<F: Fingerprint>(cluster: &mut [Member], corpus: &Corpus<F>) {
     let kept = match &corpus.lengths {
-        // The greatest length, and of equal ones the first document.
+        // The greatest length; among equal ones the first document.
         Some(lengths) => (0..cluster.len())
             .max_by_key(|&at| {
                 let document = cluster[at].document;
@@ -63,7 +63,7 @@ fn keep_one<F: Fingerprint>(cluster: &mut [Member], corpus: &Corpus<F>) {
     let to = cluster[kept].document as usize;
     for member in cluster {
         let document = member.document as usize;
-        // Texts too short are in one cluster only if they are equal.
+        // Texts that are too short are in one cluster only if they are equal.
         if corpus.states[document] == State::Fingerprint {
             member.distance = corpus.fingerprints[document].distance(corpus.fingerprints[to]);
         }

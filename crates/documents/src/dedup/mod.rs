@@ -1,12 +1,12 @@
 //! The near-duplicates of a corpus, as clusters.
 //!
-//! - [`options`]: what is wanted, and the steps in their order
-//! - [`corpus`]: what is remembered of each document
-//! - [`keep`], [`spool`]: what is needed again, on disk
+//! - [`options`]: options, and the steps in their order
+//! - [`corpus`]: what is kept of each document in memory
+//! - [`keep`], [`spool`]: what is kept of each document on disk
 //! - [`pairs`]: the search
 //! - [`check`]: confirming candidates by their texts
-//! - [`unions`]: which documents belong together
-//! - [`members`]: the sets of two or more, and which document of each is kept
+//! - [`unions`]: sets of documents
+//! - [`members`]: the sets of two or more, and the kept document of each
 //! - [`clusters`]: the result
 
 pub(crate) mod check;

@@ -1,4 +1,4 @@
-//! What is wanted of a search for near-duplicates, and its steps in their order.
+//! Options of a search for near-duplicates, and its steps in their order.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,17 +34,17 @@ pub enum Preference {
     /// The first in the input.
     #[default]
     First,
-    /// The one with the longest text, of equal ones the first.
+    /// The one with the longest text; among equal ones the first.
     Longest,
 }
 
-/// Finds the near-duplicates in a corpus: all documents whose fingerprints are within the distance of each
-/// other, joined into clusters.
+/// Finds the near-duplicates in a corpus: pairs of documents whose fingerprints are within a distance, joined
+/// into clusters.
 ///
-/// Memory: about 30 bytes per document and its id, and the texts that are too short for a fingerprint; texts
-/// that are needed again wait in temporary files.
+/// Memory: about 30 bytes per document, its id, and the texts that are too short for a fingerprint. Texts that
+/// are needed again are kept in temporary files.
 ///
-/// Work runs on the rayon pool in which it is called.
+/// Work runs on the threads of the rayon pool in which it is called.
 ///
 /// ```
 /// use hamdex_documents::{Dedup, Document};
@@ -75,7 +75,7 @@ pub struct Dedup<'a, F: Fingerprint> {
 }
 
 impl<'a, F: Fingerprint> Dedup<'a, F> {
-    /// By the fingerprints that this makes, within 3 bits.
+    /// A search for documents whose fingerprints, made by `fingerprinter`, are within 3 bits.
     #[must_use]
     pub fn new(fingerprinter: Fingerprinter<F>) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
         self
     }
 
-    /// Leaves out what is near a document of an index.
+    /// Leaves out documents that are near a fingerprint of an index.
     #[must_use]
     pub fn against(mut self, index: &'a Index<F>) -> Self {
         self.against = Some(index);
@@ -116,7 +116,7 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
         self
     }
 
-    /// Confirms candidates by their texts.
+    /// Confirms pairs by their texts.
     #[must_use]
     pub fn check(mut self, check: Check) -> Self {
         self.check = Some(check);
@@ -137,8 +137,8 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
         self
     }
 
-    /// Memory of the search in bytes; beyond it, it goes through temporary files. By default what the engine
-    /// takes for a build.
+    /// The memory limit of the search in bytes; beyond it, the search uses temporary files. By default that of
+    /// a build ([`hamdex::BuildOptions::memory`]).
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.search.memory = Some(bytes);
@@ -161,7 +161,7 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
         self
     }
 
-    /// Calls `report` repeatedly with how far the search has come; it may be called on another thread.
+    /// Calls `report` repeatedly with the progress of the search. It may be called on another thread.
     #[must_use]
     pub fn on_progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.search.on_progress = Some(Arc::new(report));
@@ -171,8 +171,8 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
     /// Reads documents and finds their clusters.
     ///
     /// # Errors
-    /// When documents cannot be read, no design serves the distance, an index cannot be read or built, or
-    /// temporary files cannot be made.
+    /// When documents cannot be read, no design supports the distance, an index cannot be read or built, or
+    /// temporary files cannot be written.
     pub fn run(&self, documents: &Documents) -> Result<Clusters, Error> {
         let mut documents = documents.clone().keep_lines(self.keep_lines);
         documents.temp_dir.get_or_insert_with(|| self.search.directory.clone());
@@ -180,7 +180,7 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
         self.find(|sink| documents.read_into(sink), names)
     }
 
-    /// Finds the clusters of documents from memory.
+    /// Finds the clusters of documents in memory.
     ///
     /// # Errors
     /// As [`Dedup::run`].
@@ -204,7 +204,7 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
         read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
         fields: [String; 2],
     ) -> Result<Clusters, Error> {
-        // A distance that no design serves is known before anything is read.
+        // A distance that no design supports is refused before anything is read.
         pairs::design::<F>(self.search.distance, 0)?;
         let with_texts = self.keep_texts || self.check.is_some();
         let mut keep = Keep::new(with_texts, self.keep_lines.then_some(fields), &self.search.directory)?;

@@ -15,10 +15,10 @@ use crate::progress::{OnProgress, Progress};
 /// 43,745 for 3 bits of 64, and hardly ever more than a few.
 const QUERY_BATCH: usize = 1 << 12;
 
-/// Bytes of a block: small ones, since all of the index is in memory and queried again and again.
+/// Bytes of a block: small blocks, since the whole index is in memory and is queried many times.
 const BLOCK_BYTES: u32 = 1024;
 
-/// How to search.
+/// Options of the search.
 #[derive(Clone)]
 pub(crate) struct Search {
     pub(crate) distance: u32,
@@ -35,20 +35,21 @@ impl Search {
     }
 }
 
-/// Joins all documents whose fingerprints are within the distance, directly or over others; with a
-/// check, only over pairs that it confirms.
+/// Joins all documents whose fingerprints are within the distance of each other; with a check, only pairs that
+/// it confirms.
 pub(crate) fn join<F: Fingerprint>(
     corpus: &mut Corpus<F>,
     search: &Search,
     mut check: Option<&mut Checker<'_>>,
 ) -> Result<(), Error> {
     let directory = tempfile::Builder::new().prefix("hamdex-dedup-").tempdir_in(&search.directory);
-    let directory = directory.map_err(Error::temporary("make a directory in it", &search.directory))?;
+    let directory =
+        directory.map_err(Error::temporary("create a temporary directory in it", &search.directory))?;
     let path = directory.path().join("corpus.hamdex");
     build(corpus, search, &path)?;
     let index = Index::<F>::open(&path)?;
     if cfg!(unix) {
-        // What is mapped outlives its name, and a run that is killed then leaves nothing.
+        // A mapped file outlives its name, so a killed run leaves nothing.
         drop(directory);
     }
     let mut fingerprints = index.fingerprints();
@@ -75,15 +76,15 @@ pub(crate) fn join<F: Fingerprint>(
     }
 }
 
-/// The design that costs least for as many queries as there are fingerprints. That is not the one which an
-/// index that stays would have: space on disk is used for a moment only, up to 50 bytes per document.
+/// Returns the design with the fastest queries, one per fingerprint. An index that is kept would have a smaller
+/// one; this index exists only for the search, and takes up to 50 bytes per document.
 pub(crate) fn design<F: Fingerprint>(distance: u32, count: u64) -> Result<Design<F>, DesignError> {
     let mut least = None;
     for name in Design::<F>::names(distance) {
         let design = Design::<F>::named(&name, distance)?;
         let cost = design.cost(count, Codec::default(), BLOCK_BYTES);
-        // A candidate costs less than a block, but real fingerprints crowd: there are many more of them
-        // than the estimate for uniform ones has.
+        // A candidate costs less than a block, but real fingerprints are clustered: there are many more
+        // candidates than in the estimate for uniform ones.
         let steps = cost.blocks_per_query + cost.candidates_per_query;
         if least.as_ref().is_none_or(|(fewest, _)| steps < *fewest) {
             least = Some((steps, design));
@@ -115,7 +116,7 @@ fn build<F: Fingerprint>(corpus: &Corpus<F>, search: &Search, path: &Path) -> Re
     Ok(())
 }
 
-/// The greater fingerprints within the distance, so that each pair comes once.
+/// Returns the greater fingerprints within the distance, so each pair is found once.
 fn later<F: Fingerprint>(
     searcher: &mut hamdex::Searcher<'_, F>,
     query: F,
@@ -143,7 +144,7 @@ fn meet<F>(
     check: Option<&mut Checker<'_>>,
 ) -> Result<(), Error> {
     let Some(check) = check else {
-        // All of one fingerprint are joined, or will be, so one of each will do.
+        // All documents of one fingerprint are joined, or will be, so one of each is enough.
         match its {
             Some(its) => corpus.unions.join(own[0], its[0]),
             None => own.iter().for_each(|&document| corpus.unions.join(own[0], document)),
@@ -152,7 +153,7 @@ fn meet<F>(
     };
     for (at, &one) in own.iter().enumerate() {
         for &other in its.unwrap_or(&own[..at]) {
-            // What is joined already need not be confirmed again: the clusters would be the same.
+            // Joined documents need no check: the clusters would be the same.
             if !corpus.unions.are_joined(one, other) && check.confirms(one, other)? {
                 corpus.unions.join(one, other);
             }

@@ -1,4 +1,4 @@
-//! Which documents belong together: union-find.
+//! Sets of documents: union-find.
 
 /// Sets of documents, each identified by its first one.
 #[derive(Debug, Default)]
@@ -8,12 +8,12 @@ pub(crate) struct Unions {
 }
 
 impl Unions {
-    /// One more document, alone.
+    /// Adds a document in a set of its own.
     pub(crate) fn push(&mut self) {
         self.parents.push(self.parents.len() as u32);
     }
 
-    /// The first document of a document's set.
+    /// Returns the first document of a document's set.
     pub(crate) fn first(&mut self, mut document: u32) -> u32 {
         while self.parents[document as usize] != document {
             // Halving the path keeps the next walk short.
@@ -24,7 +24,7 @@ impl Unions {
         document
     }
 
-    /// Makes one set of two. The earlier first document stays first, whatever the order of the calls.
+    /// Joins two sets. The first document does not depend on the order of the calls.
     pub(crate) fn join(&mut self, one: u32, other: u32) {
         let (one, other) = (self.first(one), self.first(other));
         self.parents[one.max(other) as usize] = one.min(other);

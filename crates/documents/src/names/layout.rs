@@ -1,20 +1,20 @@
-//! What reader and writer of names agree on. Little-endian:
+//! The layout of the file of names. Little-endian:
 //!
 //! ```text
 //! 8   magic: 89 "HDXID" 0D 0A
 //! 4   version: 1
 //! 4   zero
 //! 16  the file id of the index
-//! 8   n, how many names
+//! 8   n, the number of names
 //! 8   bytes of all names
-//! 4   CRC-32 of all above
-//! 8   for each of the n names, where its record ends, counted from the first record on
+//! 4   CRC-32 of the bytes above
+//! 8   for each of the n names, the end of its record, counted from the start of the first record
 //! …   a record for each name: its UTF-8 bytes, then the CRC-32 of file id, number (8 bytes), name
 //! ```
 
 use std::path::{Path, PathBuf};
 
-/// The metadata key under which an index says that its ids are numbers of names.
+/// The metadata key that marks the ids of an index as numbers of names.
 pub const NAMES_KEY: &str = "hamdex.names";
 
 /// The value of [`NAMES_KEY`]: the version of the file of names.
@@ -25,10 +25,10 @@ pub(crate) const VERSION: u32 = 1;
 /// The header without its checksum.
 pub(crate) const HEADER_BYTES: usize = 48;
 pub(crate) const CRC_BYTES: u64 = 4;
-/// Where a record ends.
+/// The length of the end of a record.
 pub(crate) const END_BYTES: u64 = 8;
 
-/// Returns where the names of an index are.
+/// Returns the path of the file of names of an index.
 #[must_use]
 pub fn names_path(index: &Path) -> PathBuf {
     let mut path = index.as_os_str().to_owned();

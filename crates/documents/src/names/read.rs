@@ -1,4 +1,4 @@
-//! The names beside an index, read one by one.
+//! Reading names, one by one.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -14,7 +14,7 @@ use crate::names::layout::{
 /// The longest name, in bytes.
 const MAX_NAME_BYTES: u64 = 1 << 30;
 
-/// Where the ends of the records start.
+/// The offset of the ends of the records.
 const ENDS_AT: u64 = HEADER_BYTES as u64 + CRC_BYTES;
 
 /// The names of the documents of an index, read one by one from the file beside it.
@@ -24,16 +24,16 @@ pub struct Names {
     file: File,
     file_id: [u8; 16],
     count: u64,
-    /// Bytes of all records, names and checksums.
+    /// The bytes of all records: names and checksums.
     records_bytes: u64,
 }
 
 impl Names {
-    /// Opens the names of an index; `None` if its ids are not numbers of names.
+    /// Opens the names of an index. Returns `None` if its ids are not numbers of names.
     ///
     /// # Errors
     /// [`Error::NamesMissing`] when there is no file of names; [`Error::Names`] when the file is damaged, of
-    /// another version, or belongs to another index. The index is fully usable without: its ids are numbers.
+    /// another version, or belongs to another index. The index is usable without names: its ids are numbers.
     pub fn of<F: Fingerprint>(path: &Path, index: &Index<F>) -> Result<Option<Self>, Error> {
         let version = index.metadata().get(NAMES_KEY).filter(|_| index.has_ids());
         let Some(version) = version else { return Ok(None) };
@@ -42,7 +42,7 @@ impl Names {
             return Err(Error::Names {
                 path: names_path(path),
                 what: format!(
-                    "its index says that it is of version {version:?}, this build knows {NAMES_VERSION}"
+                    "the index has names of version {version:?}; this build reads version {NAMES_VERSION}"
                 ),
             });
         }
@@ -63,13 +63,13 @@ impl Names {
         })?;
         let (header, crc) = header.split_at(HEADER_BYTES);
         if !header.starts_with(MAGIC) {
-            return Err(damaged("it is no file of names"));
+            return Err(damaged("it is not a file of names"));
         }
         if crc32fast::hash(header).to_le_bytes() != crc {
             return Err(damaged("its checksum does not match"));
         }
         if header[8..12] != VERSION.to_le_bytes() {
-            return Err(damaged("it is of another version"));
+            return Err(damaged("it has another version"));
         }
         if header[12..16] != [0; 4] {
             return Err(damaged("its reserved bytes are not zero"));
@@ -88,13 +88,13 @@ impl Names {
         Ok(Self { path, file, file_id: *file_id, count, records_bytes: bytes + count * CRC_BYTES })
     }
 
-    /// How many names there are.
+    /// Returns the number of names.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Where they are.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -103,7 +103,7 @@ impl Names {
     /// Returns the name of the document with this number.
     ///
     /// # Errors
-    /// When there is none, or it is damaged or cannot be read.
+    /// When there is none, or the name is damaged or cannot be read.
     pub fn get(&mut self, number: u64) -> Result<String, Error> {
         if number >= self.count {
             return Err(self.damaged(number));
@@ -123,11 +123,11 @@ impl Names {
         String::from_utf8(name.to_vec()).map_err(|_| self.damaged(number))
     }
 
-    /// Reads every name, checks that their records fill the file and that every id of the index has one; returns
-    /// how many there are.
+    /// Reads every name, and checks that the records fill the file and that every id of the index has a name;
+    /// returns the number of names.
     ///
     /// # Errors
-    /// When one is damaged, missing or cannot be read, or the index cannot be read.
+    /// When a name is damaged, missing or cannot be read, or the index cannot be read.
     pub fn verify<F: Fingerprint>(&mut self, index: &Index<F>) -> Result<u64, Error> {
         let count = self.verify_names()?;
         for fingerprint in index.fingerprints() {
@@ -151,11 +151,11 @@ impl Names {
         Ok(self.count)
     }
 
-    /// Where a name's record starts and ends, counted from the first record on.
+    /// Returns the start and the end of a name's record, counted from the start of the first record.
     fn bounds(&mut self, number: u64) -> Result<(u64, u64), Error> {
         let mut bounds = [0; 2 * END_BYTES as usize];
         if number == 0 {
-            // The first record starts at 0, which is not written.
+            // The first record starts at 0, which is not stored.
             self.read_at(ENDS_AT, &mut bounds[END_BYTES as usize..])?;
         } else {
             self.read_at(ENDS_AT + (number - 1) * END_BYTES, &mut bounds)?;

@@ -1,4 +1,4 @@
-//! Names on their way to a file.
+//! Writing names.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
@@ -9,8 +9,8 @@ use hamdex_atomic_file::AtomicFile;
 use crate::error::Error;
 use crate::names::layout::{CRC_BYTES, HEADER_BYTES, MAGIC, VERSION, checksum};
 
-/// Collects the names of documents while their index is built: the index must be known before they can be
-/// written.
+/// Collects the names of documents while their index is built: the file of names contains the index's file id,
+/// so it is written last.
 #[derive(Debug)]
 pub struct NamesWriter {
     spool: BufWriter<File>,
@@ -23,10 +23,10 @@ impl NamesWriter {
     /// Keeps names in a nameless temporary file in `directory`.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When the file cannot be created.
     pub fn new(directory: &Path) -> Result<Self, Error> {
-        let spool =
-            tempfile::tempfile_in(directory).map_err(Error::temporary("make a file in it", directory))?;
+        let spool = tempfile::tempfile_in(directory)
+            .map_err(Error::temporary("create a temporary file in it", directory))?;
         Ok(Self { spool: BufWriter::new(spool), directory: directory.to_owned(), count: 0, bytes: 0 })
     }
 
@@ -39,7 +39,7 @@ impl NamesWriter {
             spool.write_all(&(name.len() as u64).to_le_bytes())?;
             spool.write_all(name.as_bytes())
         };
-        write(&mut self.spool).map_err(Error::temporary("write to a file in it", &self.directory))?;
+        write(&mut self.spool).map_err(Error::temporary("write a temporary file in it", &self.directory))?;
         self.count += 1;
         self.bytes += name.len() as u64;
         Ok(self.count - 1)
@@ -48,9 +48,9 @@ impl NamesWriter {
     /// Writes the names of the index with this file id to its file ([`names_path`](crate::names_path)).
     ///
     /// # Errors
-    /// When the temporary file cannot be read or the file not be written.
+    /// When the temporary file cannot be read or the output cannot be written.
     pub fn finish(self, mut output: AtomicFile, file_id: &[u8; 16]) -> Result<(), Error> {
-        let in_spool = Error::temporary("read a file in it", &self.directory);
+        let in_spool = Error::temporary("read a temporary file in it", &self.directory);
         let mut spool = self.spool.into_inner().map_err(|error| in_spool(error.into_error()))?;
         let written = write(&mut spool, &mut output, file_id, self.count, self.bytes);
         written.map_err(output.failed())?;

@@ -1,4 +1,4 @@
-//! Files that are a document each: one, or all of a directory tree in the order of their paths.
+//! Files that are one document each: a single one, or all of a directory tree in the order of their paths.
 
 use std::io::Read;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::intake::Intake;
 use crate::problem::{Place, Problem};
 use crate::readers::html;
 
-/// Reads all files below a directory. Symbolic links are not followed: what they lead to is a file with
-/// a name of its own, or lies elsewhere.
+/// Reads all files below a directory. Symbolic links are not followed: their targets are
+/// in the tree under another name, or outside it.
 pub(crate) fn read(directory: &Path, intake: &mut Intake<'_>) -> Result<(), Error> {
     let format = intake.documents.format;
     if let Some(format) = format.filter(|format| !matches!(format, Format::Text | Format::Html)) {
@@ -47,7 +47,7 @@ pub(crate) fn read(directory: &Path, intake: &mut Intake<'_>) -> Result<(), Erro
     Ok(())
 }
 
-/// A whole file as one document.
+/// Reads a whole file as one document.
 pub(crate) fn read_file(mut input: Input, as_html: bool, intake: &mut Intake<'_>) -> Result<(), Error> {
     let place = Place::whole(input.name());
     let max_bytes = intake.max_bytes();

@@ -1,4 +1,4 @@
-//! The text of an HTML page: what a reader would see of it, roughly.
+//! The text of an HTML page: approximately what a browser shows.
 
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
@@ -13,11 +13,11 @@ const INLINE: [&[u8]; 24] = [
 
 /// Text without tags, comments, scripts and styles; entities decoded, invalid UTF-8 replaced.
 pub(crate) fn text(html: &[u8]) -> String {
-    // Lets the tokenizer know that the inside of script and the like is no markup.
+    // The contents of script and similar elements are not markup.
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
     let mut text = Vec::new();
-    // The element that is passed over, and how many of its kind are open.
+    // The element that is skipped, and how many of its kind are open.
     let mut unread: Option<(&[u8], usize)> = None;
     for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
         match token {

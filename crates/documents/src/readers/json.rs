@@ -1,4 +1,4 @@
-//! JSON Lines: one object per line, of which only the fields that are wanted are kept.
+//! JSON Lines: one object per line, of which only the required fields are kept.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub(crate) fn read(input: Input, intake: &mut Intake<'_>) -> Result<(), Error> {
 fn parse(line: &str, documents: &Documents) -> Result<Document, Problem> {
     let malformed = |error: serde_json::Error| Problem::Malformed { what: describe(&error) };
     let mut deserializer = serde_json::Deserializer::from_str(line);
-    let [id, text, extra] = Wanted(documents).deserialize(&mut deserializer).map_err(malformed)?;
+    let [id, text, extra] = Selected(documents).deserialize(&mut deserializer).map_err(malformed)?;
     deserializer.end().map_err(malformed)?;
     let missing = |field, name: &str| Err(Problem::MissingField { field, name: name.to_owned() });
     let id = match id {
@@ -40,7 +40,7 @@ fn parse(line: &str, documents: &Documents) -> Result<Document, Problem> {
     Ok(Document { id, text, extra, line: documents.keep_lines.then(|| line.to_owned()) })
 }
 
-/// The parser counts lines within what it is given, which is always one.
+/// The parser adds a line number, which is always 1 here.
 fn describe(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.split(" at line ").next().unwrap_or(&text);
@@ -48,9 +48,9 @@ fn describe(error: &serde_json::Error) -> String {
 }
 
 /// Id, text and the extra field; null where there is none.
-struct Wanted<'a>(&'a Documents);
+struct Selected<'a>(&'a Documents);
 
-impl<'de> DeserializeSeed<'de> for Wanted<'_> {
+impl<'de> DeserializeSeed<'de> for Selected<'_> {
     type Value = [Value; 3];
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -58,7 +58,7 @@ impl<'de> DeserializeSeed<'de> for Wanted<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Wanted<'_> {
+impl<'de> Visitor<'de> for Selected<'_> {
     type Value = [Value; 3];
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,15 +67,15 @@ impl<'de> Visitor<'de> for Wanted<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let Documents { id_field, text_field, extra_field, .. } = self.0;
-        let wanted = [Some(id_field), Some(text_field), extra_field.as_ref()];
+        let names = [Some(id_field), Some(text_field), extra_field.as_ref()];
         let mut found = [Value::Null, Value::Null, Value::Null];
         while let Some(key) = map.next_key::<String>()? {
-            if !wanted.contains(&Some(&key)) {
+            if !names.contains(&Some(&key)) {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             }
             let value: Value = map.next_value()?;
-            for (place, name) in found.iter_mut().zip(wanted) {
+            for (place, name) in found.iter_mut().zip(names) {
                 if name == Some(&key) {
                     *place = value.clone();
                 }

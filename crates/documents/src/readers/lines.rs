@@ -15,8 +15,8 @@ pub(crate) fn read(input: Input, intake: &mut Intake<'_>) -> Result<(), Error> {
     })
 }
 
-/// Calls `visit` with every line that is not blank, without its end, and its place. Lines that are too long
-/// are passed over.
+/// Calls `visit` with every line that is not blank, without its line end, and with its place. Lines that are
+/// too long are skipped.
 pub(crate) fn each(
     mut input: Input,
     intake: &mut Intake<'_>,
@@ -45,7 +45,7 @@ pub(crate) fn each(
 enum Bounded {
     End,
     Line,
-    /// All of the line has been read, and none of it kept.
+    /// The line was read to its end and not kept.
     TooLong,
 }
 
@@ -58,7 +58,7 @@ fn bounded(reader: &mut impl BufRead, buffer: &mut Vec<u8>, max_bytes: u64) -> i
         return Ok(Bounded::Line);
     }
     reader.skip_until(b'\n')?;
-    // What one long line took is not needed for the next.
+    // The memory of a long line is not needed for the next one.
     *buffer = Vec::new();
     Ok(Bounded::TooLong)
 }

@@ -11,7 +11,7 @@ use crate::problem::{Field, Place, Problem};
 use crate::table::columns::{Allowed, Batches};
 use crate::table::csv::{Next, Records};
 
-/// Comma- or tab-separated values with a record of names first.
+/// Reads comma- or tab-separated values; the first record has the names.
 pub(crate) fn read_csv(input: Input, delimiter: u8, intake: &mut Intake<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
     let mut records = Records::new(input, delimiter, intake.max_bytes());
@@ -40,13 +40,13 @@ fn take_record(records: &Records, columns: [Option<usize>; 3], intake: &mut Inta
     let (Some(id), Some(text)) = (id, text) else {
         return intake.skip(records.place(), Problem::ShortRecord { found: records.fields().count() });
     };
-    // The whole record counts as one text, so that invalid UTF-8 is reported once.
+    // Both fields are checked as one text, so invalid UTF-8 is reported once.
     intake.text(|| records.place(), &[id, text].concat())?;
     let owned = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     intake.take(Document { id: owned(id), text: owned(text), extra: extra.map(owned), line: None })
 }
 
-/// A Parquet or Arrow file.
+/// Reads a Parquet or Arrow file.
 #[cfg(feature = "parquet")]
 pub(crate) fn read_columns(input: Input, format: Format, intake: &mut Intake<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
@@ -75,7 +75,7 @@ pub(crate) fn read_columns(input: Input, _: Format, _: &mut Intake<'_>) -> Resul
     Err(Error::WithoutParquet { input: input.name().to_owned() })
 }
 
-/// Where id, text and the extra field are among the columns.
+/// Returns the numbers of the columns of id, text and the extra field.
 fn select(documents: &Documents, names: &[String], place: &Place) -> Result<[Option<usize>; 3], Error> {
     let find = |name: &String| names.iter().position(|each| each == name);
     let needed = |field, name: &String| match find(name) {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::ser::{SerializeMap, Serializer};
 
-/// A cell of a table that is written. All cells of a column are of its kind.
+/// A cell of a table. All cells of a column have its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cell<'a> {
@@ -16,7 +16,7 @@ pub enum Cell<'a> {
     Flag(bool),
 }
 
-/// What a column of a table holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -28,7 +28,7 @@ pub enum Kind {
     Flag,
 }
 
-/// Writes a row as a JSON object on a line, its keys in the order of the columns.
+/// Writes a row as a line with a JSON object, its keys in the order of the columns.
 ///
 /// # Errors
 /// When it cannot be written.

@@ -1,4 +1,4 @@
-//! Tables of results, written to a file as its name says: JSON Lines, CSV or Parquet.
+//! Tables of results, written as JSON Lines, CSV or Parquet.
 
 pub(crate) mod cell;
 #[cfg(feature = "parquet")]

@@ -15,7 +15,7 @@ use parquet::file::properties::WriterProperties;
 use crate::error::Error;
 use crate::rows::cell::{Cell, Kind};
 
-/// The most rows, and bytes of text, kept before they are written.
+/// Rows, or bytes of text, of a batch.
 const BATCH_ROWS: usize = 8192;
 const BATCH_BYTES: usize = 16 << 20;
 
@@ -87,7 +87,7 @@ impl Rows {
         Ok(written.map_err(|error| self.writer.inner().failed()(other(error)))?)
     }
 
-    /// Writes the rest; returns the file.
+    /// Writes the last batch; returns the file.
     pub(crate) fn finish(mut self) -> Result<AtomicFile, Error> {
         self.write()?;
         let failed = self.writer.inner().failed();
@@ -97,7 +97,7 @@ impl Rows {
 
 fn other(error: ParquetError) -> io::Error {
     match error {
-        // What the file itself said, so that its kind is known.
+        // The error of the file itself, whose kind matters.
         ParquetError::External(error) => match error.downcast::<io::Error>() {
             Ok(error) => *error,
             Err(error) => io::Error::other(error),

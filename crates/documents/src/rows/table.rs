@@ -1,4 +1,4 @@
-//! A table on its way into a file.
+//! Writing a table to a file.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use hamdex_atomic_file::AtomicFile;
 use crate::error::Error;
 use crate::rows::cell::{Cell, Kind, write_json};
 
-/// How a table is written.
+/// The format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TableFormat {
@@ -20,7 +20,7 @@ pub enum TableFormat {
 }
 
 impl TableFormat {
-    /// The format that the ending of a file's name says.
+    /// Returns the format that belongs to the ending of a file's name.
     ///
     /// # Errors
     /// When the name ends in none of `.jsonl`, `.ndjson`, `.csv` and `.parquet`.
@@ -34,7 +34,7 @@ impl TableFormat {
     }
 }
 
-/// A table on its way into a file, which appears when it is finished.
+/// Writes a table to a file, which appears under its name when it is finished.
 ///
 /// ```
 /// use hamdex_atomic_file::AtomicFile;
@@ -60,10 +60,10 @@ enum Writer {
 }
 
 impl Rows {
-    /// Starts a table of these columns.
+    /// Starts a table with these columns.
     ///
     /// # Errors
-    /// When the file cannot be written, or this build has no Parquet.
+    /// When the file cannot be written, or this build does not support Parquet.
     pub fn new(file: AtomicFile, format: TableFormat, columns: &[(&str, Kind)]) -> Result<Self, Error> {
         Ok(Self(match format {
             TableFormat::Jsonl => {
@@ -86,7 +86,7 @@ impl Rows {
         }))
     }
 
-    /// Adds a row: a cell for each column, of its kind.
+    /// Adds a row: for each column a cell of its kind.
     ///
     /// # Errors
     /// When the file cannot be written.

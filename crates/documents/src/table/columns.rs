@@ -16,16 +16,16 @@ use crate::input::Input;
 use crate::problem::Place;
 use crate::table::value::Value;
 
-/// Rows decoded at a time; as many are in memory at once.
+/// Rows decoded, and kept in memory, at a time.
 const BATCH_ROWS: usize = 1024;
 
-/// Chooses columns by the names there are; returns their numbers.
+/// Chooses columns by their names; returns their numbers.
 pub(crate) type Select<'a> = dyn Fn(&[String]) -> Result<Vec<usize>, Error> + 'a;
 
 /// Receives the number of a row, and its cells.
 type Visit<'a> = dyn FnMut(u64, &[Value<'_>]) -> Result<(), Error> + 'a;
 
-/// The batches of a file, and which columns are wanted.
+/// The batches of a file, and the names of the chosen columns.
 pub(crate) struct Batches {
     input: String,
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
@@ -93,7 +93,7 @@ impl Batches {
         Ok(Self { input, batches, names })
     }
 
-    /// Calls `visit` with the number of every row, and its cells in the order of the selection.
+    /// Calls `visit` with the number of every row, and its cells in the order of the chosen columns.
     pub(crate) fn for_each_row(self, visit: &mut Visit<'_>) -> Result<(), Error> {
         let mut number = 0u64;
         for batch in self.batches {
@@ -146,7 +146,7 @@ impl Allowed {
     }
 }
 
-/// A column of a batch; of a dictionary the values, and for each row which one it has.
+/// A column of a batch; for a dictionary also its values, and the number of each row's value.
 struct Column<'b> {
     array: &'b dyn Array,
     dictionary: Option<(Box<Column<'b>>, Vec<usize>)>,

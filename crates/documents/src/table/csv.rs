@@ -8,10 +8,10 @@ use crate::error::Error;
 use crate::input::Input;
 use crate::problem::Place;
 
-/// The most fields of a record.
+/// The greatest number of fields of a record.
 const MAX_FIELDS: usize = 1 << 16;
 
-/// What room a record gets at first, in bytes and fields; it grows up to the limits.
+/// The initial capacity of a record, in bytes and fields; it grows up to the limits.
 const INITIAL_RECORD_BYTES: usize = 1 << 12;
 const INITIAL_FIELDS: usize = 64;
 
@@ -21,14 +21,14 @@ pub(crate) enum Next {
     TooLong,
 }
 
-/// Reads record after record into the same memory.
+/// Reads records, one after the other, into the same memory.
 pub(crate) struct Records {
     input: Input,
     parser: csv_core::Reader,
     bytes: Vec<u8>,
     ends: Vec<usize>,
     max_bytes: usize,
-    /// Where the latest record starts.
+    /// The line where the latest record starts.
     line: u64,
 }
 
@@ -44,7 +44,7 @@ impl Records {
         }
     }
 
-    /// Where the latest record is.
+    /// Returns the place of the latest record.
     pub(crate) fn place(&self) -> Place {
         Place::line(self.input.name(), self.line)
     }
@@ -77,7 +77,7 @@ impl Records {
             match result {
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::OutputFull if self.bytes.len() >= self.max_bytes => {
-                    // Read to its end, each piece over the last one.
+                    // Read to its end, each piece over the previous one.
                     too_long = true;
                     filled = 0;
                 }

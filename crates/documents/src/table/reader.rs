@@ -1,4 +1,4 @@
-//! Named columns of a file, row by row.
+//! Reading named columns, row by row.
 
 use crate::error::Error;
 use crate::format::Format;
@@ -13,10 +13,10 @@ use crate::table::value::Value;
 const MAX_RECORD_BYTES: u64 = 64 << 20;
 
 impl Input {
-    /// Calls `visit` with the place of every row of a table (CSV, TSV, Parquet or Arrow) and its cells in the
-    /// columns of these names, in their order.
+    /// Calls `visit` for every row of a table (CSV, TSV, Parquet or Arrow) with its place and its cells in the
+    /// named columns, in the order of the names.
     ///
-    /// Cells of CSV are texts, and null where the record ends before the column; invalid UTF-8 is replaced.
+    /// Cells of CSV are texts, or null if the record ends before the column; invalid UTF-8 is replaced.
     ///
     /// ```
     /// use hamdex_documents::{Error, Format, Input, Value};
@@ -34,8 +34,9 @@ impl Input {
     /// ```
     ///
     /// # Errors
-    /// When the format has no columns, the file is not of this format or damaged, a column is not there or
-    /// holds neither texts nor whole numbers nor bytes of a fixed number per row, a record is longer than 64 MiB; or what `visit` returns.
+    /// When the format has no columns, the file has another format or is damaged, a column is missing or its type
+    /// is not text, integer or binary of a fixed size, a record is longer than 64 MiB; or the error that `visit`
+    /// returns.
     pub fn for_each_row<E: From<Error>>(
         self,
         format: Format,
@@ -106,7 +107,7 @@ fn batches(input: Input, _: Format, _: &[&str], _: &mut Visit<'_>) -> Result<(),
     Err(Error::WithoutParquet { input: input.name().to_owned() })
 }
 
-/// The numbers of the columns of these names.
+/// Returns the numbers of the named columns.
 fn select(place: &Place, names: &[String], columns: &[&str]) -> Result<Vec<usize>, Error> {
     let number = |column: &&str| {
         names.iter().position(|name| name == column).ok_or_else(|| Error::MissingColumn {

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Value<'a> {
-    /// There is nothing in it.
+    /// No value.
     Null,
-    /// A text. Every cell of CSV is one.
+    /// A text; all cells of CSV are texts.
     Text(&'a str),
     /// A number of an unsigned type.
     Unsigned(u64),
@@ -19,7 +19,7 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The cell as text, numbers in decimal; `None` where it is null or holds bytes.
+    /// Returns the cell as text, numbers in decimal; `None` for null and bytes.
     #[must_use]
     pub fn to_text(self) -> Option<Cow<'a, str>> {
         match self {

@@ -29,8 +29,8 @@ const LEGEND_HALF_CHARS: usize = 44;
 /// Colours that the colour-blind can distinguish (Okabe and Ito, 2008), dark enough on white.
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"];
 
-/// Returns a chart of shares from 0 to 1 over whole numbers, such as precision and recall over distance. The text is
-/// escaped; the picture refers to nothing outside itself.
+/// Returns a chart of shares from 0 to 1 over whole numbers, such as precision and recall over distance. The
+/// text is escaped; the picture refers to nothing outside itself.
 ///
 /// ```
 /// use hamdex_simhash::evaluate::{Curve, svg_chart};

@@ -44,7 +44,7 @@ impl Recipe {
             "tie" => self.tie.to_string(),
             "empty" => self.empty.to_string(),
             "min-features" => self.min_features.to_string(),
-            _ => unreachable!("only keys of the list are asked for"),
+            _ => unreachable!("the keys are those of the list"),
         }
     }
 
@@ -121,8 +121,8 @@ impl FromStr for Recipe {
             return Err(RecipeError::Missing { keys: missing.join(", ") });
         }
         let have = recipe.tokens.tables();
-        if let Some(asked) = tables.filter(|asked| *asked != have) {
-            return Err(RecipeError::Tables { tokens: recipe.tokens.to_string(), wanted: asked, have });
+        if let Some(wanted) = tables.filter(|wanted| *wanted != have) {
+            return Err(RecipeError::Tables { tokens: recipe.tokens.to_string(), wanted, have });
         }
         recipe.check()?;
         Ok(recipe)

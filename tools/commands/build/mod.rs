@@ -45,14 +45,14 @@ pub(crate) use design::choose;
 /// Raw binary numbers are taken only from files whose name says so (.u64, .u64le, .bin, .raw; for 128 bits
 /// .u128, .u128le) and with --format.
 ///
-/// Whether numbers in text are hexadecimal or decimal is decided by the first lines. Where all have 16 (32)
-/// digits that are decimal, they could be either and are taken as hexadecimal: give --format decimal where they
-/// are not. A later line that contradicts is an error.
+/// The first lines of a text show whether its numbers are hexadecimal or decimal. If all of them have exactly 16
+/// (for 128 bits, 32) decimal digits, they can be either and are read as hexadecimal: if they are decimal, say
+/// --format decimal. A later line that contradicts is an error.
 ///
 /// With --documents the inputs are texts. The index keeps the recipe of their fingerprints (metadata
 /// hamdex.recipe), so that a query by text uses the same one, and ids are those of the documents: their names
-/// are in a file beside the index, OUT.ids, which belongs to this very index (move both). Texts too short for
-/// a reliable fingerprint are named, counted and left out.
+/// are in a file beside the index, OUT.ids, which belongs to this index alone (move both). Texts too short
+/// for a reliable fingerprint are reported and left out.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -60,8 +60,8 @@ pub(crate) use design::choose;
 Example:
   hamdex build -o news.hamdex --distance 3 fingerprints.txt
   hamdex build -o articles.hamdex --documents articles.jsonl
-  hamdex build -o hashes.hamdex --ids pairs --fingerprint-field simhash --id-field page hashes.parquet
-  cut -f2 pages.tsv | hamdex build -o pages.hamdex --ids row --memory 2GiB"
+  hamdex build -o hashes.hamdex --ids pairs --id-field page hashes.parquet
+  cut -f2 pages.tsv | hamdex build -o pages.hamdex --ids row"
 )]
 pub(crate) struct Args {
     /// The index file to write; - for standard output
@@ -112,7 +112,7 @@ pub(crate) struct Args {
     recipe: recipe::Options,
     #[command(flatten)]
     fields: Fields,
-    /// Memory to keep to; beyond it, sorting goes through temporary files [default: a quarter of what there is]
+    /// Memory for sorting; beyond that, temporary files are used [default: a quarter of the usable memory]
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     memory: Option<ByteSize>,
     /// Where temporary files go [default: the directory of the output]

@@ -51,7 +51,7 @@ Example:
   hamdex dedup articles.jsonl --json
   hamdex dedup /usr/share/doc --out clusters.csv
   hamdex dedup news/*.jsonl.zst --unique --out unique.jsonl --keep longest
-  hamdex dedup today.csv --against archive.hamdex --unique --out new.jsonl --check jaccard=0.8")]
+  hamdex dedup today.csv --against old.hamdex --unique --out new.jsonl")]
 pub(crate) struct Args {
     /// Documents within this many bits are near-duplicates
     #[arg(short = 'k', long, value_name = "K", default_value_t = 3)]

@@ -10,11 +10,11 @@ use crate::commands::demo::measure::Measured;
 
 const NEXT: &str = "
 Try next (`cargo install --path tools` puts hamdex on your path):
-  hamdex dedup articles.jsonl                   the near-duplicates among your own documents
-  hamdex build -o my.hamdex fingerprints.txt    an index of your own fingerprints
-  hamdex query my.hamdex 0123456789abcdef       everything within 3 bits of one
-  hamdex pairs my.hamdex --count                how many pairs are near each other
-  hamdex designs --count 1000000000             space against speed for a billion
+  hamdex dedup articles.jsonl                  near-duplicates among your documents
+  hamdex build -o my.hamdex fingerprints.txt   an index of your own fingerprints
+  hamdex query my.hamdex 0123456789abcdef      everything within 3 bits of one
+  hamdex pairs my.hamdex --count               how many pairs are near each other
+  hamdex designs --count 1000000000            designs for a billion, with costs
 ";
 
 /// Prints a column per codec.

@@ -20,11 +20,12 @@ use crate::output::{Force, Output, inputs_of_index};
 
 /// Show what an index file is made of.
 ///
-/// Without further options: header, footer, design, and for each table its codebook, fill, size
-/// against the information bound, and memory.
+/// Without further options: header, footer and design; for each table its codebook, its fill, its size
+/// compared with the information bound, and the memory that it needs.
 ///
-/// With --stats, how the fingerprints are spread: by their leading bits, spikes named, by the distances
-/// of a sample, and by h.
+/// With --stats, how the fingerprints are distributed: by their leading bits, by the distances within a sample,
+/// and by h, the first bit in which a fingerprint differs from the one before it; and which of them have the
+/// most ids.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -39,25 +40,25 @@ pub(crate) struct Args {
     /// The index file
     #[arg(value_name = "FILE")]
     index: PathBuf,
-    /// Print a JSON object; of --fingerprints, one for each
+    /// Print a JSON object; with --fingerprints, one per fingerprint
     #[arg(long, conflicts_with_all = ["bits", "html"])]
     json: bool,
-    /// Only this table
+    /// Show only this table; the first is 0
     #[arg(long, value_name = "T")]
     table: Option<usize>,
-    /// This block of the table, entry by entry
+    /// Show this block of the table, entry by entry; the first is 0
     #[arg(long, value_name = "B", requires = "table")]
     block: Option<u64>,
-    /// The very bits of the block, field by field
+    /// Show the bits of the block, field by field
     #[arg(long, requires = "block")]
     bits: bool,
-    /// All fingerprints, ascending, a line each
+    /// Print all fingerprints in ascending order, one per line
     #[arg(long, conflicts_with_all = ["table", "block"])]
     fingerprints: bool,
-    /// How the fingerprints are spread; all of them are read
+    /// Show how the fingerprints are distributed; reads all of them
     #[arg(long, conflicts_with_all = ["table", "block", "fingerprints"])]
     stats: bool,
-    /// The same as one HTML page, with charts
+    /// Write the statistics to this file as an HTML page with charts
     #[arg(long, value_name = "OUT", requires = "stats")]
     html: Option<PathBuf>,
     #[command(flatten)]

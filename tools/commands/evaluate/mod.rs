@@ -44,7 +44,7 @@ const MAX_SENTENCES: usize = 5;
     after_help = "\
 Example:
   hamdex evaluate articles.train --truth articles.truth
-  hamdex evaluate pages.jsonl --group-field group --recipe \"default weight=once\" --svg curve.svg"
+  hamdex evaluate pages.jsonl --group-field group --svg curve.svg"
 )]
 #[command(group = clap::ArgGroup::new("known").required(true).args(["truth", "group_field"]))]
 pub(crate) struct Args {

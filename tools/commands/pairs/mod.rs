@@ -1,4 +1,4 @@
-//! `hamdex pairs`: what is near what.
+//! `hamdex pairs`: all pairs of stored fingerprints that are near each other.
 //!
 //! - [`output`]: a line for each pair
 
@@ -26,12 +26,12 @@ use crate::values;
 
 /// Find all pairs of stored fingerprints that are near each other.
 ///
-/// Prints a line for each pair, once: the lower fingerprint, the higher one, their distance and, with
-/// --ids, the ids of both. The order depends on the index, the distance and --memory, not on --threads.
-/// A fingerprint is stored once, so documents with equal ones are no pair, but ids of one line.
+/// Prints one line per pair: the lower fingerprint, the higher one, their distance and, with --ids, the ids of
+/// both. The order depends on the index, the distance and --memory, but not on --threads. A fingerprint is
+/// stored once, so documents with equal fingerprints are not a pair: they are ids of the same fingerprint.
 ///
-/// Pairs are printed as they are found. Of near-equal fingerprints there can be very many: --count tells
-/// how many before they fill a disk.
+/// Pairs are printed as they are found. Where many fingerprints are alike there can be very many pairs: --count
+/// prints how many there are, before they fill a disk.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -45,26 +45,26 @@ pub(crate) struct Args {
     /// The index file
     #[arg(value_name = "FILE")]
     index: PathBuf,
-    /// Within how many bits; any number is exact, beyond the index's own it takes longer [default: the index's]
+    /// Find pairs within K bits; beyond the index's own distance it takes longer [default: the index's]
     #[arg(short = 'k', long, value_name = "K")]
     distance: Option<u32>,
-    /// Also the ids of both, of an index of documents their names
+    /// Print the ids of both as well; of documents, their names
     #[arg(long, conflicts_with = "count")]
     ids: bool,
-    /// A JSON object for each pair
+    /// Print one JSON object per pair; with --count, per distance
     #[arg(long)]
     json: bool,
-    /// Only how many pairs there are at each distance
+    /// Print only the number of pairs at each distance
     #[arg(long)]
     count: bool,
-    /// Write to this file, which has its name when it is whole, instead of standard output
+    /// Write to this file instead of standard output; it appears only when it is complete
     #[arg(short, long, value_name = "OUT", alias = "out")]
     output: Option<PathBuf>,
     #[command(flatten)]
     force: Force,
     #[command(flatten)]
     threads: Threads,
-    /// Memory for sorting what no table of the index has in order [default: a quarter of what there is]
+    /// Memory for sorting; beyond that, temporary files are used [default: a quarter of the usable memory]
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     memory: Option<ByteSize>,
 }
@@ -138,7 +138,7 @@ struct Work<'a, F: Fingerprint> {
 }
 
 impl<F: Fingerprint> Work<'_, F> {
-    /// Writes what is asked for; tells how many pairs there are.
+    /// Writes the pairs, or how many there are at each distance; returns how many there are.
     fn write(self, output: &mut impl Write) -> Result<u64, Failure> {
         let damaged = |error: ReadError| Failure::index(&self.args.index)(error);
         if self.args.count {

@@ -1,4 +1,4 @@
-//! `hamdex query`: what is near.
+//! `hamdex query`: the stored fingerprints near given ones.
 //!
 //! - [`arrivals`]: queries from a file or a pipe, as they come
 //! - [`output`]: matches as lines of text or JSON
@@ -23,7 +23,7 @@ use crate::names;
 use crate::threads::Threads;
 use arrivals::Arrivals;
 
-/// Queries taken at a time, at the most.
+/// Queries answered together, at most.
 const MAX_QUERIES: usize = 1 << 20;
 
 /// How many queries are answered together.
@@ -31,9 +31,9 @@ const MAX_QUERIES: usize = 1 << 20;
 enum Strategy {
     /// The faster one
     Auto,
-    /// Lead the queries to the blocks that matter
+    /// Look up each query in the blocks that can hold matches
     Probe,
-    /// Stream the first table past all queries
+    /// Read the whole first table once, comparing it with all queries
     Scan,
 }
 
@@ -56,9 +56,9 @@ impl From<Strategy> for hamdex::Strategy {
 /// pipe as they come, so that a program that sends a query and waits for its answer gets it before it sends
 /// the next. --strategy scan waits for all of them, up to a million.
 ///
-/// Whether numbers in text are hexadecimal or decimal is decided by the first lines of a file, and by what has
-/// come with the first line of a pipe. 16 (32) digits that all are decimal could be either and are taken as
-/// hexadecimal: give --format decimal where they are not. A later line that contradicts is an error.
+/// The first lines of a file, or the first line of a pipe, show whether numbers are hexadecimal or decimal. A
+/// number of exactly 16 (for 128 bits, 32) decimal digits can be either and is read as hexadecimal: if it is
+/// decimal, say --format decimal. A later line that contradicts is an error.
 ///
 /// An index that was built from documents holds the recipe of its fingerprints, which --text and --document
 /// use, and its ids are the names of the documents.
@@ -69,7 +69,7 @@ impl From<Strategy> for hamdex::Strategy {
 Example:
   hamdex query news.hamdex 0123456789abcdef
   hamdex query news.hamdex --file queries.txt --distance 5 --json
-  hamdex query news.hamdex --file a-million.u64 --strategy scan --threads 2 > near.tsv
+  hamdex query news.hamdex --file million.u64 --strategy scan > near.tsv
   hamdex query news.hamdex -- -4611686018427387904
   hamdex query articles.hamdex --document draft.html"
 )]
@@ -91,7 +91,7 @@ pub(crate) struct Args {
     document: Option<PathBuf>,
     #[command(flatten)]
     recipe: recipe::Options,
-    /// How the fingerprints are written; on the command line hex and decimal make a difference
+    /// How the fingerprints are written; hex and decimal also apply to those on the command line
     #[arg(long, value_enum, default_value = "auto")]
     format: Format,
     /// The column of fingerprints in Parquet, Arrow, CSV and TSV files
@@ -103,7 +103,7 @@ pub(crate) struct Args {
     /// Only one match per query, whichever is found first
     #[arg(long, conflicts_with = "nearest")]
     first: bool,
-    /// The M nearest, however far
+    /// Find the M nearest, however far
     #[arg(long, value_name = "M")]
     nearest: Option<usize>,
     /// At most N matches per query, and N ids per match
@@ -117,7 +117,7 @@ pub(crate) struct Args {
     strategy: Strategy,
     #[command(flatten)]
     threads: Threads,
-    /// One JSON object per match
+    /// Print one JSON object per match
     #[arg(long)]
     json: bool,
 }

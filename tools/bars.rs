@@ -1,5 +1,6 @@
 //! Progress on a terminal: what is done, how fast, and what is left. Silent elsewhere.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
 use std::sync::Mutex;
@@ -13,11 +14,20 @@ use crate::say;
 
 const COUNTED: &str = "{msg:24} {wide_bar} {human_pos}/{human_len} {rate} {eta} left";
 const COUNTED_WITHOUT_END: &str = "{msg:24} {spinner} {human_pos} {rate}";
+const UNCOUNTED: &str = "{msg:24} {spinner}";
 const BYTES: &str = "{msg:24} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta} left";
 const BYTES_WITHOUT_END: &str = "{msg:24} {spinner} {bytes} {bytes_per_sec}";
 
+/// Before this time has passed, a rate says nothing.
+const MIN_RATED: Duration = Duration::from_millis(500);
+
 /// A bar of this many steps, or of an unknown number of them; hidden where there is no terminal.
-fn bar(total: Option<u64>, with_end: &str, without_end: &str) -> ProgressBar {
+fn bar(
+    message: impl Into<Cow<'static, str>>,
+    total: Option<u64>,
+    with_end: &str,
+    without_end: &str,
+) -> ProgressBar {
     if say::is_quiet() || !is_terminal() {
         return ProgressBar::hidden();
     }
@@ -29,6 +39,8 @@ fn bar(total: Option<u64>, with_end: &str, without_end: &str) -> ProgressBar {
         Some(total) => ProgressBar::new(total).with_style(style(with_end)),
         None => ProgressBar::new_spinner().with_style(style(without_end)),
     };
+    // Before the first tick, which draws it.
+    let bar = bar.with_message(message);
     // The ticker is a thread and panics where the system refuses one; without it the bar only moves
     // when there is progress.
     if thread::Builder::new().spawn(|| {}).is_ok() {
@@ -42,25 +54,28 @@ fn is_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Items per second, without decimals.
+/// Items per second since the start, without decimals; nothing at first.
 fn rate(state: &ProgressState, output: &mut dyn Write) {
-    // Where it cannot be written, nothing is shown.
-    let _ = write!(output, "{}/s", HumanCount(state.per_sec() as u64));
+    if state.elapsed() >= MIN_RATED {
+        let per_second = state.pos() as f64 / state.elapsed().as_secs_f64();
+        // Where it cannot be written, nothing is shown.
+        let _ = write!(output, "{}/s", HumanCount(per_second as u64));
+    }
 }
 
 /// A bar that counts bytes read.
 pub(crate) fn of_bytes(message: &'static str, total: Option<u64>) -> ProgressBar {
-    bar(total, BYTES, BYTES_WITHOUT_END).with_message(message)
+    bar(message, total, BYTES, BYTES_WITHOUT_END)
 }
 
 /// A bar that counts items of work.
 pub(crate) fn of_items(message: &'static str, total: u64) -> ProgressBar {
-    bar(Some(total), COUNTED, COUNTED_WITHOUT_END).with_message(message)
+    bar(message, Some(total), COUNTED, COUNTED_WITHOUT_END)
 }
 
 /// A bar that counts items of work whose number is not known.
 pub(crate) fn of_endless_items(message: &'static str) -> ProgressBar {
-    bar(None, COUNTED, COUNTED_WITHOUT_END).with_message(message)
+    bar(message, None, COUNTED, COUNTED_WITHOUT_END)
 }
 
 /// The bars of the phases of long work, one after the other.
@@ -80,8 +95,9 @@ impl Phases {
             if let Some((_, bar)) = current.take() {
                 bar.finish_and_clear();
             }
-            let bar = bar(progress.total, COUNTED, COUNTED_WITHOUT_END);
-            *current = Some((progress.phase, bar.with_message(describe(progress.phase))));
+            let without_end = if progress.phase == Phase::Sync { UNCOUNTED } else { COUNTED_WITHOUT_END };
+            let bar = bar(describe(progress.phase), progress.total, COUNTED, without_end);
+            *current = Some((progress.phase, bar));
         }
         if let Some((_, bar)) = &*current {
             bar.set_position(progress.done);
@@ -99,7 +115,7 @@ fn describe(phase: Phase) -> String {
     match phase {
         Phase::Sort { table, tables } => format!("Sorting table {} of {tables}", table + 1),
         Phase::Write { table, tables } => format!("Writing table {} of {tables}", table + 1),
-        Phase::Sync => "Making it durable".to_owned(),
+        Phase::Sync => "Syncing to disk".to_owned(),
         Phase::Verify => "Verifying blocks".to_owned(),
         Phase::Pairs => "Comparing".to_owned(),
         _ => "Reading".to_owned(),

@@ -73,7 +73,10 @@ fn help_fits_a_narrow_terminal_without_broken_words() {
             let help = String::from_utf8(help.get_output().stdout.clone()).unwrap();
             let examples = help.find("Example:").unwrap();
             for example in help[examples..].lines().skip(1) {
-                assert!(example.contains("hamdex "), "{command}: wrapped, so that it cannot be copied: {example}");
+                assert!(
+                    example.contains("hamdex "),
+                    "{command}: wrapped, so that it cannot be copied: {example}"
+                );
             }
             // Usage has no place to break.
             for line in help[..examples].lines().filter(|line| !line.starts_with("Usage: ")) {

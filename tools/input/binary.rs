@@ -31,7 +31,12 @@ pub(super) fn read<F: Fingerprint>(
     loop {
         let filled = fill(reader, &mut record[..record_bytes]).map_err(|error| source.unreadable(&error))?;
         if filled == 0 {
-            return Ok(());
+            return match bytes {
+                Some(bytes) if offset < bytes => Err(source.complaint(format_args!(
+                    "it ends after {offset} of its {bytes} bytes: it was cut off while it was read"
+                ))),
+                _ => Ok(()),
+            };
         }
         if filled < record_bytes {
             return Err(source.complaint_at(
@@ -58,4 +63,26 @@ fn fill(reader: &mut impl BufRead, buffer: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_loses_whole_records_while_it_is_read_is_noticed() {
+        let source = Source { name: "in.u64".to_owned() };
+        let read_of = |there: usize, bytes: Option<u64>| {
+            let mut found = Vec::new();
+            let mut sink = |fingerprint: u64, _: Option<u64>| {
+                found.push(fingerprint);
+                Ok(())
+            };
+            read(&source, &mut &vec![7; there][..], bytes, false, &mut sink).map(|()| found.len())
+        };
+        assert_eq!(read_of(24, Some(24)).unwrap(), 3);
+        assert_eq!(read_of(24, None).unwrap(), 3);
+        let refusal = read_of(16, Some(24)).unwrap_err().to_string();
+        assert!(refusal.contains("ends after 16 of its 24 bytes"), "{refusal}");
+    }
 }

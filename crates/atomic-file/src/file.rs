@@ -109,7 +109,9 @@ impl<'a> CreateOptions<'a> {
                 let identity = descriptor.open().ok().filter(is_regular)?;
                 inputs.find_file(&Identity::of_file(&identity).ok()?)
             }
-            _ => None,
+            // Its node: another node of the same device has another identity.
+            Target::BlockDevice => inputs.find(path),
+            Target::Stream | Target::New(_) => None,
         });
         if let Some(input) = input {
             return Err(Error::IsInput { path: path.to_owned(), input: input.to_owned() });

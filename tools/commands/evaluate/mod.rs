@@ -21,7 +21,7 @@ use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
-use crate::output::{Force, Output, inputs_or_standard_input};
+use crate::output::{Force, Output, inputs_or_standard_input, is_standard_output};
 use crate::threads::Threads;
 
 /// The greatest distance scored, as in §4 of the paper.
@@ -86,6 +86,11 @@ fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Resul
     let started = Instant::now();
     let mut files = inputs_or_standard_input(&args.inputs.paths);
     args.truth.iter().for_each(|truth| files.add(truth));
+    args.recipe.files().for_each(|list| files.add(list));
+    if args.svg.as_deref().is_some_and(is_standard_output) {
+        let what = "--svg and the figures cannot both go to standard output: name a file";
+        return Err(Failure::Usage(what.to_owned()));
+    }
     let picture_file =
         args.svg.as_deref().map(|path| Output::new(path, args.force, &files).create()).transpose()?;
     let fingerprinter = Fingerprinter::<F>::with_lists(recipe, lists).map_err(usage)?;

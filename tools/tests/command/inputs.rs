@@ -173,8 +173,13 @@ fn headers_of_arrays_cannot_take_memory_or_stack() {
     deep.extend(60_000u16.to_le_bytes());
     deep.extend([b'('; 60_000]);
     scratch.write("deep.npy", deep);
+    let mut hidden = b"\x93NUMPY\x01\x00".to_vec();
+    hidden.extend(60_000u16.to_le_bytes());
+    hidden.extend(b"(')',".repeat(12_000));
+    scratch.write("hidden.npy", hidden);
+    scratch.write("hex.npy", super::build::npy("<u8", false, "(0xffffffffffffffff, 2)", &[0; 16]));
     scratch.write("huge.npy", super::build::npy("<u8", false, "(4294967296, 4294967296, 2)", &[0; 16]));
-    for name in ["long.npy", "deep.npy", "huge.npy"] {
+    for name in ["long.npy", "deep.npy", "hidden.npy", "hex.npy", "huge.npy"] {
         let (code, text) = scratch.failure(&["build", "-o", "x.hamdex", name]);
         assert!(text.contains(&format!("{name}: not a .npy file: its ")), "{text}");
         assert_eq!(code, 1);

@@ -47,7 +47,7 @@ fn refused(scratch: &Scratch, args: &[&str], expected: &str) {
 #[test]
 fn an_input_is_never_written_over() {
     let scratch = scene();
-    let cases: [&[&str]; 11] = [
+    let cases: [&[&str]; 12] = [
         &["build", "hex.txt", "-o", "hex.txt"],
         &["build", "--documents", "documents.jsonl", "-o", "documents.jsonl"],
         &["build", "--documents", "documents.jsonl", "--stop-words", "stop.txt", "-o", "stop.txt"],
@@ -58,6 +58,7 @@ fn an_input_is_never_written_over() {
         &["idf", "documents.jsonl", "-o", "documents.jsonl"],
         &["evaluate", "documents.jsonl", "--truth", "truth.txt", "--svg", "documents.jsonl"],
         &["evaluate", "documents.jsonl", "--truth", "truth.txt", "--svg", "truth.txt"],
+        &["evaluate", "documents.jsonl", "--truth", "truth.txt", "--stop-words", "stop.txt", "--svg", "stop.txt"],
         &["dump", "index.hamdex", "--stats", "--html", "index.hamdex"],
     ];
     for args in cases {

@@ -76,6 +76,12 @@ pub enum ReadErrorKind {
     /// The system refuses to start a single thread.
     #[error("cannot start a thread")]
     Threads(#[source] io::Error),
+    /// The system refuses the least memory that the work can do with.
+    #[error("out of memory: {bytes} bytes cannot be had")]
+    OutOfMemory {
+        /// How many bytes that is.
+        bytes: u64,
+    },
 }
 
 impl ReadError {
@@ -231,11 +237,11 @@ pub enum BuildError {
         /// What the operating system said.
         source: io::Error,
     },
-    /// No memory could be had.
-    #[error("out of memory for {bytes} bytes: lower the memory limit, and the build sorts on disk")]
+    /// The system refuses memory.
+    #[error("out of memory: {bytes} bytes cannot be had; with a lower memory limit more is sorted on disk")]
     OutOfMemory {
-        /// How many bytes were wanted.
-        bytes: usize,
+        /// How many bytes were refused.
+        bytes: u64,
     },
 }
 

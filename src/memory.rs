@@ -1,4 +1,4 @@
-//! How much memory to use unless the user says so: one policy for builds, batches and self-joins.
+//! How much memory to use: one policy for builds, batches and self-joins.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,19 @@ use std::sync::OnceLock;
 /// The least that any work is given.
 pub(crate) const MIN_MEMORY: u64 = 16 << 20;
 
-/// What is taken to be there where the system does not say, in bytes.
+/// What buffers, keys and the allocator of a build take beside the memory that options speak of, in bytes.
+pub(crate) const BUILD_HEADROOM_BYTES: u64 = 40 << 20;
+
+/// The same for batches and self-joins.
+pub(crate) const QUERY_HEADROOM_BYTES: u64 = 16 << 20;
+
+/// What is assumed where the system does not say, in bytes.
 const FALLBACK_BYTES: u64 = 4 << 30;
 
-/// One part in so many of the memory there is: others need some as well, and the page cache most of all.
+/// The divisor of the usable memory: others need some as well, and the page cache most of all.
 const SHARE: u64 = 4;
 
-/// The memory that builds, batches and self-joins keep to unless told otherwise, in bytes: a quarter of what
+/// The memory that builds, batches and self-joins keep to by default, in bytes: a quarter of what
 /// this process may use, at least 16 MiB.
 ///
 /// What it may use is the least of the machine's memory, the limits of its control groups and all groups
@@ -26,11 +32,40 @@ pub fn default_memory() -> u64 {
     *BYTES.get_or_init(|| share_of(usable_bytes(Path::new("/"))))
 }
 
+/// What of `wanted` bytes can be had now, with `headroom` left to work in: all, or a half, a quarter and so on.
+/// It is found out beforehand what cannot be handled later: an allocation that fails ends the process.
+///
+/// # Errors
+/// When not even [`MIN_MEMORY`] can be had, or less where less is wanted; with how many bytes that would take.
+pub(crate) fn affordable(wanted: u64, headroom: u64) -> Result<u64, u64> {
+    let least = wanted.min(MIN_MEMORY);
+    let mut bytes = wanted;
+    loop {
+        let all = bytes.saturating_add(headroom);
+        if can_reserve(usize::try_from(all).unwrap_or(usize::MAX)) {
+            return Ok(bytes);
+        }
+        if bytes == least {
+            return Err(all);
+        }
+        bytes = (bytes / 2).max(least);
+    }
+}
+
+/// Whether the allocator can have that many bytes of address space at once. None is touched.
+pub(crate) fn can_reserve(bytes: usize) -> bool {
+    let mut reserved = Vec::<u8>::new();
+    let outcome = reserved.try_reserve_exact(bytes);
+    // Without this, the compiler could do without the allocation.
+    drop(std::hint::black_box(reserved));
+    outcome.is_ok()
+}
+
 fn share_of(usable: Option<u64>) -> u64 {
     (usable.unwrap_or(FALLBACK_BYTES) / SHARE).max(MIN_MEMORY)
 }
 
-/// The least of all limits that the files below `root` tell of.
+/// The least of all limits in the files below `root`.
 fn usable_bytes(root: &Path) -> Option<u64> {
     let read = |name: &str| fs::read_to_string(root.join("proc").join(name)).unwrap_or_default();
     let (cgroups, mounts) = (read("self/cgroup"), read("self/mountinfo"));
@@ -244,6 +279,15 @@ Max address space         unlimited            unlimited            bytes
         ];
         assert_eq!(machine(&files), Some(16 * GIB));
         assert_eq!(usable_bytes(Path::new("/nowhere/at/all")), None);
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_halved_until_it_can() {
+        assert_eq!(affordable(MIN_MEMORY, 1 << 20), Ok(MIN_MEMORY));
+        assert_eq!(affordable(1, 1 << 20), Ok(1));
+        let less = affordable(u64::MAX, 1 << 20).unwrap();
+        assert!((MIN_MEMORY..u64::MAX / 2).contains(&less), "{less}");
+        assert_eq!(affordable(MIN_MEMORY, u64::MAX), Err(u64::MAX));
     }
 
     #[test]

@@ -4,10 +4,16 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+
+use crate::memory::can_reserve;
+
+/// Address space for each thread: its stack, what the allocator sets aside for it (64 MiB with glibc), and
+/// something to work in.
+const THREAD_BYTES: usize = 96 << 20;
 
 /// The most threads that an option may name: more than any machine has a use for.
-pub(crate) const MAX_THREADS: usize = 1024;
+pub(crate) const MAX_THREADS: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
 /// Where parallel work is done.
 pub(crate) enum Pool {
@@ -18,22 +24,21 @@ pub(crate) enum Pool {
 }
 
 impl Pool {
-    /// A pool of so many threads; for 0 the current one.
+    /// A pool of `threads` threads, or of fewer where the system refuses some; for 0 the current one.
     ///
     /// # Errors
     /// When the system refuses to start a single thread.
     pub(crate) fn new(threads: usize) -> io::Result<Self> {
         match NonZeroUsize::new(threads) {
             None if rayon::current_thread_index().is_some() || has_global_pool() => Ok(Self::Current),
-            None => Self::own(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)),
+            None => Self::own(default_threads()),
             Some(threads) => Self::own(threads),
         }
     }
 
     fn own(threads: NonZeroUsize) -> io::Result<Self> {
-        let threads = NonZeroUsize::new(MAX_THREADS).map_or(threads, |most| threads.min(most));
-        let start = |threads: usize| ThreadPoolBuilder::new().num_threads(threads).build();
-        as_many_as_start(threads.get(), start).map(Self::Own).map_err(io::Error::other)
+        let threads = affordable(threads.min(MAX_THREADS));
+        as_many_as_start(threads.get(), start_pool).map(Self::Own).map_err(io::Error::other)
     }
 
     /// Does work in which parallel iterators use this pool.
@@ -45,30 +50,63 @@ impl Pool {
     }
 }
 
-/// How many threads are meant: as many as the current pool has where that is left open.
+/// How many threads to start for an option of `threads`: for 0, as many as the current pool has.
 pub(crate) fn count(threads: usize) -> NonZeroUsize {
-    NonZeroUsize::new(threads).unwrap_or_else(|| {
-        let of_pool = if rayon::current_thread_index().is_some() || has_global_pool() {
-            NonZeroUsize::new(rayon::current_num_threads())
-        } else {
-            std::thread::available_parallelism().ok()
-        };
-        of_pool.unwrap_or(NonZeroUsize::MIN)
-    })
+    let wanted = NonZeroUsize::new(threads).unwrap_or_else(|| {
+        let is_in_pool = rayon::current_thread_index().is_some() || has_global_pool();
+        let of_pool = NonZeroUsize::new(rayon::current_num_threads()).filter(|_| is_in_pool);
+        of_pool.unwrap_or_else(default_threads)
+    });
+    affordable(wanted)
+}
+
+/// As many threads as there is address space for: at least one, at most `wanted`. It is found out beforehand
+/// because it cannot be handled later: a thread that starts where none is left ends the process.
+fn affordable(wanted: NonZeroUsize) -> NonZeroUsize {
+    let reserve =
+        |threads: usize| can_reserve(threads.saturating_mul(THREAD_BYTES)).then_some(threads).ok_or(());
+    as_many_as_start(wanted.get(), reserve).ok().and_then(NonZeroUsize::new).unwrap_or(NonZeroUsize::MIN)
+}
+
+/// Threads of a pool where no number is given: as rayon has it, those of the variable or of the machine.
+fn default_threads() -> NonZeroUsize {
+    let variable = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok());
+    variable.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
 /// Whether there is a global pool. Rayon panics where it cannot start one; so it is started here, once.
 fn has_global_pool() -> bool {
     static HAS_POOL: OnceLock<bool> = OnceLock::new();
-    *HAS_POOL.get_or_init(|| match ThreadPoolBuilder::new().build_global() {
-        Ok(()) => true,
-        // It has been started before, unless there is a reason why it could not.
-        Err(error) => std::error::Error::source(&error).is_none(),
+    *HAS_POOL.get_or_init(|| {
+        let threads = affordable(default_threads());
+        match ThreadPoolBuilder::new().num_threads(threads.get()).build_global() {
+            Ok(()) => true,
+            // It has been started before, unless there is a reason why it could not.
+            Err(error) => std::error::Error::source(&error).is_none(),
+        }
     })
 }
 
-/// What `start` gives for `threads`, or for the most of them with which it succeeds, halving their number
-/// each time.
+/// Starts a pool. If that fails, none of its threads is left to take the place of those of another try.
+fn start_pool(threads: usize) -> Result<ThreadPool, ThreadPoolBuildError> {
+    let mut started = Vec::with_capacity(threads);
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .spawn_handler(|thread| {
+            let builder = std::thread::Builder::new().name("hamdex-worker".to_owned());
+            started.push(builder.spawn(|| thread.run())?);
+            Ok(())
+        })
+        .build();
+    if pool.is_err() {
+        // A thread without work has not panicked.
+        started.into_iter().for_each(|thread| drop(thread.join()));
+    }
+    pool
+}
+
+/// What `start` returns for `threads`, or for the greatest number with which it succeeds when that is halved
+/// again and again.
 fn as_many_as_start<T, E>(mut threads: usize, mut start: impl FnMut(usize) -> Result<T, E>) -> Result<T, E> {
     loop {
         match start(threads) {
@@ -98,5 +136,13 @@ mod tests {
         assert_eq!(outer.install(|| Pool::new(0).unwrap().install(rayon::current_num_threads)), 2);
         assert_eq!(outer.install(|| count(0)).get(), 2);
         assert_eq!(outer.install(|| count(5)).get(), 5);
+    }
+
+    #[test]
+    fn no_more_threads_are_started_than_there_is_address_space_for() {
+        let wanted = NonZeroUsize::new(usize::MAX).unwrap();
+        // All of it together is more than any process can address.
+        assert!(affordable(wanted) < wanted);
+        assert_eq!(affordable(NonZeroUsize::MIN), NonZeroUsize::MIN);
     }
 }

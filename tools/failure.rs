@@ -127,7 +127,10 @@ fn is_no_index(error: &ReadError) -> bool {
 
 fn of_read_error(error: &ReadError) -> u8 {
     match error.kind() {
-        ReadErrorKind::Io(_) | ReadErrorKind::Threads(_) | ReadErrorKind::Width { .. } => 1,
+        ReadErrorKind::Io(_)
+        | ReadErrorKind::Threads(_)
+        | ReadErrorKind::OutOfMemory { .. }
+        | ReadErrorKind::Width { .. } => 1,
         _ => 3,
     }
 }

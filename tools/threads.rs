@@ -1,5 +1,6 @@
 //! How many threads a command uses.
 
+use std::collections::TryReserveError;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::{hint, io};
@@ -15,6 +16,9 @@ const MAX_THREADS: usize = 1024;
 /// Address space that must be free before another thread is started: its stack, what the allocator sets
 /// aside for it (64 MiB with glibc), and something to work in.
 const HEADROOM_BYTES: usize = 96 << 20;
+
+/// Address space without which no work is begun, as an allocation that fails later ends the program.
+const MIN_BYTES: usize = 32 << 20;
 
 /// `--threads`, for commands that work on several at once.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -37,6 +41,10 @@ impl Threads {
 }
 
 fn start(count: usize) -> Result<(), Failure> {
+    if reserve(MIN_BYTES).is_err() {
+        let text = format!("out of memory: {} MiB cannot be had", MIN_BYTES >> 20);
+        return Err(Failure::Wrong(text));
+    }
     let wanted = match count {
         0 => thread::available_parallelism().map_or(1, usize::from),
         count => count,
@@ -63,24 +71,36 @@ struct Worker {
 /// they would leave no memory to work in. A pool that fails to start cannot be replaced, so all that
 /// can fail comes before it.
 fn workers(wanted: usize) -> Vec<Worker> {
-    let mut workers: Vec<Worker> = (0..wanted).map_while(|_| worker().ok()).collect();
-    if workers.len() < wanted {
-        let kept = (workers.len() / 2).max(1);
-        for Worker { sender, thread } in workers.drain(kept.min(workers.len())..) {
-            drop(sender);
-            // A thread that did nothing has not panicked.
-            let _ = thread.join();
-        }
+    let mut affordable = wanted;
+    // Before any is started: what the allocator sets aside for a thread outlives it.
+    while affordable > 1 && reserve(affordable.saturating_mul(HEADROOM_BYTES)).is_err() {
+        affordable /= 2;
+    }
+    let mut workers: Vec<Worker> =
+        if affordable > 1 { (0..affordable).map_while(|_| worker().ok()).collect() } else { Vec::new() };
+    let kept = if workers.len() < affordable { (workers.len() / 2).max(1) } else { affordable };
+    for Worker { sender, thread } in workers.drain(kept.min(workers.len())..) {
+        drop(sender);
+        // A thread that did nothing has not panicked.
+        let _ = thread.join();
+    }
+    if kept < wanted {
         say::warning(format_args!("the system refuses {wanted} threads; going on with {kept}"));
     }
     workers
 }
 
+/// Checks that this much address space is left, and touches none of it.
+fn reserve(bytes: usize) -> Result<(), TryReserveError> {
+    let mut reserved = Vec::<u8>::new();
+    let outcome = reserved.try_reserve_exact(bytes);
+    drop(hint::black_box(reserved));
+    outcome
+}
+
 fn worker() -> io::Result<Worker> {
     // A thread that starts where there is no memory left ends the program.
-    let mut headroom = Vec::<u8>::new();
-    headroom.try_reserve_exact(HEADROOM_BYTES).map_err(io::Error::other)?;
-    drop(hint::black_box(headroom));
+    reserve(HEADROOM_BYTES).map_err(io::Error::other)?;
     let (sender, receiver) = channel::<ThreadBuilder>();
     let (started, has_started) = channel();
     let work = move || {

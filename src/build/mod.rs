@@ -29,6 +29,7 @@ use crate::build::assemble::Assembly;
 use crate::build::record::WithId;
 use crate::build::sort::Sorter;
 use crate::error::BuildError;
+use crate::memory::{BUILD_HEADROOM_BYTES, affordable};
 use crate::progress::{Phase, Progress};
 use crate::threads::Pool;
 use hamdex_fingerprint::Fingerprint;
@@ -95,6 +96,9 @@ impl<F: Fingerprint> Builder<F> {
         // Better now than after an hour, when memory no longer suffices.
         drop(temporary::file(&temp_dir)?);
         let pool = Pool::new(options.threads).map_err(|source| BuildError::Threads { source })?;
+        let memory = affordable(options.memory, BUILD_HEADROOM_BYTES)
+            .map_err(|bytes| BuildError::OutOfMemory { bytes })?;
+        let options = options.memory(memory);
         let memory = options.sort_memory();
         let input = if options.ids {
             Input::WithIds(Sorter::new(memory, &temp_dir), None)

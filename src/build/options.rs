@@ -37,7 +37,7 @@ pub struct BuildOptions<F> {
     block_bytes: Option<usize>,
     /// Entries from one raw fingerprint to the next, where the user has chosen.
     restart_interval: Option<usize>,
-    memory: u64,
+    pub(super) memory: u64,
     pub(super) threads: usize,
     pub(super) temp_dir: Option<PathBuf>,
     pub(super) overwrite: bool,
@@ -220,7 +220,7 @@ impl<F: Fingerprint> BuildOptions<F> {
             let expected = format!("at least {} MiB", MIN_MEMORY >> 20);
             return refused("the memory limit", format!("{} bytes", self.memory), expected);
         }
-        if self.threads > MAX_THREADS {
+        if self.threads > MAX_THREADS.get() {
             let expected = format!("at most {MAX_THREADS}");
             return refused("the number of threads", self.threads.to_string(), expected);
         }

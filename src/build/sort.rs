@@ -68,7 +68,7 @@ impl<R: Record> Sorter<R> {
         }
         self.records
             .try_reserve_exact(more)
-            .map_err(|_| BuildError::OutOfMemory { bytes: more * size_of::<R>() })
+            .map_err(|_| BuildError::OutOfMemory { bytes: (more * size_of::<R>()) as u64 })
     }
 
     fn spill(&mut self) -> Result<(), BuildError> {

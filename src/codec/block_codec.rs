@@ -211,16 +211,12 @@ impl<F: Fingerprint> Blocks<F> for OneBlock<'_, F> {
 
     fn prefetch_fronts(&self, _: &[Located]) {}
 
-    fn checked_bytes(&self, _: Located) -> Result<&[u8], BlockError> {
-        Ok(self.bytes)
+    fn checked_bytes(&self, _: Located) -> Result<(&[u8], F), BlockError> {
+        Ok((self.bytes, self.last))
     }
 
     fn bytes(&self, _: Located) -> &[u8] {
         self.bytes
-    }
-
-    fn last(&self, _: Located) -> F {
-        self.last
     }
 
     fn target(&self, _: Located) -> &Target<F> {

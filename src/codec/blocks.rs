@@ -30,14 +30,11 @@ pub(crate) trait Blocks<F> {
     /// Prefetches the fronts of some of the blocks.
     fn prefetch_fronts(&self, blocks: &[Located]);
 
-    /// The bytes of a block, after its checksum has been verified.
-    fn checked_bytes(&self, at: Located) -> Result<&[u8], Self::Error>;
+    /// A block, after its checksum has been verified, and its key, which is its last entry.
+    fn checked_bytes(&self, at: Located) -> Result<(&[u8], F), Self::Error>;
 
     /// The bytes of a block that has been checked.
     fn bytes(&self, at: Located) -> &[u8];
-
-    /// The key of a block: its last entry.
-    fn last(&self, at: Located) -> F;
 
     /// What is looked for in a block.
     fn target(&self, at: Located) -> &Target<F>;

@@ -57,18 +57,14 @@ impl<F: Fingerprint> Blocks<F> for LocatedBlocks<'_, F> {
     }
 
     #[inline(always)]
-    fn checked_bytes(&self, at: Located) -> Result<&[u8], ReadError> {
-        self.table(at).block(self.file, at.block as usize)
+    fn checked_bytes(&self, at: Located) -> Result<(&[u8], F), ReadError> {
+        let (table, block) = (self.table(at), at.block as usize);
+        Ok((table.block(self.file, block)?, table.keys.get(block)))
     }
 
     #[inline(always)]
     fn bytes(&self, at: Located) -> &[u8] {
         self.table(at).bytes(self.file, at.block as usize)
-    }
-
-    #[inline(always)]
-    fn last(&self, at: Located) -> F {
-        self.table(at).keys.get(at.block as usize)
     }
 
     #[inline(always)]

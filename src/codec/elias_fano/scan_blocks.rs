@@ -35,9 +35,8 @@ where
             blocks.prefetch_fronts(batches.peek().copied().unwrap_or_default());
             chosen.clear();
             for &at in together {
-                let bytes = blocks.checked_bytes(at)?;
-                let (last, target) = (blocks.last(at), blocks.target(at));
-                let (candidates, reads) = Candidates::find(instructions, bytes, last, target)
+                let (bytes, last) = blocks.checked_bytes(at)?;
+                let (candidates, reads) = Candidates::find(instructions, bytes, last, blocks.target(at))
                     .map_err(|error| blocks.damaged(at, error))?;
                 // Eight fields are loaded at once, wherever the run ends.
                 let end = reads.end.max(reads.start + LINE_BYTES);

@@ -41,23 +41,24 @@ where
             blocks.prefetch_fronts(batches.peek().copied().unwrap_or_default());
             chosen.clear();
             for &at in together {
-                let bytes = blocks.checked_bytes(at)?;
+                let (bytes, last) = blocks.checked_bytes(at)?;
                 let mut choose = |candidate: Candidate<F>| {
                     candidate.reads().into_iter().for_each(|reads| prefetch_lines(bytes, reads));
                     chosen.push((at, candidate));
                 };
                 codec(at)
-                    .candidates(bytes, blocks.last(at), blocks.target(at), &mut choose)
+                    .candidates(bytes, last, blocks.target(at), &mut choose)
                     .map_err(|error| blocks.damaged(at, error))?;
             }
             for scanned in chosen.chunks(MAX_SEGMENTS) {
-                let work = scanned.iter().map(|&(at, ref candidate)| {
+                let mut work = [None; MAX_SEGMENTS];
+                for (work, &(at, ref candidate)) in work.iter_mut().zip(scanned) {
                     let (bytes, target) = (blocks.bytes(at), blocks.target(at));
-                    Work { codec: codec(at), bytes, candidate, target }
-                });
+                    *work = Some(Work { codec: codec(at), bytes, candidate, target });
+                }
                 let visit = &mut self.visit;
                 let mut visit = |place: usize, entry, value| visit(scanned[place].0, entry, value);
-                let outcome = scan_together(instructions, work, differences, &mut visit);
+                let outcome = scan_together(instructions, &work, differences, &mut visit);
                 if outcome.map_err(|(place, error)| blocks.damaged(scanned[place].0, error))?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
@@ -93,11 +94,11 @@ const MAX_SEGMENTS: usize = LANES;
 #[inline(always)]
 fn scan_together<'a, F: Fingerprint + 'a>(
     instructions: impl Instructions,
-    work: impl Iterator<Item = Work<'a, F>> + Clone,
+    work: &[Option<Work<'a, F>>; MAX_SEGMENTS],
     differences: &mut Differences,
     visit: &mut impl FnMut(usize, usize, F) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, (usize, BlockError)> {
-    debug_assert!(work.clone().count() <= MAX_SEGMENTS, "what is too much would be left out");
+    let work = work.iter().map_while(Option::as_ref);
     let mut codes = work.clone().map(|work| work.candidate.codes(&work.codec.codebook, work.bytes));
     let Some(first) = codes.next() else { return Ok(ControlFlow::Continue(())) };
     differences.decode(first, codes);
@@ -111,7 +112,7 @@ fn scan_together<'a, F: Fingerprint + 'a>(
             }
         }
     }
-    for (place, work) in work.enumerate().take(MAX_SEGMENTS) {
+    for (place, work) in work.enumerate() {
         let hs = differences.lane(place, work.candidate.coded());
         if let Some(run) = runs[place]
             && !run.may_match(work.bytes, work.candidate, hs, work.target).map_err(|error| (place, error))?

@@ -11,6 +11,7 @@ use crate::index::batch::question::{Question, Stop};
 use crate::index::batch::{probe, scan};
 use crate::index::handle::Index;
 use crate::index::matches::Match;
+use crate::memory::{QUERY_HEADROOM_BYTES, affordable};
 use crate::progress::Phase;
 use crate::threads::Pool;
 use hamdex_fingerprint::Fingerprint;
@@ -23,15 +24,22 @@ pub(super) struct Chunks<'a, F, D> {
     index: &'a Index<F, D>,
     distance: u32,
     options: &'a BatchOptions,
-    /// Started for the first chunk that is worth it.
-    pool: OnceCell<Pool>,
+    /// For the first chunk that is worth it.
+    means: OnceCell<Option<Means>>,
     /// How many queries are taken at once: fewer once their matches have found no room.
     size: usize,
 }
 
+/// What the system has granted.
+struct Means {
+    pool: Pool,
+    /// With no more memory than can be had.
+    options: BatchOptions,
+}
+
 impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
     pub(super) fn new(index: &'a Index<F, D>, distance: u32, options: &'a BatchOptions) -> Self {
-        Self { index, distance, options, pool: OnceCell::new(), size: MAX_QUERIES }
+        Self { index, distance, options, means: OnceCell::new(), size: MAX_QUERIES }
     }
 
     /// Calls `visit` with the place and the matches of each query, in order, until it breaks.
@@ -45,11 +53,10 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
         while at < queries.len() {
             let chunk = &queries[at..queries.len().min(at + self.size)];
             let mut visit = |place, matches: &[Match<F>]| visit(at + place, matches);
-            let outcome = if chunk.len() < FEW {
-                self.answer_each(chunk, &mut visit)?
-            } else {
-                let room = Room::of_bytes::<F>(self.options.match_bytes());
-                let Some(mut batch) = self.answer_together(chunk, &room)? else {
+            let means = if chunk.len() < FEW { None } else { self.means()? };
+            let outcome = if let Some(Means { pool, options }) = means {
+                let room = Room::of_bytes::<F>(options.match_bytes());
+                let Some(mut batch) = self.answer_together(chunk, pool, options, &room)? else {
                     self.size = chunk.len() / 2;
                     continue;
                 };
@@ -61,6 +68,8 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
                     matches.sort_unstable();
                     visit(place, matches)
                 })
+            } else {
+                self.answer_each(chunk, &mut visit)?
             };
             if outcome.is_break() {
                 return Ok(outcome);
@@ -89,14 +98,15 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
     }
 
     /// All queries at once; `None` when their matches find no room.
-    fn answer_together(&self, queries: &[F], room: &Room) -> Result<Option<Batch<F>>, ReadError> {
-        let question = Question {
-            index: self.index,
-            plan: self.index.plan(self.distance),
-            queries,
-            options: self.options,
-        };
-        let found = self.pool()?.install(|| match cost::choose(&question) {
+    fn answer_together(
+        &self,
+        queries: &[F],
+        pool: &Pool,
+        options: &BatchOptions,
+        room: &Room,
+    ) -> Result<Option<Batch<F>>, ReadError> {
+        let question = Question { index: self.index, plan: self.index.plan(self.distance), queries, options };
+        let found = pool.install(|| match cost::choose(&question) {
             Choice::Probe => probe::probe(&question, room),
             Choice::Scan(reaches) => scan::scan(&question, &reaches, room),
         });
@@ -107,12 +117,15 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
         }
     }
 
-    fn pool(&self) -> Result<&Pool, ReadError> {
-        if let Some(pool) = self.pool.get() {
-            return Ok(pool);
+    /// What to answer many queries with; `None` where there is no memory for more than one query at a time.
+    fn means(&self) -> Result<Option<&Means>, ReadError> {
+        if let Some(means) = self.means.get() {
+            return Ok(means.as_ref());
         }
         let pool = Pool::new(self.options.threads)
             .map_err(|error| self.index.error(ReadErrorKind::Threads(error).into()))?;
-        Ok(self.pool.get_or_init(|| pool))
+        let memory = affordable(self.options.memory, QUERY_HEADROOM_BYTES).ok();
+        let means = memory.map(|bytes| Means { pool, options: self.options.clone().memory(bytes) });
+        Ok(self.means.get_or_init(|| means).as_ref())
     }
 }

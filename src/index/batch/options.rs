@@ -28,7 +28,7 @@ pub enum Strategy {
 #[derive(Debug, Clone)]
 pub struct BatchOptions {
     pub(super) strategy: Strategy,
-    memory: u64,
+    pub(super) memory: u64,
     pub(super) threads: usize,
     pub(super) progress: Report,
     pub(super) dense_from: Option<usize>,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
-use crate::error::ReadError;
+use crate::error::{ReadError, ReadErrorKind};
 use crate::index::handle::Index;
 use crate::index::pairs::collect::{Found, Outlet};
 use crate::index::pairs::join::Join;
@@ -12,7 +12,7 @@ use crate::index::pairs::ordered::Outcome;
 use crate::index::pairs::pair::Pair;
 use crate::index::pairs::tuning::Tuning;
 use crate::mapping::Mapping;
-use crate::memory::{MIN_MEMORY, default_memory};
+use crate::memory::{MIN_MEMORY, QUERY_HEADROOM_BYTES, affordable, default_memory};
 use crate::progress::{Progress, Report};
 use crate::threads;
 use hamdex_fingerprint::Fingerprint;
@@ -193,10 +193,12 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Pairs<'i, F, D> {
         }
         let is_small = self.threads == 0 && self.index.len() < ALONE;
         let threads = if is_small { NonZeroUsize::MIN } else { threads::count(self.threads) };
+        let memory = affordable(self.memory, QUERY_HEADROOM_BYTES)
+            .map_err(|bytes| self.index.error(ReadErrorKind::OutOfMemory { bytes }.into()))?;
         let join = Join {
             index: self.index,
             distance: self.distance,
-            memory: self.memory,
+            memory,
             threads,
             progress: &self.progress,
             tuning: self.tuning,

@@ -1,9 +1,9 @@
-//! Limits of the system: little address space.
+//! Limits of the system: little address space, and so no room for threads.
 
 use std::fmt::Write;
 use std::process::{Command, Output};
 
-use crate::common::Scratch;
+use crate::common::{Scratch, json_line, story};
 
 /// Runs the command in a shell that has limited its address space.
 fn within(scratch: &Scratch, address_space_kib: u32, args: &[&str]) -> Output {
@@ -19,7 +19,7 @@ fn within(scratch: &Scratch, address_space_kib: u32, args: &[&str]) -> Output {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn little_address_space_changes_no_byte_and_needs_no_word() {
+fn little_address_space_changes_no_byte_and_is_no_error() {
     let scratch = Scratch::new();
     let mut lines = String::new();
     (0..60_000u64).for_each(|i| writeln!(lines, "{:016x}", i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).unwrap());
@@ -40,7 +40,7 @@ fn little_address_space_changes_no_byte_and_needs_no_word() {
 #[test]
 fn a_limit_lowers_the_memory_that_is_used_by_default() {
     let scratch = Scratch::new();
-    // A quarter of this limit is not enough to sort so many in memory: they go through temporary files.
+    // A quarter of this limit is not enough to sort all of them in memory: they go through temporary files.
     let bytes: Vec<u8> =
         (0..1_500_000u64).flat_map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()).collect();
     scratch.write("in.u64", bytes);
@@ -51,4 +51,92 @@ fn a_limit_lowers_the_memory_that_is_used_by_default() {
     scratch.output(&named("free.hamdex"));
     let bytes = |name: &str| std::fs::read(scratch.path(name)).unwrap();
     assert!(bytes("little.hamdex") == bytes("free.hamdex"));
+}
+
+/// Half a million fingerprints, as a file of them: `in.u64`.
+#[cfg(target_os = "linux")]
+fn with_fingerprints() -> Scratch {
+    let scratch = Scratch::new();
+    let bytes: Vec<u8> =
+        (0..500_000u64).flat_map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()).collect();
+    scratch.write("in.u64", bytes);
+    scratch
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn threads_without_address_space_are_done_without() {
+    let scratch = with_fingerprints();
+    scratch.output(&["build", "--design", "halves", "-o", "free.hamdex", "in.u64"]);
+    let free = std::fs::read(scratch.path("free.hamdex")).unwrap();
+    for limit in [110_000, 200_000, 400_000] {
+        for threads in ["0", "8", "64", "1024"] {
+            let args = [
+                "build",
+                "--design",
+                "halves",
+                "--threads",
+                threads,
+                "--force",
+                "-o",
+                "out.hamdex",
+                "in.u64",
+            ];
+            let output = within(&scratch, limit, &args);
+            assert!(output.status.success(), "{limit}, {threads}: {output:?}");
+            assert!(std::fs::read(scratch.path("out.hamdex")).unwrap() == free, "{limit}, {threads}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn little_address_space_changes_no_answer() {
+    let scratch = with_fingerprints();
+    scratch.output(&["build", "--design", "halves", "-o", "index.hamdex", "in.u64"]);
+    let queries: Vec<u8> = std::fs::read(scratch.path("in.u64")).unwrap()[..400_000].to_vec();
+    scratch.write("queries.u64", queries);
+    let documents: String = (0..400).map(|n| json_line(&n.to_string(), &story(n / 2))).collect();
+    scratch.write("documents.jsonl", documents);
+    let commands: [&[&str]; 4] = [
+        &["pairs", "index.hamdex"],
+        &["query", "index.hamdex", "--file", "queries.u64"],
+        &["verify", "index.hamdex", "--json"],
+        &["dedup", "documents.jsonl", "--json"],
+    ];
+    for args in commands {
+        let free = scratch.output(args);
+        for limit in [150_000, 300_000] {
+            for threads in ["0", "8", "64"] {
+                let output = within(&scratch, limit, &[args, &["--threads", threads]].concat());
+                assert!(output.status.success(), "{args:?}, {limit}, {threads}: {output:?}");
+                assert!(output.stdout == free.as_bytes(), "{args:?}, {limit}, {threads}");
+            }
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn too_little_memory_for_any_work_is_an_error_and_no_signal() {
+    let scratch = with_fingerprints();
+    scratch.output(&["build", "--design", "halves", "-o", "index.hamdex", "in.u64"]);
+    let commands: [&[&str]; 3] = [
+        &["build", "--threads", "8", "--force", "-o", "none.hamdex", "in.u64"],
+        &["pairs", "index.hamdex"],
+        &["query", "index.hamdex", "--file", "in.u64"],
+    ];
+    for args in commands {
+        for limit in [60_000, 80_000] {
+            let output = within(&scratch, limit, args);
+            let text = String::from_utf8(output.stderr).unwrap();
+            match output.status.code() {
+                Some(0) => {}
+                Some(1) => assert!(text.lines().last().unwrap().contains("memory"), "{args:?}: {text}"),
+                _ => panic!("{args:?}, {limit}: {:?}, {text}", output.status),
+            }
+        }
+    }
+    let _ = std::fs::remove_file(scratch.path("none.hamdex"));
+    assert_eq!(scratch.names(), ["in.u64", "index.hamdex"]);
 }

@@ -58,7 +58,16 @@ fn an_input_is_never_written_over() {
         &["idf", "documents.jsonl", "-o", "documents.jsonl"],
         &["evaluate", "documents.jsonl", "--truth", "truth.txt", "--svg", "documents.jsonl"],
         &["evaluate", "documents.jsonl", "--truth", "truth.txt", "--svg", "truth.txt"],
-        &["evaluate", "documents.jsonl", "--truth", "truth.txt", "--stop-words", "stop.txt", "--svg", "stop.txt"],
+        &[
+            "evaluate",
+            "documents.jsonl",
+            "--truth",
+            "truth.txt",
+            "--stop-words",
+            "stop.txt",
+            "--svg",
+            "stop.txt",
+        ],
         &["dump", "index.hamdex", "--stats", "--html", "index.hamdex"],
     ];
     for args in cases {

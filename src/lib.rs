@@ -17,7 +17,7 @@
 //!
 //! - `threads(0)`, the default, takes as many threads as the current rayon pool has: the pool in which it is
 //!   called, otherwise the global one, which has one for each processor unless it has been set up differently.
-//!   `threads(n)` takes n, started for this work and gone after it. Where the system refuses to start so many,
+//!   `threads(n)` takes n, started for this work and gone after it. Where the system refuses to start that many,
 //!   fewer do the work; where it refuses to start any, that is an error. No result depends on the number.
 //! - `report` is called from any thread, with a [`Progress`]; it should return quickly.
 //!
@@ -68,7 +68,7 @@ mod progress;
 mod table;
 mod threads;
 
-pub use build::{BuildOptions, Builder, DesignChoice, Summary};
+pub use build::{BuildOptions, Builder, DesignChoice, SealedIndex, Summary};
 pub use codec::{BlockError, Codec, UnknownCodec, reference};
 pub use design::{AUTO, Cost, Design, DesignError, MAX_TABLES, Plan, Probe, TableDesign};
 pub use error::{BuildError, Place, ReadError, ReadErrorKind};

@@ -22,7 +22,7 @@ const PAGE: f64 = 4096.0;
 struct Counts {
     /// Pages read from storage.
     pages: f64,
-    /// Faults that had to wait for a page that nobody had asked for.
+    /// Faults that had to wait for a page that was not announced.
     faults: f64,
 }
 
@@ -38,7 +38,7 @@ impl Counts {
     }
 
     fn add_since(&mut self, start: Self) {
-        let now = Self::now().expect("it told before");
+        let now = Self::now().expect("it was readable before");
         self.pages += now.pages - start.pages;
         self.faults += now.faults - start.faults;
     }

@@ -2,10 +2,16 @@
 
 use std::error::Error;
 
-/// An error and its sources, each once, in one line.
+/// An error and its sources in one line, each once: some libraries say of an error what its source says again.
 pub(crate) fn chain(error: &dyn Error) -> String {
-    std::iter::successors(Some(error), |&error| error.source())
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !line.ends_with(&text) {
+            line = format!("{line}: {text}");
+        }
+        cause = error.source();
+    }
+    line
 }

@@ -1,6 +1,5 @@
 //! Why a command ends early, in one line, and with which exit code.
 
-use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,6 +7,7 @@ use std::process::ExitCode;
 use hamdex::{BuildError, DesignError, OutputError, ReadError, ReadErrorKind};
 use hamdex_atomic_file::STANDARD_OUTPUT;
 
+use crate::causes::chain;
 use crate::documents::message::of_error;
 
 /// Why a command ends early.
@@ -23,9 +23,9 @@ pub(crate) enum Failure {
         what: String,
     },
     #[error(transparent)]
-    Index(ReadError),
+    Index(#[from] ReadError),
     /// Documents, their names, or tables of results.
-    #[error("{}", of_error(.0))]
+    #[error(transparent)]
     Documents(#[from] hamdex_documents::Error),
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -52,16 +52,10 @@ pub(crate) enum Failure {
 impl Failure {
     /// The failure, its causes and what to do, on one line.
     pub(crate) fn line(&self) -> String {
-        let mut line = self.to_string();
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            let text = error.to_string();
-            // Some libraries say of an error what its cause says again.
-            if !line.contains(&text) {
-                line = format!("{line}: {text}");
-            }
-            cause = error.source();
-        }
+        let mut line = match self {
+            Self::Documents(error) => of_error(error),
+            other => chain(other),
+        };
         line.push_str(self.hint());
         line.replace(['\n', '\r'], " ")
     }
@@ -90,12 +84,7 @@ impl Failure {
         }
     }
 
-    /// A failure to read an index; the error names the file.
-    pub(crate) fn index(_: &Path) -> impl FnOnce(ReadError) -> Self + use<> {
-        Self::Index
-    }
-
-    /// Whether whoever reads our output has gone, as `head` does: no failure of ours.
+    /// Whether the reader of our output has gone, as `head` does: no failure of ours.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         if let Self::InPlace { source, .. } = self {
             return source.is_closed_pipe();

@@ -14,7 +14,7 @@ use crate::say;
 pub(crate) fn open<F: Fingerprint>(path: &Path, index: &Index<F>) -> Result<Option<Names>, Failure> {
     match Names::of(path, index) {
         Err(error @ (Error::NamesMissing { .. } | Error::Names { .. })) => {
-            say::warning(format_args!("{}; ids are shown as numbers", of_error(&error)));
+            say::caution(format_args!("{}; ids are shown as numbers", of_error(&error)));
             Ok(None)
         }
         outcome => Ok(outcome?),

@@ -47,6 +47,11 @@ pub(crate) fn warning(what: impl Display) {
     }
 }
 
+/// What would make results misread if it went unnoticed: `--quiet` does not hide it.
+pub(crate) fn caution(what: impl Display) {
+    line(&what);
+}
+
 /// What the user may not expect and need not act on.
 pub(crate) fn notice(what: impl Display) {
     warning(what);

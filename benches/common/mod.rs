@@ -3,7 +3,7 @@
 
 use hamdex::{BuildOptions, Builder, Index};
 
-/// A name and what makes so many fingerprints of that shape.
+/// A name, and what makes a number of fingerprints of that shape.
 pub type Shape = (&'static str, fn(usize) -> Vec<u64>);
 
 /// The shapes of data.

@@ -29,7 +29,7 @@ impl<'a> Fields<'a> {
     /// Those after the first [`LANES`], if any are.
     #[inline(always)]
     pub(crate) fn skip_lanes(self) -> Self {
-        // Eight fields of so many bits are as many bytes.
+        // Eight fields of n bits are n bytes.
         const _: () = assert!(LANES == 8);
         Self { bytes: self.bytes.get(self.bits as usize..).unwrap_or_default(), ..self }
     }

@@ -12,7 +12,7 @@ use crate::build::census::Census;
 use crate::build::options::BuildOptions;
 use crate::build::record::{Record, WithId};
 use crate::build::sort::{Sorted, Sorter};
-use crate::build::summary::Summary;
+use crate::build::summary::{SealedIndex, Summary};
 use crate::build::temporary::{rewind, spool};
 use crate::codec::BlockCodec;
 use crate::design::Design;
@@ -71,7 +71,7 @@ impl<F: Fingerprint> Assembly<F> {
     }
 
     /// Builds an index without ids.
-    pub(super) fn plain(mut self, sorter: Sorter<F>) -> Result<Summary, BuildError> {
+    pub(super) fn plain(mut self, sorter: Sorter<F>) -> Result<SealedIndex, BuildError> {
         let sorted = self.sort(sorter, 0, None)?;
         let census = Census::of(&sorted)?;
         let plan = self.start(&census)?;
@@ -84,7 +84,7 @@ impl<F: Fingerprint> Assembly<F> {
         mut self,
         sorter: Sorter<WithId<F>>,
         (least, most): (u64, u64),
-    ) -> Result<Summary, BuildError> {
+    ) -> Result<SealedIndex, BuildError> {
         let sorted = self.sort(sorter, 0, None)?;
         let census = Census::of(&sorted)?;
         let plan = self.start(&census)?;
@@ -114,7 +114,7 @@ impl<F: Fingerprint> Assembly<F> {
         first: WrittenTable<F>,
         sorted: Sorted<R>,
         ids: Option<IdsRecord>,
-    ) -> Result<Summary, BuildError> {
+    ) -> Result<SealedIndex, BuildError> {
         let mut written = vec![first];
         match sorted {
             Sorted::InMemory(records) => self.tables_in_memory(&plan, records, &mut written)?,
@@ -286,7 +286,7 @@ impl<F: Fingerprint> Assembly<F> {
         plan: Plan<F>,
         written: Vec<WrittenTable<F>>,
         ids: Option<IdsRecord>,
-    ) -> Result<Summary, BuildError> {
+    ) -> Result<SealedIndex, BuildError> {
         let mut tables = Vec::new();
         for (number, table) in written.into_iter().enumerate() {
             self.write_keys(&plan, number, &table.keys)?;
@@ -316,14 +316,15 @@ impl<F: Fingerprint> Assembly<F> {
 
         let bytes = self.output.written_bytes();
         self.options.report(Progress::new(Phase::Sync, 0, None));
-        self.output.finish()?;
-        Ok(Summary {
+        let file = self.output.seal()?;
+        let summary = Summary {
             pushed: 0,
             fingerprints: plan.fingerprints,
             ids: ids.map_or(0, |ids| ids.count),
             design: plan.design.name().to_owned(),
             bytes,
-        })
+        };
+        Ok(SealedIndex { summary, file_id: plan.file_id, file })
     }
 
     fn write_keys(&mut self, plan: &Plan<F>, table: usize, keys: &[F]) -> Result<(), BuildError> {

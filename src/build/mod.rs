@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use hamdex_atomic_file::{AtomicFile, temporary_directory};
 
 pub use options::{BuildOptions, DesignChoice};
-pub use summary::Summary;
+pub use summary::{SealedIndex, Summary};
 
 use crate::build::assemble::Assembly;
 use crate::build::record::WithId;
@@ -155,15 +155,25 @@ impl<F: Fingerprint> Builder<F> {
     /// When memory or disk run out, the design is refused, or the file has come to exist meanwhile.
     /// The target is untouched then, unless the error is [`BuildError::is_in_place`].
     pub fn finish(self) -> Result<Summary, BuildError> {
+        self.seal()?.publish()
+    }
+
+    /// Does all that [`Builder::finish`] does but give the file its name: for files beside the index that
+    /// must know its id, and are to appear together with it.
+    ///
+    /// # Errors
+    /// When memory or disk run out, or the design is refused. The target is untouched then.
+    pub fn seal(self) -> Result<SealedIndex, BuildError> {
         let Self { options, output, temp_dir, pool, input, pushed } = self;
         options.report(Progress::new(Phase::Read, pushed, Some(pushed)));
-        pool.install(|| {
+        let mut sealed = pool.install(|| {
             let assembly = Assembly::new(options, output, temp_dir);
             match input {
                 Input::Plain(sorter) => assembly.plain(sorter),
                 Input::WithIds(sorter, range) => assembly.with_ids(sorter, range.unwrap_or((0, 0))),
             }
-        })
-        .map(|summary| Summary { pushed, ..summary })
+        })?;
+        sealed.summary.pushed = pushed;
+        Ok(sealed)
     }
 }

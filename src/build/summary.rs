@@ -1,5 +1,10 @@
 //! What has been built.
 
+use hamdex_atomic_file::SealedFile;
+
+use crate::error::BuildError;
+use crate::format::header::FileId;
+
 /// What has been built.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -14,4 +19,32 @@ pub struct Summary {
     pub design: String,
     /// Bytes of the file.
     pub bytes: u64,
+}
+
+/// An index file that is complete and durable, and has no name yet: made by
+/// [`Builder::seal`](crate::Builder::seal). Dropped, it leaves nothing behind.
+#[derive(Debug)]
+#[must_use = "an index that is not published is gone"]
+pub struct SealedIndex {
+    pub(super) summary: Summary,
+    pub(super) file_id: FileId,
+    pub(super) file: SealedFile,
+}
+
+impl SealedIndex {
+    /// The id of the file, by which other files can say that they belong to it.
+    #[must_use]
+    pub fn file_id(&self) -> [u8; 16] {
+        self.file_id.0
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// When the file has come to exist meanwhile, or cannot be named. The target is untouched then, unless
+    /// the error is [`BuildError::is_in_place`].
+    pub fn publish(self) -> Result<Summary, BuildError> {
+        self.file.publish()?;
+        Ok(self.summary)
+    }
 }

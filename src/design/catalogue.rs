@@ -70,7 +70,7 @@ enum Pattern {
     Parts(u32),
     /// The paper's nested splits.
     Splits(Vec<u32>),
-    /// Lead sets over so many near-equal groups, each a list of groups.
+    /// Lead sets over this number of near-equal groups, each a list of groups.
     LeadSets(u32, Vec<Vec<u32>>),
 }
 

@@ -20,7 +20,7 @@ pub(crate) const PAGE: usize = 4096;
 
 const CHECKSUM_BYTES: u64 = 4;
 
-/// The bytes that a section with so many bytes of contents takes in the file; `None` beyond 64 bits.
+/// The bytes that a section takes in the file, by the bytes of its contents; `None` beyond 64 bits.
 pub(crate) fn extent(contents: u64) -> Option<u64> {
     let checksums = contents.div_ceil(PAGE as u64) * CHECKSUM_BYTES;
     align(align(contents, CHECKSUM_BYTES)?.checked_add(checksums)?, SECTION_ALIGNMENT)

@@ -19,8 +19,8 @@ const CRATES: &[&str] = &["src", "crates/*/src", "tools", "benches/peers/src"];
 const LAYERS: &[&str] = &[
     "bits",
     "progress",
-    "threads",
     "memory",
+    "threads",
     "mapping",
     "metadata",
     "digest",
@@ -87,4 +87,29 @@ fn each_layer_of_the_engine_knows_only_those_below_it() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn circles_are_found_through_reexports_and_not_between_parent_and_child() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, code: &str| std::fs::write(folder.path().join(name), code).unwrap();
+    write("lib.rs", "mod a; mod b; mod c; pub use b::B;");
+    write("a.rs", "use crate::B; pub struct A(B);");
+    write("b.rs", "pub struct B; fn f() { let _ = crate::a::A; }");
+    write("c.rs", "use crate::a::A; #[cfg(test)] mod tests { use crate::c; }");
+    let modules = Modules::read(folder.path());
+    let circles = circles::find(&modules);
+    assert_eq!(circles.len(), 1, "{circles:?}");
+    assert!(
+        circles[0].contains("a.rs -> b.rs: {\"B\"}") && circles[0].contains("b.rs -> a.rs"),
+        "{circles:?}"
+    );
+    assert!(!circles[0].contains("c.rs"), "{circles:?}");
+
+    std::fs::create_dir(folder.path().join("d")).unwrap();
+    write("d/mod.rs", "mod e; pub struct D; fn f() { e::g() }");
+    write("d/e.rs", "use crate::d::D; pub fn g() {}");
+    write("lib.rs", "mod d;");
+    write("b.rs", "pub struct B;");
+    assert!(circles::find(&Modules::read(folder.path())).is_empty());
 }

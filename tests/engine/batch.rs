@@ -29,7 +29,7 @@ fn in_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
 }
 
-/// The matches of each query, as the batch tells them; checks that it tells them in order.
+/// The matches of each query, as the batch returns them; checks that they come in order.
 fn asked<F: Fingerprint>(
     index: &Index<F, Vec<u8>>,
     queries: &[F],

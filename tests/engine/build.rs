@@ -329,10 +329,10 @@ fn a_target_directory_that_is_missing_is_told() {
     let scratch = Scratch::new();
     let path = scratch.path("missing").join("index.hamdex");
     let refused = Builder::<u64>::new(&path).err().unwrap();
-    let BuildError::Output(OutputError::Io { path: told, source, .. }) = &refused else {
+    let BuildError::Output(OutputError::Io { path: estimated, source, .. }) = &refused else {
         panic!("{refused}")
     };
-    assert_eq!((told, source.kind()), (&path, std::io::ErrorKind::NotFound));
+    assert_eq!((estimated, source.kind()), (&path, std::io::ErrorKind::NotFound));
     assert_eq!(names_in(scratch.directory.path()), [""; 0]);
 }
 
@@ -514,15 +514,15 @@ fn files_are_as_large_as_the_cost_model_says() {
             let options = BuildOptions::new().codec(codec).design(design.clone()).block_bytes(block_bytes);
             let index = index::<u64>(built(&stored, options));
             let real = index.stats().file_bytes as f64 / index.len() as f64;
-            let told = design.cost(index.len(), codec, block_bytes as u32).bytes_per_fingerprint;
-            let ratio = told / real;
-            assert!((0.985..1.015).contains(&ratio), "{codec}, {block_bytes}: {told} {real}");
+            let estimated = design.cost(index.len(), codec, block_bytes as u32).bytes_per_fingerprint;
+            let ratio = estimated / real;
+            assert!((0.985..1.015).contains(&ratio), "{codec}, {block_bytes}: {estimated} {real}");
         }
     }
 }
 
 #[test]
-fn the_summary_tells_what_has_been_built() {
+fn the_summary_says_what_has_been_built() {
     let scratch = Scratch::new();
     let path = scratch.path("index.hamdex");
     let options = BuildOptions::new().design(Design::named("halves", 3).unwrap()).ids(true);

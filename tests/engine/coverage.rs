@@ -115,9 +115,9 @@ fn custom_designs_are_taken_exactly_when_they_cover() {
                 assert_eq!(expected, None, "{tables:?}");
                 assert_eq!(design.tables(), tables);
             }
-            Err(DesignError::NotCovering { missed, name, distance: told }) => {
+            Err(DesignError::NotCovering { missed, name, distance: reported }) => {
                 refused += 1;
-                assert_eq!((name.as_str(), told), ("mine", distance));
+                assert_eq!((name.as_str(), reported), ("mine", distance));
                 let pattern = u64::parse_hex(&missed).unwrap();
                 assert!(pattern.count_ones() <= distance, "{missed}");
                 assert!(

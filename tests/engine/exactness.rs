@@ -89,7 +89,7 @@ fn the_nearest_are_the_nearest() {
     }
 }
 
-/// Blocks as they are unless told otherwise, and as large as they can be, with data enough for many.
+/// Blocks of the default size, and as large as they can be, with data enough for many.
 #[test]
 fn any_size_of_block_gives_the_same_answers() {
     for (codec, shape) in codecs_and(&[Shape::Uniform, Shape::Clustered, Shape::Runs]) {

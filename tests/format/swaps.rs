@@ -40,7 +40,7 @@ fn assert_queries_notice(file: &[u8], stored: &[u64], of: usize) {
                 noticed += 1;
             }
         }
-        // Table 0 alone tells whether a fingerprint is stored.
+        // Table 0 alone shows whether a fingerprint is stored.
         assert!(of != 0 || index.contains(x).unwrap_or(true));
     }
     assert!(noticed > 0);

@@ -10,7 +10,7 @@ use crate::{assert_damaged, assert_footer_damaged, changed, coding, entries, in_
 #[test]
 fn counts_of_first_differing_positions_are_counted_again() {
     for plain in plains() {
-        // The sum is right: only counting tells.
+        // The sum is right: only counting finds it.
         let file = changed(plain, |parts| {
             let counts = &mut parts.tables[1].counts;
             let from = counts.iter().position(|&count| count > 0).unwrap();

@@ -32,7 +32,7 @@ fn a_mask_that_still_covers_is_seen_by_the_order_of_its_table() {
     }
 }
 
-/// An empty index with so many tables more, their masks at random.
+/// An empty index with this number of further tables, their masks at random.
 fn many_tables(tables: usize, lead: u32, distance: u32, radius: u32) -> Vec<u8> {
     let mut numbers = Numbers(77);
     changed(&EMPTY, |parts| {

@@ -59,7 +59,7 @@ fn segments_that_start_out_of_order_or_outside_are_refused() {
 
 #[test]
 fn segments_that_do_not_ascend_are_refused() {
-    // Only raw fingerprints can break the order: an entry told by h is always above the one before.
+    // Only raw fingerprints can break the order: an entry coded by h is always above the one before.
     let file = many_segments();
     let parts = Parts::read(&file);
     let values = entries(&parts, 0, 0);

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let outcome = match hamdex::width(&args.index) {
         Ok(128) => verify::<u128>(args),
         Ok(_) => verify::<u64>(args),
-        Err(error) => Err(Failure::index(&args.index)(error)),
+        Err(error) => Err(Failure::Index(error)),
     };
     let mut output = std::io::stdout().lock();
     if args.json {
@@ -101,12 +101,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 /// What was read of the index, and how many names beside it.
 fn verify<F: Fingerprint>(args: &Args) -> Result<(Verified, Option<u64>), Failure> {
-    let index = Index::<F>::open(&args.index).map_err(Failure::index(&args.index))?;
+    let index = Index::<F>::open(&args.index).map_err(Failure::Index)?;
     let phases = Arc::new(Phases::default());
     let shown = Arc::clone(&phases);
     let outcome = index.verify_with(&VerifyOptions::new().progress(move |progress| shown.show(progress)));
     phases.finish();
-    let verified = outcome.map_err(Failure::index(&args.index))?;
+    let verified = outcome.map_err(Failure::Index)?;
     let names = hamdex_documents::Names::of(&args.index, &index)?
         .map(|mut names| names.verify(&index))
         .transpose()?;

@@ -30,6 +30,15 @@ pub(super) fn read<F: Fingerprint>(
     let outcome = input.for_each_row(format, &names, |place, cells| {
         let id = cells.get(1).map(|cell| id(&place, cell)).transpose()?;
         match cells[0] {
+            Value::Unsigned(_) | Value::Signed(_) if F::BITS != u64::BITS => Err(complaint(
+                &place,
+                format_args!(
+                    "numbers of 64 bits are no fingerprints of {} bits; give --width 64, or a column of texts \
+                     or of {} bytes",
+                    F::BITS,
+                    F::BYTES
+                ),
+            )),
             Value::Unsigned(number) => sink(F::truncate(number.into()), id),
             // Signed numbers are bit patterns.
             Value::Signed(number) => sink(F::truncate(i128::from(number).cast_unsigned()), id),

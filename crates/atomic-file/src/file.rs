@@ -167,21 +167,58 @@ impl AtomicFile {
     /// When the rest cannot be written or synced, or the name has come to be taken meanwhile: there is no
     /// new file then. [`Error::NotDurable`] is the exception: the file is in place.
     pub fn finish(self) -> Result<(), Error> {
-        let failed = |doing| Error::io(doing, &self.path);
-        match self.destination {
-            Destination::Stream(mut stream) => stream.flush().map_err(failed("write to it")),
+        self.seal()?.publish()
+    }
+
+    /// Makes the contents durable, without a name yet: so that files which belong together get their names
+    /// in one instant, after all that may fail.
+    ///
+    /// # Errors
+    /// When the rest cannot be written or synced: there is no new file then.
+    pub fn seal(self) -> Result<SealedFile, Error> {
+        let Self { path, overwrite, destination, .. } = self;
+        let failed = |doing| Error::io(doing, &path);
+        let file = match destination {
+            Destination::Stream(mut stream) => {
+                stream.flush().map_err(failed("write to it"))?;
+                None
+            }
             Destination::File(name, contents) => {
                 let Contents(file) =
                     contents.into_inner().map_err(|error| failed("write to it")(error.into_error()))?;
                 file.file().sync_all().map_err(failed("sync it to disk"))?;
-                file.name(&name, self.overwrite).map_err(|error| match error.kind() {
-                    io::ErrorKind::AlreadyExists => Error::Exists { path: self.path.clone() },
-                    _ => failed("give it its name")(error),
-                })?;
-                sync_directory(directory_of(&name))
-                    .map_err(|source| Error::NotDurable { path: self.path.clone(), source })
+                Some((name, file))
             }
-        }
+        };
+        Ok(SealedFile { path, overwrite, file })
+    }
+}
+
+/// An output whose contents are complete and durable, and which has no name yet. Made by
+/// [`AtomicFile::seal`]; dropped, it leaves nothing behind.
+#[derive(Debug)]
+#[must_use = "a file that is not published is gone"]
+pub struct SealedFile {
+    path: PathBuf,
+    overwrite: bool,
+    /// Its name with symbolic links followed; `None` for a stream, which has all its bytes.
+    file: Option<(PathBuf, Unfinished)>,
+}
+
+impl SealedFile {
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// When the name has come to be taken meanwhile, or cannot be given: there is no new file then.
+    /// [`Error::NotDurable`] is the exception: the file is in place.
+    pub fn publish(self) -> Result<(), Error> {
+        let Self { path, overwrite, file } = self;
+        let Some((name, file)) = file else { return Ok(()) };
+        file.name(&name, overwrite).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Error::Exists { path: path.clone() },
+            _ => Error::io("give it its name", &path)(error),
+        })?;
+        sync_directory(directory_of(&name)).map_err(|source| Error::NotDurable { path, source })
     }
 }
 

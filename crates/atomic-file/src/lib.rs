@@ -48,7 +48,7 @@ mod temporary;
 mod unfinished;
 
 pub use error::Error;
-pub use file::{AtomicFile, CreateOptions};
+pub use file::{AtomicFile, CreateOptions, SealedFile};
 pub use inputs::Inputs;
 pub use target::STANDARD_OUTPUT;
 pub use temporary::temporary_directory;

@@ -34,7 +34,7 @@ impl Unfinished {
             // As any new file: what the process's mask leaves of it.
             options.permissions(std::fs::Permissions::from_mode(0o666));
         }
-        options.tempfile_in(directory).map(Self::Named)
+        options.tempfile_in(directory).map(Self::Named).map_err(without_name)
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -76,6 +76,12 @@ impl Unfinished {
         // A read-only file cannot be replaced at all here, and there are no other modes.
         Ok(())
     }
+}
+
+/// The error of the system alone: the temporary name that tempfile adds says nothing to a user.
+fn without_name(error: io::Error) -> io::Error {
+    let cause = error.get_ref().and_then(|error| error.source()).and_then(|cause| cause.downcast_ref());
+    cause.and_then(io::Error::raw_os_error).map_or(error, io::Error::from_raw_os_error)
 }
 
 /// Names that are not in the way, and say what they are.
@@ -171,6 +177,14 @@ mod tests {
         assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
         drop(Unfinished::named(directory.path()).unwrap());
         assert_eq!(names_in(directory.path()), ["out"]);
+    }
+
+    #[test]
+    fn errors_name_no_temporary_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = Unfinished::named(&directory.path().join("missing")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(!error.to_string().contains(".tmp"), "{error}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ impl Documents {
     /// Calls `sink` with every document, in order. Returns how many there were, and how many were skipped.
     ///
     /// # Errors
-    /// When an input cannot be opened, ends early or lacks a column; with [`Documents::strict`] also at the first
+    /// When an input cannot be opened, is binary (unless a format was set), ends early or lacks a column; with [`Documents::strict`] also at the first
     /// problem with a document; or the error that `sink` returns.
     pub fn read<E: From<Error>>(&self, mut sink: impl FnMut(Document) -> Result<(), E>) -> Result<Counts, E> {
         let mut stopped = None;
@@ -46,6 +46,10 @@ fn read_one(path: &Path, intake: &mut Intake<'_>) -> Result<(), Error> {
         input = input.temp_dir(directory);
     }
     let format = intake.documents.format.unwrap_or(input.format());
+    let is_text = !matches!(format, Format::Parquet | Format::Arrow);
+    if is_text && input.is_binary() && intake.documents.format.is_none() {
+        return Err(Error::Document { place: Place::whole(input.name()), problem: Problem::Binary });
+    }
     match format {
         Format::Lines => lines::read(input, intake),
         Format::Jsonl => json::read(input, intake),

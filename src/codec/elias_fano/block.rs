@@ -68,7 +68,7 @@ impl<'a, F: Fingerprint> Block<'a, F> {
     /// The bucket of a value, counted from that of the first entry; the value is not below that.
     #[inline(always)]
     pub(super) fn bucket_of(&self, value: F) -> u64 {
-        // Where there are more than 64 bits of it, no block has so many buckets.
+        // Where there are more than 64 bits of it, no block has that number of buckets.
         let bucket = (value >> self.low_bits).minus(self.first >> self.low_bits).to_u128();
         u64::try_from(bucket).unwrap_or(u64::MAX)
     }

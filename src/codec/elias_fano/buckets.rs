@@ -67,7 +67,7 @@ impl<'a> Uppers<'a> {
         (start, self.ones_before(instructions, last).max(start))
     }
 
-    /// The ones before the zero of that rank; all where there are not so many zeros.
+    /// The ones before the zero of that rank; all where there are fewer zeros.
     #[inline(always)]
     fn ones_before(&self, instructions: impl Instructions, zero: u64) -> usize {
         let Ok(mut rank) = u32::try_from(zero) else { return self.coded };

@@ -132,7 +132,7 @@ impl<'a, F: Fingerprint> Block<'a, F> {
     }
 }
 
-/// Where the bit strings start in a block of so many segments, in bytes.
+/// Where the bit strings start in a block with this number of segments, in bytes.
 #[inline]
 pub(crate) fn streams_at<F: Fingerprint>(segments: usize) -> usize {
     HEADER_BYTES + segments * (F::BYTES + START_BYTES) - START_BYTES

@@ -76,7 +76,7 @@ fn compare_all<F: Fingerprint>(
     end
 }
 
-/// Passes over the starts that have nothing near among the next few values, so many times [`LANES`], in
+/// Passes over the starts that have nothing near among the next few values, in multiples of [`LANES`], in
 /// runs that end there; several at a time, so that there is one question for all of them. Returns the first
 /// that it cannot settle.
 #[inline(always)]

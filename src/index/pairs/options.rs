@@ -17,7 +17,7 @@ use crate::progress::{Progress, Report};
 use crate::threads;
 use hamdex_fingerprint::Fingerprint;
 
-/// Below so many fingerprints one thread is done before others have started.
+/// Below this number of fingerprints one thread is done before others have started.
 const ALONE: u64 = 1 << 14;
 
 /// All pairs of stored fingerprints within a distance; made by [`Index::pairs`].

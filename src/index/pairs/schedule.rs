@@ -43,8 +43,8 @@ pub(super) struct Step<F> {
     pub(super) lead: Lead<F>,
 }
 
-/// The cheapest schedule for a distance where memory holds so many values. With `gather_all`, for
-/// tests, no table but 0 is gone through.
+/// The cheapest schedule for a distance where memory holds at most `capacity` values. With `gather_all`,
+/// for tests, only table 0 is read.
 pub(super) fn choose<F: Fingerprint, D: AsRef<[u8]>>(
     index: &Index<F, D>,
     distance: u32,

@@ -1,5 +1,5 @@
 //! A file taken apart and put together again, with all offsets and checksums right: a second writer
-//! of the format, which shares nothing with the library, and which writes whatever it is told to.
+//! of the format, which shares nothing with the library, and which writes anything, right or wrong.
 
 mod parts;
 

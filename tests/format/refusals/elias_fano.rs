@@ -43,7 +43,7 @@ fn low(file: &Forged, entry: usize) -> usize {
     fields.iter().find(|field| is_its(field.kind)).expect("a coded entry").bits.start
 }
 
-/// Moves the one of a coded entry by so many places.
+/// Moves the one of a coded entry by this number of places.
 fn move_one(file: &mut Forged, entry: usize, by: isize) {
     let place = one(file, entry);
     flip_bit(file, place);

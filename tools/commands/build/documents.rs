@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use hamdex::{BuildOptions, Builder, Fingerprint, Index, Summary};
+use hamdex::{BuildOptions, Builder, Fingerprint, Summary};
 use hamdex_atomic_file::{AtomicFile, STANDARD_OUTPUT};
 use hamdex_documents::{
     Counts, Document, NAMES_KEY, NAMES_VERSION, NamesWriter, RECIPE_KEY, TooShort, names_path,
@@ -14,7 +14,7 @@ use crate::bars::Phases;
 use crate::documents::inputs::Reading;
 use crate::documents::recipe::usage;
 use crate::documents::report;
-use crate::failure::Failure;
+use crate::failure::{Failure, shown};
 use crate::input::IdSource;
 use crate::output::Output;
 
@@ -25,8 +25,7 @@ pub(super) struct Built {
     pub(super) too_short: TooShort,
 }
 
-/// Builds the index, and then the file of names beside it: until both are there, a query says what is
-/// missing.
+/// Builds the index and the file of names beside it.
 pub(super) fn build<F: Fingerprint>(
     reading: &Reading,
     ids: IdSource,
@@ -62,13 +61,15 @@ pub(super) fn build<F: Fingerprint>(
     };
     let counts = reading.read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
     report::require_some(&counts)?;
-    let summary = builder.finish();
+    let sealed = builder.seal();
     phases.finish();
-    let summary = summary?;
+    let sealed = sealed?;
     if let Some((names, file)) = names.zip(names_file) {
-        let in_place = |source| Failure::InPlace { path: output.path().to_owned(), source: Box::new(source) };
-        write_names::<F>(names, file, output.path()).map_err(in_place)?;
+        // Both are complete and durable before either has its name. Names first: an index that is in place
+        // has its names.
+        names.seal(file, &sealed.file_id())?.publish()?;
     }
+    let summary = sealed.publish()?;
     Ok(Built { summary, counts, too_short })
 }
 
@@ -84,15 +85,11 @@ fn create_names(output: &Output<'_>) -> Result<AtomicFile, Failure> {
     Ok(output.options().create(names_path(index))?)
 }
 
-fn write_names<F: Fingerprint>(names: NamesWriter, file: AtomicFile, index: &Path) -> Result<(), Failure> {
-    let index = Index::<F>::open(index).map_err(Failure::index(index))?;
-    Ok(names.finish(file, &index.stats().file_id)?)
-}
-
 fn numeric(id: &str) -> Result<u64, Failure> {
-    id.parse().map_err(|_| {
+    u64::parse_decimal(id).map_err(|_| {
         Failure::Wrong(format!(
-            "the id {id:?} is no number of at most 64 bits; take --ids names for such ids"
+            "the id {} is no number of at most 64 bits; take --ids names for such ids",
+            shown(id)
         ))
     })
 }

@@ -23,7 +23,7 @@ pub(super) fn stats<F: Fingerprint>(index: &Path) -> Result<Option<Stats<F>>, Fa
     match Index::<F>::open(index) {
         Ok(index) => Ok(Some(index.stats())),
         Err(error) if is_out_of_memory(&error) => Ok(None),
-        Err(error) => Err(Failure::index(index)(error)),
+        Err(error) => Err(Failure::Index(error)),
     }
 }
 

@@ -80,7 +80,7 @@ pub(crate) struct Args {
     /// A JSON object for each document in a cluster
     #[arg(long, conflicts_with_all = ["out", "unique"])]
     json: bool,
-    /// Memory of the search; beyond it, it goes through temporary files [default: a quarter of what there is]
+    /// Memory of the search; beyond it, it goes through temporary files [default: a quarter of the available memory]
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     memory: Option<ByteSize>,
     /// Where temporary files go [default: the directory of the output; without one, $TMPDIR or /var/tmp]
@@ -118,7 +118,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         output::format_of(Some(out))?;
     }
     let against_width = match &args.against {
-        Some(path) => Some(hamdex::width(path).map_err(Failure::index(path))?),
+        Some(path) => Some(hamdex::width(path).map_err(Failure::Index)?),
         None => None,
     };
     let width = against_width.map(|bits| bits.to_string());
@@ -132,7 +132,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn dedup<F: Fingerprint>(args: &Args, recipe: Recipe, lists: Lists) -> Result<(), Failure> {
     let started = Instant::now();
     let against = match &args.against {
-        Some(path) => Some((path, Index::<F>::open(path).map_err(Failure::index(path))?)),
+        Some(path) => Some((path, Index::<F>::open(path).map_err(Failure::Index)?)),
         None => None,
     };
     let (recipe, lists) = match &against {

@@ -52,19 +52,19 @@ pub(super) fn measure(args: &Args, codec: Codec, data: &Data, directory: &Path) 
     let summary = build(args, codec, data, &path)?;
     let built_in = started.elapsed();
 
-    let index = Index::<u64>::open(&path).map_err(Failure::index(&path))?;
+    let index = Index::<u64>::open(&path).map_err(Failure::Index)?;
     let phases = Arc::new(Phases::default());
     let shown = Arc::clone(&phases);
     let started = Instant::now();
     index
         .verify_with(&VerifyOptions::new().progress(move |progress| shown.show(progress)))
-        .map_err(Failure::index(&path))?;
+        .map_err(Failure::Index)?;
     let verified_in = started.elapsed();
     phases.finish();
 
     let (query_times, matches) =
-        time_queries(&index, &data.queries, args.distance).map_err(Failure::index(&path))?;
-    let checked = check(&index, data, args.distance).map_err(Failure::index(&path))?;
+        time_queries(&index, &data.queries, args.distance).map_err(Failure::Index)?;
+    let checked = check(&index, data, args.distance).map_err(Failure::Index)?;
     Ok(Measured {
         codec,
         summary,

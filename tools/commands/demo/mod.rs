@@ -14,6 +14,7 @@ use clap::value_parser;
 use hamdex::Codec;
 
 use crate::failure::Failure;
+use crate::output::temp_dir;
 use crate::threads::Threads;
 use measure::Measured;
 
@@ -21,7 +22,7 @@ use measure::Measured;
 ///
 /// Makes fingerprints with planted near-duplicates. Then, per codec: builds an index in a temporary
 /// directory, verifies it, queries it, and compares a sample of the answers with brute force. Prints what it
-/// measured and what to try next. Leaves nothing behind.
+/// measured and what to try next. Removes the indexes when it ends.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -53,7 +54,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.threads.start()?;
     let data = data::make(args.count as usize);
-    let parent = args.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let parent = temp_dir(args.temp_dir.as_deref(), None);
     let directory = tempfile::Builder::new()
         .prefix("hamdex-demo-")
         .tempdir_in(&parent)

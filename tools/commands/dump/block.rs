@@ -9,7 +9,7 @@ use hamdex::{BlockError, Codec, Fingerprint, Index, Permutation, RawBlock};
 use crate::failure::Failure;
 
 /// Bits shown of a field before the rest is summed up: padding can be thousands.
-const MOST_BITS: usize = 160;
+const MAX_BITS: usize = 160;
 
 /// A block, taken apart as far as that goes.
 pub(super) struct Located<'a, F> {
@@ -149,10 +149,10 @@ fn bit_string(bytes: &[u8], bits: std::ops::Range<usize>, codec: Codec) -> Strin
         Codec::EliasFano => bytes[bit / 8] >> (bit % 8) & 1 == 1,
         _ => bytes[bit / 8] << (bit % 8) & 0x80 != 0,
     };
-    let shown = bits.clone().take(MOST_BITS);
+    let shown = bits.clone().take(MAX_BITS);
     let mut text: String = shown.map(|bit| if is_set(bit) { '1' } else { '0' }).collect();
-    if bits.len() > MOST_BITS {
-        text.push_str(&format!("… and {} more", bits.len() - MOST_BITS));
+    if bits.len() > MAX_BITS {
+        text.push_str(&format!("… and {} more", bits.len() - MAX_BITS));
     }
     text
 }

@@ -66,16 +66,16 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let width = hamdex::width(&args.index).map_err(Failure::index(&args.index))?;
+    let width = hamdex::width(&args.index).map_err(Failure::Index)?;
     if width == 128 { dump::<u128>(args) } else { dump::<u64>(args) }
 }
 
 fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
-    let index = Index::<F>::open(&args.index).map_err(Failure::index(&args.index))?;
+    let index = Index::<F>::open(&args.index).map_err(Failure::Index)?;
     let mut output = std::io::BufWriter::new(anstream::stdout().lock());
     if args.fingerprints {
         for fingerprint in index.fingerprints() {
-            let fingerprint = fingerprint.map_err(Failure::index(&args.index))?.hex();
+            let fingerprint = fingerprint.map_err(Failure::Index)?.hex();
             if args.json {
                 json::fingerprint(fingerprint, &mut output)?;
             } else {

@@ -43,7 +43,7 @@ fn header<F: Fingerprint>(
     writeln!(output, "  format          {major}.{minor}, file id {id}")?;
     writeln!(
         output,
-        "  size            {}, {per_fingerprint:.2} bytes a fingerprint",
+        "  size            {}, {per_fingerprint:.2} bytes per fingerprint",
         HumanBytes(stats.file_bytes)
     )?;
     writeln!(output, "  fingerprints    {} distinct, {} bits", HumanCount(stats.fingerprints), stats.width)?;
@@ -124,7 +124,7 @@ fn print_table<F: Fingerprint>(
     writeln!(output, "\ntable {number}: {} blocks from byte {} on", HumanCount(table.blocks), table.offset)?;
     writeln!(
         output,
-        "  size            {} and {} of keys: {bits:.2} bits a fingerprint; the information bound is {:.2}, so {:+.2}",
+        "  size            {} and {} of keys: {bits:.2} bits per fingerprint; the information bound is {:.2}, so {:+.2}",
         HumanBytes(table.block_bytes),
         HumanBytes(table.key_bytes),
         stats.bound_bits,
@@ -177,7 +177,7 @@ fn codebook<F: Fingerprint>(table: &TableStats<F>, output: &mut impl Write) -> i
         .sum();
     writeln!(
         output,
-        "  codebook        {:.3} bits a code; the entropy of h is {entropy:.3}",
+        "  codebook        {:.3} bits per code; the entropy of h is {entropy:.3}",
         counted as f64 / all as f64
     )?;
     writeln!(output, "       h  bits  {:>14}  {:>8}  code", "count", "share")?;

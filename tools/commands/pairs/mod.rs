@@ -70,13 +70,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let width = hamdex::width(&args.index).map_err(Failure::index(&args.index))?;
+    let width = hamdex::width(&args.index).map_err(Failure::Index)?;
     if width == 128 { pairs::<u128>(args) } else { pairs::<u64>(args) }
 }
 
 fn pairs<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let started = Instant::now();
-    let index = Index::<F>::open(&args.index).map_err(Failure::index(&args.index))?;
+    let index = Index::<F>::open(&args.index).map_err(Failure::Index)?;
     let inputs = inputs_of_index(&args.index);
     let file =
         args.output.as_deref().map(|path| Output::new(path, args.force, &inputs).create()).transpose()?;
@@ -140,7 +140,7 @@ struct Work<'a, F: Fingerprint> {
 impl<F: Fingerprint> Work<'_, F> {
     /// Writes the pairs, or how many there are at each distance; returns how many there are.
     fn write(self, output: &mut impl Write) -> Result<u64, Failure> {
-        let damaged = |error: ReadError| Failure::index(&self.args.index)(error);
+        let damaged = |error: ReadError| Failure::Index(error);
         if self.args.count {
             let counts = self.pairs.count_by_distance().map_err(damaged)?;
             output::counts(output, self.args.json, &counts)?;
@@ -152,7 +152,6 @@ impl<F: Fingerprint> Work<'_, F> {
             one: self.index.searcher(),
             other: self.index.searcher(),
             names: self.names,
-            path: &self.args.index,
         });
         let (mut found, mut failure) = (0, None);
         let outcome = self.pairs.for_each(|pair| match printer.print(&pair, ids.as_mut()) {

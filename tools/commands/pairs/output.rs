@@ -1,7 +1,6 @@
 //! A line for each pair.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use hamdex::{Fingerprint, Pair, Searcher};
 use serde::Serialize;
@@ -21,13 +20,12 @@ pub(super) struct IdSource<'a, F: Fingerprint> {
     pub(super) one: Searcher<'a, F>,
     pub(super) other: Searcher<'a, F>,
     pub(super) names: Option<hamdex_documents::Names>,
-    pub(super) path: &'a Path,
 }
 
 impl<'a, F: Fingerprint> IdSource<'a, F> {
     fn of(&mut self, pair: &Pair<F>) -> Result<(Ids<'a>, Ids<'a>), Failure> {
-        let one = self.one.ids(pair.a).map_err(Failure::index(self.path))?;
-        let other = self.other.ids(pair.b).map_err(Failure::index(self.path))?;
+        let one = self.one.ids(pair.a).map_err(Failure::Index)?;
+        let other = self.other.ids(pair.b).map_err(Failure::Index)?;
         let (one, other) = (
             Ids::new(one, self.names.as_mut(), usize::MAX)?,
             Ids::new(other, self.names.as_mut(), usize::MAX)?,

@@ -123,13 +123,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let width = hamdex::width(&args.index).map_err(Failure::index(&args.index))?;
+    let width = hamdex::width(&args.index).map_err(Failure::Index)?;
     if width == 128 { query::<u128>(args) } else { query::<u64>(args) }
 }
 
 fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     args.threads.start()?;
-    let index = Index::<F>::open(&args.index).map_err(Failure::index(&args.index))?;
+    let index = Index::<F>::open(&args.index).map_err(Failure::Index)?;
     let mut queries: Vec<F> = of_text(args, &index)?.into_iter().collect();
     let is_of_text = !queries.is_empty();
     for text in &args.fingerprints {
@@ -238,14 +238,14 @@ impl<F: Fingerprint, W: Write> Answerer<'_, F, W> {
                 }
             }
         });
-        let _ = outcome.map_err(Failure::index(&self.args.index))?;
+        let _ = outcome.map_err(Failure::Index)?;
         failure.map_or(Ok(()), Err)
     }
 
     /// Prints the first match of a query, or the nearest ones.
     fn answer(&mut self, query: F) -> Result<(), Failure> {
         let limit = self.args.limit.unwrap_or(usize::MAX);
-        let damaged = || Failure::index(&self.args.index);
+        let damaged = || Failure::Index;
         let matches = match self.args.nearest {
             Some(count) => self.searcher.nearest(query, count.min(limit)).map_err(damaged())?.to_vec(),
             None => {
@@ -264,8 +264,7 @@ impl<F: Fingerprint, W: Write> Answerer<'_, F, W> {
         let limit = self.args.limit.unwrap_or(usize::MAX);
         for found in matches.iter().take(limit) {
             let ids = if self.index.has_ids() && !self.args.no_ids {
-                let ids =
-                    self.id_searcher.ids(found.fingerprint).map_err(Failure::index(&self.args.index))?;
+                let ids = self.id_searcher.ids(found.fingerprint).map_err(Failure::Index)?;
                 Some(Ids::new(ids, self.names.as_mut(), limit)?)
             } else {
                 None

@@ -119,3 +119,14 @@ fn columns_of_other_types_are_refused_with_what_is_read() {
     }
     assert!(!scratch.path("x.hamdex").exists());
 }
+
+#[test]
+fn numbers_of_64_bits_are_no_fingerprints_of_128() {
+    let scratch = Scratch::new();
+    for (name, contents) in files(numbers()) {
+        scratch.write(name, contents);
+        let (code, text) = scratch.failure(&["build", "--width", "128", "-o", "x.hamdex", name]);
+        assert!(text.contains("(row 0): numbers of 64 bits are no fingerprints of 128 bits"), "{text}");
+        assert_eq!(code, 1);
+    }
+}

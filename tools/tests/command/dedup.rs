@@ -16,7 +16,7 @@ fn corpus() -> String {
     .concat()
 }
 
-/// Clusters as `--json` tells them: the ids of each.
+/// Clusters as `--json` prints them: the ids of each.
 fn clusters(text: &str) -> Vec<Vec<String>> {
     let mut clusters: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for line in text.lines() {

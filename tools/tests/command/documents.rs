@@ -377,3 +377,15 @@ fn a_command_that_could_use_no_document_fails_and_leaves_nothing() {
         scratch.output(&[command, &["empty.jsonl"]].concat());
     }
 }
+
+#[test]
+fn binary_files_are_no_documents_unless_a_format_is_given() {
+    let scratch = Scratch::new();
+    scratch.write("program", b"\x7fELF\x02\x01\x01\0\0\0\0\0 some words\n");
+    for command in [&["dedup"][..], &["fingerprint"], &["build", "--documents", "-o", "x.hamdex"]] {
+        let (code, text) = scratch.failure(&[command, &["program"]].concat());
+        assert_eq!(code, 1, "{text}");
+        assert!(text.contains("program: ") && text.contains("not text"), "{text}");
+    }
+    assert_eq!(scratch.names(), ["program"]);
+}

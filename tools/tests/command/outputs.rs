@@ -350,3 +350,12 @@ mod killed {
         }
     }
 }
+
+#[test]
+fn an_index_that_cannot_be_named_leaves_no_names_of_another_behind() {
+    let scratch = scene();
+    let args = ["build", "--documents", "documents.jsonl", "-o", "missing/x.hamdex"];
+    let (code, text) = scratch.failure(&args);
+    assert_eq!(code, 1, "{text}");
+    assert!(!text.contains(".tmp") && !text.contains(".hamdex-"), "a temporary name: {text}");
+}

@@ -124,7 +124,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn verify_tells_what_it_has_read() {
+fn verify_says_what_it_has_read() {
     let scratch = with_index(&["--ids", "row"]);
     assert!(scratch.output(&["verify", "index.hamdex"]).contains("whole"));
     let report: Value = serde_json::from_str(&scratch.output(&["verify", "index.hamdex", "--json"])).unwrap();

@@ -2,7 +2,7 @@
 
 /// Room beyond the outermost values, as a factor: points and their labels do not touch the frame.
 const MARGIN: f64 = 1.5;
-/// Beyond so many powers of ten, only these are marked.
+/// Beyond this number of powers of ten, only these are marked.
 const DECADES_WITH_STEPS: f64 = 2.0;
 
 pub(super) struct Scale {

@@ -25,6 +25,9 @@ pub(crate) const VERSION: u32 = 1;
 /// The header without its checksum.
 pub(crate) const HEADER_BYTES: usize = 48;
 pub(crate) const CRC_BYTES: u64 = 4;
+
+/// The longest name, in bytes.
+pub(crate) const MAX_NAME_BYTES: u64 = 1 << 30;
 /// The length of the end of a record.
 pub(crate) const END_BYTES: u64 = 8;
 

@@ -8,11 +8,9 @@ use hamdex::{Fingerprint, Index};
 
 use crate::error::Error;
 use crate::names::layout::{
-    CRC_BYTES, END_BYTES, HEADER_BYTES, MAGIC, NAMES_KEY, NAMES_VERSION, VERSION, checksum, names_path,
+    CRC_BYTES, END_BYTES, HEADER_BYTES, MAGIC, MAX_NAME_BYTES, NAMES_KEY, NAMES_VERSION, VERSION, checksum,
+    names_path,
 };
-
-/// The longest name, in bytes.
-const MAX_NAME_BYTES: u64 = 1 << 30;
 
 /// The offset of the ends of the records.
 const ENDS_AT: u64 = HEADER_BYTES as u64 + CRC_BYTES;

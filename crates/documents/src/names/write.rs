@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use hamdex_atomic_file::AtomicFile;
+use hamdex_atomic_file::{AtomicFile, SealedFile};
 
 use crate::error::Error;
-use crate::names::layout::{CRC_BYTES, HEADER_BYTES, MAGIC, VERSION, checksum};
+use crate::names::layout::{CRC_BYTES, HEADER_BYTES, MAGIC, MAX_NAME_BYTES, VERSION, checksum};
 
 /// Collects the names of documents while their index is built: the file of names contains the index's file id,
 /// so it is written last.
@@ -33,8 +33,14 @@ impl NamesWriter {
     /// Adds a name; returns its number, which is the id to store in the index.
     ///
     /// # Errors
-    /// When the temporary file cannot be written.
+    /// When the name is longer than the file can hold, or the temporary file cannot be written.
     pub fn push(&mut self, name: &str) -> Result<u64, Error> {
+        if name.len() as u64 > MAX_NAME_BYTES {
+            return Err(Error::Option {
+                option: "name of a document",
+                what: format!("at most {MAX_NAME_BYTES} bytes"),
+            });
+        }
         let write = |spool: &mut BufWriter<File>| {
             spool.write_all(&(name.len() as u64).to_le_bytes())?;
             spool.write_all(name.as_bytes())
@@ -49,12 +55,21 @@ impl NamesWriter {
     ///
     /// # Errors
     /// When the temporary file cannot be read or the output cannot be written.
-    pub fn finish(self, mut output: AtomicFile, file_id: &[u8; 16]) -> Result<(), Error> {
+    pub fn finish(self, output: AtomicFile, file_id: &[u8; 16]) -> Result<(), Error> {
+        Ok(self.seal(output, file_id)?.publish()?)
+    }
+
+    /// Does all that [`NamesWriter::finish`] does but give the file its name: so that index and names can
+    /// appear together ([`hamdex::Builder::seal`]).
+    ///
+    /// # Errors
+    /// When the temporary file cannot be read or the output cannot be written.
+    pub fn seal(self, mut output: AtomicFile, file_id: &[u8; 16]) -> Result<SealedFile, Error> {
         let in_spool = Error::temporary("read a temporary file in it", &self.directory);
         let mut spool = self.spool.into_inner().map_err(|error| in_spool(error.into_error()))?;
         let written = write(&mut spool, &mut output, file_id, self.count, self.bytes);
         written.map_err(output.failed())?;
-        Ok(output.finish()?)
+        Ok(output.seal()?)
     }
 }
 

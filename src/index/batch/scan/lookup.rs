@@ -28,10 +28,10 @@ pub(super) struct Lookup<F> {
     /// The queries, permuted, ascending, and their places.
     values: Vec<F>,
     places: Vec<u32>,
-    /// Where the queries of each start of so many bits begin; one more for the end.
+    /// Where the queries of each start of that length begin; one more for the end.
     starts: Vec<u32>,
     start_bits: u32,
-    /// Which starts of so many bits occur.
+    /// Which starts of that length occur.
     marks: Vec<u64>,
     mark_bits: u32,
 }

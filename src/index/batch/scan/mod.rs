@@ -22,7 +22,7 @@ use lookup::Lookup;
 /// Blocks that a task streams.
 const BLOCKS_PER_TASK: usize = 256;
 
-/// Fingerprints decoded before they are looked up, in one table after the other: so many that each table
+/// Fingerprints decoded before they are looked up, in one table after the other: enough that each table
 /// stays in cache meanwhile.
 const LOOKUP_BATCH: usize = 1 << 18;
 
@@ -47,7 +47,7 @@ pub(super) fn max_queries<F: Fingerprint>(bytes: usize, tables: usize) -> usize 
     (bytes / (tables * Lookup::<F>::bytes_per_query())).max(1)
 }
 
-/// One pass over the file, for so many queries as fit into memory.
+/// One pass over the file, for as many queries as fit into memory.
 struct Pass<'a, F, D> {
     index: &'a Index<F, D>,
     reaches: &'a [TableDesign<F>],

@@ -1,7 +1,5 @@
 //! One walk over the fingerprints, and what it counts.
 
-use std::path::Path;
-
 use hamdex::{Fingerprint, Index};
 use hamdex_documents::Names;
 use indicatif::HumanCount;
@@ -64,24 +62,20 @@ impl Spike {
 }
 
 /// Reads all fingerprints; shows ids by their names, where there are names.
-pub(super) fn gather<F: Fingerprint>(
-    path: &Path,
-    index: &Index<F>,
-    mut names: Option<Names>,
-) -> Result<Spread, Failure> {
+pub(super) fn gather<F: Fingerprint>(index: &Index<F>, mut names: Option<Names>) -> Result<Spread, Failure> {
     let mut leading = vec![0u64; 1 << LEADING_BITS];
     let mut spikes: Vec<(u64, F)> = Vec::new();
     let mut sample = Vec::new();
     let mut ids = 0;
     let step = index.len().div_ceil(SAMPLE).max(1);
     for (number, fingerprint) in (0u64..).zip(index.fingerprints()) {
-        let fingerprint = fingerprint.map_err(Failure::index(path))?;
+        let fingerprint = fingerprint.map_err(Failure::Index)?;
         leading[(fingerprint >> (F::BITS - LEADING_BITS)).to_u128() as usize] += 1;
         if number.is_multiple_of(step) {
             sample.push(fingerprint);
         }
         if index.has_ids() {
-            let its = index.ids(fingerprint).map_err(Failure::index(path))?.len() as u64;
+            let its = index.ids(fingerprint).map_err(Failure::Index)?.len() as u64;
             ids += its;
             remember(&mut spikes, its, fingerprint);
         }
@@ -107,7 +101,7 @@ pub(super) fn gather<F: Fingerprint>(
         bits: F::BITS,
         leading,
         crowded,
-        spikes: if index.has_ids() { Some(shown(path, index, &spikes, names.as_mut())?) } else { None },
+        spikes: if index.has_ids() { Some(shown(index, &spikes, names.as_mut())?) } else { None },
         has_names: names.is_some(),
         ids,
         distances,
@@ -117,7 +111,6 @@ pub(super) fn gather<F: Fingerprint>(
 }
 
 fn shown<F: Fingerprint>(
-    path: &Path,
     index: &Index<F>,
     spikes: &[(u64, F)],
     mut names: Option<&mut Names>,
@@ -127,7 +120,7 @@ fn shown<F: Fingerprint>(
         None => Ok(id.to_string()),
     };
     let spike = |&(ids, fingerprint): &(u64, F)| {
-        let its = index.ids(fingerprint).map_err(Failure::index(path))?;
+        let its = index.ids(fingerprint).map_err(Failure::Index)?;
         let first_ids = its.take(MAX_SHOWN_IDS).map(&mut shown_id).collect::<Result<_, _>>()?;
         Ok(Spike { fingerprint: fingerprint.hex().to_string(), ids, first_ids })
     };

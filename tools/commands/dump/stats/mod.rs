@@ -36,7 +36,7 @@ pub(super) fn print<F: Fingerprint>(
     form: Form,
     output: &mut impl Write,
 ) -> Result<(), Failure> {
-    let spread = gather::gather(path, index, names::open(path, index)?)?;
+    let spread = gather::gather(index, names::open(path, index)?)?;
     match form {
         Form::Text => text::print(path, &spread, output)?,
         Form::Json => json::print(&spread, output)?,

@@ -389,3 +389,11 @@ fn binary_files_are_no_documents_unless_a_format_is_given() {
     }
     assert_eq!(scratch.names(), ["program"]);
 }
+
+#[test]
+fn an_error_is_said_once() {
+    let scratch = Scratch::new();
+    scratch.write("a.csv", "id,words\n1,some\n");
+    let (_, text) = scratch.failure(&["dedup", "a.csv"]);
+    assert_eq!(text.matches("no column is named").count(), 1, "{text}");
+}

@@ -352,7 +352,7 @@ mod killed {
 }
 
 #[test]
-fn an_index_that_cannot_be_named_leaves_no_names_of_another_behind() {
+fn errors_name_no_temporary_file() {
     let scratch = scene();
     let args = ["build", "--documents", "documents.jsonl", "-o", "missing/x.hamdex"];
     let (code, text) = scratch.failure(&args);

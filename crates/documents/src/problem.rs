@@ -102,7 +102,7 @@ pub enum Problem {
     /// A text is not UTF-8. Unless reading is strict, each invalid sequence is replaced by U+FFFD.
     #[error("invalid UTF-8")]
     InvalidUtf8,
-    /// A file of a directory is not text.
+    /// A file is not text.
     #[error("not text")]
     Binary,
     /// A file of a directory cannot be read.

@@ -76,7 +76,7 @@ pub(crate) fn temp_dir(chosen: Option<&Path>, output: Option<&Path>) -> PathBuf 
 /// Refuses a directory for temporary files that is missing or cannot be written to, before there is any work.
 pub(crate) fn check_temp_dir(directory: &Path) -> Result<(), Failure> {
     tempfile::tempfile_in(directory).map(drop).map_err(|source| Failure::Io {
-        doing: "make a temporary file in it",
+        doing: "create a temporary file in it",
         path: directory.to_owned(),
         source,
     })

@@ -12,7 +12,7 @@ const GATHER_BYTES: usize = 1 << 20;
 /// Makes a temporary file.
 pub(super) fn file(directory: &Path) -> Result<File, BuildError> {
     tempfile::tempfile_in(directory).map_err(|source| BuildError::Io {
-        doing: "make a temporary file",
+        doing: "create a temporary file",
         path: directory.to_owned(),
         source,
     })

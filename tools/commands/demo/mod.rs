@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let directory = tempfile::Builder::new()
         .prefix("hamdex-demo-")
         .tempdir_in(&parent)
-        .map_err(|source| Failure::Io { doing: "make a directory in it", path: parent, source })?;
+        .map_err(|source| Failure::Io { doing: "create a directory in it", path: parent, source })?;
     let codecs = args.codec.map_or_else(|| Codec::ALL.to_vec(), |codec| vec![codec]);
     let measured: Vec<Measured> = codecs
         .into_iter()

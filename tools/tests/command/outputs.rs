@@ -246,7 +246,12 @@ fn a_summary_that_cannot_be_printed_is_reported_with_the_file_in_place() {
         .unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(4), "{text}");
-    assert!(text.starts_with("hamdex: summed.hamdex: is complete and in place, but then: cannot"), "{text}");
+    assert!(
+        text.starts_with(
+            "hamdex: summed.hamdex: is complete and in place, but something failed after that: cannot"
+        ),
+        "{text}"
+    );
     assert_eq!(text.lines().count(), 1, "{text}");
     scratch.output(&["verify", "summed.hamdex"]);
 }
@@ -262,11 +267,11 @@ fn temporary_files_lie_beside_the_output_by_default() {
     for args in cases {
         scratch.hamdex(args).env("TMPDIR", scratch.path("missing")).assert().success();
         let args = [args, &["--force", "--temp-dir", "missing"]].concat();
-        refused(&scratch, &args, "missing: cannot make a");
+        refused(&scratch, &args, "missing: cannot create a");
         // It is known before anything is read.
         let args: Vec<&str> = args.iter().map(|arg| if arg.contains("hex") { "-" } else { *arg }).collect();
         let waiting = scratch.hamdex(&args).write_stdin(vec![b'x'; 1 << 20]).assert().failure().code(1);
-        waiting.stderr(predicate::str::contains("missing: cannot make a"));
+        waiting.stderr(predicate::str::contains("missing: cannot create a"));
     }
 }
 

@@ -1,5 +1,6 @@
 //! The command line: which commands there are, and what becomes of each outcome.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -120,7 +121,7 @@ fn color_of(args: &[OsString]) -> clap::ColorChoice {
     let mut choice = None;
     while let Some(arg) = args.next() {
         match arg.strip_prefix("--color") {
-            Some("") => choice = args.next().map(|value| value.into_owned()),
+            Some("") => choice = args.next().map(Cow::into_owned),
             Some(value) => choice = value.strip_prefix('=').map(str::to_owned),
             None => {}
         }

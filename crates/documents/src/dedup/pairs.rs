@@ -1,10 +1,17 @@
-//! The search: an index of the corpus in a temporary directory, queried for each of its fingerprints.
+//! The search: a temporary index of the corpus, queried with each of its fingerprints.
 
+use std::fs::File;
+use std::io;
 use std::ops::ControlFlow;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use hamdex::{BuildOptions, Builder, Codec, Design, DesignError, Fingerprint, Index, ReadError};
+use hamdex::{
+    BuildError, BuildOptions, Builder, Codec, Design, DesignError, Fingerprint, Index, OutputError, ReadError,
+};
 use rayon::prelude::*;
+use tempfile::TempDir;
 
 use crate::dedup::check::Checker;
 use crate::dedup::corpus::Corpus;
@@ -42,15 +49,13 @@ pub(crate) fn join<F: Fingerprint>(
     search: &Search,
     mut check: Option<&mut Checker<'_>>,
 ) -> Result<(), Error> {
-    let directory = tempfile::Builder::new().prefix("hamdex-dedup-").tempdir_in(&search.directory);
-    let directory =
-        directory.map_err(Error::temporary("create a temporary directory in it", &search.directory))?;
-    let path = directory.path().join("corpus.hamdex");
-    build(corpus, search, &path)?;
-    let index = Index::<F>::open(&path)?;
+    let place = Place::new(&search.directory)
+        .map_err(Error::temporary("create a temporary file in it", &search.directory))?;
+    build(corpus, search, &place.path).map_err(|error| of_temporary(error, &search.directory))?;
+    let index = Index::<F>::open(&place.path)?;
     if cfg!(unix) {
-        // A mapped file outlives its name, so a killed run leaves nothing.
-        drop(directory);
+        // A mapped file outlives its name.
+        drop(place);
     }
     let mut fingerprints = index.fingerprints();
     let mut done = 0;
@@ -73,6 +78,40 @@ pub(crate) fn join<F: Fingerprint>(
             }
         }
         done += batch.len() as u64;
+    }
+}
+
+/// Where the index of the search is while it is built: on Linux a file without a name, so that a killed run
+/// leaves nothing, under the one by which the system knows it.
+struct Place {
+    path: PathBuf,
+    _file: Option<File>,
+    _directory: Option<TempDir>,
+}
+
+impl Place {
+    fn new(directory: &Path) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        {
+            let file = tempfile::tempfile_in(directory)?;
+            let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+            if path.metadata().is_ok() {
+                return Ok(Self { path, _file: Some(file), _directory: None });
+            }
+        }
+        let directory = tempfile::Builder::new().prefix("hamdex-dedup-").tempdir_in(directory)?;
+        let path = directory.path().join("corpus.hamdex");
+        Ok(Self { path, _file: None, _directory: Some(directory) })
+    }
+}
+
+/// Says of an error of the temporary index in which directory it is: its own name says nothing to a user.
+fn of_temporary(error: Error, directory: &Path) -> Error {
+    match error {
+        Error::Build(BuildError::Output(OutputError::Io { source, .. })) => {
+            Error::temporary("write a temporary file in it", directory)(source)
+        }
+        other => other,
     }
 }
 

@@ -198,3 +198,25 @@ fn documents_that_are_too_short_are_reported_even_if_the_search_fails() {
     assert!(matches!(error, Error::Temporary { .. }), "{error:?}");
     assert_eq!(*reported.lock().unwrap(), [("d1".to_owned(), 1)]);
 }
+
+/// So that a run which is killed leaves nothing either.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_temporary_file_has_a_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let seen = Arc::new(Mutex::new((0, Vec::new())));
+    let (watched, record) = (directory.path().to_owned(), Arc::clone(&seen));
+    let dedup = Dedup::new(Fingerprinter::<u64>::new(&recipe::<u64>()).unwrap())
+        .temp_dir(directory.path())
+        .keep_texts(true)
+        .on_progress(move |_| {
+            let mut record = record.lock().unwrap();
+            record.0 += 1;
+            record.1.extend(watched.read_dir().unwrap().map(|entry| entry.unwrap().file_name()));
+        });
+    let documents = (0..50).map(|number| Document::new(number.to_string(), text(number / 2, 0)));
+    assert_eq!(dedup.run_on(documents).unwrap().count(), 25);
+    let (reports, names) = &*seen.lock().unwrap();
+    assert!(*reports > 1, "the search reports its progress");
+    assert!(names.is_empty(), "{names:?}");
+}

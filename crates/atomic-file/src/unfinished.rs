@@ -80,8 +80,10 @@ impl Unfinished {
 
 /// The error of the system alone: the temporary name that tempfile adds says nothing to a user.
 fn without_name(error: io::Error) -> io::Error {
-    let cause = error.get_ref().and_then(|error| error.source()).and_then(|cause| cause.downcast_ref());
-    cause.and_then(io::Error::raw_os_error).map_or(error, io::Error::from_raw_os_error)
+    match error.to_string().split_once(" at path ") {
+        Some((what, _)) => io::Error::new(error.kind(), what.to_owned()),
+        None => error,
+    }
 }
 
 /// Names that are not in the way, and say what they are.

@@ -189,7 +189,7 @@ fn read_one<F: Fingerprint>(
         if let Some(directory) = reading.temp_dir {
             input = input.temp_dir(directory);
         }
-        return table::read(input, table, columns, sink);
+        return table::read(input, table, columns, reading.is_prompt, sink);
     }
     let mut reader = start.bytes.as_slice().chain(input);
     match format {

@@ -34,7 +34,7 @@ impl Notation {
         };
         other.parse::<F>(text).is_ok().then(|| {
             format!(
-                "{} looks {}, but what comes before it was read as {}; say which with --format",
+                "{} looks {}, but what comes before it was read as {}",
                 shown(text),
                 other.name(),
                 self.name()

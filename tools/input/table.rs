@@ -8,7 +8,7 @@ use crate::failure::{Failure, shown};
 use crate::input::Sink;
 use crate::input::numbers::{Evidence, Notation};
 
-/// Rows of texts that decide whether these are hexadecimal or decimal.
+/// Rows of texts that decide whether these are hexadecimal or decimal; the first alone where it is to be prompt.
 const DECIDING_ROWS: usize = 4096;
 
 /// The names of columns.
@@ -23,10 +23,12 @@ pub(super) fn read<F: Fingerprint>(
     input: Input,
     format: Format,
     columns: Columns<'_>,
+    is_prompt: bool,
     sink: &mut Sink<'_, F>,
 ) -> Result<(), Failure> {
     let names: Vec<&str> = std::iter::once(columns.fingerprint).chain(columns.id).collect();
-    let mut texts = Texts { notation: None, evidence: Evidence::default(), waiting: Vec::new() };
+    let max_waiting = if is_prompt { 1 } else { DECIDING_ROWS };
+    let mut texts = Texts { notation: None, evidence: Evidence::default(), waiting: Vec::new(), max_waiting };
     let outcome = input.for_each_row(format, &names, |place, cells| {
         let id = cells.get(1).map(|cell| id(&place, cell)).transpose()?;
         match cells[0] {
@@ -59,6 +61,7 @@ struct Texts {
     notation: Option<Notation>,
     evidence: Evidence,
     waiting: Vec<(Place, String, Option<u64>)>,
+    max_waiting: usize,
 }
 
 impl Texts {
@@ -75,7 +78,7 @@ impl Texts {
         }
         self.evidence.note::<F>(text.as_bytes(), self.waiting.len() as u64);
         self.waiting.push((place, text.to_owned(), id));
-        if self.waiting.len() >= DECIDING_ROWS { self.finish(sink) } else { Ok(()) }
+        if self.waiting.len() >= self.max_waiting { self.finish(sink) } else { Ok(()) }
     }
 
     /// Decides, and hands over what waits.
@@ -86,7 +89,7 @@ impl Texts {
             complaint(
                 place,
                 format_args!(
-                    "{} looks hexadecimal and {} decimal; write all in one way",
+                    "{} looks hexadecimal and {} decimal; write the whole column in one notation",
                     text(hex),
                     text(decimal)
                 ),
@@ -112,8 +115,11 @@ fn of_bytes<F: Fingerprint>(bytes: &[u8]) -> Result<F, String> {
 
 fn parse<F: Fingerprint>(place: &Place, text: &str, notation: Notation) -> Result<F, Failure> {
     notation.parse(text).map_err(|error| {
-        let contradiction = notation.contradiction::<F>(text);
-        complaint(place, contradiction.unwrap_or_else(|| format!("{error}; found {}", shown(text))))
+        let what = match notation.contradiction::<F>(text) {
+            Some(contradiction) => format!("{contradiction}; write the whole column in one notation"),
+            None => format!("{error}; found {}", shown(text)),
+        };
+        complaint(place, what)
     })
 }
 

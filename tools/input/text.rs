@@ -78,7 +78,10 @@ fn parse_line<F: Fingerprint>(
     let found = || shown(text);
     let fingerprint = notation.parse(token).map_err(|error| {
         let contradiction = is_detected.then(|| notation.contradiction::<F>(token)).flatten();
-        contradiction.unwrap_or_else(|| format!("{error}; found {}", found()))
+        match contradiction {
+            Some(contradiction) => format!("{contradiction}; say which with --format"),
+            None => format!("{error}; found {}", found()),
+        }
     })?;
     let id = if pairs {
         let id = tokens.next().and_then(|token| u64::parse_decimal(token).ok());

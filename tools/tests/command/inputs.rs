@@ -226,6 +226,27 @@ fn who_waits_for_an_answer_gets_it_whatever_the_first_line_is() {
 }
 
 #[test]
+fn who_sends_rows_of_a_table_gets_each_answer_before_the_next() {
+    let scratch = with_index(&[]);
+    for (header, options) in [("id,fingerprint", &[][..]), ("fingerprint\tid", &["--format", "tsv"])] {
+        let mut child = waiting_query(&scratch, options);
+        let mut input = child.stdin.take().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        writeln!(input, "{header}").unwrap();
+        for fingerprint in ["00000000000000ff", "ffffffffffffffff"] {
+            let row =
+                if options.is_empty() { format!("7,{fingerprint}") } else { format!("{fingerprint}\t7") };
+            writeln!(input, "{row}").unwrap();
+            let mut answer = String::new();
+            output.read_line(&mut answer).unwrap();
+            assert_eq!(answer, format!("{fingerprint}\t{fingerprint}\t0\n"));
+        }
+        drop(input);
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+#[test]
 fn what_fingerprint_writes_is_what_build_reads() {
     let scratch = Scratch::new();
     let story = crate::common::story;
@@ -302,10 +323,8 @@ fn columns_that_hold_no_fingerprints_are_refused_with_their_place() {
 #[test]
 fn a_line_that_contradicts_those_before_it_is_an_error_with_its_number() {
     let scratch = with_index(&[]);
-    let decimal =
-        "\"17\" looks decimal, but what comes before it was read as hexadecimal; say which with --format";
-    let hex =
-        "\"00000000000000ff\" looks hexadecimal, but what comes before it was read as decimal; say which";
+    let decimal = "\"17\" looks decimal, but what comes before it was read as hexadecimal";
+    let hex = "\"00000000000000ff\" looks hexadecimal, but what comes before it was read as decimal";
     for (first, last, expected) in [
         ("00000000000000ff", "17", decimal),
         ("1234567890123456", "17", decimal),
@@ -314,9 +333,11 @@ fn a_line_that_contradicts_those_before_it_is_an_error_with_its_number() {
         // More lines than decide on the notation.
         scratch.write("many.txt", format!("{}{last}\n", format!("{first}\n").repeat(20_000)));
         scratch.write("many.csv", format!("fingerprint\n{}{last}\n", format!("{first}\n").repeat(20_000)));
-        for (name, place) in [("many.txt", "many.txt:20001: "), ("many.csv", "many.csv:20002: ")] {
+        let lines = ("many.txt", "many.txt:20001: ", "; say which with --format");
+        let column = ("many.csv", "many.csv:20002: ", "; write the whole column in one notation");
+        for (name, place, advice) in [lines, column] {
             let (code, text) = scratch.failure(&["build", "-o", "x.hamdex", name]);
-            assert!(text.contains(place) && text.contains(expected), "{text}");
+            assert!(text.contains(place) && text.contains(&format!("{expected}{advice}")), "{text}");
             assert_eq!(code, 1);
         }
         // Of a pipe, the first line decides: its sender waits for the answer.

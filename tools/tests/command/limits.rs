@@ -127,16 +127,22 @@ fn too_little_memory_for_any_work_is_an_error_and_no_signal() {
         &["query", "index.hamdex", "--file", "in.u64"],
     ];
     for args in commands {
+        let free = scratch.output(args);
+        let built = scratch.path("none.hamdex");
+        let whole = built.exists().then(|| std::fs::read(&built).unwrap());
         for limit in [60_000, 80_000] {
             let output = within(&scratch, limit, args);
             let text = String::from_utf8(output.stderr).unwrap();
             match output.status.code() {
-                Some(0) => {}
+                Some(0) => {
+                    assert!(output.stdout == free.as_bytes(), "{args:?}, {limit}");
+                    let left = built.exists().then(|| std::fs::read(&built).unwrap());
+                    assert!(left == whole, "{args:?}, {limit}");
+                }
                 Some(1) => assert!(text.lines().last().unwrap().contains("memory"), "{args:?}: {text}"),
                 _ => panic!("{args:?}, {limit}: {:?}, {text}", output.status),
             }
         }
     }
-    let _ = std::fs::remove_file(scratch.path("none.hamdex"));
-    assert_eq!(scratch.names(), ["in.u64", "index.hamdex"]);
+    assert_eq!(scratch.names(), ["in.u64", "index.hamdex", "none.hamdex"]);
 }

@@ -215,6 +215,12 @@ pub enum BuildError {
     /// The output exists already, is no file, or cannot be created, written or synced.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// The writer that the index goes to has failed.
+    #[error("cannot write the index")]
+    Write {
+        /// What it said.
+        source: io::Error,
+    },
     /// The design is refused.
     #[error(transparent)]
     Design(#[from] DesignError),

@@ -68,7 +68,7 @@ mod progress;
 mod table;
 mod threads;
 
-pub use build::{BuildOptions, Builder, DesignChoice, SealedIndex, Summary};
+pub use build::{BuildOptions, Builder, DesignChoice, IndexFile, SealedIndex, Summary};
 pub use codec::{BlockError, Codec, UnknownCodec, reference};
 pub use design::{AUTO, Cost, Design, DesignError, MAX_TABLES, Plan, Probe, TableDesign};
 pub use error::{BuildError, Place, ReadError, ReadErrorKind};

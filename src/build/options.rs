@@ -41,7 +41,7 @@ pub struct BuildOptions<F> {
     pub(super) threads: usize,
     pub(super) temp_dir: Option<PathBuf>,
     pub(super) overwrite: bool,
-    pub(super) ids: bool,
+    pub(crate) ids: bool,
     pub(super) metadata: Metadata,
     progress: Report,
 }
@@ -163,8 +163,9 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    pub(super) fn report(&self, progress: Progress) {
+    pub(crate) fn report(&self, progress: Progress) -> Result<(), BuildError> {
         self.progress.report(progress);
+        Ok(())
     }
 
     pub(super) fn layout(&self) -> Layout {
@@ -186,7 +187,7 @@ impl<F: Fingerprint> BuildOptions<F> {
     }
 
     /// How many tables there will be, as far as that is settled before anything has been counted.
-    pub(super) fn known_tables(&self) -> usize {
+    pub(crate) fn known_tables(&self) -> usize {
         match &self.design {
             DesignChoice::Auto { .. } => 1,
             DesignChoice::Given(design) => design.tables().len(),
@@ -194,7 +195,7 @@ impl<F: Fingerprint> BuildOptions<F> {
     }
 
     /// What of the memory limit goes to sorting; the rest is for batches on their way out.
-    pub(super) fn sort_memory(&self) -> usize {
+    pub(crate) fn sort_memory(&self) -> usize {
         usize::try_from(self.memory - self.memory / 8).unwrap_or(usize::MAX)
     }
 

@@ -6,7 +6,7 @@ use crate::digest::SetDigest;
 use hamdex_fingerprint::Fingerprint;
 
 /// Something that is sorted by fingerprint, first of all.
-pub(super) trait Record: Copy + Ord + Send + Sync + 'static {
+pub(crate) trait Record: Copy + Ord + Send + Sync + 'static {
     /// The type of its fingerprint.
     type Fingerprint: Fingerprint;
 
@@ -17,6 +17,9 @@ pub(super) trait Record: Copy + Ord + Send + Sync + 'static {
     const MEMORY_BYTES: usize;
 
     fn fingerprint(&self) -> Self::Fingerprint;
+
+    /// Its id, if it has one.
+    fn id(&self) -> Option<u64>;
 
     fn write(&self, bytes: &mut [u8]);
 
@@ -35,6 +38,10 @@ impl<F: Fingerprint> Record for F {
 
     fn fingerprint(&self) -> F {
         *self
+    }
+
+    fn id(&self) -> Option<u64> {
+        None
     }
 
     fn write(&self, bytes: &mut [u8]) {
@@ -56,9 +63,9 @@ impl<F: Fingerprint> Record for F {
 
 /// A fingerprint and one of its ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct WithId<F> {
-    pub(super) fingerprint: F,
-    pub(super) id: u64,
+pub(crate) struct WithId<F> {
+    pub(crate) fingerprint: F,
+    pub(crate) id: u64,
 }
 
 impl<F: Fingerprint> Record for WithId<F> {
@@ -68,6 +75,10 @@ impl<F: Fingerprint> Record for WithId<F> {
 
     fn fingerprint(&self) -> F {
         self.fingerprint
+    }
+
+    fn id(&self) -> Option<u64> {
+        Some(self.id)
     }
 
     fn write(&self, bytes: &mut [u8]) {

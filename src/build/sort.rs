@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use crate::build::record::Record;
 use crate::build::spill::{BATCH, SpilledRuns};
+use crate::build::tables::Visit;
 use crate::error::BuildError;
 use crate::threads::Pool;
 
@@ -13,7 +14,7 @@ use crate::threads::Pool;
 const CHUNK: usize = 1 << 16;
 
 /// Takes records in any order.
-pub(super) struct Sorter<R> {
+pub(crate) struct Sorter<R> {
     records: Vec<R>,
     /// How many records memory holds.
     capacity: usize,
@@ -23,26 +24,21 @@ pub(super) struct Sorter<R> {
 }
 
 /// Records in order, each once, as often as they are wanted.
-pub(super) enum Sorted<R> {
+pub(crate) enum Sorted<R> {
     InMemory(Vec<R>),
     Spilled(SpilledRuns<R>),
 }
 
 impl<R: Record> Sorter<R> {
     /// Keeps to `memory` bytes; spills to `temp_dir` beyond.
-    pub(super) fn new(memory: usize, temp_dir: &Path) -> Self {
+    pub(crate) fn new(memory: usize, temp_dir: &Path) -> Self {
         let capacity = (memory / R::MEMORY_BYTES).max(1);
         Self { records: Vec::new(), capacity, runs: None, temp_dir: temp_dir.to_owned(), memory }
     }
 
-    /// Takes over records that are in memory already, and stay there.
-    pub(super) fn from_records(records: Vec<R>, temp_dir: &Path) -> Self {
-        Self { records, ..Self::new(0, temp_dir) }
-    }
-
     /// As [`Self::push`]; if there is something to sort, in that pool.
     #[inline]
-    pub(super) fn push_in(&mut self, pool: &Pool, record: R) -> Result<(), BuildError> {
+    pub(crate) fn push_in(&mut self, pool: &Pool, record: R) -> Result<(), BuildError> {
         if self.records.len() == self.records.capacity() {
             pool.install(|| self.make_room())?;
         }
@@ -51,7 +47,7 @@ impl<R: Record> Sorter<R> {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, record: R) -> Result<(), BuildError> {
+    pub(crate) fn push(&mut self, record: R) -> Result<(), BuildError> {
         if self.records.len() == self.records.capacity() {
             self.make_room()?;
         }
@@ -82,7 +78,7 @@ impl<R: Record> Sorter<R> {
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Result<Sorted<R>, BuildError> {
+    pub(crate) fn finish(mut self) -> Result<Sorted<R>, BuildError> {
         if self.runs.is_none() {
             sort(&mut self.records);
             return Ok(Sorted::InMemory(self.records));
@@ -111,13 +107,23 @@ fn sort<R: Record>(records: &mut Vec<R>) {
 
 impl<R: Record> Sorted<R> {
     /// Hands on the records, ascending, in batches.
-    pub(super) fn for_each_batch(
-        &self,
-        mut batch: impl FnMut(&[R]) -> Result<(), BuildError>,
-    ) -> Result<(), BuildError> {
+    pub(crate) fn for_each_batch(&self, visit: &mut Visit<'_, R>) -> Result<(), BuildError> {
         match self {
-            Self::InMemory(records) => records.chunks(BATCH).try_for_each(batch),
-            Self::Spilled(runs) => runs.for_each_merged(&mut batch),
+            Self::InMemory(records) => Self::batches(records, visit),
+            Self::Spilled(runs) => runs.for_each_merged(visit),
+        }
+    }
+
+    /// Hands on records that are in memory, in batches.
+    pub(super) fn batches(records: &[R], visit: &mut Visit<'_, R>) -> Result<(), BuildError> {
+        records.chunks(BATCH).try_for_each(visit)
+    }
+
+    /// Hands on the records in the order in which it costs least, in batches.
+    pub(super) fn for_each_unordered(&self, visit: &mut Visit<'_, R>) -> Result<(), BuildError> {
+        match self {
+            Self::InMemory(records) => Self::batches(records, visit),
+            Self::Spilled(runs) => runs.for_each_unmerged(visit),
         }
     }
 }

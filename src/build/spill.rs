@@ -28,7 +28,7 @@ const READ_BYTES: Range<usize> = 1 << 12..1 << 20;
 pub(super) const BATCH: usize = 1 << 18;
 
 /// Sorted runs of records in a temporary file.
-pub(super) struct SpilledRuns<R> {
+pub(crate) struct SpilledRuns<R> {
     file: File,
     directory: PathBuf,
     /// Where each run lies, in records.

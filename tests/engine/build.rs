@@ -564,3 +564,48 @@ fn merging_runs_allocates_by_the_batch_and_not_by_the_record() {
     let allocations = by_this_thread() - before;
     assert!(allocations < RECORDS / 20, "{allocations}");
 }
+
+#[test]
+fn a_writer_gets_the_bytes_of_the_file() {
+    let stored = data::<u64>(Shape::Mixed, 5000, 20);
+    let with_ids: Vec<(u64, u64)> = stored.iter().zip(0..).map(|(&x, id)| (x, id % 700)).collect();
+    for codec in Codec::ALL {
+        let options = || BuildOptions::new().codec(codec).metadata("a", "b");
+        let mut builder = Builder::in_memory(options()).unwrap();
+        stored.iter().try_for_each(|&x| builder.push(x)).unwrap();
+        let (bytes, summary) = builder.into_inner().unwrap();
+        assert_eq!((summary.bytes, summary.pushed), (bytes.len() as u64, stored.len() as u64));
+        assert!(bytes == built(&stored, options()), "{codec}");
+
+        let mut builder = Builder::to_writer(Vec::new(), options().ids(true)).unwrap();
+        with_ids.iter().try_for_each(|&(x, id)| builder.push_with_id(x, id)).unwrap();
+        let (bytes, _) = builder.into_inner().unwrap();
+        assert!(bytes == built_with_ids(&with_ids, options()), "{codec}");
+    }
+}
+
+#[test]
+fn a_writer_that_fails_is_the_error_of_the_build() {
+    /// Takes so many bytes.
+    struct Full(usize);
+
+    impl std::io::Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self.0.checked_sub(bytes.len()).ok_or(std::io::ErrorKind::StorageFull)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    for room in [0, 4096, 10_000] {
+        let mut builder = Builder::to_writer(Full(room), BuildOptions::new()).unwrap();
+        data::<u64>(Shape::Uniform, 5000, 21).into_iter().try_for_each(|x| builder.push(x)).unwrap();
+        let refused = builder.into_inner().err().unwrap();
+        let BuildError::Write { source } = &refused else { panic!("{refused}") };
+        assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
+        assert!(!refused.is_in_place());
+    }
+}

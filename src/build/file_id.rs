@@ -1,0 +1,33 @@
+//! The id of a file.
+
+use crate::build::options::BuildOptions;
+use crate::design::Design;
+use crate::digest::{self, SetDigest};
+use crate::format::header::FileId;
+use crate::metadata;
+use hamdex_fingerprint::Fingerprint;
+
+/// The id that the contents, as digest and number of fingerprints, and all options that shape the file
+/// determine.
+pub(super) fn file_id<F: Fingerprint>(
+    options: &BuildOptions<F>,
+    design: &Design<F>,
+    (contents, fingerprints): (SetDigest, u64),
+) -> FileId {
+    let layout = options.layout();
+    let mut shape = vec![F::BITS as u8, u8::from(options.ids), layout.codec.tag()];
+    // Every part has a fixed length or says its own, so that no two shapes read alike.
+    let (name, tables) = (design.name(), design.tables());
+    let (block_bytes, restart_interval) = (layout.block_bytes, layout.restart_interval);
+    for number in [block_bytes, restart_interval, design.distance() as usize, name.len(), tables.len()] {
+        shape.extend((number as u64).to_le_bytes());
+    }
+    shape.extend(name.as_bytes());
+    for table in tables {
+        shape.extend(table.mask.to_u128().to_le_bytes());
+        shape.extend(table.radius.to_le_bytes());
+    }
+    shape.extend(metadata::to_bytes(&options.metadata));
+    let seed = contents.value() ^ u128::from(fingerprints);
+    FileId(digest::of_bytes(seed, &shape).to_le_bytes())
+}

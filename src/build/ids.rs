@@ -1,0 +1,76 @@
+//! The ids of a file: gathered beside table 0, and written after it.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Seek};
+use std::path::{Path, PathBuf};
+
+use crate::build::record::Record;
+use crate::build::sections::Sections;
+use crate::build::temporary::{rewind, spool};
+use crate::error::BuildError;
+use crate::format::checksum::UnitKind;
+use crate::format::footer::IdsRecord;
+use crate::ids::writer::{IdWriter, block_starts};
+use hamdex_fingerprint::Fingerprint;
+
+/// Ids on their way to a file.
+pub(super) struct SpooledIds<F> {
+    writer: IdWriter<BufWriter<File>>,
+    before: Option<F>,
+    directory: PathBuf,
+}
+
+impl<F: Fingerprint> SpooledIds<F> {
+    /// For ids from the least to the greatest.
+    pub(super) fn new((least, greatest): (u64, u64), temp_dir: &Path) -> Result<Self, BuildError> {
+        let writer = IdWriter::new(least, greatest, spool(temp_dir)?, spool(temp_dir)?);
+        Ok(Self { writer, before: None, directory: temp_dir.to_owned() })
+    }
+
+    /// Takes the ids of records that ascend from those before on.
+    pub(super) fn push<R: Record<Fingerprint = F>>(&mut self, records: &[R]) -> Result<(), BuildError> {
+        for record in records {
+            let is_first = self.before.replace(record.fingerprint()) != Some(record.fingerprint());
+            if let Some(id) = record.id() {
+                self.writer.push(id, is_first).map_err(|source| failed(&self.directory, source))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the sections of the ids of that many fingerprints; `entries` is how many of them each block of
+    /// table 0 has.
+    pub(super) fn write(
+        self,
+        file: &mut Sections<'_>,
+        fingerprints: u64,
+        entries: &[u16],
+    ) -> Result<IdsRecord, BuildError> {
+        let Self { writer, directory, .. } = self;
+        let failed = |source| failed(&directory, source);
+        let (record, ids, starts) = writer.finish().map_err(failed)?;
+        file.copy(UnitKind::Ids, &mut rewind(ids).map_err(failed)?)?;
+        let places = if record.count == fingerprints {
+            // One each: there is nothing to mark.
+            file.copy(UnitKind::IdStarts, &mut io::empty())?;
+            let starts = entries
+                .iter()
+                .scan(0, |place, &entries| Some(std::mem::replace(place, *place + u64::from(entries))));
+            starts.collect()
+        } else {
+            let mut starts: BufReader<File> = rewind(starts).map_err(failed)?;
+            let places = block_starts(&mut starts, entries).map_err(failed)?;
+            starts.rewind().map_err(failed)?;
+            file.copy(UnitKind::IdStarts, &mut starts)?;
+            places
+        };
+        let bytes: Vec<u8> = places.iter().flat_map(|place: &u64| place.to_le_bytes()).collect();
+        file.copy(UnitKind::IdDirectory, &mut bytes.as_slice())?;
+        Ok(record)
+    }
+}
+
+#[cold]
+fn failed(directory: &Path, source: io::Error) -> BuildError {
+    BuildError::Io { doing: "use a temporary file in", path: directory.to_owned(), source }
+}

@@ -1,0 +1,68 @@
+//! What every build has, wherever its fingerprints come from.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use hamdex_atomic_file::{AtomicFile, temporary_directory};
+
+use crate::build::assemble::assemble;
+use crate::build::options::BuildOptions;
+use crate::build::output::Output;
+use crate::build::summary::{SealedIndex, Summary};
+use crate::build::tables::Tables;
+use crate::build::temporary;
+use crate::error::BuildError;
+use crate::format::header::FileId;
+use crate::memory::{BUILD_HEADROOM_BYTES, affordable};
+use crate::progress::{Phase, Progress};
+use crate::threads::Pool;
+use hamdex_fingerprint::Fingerprint;
+
+/// Options that have been checked, and what follows from them.
+pub(crate) struct Job<F> {
+    pub(crate) options: BuildOptions<F>,
+    pub(crate) temp_dir: PathBuf,
+    pub(crate) pool: Pool,
+}
+
+impl<F: Fingerprint> Job<F> {
+    /// Checks what can be checked before there is any work. `output` is the file to write, if it is one.
+    pub(crate) fn new(options: BuildOptions<F>, output: Option<&Path>) -> Result<Self, BuildError> {
+        let temp_dir = options.temp_dir.clone().unwrap_or_else(|| temporary_directory(output));
+        // Better now than after an hour, when memory no longer suffices.
+        drop(temporary::file(&temp_dir)?);
+        let pool = Pool::new(options.threads).map_err(|source| BuildError::Threads { source })?;
+        let memory = affordable(options.memory, BUILD_HEADROOM_BYTES)
+            .map_err(|bytes| BuildError::OutOfMemory { bytes })?;
+        Ok(Self { options: options.memory(memory), temp_dir, pool })
+    }
+
+    /// Writes an index to a file that has no name yet.
+    pub(crate) fn seal<'j, T: Tables<F>>(
+        &'j self,
+        mut file: AtomicFile,
+        tables: impl FnOnce(&'j Self) -> Result<T, BuildError> + Send,
+    ) -> Result<SealedIndex, BuildError> {
+        let path = file.path().to_owned();
+        let (summary, file_id) = self.assemble(Output::new(&mut file, Some(&path)), tables)?;
+        self.options.report(Progress::new(Phase::Sync, 0, None))?;
+        Ok(SealedIndex { summary, file_id, file: file.seal()? })
+    }
+
+    /// Writes an index to a writer.
+    pub(crate) fn write<'j, T: Tables<F>>(
+        &'j self,
+        writer: &mut (impl Write + Send),
+        tables: impl FnOnce(&'j Self) -> Result<T, BuildError> + Send,
+    ) -> Result<Summary, BuildError> {
+        Ok(self.assemble(Output::new(writer, None), tables)?.0)
+    }
+
+    fn assemble<'j, T: Tables<F>>(
+        &'j self,
+        output: Output<'_>,
+        tables: impl FnOnce(&'j Self) -> Result<T, BuildError> + Send,
+    ) -> Result<(Summary, FileId), BuildError> {
+        self.pool.install(|| assemble(&self.options, &self.temp_dir, output, tables(self)?))
+    }
+}

@@ -1,0 +1,136 @@
+//! Writing tables: the code, the blocks and the keys of each.
+
+use crate::build::census::Counter;
+use crate::build::options::BuildOptions;
+use crate::build::record::Record;
+use crate::build::sections::Sections;
+use crate::build::tables::{Tables, Visit};
+use crate::codec::{BlockCodec, Codec};
+use crate::design::Design;
+use crate::error::BuildError;
+use crate::format::footer::TableRecord;
+use crate::progress::{Phase, Progress};
+use crate::table::writer::{TableWriter, Written};
+use hamdex_fingerprint::Fingerprint;
+
+/// Calls a visitor with all batches of a table.
+type Pass<'p, R> = dyn FnMut(&mut Visit<'_, R>) -> Result<(), BuildError> + Send + 'p;
+
+/// Writes the tables of a file in turn.
+pub(super) struct TablesWriter<'a, F> {
+    options: &'a BuildOptions<F>,
+    design: &'a Design<F>,
+    fingerprints: u64,
+    /// That of the table before, whose code the next one may share.
+    codec: Option<BlockCodec>,
+    /// What the footer says of those that have been written.
+    pub(super) records: Vec<TableRecord>,
+    /// Their keys.
+    pub(super) keys: Vec<Vec<F>>,
+}
+
+impl<'a, F: Fingerprint> TablesWriter<'a, F> {
+    pub(super) fn new(options: &'a BuildOptions<F>, design: &'a Design<F>, fingerprints: u64) -> Self {
+        Self { options, design, fingerprints, codec: None, records: Vec::new(), keys: Vec::new() }
+    }
+
+    /// Writes table 0, in which each h occurs as often as `counts` says. Meanwhile `also` gets each batch.
+    /// Returns the number of entries in each block.
+    pub(super) fn first<T: Tables<F>>(
+        &mut self,
+        file: &mut Sections<'_>,
+        counts: Vec<u64>,
+        tables: &mut T,
+        also: &mut Visit<'_, T::Record>,
+    ) -> Result<Vec<u16>, BuildError> {
+        let codec = self.choose_codec(&counts);
+        let written = self.blocks(file, &codec, &mut |visit| tables.records(visit), also)?;
+        Ok(self.close(&codec, counts, written))
+    }
+
+    /// Writes another table, which `tables` has turned to.
+    pub(super) fn next(
+        &mut self,
+        file: &mut Sections<'_>,
+        tables: &mut impl Tables<F>,
+    ) -> Result<(), BuildError> {
+        let mut counter = Counter::new();
+        // Where no code depends on the counts, they are taken while the values are written.
+        let is_counted_first = self.options.layout().codec == Codec::Huffman;
+        if is_counted_first {
+            tables.values(&mut |batch| {
+                counter.add(batch);
+                Ok(())
+            })?;
+        }
+        let codec = self.choose_codec(&counter.counts);
+        let written = self.blocks(file, &codec, &mut |visit| tables.values(visit), &mut |batch| {
+            if !is_counted_first {
+                counter.add(batch);
+            }
+            Ok(())
+        })?;
+        self.close(&codec, counter.counts, written);
+        Ok(())
+    }
+
+    fn choose_codec(&mut self, counts: &[u64]) -> BlockCodec {
+        let codec = BlockCodec::from_counts(self.options.layout(), counts, self.codec.as_ref());
+        self.codec.insert(codec).clone()
+    }
+
+    fn blocks<R: Record<Fingerprint = F>>(
+        &self,
+        file: &mut Sections<'_>,
+        codec: &BlockCodec,
+        pass: &mut Pass<'_, R>,
+        also: &mut Visit<'_, R>,
+    ) -> Result<Written<F>, BuildError> {
+        let number = self.records.len();
+        let phase = Phase::Write { table: number, tables: self.design.tables().len() };
+        let block_bytes = self.options.layout().block_bytes;
+        let written = file.blocks(number, block_bytes, |context, output| {
+            let mut writer = TableWriter::new(codec.clone(), context.clone());
+            let mut done = 0;
+            pass(&mut |batch| {
+                // A fingerprint with several ids comes several times.
+                let values = batch.iter().map(Record::fingerprint);
+                let (taken, also) = rayon::join(|| writer.push(values, output), || also(batch));
+                done += taken.map_err(output.failed())?;
+                also?;
+                self.options.report(Progress::new(phase, done, Some(self.fingerprints)))
+            })?;
+            writer.finish(output).map_err(output.failed())
+        })?;
+        check_number_of_blocks(written.keys.len())?;
+        Ok(written)
+    }
+
+    /// Notes what the footer says of a table that has been written; returns the number of entries in each of
+    /// its blocks.
+    fn close(&mut self, codec: &BlockCodec, counts: Vec<u64>, written: Written<F>) -> Vec<u16> {
+        let table = self.design.tables()[self.records.len()];
+        let mut code_lengths = codec.code_lengths().to_vec();
+        code_lengths.resize(F::BITS as usize, 0);
+        self.records.push(TableRecord {
+            mask: table.mask.to_u128(),
+            radius: table.radius,
+            blocks: written.keys.len() as u64,
+            code_lengths,
+            counts,
+        });
+        self.keys.push(written.keys);
+        written.entries
+    }
+}
+
+fn check_number_of_blocks(blocks: usize) -> Result<(), BuildError> {
+    if u32::try_from(blocks).is_ok() {
+        return Ok(());
+    }
+    Err(BuildError::Option {
+        option: "the number of blocks in a table",
+        given: blocks.to_string(),
+        expected: format!("at most {}; take larger blocks or several files", u32::MAX),
+    })
+}

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use hamdex_atomic_file::Error as OutputError;
 
 use crate::design::DesignError;
+use crate::progress::Stopped;
 
 /// Why an index cannot be opened, queried or verified: what is wrong, and with which file.
 ///
@@ -76,6 +77,9 @@ pub enum ReadErrorKind {
     /// The system refuses to start a single thread.
     #[error("cannot start a thread")]
     Threads(#[source] io::Error),
+    /// The callback of the progress has stopped the work.
+    #[error("stopped by the caller")]
+    Stopped,
     /// The system refuses the least memory that the work can do with.
     #[error("out of memory: {bytes} bytes cannot be had")]
     OutOfMemory {
@@ -110,6 +114,12 @@ impl ReadError {
     /// The same error, of this file.
     pub(crate) fn of_file(self, path: Option<&Path>) -> Self {
         Self { path: path.map(Into::into), ..self }
+    }
+}
+
+impl From<Stopped> for ReadError {
+    fn from(_: Stopped) -> Self {
+        ReadErrorKind::Stopped.into()
     }
 }
 
@@ -243,12 +253,21 @@ pub enum BuildError {
         /// What the operating system said.
         source: io::Error,
     },
+    /// The callback of the progress has stopped the build.
+    #[error("the build was stopped by the caller; there is no output")]
+    Stopped,
     /// The system refuses memory.
     #[error("out of memory: {bytes} bytes cannot be had; with a lower memory limit more is sorted on disk")]
     OutOfMemory {
         /// How many bytes were refused.
         bytes: u64,
     },
+}
+
+impl From<Stopped> for BuildError {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
+    }
 }
 
 impl BuildError {

@@ -19,7 +19,39 @@
 //!   called, otherwise the global one, which has one for each processor unless it has been set up differently.
 //!   `threads(n)` takes n, started for this work and gone after it. Where the system refuses to start that many,
 //!   fewer do the work; where it refuses to start any, that is an error. No result depends on the number.
-//! - `report` is called from any thread, with a [`Progress`]; it should return quickly.
+//! - `report` is called from any thread, with a [`Progress`], many times per second; it should return quickly.
+//!   It returns whether the work goes on: after a [`ControlFlow::Break`](std::ops::ControlFlow::Break) the work
+//!   ends with [`BuildError::Stopped`] or [`ReadErrorKind::Stopped`], and what it has written is gone. The one
+//!   stretch that is not interrupted is the sort of what fits the memory limit of a build.
+//!
+//! A deadline is a callback that looks at the clock:
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use std::time::{Duration, Instant};
+//! use hamdex::{Builder, Index, ReadErrorKind, VerifyOptions};
+//!
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("news.hamdex");
+//! # let mut builder = Builder::<u64>::new(&path)?;
+//! # builder.push(7)?;
+//! # builder.finish()?;
+//! let index = Index::<u64>::open(&path)?;
+//! # let budget = Duration::ZERO;
+//! # /*
+//! let budget = Duration::from_secs(10);
+//! # */
+//! let deadline = Instant::now() + budget;
+//! let options = VerifyOptions::new().progress(move |_| {
+//!     if Instant::now() < deadline { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+//! });
+//! match index.verify_with(&options) {
+//!     Ok(verified) => println!("{} blocks are whole", verified.blocks),
+//!     Err(error) if matches!(error.kind(), ReadErrorKind::Stopped) => println!("not done in time"),
+//!     Err(error) => return Err(error.into()),
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! ```
 //! use hamdex::{BuildOptions, Builder, Index};

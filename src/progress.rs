@@ -1,8 +1,9 @@
-//! What long work reports of itself.
+//! What long work reports of itself, and how its caller stops it.
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A stage of long work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,6 +25,8 @@ pub enum Phase {
         /// Of how many.
         tables: usize,
     },
+    /// Ids are written.
+    Ids,
     /// Everything is made durable.
     Sync,
     /// A file is verified; in blocks.
@@ -52,25 +55,31 @@ impl Progress {
     }
 }
 
-/// What to call as work goes on, if anything.
+/// The callback has stopped the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stopped;
+
+/// Where long work reports to: the callback of its options, if there is one.
 #[derive(Clone, Default)]
-pub(crate) struct Report(Option<Arc<dyn Fn(Progress) + Send + Sync>>);
+pub(crate) struct Report(Option<Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>>);
 
 impl Report {
-    pub(crate) fn to(report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+    pub(crate) fn to(report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(report)))
     }
 
-    pub(crate) fn report(&self, progress: Progress) {
-        if let Some(report) = &self.0 {
-            report(progress);
+    pub(crate) fn report(&self, progress: Progress) -> Result<(), Stopped> {
+        match &self.0 {
+            Some(report) if report(progress).is_break() => Err(Stopped),
+            _ => Ok(()),
         }
     }
 
-    /// Counts what several threads do, and reports each time.
-    pub(crate) fn counter(&self, phase: Phase, total: Option<u64>) -> Counter<'_> {
-        self.report(Progress::new(phase, 0, total));
-        Counter { phase, total, done: AtomicU64::new(0), report: self }
+    /// Counts what several threads do, and reports each time, now for the first time.
+    pub(crate) fn counter(&self, phase: Phase, total: Option<u64>) -> Result<Counter, Stopped> {
+        let counter = Counter::new(self.clone(), phase, total);
+        counter.check()?;
+        Ok(counter)
     }
 }
 
@@ -80,17 +89,37 @@ impl fmt::Debug for Report {
     }
 }
 
-/// Counts the units of a phase.
-pub(crate) struct Counter<'a> {
+/// Counts the units of a phase. Once the callback has stopped the work, it is not called again by what comes
+/// after, and every thread is stopped.
+pub(crate) struct Counter {
     phase: Phase,
     total: Option<u64>,
     done: AtomicU64,
-    report: &'a Report,
+    is_stopped: AtomicBool,
+    report: Report,
 }
 
-impl Counter<'_> {
-    pub(crate) fn add(&self, units: u64) {
+impl Counter {
+    /// A counter that has not reported yet.
+    pub(crate) fn new(report: Report, phase: Phase, total: Option<u64>) -> Self {
+        Self { phase, total, done: AtomicU64::new(0), is_stopped: AtomicBool::new(false), report }
+    }
+
+    /// Counts units that have been done.
+    pub(crate) fn add(&self, units: u64) -> Result<(), Stopped> {
         let done = self.done.fetch_add(units, Ordering::Relaxed) + units;
-        self.report.report(Progress::new(self.phase, done, self.total));
+        if self.is_stopped.load(Ordering::Relaxed) {
+            return Err(Stopped);
+        }
+        let outcome = self.report.report(Progress::new(self.phase, done, self.total));
+        if outcome.is_err() {
+            self.is_stopped.store(true, Ordering::Relaxed);
+        }
+        outcome
+    }
+
+    /// Whether the work may go on: to be called often where units take long.
+    pub(crate) fn check(&self) -> Result<(), Stopped> {
+        self.add(0)
     }
 }

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
-use std::sync::Mutex;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -85,6 +86,15 @@ pub(crate) struct Phases {
 }
 
 impl Phases {
+    /// A function that shows what the library reports.
+    pub(crate) fn reporter(self: &Arc<Self>) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + use<> {
+        let phases = Arc::clone(self);
+        move |progress| {
+            phases.show(progress);
+            ControlFlow::Continue(())
+        }
+    }
+
     /// Shows what the library reports. Reading is shown by the reader of the input, in bytes.
     pub(crate) fn show(&self, progress: Progress) {
         if progress.phase == Phase::Read {
@@ -95,7 +105,8 @@ impl Phases {
             if let Some((_, bar)) = current.take() {
                 bar.finish_and_clear();
             }
-            let without_end = if progress.phase == Phase::Sync { UNCOUNTED } else { COUNTED_WITHOUT_END };
+            let is_uncounted = matches!(progress.phase, Phase::Ids | Phase::Sync);
+            let without_end = if is_uncounted { UNCOUNTED } else { COUNTED_WITHOUT_END };
             let bar = bar(describe(progress.phase), progress.total, COUNTED, without_end);
             *current = Some((progress.phase, bar));
         }
@@ -115,6 +126,7 @@ fn describe(phase: Phase) -> String {
     match phase {
         Phase::Sort { table, tables } => format!("Sorting table {} of {tables}", table + 1),
         Phase::Write { table, tables } => format!("Writing table {} of {tables}", table + 1),
+        Phase::Ids => "Writing ids".to_owned(),
         Phase::Sync => "Syncing to disk".to_owned(),
         Phase::Verify => "Verifying blocks".to_owned(),
         Phase::Pairs => "Comparing".to_owned(),

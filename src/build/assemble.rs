@@ -18,6 +18,7 @@ use crate::format::footer::Footer;
 use crate::format::header::FileId;
 use crate::metadata;
 use crate::permutation::Permutation;
+use crate::progress::Phase;
 use hamdex_fingerprint::Fingerprint;
 
 /// Writes a whole file.
@@ -27,11 +28,7 @@ pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
     output: Output<'_>,
     mut tables: T,
 ) -> Result<(Summary, FileId), BuildError> {
-    let mut census = Census::new();
-    tables.records(&mut |batch| {
-        census.add(batch);
-        Ok(())
-    })?;
+    let census = take_census(options, &mut tables)?;
     let fingerprints = census.fingerprints;
     let design = options.choose_design(fingerprints)?;
     let file_id = file_id(options, &design, (census.digest, fingerprints));
@@ -41,7 +38,7 @@ pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
     let ids = if options.ids {
         let mut ids = SpooledIds::new(census.ids.unwrap_or((0, 0)), temp_dir)?;
         let entries = writer.first(&mut file, census.counts, &mut tables, &mut |batch| ids.push(batch))?;
-        Some(ids.write(&mut file, fingerprints, &entries)?)
+        Some(ids.write(&mut file, fingerprints, &entries, options)?)
     } else {
         writer.first(&mut file, census.counts, &mut tables, &mut |_| Ok(()))?;
         None
@@ -66,6 +63,22 @@ pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
     let ids = ids.map_or(0, |ids| ids.count);
     let summary = Summary { pushed: 0, fingerprints, ids, design: footer.design, bytes };
     Ok((summary, file_id))
+}
+
+/// Counts what there is.
+fn take_census<F: Fingerprint, T: Tables<F>>(
+    options: &BuildOptions<F>,
+    tables: &mut T,
+) -> Result<Census<T::Record>, BuildError> {
+    let phase = Phase::Sort { table: 0, tables: options.known_tables() };
+    let done = options.counter(phase, None)?;
+    let mut census = Census::new();
+    tables.records(&mut |batch| {
+        let before = census.fingerprints;
+        census.add(batch);
+        Ok(done.add(census.fingerprints - before)?)
+    })?;
+    Ok(census)
 }
 
 /// Does something with each table but the first.

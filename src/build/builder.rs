@@ -12,7 +12,7 @@ use crate::build::record::{Record, WithId};
 use crate::build::sort::Sorter;
 use crate::build::summary::{SealedIndex, Summary};
 use crate::error::BuildError;
-use crate::progress::{Phase, Progress};
+use crate::progress::{Counter, Phase, Progress};
 use hamdex_fingerprint::Fingerprint;
 
 /// Fingerprints between two reports while they are taken in.
@@ -45,6 +45,8 @@ pub struct Builder<F: Fingerprint, W = IndexFile> {
     output: W,
     input: Input<F>,
     pushed: u64,
+    /// Of those pushed, as many as have been reported.
+    reading: Counter,
 }
 
 /// An index file that has no name yet: what a [`Builder`] writes to unless it is given a writer.
@@ -79,8 +81,8 @@ impl<F: Fingerprint> Builder<F> {
     /// Sorts, compresses and writes everything; gives the file its name when it is durable.
     ///
     /// # Errors
-    /// When memory or disk run out, the design is refused, or the file has come to exist meanwhile.
-    /// The target is untouched then, unless the error is [`BuildError::is_in_place`].
+    /// When memory or disk run out, the design is refused, the file has come to exist meanwhile, or the
+    /// progress callback stops the build. The target is untouched then, unless the error is [`BuildError::is_in_place`].
     pub fn finish(self) -> Result<Summary, BuildError> {
         self.seal()?.publish()
     }
@@ -89,9 +91,11 @@ impl<F: Fingerprint> Builder<F> {
     /// must know its id, and are to appear together with it.
     ///
     /// # Errors
-    /// When memory or disk run out, or the design is refused. The target is untouched then.
+    /// When memory or disk run out, the design is refused, or the progress callback stops the build. The
+    /// target is untouched then.
     pub fn seal(self) -> Result<SealedIndex, BuildError> {
-        let Self { job, output: IndexFile(output), input, pushed } = self;
+        let Self { job, output: IndexFile(output), input, pushed, reading } = self;
+        reading.check()?;
         let mut sealed = match input {
             Input::Plain(sorter) => job.seal(output, |job| job.pushed(sorter, pushed)),
             Input::WithIds(sorter) => job.seal(output, |job| job.pushed(sorter, pushed)),
@@ -139,10 +143,11 @@ impl<F: Fingerprint, W: Write + Send> Builder<F, W> {
     /// Sorts, compresses and writes everything, and flushes the writer. Nothing is written before that.
     ///
     /// # Errors
-    /// When memory or disk run out, the design is refused, or the writer fails. The writer may have a part
-    /// of the index then.
+    /// When memory or disk run out, the design is refused, the writer fails, or the progress callback stops
+    /// the build. The writer may have a part of the index then.
     pub fn into_inner(self) -> Result<(W, Summary), BuildError> {
-        let Self { job, mut output, input, pushed } = self;
+        let Self { job, mut output, input, pushed, reading } = self;
+        reading.check()?;
         let mut summary = match input {
             Input::Plain(sorter) => job.write(&mut output, |job| job.pushed(sorter, pushed)),
             Input::WithIds(sorter) => job.write(&mut output, |job| job.pushed(sorter, pushed)),
@@ -160,16 +165,17 @@ impl<F: Fingerprint, W> Builder<F, W> {
         } else {
             Input::Plain(Sorter::new(memory, &job.temp_dir))
         };
-        Self { job, output, input, pushed: 0 }
+        let reading = job.options.silent_counter(Phase::Read);
+        Self { job, output, input, pushed: 0, reading }
     }
 
     /// Adds a fingerprint to an index without ids.
     ///
     /// # Errors
-    /// When the index was to have ids, or memory or disk run out.
+    /// When the index was to have ids, memory or disk run out, or the progress callback stops the build.
     pub fn push(&mut self, fingerprint: F) -> Result<(), BuildError> {
         match &mut self.input {
-            Input::Plain(sorter) => sorter.push_in(&self.job.pool, fingerprint)?,
+            Input::Plain(sorter) => sorter.push_in(&self.job.pool, fingerprint, &self.reading)?,
             Input::WithIds(..) => {
                 return Err(BuildError::Ids("this index has ids: give one with each fingerprint"));
             }
@@ -180,10 +186,12 @@ impl<F: Fingerprint, W> Builder<F, W> {
     /// Adds a fingerprint and one of its ids to an index with ids.
     ///
     /// # Errors
-    /// When the index was to have none, or memory or disk run out.
+    /// When the index was to have none, memory or disk run out, or the progress callback stops the build.
     pub fn push_with_id(&mut self, fingerprint: F, id: u64) -> Result<(), BuildError> {
         match &mut self.input {
-            Input::WithIds(sorter) => sorter.push_in(&self.job.pool, WithId { fingerprint, id })?,
+            Input::WithIds(sorter) => {
+                sorter.push_in(&self.job.pool, WithId { fingerprint, id }, &self.reading)?
+            }
             Input::Plain(_) => {
                 return Err(BuildError::Ids("this index has no ids: they are an option of the build"));
             }
@@ -194,7 +202,7 @@ impl<F: Fingerprint, W> Builder<F, W> {
     fn count_push(&mut self) -> Result<(), BuildError> {
         self.pushed += 1;
         if self.pushed.is_multiple_of(REPORT_EVERY) {
-            self.job.options.report(Progress::new(Phase::Read, self.pushed, None))?;
+            self.reading.add(REPORT_EVERY)?;
         }
         Ok(())
     }

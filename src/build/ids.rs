@@ -1,9 +1,10 @@
 //! The ids of a file: gathered beside table 0, and written after it.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Seek};
+use std::io::{self, BufReader, BufWriter, Read, Seek};
 use std::path::{Path, PathBuf};
 
+use crate::build::options::BuildOptions;
 use crate::build::record::Record;
 use crate::build::sections::Sections;
 use crate::build::temporary::{rewind, spool};
@@ -11,6 +12,7 @@ use crate::error::BuildError;
 use crate::format::checksum::UnitKind;
 use crate::format::footer::IdsRecord;
 use crate::ids::writer::{IdWriter, block_starts};
+use crate::progress::{Counter, Phase};
 use hamdex_fingerprint::Fingerprint;
 
 /// Ids on their way to a file.
@@ -45,11 +47,27 @@ impl<F: Fingerprint> SpooledIds<F> {
         file: &mut Sections<'_>,
         fingerprints: u64,
         entries: &[u16],
+        options: &BuildOptions<F>,
+    ) -> Result<IdsRecord, BuildError> {
+        let done = options.counter(Phase::Ids, None)?;
+        let outcome = self.write_sections(file, fingerprints, entries, &done);
+        // Where the build has been stopped, that is why reading has failed.
+        done.check()?;
+        outcome
+    }
+
+    fn write_sections(
+        self,
+        file: &mut Sections<'_>,
+        fingerprints: u64,
+        entries: &[u16],
+        done: &Counter,
     ) -> Result<IdsRecord, BuildError> {
         let Self { writer, directory, .. } = self;
         let failed = |source| failed(&directory, source);
         let (record, ids, starts) = writer.finish().map_err(failed)?;
-        file.copy(UnitKind::Ids, &mut rewind(ids).map_err(failed)?)?;
+        let watched = |spool| Watched { spool, done };
+        file.copy(UnitKind::Ids, &mut watched(rewind(ids).map_err(failed)?))?;
         let places = if record.count == fingerprints {
             // One each: there is nothing to mark.
             file.copy(UnitKind::IdStarts, &mut io::empty())?;
@@ -58,15 +76,28 @@ impl<F: Fingerprint> SpooledIds<F> {
                 .scan(0, |place, &entries| Some(std::mem::replace(place, *place + u64::from(entries))));
             starts.collect()
         } else {
-            let mut starts: BufReader<File> = rewind(starts).map_err(failed)?;
+            let mut starts = watched(rewind(starts).map_err(failed)?);
             let places = block_starts(&mut starts, entries).map_err(failed)?;
-            starts.rewind().map_err(failed)?;
+            starts.spool.rewind().map_err(failed)?;
             file.copy(UnitKind::IdStarts, &mut starts)?;
             places
         };
         let bytes: Vec<u8> = places.iter().flat_map(|place: &u64| place.to_le_bytes()).collect();
         file.copy(UnitKind::IdDirectory, &mut bytes.as_slice())?;
         Ok(record)
+    }
+}
+
+/// A spool that can be read until the build is stopped.
+struct Watched<'d> {
+    spool: BufReader<File>,
+    done: &'d Counter,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.done.check().map_err(|_| io::Error::other("the build is stopped"))?;
+        self.spool.read(buffer)
     }
 }
 

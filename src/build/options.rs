@@ -1,5 +1,6 @@
 //! What can be chosen for a build.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::codec::{Codec, Layout, SIZES_LOG2};
@@ -8,7 +9,7 @@ use crate::error::BuildError;
 use crate::format::footer::MAX_METADATA_BYTES;
 use crate::memory::{MIN_MEMORY, default_memory};
 use crate::metadata::{self, Metadata};
-use crate::progress::{Progress, Report};
+use crate::progress::{Counter, Phase, Progress, Report};
 use crate::threads::MAX_THREADS;
 use hamdex_fingerprint::Fingerprint;
 
@@ -156,16 +157,26 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// What to call, from any thread, as the work goes on.
+    /// What to call, from any thread, as the work goes on; it may stop the work: see
+    /// [the crate](crate#threads-memory-progress).
     #[must_use]
-    pub fn progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         self.progress = Report::to(report);
         self
     }
 
     pub(crate) fn report(&self, progress: Progress) -> Result<(), BuildError> {
-        self.progress.report(progress);
-        Ok(())
+        Ok(self.progress.report(progress)?)
+    }
+
+    /// Counts the units of a phase, and says whether to go on.
+    pub(crate) fn counter(&self, phase: Phase, total: Option<u64>) -> Result<Counter, BuildError> {
+        Ok(self.progress.counter(phase, total)?)
+    }
+
+    /// As [`Self::counter`], before anything is to be reported.
+    pub(crate) fn silent_counter(&self, phase: Phase) -> Counter {
+        Counter::new(self.progress.clone(), phase, None)
     }
 
     pub(super) fn layout(&self) -> Layout {

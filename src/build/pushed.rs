@@ -10,7 +10,7 @@ use crate::build::sort::{Sorted, Sorter};
 use crate::build::tables::{Tables, Turn, Visit};
 use crate::error::BuildError;
 use crate::permutation::Permutation;
-use crate::progress::{Phase, Progress};
+use crate::progress::{Counter, Phase};
 use hamdex_fingerprint::Fingerprint;
 
 /// Records in order, and what becomes of them table by table.
@@ -37,8 +37,8 @@ impl<'o, R: Record> Pushed<'o, R> {
         temp_dir: &Path,
     ) -> Result<Self, BuildError> {
         let phase = Phase::Sort { table: 0, tables: options.known_tables() };
-        options.report(Progress::new(phase, 0, None))?;
-        let state = match sorter.finish()? {
+        let done = options.counter(phase, None)?;
+        let state = match sorter.finish(&done)? {
             Sorted::InMemory(records) => State::Records(records),
             spilled @ Sorted::Spilled(_) => State::Spilled(spilled, None),
         };
@@ -49,12 +49,15 @@ impl<'o, R: Record> Pushed<'o, R> {
         &self,
         records: &Sorted<R>,
         permutation: &Permutation<R::Fingerprint>,
+        done: &Counter,
     ) -> Result<Sorted<R::Fingerprint>, BuildError> {
         let mut sorter = Sorter::new(self.options.sort_memory(), &self.temp_dir);
         records.for_each_unordered(&mut |batch| {
-            batch.iter().try_for_each(|record| sorter.push(permutation.apply(record.fingerprint())))
+            let mut permuted = batch.iter().map(|record| permutation.apply(record.fingerprint()));
+            permuted.try_for_each(|value| sorter.push(value, done))?;
+            Ok(done.check()?)
         })?;
-        sorter.finish()
+        sorter.finish(done)
     }
 }
 
@@ -71,7 +74,7 @@ impl<F: Fingerprint, R: Record<Fingerprint = F>> Tables<F> for Pushed<'_, R> {
 
     fn turn_to(&mut self, table: Turn<'_, F>) -> Result<(), BuildError> {
         let phase = Phase::Sort { table: table.number, tables: table.tables };
-        self.options.report(Progress::new(phase, 0, Some(table.fingerprints)))?;
+        let done = self.options.counter(phase, Some(table.fingerprints))?;
         let to = table.permutation;
         let nothing = State::Records(Vec::new());
         let (mut values, from) = match std::mem::replace(&mut self.state, nothing) {
@@ -80,7 +83,7 @@ impl<F: Fingerprint, R: Record<Fingerprint = F>> Tables<F> for Pushed<'_, R> {
             State::Values(values, from) => (values, from),
             State::Spilled(records, before) => {
                 drop(before);
-                let values = self.sort_spilled(&records, to)?;
+                let values = self.sort_spilled(&records, to, &done)?;
                 self.state = State::Spilled(records, Some(values));
                 return Ok(());
             }

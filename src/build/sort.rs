@@ -8,6 +8,7 @@ use crate::build::record::Record;
 use crate::build::spill::{BATCH, SpilledRuns};
 use crate::build::tables::Visit;
 use crate::error::BuildError;
+use crate::progress::Counter;
 use crate::threads::Pool;
 
 /// Records that one thread looks through at a time.
@@ -38,18 +39,18 @@ impl<R: Record> Sorter<R> {
 
     /// As [`Self::push`]; if there is something to sort, in that pool.
     #[inline]
-    pub(crate) fn push_in(&mut self, pool: &Pool, record: R) -> Result<(), BuildError> {
+    pub(crate) fn push_in(&mut self, pool: &Pool, record: R, done: &Counter) -> Result<(), BuildError> {
         if self.records.len() == self.records.capacity() {
-            pool.install(|| self.make_room())?;
+            pool.install(|| self.make_room(done))?;
         }
         self.records.push(record);
         Ok(())
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, record: R) -> Result<(), BuildError> {
+    pub(crate) fn push(&mut self, record: R, done: &Counter) -> Result<(), BuildError> {
         if self.records.len() == self.records.capacity() {
-            self.make_room()?;
+            self.make_room(done)?;
         }
         self.records.push(record);
         Ok(())
@@ -57,39 +58,41 @@ impl<R: Record> Sorter<R> {
 
     /// Grows by doubling up to the limit, then spills.
     #[cold]
-    fn make_room(&mut self) -> Result<(), BuildError> {
+    fn make_room(&mut self, done: &Counter) -> Result<(), BuildError> {
         let more = self.records.len().max(BATCH).min(self.capacity.saturating_sub(self.records.len()));
         if more == 0 {
-            return self.spill();
+            return self.spill(done);
         }
         self.records
             .try_reserve_exact(more)
             .map_err(|_| BuildError::OutOfMemory { bytes: (more * size_of::<R>()) as u64 })
     }
 
-    fn spill(&mut self) -> Result<(), BuildError> {
+    fn spill(&mut self, done: &Counter) -> Result<(), BuildError> {
+        done.check()?;
         sort(&mut self.records);
         let runs = match &mut self.runs {
             Some(runs) => runs,
             None => self.runs.insert(SpilledRuns::create(&self.temp_dir, self.memory / 2)?),
         };
-        runs.push(&self.records)?;
+        runs.push(&self.records, done)?;
         self.records.clear();
         Ok(())
     }
 
-    pub(crate) fn finish(mut self) -> Result<Sorted<R>, BuildError> {
+    /// Sorts; `done` says whether to go on.
+    pub(crate) fn finish(mut self, done: &Counter) -> Result<Sorted<R>, BuildError> {
         if self.runs.is_none() {
             sort(&mut self.records);
             return Ok(Sorted::InMemory(self.records));
         }
         if !self.records.is_empty() {
-            self.spill()?;
+            self.spill(done)?;
         }
         // What was memory for sorting is now memory for merging and writing.
         self.records = Vec::new();
         let mut runs = self.runs.expect("it has spilled");
-        runs.prepare()?;
+        runs.prepare(done)?;
         Ok(Sorted::Spilled(runs))
     }
 }

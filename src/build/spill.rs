@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::build::record::Record;
 use crate::build::temporary;
 use crate::error::BuildError;
+use crate::progress::Counter;
 
 /// The most runs merged at once: beyond, groups of runs are merged into longer ones first.
 const MAX_FAN_IN: usize = 256;
@@ -56,21 +57,22 @@ impl<R: Record> SpilledRuns<R> {
     }
 
     /// Appends a run.
-    pub(super) fn push(&mut self, sorted: &[R]) -> Result<(), BuildError> {
+    pub(super) fn push(&mut self, sorted: &[R], done: &Counter) -> Result<(), BuildError> {
         let start = self.end();
-        self.write(sorted, start)?;
+        self.write(sorted, start, done)?;
         self.runs.push(start..start + sorted.len() as u64);
         Ok(())
     }
 
     /// Writes records after the last run. What an earlier attempt wrote in part, and failed, lies
     /// there, too: it is written over.
-    fn write(&mut self, records: &[R], at: u64) -> Result<(), BuildError> {
+    fn write(&mut self, records: &[R], at: u64, done: &Counter) -> Result<(), BuildError> {
         self.file
             .seek(SeekFrom::Start(at * R::BYTES as u64))
             .map_err(|error| self.failed("write a temporary file to", error))?;
         let mut bytes = Vec::with_capacity(WRITE_BYTES.min(records.len() * R::BYTES));
         for piece in records.chunks(WRITE_BYTES / R::BYTES) {
+            done.check()?;
             bytes.resize(piece.len() * R::BYTES, 0);
             for (record, bytes) in piece.iter().zip(bytes.chunks_exact_mut(R::BYTES)) {
                 record.write(bytes);
@@ -103,14 +105,14 @@ impl<R: Record> SpilledRuns<R> {
     }
 
     /// Merges groups of runs until few enough are left to be merged at once.
-    pub(super) fn prepare(&mut self) -> Result<(), BuildError> {
+    pub(super) fn prepare(&mut self, done: &Counter) -> Result<(), BuildError> {
         while self.runs.len() > MAX_FAN_IN {
             let mut longer = Self::create(&self.directory, self.memory)?;
             for group in self.runs.chunks(MAX_FAN_IN) {
                 let start = longer.end();
                 let mut written = 0;
                 self.merge(group, |batch| {
-                    longer.write(batch, start + written)?;
+                    longer.write(batch, start + written, done)?;
                     written += batch.len() as u64;
                     Ok(())
                 })?;
@@ -225,11 +227,17 @@ fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::progress::{Phase, Report};
+
+    /// Counts for no callback.
+    fn nobody() -> Counter {
+        Counter::new(Report::default(), Phase::Read, None)
+    }
 
     fn runs(lists: &[Vec<u64>]) -> SpilledRuns<u64> {
         let mut runs = SpilledRuns::create(&std::env::temp_dir(), 1 << 16).unwrap();
-        lists.iter().for_each(|list| runs.push(list).unwrap());
-        runs.prepare().unwrap();
+        lists.iter().for_each(|list| runs.push(list, &nobody()).unwrap());
+        runs.prepare(&nobody()).unwrap();
         runs
     }
 
@@ -264,8 +272,8 @@ mod tests {
     fn what_a_failed_attempt_left_behind_is_written_over() {
         let mut runs = runs(&[vec![3, 4]]);
         // A disk that was full for a while: a part of a run is there, and the run is not.
-        runs.write(&[77, 78, 79], runs.end()).unwrap();
-        runs.push(&[1, 5]).unwrap();
+        runs.write(&[77, 78, 79], runs.end(), &nobody()).unwrap();
+        runs.push(&[1, 5], &nobody()).unwrap();
         assert_eq!(merged(&runs), [1, 3, 4, 5]);
     }
 

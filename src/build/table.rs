@@ -9,7 +9,7 @@ use crate::codec::{BlockCodec, Codec};
 use crate::design::Design;
 use crate::error::BuildError;
 use crate::format::footer::TableRecord;
-use crate::progress::{Phase, Progress};
+use crate::progress::Phase;
 use crate::table::writer::{TableWriter, Written};
 use hamdex_fingerprint::Fingerprint;
 
@@ -58,9 +58,12 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
         // Where no code depends on the counts, they are taken while the values are written.
         let is_counted_first = self.options.layout().codec == Codec::Huffman;
         if is_counted_first {
+            let (table, tables_in_all) = (self.records.len(), self.design.tables().len());
+            let phase = Phase::Sort { table, tables: tables_in_all };
+            let done = self.options.counter(phase, Some(self.fingerprints))?;
             tables.values(&mut |batch| {
                 counter.add(batch);
-                Ok(())
+                Ok(done.add(batch.len() as u64)?)
             })?;
         }
         let codec = self.choose_codec(&counter.counts);
@@ -91,14 +94,14 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
         let block_bytes = self.options.layout().block_bytes;
         let written = file.blocks(number, block_bytes, |context, output| {
             let mut writer = TableWriter::new(codec.clone(), context.clone());
-            let mut done = 0;
+            let done = self.options.counter(phase, Some(self.fingerprints))?;
             pass(&mut |batch| {
                 // A fingerprint with several ids comes several times.
                 let values = batch.iter().map(Record::fingerprint);
                 let (taken, also) = rayon::join(|| writer.push(values, output), || also(batch));
-                done += taken.map_err(output.failed())?;
+                let taken = taken.map_err(output.failed())?;
                 also?;
-                self.options.report(Progress::new(phase, done, Some(self.fingerprints)))
+                Ok(done.add(taken)?)
             })?;
             writer.finish(output).map_err(output.failed())
         })?;

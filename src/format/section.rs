@@ -15,6 +15,9 @@ use crate::error::{Place, ReadError};
 use crate::format::checksum::Context;
 use crate::format::{SECTION_ALIGNMENT, align};
 
+/// Pages that are verified between two looks at whether to go on.
+const PAGES_AT_ONCE: usize = 1024;
+
 /// Bytes of contents under one checksum.
 pub(crate) const PAGE: usize = 4096;
 
@@ -116,8 +119,23 @@ impl Section {
 
     /// Checks everything again, and that all padding is zero.
     pub(crate) fn verify(&self, file: &[u8]) -> Result<(), ReadError> {
+        self.verify_while(file, &|| Ok(()))
+    }
+
+    /// As [`Self::verify`]; ends early with an error of `go_on`.
+    pub(crate) fn verify_while(
+        &self,
+        file: &[u8],
+        go_on: &dyn Fn() -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
         let pages = self.length.div_ceil(PAGE);
-        (0..pages).try_for_each(|page| self.check(file, page))?;
+        for page in 0..pages {
+            if page % PAGES_AT_ONCE == 0 {
+                go_on()?;
+            }
+            self.check(file, page)?;
+            self.checked.insert(page);
+        }
         let checksums = self.checksums_at();
         let checksums_end = checksums + pages * CHECKSUM_BYTES as usize;
         let end = self.offset + extent(self.length as u64).expect("it lies inside the file") as usize;

@@ -7,6 +7,12 @@ use crate::format::footer::IdsRecord;
 use crate::format::section::Section;
 use crate::ids::packing::get;
 
+/// Ids that are verified between two looks at whether to go on.
+const IDS_AT_ONCE: u64 = 1 << 20;
+
+/// Blocks whose first ids are verified between two looks at whether to go on.
+const BLOCKS_AT_ONCE: usize = 1 << 10;
+
 /// The id sections of an open file.
 pub(crate) struct IdTable {
     pub(crate) record: IdsRecord,
@@ -125,20 +131,28 @@ impl IdTable {
     }
 
     /// Checks all three sections, and that each fingerprint has ids, ascending. `entries` gives how
-    /// many entries each block of table 0 has.
-    pub(crate) fn verify(&self, file: &[u8], entries: &[usize]) -> Result<(), ReadError> {
+    /// many entries each block of table 0 has. Ends early with an error of `go_on`.
+    pub(crate) fn verify(
+        &self,
+        file: &[u8],
+        entries: &[usize],
+        go_on: &dyn Fn() -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
         for section in [&self.ids, &self.starts, &self.directory] {
-            section.verify(file)?;
+            section.verify_while(file, go_on)?;
         }
         let ids = self.ids.read_all(file)?;
         let marks = self.starts.read_all(file)?;
         let is_first =
             |place: u64| self.all_single() || marks[(place / 8) as usize] & 0x80 >> (place % 8) != 0;
         self.verify_spare_bits(ids, marks)?;
-        self.verify_order(ids, is_first)?;
+        self.verify_order(ids, is_first, go_on)?;
 
         let mut place = 0;
         for (block, &entries) in entries.iter().enumerate() {
+            if block % BLOCKS_AT_ONCE == 0 {
+                go_on()?;
+            }
             if self.first_of_block(file, block)? != place {
                 return Err(ReadError::damaged(
                     Place::IdDirectory,
@@ -161,9 +175,17 @@ impl IdTable {
         Ok(())
     }
 
-    fn verify_order(&self, ids: &[u8], is_first: impl Fn(u64) -> bool) -> Result<(), ReadError> {
+    fn verify_order(
+        &self,
+        ids: &[u8],
+        is_first: impl Fn(u64) -> bool,
+        go_on: &dyn Fn() -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
         let mut previous = 0;
         for place in 0..self.record.count {
+            if place % IDS_AT_ONCE == 0 {
+                go_on()?;
+            }
             let id = get(ids, place as usize, self.record.bits);
             if self.record.base.checked_add(id).is_none() {
                 return Err(ReadError::damaged(Place::Ids, format_args!("id {place} exceeds 64 bits")));

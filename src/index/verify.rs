@@ -1,5 +1,7 @@
 //! Reading everything: every byte, every order, every count.
 
+use std::ops::ControlFlow;
+
 use rayon::prelude::*;
 
 use crate::codec::{Scratch, count_differences};
@@ -11,7 +13,7 @@ use crate::format::header;
 use crate::format::section::{Section, check_zeros};
 use crate::index::handle::Index;
 use crate::index::read_ahead::Windows;
-use crate::progress::{Phase, Progress, Report};
+use crate::progress::{Counter, Phase, Progress, Report};
 use crate::table::reader::Table;
 use crate::threads::Pool;
 use hamdex_fingerprint::Fingerprint;
@@ -38,6 +40,7 @@ pub struct Verified {
 /// How to verify an index; the defaults suit most.
 ///
 /// ```
+/// use std::ops::ControlFlow;
 /// use hamdex::{Builder, Index, VerifyOptions};
 ///
 /// let directory = tempfile::tempdir()?;
@@ -49,6 +52,7 @@ pub struct Verified {
 /// let index = Index::<u64>::open(&path)?;
 /// let options = VerifyOptions::new().threads(2).progress(|progress| {
 ///     println!("{} of {:?} blocks", progress.done, progress.total);
+///     ControlFlow::Continue(())
 /// });
 /// assert_eq!(index.verify_with(&options)?.fingerprints, 1000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -73,9 +77,10 @@ impl VerifyOptions {
         self
     }
 
-    /// What to call, from any thread, as the work goes on; it counts blocks.
+    /// What to call, from any thread, as the work goes on; it counts blocks; it may stop the work: see
+    /// [the crate](crate#threads-memory-progress).
     #[must_use]
-    pub fn progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         self.progress = Report::to(report);
         self
     }
@@ -103,7 +108,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
     /// As [`Index::verify`], with options.
     ///
     /// # Errors
-    /// The first damage found; or when no thread can be started.
+    /// The first damage found; when no thread can be started; or when the progress callback stops the work.
     pub fn verify_with(&self, options: &VerifyOptions) -> Result<Verified, ReadError> {
         let pool =
             Pool::new(options.threads).map_err(|error| self.error(ReadErrorKind::Threads(error).into()))?;
@@ -115,16 +120,17 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
         self.verify_padding(file)?;
         self.metadata_section.verify(file)?;
         let blocks = self.tables.iter().map(|table| table.keys.len() as u64).sum();
-        let done = progress.counter(Phase::Verify, Some(blocks));
+        let done = progress.counter(Phase::Verify, Some(blocks))?;
+        let go_on = || done.check().map_err(ReadError::from);
         let mut first_digest = None;
         for table in &self.tables {
-            let gathered = self.verify_table(file, table, &|count| done.add(count))?;
+            let gathered = self.verify_table(file, table, &done)?;
             if *first_digest.get_or_insert(gathered.digest) != gathered.digest {
                 let place = Place::Table { table: table.number };
                 return Err(ReadError::damaged(place, "it holds other fingerprints than table 0"));
             }
             if let (0, Some(ids)) = (table.number, &self.ids) {
-                ids.verify(file, &gathered.entries)?;
+                ids.verify(file, &gathered.entries, &go_on)?;
             }
         }
         Ok(Verified {
@@ -147,12 +153,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
         Ok(())
     }
 
-    fn verify_table(
-        &self,
-        file: &[u8],
-        table: &Table<F>,
-        done: &(dyn Fn(u64) + Sync),
-    ) -> Result<Gathered, ReadError> {
+    fn verify_table(&self, file: &[u8], table: &Table<F>, done: &Counter) -> Result<Gathered, ReadError> {
         let keys = self
             .footer
             .sections
@@ -161,7 +162,8 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
         let keys = keys.expect("every table has keys");
         let context = Context::new(self.header.file_id, UnitKind::Keys, table.number);
         let place = Place::Keys { table: table.number };
-        Section::new(place, context, keys.offset as usize, keys.length as usize).verify(file)?;
+        let keys = Section::new(place, context, keys.offset as usize, keys.length as usize);
+        keys.verify_while(file, &|| done.check().map_err(ReadError::from))?;
 
         let tasks: Vec<usize> = (0..table.keys.len()).step_by(BLOCKS_PER_TASK).collect();
         let parts: Vec<Gathered> = tasks
@@ -170,12 +172,12 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
                 || (Scratch::default(), Vec::new(), self.read_ahead.windows(&self.data)),
                 |(scratch, values, windows), start| {
                     let end = table.keys.len().min(start + BLOCKS_PER_TASK);
-                    let part = verify_blocks(file, table, start..end, windows, scratch, values);
-                    done((end - start) as u64);
-                    part
+                    let part = verify_blocks(file, table, start..end, windows, scratch, values)?;
+                    done.add((end - start) as u64)?;
+                    Ok(part)
                 },
             )
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<_, ReadError>>()?;
 
         let mut whole =
             Gathered { entries: Vec::new(), counts: vec![0; F::BITS as usize], digest: SetDigest::default() };

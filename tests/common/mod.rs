@@ -41,6 +41,7 @@ macro_rules! for_each_distance {
 pub(crate) use for_each_distance;
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -92,9 +93,12 @@ pub struct Reports(Arc<Mutex<Vec<Progress>>>);
 
 impl Reports {
     /// Keeps what it is called with.
-    pub fn keep(&self) -> impl Fn(Progress) + Send + Sync + 'static {
+    pub fn keep(&self) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + use<> {
         let kept = Arc::clone(&self.0);
-        move |progress| kept.lock().unwrap().push(progress)
+        move |progress| {
+            kept.lock().unwrap().push(progress);
+            ControlFlow::Continue(())
+        }
     }
 
     pub fn all(&self) -> Vec<Progress> {

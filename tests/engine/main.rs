@@ -10,6 +10,7 @@
 //! - [`exactness`]: results equal brute force
 //! - [`in_memory`]: indexes read into memory
 //! - [`pairs`]: the self-join
+//! - [`stop`]: callbacks that stop long work
 //! - [`threads`]: many threads, and queries that allocate nothing
 
 mod batch;
@@ -21,6 +22,7 @@ mod errors;
 mod exactness;
 mod in_memory;
 mod pairs;
+mod stop;
 mod threads;
 
 /// It counts per thread, so the tests do not disturb each other.

@@ -103,8 +103,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn verify<F: Fingerprint>(args: &Args) -> Result<(Verified, Option<u64>), Failure> {
     let index = Index::<F>::open(&args.index).map_err(Failure::Index)?;
     let phases = Arc::new(Phases::default());
-    let shown = Arc::clone(&phases);
-    let outcome = index.verify_with(&VerifyOptions::new().progress(move |progress| shown.show(progress)));
+    let outcome = index.verify_with(&VerifyOptions::new().progress(phases.reporter()));
     phases.finish();
     let verified = outcome.map_err(Failure::Index)?;
     let names = hamdex_documents::Names::of(&args.index, &index)?

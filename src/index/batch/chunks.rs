@@ -12,7 +12,7 @@ use crate::index::batch::{probe, scan};
 use crate::index::handle::Index;
 use crate::index::matches::Match;
 use crate::memory::{QUERY_HEADROOM_BYTES, affordable};
-use crate::progress::Phase;
+use crate::progress::{Counter, Phase};
 use crate::threads::Pool;
 use hamdex_fingerprint::Fingerprint;
 
@@ -49,6 +49,7 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
         visit: &mut impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let done = self.options.progress.counter(Phase::Batch, Some(queries.len() as u64));
+        let done = done.map_err(|stopped| self.index.error(stopped.into()))?;
         let mut at = 0;
         while at < queries.len() {
             let chunk = &queries[at..queries.len().min(at + self.size)];
@@ -56,7 +57,7 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
             let means = if chunk.len() < FEW { None } else { self.means()? };
             let outcome = if let Some(Means { pool, options }) = means {
                 let room = Room::of_bytes::<F>(options.match_bytes());
-                let Some(mut batch) = self.answer_together(chunk, pool, options, &room)? else {
+                let Some(mut batch) = self.answer_together(chunk, pool, options, &room, &done)? else {
                     self.size = chunk.len() / 2;
                     continue;
                 };
@@ -69,13 +70,13 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
                     visit(place, matches)
                 })
             } else {
-                self.answer_each(chunk, &mut visit)?
+                self.answer_each(chunk, &done, &mut visit)?
             };
             if outcome.is_break() {
                 return Ok(outcome);
             }
             at += chunk.len();
-            done.add(chunk.len() as u64);
+            done.add(chunk.len() as u64).map_err(|stopped| self.index.error(stopped.into()))?;
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -84,10 +85,12 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
     fn answer_each(
         &mut self,
         queries: &[F],
+        done: &Counter,
         visit: &mut impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let mut searcher = self.index.searcher();
         for (place, &query) in queries.iter().enumerate() {
+            done.check().map_err(|stopped| self.index.error(stopped.into()))?;
             if visit(place, searcher.within(query, self.distance)?).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -104,8 +107,10 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
         pool: &Pool,
         options: &BatchOptions,
         room: &Room,
+        done: &Counter,
     ) -> Result<Option<Batch<F>>, ReadError> {
-        let question = Question { index: self.index, plan: self.index.plan(self.distance), queries, options };
+        let (index, plan) = (self.index, self.index.plan(self.distance));
+        let question = Question { index, plan, queries, options, done };
         let found = pool.install(|| match cost::choose(&question) {
             Choice::Probe => probe::probe(&question, room),
             Choice::Scan(reaches) => scan::scan(&question, &reaches, room),

@@ -80,7 +80,7 @@ pub(super) fn choose<F: Fingerprint, D: AsRef<[u8]> + Sync>(question: &Question<
 }
 
 fn probe_ns<F: Fingerprint, D: AsRef<[u8]> + Sync>(question: &Question<'_, F, D>) -> f64 {
-    let Question { index, plan, queries, options } = question;
+    let Question { index, plan, queries, options, .. } = question;
     let mut sum = 0.0;
     for probe in plan.probes() {
         let table = &index.tables[probe.table];

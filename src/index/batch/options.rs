@@ -1,5 +1,7 @@
 //! What can be chosen for a batch.
 
+use std::ops::ControlFlow;
+
 use crate::memory::default_memory;
 use crate::progress::{Progress, Report};
 
@@ -76,9 +78,10 @@ impl BatchOptions {
         self
     }
 
-    /// What to call, from any thread, as the work goes on; it counts the queries of each call.
+    /// What to call, from any thread, as the work goes on; it counts the queries of each call; it may stop the work: see
+    /// [the crate](crate#threads-memory-progress).
     #[must_use]
-    pub fn progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         self.progress = Report::to(report);
         self
     }

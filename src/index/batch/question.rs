@@ -4,6 +4,7 @@ use crate::design::Plan;
 use crate::error::ReadError;
 use crate::index::batch::options::BatchOptions;
 use crate::index::handle::Index;
+use crate::progress::{Counter, Stopped};
 
 /// A chunk of queries and how to answer it: the same for all threads that work on it.
 pub(super) struct Question<'a, F, D> {
@@ -11,14 +12,22 @@ pub(super) struct Question<'a, F, D> {
     pub(super) plan: &'a Plan<F>,
     pub(super) queries: &'a [F],
     pub(super) options: &'a BatchOptions,
+    /// What says whether to go on.
+    pub(super) done: &'a Counter,
 }
 
 /// Why an attempt to answer a chunk of queries ended early.
 pub(super) enum Stop {
     /// There are more matches than there is room for.
     Full,
-    /// A block is damaged.
+    /// A block is damaged, or the caller has stopped the work.
     Failed(ReadError),
+}
+
+impl From<Stopped> for Stop {
+    fn from(stopped: Stopped) -> Self {
+        Self::Failed(stopped.into())
+    }
 }
 
 impl From<ReadError> for Stop {

@@ -14,6 +14,7 @@ use crate::index::pairs::lead::Lead;
 use crate::index::pairs::ordered;
 use crate::index::pairs::runs::RunPairs;
 use crate::index::pairs::workspace::Workspace;
+use crate::progress::Counter;
 use hamdex_fingerprint::Fingerprint;
 
 /// Values that share a first digit, about, where there are many and they are spread evenly.
@@ -62,6 +63,7 @@ impl<'a, F: Fingerprint> Gathering<'a, F> {
         lead: &'a Lead<F>,
         capacity: NonZeroUsize,
         threads: NonZeroUsize,
+        done: &Counter,
     ) -> Result<Option<Self>, ReadError> {
         let bits = index.len().max(1).ilog2().saturating_sub(BUCKET_LOG2);
         let bits = bits.clamp(1, FIRST_DIGIT_BITS).min(lead.mask.count_ones());
@@ -76,6 +78,7 @@ impl<'a, F: Fingerprint> Gathering<'a, F> {
             parts_of(index).len(),
             Workspace::default,
             |workspace, part, send| {
+                done.check()?;
                 let mut counts = vec![0u64; digits];
                 read(index, part, workspace, |value| {
                     counts[digit(lead.permutation.apply(value), bits)] += 1;
@@ -96,6 +99,7 @@ impl<'a, F: Fingerprint> Gathering<'a, F> {
         index: &Index<F, D>,
         slice: &Range<usize>,
         threads: NonZeroUsize,
+        done: &Counter,
     ) -> Result<Gathered<'a, F>, ReadError> {
         let Self { lead, bits, .. } = *self;
         let mut parts = Vec::new();
@@ -104,6 +108,7 @@ impl<'a, F: Fingerprint> Gathering<'a, F> {
             parts_of(index).len(),
             Workspace::default,
             |workspace, part, send| {
+                done.check()?;
                 let mut values = std::mem::take(&mut workspace.gathered);
                 values.clear();
                 read(index, part, workspace, |value| {

@@ -47,11 +47,11 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
         }
         let capacity = self.capacity();
         let steps = schedule::choose(index, distance, capacity, tuning.way == Way::Gather);
-        let Some(gatherings) = self.prepare(&steps, capacity)? else {
+        let total = steps.len() as u64 * index.len();
+        let done = self.progress.counter(Phase::Pairs, Some(total))?;
+        let Some(gatherings) = self.prepare(&steps, capacity, &done)? else {
             return self.query_each(deliver);
         };
-        let total = steps.len() as u64 * index.len();
-        let done = self.progress.counter(Phase::Pairs, Some(total));
         for (step, gathering) in steps.iter().zip(&gatherings) {
             let outcome = match gathering {
                 Some(gathering) => self.gather(step, gathering, &done, deliver)?,
@@ -78,6 +78,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
         &self,
         steps: &'s [Step<F>],
         capacity: NonZeroUsize,
+        done: &Counter,
     ) -> Result<Option<Vec<Option<Gathering<'s, F>>>>, ReadError> {
         let index = self.index;
         let mut workspace = Workspace::default();
@@ -88,14 +89,14 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
                     let table = &index.tables[table];
                     let (file, mask) = (index.data.as_ref(), step.lead.mask);
                     if index.len() > capacity.get() as u64
-                        && !stream::runs_fit(table, file, mask, capacity.get(), &mut workspace)?
+                        && !stream::runs_fit(table, file, mask, capacity.get(), &mut workspace, done)?
                     {
                         return Ok(None);
                     }
                     None
                 }
                 Source::Gathered => {
-                    let gathering = Gathering::new(index, &step.lead, capacity, self.threads)?;
+                    let gathering = Gathering::new(index, &step.lead, capacity, self.threads, done)?;
                     if gathering.is_none() {
                         return Ok(None);
                     }
@@ -106,7 +107,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
         Ok(Some(gatherings))
     }
 
-    fn stream(&self, step: &Step<F>, done: &Counter<'_>, deliver: Outlet<'_, F>) -> Outcome {
+    fn stream(&self, step: &Step<F>, done: &Counter, deliver: Outlet<'_, F>) -> Outcome {
         let index = self.index;
         let Source::Table(table) = step.source else { unreachable!("it is not gathered") };
         let (table, file) = (&index.tables[table], index.data.as_ref());
@@ -121,11 +122,11 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
                 let mine = task * per_task..blocks.min((task + 1) * per_task);
                 let entries = index.len() * mine.len() as u64 / blocks as u64;
                 let mut collector = self.collector(send);
-                let mut runs = self.runs(step, &mut collector);
+                let mut runs = self.runs(step, &mut collector, done);
                 // Its last run goes on in the next block, most of the time no further.
                 index.read_ahead.blocks(&index.data, table, mine.start..mine.end + 1);
                 let outcome = stream::stream(table, file, step.lead.mask, mine, workspace, &mut runs)?;
-                done.add(entries);
+                done.add(entries)?;
                 Ok(finish(outcome, collector))
             },
             deliver,
@@ -136,11 +137,11 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
         &self,
         step: &Step<F>,
         gathering: &Gathering<'_, F>,
-        done: &Counter<'_>,
+        done: &Counter,
         deliver: Outlet<'_, F>,
     ) -> Outcome {
         for slice in &gathering.slices {
-            let gathered: Gathered<'_, F> = gathering.gather(self.index, slice, self.threads)?;
+            let gathered: Gathered<'_, F> = gathering.gather(self.index, slice, self.threads, done)?;
             let per_task = gathered.digits_per_task(slice.len()).clamp(1, slice.len().max(1));
             let outcome = ordered::run(
                 self.threads,
@@ -149,9 +150,9 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
                 |workspace, task, send| {
                     let mine = task * per_task..slice.len().min((task + 1) * per_task);
                     let mut collector = self.collector(send);
-                    let mut runs = self.runs(step, &mut collector);
+                    let mut runs = self.runs(step, &mut collector, done);
                     let (count, outcome) = gathered.find(mine, workspace, &mut runs);
-                    done.add(count as u64);
+                    done.add(count as u64)?;
                     Ok(finish(outcome, collector))
                 },
                 deliver,
@@ -169,7 +170,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
         let blocks = table.keys.len();
         let per_task = (QUERIES_PER_TASK * blocks as u64 / index.len()).max(1) as usize;
         let per_task = tuning.blocks_per_task.unwrap_or(per_task);
-        let done = self.progress.counter(Phase::Pairs, Some(index.len()));
+        let done = self.progress.counter(Phase::Pairs, Some(index.len()))?;
         ordered::run(
             self.threads,
             blocks.div_ceil(per_task),
@@ -179,10 +180,23 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
                 let entries = index.len() * mine.len() as u64 / blocks as u64;
                 let mut collector = self.collector(send);
                 index.read_ahead.blocks(&index.data, table, mine.clone());
-                let outcome =
-                    query_each::query_each(table, file, distance, mine, workspace, searcher, &mut collector)?;
-                done.add(entries);
-                Ok(finish(outcome, collector))
+                for block in mine {
+                    done.check()?;
+                    let outcome = query_each::query_each(
+                        table,
+                        file,
+                        distance,
+                        block,
+                        workspace,
+                        searcher,
+                        &mut collector,
+                    )?;
+                    if outcome.is_break() {
+                        return Ok(outcome);
+                    }
+                }
+                done.add(entries)?;
+                Ok(collector.finish())
             },
             deliver,
         )
@@ -196,9 +210,14 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
         }
     }
 
-    fn runs<'r, 'c>(&self, step: &'r Step<F>, collector: &'r mut Collector<'c, F>) -> RunPairs<'r, 'c, F> {
+    fn runs<'r, 'c>(
+        &self,
+        step: &'r Step<F>,
+        collector: &'r mut Collector<'c, F>,
+        done: &'r Counter,
+    ) -> RunPairs<'r, 'c, F> {
         let longest = self.tuning.longest_run.unwrap_or(MAX_RUN);
-        RunPairs::new(&step.lead, self.distance, longest, collector)
+        RunPairs::new(&step.lead, self.distance, longest, collector, done)
     }
 }
 

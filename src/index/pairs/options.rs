@@ -101,8 +101,9 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Pairs<'i, F, D> {
         self
     }
 
-    /// What to call, from any thread, as the work goes on.
-    pub fn progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+    /// What to call, from any thread, as the work goes on; it may stop the work: see
+    /// [the crate](crate#threads-memory-progress).
+    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         self.progress = Report::to(report);
         self
     }

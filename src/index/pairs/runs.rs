@@ -9,6 +9,7 @@ use crate::design::{Admits, is_first, split};
 use crate::index::pairs::collect::Collector;
 use crate::index::pairs::compare::{Comparison, Hit, compare};
 use crate::index::pairs::lead::{Agreement, Lead};
+use crate::progress::Counter;
 use hamdex_fingerprint::Fingerprint;
 
 /// Runs beyond this many values are split by bits behind those that they share. Up to here it is
@@ -17,6 +18,9 @@ pub(super) const MAX_RUN: usize = 1024;
 
 /// Hits that may wait to be collected, where the runs are no longer than [`MAX_RUN`].
 const MAX_HITS: usize = 1 << 18;
+
+/// Comparisons between two looks at whether to go on.
+const WORK_AT_ONCE: usize = 1 << 20;
 
 /// Values that are looked at to see how long runs are.
 const SAMPLE: usize = 256;
@@ -34,6 +38,9 @@ pub(super) struct RunPairs<'a, 'c, F> {
     longest: usize,
     hits: Vec<Hit>,
     collector: &'a mut Collector<'c, F>,
+    done: &'a Counter,
+    /// Comparisons, or what takes as long, since the last look at whether to go on.
+    unchecked: usize,
 }
 
 impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
@@ -42,13 +49,26 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
         distance: u32,
         longest: usize,
         collector: &'a mut Collector<'c, F>,
+        done: &'a Counter,
     ) -> Self {
-        Self { lead, earlier: lead.earlier.clone(), distance, longest, hits: Vec::new(), collector }
+        let (earlier, hits) = (lead.earlier.clone(), Vec::new());
+        Self { lead, earlier, distance, longest, hits, collector, done, unchecked: 0 }
+    }
+
+    /// Breaks where the caller has stopped the work, which the counter remembers.
+    pub(super) fn go_on(&mut self, work: usize) -> ControlFlow<()> {
+        self.unchecked += work;
+        if self.unchecked < WORK_AT_ONCE {
+            return ControlFlow::Continue(());
+        }
+        self.unchecked = 0;
+        if self.done.check().is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
     /// Finds the pairs in `values`, where those that agree under `mask`, some of the lead's own bits,
     /// lie together. Leaves the values of long runs in another order.
     pub(super) fn find(&mut self, values: &mut [F], mask: F) -> ControlFlow<()> {
+        self.go_on(values.len())?;
         let is_long = self.are_long(values, mask);
         let starts_at_once = (MAX_HITS / self.longest).max(1);
         let mut start = 0;
@@ -117,6 +137,7 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
         let square = |count: usize| count as u128 * count as u128;
         let mut budget = square(values.len()) / 2;
         for group in split(varying, self.distance + 1) {
+            self.go_on(values.len())?;
             values.sort_unstable_by_key(|&value| value & group);
             let same = |&a: &F, &b: &F| (a ^ b) & group == F::ZERO;
             let comparisons = values.chunk_by(same).map(|run| square(run.len())).sum();
@@ -141,6 +162,7 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
         let starts_at_once = (MAX_HITS / values.len()).max(1);
         for start in (0..values.len()).step_by(starts_at_once) {
             let end = values.len().min(start + starts_at_once);
+            self.go_on((end - start) * values.len())?;
             let (mask, longest) = (F::ZERO, usize::MAX);
             let (distance, is_long) = (self.distance, true);
             let starts = start..end;

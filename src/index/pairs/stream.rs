@@ -6,6 +6,7 @@ use crate::error::ReadError;
 use crate::index::pairs::ordered::Outcome;
 use crate::index::pairs::runs::RunPairs;
 use crate::index::pairs::workspace::Workspace;
+use crate::progress::Counter;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
@@ -56,6 +57,9 @@ pub(super) fn stream<F: Fingerprint>(
         table.decode(file, block, scratch, values)?;
         let run = values[start..].partition_point(|&value| value & mask == open);
         values.truncate(start + run);
+        if runs.go_on(run).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
         if table.keys.get(block) & mask != open {
             break;
         }
@@ -70,6 +74,7 @@ pub(super) fn runs_fit<F: Fingerprint>(
     mask: F,
     max_run: usize,
     workspace: &mut Workspace<F>,
+    done: &Counter,
 ) -> Result<bool, ReadError> {
     let blocks = table.keys.len();
     let max_per_block = table.codec.layout().block_bytes * 8;
@@ -82,6 +87,7 @@ pub(super) fn runs_fit<F: Fingerprint>(
             // That it might be so is seldom: only then is it worth a look.
             let mut count = 0;
             for block in start..=last {
+                done.check()?;
                 workspace.values.clear();
                 table.decode(file, block, &mut workspace.scratch, &mut workspace.values)?;
                 count += workspace.values.iter().filter(|&&value| value & mask == prefix).count();

@@ -213,12 +213,11 @@ fn check_standard_output(args: &Args) -> Result<(), Failure> {
 }
 
 fn options<F: Fingerprint>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOptions<F>, Failure> {
-    let shown = Arc::clone(phases);
     let mut options = choose(BuildOptions::<F>::new(), &args.design, args.distance)?
         .codec(args.codec)
         .overwrite(args.force.force)
         .threads(args.threads.count())
-        .progress(move |progress| shown.show(progress));
+        .progress(phases.reporter());
     if let Some(bytes) = args.block_size {
         options = options.block_bytes(bytes as usize);
     }

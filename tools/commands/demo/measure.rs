@@ -54,11 +54,8 @@ pub(super) fn measure(args: &Args, codec: Codec, data: &Data, directory: &Path) 
 
     let index = Index::<u64>::open(&path).map_err(Failure::Index)?;
     let phases = Arc::new(Phases::default());
-    let shown = Arc::clone(&phases);
     let started = Instant::now();
-    index
-        .verify_with(&VerifyOptions::new().progress(move |progress| shown.show(progress)))
-        .map_err(Failure::Index)?;
+    index.verify_with(&VerifyOptions::new().progress(phases.reporter())).map_err(Failure::Index)?;
     let verified_in = started.elapsed();
     phases.finish();
 
@@ -79,11 +76,10 @@ pub(super) fn measure(args: &Args, codec: Codec, data: &Data, directory: &Path) 
 
 fn build(args: &Args, codec: Codec, data: &Data, path: &Path) -> Result<Summary, Failure> {
     let phases = Arc::new(Phases::default());
-    let shown = Arc::clone(&phases);
     let options = choose(BuildOptions::new(), &args.design, args.distance)?
         .codec(codec)
         .threads(args.threads.count())
-        .progress(move |progress| shown.show(progress));
+        .progress(phases.reporter());
     let mut builder = Builder::with_options(path, options)?;
     data.stored.iter().try_for_each(|&fingerprint| builder.push(fingerprint))?;
     let summary = builder.finish();

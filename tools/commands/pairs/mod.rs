@@ -85,11 +85,9 @@ fn pairs<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     }
     let names = if args.ids { names::open(&args.index, &index)? } else { None };
     let phases = Arc::new(Phases::default());
-    let shown = Arc::clone(&phases);
-    let report = move |progress| shown.show(progress);
     let mut pairs = index
         .pairs(args.distance.unwrap_or(index.design().distance()))
-        .progress(report)
+        .progress(phases.reporter())
         .threads(args.threads.count());
     if let Some(memory) = args.memory {
         pairs = pairs.memory(memory.as_u64());

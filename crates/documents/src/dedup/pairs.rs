@@ -142,7 +142,10 @@ fn build<F: Fingerprint>(corpus: &Corpus<F>, search: &Search, path: &Path) -> Re
         .ids(true)
         .temp_dir(&search.directory);
     if let Some(report) = search.on_progress.clone() {
-        options = options.progress(move |progress| report(Progress::Index(progress)));
+        options = options.progress(move |progress| {
+            report(Progress::Index(progress));
+            ControlFlow::Continue(())
+        });
     }
     if let Some(memory) = search.memory {
         options = options.memory(memory);

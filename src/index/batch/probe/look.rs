@@ -3,6 +3,7 @@
 use crate::codec::{Located, Target};
 use crate::design::{Probe, is_first};
 use crate::permutation::Permutation;
+use crate::progress::Counter;
 use crate::table::locate::target_of;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
@@ -20,6 +21,8 @@ pub(super) struct Look<'a, F> {
     pub(super) dense_from: usize,
     /// Reads ahead blocks that are about to be used.
     pub(super) read_ahead: &'a (dyn Fn(&[Located]) + Sync),
+    /// What says whether to go on.
+    pub(super) done: &'a Counter,
 }
 
 impl<F: Fingerprint> Look<'_, F> {

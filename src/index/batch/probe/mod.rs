@@ -36,7 +36,7 @@ pub(super) fn probe<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     question: &Question<'_, F, D>,
     room: &Room,
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {
-    let Question { index, plan, options, .. } = question;
+    let Question { index, plan, options, done, .. } = question;
     let mut found = Vec::new();
     for (number, probe) in plan.probes().iter().enumerate() {
         let table = &index.tables[probe.table];
@@ -49,6 +49,7 @@ pub(super) fn probe<F: Fingerprint, D: AsRef<[u8]> + Sync>(
             distance: plan.distance(),
             dense_from: options.dense_from.unwrap_or(CodecCosts::of(&table.codec).dense_from),
             read_ahead: &|located| index.read_ahead.query(&index.data, &index.tables, located),
+            done,
         };
         if table.keys.len() > 0 {
             rounds(question, &look, room, &mut found)?;
@@ -71,8 +72,11 @@ fn rounds<F: Fingerprint, D: AsRef<[u8]> + Sync>(
         let now = waiting.split_off(waiting.len().saturating_sub(tasks));
         let located: Vec<(Items<F>, Range<usize>)> = now
             .into_par_iter()
-            .map_init(Vec::new, |blocks, range| items::locate(look, question.queries, range, &parts, blocks))
-            .collect();
+            .map_init(Vec::new, |blocks, range| {
+                look.done.check()?;
+                Ok::<_, Stop>(items::locate(look, question.queries, range, &parts, blocks))
+            })
+            .collect::<Result<_, _>>()?;
         let (items, left): (Vec<Items<F>>, Vec<Range<usize>>) = located.into_iter().unzip();
         waiting.extend(left.into_iter().filter(|range| !range.is_empty()));
         let visited: Vec<Vec<Found<F>>> = (0..parts.count())

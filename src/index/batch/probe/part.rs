@@ -14,6 +14,9 @@ use hamdex_fingerprint::Fingerprint;
 /// Blocks with few queries that are left to the scanner together.
 const SPARSE_BATCH: usize = 4096;
 
+/// Queries and entries of decoded blocks between two looks at whether to go on.
+const SEARCHED_AT_ONCE: usize = 1 << 18;
+
 /// Visits parts, using the same memory again and again.
 pub(super) struct Visitor<F> {
     /// The items of the part in the order of its blocks, and where those of each block start.
@@ -66,6 +69,7 @@ impl<F: Fingerprint> Visitor<F> {
         self.put_in_order(items, &blocks, part);
         let Self { items, starts, values, scratch, searching, sparse } = self;
         sparse.read_ahead(look, &blocks, starts);
+        let mut searched = 0;
         for (place, block) in blocks.enumerate() {
             let items = &items[starts[place] as usize..starts[place + 1] as usize];
             if items.is_empty() {
@@ -86,6 +90,11 @@ impl<F: Fingerprint> Visitor<F> {
                 };
                 if search.run().is_break() {
                     return Err(Stop::Full);
+                }
+                searched += items.len() + values.len();
+                if searched >= SEARCHED_AT_ONCE {
+                    look.done.check()?;
+                    searched = 0;
                 }
             } else {
                 items.iter().for_each(|item| sparse.push(look, item));
@@ -161,6 +170,7 @@ impl<F: Fingerprint> Sparse<F> {
     /// Scans what has been pushed.
     fn scan(&mut self, look: &Look<'_, F>, finds: &mut Finds<'_, F>) -> Result<(), Stop> {
         let Self { scanner, located, targets, queries } = self;
+        look.done.check()?;
         let outcome = scanner.scan(look.tables, look.file, located, targets, |at, _, value| {
             let target = at.target as usize;
             found(look, queries[target], targets[target].query, value, finds)

@@ -16,6 +16,7 @@ use crate::design::{TableDesign, is_first};
 use crate::index::batch::gather::{Finds, Found, Room};
 use crate::index::batch::question::{Question, Stop};
 use crate::index::handle::Index;
+use crate::progress::Counter;
 use hamdex_fingerprint::Fingerprint;
 use lookup::Lookup;
 
@@ -32,11 +33,12 @@ pub(super) fn scan<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     reaches: &[TableDesign<F>],
     room: &Room,
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {
-    let Question { index, plan, queries, options } = question;
+    let Question { index, plan, queries, options, done } = question;
     let at_once = max_queries::<F>(options.work_bytes(), reaches.len());
     let mut found = Vec::new();
     for (turn, queries) in queries.chunks(at_once).enumerate() {
-        let pass = Pass { index, reaches, distance: plan.distance(), before: turn * at_once, queries };
+        done.check()?;
+        let pass = Pass { index, reaches, distance: plan.distance(), before: turn * at_once, queries, done };
         pass.run(room, &mut found)?;
     }
     Ok(found)
@@ -55,6 +57,8 @@ struct Pass<'a, F, D> {
     /// The place of the first of the queries among all.
     before: usize,
     queries: &'a [F],
+    /// What says whether to go on.
+    done: &'a Counter,
 }
 
 impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
@@ -93,6 +97,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
 
     fn look_up(&self, lookups: &[Lookup<F>], values: &[F], finds: &mut Finds<'_, F>) -> Result<(), Stop> {
         for (number, lookup) in lookups.iter().enumerate() {
+            self.done.check()?;
             let outcome = lookup.each_near(values, self.distance, &mut |query, fingerprint, difference| {
                 if !is_first(&self.reaches[..number], difference) {
                     return ControlFlow::Continue(());

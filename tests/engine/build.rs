@@ -492,9 +492,13 @@ fn progress_ascends_to_its_totals() {
     for phase in [Phase::Read].into_iter().chain((0..3).map(|table| Phase::Write { table, tables: 3 })) {
         assert!(of(phase).is_sorted_by_key(|p| p.done), "{phase:?}");
     }
-    let sorts: Vec<Phase> =
+    let mut sorts: Vec<Phase> =
         reports.iter().map(|p| p.phase).filter(|phase| matches!(phase, Phase::Sort { .. })).collect();
+    sorts.dedup();
     assert_eq!(sorts, [0, 1, 2].map(|table| Phase::Sort { table, tables: 3 }));
+    for sort in sorts {
+        assert_eq!(of(sort).last().map(|p| p.done), Some(count));
+    }
 
     let seen = Reports::default();
     let verified = index.verify_with(&VerifyOptions::new().progress(seen.keep())).unwrap();

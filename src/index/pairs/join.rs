@@ -43,14 +43,15 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
     pub(super) fn run(&self, deliver: Outlet<'_, F>) -> Outcome {
         let &Self { index, distance, tuning, .. } = self;
         if tuning.way == Way::Query {
-            return self.query_each(deliver);
+            let done = self.progress.counter(Phase::Pairs, Some(index.len()))?;
+            return self.query_each(1, &done, deliver);
         }
         let capacity = self.capacity();
         let steps = schedule::choose(index, distance, capacity, tuning.way == Way::Gather);
         let total = steps.len() as u64 * index.len();
         let done = self.progress.counter(Phase::Pairs, Some(total))?;
         let Some(gatherings) = self.prepare(&steps, capacity, &done)? else {
-            return self.query_each(deliver);
+            return self.query_each(steps.len() as u64, &done, deliver);
         };
         for (step, gathering) in steps.iter().zip(&gatherings) {
             let outcome = match gathering {
@@ -164,13 +165,13 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn query_each(&self, deliver: Outlet<'_, F>) -> Outcome {
+    /// Queries each fingerprint, and counts it `times` times.
+    fn query_each(&self, times: u64, done: &Counter, deliver: Outlet<'_, F>) -> Outcome {
         let &Self { index, distance, tuning, .. } = self;
         let (table, file) = (&index.tables[0], index.data.as_ref());
         let blocks = table.keys.len();
         let per_task = (QUERIES_PER_TASK * blocks as u64 / index.len()).max(1) as usize;
         let per_task = tuning.blocks_per_task.unwrap_or(per_task);
-        let done = self.progress.counter(Phase::Pairs, Some(index.len()))?;
         ordered::run(
             self.threads,
             blocks.div_ceil(per_task),
@@ -195,7 +196,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
                         return Ok(outcome);
                     }
                 }
-                done.add(entries)?;
+                done.add(times * entries)?;
                 Ok(collector.finish())
             },
             deliver,

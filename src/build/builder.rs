@@ -190,7 +190,7 @@ impl<F: Fingerprint, W> Builder<F, W> {
     pub fn push_with_id(&mut self, fingerprint: F, id: u64) -> Result<(), BuildError> {
         match &mut self.input {
             Input::WithIds(sorter) => {
-                sorter.push_in(&self.job.pool, WithId { fingerprint, id }, &self.reading)?
+                sorter.push_in(&self.job.pool, WithId { fingerprint, id }, &self.reading)?;
             }
             Input::Plain(_) => {
                 return Err(BuildError::Ids("this index has no ids: they are an option of the build"));

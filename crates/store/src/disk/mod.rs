@@ -1,0 +1,139 @@
+//! The file operations of a store: all of them go through one small trait.
+//!
+//! - [`RealDisk`]: a directory of the file system
+//! - `SimulatedDisk`, with the feature `unstable`: knows what is durable, can crash and can fail
+
+mod real;
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+pub use real::{RealDisk, RealFile};
+
+/// A directory in which a store lives.
+///
+/// Names are relative to it, with `/` between directory and file; `""` is the directory itself. The trait is
+/// what a store needs and no more: files are created, appended to, synced, renamed, linked and removed, and
+/// never changed in place. What is promised is what POSIX promises: bytes are durable after
+/// [`DiskFile::sync`], names after [`Disk::sync_directory`], and a rename is atomic.
+pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
+    /// The bytes of a file that is mapped, or read into memory.
+    type Bytes: AsRef<[u8]> + Send + Sync + 'static;
+    /// A file that is written.
+    type File: DiskFile;
+    /// An exclusive hold on a file, until it is dropped or the process ends.
+    type Lock: fmt::Debug + Send + Sync + 'static;
+
+    /// The path of a file, for messages.
+    fn path(&self, name: &str) -> PathBuf;
+
+    /// Creates a directory; one that exists is no error. Its name is durable when this returns.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn create_directory(&self, name: &str) -> io::Result<()>;
+
+    /// Creates a file, which must not exist, and opens it for writing.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn create_new(&self, name: &str) -> io::Result<Self::File>;
+
+    /// Opens an existing file for writing at its end.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn append(&self, name: &str) -> io::Result<Self::File>;
+
+    /// Makes the names in a directory durable.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn sync_directory(&self, name: &str) -> io::Result<()>;
+
+    /// Renames a file; what had the new name is replaced, atomically.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Removes a file. Who has it open or mapped keeps it.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// Gives a file a second name, in the directory of another disk of the same kind, or of the same one.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses: [`io::ErrorKind::CrossesDevices`] where only a copy will do,
+    /// [`io::ErrorKind::AlreadyExists`] where the name is taken.
+    fn link(&self, name: &str, to: &Self, to_name: &str) -> io::Result<()>;
+
+    /// The names of the files in a directory, in ascending order.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn list(&self, directory: &str) -> io::Result<Vec<String>>;
+
+    /// How many bytes a file has.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn length(&self, name: &str) -> io::Result<u64>;
+
+    /// Reads a file from an offset up to the end that it has when this is called.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn read_from(&self, name: &str, offset: u64) -> io::Result<Vec<u8>>;
+
+    /// Maps a file that nothing will change.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn map(&self, name: &str) -> io::Result<Self::Bytes>;
+
+    /// Takes an exclusive hold on a file, which is created if need be, without waiting. The text is written into
+    /// it, for others to read; `Err` of the inner result is the text of the one who holds it.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn lock(&self, name: &str, text: &str) -> io::Result<Result<Self::Lock, String>>;
+
+    /// Reads a whole file.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        self.read_from(name, 0)
+    }
+
+    /// Whether there is a file of this name.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses, other than that there is none.
+    fn exists(&self, name: &str) -> io::Result<bool> {
+        match self.length(name) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A file that is written from front to back.
+pub trait DiskFile: io::Write + Send + 'static {
+    /// Makes all bytes written so far durable. After a failure it is not known which of them are.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn sync(&mut self) -> io::Result<()>;
+
+    /// Cuts the file to a length; what is written next follows there.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn truncate(&mut self, length: u64) -> io::Result<()>;
+}

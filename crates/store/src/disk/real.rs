@@ -1,0 +1,178 @@
+//! A directory of the file system.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hamdex::Mapping;
+
+use super::{Disk, DiskFile};
+
+/// A directory of the file system.
+#[derive(Debug, Clone)]
+pub struct RealDisk {
+    root: Arc<Path>,
+}
+
+impl RealDisk {
+    /// The directory of this path, which need not exist yet.
+    pub fn new(root: impl AsRef<Path>) -> Self {
+        Self { root: root.as_ref().into() }
+    }
+}
+
+impl Disk for RealDisk {
+    type Bytes = Mapping;
+    type File = RealFile;
+    type Lock = File;
+
+    fn path(&self, name: &str) -> PathBuf {
+        // Joining nothing would add a separator.
+        if name.is_empty() { self.root.to_path_buf() } else { self.root.join(name) }
+    }
+
+    fn create_directory(&self, name: &str) -> io::Result<()> {
+        let path = self.path(name);
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+            outcome => outcome?,
+        }
+        match path.parent() {
+            Some(parent) if parent.as_os_str().is_empty() => sync_directory(Path::new(".")),
+            Some(parent) => sync_directory(parent),
+            None => Ok(()),
+        }
+    }
+
+    fn create_new(&self, name: &str) -> io::Result<RealFile> {
+        File::options().write(true).create_new(true).open(self.path(name)).map(RealFile)
+    }
+
+    fn append(&self, name: &str) -> io::Result<RealFile> {
+        let mut file = File::options().write(true).open(self.path(name))?;
+        file.seek(SeekFrom::End(0))?;
+        Ok(RealFile(file))
+    }
+
+    fn sync_directory(&self, name: &str) -> io::Result<()> {
+        sync_directory(&self.path(name))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path(from), self.path(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path(name))
+    }
+
+    fn link(&self, name: &str, to: &Self, to_name: &str) -> io::Result<()> {
+        fs::hard_link(self.path(name), to.path(to_name))
+    }
+
+    fn list(&self, directory: &str) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self.path(directory))? {
+            let entry = entry?;
+            if !entry.file_type()?.is_dir() {
+                // A name that is no text is none of ours; shown as it can be.
+                names.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn length(&self, name: &str) -> io::Result<u64> {
+        fs::metadata(self.path(name)).map(|metadata| metadata.len())
+    }
+
+    fn read_from(&self, name: &str, offset: u64) -> io::Result<Vec<u8>> {
+        let mut file = open_regular(&self.path(name))?;
+        // The length first: a writer may append meanwhile, and what it appends would be read in part.
+        let length = file.metadata()?.len().saturating_sub(offset);
+        file.seek(SeekFrom::Start(offset))?;
+        let mut bytes = Vec::new();
+        let capacity = usize::try_from(length).map_err(io::Error::other)?;
+        bytes.try_reserve_exact(capacity).map_err(io::Error::other)?;
+        file.take(length).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn map(&self, name: &str) -> io::Result<Mapping> {
+        Mapping::open(self.path(name))
+    }
+
+    fn lock(&self, name: &str, text: &str) -> io::Result<Result<File, String>> {
+        let path = self.path(name);
+        let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Ok(()) => {
+                file.set_len(0)?;
+                file.write_all(text.as_bytes())?;
+                Ok(Ok(file))
+            }
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = Vec::new();
+                file.take(MAX_HOLDER_BYTES).read_to_end(&mut holder)?;
+                Ok(Err(String::from_utf8_lossy(&holder).into_owned()))
+            }
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+/// More than any holder writes into a lock file.
+const MAX_HOLDER_BYTES: u64 = 1024;
+
+/// A file of the file system.
+#[derive(Debug)]
+pub struct RealFile(File);
+
+impl Write for RealFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl DiskFile for RealFile {
+    fn sync(&mut self) -> io::Result<()> {
+        // Data and length; of the times nothing depends.
+        self.0.sync_data()
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.0.set_len(length)?;
+        self.0.seek(SeekFrom::Start(length)).map(drop)
+    }
+}
+
+fn open_regular(path: &Path) -> io::Result<File> {
+    // Before it is opened: that of a pipe would wait for a writer.
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    File::open(path)
+}
+
+#[cfg(unix)]
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    match File::open(directory)?.sync_all() {
+        // A file system that cannot sync a directory has nothing more to offer.
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            Ok(())
+        }
+        outcome => outcome,
+    }
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_directory: &Path) -> io::Result<()> {
+    // Directories cannot be opened for that here; the rename itself is journaled.
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! What can go wrong with a store.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a store cannot be opened, read or written.
+///
+/// An error of the operating system is the [source](std::error::Error::source), and not in the text.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused something.
+    #[error("{}: cannot {doing}", path.display())]
+    Io {
+        /// What was attempted.
+        doing: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The directory has no manifest.
+    #[error("{}: not a store: it has no manifest", path.display())]
+    NotAStore {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// There is something where a store is to be created.
+    #[error("{}: exists already, and is not an empty directory; name another one", path.display())]
+    Exists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The file was written by a later version of the format.
+    #[error("{}: format version {found} is too new: this program knows {supported}; update hamdex", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+        /// The version that this program knows.
+        supported: u64,
+    },
+    /// Some bytes are not those that were written, or a file is missing.
+    #[error("{}: damaged{}: {what}; restore the store from a backup, or save what can be had with a repair", path.display(), at(*offset))]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where in the file, in bytes from its start, where that is known.
+        offset: Option<u64>,
+        /// What does not fit.
+        what: String,
+    },
+    /// Another process, or another handle in this one, writes to the store.
+    #[error("{}: in use by {holder}", path.display())]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+        /// Who holds the store, as far as is known.
+        holder: String,
+    },
+    /// The store was opened by the process that this one was forked from.
+    #[error("{}: was opened by process {opened_by}; after a fork, open the store again", path.display())]
+    Forked {
+        /// The directory.
+        path: PathBuf,
+        /// The process that opened it.
+        opened_by: u32,
+    },
+    /// An earlier write or sync failed, so it is not known what the disk has.
+    #[error("{}: an earlier write failed, so it is not known what the disk has; nothing more is written until the store is opened again", path.display())]
+    Poisoned {
+        /// The file whose write failed.
+        path: PathBuf,
+    },
+    /// The store holds fingerprints of another width than expected.
+    #[error("{}: holds fingerprints of {found} bits, not {expected}", path.display())]
+    Width {
+        /// The directory.
+        path: PathBuf,
+        /// The store's width.
+        found: u32,
+        /// The width expected.
+        expected: u32,
+    },
+}
+
+impl Error {
+    /// Returns what turns an I/O error into one about this file.
+    pub(crate) fn io(doing: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { doing, path: path.as_ref().to_owned(), source }
+    }
+
+    /// Damage at a place of a file.
+    pub(crate) fn damaged(
+        path: impl Into<PathBuf>,
+        offset: impl Into<Option<u64>>,
+        what: impl Into<String>,
+    ) -> Self {
+        Self::Damaged { path: path.into(), offset: offset.into(), what: what.into() }
+    }
+
+    /// Whether a file was not there. To a reading process that means: read the manifest again.
+    #[must_use]
+    pub fn is_missing_file(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+fn at(offset: Option<u64>) -> String {
+    offset.map(|offset| format!(" at byte {offset}")).unwrap_or_default()
+}

@@ -4,12 +4,16 @@
 //! - `SimulatedDisk`, with the feature `unstable`: knows what is durable, can crash and can fail
 
 mod real;
+#[cfg(feature = "unstable")]
+mod simulated;
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 pub use real::{RealDisk, RealFile};
+#[cfg(feature = "unstable")]
+pub use simulated::{Failure, SimulatedDisk, SimulatedFile, SimulatedLock, Survival};
 
 /// A directory in which a store lives.
 ///
@@ -52,7 +56,7 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     /// Whatever the operating system refuses.
     fn sync_directory(&self, name: &str) -> io::Result<()>;
 
-    /// Renames a file; what had the new name is replaced, atomically.
+    /// Renames a file within its directory; what had the new name is replaced, atomically.
     ///
     /// # Errors
     /// Whatever the operating system refuses.

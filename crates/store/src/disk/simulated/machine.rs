@@ -1,0 +1,98 @@
+//! Files, names and locks of one simulated machine, and what is to go wrong with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+use super::choice::{Choices, Survival};
+use super::contents::Contents;
+use super::names::{FileNumber, Names};
+
+/// How an operation fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Failure {
+    /// An I/O error.
+    Io,
+    /// There is no space left.
+    Full,
+}
+
+impl Failure {
+    fn error(self) -> io::Error {
+        match self {
+            Self::Io => io::Error::other("simulated I/O error"),
+            Self::Full => io::Error::new(io::ErrorKind::StorageFull, "simulated full disk"),
+        }
+    }
+}
+
+/// What an operation does to the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It changes nothing.
+    Read,
+    /// It changes what is read, or what is durable.
+    Change,
+    /// The same, and it needs space.
+    Grow,
+}
+
+/// One simulated machine.
+#[derive(Debug, Default)]
+pub(super) struct Machine {
+    pub(super) files: Vec<Contents>,
+    pub(super) names: Names,
+    /// Directories are durable as soon as they are created.
+    pub(super) directories: BTreeSet<String>,
+    pub(super) locks: BTreeMap<String, String>,
+    pub(super) operations: u64,
+    pub(super) changes: u64,
+    pub(super) trace: Vec<String>,
+    /// No operation succeeds after this many changes.
+    pub(super) last_change: Option<u64>,
+    /// The operation of this number fails, once.
+    pub(super) failure: Option<(u64, Failure)>,
+    /// Whether there is no space left.
+    pub(super) is_full: bool,
+}
+
+impl Machine {
+    /// Counts an operation. An error is how it fails.
+    pub(super) fn begin(&mut self, kind: Kind, what: &str, name: &str) -> io::Result<()> {
+        if self.last_change.is_some_and(|last| self.changes >= last) {
+            return Err(io::Error::other("simulated power loss"));
+        }
+        self.operations += 1;
+        self.changes += u64::from(kind != Kind::Read);
+        self.trace.push(format!("{what} {name}"));
+        match self.failure {
+            Some((number, failure)) if number == self.operations => Err(failure.error()),
+            _ if self.is_full && kind == Kind::Grow => Err(Failure::Full.error()),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn file(&self, path: &str) -> io::Result<FileNumber> {
+        self.names.get(path).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// A name for a file to come: its directory exists, and nothing has it.
+    pub(super) fn free_name(&self, path: &str) -> io::Result<()> {
+        if !self.directories.contains(super::names::directory_of(path)) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        match self.names.get(path) {
+            Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// The machine as it starts after a crash.
+    pub(super) fn crashed(&self, survival: Survival) -> Self {
+        let mut choices = Choices::new(survival);
+        let names = Names::durable(self.names.survivors(&mut choices));
+        let survivors = self.files.iter().map(|file| file.survivor(&mut choices));
+        let files = survivors.map(Contents::durable).collect();
+        Self { files, names, directories: self.directories.clone(), ..Self::default() }
+    }
+}

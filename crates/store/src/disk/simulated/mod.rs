@@ -1,0 +1,391 @@
+//! A disk in memory that knows what is durable, can crash and can fail.
+//!
+//! What is synced survives a crash. Of the rest, any part may: each sector of a file in any version that it had since
+//! the last sync, any length, any set of changed names in which no change comes without the earlier ones of the same
+//! name. A sync that fails forgets what it should have written, as some systems do.
+//!
+//! ```
+//! use std::io::Write;
+//!
+//! use hamdex_store::disk::{Disk, DiskFile, SimulatedDisk, Survival};
+//!
+//! let disk = SimulatedDisk::new();
+//! let mut file = disk.create_new("log")?;
+//! file.write_all(b"synced")?;
+//! file.sync()?;
+//! disk.sync_directory("")?;
+//! file.write_all(b", not synced")?;
+//! assert_eq!(disk.read("log")?, b"synced, not synced");
+//! assert_eq!(disk.crashed(Survival::Nothing).read("log")?, b"synced");
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod choice;
+mod contents;
+mod machine;
+mod names;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+pub use choice::Survival;
+use contents::Contents;
+pub use machine::Failure;
+use machine::{Kind, Machine};
+use names::{FileNumber, directory_of};
+
+use super::{Disk, DiskFile};
+
+/// A directory of a simulated machine. Clones are the same directory.
+#[derive(Debug, Clone)]
+pub struct SimulatedDisk {
+    machine: Arc<Mutex<Machine>>,
+    root: Arc<str>,
+}
+
+impl SimulatedDisk {
+    /// An empty directory of a new machine.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut machine = Machine::default();
+        machine.directories.insert("store".to_owned());
+        Self { machine: Arc::new(Mutex::new(machine)), root: "store".into() }
+    }
+
+    /// Another directory of the same machine, which need not exist yet.
+    #[must_use]
+    pub fn beside(&self, root: &str) -> Self {
+        Self { machine: self.machine.clone(), root: root.into() }
+    }
+
+    /// The same directory after a crash at this moment, on a machine of its own. This one goes on.
+    #[must_use]
+    pub fn crashed(&self, survival: Survival) -> Self {
+        Self { machine: Arc::new(Mutex::new(self.machine().crashed(survival))), root: self.root.clone() }
+    }
+
+    /// The number of operations so far, those that only read included.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.machine().operations
+    }
+
+    /// The number of operations so far that changed what is read or what is durable.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.machine().changes
+    }
+
+    /// A line for each operation so far.
+    #[must_use]
+    pub fn trace(&self) -> Vec<String> {
+        self.machine().trace.clone()
+    }
+
+    /// After this many changes, counted from the first of the machine, every operation fails.
+    pub fn lose_power_after(&self, changes: u64) {
+        self.machine().last_change = Some(changes);
+    }
+
+    /// The operation of this number, counted from 1, will fail.
+    pub fn fail_operation(&self, number: u64, failure: Failure) {
+        self.machine().failure = Some((number, failure));
+    }
+
+    /// Whether everything that needs space fails from here on.
+    pub fn set_full(&self, is_full: bool) {
+        self.machine().is_full = is_full;
+    }
+
+    /// Changes a file behind the back of everyone, durably: damage.
+    ///
+    /// # Panics
+    /// When there is no such file.
+    pub fn alter(&self, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
+        let path = self.full(name);
+        let mut machine = self.machine();
+        let file = machine.names.get(&path).expect("a file of this name");
+        let mut bytes = machine.files[file].bytes().to_vec();
+        change(&mut bytes);
+        machine.files[file] = Contents::durable(bytes);
+    }
+
+    fn machine(&self) -> MutexGuard<'_, Machine> {
+        self.machine.lock().expect("no panic while it is held")
+    }
+
+    fn full(&self, name: &str) -> String {
+        if name.is_empty() { self.root.to_string() } else { format!("{}/{name}", self.root) }
+    }
+
+    /// Counts an operation on a file.
+    fn begin(&self, kind: Kind, what: &str, name: &str) -> io::Result<(MutexGuard<'_, Machine>, String)> {
+        let path = self.full(name);
+        let mut machine = self.machine();
+        machine.begin(kind, what, &path)?;
+        Ok((machine, path))
+    }
+}
+
+impl Default for SimulatedDisk {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Disk for SimulatedDisk {
+    type Bytes = Arc<[u8]>;
+    type File = SimulatedFile;
+    type Lock = SimulatedLock;
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.full(name).into()
+    }
+
+    fn create_directory(&self, name: &str) -> io::Result<()> {
+        let (mut machine, path) = self.begin(Kind::Grow, "create directory", name)?;
+        machine.directories.insert(path);
+        Ok(())
+    }
+
+    fn create_new(&self, name: &str) -> io::Result<SimulatedFile> {
+        let (mut machine, path) = self.begin(Kind::Grow, "create", name)?;
+        machine.free_name(&path)?;
+        let number = machine.files.len();
+        machine.files.push(Contents::default());
+        machine.names.add(&path, number);
+        Ok(SimulatedFile { machine: self.machine.clone(), path, number, end: 0 })
+    }
+
+    fn append(&self, name: &str) -> io::Result<SimulatedFile> {
+        let (machine, path) = self.begin(Kind::Read, "open", name)?;
+        let number = machine.file(&path)?;
+        let end = machine.files[number].bytes().len();
+        Ok(SimulatedFile { machine: self.machine.clone(), path, number, end })
+    }
+
+    fn sync_directory(&self, name: &str) -> io::Result<()> {
+        let (mut machine, path) = self.begin(Kind::Change, "sync directory", name)?;
+        machine.names.sync(&path);
+        Ok(())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let (mut machine, path) = self.begin(Kind::Change, "rename", from)?;
+        machine.file(&path)?;
+        machine.names.rename(&path, &self.full(to));
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let (mut machine, path) = self.begin(Kind::Change, "remove", name)?;
+        machine.file(&path)?;
+        machine.names.remove(&path);
+        Ok(())
+    }
+
+    fn link(&self, name: &str, to: &Self, to_name: &str) -> io::Result<()> {
+        let (mut machine, path) = self.begin(Kind::Grow, "link", name)?;
+        if !Arc::ptr_eq(&self.machine, &to.machine) {
+            return Err(io::ErrorKind::CrossesDevices.into());
+        }
+        let file = machine.file(&path)?;
+        let new = to.full(to_name);
+        machine.free_name(&new)?;
+        machine.names.add(&new, file);
+        Ok(())
+    }
+
+    fn list(&self, directory: &str) -> io::Result<Vec<String>> {
+        let (machine, path) = self.begin(Kind::Read, "list", directory)?;
+        if !machine.directories.contains(&path) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let inside = machine.names.all().keys().filter(|name| directory_of(name) == path);
+        Ok(inside.map(|name| name[path.len() + 1..].to_owned()).collect())
+    }
+
+    fn length(&self, name: &str) -> io::Result<u64> {
+        let (machine, path) = self.begin(Kind::Read, "length", name)?;
+        Ok(machine.files[machine.file(&path)?].bytes().len() as u64)
+    }
+
+    fn read_from(&self, name: &str, offset: u64) -> io::Result<Vec<u8>> {
+        let (machine, path) = self.begin(Kind::Read, "read", name)?;
+        let bytes = machine.files[machine.file(&path)?].bytes();
+        Ok(bytes.get(offset as usize..).unwrap_or_default().to_vec())
+    }
+
+    fn map(&self, name: &str) -> io::Result<Arc<[u8]>> {
+        let (machine, path) = self.begin(Kind::Read, "map", name)?;
+        Ok(machine.files[machine.file(&path)?].bytes().into())
+    }
+
+    fn lock(&self, name: &str, text: &str) -> io::Result<Result<SimulatedLock, String>> {
+        let (mut machine, path) = self.begin(Kind::Read, "lock", name)?;
+        if let Some(holder) = machine.locks.get(&path) {
+            return Ok(Err(holder.clone()));
+        }
+        machine.locks.insert(path.clone(), text.to_owned());
+        Ok(Ok(SimulatedLock { machine: self.machine.clone(), path }))
+    }
+}
+
+/// A file of a simulated machine.
+#[derive(Debug)]
+pub struct SimulatedFile {
+    machine: Arc<Mutex<Machine>>,
+    path: String,
+    number: FileNumber,
+    end: usize,
+}
+
+impl SimulatedFile {
+    fn machine(&self) -> MutexGuard<'_, Machine> {
+        self.machine.lock().expect("no panic while it is held")
+    }
+}
+
+impl Write for SimulatedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut machine = self.machine.lock().expect("no panic while it is held");
+        let outcome = machine.begin(Kind::Grow, "write", &self.path);
+        // A write that fails may have begun.
+        let written = if outcome.is_ok() { bytes.len() } else { bytes.len() / 2 };
+        if outcome.is_ok() || machine.last_change.is_none() {
+            machine.files[self.number].write(self.end, &bytes[..written]);
+            self.end += written;
+        }
+        outcome.map(|()| written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl DiskFile for SimulatedFile {
+    fn sync(&mut self) -> io::Result<()> {
+        let mut machine = self.machine();
+        let outcome = machine.begin(Kind::Change, "sync", &self.path);
+        match outcome {
+            Ok(()) => machine.files[self.number].sync(),
+            Err(_) if machine.last_change.is_none() => machine.files[self.number].fail_to_sync(),
+            Err(_) => {}
+        }
+        outcome
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        let mut machine = self.machine.lock().expect("no panic while it is held");
+        machine.begin(Kind::Change, "truncate", &self.path)?;
+        machine.files[self.number].truncate(length as usize);
+        self.end = length as usize;
+        Ok(())
+    }
+}
+
+/// A hold on a file of a simulated machine.
+#[derive(Debug)]
+pub struct SimulatedLock {
+    machine: Arc<Mutex<Machine>>,
+    path: String,
+}
+
+impl Drop for SimulatedLock {
+    fn drop(&mut self) {
+        if let Ok(mut machine) = self.machine.lock() {
+            machine.locks.remove(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_as_durable_as_their_directory() {
+        let disk = SimulatedDisk::new();
+        let mut file = disk.create_new("manifest").unwrap();
+        file.write_all(b"text").unwrap();
+        file.sync().unwrap();
+        assert!(!disk.crashed(Survival::Nothing).exists("manifest").unwrap());
+        disk.sync_directory("").unwrap();
+        assert_eq!(disk.crashed(Survival::Nothing).read("manifest").unwrap(), b"text");
+    }
+
+    #[test]
+    fn after_power_is_lost_nothing_happens() {
+        let disk = SimulatedDisk::new();
+        disk.lose_power_after(2);
+        let mut file = disk.create_new("log").unwrap();
+        file.write_all(b"first").unwrap();
+        file.write_all(b"second").unwrap_err();
+        file.sync().unwrap_err();
+        disk.sync_directory("").unwrap_err();
+        disk.read("log").unwrap_err();
+        assert_eq!(disk.crashed(Survival::Everything).read("log").unwrap(), b"first");
+        assert!(!disk.crashed(Survival::Nothing).exists("log").unwrap());
+        assert_eq!(disk.changes(), 2);
+    }
+
+    #[test]
+    fn the_operation_that_is_to_fail_fails_once() {
+        let disk = SimulatedDisk::new();
+        disk.fail_operation(2, Failure::Full);
+        let mut file = disk.create_new("log").unwrap();
+        assert_eq!(file.write_all(b"1234").unwrap_err().kind(), io::ErrorKind::StorageFull);
+        file.truncate(1).unwrap();
+        file.write_all(b"5678").unwrap();
+        assert_eq!(disk.read("log").unwrap(), b"15678");
+        assert_eq!(
+            disk.trace(),
+            [
+                "create store/log",
+                "write store/log",
+                "truncate store/log",
+                "write store/log",
+                "read store/log"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_full_disk_is_read_and_cleared() {
+        let disk = SimulatedDisk::new();
+        let mut file = disk.create_new("log").unwrap();
+        disk.set_full(true);
+        file.write_all(b"1").unwrap_err();
+        assert!(disk.create_new("other").is_err());
+        disk.remove("log").unwrap();
+        disk.set_full(false);
+        disk.create_new("other").unwrap();
+    }
+
+    #[test]
+    fn one_at_a_time_holds_a_lock() {
+        let disk = SimulatedDisk::new();
+        let first = disk.lock("lock", "the first").unwrap().unwrap();
+        assert_eq!(disk.lock("lock", "the second").unwrap().unwrap_err(), "the first");
+        assert!(disk.crashed(Survival::Nothing).lock("lock", "after a crash").unwrap().is_ok());
+        drop(first);
+        disk.lock("lock", "the third").unwrap().unwrap();
+    }
+
+    #[test]
+    fn a_link_is_the_same_file_in_another_directory() {
+        let disk = SimulatedDisk::new();
+        let backup = disk.beside("backup");
+        backup.create_directory("").unwrap();
+        disk.create_new("segment").unwrap().write_all(b"bytes").unwrap();
+        disk.link("segment", &backup, "copy").unwrap();
+        disk.remove("segment").unwrap();
+        assert_eq!(backup.read("copy").unwrap(), b"bytes");
+        assert_eq!(backup.list("").unwrap(), ["copy"]);
+        assert!(disk.list("").unwrap().is_empty());
+        let elsewhere = SimulatedDisk::new();
+        assert_eq!(backup.link("copy", &elsewhere, "x").unwrap_err().kind(), io::ErrorKind::CrossesDevices);
+    }
+}

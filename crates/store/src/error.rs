@@ -19,8 +19,8 @@ pub enum Error {
         /// What the operating system said.
         source: io::Error,
     },
-    /// The directory has no manifest.
-    #[error("{}: not a store: it has no manifest", path.display())]
+    /// The directory has no manifest, or a file of that name that is none.
+    #[error("{}: not a store: it has no manifest of one", path.display())]
     NotAStore {
         /// The directory.
         path: PathBuf,
@@ -50,6 +50,12 @@ pub enum Error {
         offset: Option<u64>,
         /// What does not fit.
         what: String,
+    },
+    /// A file that counts is not there.
+    #[error("{}: is missing; restore the store from a backup, or save what can be had with a repair", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
     },
     /// Another process, or another handle in this one, writes to the store.
     #[error("{}: in use by {holder}", path.display())]
@@ -103,7 +109,11 @@ impl Error {
     /// Whether a file was not there. To a reading process that means: read the manifest again.
     #[must_use]
     pub fn is_missing_file(&self) -> bool {
-        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+        match self {
+            Self::Missing { .. } => true,
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
+            _ => false,
+        }
     }
 }
 

@@ -129,7 +129,8 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
 
 /// A file that is written from front to back.
 pub trait DiskFile: io::Write + Send + 'static {
-    /// Makes all bytes written so far durable. After a failure it is not known which of them are.
+    /// Makes all bytes durable written so far, through whichever handle. After a failure it is not known
+    /// which of them are.
     ///
     /// # Errors
     /// Whatever the operating system refuses.
@@ -140,4 +141,15 @@ pub trait DiskFile: io::Write + Send + 'static {
     /// # Errors
     /// Whatever the operating system refuses.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
+}
+
+/// Creates a file that has no part in the store yet; one that a crash or a failure left under its name goes.
+pub(crate) fn create_anew<D: Disk>(disk: &D, name: &str) -> io::Result<D::File> {
+    match disk.create_new(name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            disk.remove(name)?;
+            disk.create_new(name)
+        }
+        outcome => outcome,
+    }
 }

@@ -1,0 +1,140 @@
+//! The first bytes of a log.
+//!
+//! ```text
+//! 0    8  magic
+//! 8    4  version of the format
+//! 12   4  width of a fingerprint, in bits
+//! 16  16  the store's id
+//! 32   8  the log's number
+//! 40   8  the least sequence number that its records can have
+//! 48   8  bytes of the log before this one; 0 where this one continues none
+//! 56   1  whether pairs have ids
+//! 57   3  zero
+//! 60   4  CRC-32 of bytes 0 to 59, without context
+//! ```
+
+use crate::identity::{Identity, StoreId};
+
+pub(crate) const HEADER_BYTES: usize = 64;
+
+/// As in PNG: not text, the name, and what shows a transfer that changed line ends.
+const MAGIC: [u8; 8] = *b"\x89HDXL\r\n\x1a";
+
+/// The version of the format of logs.
+pub(crate) const VERSION: u32 = 1;
+
+/// What a log begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) identity: Identity,
+    pub(crate) number: u64,
+    pub(crate) first_sequence: u64,
+    /// How long the log of the number before is; 0 where this one continues none.
+    pub(crate) previous_bytes: u64,
+}
+
+/// Why bytes are no header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HeaderError {
+    Newer(u32),
+    Damaged(&'static str),
+}
+
+impl Header {
+    pub(crate) fn to_bytes(self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.identity.width.to_le_bytes());
+        bytes[16..32].copy_from_slice(&self.identity.store.0);
+        bytes[32..40].copy_from_slice(&self.number.to_le_bytes());
+        bytes[40..48].copy_from_slice(&self.first_sequence.to_le_bytes());
+        bytes[48..56].copy_from_slice(&self.previous_bytes.to_le_bytes());
+        bytes[56] = u8::from(self.identity.has_ids);
+        let checksum = crc32fast::hash(&bytes[..60]);
+        bytes[60..].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// Reads a header, and checks whatever it can by itself.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
+        let Some((bytes, _)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
+            return Err(HeaderError::Damaged("the header is cut short"));
+        };
+        if bytes[..8] != MAGIC {
+            return Err(HeaderError::Damaged("it does not begin as a log does"));
+        }
+        if crc32fast::hash(&bytes[..60]) != u32_at(bytes, 60) {
+            return Err(HeaderError::Damaged("the header's checksum differs"));
+        }
+        match u32_at(bytes, 8) {
+            VERSION => {}
+            newer if newer > VERSION => return Err(HeaderError::Newer(newer)),
+            _ => return Err(HeaderError::Damaged("the header's version is 0")),
+        }
+        let width = u32_at(bytes, 12);
+        if !matches!(width, 64 | 128) || bytes[56] > 1 || bytes[57..60] != [0; 3] {
+            return Err(HeaderError::Damaged("a field of the header is out of its range"));
+        }
+        let store = StoreId(bytes[16..32].try_into().expect("16 bytes"));
+        Ok(Self {
+            identity: Identity { store, width, has_ids: bytes[56] == 1 },
+            number: u64_at(bytes, 32),
+            first_sequence: u64_at(bytes, 40),
+            previous_bytes: u64_at(bytes, 48),
+        })
+    }
+}
+
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"))
+}
+
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> Header {
+        let identity = Identity { store: StoreId([3; 16]), width: 128, has_ids: true };
+        Header { identity, number: 23, first_sequence: 99, previous_bytes: 4711 }
+    }
+
+    /// With the checksum of what it then is.
+    fn changed(at: usize, byte: u8) -> [u8; HEADER_BYTES] {
+        let mut bytes = header().to_bytes();
+        bytes[at] = byte;
+        let checksum = crc32fast::hash(&bytes[..60]);
+        bytes[60..].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn what_it_writes_it_reads() {
+        assert_eq!(Header::parse(&header().to_bytes()), Ok(header()));
+    }
+
+    #[test]
+    fn every_flipped_bit_and_every_cut_is_seen() {
+        let whole = header().to_bytes();
+        for bit in 0..HEADER_BYTES * 8 {
+            let mut bytes = whole;
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(Header::parse(&bytes).is_err(), "bit {bit}");
+        }
+        for length in 0..HEADER_BYTES {
+            assert!(Header::parse(&whole[..length]).is_err(), "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_refused_under_a_right_checksum() {
+        assert_eq!(Header::parse(&changed(8, 2)), Err(HeaderError::Newer(2)));
+        for (at, byte) in [(8, 0), (12, 32), (56, 2), (57, 1), (59, 1)] {
+            assert!(matches!(Header::parse(&changed(at, byte)), Err(HeaderError::Damaged(_))), "byte {at}");
+        }
+    }
+}

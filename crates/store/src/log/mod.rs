@@ -1,0 +1,16 @@
+//! The log: what has been written since the last flush, one record per batch.
+//!
+//! - [`header`], [`record`]: the bytes, as `store-spec.md` describes them
+//! - [`scan`]: the records of one log
+//! - [`replay`]: all logs of a store, and what a bad record means
+//! - [`writer`]: appending, syncing, and beginning the next log
+
+mod header;
+mod record;
+mod replay;
+mod scan;
+mod writer;
+
+pub use record::MAX_OPERATIONS;
+pub use replay::{Position, Replayed, Sealed, TornTail, replay};
+pub use writer::{LogWriter, PendingSync};

@@ -1,0 +1,274 @@
+//! Reading the logs of a store again, after a clean end or a crash.
+//!
+//! Records that were not synced may survive a crash in any order, so a bad record with good ones behind it is no
+//! proof of damage. But each record says how much of the log was synced when it was written, and so do the
+//! manifest after a clean end and the header of the next log. A bad record below such a length is damage; above all
+//! of them it is the torn tail of a crash, which was never acknowledged as durable, and the log ends before it.
+
+use hamdex::Fingerprint;
+
+use super::header::{HEADER_BYTES, Header, HeaderError, VERSION};
+use super::record::decode;
+use super::scan::LogBytes;
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::identity::Identity;
+use crate::layout;
+use crate::operation::Operation;
+
+/// How much of a log was synced at least, as the manifest has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sealed {
+    /// The log's number.
+    pub log: u64,
+    /// Its length, in bytes.
+    pub bytes: u64,
+}
+
+/// A place in the logs: everything before it has been applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// The log's number.
+    pub log: u64,
+    /// Bytes from the start of the log.
+    pub offset: u64,
+    /// The sequence number of the last batch before the place; later ones have greater ones.
+    pub sequence: u64,
+}
+
+impl Position {
+    /// Before the first batch of a log.
+    #[must_use]
+    pub fn start_of(log: u64, sequence: u64) -> Self {
+        Self { log, offset: 0, sequence }
+    }
+}
+
+/// What was found in the logs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Replayed {
+    /// Where the logs end.
+    pub end: Position,
+    /// How many batches there were.
+    pub batches: u64,
+    /// How many operations there were.
+    pub operations: u64,
+    /// Whether the last log ends where the manifest says, so that all of it is durable.
+    pub is_clean: bool,
+    /// The torn end of the last log, if it has one.
+    pub torn: Option<TornTail>,
+    /// A log after the last one, whose creation a crash interrupted.
+    pub unfinished_log: Option<u64>,
+}
+
+/// What a crash left behind the last good record of a log. None of it was acknowledged as durable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TornTail {
+    /// Where it begins, in bytes from the start of the log.
+    pub offset: u64,
+    /// How long it is.
+    pub bytes: u64,
+    /// Why it is no record.
+    pub what: &'static str,
+}
+
+/// Reads the logs from a position on, and hands over each batch with its sequence number.
+///
+/// A process that only reads may do this while another one writes; whatever error it meets may come of that, and is
+/// to be believed only if the manifest is still the same afterwards.
+///
+/// # Errors
+/// When a log is missing, damaged, of another store or of a newer format; what the operating system refuses; what
+/// `apply` returns.
+pub fn replay<F: Fingerprint, D: Disk>(
+    disk: &D,
+    identity: &Identity,
+    from: Position,
+    sealed: Option<Sealed>,
+    mut apply: impl FnMut(u64, &[Operation<F>]) -> Result<(), Error>,
+) -> Result<Replayed, Error> {
+    check_width::<F, D>(disk, identity)?;
+    let mut numbers = log_numbers(disk, from.log)?;
+    if numbers.first() != Some(&from.log) {
+        return Err(Error::Missing { path: disk.path(&layout::log(from.log)) });
+    }
+    if let Some(sealed) = sealed.filter(|sealed| sealed.log >= from.log && !numbers.contains(&sealed.log)) {
+        return Err(Error::Missing { path: disk.path(&layout::log(sealed.log)) });
+    }
+    let unfinished_log = match numbers[..] {
+        [.., before, last] if before >= from.log && is_unfinished(disk, last, sealed)? => numbers.pop(),
+        _ => None,
+    };
+    let mut end = from;
+    let mut replayed =
+        Replayed { end, batches: 0, operations: 0, is_clean: false, torn: None, unfinished_log };
+    let mut batch = Vec::new();
+    for (at, &number) in numbers.iter().enumerate() {
+        if number != from.log {
+            end = Position::start_of(number, end.sequence);
+        }
+        let sealed_bytes = sealed.filter(|sealed| sealed.log == number).map(|sealed| sealed.bytes);
+        let log = Log { disk, identity, number };
+        let bytes = log.read(end.offset)?;
+        let complete_bytes = match numbers.get(at + 1) {
+            Some(&next) => Some(log.bytes_by_next(next)?),
+            None => None,
+        };
+        let known = Known { synced: complete_bytes.max(sealed_bytes).unwrap_or(0), complete: complete_bytes };
+        let mut each = |sequence, body: &[u8], offset| {
+            decode(body, identity, &mut batch)
+                .ok_or_else(|| log.damaged(offset, "there is no such kind of operation"))?;
+            replayed.batches += 1;
+            replayed.operations += batch.len() as u64;
+            apply(sequence, &batch)
+        };
+        (end, replayed.torn) = log.walk(&bytes, end, known, &mut each)?;
+        replayed.is_clean = sealed_bytes == Some(end.offset) && replayed.torn.is_none();
+    }
+    replayed.end = end;
+    Ok(replayed)
+}
+
+/// Refuses a width that is not the store's.
+pub(super) fn check_width<F: Fingerprint, D: Disk>(disk: &D, identity: &Identity) -> Result<(), Error> {
+    if identity.width == F::BITS {
+        return Ok(());
+    }
+    Err(Error::Width { path: disk.path(""), found: identity.width, expected: F::BITS })
+}
+
+/// The numbers of the logs from one on, ascending, up to the first gap; `Missing` if others follow the gap.
+fn log_numbers<D: Disk>(disk: &D, first: u64) -> Result<Vec<u64>, Error> {
+    let names = disk.list(layout::LOGS).map_err(Error::io("list it", disk.path(layout::LOGS)))?;
+    let mut numbers: Vec<u64> = names.iter().filter_map(|name| layout::parse_log(name)).collect();
+    numbers.retain(|&number| number >= first);
+    numbers.sort_unstable();
+    match numbers.windows(2).find(|pair| pair[1] != pair[0] + 1) {
+        Some(gap) => Err(Error::Missing { path: disk.path(&layout::log(gap[0] + 1)) }),
+        None => Ok(numbers),
+    }
+}
+
+/// Whether the creation of a log was interrupted: records follow only when the header is durable, so a log without
+/// a good header that is no longer than one has never had any.
+fn is_unfinished<D: Disk>(disk: &D, number: u64, sealed: Option<Sealed>) -> Result<bool, Error> {
+    let name = layout::log(number);
+    if sealed.is_some_and(|sealed| sealed.log >= number) {
+        return Ok(false);
+    }
+    let bytes = disk.read(&name).map_err(Error::io("read it", disk.path(&name)))?;
+    Ok(bytes.len() <= HEADER_BYTES && matches!(Header::parse(&bytes), Err(HeaderError::Damaged(_))))
+}
+
+/// What is known of a log from elsewhere.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    /// How much of it was synced at least.
+    synced: u64,
+    /// How long it is, if another one follows it.
+    complete: Option<u64>,
+}
+
+/// One log that is read.
+struct Log<'a, D> {
+    disk: &'a D,
+    identity: &'a Identity,
+    number: u64,
+}
+
+impl<D: Disk> Log<'_, D> {
+    fn damaged(&self, offset: u64, what: &str) -> Error {
+        Error::damaged(self.disk.path(&layout::log(self.number)), offset, what)
+    }
+
+    fn read(&self, offset: u64) -> Result<Vec<u8>, Error> {
+        let name = layout::log(self.number);
+        self.disk.read_from(&name, offset).map_err(Error::io("read it", self.disk.path(&name)))
+    }
+
+    /// How long this log is, by the header of the next one.
+    fn bytes_by_next(&self, next: u64) -> Result<u64, Error> {
+        let next = Log { number: next, ..*self };
+        let header = next.header(&next.read(0)?)?;
+        if header.previous_bytes < HEADER_BYTES as u64 {
+            return Err(next.damaged(48, "it does not continue the log before it"));
+        }
+        Ok(header.previous_bytes)
+    }
+
+    /// Reads and checks the header.
+    fn header(&self, bytes: &[u8]) -> Result<Header, Error> {
+        let header = Header::parse(bytes).map_err(|error| match error {
+            HeaderError::Damaged(what) => self.damaged(0, what),
+            HeaderError::Newer(found) => Error::Newer {
+                path: self.disk.path(&layout::log(self.number)),
+                found: found.into(),
+                supported: VERSION.into(),
+            },
+        })?;
+        if header.identity.store != self.identity.store {
+            return Err(self.damaged(16, "it belongs to another store"));
+        }
+        if header.identity != *self.identity {
+            return Err(self.damaged(0, "it has pairs of another kind than the manifest says"));
+        }
+        if header.number != self.number {
+            return Err(self.damaged(32, "it is the log of another number"));
+        }
+        Ok(header)
+    }
+
+    /// Goes through the records of bytes that start at a position. Returns where the good ones end.
+    fn walk(
+        &self,
+        bytes: &[u8],
+        from: Position,
+        known: Known,
+        each: &mut impl FnMut(u64, &[u8], u64) -> Result<(), Error>,
+    ) -> Result<(Position, Option<TornTail>), Error> {
+        let mut at = from;
+        let mut least_sequence = from.sequence + 1;
+        let mut log = LogBytes { identity: self.identity, number: self.number, start: from.offset, bytes };
+        if let Some(complete) = known.complete {
+            // What stands behind the end is no part of the log.
+            log.bytes = &bytes[..bytes.len().min(complete.saturating_sub(from.offset) as usize)];
+        }
+        if from.offset == 0 {
+            least_sequence = least_sequence.max(self.header(bytes)?.first_sequence);
+            at.offset = HEADER_BYTES as u64;
+        }
+        while at.offset < log.end() {
+            let record = match log.record(at.offset) {
+                Ok(record) => record,
+                Err(what) => return Ok((at, Some(self.torn(&log, at.offset, known, what)?))),
+            };
+            if record.sequence < least_sequence {
+                return Err(self.damaged(at.offset, "a batch is out of order"));
+            }
+            each(record.sequence, record.body, at.offset)?;
+            least_sequence = record.sequence + 1;
+            at = Position { log: self.number, offset: record.end, sequence: record.sequence };
+        }
+        if log.end() < known.synced {
+            return Err(self.damaged(log.end(), "it ends too early"));
+        }
+        Ok((at, None))
+    }
+
+    /// What a bad record is: the torn tail of a crash, or damage, which is an error.
+    fn torn(
+        &self,
+        log: &LogBytes<'_>,
+        offset: u64,
+        known: Known,
+        what: &'static str,
+    ) -> Result<TornTail, Error> {
+        let synced = known.synced.max(log.synced_by_later(offset));
+        if synced > offset {
+            return Err(self.damaged(offset, &format!("{what}, and the log was durable up to byte {synced}")));
+        }
+        Ok(TornTail { offset, bytes: log.end() - offset, what })
+    }
+}

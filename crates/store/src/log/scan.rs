@@ -1,0 +1,69 @@
+//! The bytes of one log, as records.
+
+use super::record::{MARKER, RECORD_HEADER_BYTES, RecordHeader};
+use crate::identity::Identity;
+
+/// The bytes of a log, or of its end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogBytes<'a> {
+    pub(crate) identity: &'a Identity,
+    pub(crate) number: u64,
+    /// Where in the log the bytes start.
+    pub(crate) start: u64,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// One good record.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Record<'a> {
+    pub(crate) sequence: u64,
+    /// The operations, as bytes.
+    pub(crate) body: &'a [u8],
+    /// Where in the log the record ends.
+    pub(crate) end: u64,
+}
+
+impl<'a> LogBytes<'a> {
+    /// Where in the log the bytes end.
+    pub(crate) fn end(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+
+    /// The record that begins at an offset of the log.
+    pub(crate) fn record(&self, offset: u64) -> Result<Record<'a>, &'static str> {
+        let bytes = &self.bytes[(offset - self.start) as usize..];
+        let header = RecordHeader::parse(bytes, self.identity, self.number, offset)?;
+        let body = header.body(bytes, self.identity, self.number, offset)?;
+        let end = offset + header.bytes(self.identity) as u64;
+        Ok(Record { sequence: header.sequence, body, end })
+    }
+
+    /// How much of the log was synced at least, by what the records from an offset on say; 0 if they say nothing.
+    pub(crate) fn synced_by_later(&self, offset: u64) -> u64 {
+        let mut synced = 0;
+        let mut at = offset;
+        while let Some((found, header)) = self.next_header(at) {
+            synced = synced.max(header.synced);
+            at = found + RECORD_HEADER_BYTES as u64;
+        }
+        synced
+    }
+
+    /// The first good header of a record that begins at an offset or later.
+    pub(crate) fn next_header(&self, offset: u64) -> Option<(u64, RecordHeader)> {
+        let mut at = (offset - self.start) as usize;
+        loop {
+            at += find(&self.bytes[at..], &MARKER)?;
+            let place = self.start + at as u64;
+            if let Ok(header) = RecordHeader::parse(&self.bytes[at..], self.identity, self.number, place) {
+                return Some((place, header));
+            }
+            at += 1;
+        }
+    }
+}
+
+/// Where `wanted` first occurs.
+fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes.windows(wanted.len()).position(|window| window == wanted)
+}

@@ -1,0 +1,85 @@
+//! Reading the manifest, and replacing it atomically.
+
+use std::io::{self, Write};
+
+use super::text::{TextError, parse, to_text};
+use super::{Manifest, VERSION};
+use crate::disk::{Disk, DiskFile, create_anew};
+use crate::error::Error;
+use crate::layout::{MANIFEST, NEW_MANIFEST};
+
+/// More than any manifest has.
+const MAX_MANIFEST_BYTES: u64 = 1 << 24;
+
+/// Reads the manifest of a store.
+///
+/// # Errors
+/// When there is none, it is damaged or of a newer format, or the operating system refuses something.
+pub fn read<D: Disk>(disk: &D) -> Result<Manifest, Error> {
+    let path = disk.path(MANIFEST);
+    let read = || {
+        let bytes = disk.length(MANIFEST)?;
+        if bytes > MAX_MANIFEST_BYTES { Ok(None) } else { disk.read(MANIFEST).map(Some) }
+    };
+    match read() {
+        Ok(Some(text)) => parse(&text).map_err(|error| match error {
+            TextError::NotAManifest => Error::NotAStore { path: disk.path("") },
+            TextError::Newer(found) => Error::Newer { path, found, supported: VERSION },
+            TextError::Damaged { offset, what } => Error::damaged(path, offset, what),
+        }),
+        Ok(None) => Err(Error::damaged(path, MAX_MANIFEST_BYTES, "it is too long")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(Error::NotAStore { path: disk.path("") })
+        }
+        Err(error) => Err(Error::io("read it", path)(error)),
+    }
+}
+
+/// The manifest of a store, as the one who writes it knows it.
+#[derive(Debug)]
+pub struct ManifestFile<D> {
+    disk: D,
+    is_poisoned: bool,
+}
+
+impl<D: Disk> ManifestFile<D> {
+    /// That of the store in a directory.
+    pub fn new(disk: D) -> Self {
+        Self { disk, is_poisoned: false }
+    }
+
+    /// Whether an earlier failure forbids every further replacement.
+    #[must_use]
+    pub fn is_poisoned(&self) -> bool {
+        self.is_poisoned
+    }
+
+    /// Replaces the manifest: after a crash there is the old one or the new one, and once this has returned, the new
+    /// one. What it names must be durable before.
+    ///
+    /// # Errors
+    /// What the operating system refuses; the old manifest counts then. But when it was the renaming that failed, it
+    /// is not known which of them will be there after a crash: then this is *poisoned*, and no file that either of
+    /// them names may be removed.
+    pub fn replace(&mut self, manifest: &Manifest) -> Result<(), Error> {
+        let path = self.disk.path(MANIFEST);
+        if self.is_poisoned {
+            return Err(Error::Poisoned { path });
+        }
+        debug_assert_eq!(manifest.check(), Ok(()));
+        write_new(&self.disk, &to_text(manifest)).map_err(|error| {
+            // A name that is in the way no longer; if it stays, the next replacement removes it.
+            let _ = self.disk.remove(NEW_MANIFEST);
+            Error::io("write the next one", &path)(error)
+        })?;
+        let renamed = self.disk.rename(NEW_MANIFEST, MANIFEST).and_then(|()| self.disk.sync_directory(""));
+        self.is_poisoned = renamed.is_err();
+        renamed.map_err(Error::io("replace it", &path))
+    }
+}
+
+fn write_new<D: Disk>(disk: &D, text: &str) -> io::Result<()> {
+    let mut file = create_anew(disk, NEW_MANIFEST)?;
+    file.write_all(text.as_bytes())?;
+    file.sync()
+}

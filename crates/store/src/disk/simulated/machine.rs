@@ -59,7 +59,7 @@ pub(super) struct Machine {
 impl Machine {
     /// Counts an operation. An error is how it fails.
     pub(super) fn begin(&mut self, kind: Kind, what: &str, name: &str) -> io::Result<()> {
-        if self.last_change.is_some_and(|last| self.changes >= last) {
+        if self.has_lost_power() {
             return Err(io::Error::other("simulated power loss"));
         }
         self.operations += 1;
@@ -70,6 +70,10 @@ impl Machine {
             _ if self.is_full && kind == Kind::Grow => Err(Failure::Full.error()),
             _ => Ok(()),
         }
+    }
+
+    pub(super) fn has_lost_power(&self) -> bool {
+        self.last_change.is_some_and(|last| self.changes >= last)
     }
 
     pub(super) fn file(&self, path: &str) -> io::Result<FileNumber> {

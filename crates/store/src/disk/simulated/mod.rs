@@ -88,6 +88,12 @@ impl SimulatedDisk {
         self.machine().last_change = Some(changes);
     }
 
+    /// Whether it has come to that.
+    #[must_use]
+    pub fn has_lost_power(&self) -> bool {
+        self.machine().has_lost_power()
+    }
+
     /// The operation of this number, counted from 1, will fail.
     pub fn fail_operation(&self, number: u64, failure: Failure) {
         self.machine().failure = Some((number, failure));
@@ -253,7 +259,7 @@ impl Write for SimulatedFile {
         let outcome = machine.begin(Kind::Grow, "write", &self.path);
         // A write that fails may have begun.
         let written = if outcome.is_ok() { bytes.len() } else { bytes.len() / 2 };
-        if outcome.is_ok() || machine.last_change.is_none() {
+        if outcome.is_ok() || !machine.has_lost_power() {
             machine.files[self.number].write(self.end, &bytes[..written]);
             self.end += written;
         }
@@ -271,7 +277,7 @@ impl DiskFile for SimulatedFile {
         let outcome = machine.begin(Kind::Change, "sync", &self.path);
         match outcome {
             Ok(()) => machine.files[self.number].sync(),
-            Err(_) if machine.last_change.is_none() => machine.files[self.number].fail_to_sync(),
+            Err(_) if !machine.has_lost_power() => machine.files[self.number].fail_to_sync(),
             Err(_) => {}
         }
         outcome

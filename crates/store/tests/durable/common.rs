@@ -1,0 +1,58 @@
+//! What the tests share.
+
+use hamdex_store::disk::{Disk, SimulatedDisk, Survival};
+use hamdex_store::internals::log::{LogWriter, Position, Replayed, Sealed, replay};
+use hamdex_store::{Error, Fingerprint, Identity, Operation, StoreId};
+
+/// A batch and its sequence number.
+pub(crate) type Batch<F> = (u64, Vec<Operation<F>>);
+
+/// The kind of store that most tests use.
+pub(crate) const IDENTITY: Identity = Identity { store: StoreId([0x5a; 16]), width: 64, has_ids: true };
+
+/// A disk with the directories of a store.
+pub(crate) fn disk() -> SimulatedDisk {
+    let disk = SimulatedDisk::new();
+    for directory in ["segments", "deletes", "log"] {
+        disk.create_directory(directory).unwrap();
+    }
+    disk
+}
+
+/// A batch of some operations that no other batch has.
+pub(crate) fn batch(sequence: u64, operations: usize) -> Batch<u64> {
+    let pair = |number: usize| (sequence << 32 | number as u64, sequence * 1000 + number as u64);
+    let operation = |number| match pair(number) {
+        (fingerprint, id) if number % 3 == 2 => Operation::Remove(fingerprint, id),
+        (fingerprint, id) => Operation::Insert(fingerprint, id),
+    };
+    (sequence, (0..operations).map(operation).collect())
+}
+
+/// All batches of the logs from the first on.
+pub(crate) fn replayed<F: Fingerprint>(
+    disk: &SimulatedDisk,
+    identity: &Identity,
+    sealed: Option<Sealed>,
+) -> Result<(Vec<Batch<F>>, Replayed), Error> {
+    let mut batches = Vec::new();
+    let replayed = replay(disk, identity, Position::start_of(1, 0), sealed, |sequence, operations| {
+        batches.push((sequence, operations.to_vec()));
+        Ok(())
+    })?;
+    Ok((batches, replayed))
+}
+
+/// A writer of the first log.
+pub(crate) fn writer<F: Fingerprint>(
+    disk: &SimulatedDisk,
+    identity: Identity,
+) -> LogWriter<F, SimulatedDisk> {
+    LogWriter::create(disk.clone(), identity, 1, 0).unwrap()
+}
+
+/// Ways of surviving a crash, `any` of them drawn.
+pub(crate) fn survivals(any: u64) -> impl Iterator<Item = Survival> {
+    let certain = [Survival::Nothing, Survival::Everything, Survival::Names, Survival::Bytes];
+    certain.into_iter().chain((0..any).map(Survival::Any))
+}

@@ -1,0 +1,370 @@
+//! Logs on a disk that crashes after every operation, and whose every operation fails once, against a model: what was
+//! acknowledged as durable is there, every batch is whole or absent, and none comes without those before it.
+
+use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
+use hamdex_store::internals::log::{LogWriter, PendingSync};
+use hamdex_store::{Error, Operation};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::common::{Batch, IDENTITY, batch, disk, replayed, survivals};
+
+/// What is done to a log.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// A batch of so many operations.
+    Push(usize),
+    Write,
+    Sync,
+    Rotate,
+    /// A sync that runs beside the writing.
+    Begin,
+    End,
+    /// The process ends and another one opens the store.
+    Reopen,
+}
+
+/// What is known of a history.
+#[derive(Debug, Default)]
+struct Model {
+    /// All batches that were ever written, whether or not the writing failed.
+    attempted: Vec<Batch<u64>>,
+    /// Those whose writing did not fail, in order.
+    written: Vec<Batch<u64>>,
+    /// How many of the written ones are acknowledged as durable.
+    durable: usize,
+    /// Whether the first log was ever created.
+    is_created: bool,
+    /// Whether some operation failed, and the writing went on.
+    went_on: bool,
+}
+
+impl Model {
+    /// Whether a store may have these batches after a crash.
+    fn allows(&self, found: &[Batch<u64>]) -> Result<(), String> {
+        if let Some(stranger) = found.iter().find(|batch| !self.attempted.contains(batch)) {
+            return Err(format!("batch {} was never written so", stranger.0));
+        }
+        if !self.went_on && !self.attempted.starts_with(found) {
+            return Err(format!("batches are lacking in the middle: {:?}", sequences(found)));
+        }
+        let kept: Vec<_> = found.iter().filter(|batch| self.written.contains(batch)).cloned().collect();
+        if !self.written.starts_with(&kept) {
+            return Err(format!("batches are lacking in the middle: {:?}", sequences(found)));
+        }
+        match kept.len() >= self.durable {
+            true => Ok(()),
+            false => Err(format!("{} of {} durable batches", kept.len(), self.durable)),
+        }
+    }
+}
+
+fn sequences(batches: &[Batch<u64>]) -> Vec<u64> {
+    batches.iter().map(|batch| batch.0).collect()
+}
+
+/// A store that is written to, until something fails that ends it.
+struct Run {
+    disk: SimulatedDisk,
+    log: LogWriter<u64, SimulatedDisk>,
+    model: Model,
+    pushed: Vec<Batch<u64>>,
+    /// A sync under way, and how many batches it covers.
+    pending: Option<(PendingSync<SimulatedDisk>, usize)>,
+    next: u64,
+}
+
+/// Takes all steps that can be taken, however many of them fail.
+fn run(disk: &SimulatedDisk, steps: &[Step]) -> Model {
+    let Ok(log) = LogWriter::create(disk.clone(), IDENTITY, 1, 0) else {
+        return Model::default();
+    };
+    let model = Model { is_created: true, ..Model::default() };
+    let mut run = Run { disk: disk.clone(), log, model, pushed: Vec::new(), pending: None, next: 1 };
+    for step in steps {
+        let outcome = run.step(*step);
+        run.model.went_on |= outcome.is_err() && !disk.has_lost_power();
+        if outcome.is_err() && (run.log.is_poisoned() || matches!(step, Step::Reopen)) {
+            // As a user is told: open it again.
+            if run.reopen().is_err() {
+                break;
+            }
+        }
+    }
+    run.model
+}
+
+impl Run {
+    fn step(&mut self, step: Step) -> Result<(), Error> {
+        match step {
+            Step::Push(operations) => {
+                let (sequence, operations) = batch(self.next, operations);
+                self.log.push(sequence, &operations);
+                self.pushed.push((sequence, operations));
+                self.next += 1;
+                Ok(())
+            }
+            Step::Write => {
+                let outcome = self.log.write();
+                self.note(outcome, false)
+            }
+            Step::Sync => {
+                let outcome = self.log.sync();
+                self.note(outcome, true)
+            }
+            Step::Rotate => {
+                let outcome = self.log.rotate();
+                self.note(outcome, true)
+            }
+            Step::Begin => {
+                let pending = self.log.begin_sync();
+                let (pending, outcome) = match pending {
+                    Ok(pending) => (Some(pending), Ok(())),
+                    Err(error) => (None, Err(error)),
+                };
+                self.note(outcome, false)?;
+                self.pending = pending.map(|pending| (pending, self.model.written.len()));
+                Ok(())
+            }
+            Step::End => {
+                let Some((pending, covered)) = self.pending.take() else {
+                    return Ok(());
+                };
+                self.log.end_sync(pending.run())?;
+                self.model.durable = self.model.durable.max(covered);
+                Ok(())
+            }
+            Step::Reopen => self.reopen(),
+        }
+    }
+
+    /// Takes note of what became of the batches that were pushed.
+    fn note(&mut self, outcome: Result<(), Error>, makes_durable: bool) -> Result<(), Error> {
+        let pushed = std::mem::take(&mut self.pushed);
+        self.model.attempted.extend(pushed.iter().cloned());
+        // Whether a failure came before the writing, or after it, the log's length says.
+        let on_disk = self.disk.length(&format!("log/{:06}", self.log.number()));
+        let is_written =
+            outcome.is_ok() || on_disk.is_ok_and(|bytes| bytes == self.log.bytes()) && !pushed.is_empty();
+        if is_written && self.is_in_log(&pushed) {
+            self.model.written.extend(pushed);
+        }
+        outcome?;
+        if makes_durable {
+            self.model.durable = self.model.written.len();
+        }
+        Ok(())
+    }
+
+    fn is_in_log(&self, pushed: &[Batch<u64>]) -> bool {
+        let found = replayed::<u64>(&self.disk, &IDENTITY, None).map(|(found, _)| found).unwrap_or_default();
+        pushed.iter().all(|batch| found.contains(batch))
+    }
+
+    fn reopen(&mut self) -> Result<(), Error> {
+        // What was never handed to the system is gone with the process.
+        self.pushed.clear();
+        self.pending = None;
+        let (found, state) = replayed(&self.disk, &IDENTITY, None)?;
+        if let Err(what) = self.model.allows(&found) {
+            panic!("{what}");
+        }
+        self.log = LogWriter::resume(self.disk.clone(), IDENTITY, &state)?;
+        self.next = self.next.max(state.end.sequence + 1);
+        self.model.written = found;
+        self.model.durable = self.model.written.len();
+        Ok(())
+    }
+}
+
+/// A store after a crash: opens it, and goes on with it.
+fn check(disk: &SimulatedDisk, model: &Model) -> Result<(), String> {
+    let (found, state) = match replayed::<u64>(disk, &IDENTITY, None) {
+        Ok(outcome) => outcome,
+        // The first log is part of creating a store, which is done when the manifest names it.
+        Err(_) if !model.is_created => return Ok(()),
+        Err(error) => return Err(error.to_string()),
+    };
+    model.allows(&found)?;
+    let mut log = LogWriter::resume(disk.clone(), IDENTITY, &state).map_err(|error| error.to_string())?;
+    // Whatever has been replayed is there for good, once the store is open.
+    for survival in survivals(2) {
+        let again =
+            replayed::<u64>(&disk.crashed(survival), &IDENTITY, None).map_err(|error| error.to_string())?;
+        if again.0 != found {
+            return Err(format!("{:?} after {:?}", sequences(&again.0), sequences(&found)));
+        }
+    }
+    let more = batch(1_000_000, 3);
+    log.push(more.0, &more.1);
+    log.rotate().map_err(|error| error.to_string())?;
+    let expected: Vec<_> = found.into_iter().chain([more]).collect();
+    match replayed::<u64>(&disk.crashed(Survival::Nothing), &IDENTITY, None) {
+        Ok((found, _)) if found == expected => Ok(()),
+        outcome => Err(format!("after going on: {:?}", outcome.map(|(found, _)| sequences(&found)))),
+    }
+}
+
+/// Crashes after every change that the steps make.
+fn crash_everywhere(steps: &[Step], any: u64) {
+    let whole = disk();
+    let before = whole.changes();
+    run(&whole, steps);
+    for changes in before..=whole.changes() {
+        let disk = disk();
+        disk.lose_power_after(changes);
+        let model = run(&disk, steps);
+        for survival in survivals(any) {
+            if let Err(what) = check(&disk.crashed(survival), &model) {
+                panic!("{what}\nafter {changes} changes, {survival:?}, {steps:?}\n{:#?}", disk.trace());
+            }
+        }
+    }
+}
+
+/// Lets every operation fail once, goes on, and then crashes.
+fn fail_everywhere(steps: &[Step], any: u64) {
+    let whole = disk();
+    let before = whole.operations();
+    run(&whole, steps);
+    for (operation, failure) in
+        (before + 1..=whole.operations()).flat_map(|n| [(n, Failure::Io), (n, Failure::Full)])
+    {
+        let disk = disk();
+        disk.fail_operation(operation, failure);
+        let model = run(&disk, steps);
+        for survival in survivals(any) {
+            if let Err(what) = check(&disk.crashed(survival), &model) {
+                panic!(
+                    "{what}\noperation {operation} failed, {failure:?}, {survival:?}, {steps:?}\n{:#?}",
+                    disk.trace()
+                );
+            }
+        }
+    }
+}
+
+const SCRIPTS: &[&[Step]] = {
+    use Step::{Begin, End, Push, Reopen, Rotate, Sync, Write};
+    &[
+        &[Push(1), Sync, Push(60), Sync, Push(2), Sync],
+        &[Push(1), Push(40), Push(3), Sync, Push(70), Write, Push(5), Write],
+        &[Push(3), Write, Push(50), Rotate, Push(2), Sync, Rotate, Rotate, Push(4), Write],
+        &[
+            Push(30),
+            Write,
+            Reopen,
+            Push(30),
+            Sync,
+            Reopen,
+            Push(1),
+            Write,
+            Rotate,
+            Push(1),
+            Reopen,
+            Push(2),
+            Sync,
+        ],
+        &[Push(9), Begin, Push(50), Write, End, Push(1), Begin, Rotate, Push(40), Write, End, Push(2), Sync],
+    ]
+};
+
+#[test]
+fn after_a_crash_at_any_operation_what_is_durable_is_there() {
+    for script in SCRIPTS {
+        crash_everywhere(script, 30);
+    }
+}
+
+#[test]
+fn after_a_failure_of_any_operation_what_is_durable_is_there() {
+    for script in SCRIPTS {
+        fail_everywhere(script, 6);
+    }
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        6 => (0..60_usize).prop_map(Step::Push),
+        3 => Just(Step::Write),
+        3 => Just(Step::Sync),
+        2 => Just(Step::Rotate),
+        1 => Just(Step::Begin),
+        1 => Just(Step::End),
+        1 => Just(Step::Reopen),
+    ];
+    vec(step, 1..14)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn whatever_is_done_to_a_log(steps in steps()) {
+        crash_everywhere(&steps, 6);
+        fail_everywhere(&steps, 2);
+    }
+}
+
+/// A sync fails, the process ends, another one reads what the system still shows, and answers with it. Then the
+/// power goes.
+#[test]
+fn what_is_read_after_a_failed_sync_is_written_and_synced_again() {
+    let disk = disk();
+    let mut log = LogWriter::create(disk.clone(), IDENTITY, 1, 0).unwrap();
+    let (first, second) = (batch(1, 20), batch(2, 20));
+    log.push(first.0, &first.1);
+    log.sync().unwrap();
+    log.push(second.0, &second.1);
+    disk.fail_operation(disk.operations() + 2, Failure::Io);
+    log.sync().unwrap_err();
+    assert!(matches!(log.write(), Err(Error::Poisoned { .. })), "nothing more is acknowledged");
+    assert!(matches!(log.sync(), Err(Error::Poisoned { .. })));
+    drop(log);
+    let (found, state) = replayed::<u64>(&disk, &IDENTITY, None).unwrap();
+    assert_eq!(found, [first.clone(), second.clone()]);
+    let lost = replayed::<u64>(&disk.crashed(Survival::Nothing), &IDENTITY, None).unwrap().0;
+    assert_eq!(lost, [first], "the disk does not have it");
+    LogWriter::<u64, _>::resume(disk.clone(), IDENTITY, &state).unwrap();
+    let kept = replayed::<u64>(&disk.crashed(Survival::Nothing), &IDENTITY, None).unwrap().0;
+    assert_eq!(kept, found);
+}
+
+#[test]
+fn a_full_disk_refuses_a_batch_and_takes_the_next_when_there_is_room() {
+    let disk = disk();
+    let mut log = LogWriter::create(disk.clone(), IDENTITY, 1, 0).unwrap();
+    let one = |sequence: u64| [Operation::Insert(sequence, sequence)];
+    log.push(1, &one(1));
+    log.sync().unwrap();
+    disk.set_full(true);
+    log.push(2, &one(2));
+    assert!(matches!(log.sync(), Err(Error::Io { .. })));
+    assert!(matches!(log.rotate(), Err(Error::Io { .. })));
+    assert!(!log.is_poisoned());
+    disk.set_full(false);
+    // The number was not used.
+    log.push(2, &one(7));
+    log.rotate().unwrap();
+    let (found, _) = replayed(&disk.crashed(Survival::Nothing), &IDENTITY, None).unwrap();
+    assert_eq!(found, [(1, one(1).to_vec()), (2, one(7).to_vec())]);
+}
+
+#[test]
+fn a_log_whose_creation_was_interrupted_is_none() {
+    let disk = disk();
+    let mut log = LogWriter::create(disk.clone(), IDENTITY, 1, 0).unwrap();
+    log.push(1, &batch(1, 3).1);
+    log.sync().unwrap();
+    for contents in [&b""[..], &[0; 64], b"\x89HDXL\r\n\x1a", &[7; 30]] {
+        let disk = disk.crashed(Survival::Nothing);
+        std::io::Write::write_all(&mut disk.create_new("log/000002").unwrap(), contents).unwrap();
+        let (found, state) = replayed::<u64>(&disk, &IDENTITY, None).unwrap();
+        assert_eq!((found, state.unfinished_log), (vec![batch(1, 3)], Some(2)));
+        LogWriter::<u64, _>::resume(disk.clone(), IDENTITY, &state).unwrap().rotate().unwrap();
+        assert_eq!(replayed::<u64>(&disk, &IDENTITY, None).unwrap().1.end.log, 2);
+    }
+    // With more than a header in it, it had records, so its header was durable once.
+    std::io::Write::write_all(&mut disk.create_new("log/000002").unwrap(), &[0; 65]).unwrap();
+    assert!(matches!(replayed::<u64>(&disk, &IDENTITY, None), Err(Error::Damaged { .. })));
+}

@@ -1,0 +1,11 @@
+//! What of a store is durable: logs, manifests, removals and the lock, by themselves.
+//!
+//! - [`log`]: what is written is read, and what is damaged is refused
+//! - [`log_crash`]: a crash after every operation, and every operation failing, against a model
+//! - [`manifest`], [`removals`]: the same for these
+
+mod common;
+mod log;
+mod log_crash;
+mod manifest;
+mod removals;

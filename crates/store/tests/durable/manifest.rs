@@ -1,0 +1,275 @@
+//! Manifests: what is written is read, nothing else is, and a replacement is whole or absent.
+
+use hamdex::Codec;
+use hamdex_store::disk::{Disk, Failure, SimulatedDisk};
+use hamdex_store::internals::log::Sealed;
+use hamdex_store::internals::manifest::{
+    Manifest, ManifestFile, RemovalsEntry, SegmentEntry, TextError, Written, parse, read, salvage, to_text,
+};
+use hamdex_store::{Error, Identity, StoreId};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::common::{IDENTITY, disk, survivals};
+
+fn entry(number: u64) -> SegmentEntry {
+    SegmentEntry {
+        number,
+        file_id: [number as u8; 16],
+        bytes: 4711,
+        fingerprints: 90,
+        pairs: 100,
+        level: 2,
+        born: 12,
+        applied: 17,
+        removals: (number % 2 == 1).then_some(RemovalsEntry { version: 4, count: 3 }),
+    }
+}
+
+/// One that differs from the others by its number.
+fn manifest(sequence: u64) -> Manifest {
+    Manifest {
+        identity: IDENTITY,
+        distance: 3,
+        design: "auto".to_owned(),
+        codec: Codec::Huffman,
+        recipe: None,
+        sequence,
+        first_log: 23,
+        sealed: Some(Sealed { log: 23, bytes: 64 }),
+        next_segment: 19,
+        written: Written { segments: 1, removals: 2, logs: 3 },
+        segments: vec![entry(17), entry(18)],
+    }
+}
+
+prop_compose! {
+    fn segment(has_ids: bool)(
+        file_id in any::<[u8; 16]>(), bytes in any::<u64>(), fingerprints in 0..u64::MAX, more in any::<u64>(),
+        level in any::<u32>(), born in any::<u64>(), applied in any::<u64>(), removals in any::<Option<(u64, u64)>>(),
+    ) -> SegmentEntry {
+        let pairs = if has_ids && fingerprints > 0 { fingerprints.saturating_add(more) } else { fingerprints };
+        let removals = removals.filter(|_| pairs > 0).map(|(version, count)| RemovalsEntry {
+            version: version.max(1),
+            count: count % pairs + 1,
+        });
+        SegmentEntry { number: 0, file_id, bytes, fingerprints, pairs, level, born, applied, removals }
+    }
+}
+
+prop_compose! {
+    fn manifests()(has_ids in any::<bool>())(
+        has_ids in Just(has_ids), store in any::<[u8; 16]>(), wide in any::<bool>(), distance in 0..=64_u32,
+        design in ".{0,20}", recipe in any::<Option<String>>(), elias_fano in any::<bool>(), sequence in any::<u64>(),
+        first_log in 1..=u64::MAX, sealed in any::<Option<(u64, u64)>>(), written in any::<[u64; 3]>(),
+        segments in vec((1..1_000_u64, segment(has_ids)), 0..5),
+    ) -> Manifest {
+        let mut last = 0;
+        let segments: Vec<_> = segments.into_iter().map(|(gap, segment)| {
+            last += gap;
+            SegmentEntry { number: last, ..segment }
+        }).collect();
+        Manifest {
+            identity: Identity { store: StoreId(store), width: if wide { 128 } else { 64 }, has_ids },
+            distance,
+            design,
+            codec: if elias_fano { Codec::EliasFano } else { Codec::Huffman },
+            recipe,
+            sequence,
+            first_log,
+            sealed: sealed.map(|(log, bytes)| Sealed { log: log.max(first_log), bytes }),
+            next_segment: last + 1,
+            written: Written { segments: written[0], removals: written[1], logs: written[2] },
+            segments,
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(manifest in manifests()) {
+        let text = to_text(&manifest);
+        prop_assert_eq!(parse(text.as_bytes()), Ok(manifest.clone()));
+        let salvaged = salvage(text.as_bytes()).unwrap();
+        prop_assert_eq!((salvaged.manifest, salvaged.problems), (manifest, vec![]));
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(bytes in vec(any::<u8>(), 0..200), manifest in manifests(), at in any::<prop::sample::Index>()) {
+        prop_assert!(parse(&bytes).is_err());
+        let mut text = to_text(&manifest).into_bytes();
+        let at = at.index(text.len());
+        text.splice(at..(at + bytes.len()).min(text.len()), bytes.iter().copied());
+        let _ = (parse(&text), salvage(&text));
+    }
+}
+
+#[test]
+fn every_flipped_bit_and_every_cut_is_refused() {
+    let text = to_text(&manifest(1)).into_bytes();
+    for bit in 0..text.len() * 8 {
+        let mut flipped = text.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(parse(&flipped).is_err(), "bit {bit}");
+    }
+    for length in 0..text.len() {
+        assert!(parse(&text[..length]).is_err(), "{length} bytes");
+    }
+}
+
+/// With a checksum line that fits.
+fn sealed(lines: &str) -> String {
+    format!("{lines}{{\"crc32\":\"{:08x}\"}}\n", crc32fast::hash(lines.as_bytes()))
+}
+
+/// The text of a manifest with something else in it, and a checksum that fits.
+fn with(old: &str, new: &str) -> Result<Manifest, TextError> {
+    let text = to_text(&manifest(1));
+    let lines = &text[..text.trim_end().rfind('\n').unwrap() + 1];
+    assert!(lines.contains(old), "{old} in {lines}");
+    parse(sealed(&lines.replacen(old, new, 1)).as_bytes())
+}
+
+#[test]
+fn there_is_one_text_for_each_manifest() {
+    for (old, new) in [
+        ("\"width\":64", "\"width\": 64"),
+        ("\"width\":64", "\"width\":064"),
+        ("\"design\":\"auto\"", "\"design\":\"\\u0061uto\""),
+        (",\"recipe\":null", ""),
+        ("\"recipe\":null", "\"recipe\":null,\"more\":1"),
+        ("\"distance\":3", "\"distance\":3,\"distance\":3"),
+        ("\"store\":\"5a", "\"store\":\"5A"),
+        ("\"sequence\":1,", "\"sequence\":1.0,"),
+        ("\"first_log\":23", "\"first_log\":18446744073709551616"),
+        ("}\n{\"sequence\"", "}\n\n{\"sequence\""),
+        ("\"ids\":true", "\"ids\":1"),
+    ] {
+        assert!(matches!(with(old, new), Err(TextError::Damaged { .. })), "{new}: {:?}", with(old, new));
+    }
+    assert_eq!(with("", ""), Ok(manifest(1)));
+}
+
+#[test]
+fn what_cannot_be_is_refused_under_a_right_checksum() {
+    for (old, new, says) in [
+        ("\"width\":64", "\"width\":32", "width of 32"),
+        ("\"distance\":3", "\"distance\":65", "distance of 65"),
+        ("\"codec\":\"huffman\"", "\"codec\":\"lz\"", "no codec \"lz\""),
+        ("\"first_log\":23", "\"first_log\":0", "no first log"),
+        ("\"first_log\":23", "\"first_log\":24", "sealed log"),
+        ("\"next_segment\":19", "\"next_segment\":18", "still to come"),
+        ("\"segment\":17", "\"segment\":18", "ascending"),
+        ("\"segment\":17", "\"segment\":0", "segment 0"),
+        ("\"pairs\":100", "\"pairs\":89", "segment 17"),
+        ("\"count\":3", "\"count\":101", "segment 17"),
+        ("\"count\":3", "\"count\":0", "segment 17"),
+        ("\"version\":4", "\"version\":0", "segment 17"),
+        ("\"file_id\":\"11", "\"file_id\":\"1", "file id"),
+    ] {
+        match with(old, new) {
+            Err(TextError::Damaged { what, .. }) => assert!(what.contains(says), "{new}: {what}"),
+            outcome => panic!("{new}: {outcome:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_newer_format_is_refused_as_such_whatever_its_lines_say() {
+    assert_eq!(with("\"hamdex_store\":1", "\"hamdex_store\":2"), Err(TextError::Newer(2)));
+    assert_eq!(parse(sealed("{\"hamdex_store\":7}\nanything\n").as_bytes()), Err(TextError::Newer(7)));
+    // Damage comes first: a damaged version is none.
+    let text = to_text(&manifest(1)).replacen("\"hamdex_store\":1", "\"hamdex_store\":2", 1);
+    assert!(matches!(parse(text.as_bytes()), Err(TextError::Damaged { .. })));
+}
+
+#[test]
+fn a_directory_without_a_manifest_is_no_store() {
+    assert!(matches!(read(&disk()), Err(Error::NotAStore { .. })));
+    let other = disk();
+    std::io::Write::write_all(&mut other.create_new("manifest").unwrap(), b"of another program").unwrap();
+    assert!(matches!(read(&other), Err(Error::NotAStore { .. })));
+    let long = disk();
+    let text = "{\"hamdex_store\":1".to_owned() + &" ".repeat(1 << 24);
+    std::io::Write::write_all(&mut long.create_new("manifest").unwrap(), text.as_bytes()).unwrap();
+    assert!(matches!(read(&long), Err(Error::Damaged { .. })));
+}
+
+/// Replaces the manifest again and again. Returns the last one that is certain, and the last one that was tried.
+fn replace_all(disk: &SimulatedDisk) -> (u64, u64) {
+    let (mut certain, mut tried) = (0, 0);
+    let mut file = ManifestFile::new(disk.clone());
+    for sequence in 1..=4 {
+        tried = sequence;
+        match file.replace(&manifest(sequence)) {
+            Ok(()) => certain = sequence,
+            Err(_) if file.is_poisoned() => {
+                assert!(matches!(file.replace(&manifest(9)), Err(Error::Poisoned { .. })));
+                break;
+            }
+            // The old one counts, and there is nothing in the way of the next one.
+            Err(_) if certain > 0 => {
+                if let Ok(found) = read(disk) {
+                    assert_eq!(found, manifest(certain));
+                }
+            }
+            Err(_) => {}
+        }
+    }
+    (certain, tried)
+}
+
+fn check_replaced(disk: &SimulatedDisk, (certain, tried): (u64, u64)) {
+    for survival in survivals(20) {
+        match read(&disk.crashed(survival)) {
+            Ok(found) => {
+                assert!((certain..=tried).contains(&found.sequence), "{} of {certain}", found.sequence);
+                assert_eq!(found, manifest(found.sequence));
+            }
+            Err(error) => {
+                assert!(certain == 0 && matches!(error, Error::NotAStore { .. }), "{survival:?}: {error}")
+            }
+        }
+    }
+}
+
+#[test]
+fn after_a_crash_at_any_operation_there_is_one_whole_manifest() {
+    let whole = disk();
+    assert_eq!(replace_all(&whole), (4, 4));
+    for changes in 0..=whole.changes() {
+        let disk = disk();
+        disk.lose_power_after(changes.max(disk.changes()));
+        let known = replace_all(&disk);
+        check_replaced(&disk, known);
+    }
+}
+
+#[test]
+fn after_a_failure_of_any_operation_there_is_one_whole_manifest() {
+    let whole = disk();
+    replace_all(&whole);
+    for operation in 1..=whole.operations() {
+        for failure in [Failure::Io, Failure::Full] {
+            let disk = disk();
+            disk.fail_operation(operation.max(disk.operations() + 1), failure);
+            let known = replace_all(&disk);
+            check_replaced(&disk, known);
+        }
+    }
+}
+
+#[test]
+fn a_damaged_manifest_is_salvaged_but_for_the_damage() {
+    let text = to_text(&manifest(7));
+    let damaged = text.replacen("\"segment\":18", "\"segment\":\u{7}18", 1);
+    assert!(parse(damaged.as_bytes()).is_err());
+    let salvaged = salvage(damaged.as_bytes()).unwrap();
+    assert_eq!(salvaged.manifest, Manifest { segments: vec![entry(17)], ..manifest(7) });
+    assert_eq!(salvaged.problems, ["line 4 cannot be read: a segment may be lacking"]);
+    let impossible = text.replacen("\"pairs\":100", "\"pairs\":1", 1);
+    let salvaged = salvage(impossible.as_bytes()).unwrap();
+    assert_eq!(salvaged.manifest.segments, [entry(18)]);
+    assert_eq!(salvaged.problems, ["what is said of segment 17 cannot be"]);
+    assert_eq!(salvage(b"{\"hamdex_store\":1"), None);
+}

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::ops::Range;
 
 use super::choice::{Choices, Survival};
 use super::contents::Contents;
@@ -50,8 +51,8 @@ pub(super) struct Machine {
     pub(super) trace: Vec<String>,
     /// No operation succeeds after this many changes.
     pub(super) last_change: Option<u64>,
-    /// The operation of this number fails, once.
-    pub(super) failure: Option<(u64, Failure)>,
+    /// The operations of these numbers fail.
+    pub(super) failure: Option<(Range<u64>, Failure)>,
     /// Whether there is no space left.
     pub(super) is_full: bool,
 }
@@ -65,8 +66,8 @@ impl Machine {
         self.operations += 1;
         self.changes += u64::from(kind != Kind::Read);
         self.trace.push(format!("{what} {name}"));
-        match self.failure {
-            Some((number, failure)) if number == self.operations => Err(failure.error()),
+        match &self.failure {
+            Some((numbers, failure)) if numbers.contains(&self.operations) => Err(failure.error()),
             _ if self.is_full && kind == Kind::Grow => Err(Failure::Full.error()),
             _ => Ok(()),
         }

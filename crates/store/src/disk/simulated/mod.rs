@@ -26,6 +26,7 @@ mod machine;
 mod names;
 
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -96,7 +97,12 @@ impl SimulatedDisk {
 
     /// The operation of this number, counted from 1, will fail.
     pub fn fail_operation(&self, number: u64, failure: Failure) {
-        self.machine().failure = Some((number, failure));
+        self.fail_operations(number..number + 1, failure);
+    }
+
+    /// The operations of these numbers, counted from 1, will fail, and no others.
+    pub fn fail_operations(&self, numbers: Range<u64>, failure: Failure) {
+        self.machine().failure = Some((numbers, failure));
     }
 
     /// Whether everything that needs space fails from here on.

@@ -24,6 +24,7 @@ mod log;
 mod manifest;
 mod operation;
 mod removals;
+mod repair;
 
 pub use disk::{Disk, RealDisk};
 pub use durability::{Durability, UnknownDurability};
@@ -38,6 +39,7 @@ pub use operation::Operation;
 #[cfg(feature = "unstable")]
 pub mod internals {
     pub use crate::lock::StoreLock;
+    pub use crate::repair::{RepairedLogs, keep_aside, repair_logs};
 
     /// Logs.
     pub mod log {

@@ -3,14 +3,17 @@
 //! - [`header`], [`record`]: the bytes, as `store-spec.md` describes them
 //! - [`scan`]: the records of one log
 //! - [`replay`]: all logs of a store, and what a bad record means
+//! - [`salvage`]: what can be had of damaged logs
 //! - [`writer`]: appending, syncing, and beginning the next log
 
 mod header;
 mod record;
 mod replay;
+mod salvage;
 mod scan;
 mod writer;
 
 pub use record::MAX_OPERATIONS;
 pub use replay::{Position, Replayed, Sealed, TornTail, replay};
+pub use salvage::{Lost, Salvaged, salvage};
 pub use writer::{LogWriter, PendingSync};

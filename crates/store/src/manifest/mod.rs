@@ -2,13 +2,16 @@
 //!
 //! - [`text`]: the manifest as text, and back
 //! - [`file`]: reading it, and replacing it atomically
+//! - [`leftovers`]: files that it does not name
 //! - [`salvage`]: what can be had of a damaged one
 
 mod file;
+mod leftovers;
 mod salvage;
 mod text;
 
 pub use file::{ManifestFile, read};
+pub use leftovers::{Leftovers, leftovers};
 pub use salvage::{SalvagedManifest, salvage};
 pub use text::{TextError, parse, to_text};
 

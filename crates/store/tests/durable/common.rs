@@ -35,8 +35,18 @@ pub(crate) fn replayed<F: Fingerprint>(
     identity: &Identity,
     sealed: Option<Sealed>,
 ) -> Result<(Vec<Batch<F>>, Replayed), Error> {
+    replayed_from(disk, identity, Position::start_of(1, 0), sealed)
+}
+
+/// All batches of the logs from a position on.
+pub(crate) fn replayed_from<F: Fingerprint>(
+    disk: &SimulatedDisk,
+    identity: &Identity,
+    from: Position,
+    sealed: Option<Sealed>,
+) -> Result<(Vec<Batch<F>>, Replayed), Error> {
     let mut batches = Vec::new();
-    let replayed = replay(disk, identity, Position::start_of(1, 0), sealed, |sequence, operations| {
+    let replayed = replay(disk, identity, from, sealed, |sequence, operations| {
         batches.push((sequence, operations.to_vec()));
         Ok(())
     })?;

@@ -27,7 +27,7 @@ fn entry(number: u64) -> SegmentEntry {
 }
 
 /// One that differs from the others by its number.
-fn manifest(sequence: u64) -> Manifest {
+pub(crate) fn manifest(sequence: u64) -> Manifest {
     Manifest {
         identity: IDENTITY,
         distance: 3,

@@ -1,0 +1,167 @@
+//! What can be had of damaged logs: every record that is whole, wherever it stands.
+
+use std::io;
+
+use hamdex::Fingerprint;
+
+use super::header::{HEADER_BYTES, Header};
+use super::record::decode;
+use super::replay::{Position, Sealed, check_width};
+use super::scan::LogBytes;
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::identity::Identity;
+use crate::layout;
+use crate::operation::Operation;
+
+/// What was found in logs that may be damaged.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Salvaged {
+    /// The logs that there are.
+    pub logs: Vec<u64>,
+    /// How many batches could be read.
+    pub batches: u64,
+    /// How many operations they have.
+    pub operations: u64,
+    /// What could not be read.
+    pub lost: Vec<Lost>,
+}
+
+/// Of a gap in the numbers of logs, no more are listed.
+const MAX_MISSING_LOGS: usize = 100;
+
+/// A part of a log that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lost {
+    /// The log's number.
+    pub log: u64,
+    /// Where the part begins, in bytes from the start of the log.
+    pub offset: u64,
+    /// How long it is; 0 for a log that is missing.
+    pub bytes: u64,
+    /// Why it could not be read.
+    pub what: &'static str,
+}
+
+/// Hands over every batch that is whole, with its sequence number, in ascending order. What cannot be read is listed.
+///
+/// Batches that were never acknowledged may be among them, and batches that depended on lost ones.
+///
+/// # Errors
+/// When the width is not the store's; what the operating system refuses; what `apply` returns.
+pub fn salvage<F: Fingerprint, D: Disk>(
+    disk: &D,
+    identity: &Identity,
+    start: Position,
+    sealed: Option<Sealed>,
+    mut apply: impl FnMut(u64, &[Operation<F>]) -> Result<(), Error>,
+) -> Result<Salvaged, Error> {
+    check_width::<F, D>(disk, identity)?;
+    let names = disk.list(layout::LOGS).map_err(Error::io("list it", disk.path(layout::LOGS)))?;
+    let mut logs: Vec<u64> = names.iter().filter_map(|name| layout::parse_log(name)).collect();
+    logs.retain(|&log| log >= start.log);
+    logs.sort_unstable();
+    let mut salvaged = Salvaged::default();
+    let mut last_sequence = start.sequence;
+    let mut before = Before { log: start.log - 1, bytes: 0 };
+    let mut operations = Vec::new();
+    for log in logs {
+        salvaged.logs.push(log);
+        let name = layout::log(log);
+        let bytes = read_readable(disk, &name)?;
+        let bytes = LogBytes { identity, number: log, start: 0, bytes: &bytes };
+        before.check(&bytes, sealed, &mut salvaged.lost);
+        salvage_one(&bytes, &mut salvaged.lost, |sequence, body| {
+            // A repair that was interrupted has left some of them twice.
+            if sequence <= last_sequence || decode(body, identity, &mut operations).is_none() {
+                return Ok(());
+            }
+            last_sequence = sequence;
+            salvaged.batches += 1;
+            salvaged.operations += operations.len() as u64;
+            apply(sequence, &operations)
+        })?;
+    }
+    Ok(salvaged)
+}
+
+/// The log before the one that is read.
+struct Before {
+    log: u64,
+    bytes: u64,
+}
+
+impl Before {
+    /// Lists logs that are missing before this one, and ends that are missing of the one before it and of this one.
+    fn check(&mut self, log: &LogBytes<'_>, sealed: Option<Sealed>, lost: &mut Vec<Lost>) {
+        let missing = (self.log + 1..log.number).take(MAX_MISSING_LOGS);
+        lost.extend(missing.map(|log| Lost { log, offset: 0, bytes: 0, what: "it is missing" }));
+        let mut ends_early = |log, end, expected: u64| {
+            if end < expected {
+                lost.push(Lost { log, offset: end, bytes: expected - end, what: "it ends too early" });
+            }
+        };
+        match Header::parse(log.bytes) {
+            Ok(header) if self.bytes > 0 && self.log + 1 == log.number => {
+                ends_early(self.log, self.bytes, header.previous_bytes);
+            }
+            _ => {}
+        }
+        if let Some(sealed) = sealed.filter(|sealed| sealed.log == log.number) {
+            ends_early(log.number, log.end(), sealed.bytes);
+        }
+        *self = Self { log: log.number, bytes: log.end() };
+    }
+}
+
+/// The bytes of a file; as if it were empty where the disk itself does not give them.
+fn read_readable<D: Disk>(disk: &D, name: &str) -> Result<Vec<u8>, Error> {
+    match disk.read(name) {
+        Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+            Err(Error::io("read it", disk.path(name))(error))
+        }
+        Err(_) => Ok(Vec::new()),
+        Ok(bytes) => Ok(bytes),
+    }
+}
+
+/// Goes through the whole records of a log, and lists what is between them.
+fn salvage_one(
+    log: &LogBytes<'_>,
+    lost: &mut Vec<Lost>,
+    mut each: impl FnMut(u64, &[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if Header::parse(log.bytes).is_err() {
+        let bytes = log.end().min(HEADER_BYTES as u64);
+        lost.push(Lost { log: log.number, offset: 0, bytes, what: "the header is damaged" });
+    }
+    let mut at = HEADER_BYTES as u64;
+    while at < log.end() {
+        match log.record(at) {
+            Ok(record) => {
+                each(record.sequence, record.body)?;
+                at = record.end;
+            }
+            Err(what) => {
+                let next = next_record(log, at + 1);
+                lost.push(Lost { log: log.number, offset: at, bytes: next - at, what });
+                at = next;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where the next whole record begins; the end of the log if there is none.
+fn next_record(log: &LogBytes<'_>, from: u64) -> u64 {
+    let mut at = from;
+    while let Some((found, _)) = log.next_header(at.min(log.end())) {
+        if log.record(found).is_ok() {
+            return found;
+        }
+        at = found + 1;
+    }
+    log.end()
+}

@@ -1,0 +1,98 @@
+//! Saving what can be had of damaged logs.
+
+use std::io::{self, Write};
+
+use hamdex::Fingerprint;
+
+use crate::disk::{Disk, DiskFile};
+use crate::error::Error;
+use crate::layout;
+use crate::log::{LogWriter, Lost, Salvaged, salvage};
+use crate::manifest::{Manifest, ManifestFile};
+
+/// What a repair of the logs has done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RepairedLogs {
+    /// The manifest as it is now.
+    pub manifest: Manifest,
+    /// How many batches were saved.
+    pub batches: u64,
+    /// How many operations they have.
+    pub operations: u64,
+    /// What could not be read.
+    pub lost: Vec<Lost>,
+    /// Where the damaged logs are kept, as they were: names within the store's directory.
+    pub kept: Vec<String>,
+}
+
+/// Writes every batch that can be read from the logs into a new log, and lets the manifest begin with that one. The
+/// damaged logs are kept aside. If it is interrupted, the store is as damaged as before, and it can be repaired again.
+///
+/// The one who repairs a store must have its [lock](crate::lock::StoreLock).
+///
+/// # Errors
+/// When the width is not the store's; what the operating system refuses.
+pub fn repair_logs<F: Fingerprint, D: Disk>(disk: &D, manifest: &Manifest) -> Result<RepairedLogs, Error> {
+    let new_log = next_log(disk, manifest)?;
+    let mut log = LogWriter::<F, D>::create(disk.clone(), manifest.identity, new_log, manifest.sequence)?;
+    let (identity, start) = (&manifest.identity, manifest.logs_start());
+    let salvaged = salvage(disk, identity, start, manifest.sealed, |sequence, operations| {
+        log.push(sequence, operations);
+        log.write()
+    })?;
+    log.sync()?;
+    let old_logs: Vec<u64> = salvaged.logs.into_iter().filter(|&log| log != new_log).collect();
+    let is_damaged = |log: &&u64| salvaged.lost.iter().any(|lost| lost.log == **log);
+    let damaged = old_logs.iter().filter(is_damaged).map(|&log| layout::log(log));
+    let kept = keep_aside(disk, damaged)?;
+    let repaired = Manifest { first_log: new_log, sealed: Some(log.sealed()), ..manifest.clone() };
+    let mut file = ManifestFile::new(disk.clone());
+    file.replace(&repaired)?;
+    file.remove_leftovers(&repaired)?;
+    let Salvaged { batches, operations, lost, .. } = salvaged;
+    Ok(RepairedLogs { manifest: repaired, batches, operations, lost, kept })
+}
+
+/// The number after those of all logs, whether or not they count.
+fn next_log<D: Disk>(disk: &D, manifest: &Manifest) -> Result<u64, Error> {
+    let names = disk.list(layout::LOGS).map_err(Error::io("list it", disk.path(layout::LOGS)))?;
+    let last = names.iter().filter_map(|name| layout::parse_log(name)).max().unwrap_or(0);
+    Ok(last.max(manifest.first_log) + 1)
+}
+
+/// Gives files a second name in the directory of what was damaged, durably. Returns these names.
+///
+/// # Errors
+/// What the operating system refuses.
+pub fn keep_aside<D: Disk>(disk: &D, names: impl Iterator<Item = String>) -> Result<Vec<String>, Error> {
+    let mut kept = Vec::new();
+    for name in names {
+        let directory = disk.path(layout::DAMAGED);
+        disk.create_directory(layout::DAMAGED).map_err(Error::io("create it", directory))?;
+        let new_name = keep(disk, &name).map_err(Error::io("keep it aside", disk.path(&name)))?;
+        kept.push(new_name);
+    }
+    if !kept.is_empty() {
+        disk.sync_directory(layout::DAMAGED).map_err(Error::io("sync it", disk.path(layout::DAMAGED)))?;
+    }
+    Ok(kept)
+}
+
+/// Links a file, or copies it, to the first free name.
+fn keep<D: Disk>(disk: &D, name: &str) -> io::Result<String> {
+    let plain = format!("{}/{}", layout::DAMAGED, name.replace('/', "-"));
+    for attempt in 1.. {
+        let new_name = if attempt == 1 { plain.clone() } else { format!("{plain}.{attempt}") };
+        if disk.exists(&new_name)? {
+            continue;
+        }
+        if disk.link(name, disk, &new_name).is_err() {
+            let mut copy = disk.create_new(&new_name)?;
+            copy.write_all(&disk.read(name)?)?;
+            copy.sync()?;
+        }
+        return Ok(new_name);
+    }
+    unreachable!("there is a free number")
+}

@@ -11,7 +11,7 @@ use crate::build::temporary::{rewind, spool};
 use crate::error::BuildError;
 use crate::format::checksum::UnitKind;
 use crate::format::footer::IdsRecord;
-use crate::ids::writer::{IdWriter, block_starts};
+use crate::ids::writer::{IdWriter, Packed, block_starts};
 use crate::progress::{Counter, Phase};
 use hamdex_fingerprint::Fingerprint;
 
@@ -19,14 +19,14 @@ use hamdex_fingerprint::Fingerprint;
 pub(super) struct SpooledIds<F> {
     writer: IdWriter<BufWriter<File>>,
     before: Option<F>,
-    directory: PathBuf,
+    temp_dir: PathBuf,
 }
 
 impl<F: Fingerprint> SpooledIds<F> {
     /// For ids from the least to the greatest.
     pub(super) fn new((least, greatest): (u64, u64), temp_dir: &Path) -> Result<Self, BuildError> {
         let writer = IdWriter::new(least, greatest, spool(temp_dir)?, spool(temp_dir)?);
-        Ok(Self { writer, before: None, directory: temp_dir.to_owned() })
+        Ok(Self { writer, before: None, temp_dir: temp_dir.to_owned() })
     }
 
     /// Takes the ids of records that ascend from those before on.
@@ -34,7 +34,7 @@ impl<F: Fingerprint> SpooledIds<F> {
         for record in records {
             let is_first = self.before.replace(record.fingerprint()) != Some(record.fingerprint());
             if let Some(id) = record.id() {
-                self.writer.push(id, is_first).map_err(|source| failed(&self.directory, source))?;
+                self.writer.push(id, is_first).map_err(|source| failed(&self.temp_dir, source))?;
             }
         }
         Ok(())
@@ -63,12 +63,12 @@ impl<F: Fingerprint> SpooledIds<F> {
         entries: &[u16],
         done: &Counter,
     ) -> Result<IdsRecord, BuildError> {
-        let Self { writer, directory, .. } = self;
-        let failed = |source| failed(&directory, source);
-        let (record, ids, starts) = writer.finish().map_err(failed)?;
+        let Self { writer, temp_dir, .. } = self;
+        let failed = |source| failed(&temp_dir, source);
+        let Packed { record, ids, starts, ranks } = writer.finish().map_err(failed)?;
         let watched = |spool| Watched { spool, done };
         file.copy(UnitKind::Ids, &mut watched(rewind(ids).map_err(failed)?))?;
-        let places = if record.count == fingerprints {
+        let directory = if record.count == fingerprints {
             // One each: there is nothing to mark.
             file.copy(UnitKind::IdStarts, &mut io::empty())?;
             let starts = entries
@@ -77,12 +77,13 @@ impl<F: Fingerprint> SpooledIds<F> {
             starts.collect()
         } else {
             let mut starts = watched(rewind(starts).map_err(failed)?);
-            let places = block_starts(&mut starts, entries).map_err(failed)?;
+            let mut directory = block_starts(&mut starts, entries).map_err(failed)?;
             starts.spool.rewind().map_err(failed)?;
             file.copy(UnitKind::IdStarts, &mut starts)?;
-            places
+            directory.extend(ranks);
+            directory
         };
-        let bytes: Vec<u8> = places.iter().flat_map(|place: &u64| place.to_le_bytes()).collect();
+        let bytes: Vec<u8> = directory.iter().flat_map(|place: &u64| place.to_le_bytes()).collect();
         file.copy(UnitKind::IdDirectory, &mut bytes.as_slice())?;
         Ok(record)
     }
@@ -102,6 +103,6 @@ impl Read for Watched<'_> {
 }
 
 #[cold]
-fn failed(directory: &Path, source: io::Error) -> BuildError {
-    BuildError::Io { doing: "use a temporary file in", path: directory.to_owned(), source }
+fn failed(temp_dir: &Path, source: io::Error) -> BuildError {
+    BuildError::Io { doing: "use a temporary file in", path: temp_dir.to_owned(), source }
 }

@@ -65,7 +65,8 @@ impl Arrangement {
                     0,
                     if all_single { 0 } else { ids.count.div_ceil(8) },
                 )?;
-                arrangement.push(UnitKind::IdDirectory, 0, table.blocks.checked_mul(8)?)?;
+                let places = table.blocks.checked_add(ids.ranks(footer.fingerprints))?;
+                arrangement.push(UnitKind::IdDirectory, 0, places.checked_mul(8)?)?;
             }
         }
         for (number, table) in footer.tables.iter().enumerate() {

@@ -44,6 +44,17 @@ pub(crate) struct IdsRecord {
     pub(crate) bits: u32,
 }
 
+/// Places of ids from one rank to the next: the number of marks before a place.
+pub(crate) const RANKED_PLACES: u64 = 4096;
+
+impl IdsRecord {
+    /// How many ranks the id directory has: none where all fingerprints have one id each, so that there are
+    /// no marks.
+    pub(crate) fn ranks(&self, fingerprints: u64) -> u64 {
+        if self.count == fingerprints { 0 } else { self.count.saturating_sub(1) / RANKED_PLACES }
+    }
+}
+
 /// One table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TableRecord {

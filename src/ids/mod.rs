@@ -3,7 +3,8 @@
 //! All ids stand in one bit-packed array, ordered by fingerprint and then by id, each as what it
 //! exceeds the smallest one by. A bitmap of the same order marks the first id of each fingerprint; it
 //! is left out when every fingerprint has just one. A directory gives, for each block of table 0, the
-//! place of its first fingerprint's first id.
+//! place of its first fingerprint's first id; behind these, the number of marks before every 4,096th place
+//! leads past a fingerprint with very many ids.
 //!
 //! - [`packing`]: the array, one id at a time
 //! - [`reader`]: the ids of a fingerprint

@@ -4,9 +4,9 @@ use crate::bits::read;
 
 /// The number of that place in an array of `bits`-wide numbers.
 #[inline]
-pub(super) fn get(bytes: &[u8], place: usize, bits: u32) -> u64 {
+pub(super) fn get(bytes: &[u8], place: u64, bits: u32) -> u64 {
     // In 64 bits: a byte string of half a gigabyte has more bits than a small machine counts.
-    let bit = place as u64 * u64::from(bits);
+    let bit = place * u64::from(bits);
     let rest = bytes.get((bit / 8) as usize..).unwrap_or_default();
     read::<u64>(rest, (bit % 8) as usize, bits)
 }
@@ -54,7 +54,7 @@ mod tests {
             }
             packer.finish(&mut bytes);
             prop_assert_eq!(bytes.len(), (values.len() * bits as usize).div_ceil(8));
-            for (place, value) in values.iter().enumerate() {
+            for (place, value) in (0..).zip(&values) {
                 prop_assert_eq!(get(&bytes, place, bits), value & mask);
             }
         }

@@ -3,7 +3,7 @@
 use byteorder::{ByteOrder, LittleEndian};
 
 use crate::error::{Place, ReadError};
-use crate::format::footer::IdsRecord;
+use crate::format::footer::{IdsRecord, RANKED_PLACES};
 use crate::format::section::Section;
 use crate::ids::packing::get;
 
@@ -21,6 +21,13 @@ pub(crate) struct IdTable {
     pub(crate) ids: Section,
     pub(crate) starts: Section,
     pub(crate) directory: Section,
+    /// Blocks of table 0.
+    pub(crate) blocks: usize,
+}
+
+/// Goes from the ids of an entry to those of the next one; made by [`IdTable::walk`].
+pub(crate) struct IdWalk {
+    place: u64,
 }
 
 /// The ids of one fingerprint, ascending; made by [`Index::ids`](crate::Index::ids).
@@ -68,18 +75,33 @@ impl IdTable {
 
     /// The ids of the entry of that number in that block of table 0.
     pub(crate) fn of<'a>(&self, file: &'a [u8], block: usize, entry: usize) -> Result<Ids<'a>, ReadError> {
-        let block_start = self.first_of_block(file, block)?;
-        let (start, end) = if self.all_single() {
-            (block_start + entry as u64, block_start + entry as u64 + 1)
-        } else {
-            // The marks of the block's first entry and of those before this one are passed over.
-            let start = self.next_mark(file, block_start, entry as u64)?;
-            (start, self.next_mark(file, start + 1, 0)?)
-        };
-        if end > self.record.count || start >= end {
+        self.next(file, &mut self.walk(file, block, entry)?)
+    }
+
+    /// Starts at the entry of that number in that block of table 0.
+    pub(crate) fn walk(&self, file: &[u8], block: usize, entry: usize) -> Result<IdWalk, ReadError> {
+        let first = self.first_of_block(file, block)?;
+        Ok(IdWalk { place: self.after(file, first, entry as u64)? })
+    }
+
+    /// The ids of the entry that a walk has come to; goes on to the next one.
+    pub(crate) fn next<'a>(&self, file: &'a [u8], walk: &mut IdWalk) -> Result<Ids<'a>, ReadError> {
+        let start = walk.place;
+        walk.place = self.after(file, start, 1)?;
+        if walk.place > self.record.count || start >= walk.place {
             return Err(ReadError::damaged(Place::IdDirectory, "it leads beyond the ids"));
         }
-        self.range(file, start, end)
+        self.range(file, start, walk.place)
+    }
+
+    /// The first place of the fingerprint that comes so many after the one whose first place is `start`; the
+    /// number of ids, or more, where there is none.
+    fn after(&self, file: &[u8], start: u64, fingerprints: u64) -> Result<u64, ReadError> {
+        match fingerprints {
+            _ if self.all_single() => Ok(start + fingerprints),
+            0 => Ok(start),
+            _ => self.mark(file, start + 1, fingerprints - 1),
+        }
     }
 
     /// The ids from one place to another.
@@ -104,30 +126,72 @@ impl IdTable {
 
     /// The place of the mark that comes `skip` marks after the first one at or after `from`; the
     /// number of ids if there are no more.
-    fn next_mark(&self, file: &[u8], from: u64, mut skip: u64) -> Result<u64, ReadError> {
-        let count = self.record.count;
-        let mut at = from;
-        while at < count {
-            let byte = at / 8;
-            let bytes =
-                self.starts.read(file, byte as usize..self.starts.length().min(byte as usize + 4096))?;
-            // Bits before `at` are passed over; a byte's first bit is its most significant.
-            let mut mask = 0xffu8 >> (at % 8);
-            for (number, &marks) in (byte..).zip(bytes) {
-                let mut marks = marks & mask;
-                mask = 0xff;
-                if u64::from(marks.count_ones()) <= skip {
-                    skip -= u64::from(marks.count_ones());
-                    continue;
-                }
-                for _ in 0..skip {
-                    marks ^= 0x80 >> marks.leading_zeros();
-                }
-                return Ok((number * 8 + u64::from(marks.leading_zeros())).min(count));
-            }
-            at = (byte + bytes.len() as u64) * 8;
+    fn mark(&self, file: &[u8], from: u64, skip: u64) -> Result<u64, ReadError> {
+        let stretches = self.record.count.div_ceil(RANKED_PLACES);
+        let stretch = from / RANKED_PLACES;
+        if stretch >= stretches {
+            return Ok(self.record.count);
         }
-        Ok(count)
+        let skip = match self.mark_in_stretch(file, from, skip)? {
+            Ok(place) => return Ok(place),
+            Err(passed) => skip - passed,
+        };
+        // Most of the time it is in the next stretch; beside a fingerprint with very many ids it is far off.
+        let mut low = stretch + 1;
+        if low >= stretches {
+            return Ok(self.record.count);
+        }
+        let wanted = self.rank(file, low)?.saturating_add(skip);
+        let mut step = 1;
+        while low + step < stretches && self.rank(file, low + step)? <= wanted {
+            low += step;
+            step *= 2;
+        }
+        let mut high = stretches.min(low + step);
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            if self.rank(file, middle)? <= wanted {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        let skip = wanted - self.rank(file, low)?;
+        match self.mark_in_stretch(file, low * RANKED_PLACES, skip)? {
+            Ok(place) => Ok(place),
+            Err(_) if low + 1 == stretches => Ok(self.record.count),
+            Err(_) => Err(ReadError::damaged(Place::IdDirectory, "its ranks do not fit the marks")),
+        }
+    }
+
+    /// How many marks come before a stretch of [`RANKED_PLACES`] places, from number 1 on.
+    fn rank(&self, file: &[u8], stretch: u64) -> Result<u64, ReadError> {
+        // As many ranks as stretches, so they are counted as the section's bytes are.
+        let at = (self.blocks + stretch as usize - 1) * 8;
+        Ok(LittleEndian::read_u64(self.directory.read(file, at..at + 8)?))
+    }
+
+    /// As [`Self::mark`], in the stretch of `from` alone; or how many marks it has from there on.
+    fn mark_in_stretch(&self, file: &[u8], from: u64, skip: u64) -> Result<Result<u64, u64>, ReadError> {
+        let end = (from / RANKED_PLACES + 1) * RANKED_PLACES;
+        let (first, last) = ((from / 8) as usize, self.starts.length().min((end / 8) as usize));
+        let bytes = self.starts.read(file, first..last)?;
+        let mut passed = 0;
+        // Bits before `from` are passed over; a byte's first bit is its most significant.
+        let mut mask = u64::MAX >> (from % 8);
+        for (number, bytes) in (0..).zip(bytes.chunks(8)) {
+            let mut marks = bytes.iter().fold(0, |marks, &byte| marks << 8 | u64::from(byte));
+            marks = (marks << (64 - 8 * bytes.len())) & mask;
+            mask = u64::MAX;
+            let count = u64::from(marks.count_ones());
+            if passed + count > skip {
+                (passed..skip).for_each(|_| marks ^= 1 << 63 >> marks.leading_zeros());
+                let place = first as u64 * 8 + number * 64 + u64::from(marks.leading_zeros());
+                return Ok(Ok(place.min(self.record.count)));
+            }
+            passed += count;
+        }
+        Ok(Err(passed))
     }
 
     /// Checks all three sections, and that each fingerprint has ids, ascending. `entries` gives how
@@ -148,6 +212,7 @@ impl IdTable {
         self.verify_spare_bits(ids, marks)?;
         self.verify_order(ids, is_first, go_on)?;
 
+        self.verify_ranks(file, marks)?;
         let mut place = 0;
         for (block, &entries) in entries.iter().enumerate() {
             if block % BLOCKS_AT_ONCE == 0 {
@@ -159,11 +224,7 @@ impl IdTable {
                     format_args!("block {block} does not start where the one before it ends"),
                 ));
             }
-            place = if self.all_single() {
-                place + entries as u64
-            } else {
-                self.next_mark(file, place, entries as u64)?
-            };
+            place = self.after(file, place, entries as u64)?;
         }
         let all_marks: u64 = marks.iter().map(|byte| u64::from(byte.count_ones())).sum();
         if place != self.record.count || !(self.all_single() || all_marks == self.fingerprints) {
@@ -171,6 +232,19 @@ impl IdTable {
                 Place::IdStarts,
                 "there are more or fewer marks than fingerprints",
             ));
+        }
+        Ok(())
+    }
+
+    fn verify_ranks(&self, file: &[u8], marks: &[u8]) -> Result<(), ReadError> {
+        let mut rank = 0;
+        let stretches = marks.chunks((RANKED_PLACES / 8) as usize);
+        for (number, stretch) in (1..=self.record.ranks(self.fingerprints)).zip(stretches) {
+            rank += stretch.iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>();
+            if self.rank(file, number)? != rank {
+                let what = format_args!("rank {number} is not the number of marks before it");
+                return Err(ReadError::damaged(Place::IdDirectory, what));
+            }
         }
         Ok(())
     }
@@ -186,7 +260,7 @@ impl IdTable {
             if place % IDS_AT_ONCE == 0 {
                 go_on()?;
             }
-            let id = get(ids, place as usize, self.record.bits);
+            let id = get(ids, place, self.record.bits);
             if self.record.base.checked_add(id).is_none() {
                 return Err(ReadError::damaged(Place::Ids, format_args!("id {place} exceeds 64 bits")));
             }

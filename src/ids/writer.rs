@@ -3,7 +3,7 @@
 
 use std::io::{self, Read, Write};
 
-use crate::format::footer::IdsRecord;
+use crate::format::footer::{IdsRecord, RANKED_PLACES};
 use crate::ids::packing::Packer;
 
 /// Packs ids and marks into two streams, which may be files.
@@ -11,6 +11,19 @@ pub(crate) struct IdWriter<W> {
     record: IdsRecord,
     ids: Stream<W>,
     starts: Stream<W>,
+    marks: u64,
+    ranks: Vec<u64>,
+}
+
+/// All that is known of packed ids.
+pub(crate) struct Packed<W> {
+    /// For the footer.
+    pub(crate) record: IdsRecord,
+    pub(crate) ids: W,
+    /// The marks.
+    pub(crate) starts: W,
+    /// How many marks come before each place that is a multiple of [`RANKED_PLACES`], but for the first.
+    pub(crate) ranks: Vec<u64>,
 }
 
 /// Bytes on their way to a writer.
@@ -52,19 +65,26 @@ impl<W: Write> IdWriter<W> {
             record: IdsRecord { count: 0, base: least, bits },
             ids: Stream::new(ids),
             starts: Stream::new(starts),
+            marks: 0,
+            ranks: Vec::new(),
         }
     }
 
     /// Appends an id; `first` when it is the first of its fingerprint.
     pub(crate) fn push(&mut self, id: u64, first: bool) -> io::Result<()> {
+        let place = self.record.count;
+        if place > 0 && place.is_multiple_of(RANKED_PLACES) {
+            self.ranks.push(self.marks);
+        }
         self.record.count += 1;
+        self.marks += u64::from(first);
         self.ids.put(id - self.record.base, self.record.bits)?;
         self.starts.put(u64::from(first), 1)
     }
 
-    /// The description for the footer, the ids and the marks.
-    pub(crate) fn finish(self) -> io::Result<(IdsRecord, W, W)> {
-        Ok((self.record, self.ids.finish()?, self.starts.finish()?))
+    pub(crate) fn finish(self) -> io::Result<Packed<W>> {
+        let Self { record, ids, starts, ranks, .. } = self;
+        Ok(Packed { record, ids: ids.finish()?, starts: starts.finish()?, ranks })
     }
 }
 
@@ -80,15 +100,16 @@ pub(crate) fn block_starts(marks: &mut impl Read, entries: &[u16]) -> io::Result
         if count == 0 {
             return Ok(starts);
         }
-        for (&byte, bit) in buffer[..count].iter().flat_map(|byte| (0..8).map(move |bit| (byte, bit))) {
-            if byte & 0x80 >> bit != 0 {
-                if until_next == 0 {
-                    until_next = u64::from(entries[starts.len()]);
-                    starts.push(place);
-                }
-                until_next -= 1;
+        for &byte in &buffer[..count] {
+            let mut left = byte;
+            while u64::from(left.count_ones()) > until_next {
+                // No block is empty, so the next one starts at this mark or at a later one.
+                (0..until_next).for_each(|_| left ^= 0x80 >> left.leading_zeros());
+                until_next = u64::from(entries[starts.len()]);
+                starts.push(place + u64::from(left.leading_zeros()));
             }
-            place += 1;
+            until_next -= u64::from(left.count_ones());
+            place += 8;
         }
     }
 }

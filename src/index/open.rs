@@ -231,6 +231,7 @@ fn read<F: Fingerprint, D: AsRef<[u8]>>(
         ids: sections.open(Place::Ids, UnitKind::Ids, 0),
         starts: sections.open(Place::IdStarts, UnitKind::IdStarts, 0),
         directory: sections.open(Place::IdDirectory, UnitKind::IdDirectory, 0),
+        blocks: tables[0].keys.len(),
     });
     let metadata_section = sections.open(Place::Metadata, UnitKind::Metadata, 0);
     let metadata = metadata::from_bytes(metadata_section.read_all(file)?)

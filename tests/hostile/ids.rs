@@ -1,8 +1,9 @@
 //! Ids and metadata.
 
-use hamdex::{Index, Place};
+use hamdex::{BuildOptions, Index, Place};
 
 use crate::common::file::{self, Parts, field};
+use crate::common::{Numbers, built_with_ids};
 use crate::{MANY_IDS, PLAIN, SINGLE_IDS, assert_damaged, assert_footer_damaged, changed, entries, refusal};
 
 #[test]
@@ -108,6 +109,40 @@ fn an_id_directory_that_leads_elsewhere_is_refused() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn ranks_that_do_not_fit_the_marks_are_refused() {
+    let mut numbers = Numbers(3);
+    let mut input: Vec<(u64, u64)> = (0..50_000).map(|id| (1 << 63, id)).collect();
+    input.extend((0..3000).map(|id| (numbers.word(), id)));
+    let seed = built_with_ids(&input, BuildOptions::new().block_bytes(512));
+    let parts = Parts::read(&seed);
+    let right = &parts.ids.as_ref().unwrap().directory;
+    let blocks = parts.tables[0].blocks.len();
+    assert_eq!(right.len() - blocks, (53_000 - 1) / 4096);
+    for rank in blocks..right.len() {
+        let lies = [0, 1, right[rank] + 1, right[rank].wrapping_sub(1), 3001, 1 << 40, u64::MAX];
+        for lie in lies.into_iter().filter(|&lie| lie != right[rank]) {
+            let file = changed(&seed, |parts| parts.ids.as_mut().unwrap().directory[rank] = lie);
+            assert_damaged(&file, |place| place == Place::IdDirectory, "");
+            let index = Index::<u64, _>::from_bytes(&file).unwrap();
+            for (fingerprint, _) in input.iter().skip(49_999).step_by(7) {
+                if let Ok(found) = index.ids(*fingerprint) {
+                    assert!(found.len() <= 53_000);
+                    assert_eq!(found.len(), found.count());
+                }
+            }
+        }
+    }
+    // A list that is too short or too long is no list of ranks.
+    for change in [|list: &mut Vec<u64>| list.push(3001), |list: &mut Vec<u64>| list.truncate(list.len() - 1)]
+    {
+        assert_footer_damaged(
+            &changed(&seed, |parts| change(&mut parts.ids.as_mut().unwrap().directory)),
+            "",
+        );
     }
 }
 

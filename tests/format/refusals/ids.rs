@@ -55,6 +55,18 @@ fn put_directory(file: &mut Forged, at: usize, place: u64) {
     file.put(file.section(ID_DIRECTORY, 0).offset + at * 8, &place.to_le_bytes());
 }
 
+/// As `with_ids`, and so many more ids of one fingerprint that marks have ranks.
+fn with_ranks() -> Vec<u8> {
+    let pairs = stored().into_iter().map(|x| (x, 7)).chain((0..10_000).map(|id| (stored()[50], id)));
+    built_with_ids(&pairs.collect::<Vec<(u64, u64)>>(), options())
+}
+
+/// Makes the last rank another.
+fn put_rank(file: &mut Forged, rank: u64) {
+    let directory = file.section(ID_DIRECTORY, 0);
+    file.put(directory.offset + directory.length - 8, &rank.to_le_bytes());
+}
+
 const fn damaged(name: &'static str, when: When, error: &'static str, spoils: &'static [Spoil]) -> Refusal {
     Refusal { name, when, error, base: with_ids, spoils }
 }
@@ -112,4 +124,16 @@ pub(crate) const REFUSALS: &[Refusal] = &[
         "Damaged, IdDirectory",
         &[sealed("does not start where", |f| put_directory(f, 1, 5))],
     ),
+    Refusal {
+        base: with_ranks,
+        ..damaged(
+            "id-directory.rank",
+            When::Verify,
+            "Damaged, IdDirectory",
+            &[
+                sealed("is not the number of marks", |f| put_rank(f, 0)),
+                sealed("is not the number of marks", |f| put_rank(f, u64::MAX)),
+            ],
+        )
+    },
 ];

@@ -94,13 +94,14 @@ mod index;
 #[expect(unsafe_code, reason = "the one place where a file becomes memory")]
 mod mapping;
 mod memory;
+mod merge;
 mod metadata;
 mod permutation;
 mod progress;
 mod table;
 mod threads;
 
-pub use build::{BuildOptions, Builder, DesignChoice, IndexFile, SealedIndex, Summary};
+pub use build::{BuildOptions, Builder, DesignChoice, IndexFile, SealedIndex, Summary, Take};
 pub use codec::{BlockError, Codec, UnknownCodec, reference};
 pub use design::{AUTO, Cost, Design, DesignError, MAX_TABLES, Plan, Probe, TableDesign};
 pub use error::{BuildError, Place, ReadError, ReadErrorKind};
@@ -108,11 +109,12 @@ pub use hamdex_atomic_file::Error as OutputError;
 pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
-    Batch, BatchOptions, Checksums, Fingerprints, IdStats, Index, Match, OpenOptions, Pair, Pairs, RawBlock,
-    Searcher, Stats, Strategy, TableStats, Verified, VerifyOptions, width,
+    Batch, BatchOptions, Checksums, Entries, Entry, Fingerprints, IdStats, Index, Match, OpenOptions, Pair,
+    Pairs, RawBlock, Searcher, Stats, Strategy, TableStats, Verified, VerifyOptions, width,
 };
 pub use mapping::Mapping;
 pub use memory::default_memory;
+pub use merge::{MAX_MERGED, Merger};
 pub use permutation::Permutation;
 pub use progress::{Phase, Progress};
 

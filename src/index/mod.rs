@@ -10,9 +10,12 @@
 //! - [`read_ahead`]: hints to storage, before its bytes are read
 //! - [`verify`]: reading everything
 //! - [`stats`]: what the file is made of
+//! - [`entries`]: all that is stored, in natural order
+//! - [`view`]: a table, for merging
 //! - [`inspect`]: blocks as they are, for tools
 
 mod batch;
+mod entries;
 mod handle;
 mod inspect;
 mod matches;
@@ -23,13 +26,16 @@ mod searcher;
 mod stats;
 mod stored;
 mod verify;
+mod view;
 
 pub use batch::{Batch, BatchOptions, Strategy};
+pub use entries::{Entries, Entry, Fingerprints};
 pub use handle::Index;
-pub use inspect::{Fingerprints, RawBlock};
+pub use inspect::RawBlock;
 pub use matches::Match;
 pub use open::{Checksums, OpenOptions, width};
 pub use pairs::{Pair, Pairs, Tuning, Way};
 pub use searcher::Searcher;
 pub use stats::{IdStats, Stats, TableStats};
 pub use verify::{Verified, VerifyOptions};
+pub(crate) use view::TableView;

@@ -1,6 +1,5 @@
 //! The same for programs.
 
-use std::fmt::Display;
 use std::io::{self, Write};
 
 use hamdex::{Fingerprint, Index, TableStats};
@@ -85,12 +84,6 @@ fn table<F: Fingerprint>(number: usize, table: &TableStats<F>, fingerprints: u64
         "bits_above_bound": bits - bound_bits,
         "codebook": codebook,
     })
-}
-
-/// A line for a fingerprint.
-pub(super) fn fingerprint(hex: impl Display, output: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *output, &json!({ "fingerprint": hex.to_string() }))?;
-    writeln!(output)
 }
 
 pub(super) fn block<F: Fingerprint>(found: &Located<'_, F>, output: &mut impl Write) -> io::Result<()> {

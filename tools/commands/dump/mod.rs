@@ -3,9 +3,11 @@
 //! - [`overview`]: the file and its tables
 //! - [`block`]: one block, entry by entry or bit by bit
 //! - [`json`]: the same for programs
+//! - [`fingerprints`]: all fingerprints, with their ids or without
 //! - [`stats`]: how the fingerprints are spread
 
 mod block;
+mod fingerprints;
 mod json;
 mod overview;
 mod stats;
@@ -34,6 +36,7 @@ Example:
   hamdex dump news.hamdex
   hamdex dump news.hamdex --table 1 --block 0 --bits
   hamdex dump news.hamdex --fingerprints | head
+  hamdex dump news.hamdex --fingerprints --ids > pairs.txt
   hamdex dump news.hamdex --stats --html news.html"
 )]
 pub(crate) struct Args {
@@ -55,6 +58,10 @@ pub(crate) struct Args {
     /// Print all fingerprints in ascending order, one per line
     #[arg(long, conflicts_with_all = ["table", "block"])]
     fingerprints: bool,
+    /// With --fingerprints, print a line for each id: the fingerprint, a tab and the id, as `hamdex build --ids
+    /// pairs` reads them. Ids that stand for names are printed as numbers
+    #[arg(long, requires = "fingerprints")]
+    ids: bool,
     /// Show how the fingerprints are distributed; reads all of them
     #[arg(long, conflicts_with_all = ["table", "block", "fingerprints"])]
     stats: bool,
@@ -74,14 +81,8 @@ fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let index = Index::<F>::open(&args.index).map_err(Failure::Index)?;
     let mut output = std::io::BufWriter::new(anstream::stdout().lock());
     if args.fingerprints {
-        for fingerprint in index.fingerprints() {
-            let fingerprint = fingerprint.map_err(Failure::Index)?.hex();
-            if args.json {
-                json::fingerprint(fingerprint, &mut output)?;
-            } else {
-                writeln!(output, "{fingerprint}")?;
-            }
-        }
+        let form = fingerprints::Form { ids: args.ids, json: args.json };
+        fingerprints::print(&index, form, &mut output)?;
     } else if args.stats {
         let inputs = inputs_of_index(&args.index);
         let form = match &args.html {

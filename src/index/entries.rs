@@ -1,0 +1,229 @@
+//! All that is stored, in natural order: table 0, block by block.
+
+use std::ops::Range;
+
+use crate::codec::Scratch;
+use crate::error::ReadError;
+use crate::ids::Ids;
+use crate::ids::reader::IdWalk;
+use crate::index::handle::Index;
+use crate::index::read_ahead::Windows;
+use crate::mapping::Mapping;
+use hamdex_fingerprint::Fingerprint;
+
+/// A stored fingerprint and its ids.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Entry<'i, F> {
+    /// The fingerprint.
+    pub fingerprint: F,
+    /// Its ids, ascending; none where the index holds no ids.
+    pub ids: Ids<'i>,
+}
+
+/// All entries of an index, ascending by fingerprint; made by [`Index::entries`].
+///
+/// It reads block by block, and ahead where the file is not in memory, whose amount does not depend on the
+/// number of entries. It ends after the first error.
+pub struct Entries<'i, F, D = Mapping> {
+    walk: Walk<'i, F, D>,
+    /// Where the ids of the next entry are.
+    ids: Option<IdWalk>,
+}
+
+/// All fingerprints of an index, ascending; made by [`Index::fingerprints`].
+pub struct Fingerprints<'i, F, D = Mapping> {
+    walk: Walk<'i, F, D>,
+}
+
+/// Goes through blocks of table 0.
+struct Walk<'i, F, D> {
+    index: &'i Index<F, D>,
+    /// Those that have not been decoded.
+    blocks: Range<usize>,
+    /// Entries below this are left out.
+    least: F,
+    scratch: Scratch<F>,
+    /// The entries of a block, and which of them comes next.
+    values: Vec<F>,
+    next: usize,
+    windows: Windows<'i, D>,
+}
+
+impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+    /// All fingerprints with their ids, ascending.
+    ///
+    /// ```
+    /// use hamdex::{BuildOptions, Builder, Index};
+    ///
+    /// let mut builder = Builder::in_memory(BuildOptions::new().ids(true))?;
+    /// for (fingerprint, id) in [(5_u64, 1), (5, 2), (7, 1), (9, 3)] {
+    ///     builder.push_with_id(fingerprint, id)?;
+    /// }
+    /// let index = Index::<u64, _>::from_bytes(builder.into_inner()?.0)?;
+    /// let mut found = Vec::new();
+    /// for entry in index.entries().from(6) {
+    ///     let entry = entry?;
+    ///     found.extend(entry.ids.map(|id| (entry.fingerprint, id)));
+    /// }
+    /// assert_eq!(found, [(7, 1), (9, 3)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn entries(&self) -> Entries<'_, F, D> {
+        Entries { walk: Walk::of_all(self), ids: None }
+    }
+
+    /// All fingerprints, ascending.
+    #[must_use]
+    pub fn fingerprints(&self) -> Fingerprints<'_, F, D> {
+        Fingerprints { walk: Walk::of_all(self) }
+    }
+}
+
+impl<F: Fingerprint, D: AsRef<[u8]>> Entries<'_, F, D> {
+    /// Leaves out all entries below this fingerprint.
+    #[must_use]
+    pub fn from(mut self, least: F) -> Self {
+        self.walk.skip_below(least);
+        self.ids = None;
+        self
+    }
+
+    /// Cuts what has not been read into at most so many parts for several threads, about equally large and one
+    /// after the other.
+    #[must_use]
+    pub fn split(self, parts: usize) -> Vec<Self> {
+        self.walk.split(parts).into_iter().map(|walk| Self { walk, ids: None }).collect()
+    }
+}
+
+impl<F: Fingerprint, D: AsRef<[u8]>> Fingerprints<'_, F, D> {
+    /// Leaves out all below this one.
+    #[must_use]
+    pub fn from(mut self, least: F) -> Self {
+        self.walk.skip_below(least);
+        self
+    }
+
+    /// Cuts what has not been read into parts: see [`Entries::split`].
+    #[must_use]
+    pub fn split(self, parts: usize) -> Vec<Self> {
+        self.walk.split(parts).into_iter().map(|walk| Self { walk }).collect()
+    }
+}
+
+impl<'i, F: Fingerprint, D: AsRef<[u8]>> Walk<'i, F, D> {
+    fn of_all(index: &'i Index<F, D>) -> Self {
+        Self::of(index, 0..index.tables[0].keys.len(), F::ZERO)
+    }
+
+    fn of(index: &'i Index<F, D>, blocks: Range<usize>, least: F) -> Self {
+        let windows = index.read_ahead.windows(&index.data);
+        Self { index, blocks, least, scratch: Scratch::default(), values: Vec::new(), next: 0, windows }
+    }
+
+    /// The blocks with entries that have not been returned.
+    fn unread_blocks(&self) -> Range<usize> {
+        let is_begun = self.next < self.values.len();
+        self.blocks.start - usize::from(is_begun)..self.blocks.end
+    }
+
+    /// The least that the next entry can be.
+    fn next_least(&self) -> F {
+        self.values.get(self.next).copied().unwrap_or(self.least)
+    }
+
+    fn skip_below(&mut self, least: F) {
+        let (least, mut blocks) = (least.max(self.next_least()), self.unread_blocks());
+        blocks.start = blocks.start.max(self.index.tables[0].keys.find(least)).min(blocks.end);
+        *self = Self::of(self.index, blocks, least);
+    }
+
+    fn split(self, parts: usize) -> Vec<Self> {
+        let blocks = self.unread_blocks();
+        let each = blocks.len().div_ceil(parts.max(1)).max(1);
+        let part = |start| Self::of(self.index, start..blocks.end.min(start + each), self.next_least());
+        blocks.clone().step_by(each).map(part).collect()
+    }
+
+    /// The next fingerprint. `opened` is called with each block that is decoded for it, and the number of the
+    /// block's first entry that is not left out.
+    #[inline]
+    fn advance(
+        &mut self,
+        opened: impl FnMut(usize, usize) -> Result<(), ReadError>,
+    ) -> Option<Result<F, ReadError>> {
+        if self.next == self.values.len() {
+            match self.open_next(opened) {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => {
+                    self.end();
+                    return Some(Err(self.index.error(error)));
+                }
+            }
+        }
+        self.next += 1;
+        Some(Ok(self.values[self.next - 1]))
+    }
+
+    /// Leaves out all that has not been read.
+    fn end(&mut self) {
+        self.blocks.start = self.blocks.end;
+        self.values.clear();
+        self.next = 0;
+    }
+
+    fn open_next(
+        &mut self,
+        mut opened: impl FnMut(usize, usize) -> Result<(), ReadError>,
+    ) -> Result<bool, ReadError> {
+        let table = &self.index.tables[0];
+        while self.next == self.values.len() {
+            let Some(block) = self.blocks.next() else { return Ok(false) };
+            self.values.clear();
+            self.windows.reach(table, block);
+            table.decode(self.index.data.as_ref(), block, &mut self.scratch, &mut self.values)?;
+            let least = self.least;
+            self.next = self.values.partition_point(|&value| value < least);
+            opened(block, self.next)?;
+        }
+        Ok(true)
+    }
+}
+
+impl<F: Fingerprint, D: AsRef<[u8]>> Iterator for Fingerprints<'_, F, D> {
+    type Item = Result<F, ReadError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.walk.advance(|_, _| Ok(()))
+    }
+}
+
+impl<'i, F: Fingerprint, D: AsRef<[u8]>> Iterator for Entries<'i, F, D> {
+    type Item = Result<Entry<'i, F>, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let index = self.walk.index;
+        let Some(table) = &index.ids else {
+            let fingerprint = self.walk.advance(|_, _| Ok(()))?;
+            return Some(fingerprint.map(|fingerprint| Entry { fingerprint, ids: Ids::NONE }));
+        };
+        let (file, place) = (index.data.as_ref(), &mut self.ids);
+        let fingerprint = self.walk.advance(|block, entry| {
+            *place = Some(table.walk(file, block, entry)?);
+            Ok(())
+        })?;
+        let entry = fingerprint.and_then(|fingerprint| {
+            let place = self.ids.as_mut().expect("a block has been opened");
+            let ids = table.next(file, place).map_err(|error| index.error(error))?;
+            Ok(Entry { fingerprint, ids })
+        });
+        if entry.is_err() {
+            self.walk.end();
+        }
+        Some(entry)
+    }
+}

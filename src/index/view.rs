@@ -1,0 +1,99 @@
+//! A table as those see it who read all of it in order.
+
+use std::ops::Range;
+use std::path::Path;
+
+use crate::codec::Scratch;
+use crate::error::ReadError;
+use crate::ids::Ids;
+use crate::ids::reader::IdWalk;
+use crate::index::handle::Index;
+use crate::table::reader::Table;
+use hamdex_fingerprint::Fingerprint;
+
+/// A table of an index.
+pub(crate) struct TableView<'i, F, D> {
+    index: &'i Index<F, D>,
+    table: &'i Table<F>,
+}
+
+impl<F, D> Clone for TableView<'_, F, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F, D> Copy for TableView<'_, F, D> {}
+
+impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+    /// Where it was opened; `None` for an index in memory.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The table that begins with the bits under a mask, if there is one.
+    pub(crate) fn table_of(&self, mask: F) -> Option<TableView<'_, F, D>> {
+        let table = self.tables.iter().find(|table| table.permutation.mask() == mask)?;
+        Some(TableView { index: self, table })
+    }
+
+    /// The table in natural order.
+    pub(crate) fn natural_table(&self) -> TableView<'_, F, D> {
+        TableView { index: self, table: &self.tables[0] }
+    }
+}
+
+impl<'i, F: Fingerprint, D: AsRef<[u8]>> TableView<'i, F, D> {
+    /// How many blocks there are.
+    pub(crate) fn blocks(&self) -> usize {
+        self.table.keys.len()
+    }
+
+    /// The last value of a block.
+    pub(crate) fn key(&self, block: usize) -> F {
+        self.table.keys.get(block)
+    }
+
+    /// Appends the values of some blocks.
+    pub(crate) fn decode(
+        &self,
+        blocks: Range<usize>,
+        scratch: &mut Scratch<F>,
+        values: &mut Vec<F>,
+    ) -> Result<(), ReadError> {
+        self.index.read_ahead.blocks(&self.index.data, self.table, blocks.clone());
+        let file = self.index.data.as_ref();
+        let decode = || blocks.into_iter().try_for_each(|b| self.table.decode(file, b, scratch, values));
+        decode().map_err(|error| self.index.error(error))
+    }
+
+    /// How many ids come before the first one of a block of table 0; how many there are at all, behind the
+    /// last block. None where there are no ids.
+    pub(crate) fn ids_before(&self, block: usize) -> Result<u64, ReadError> {
+        match &self.index.ids {
+            None => Ok(0),
+            Some(ids) if block == self.blocks() => Ok(ids.record.count),
+            Some(ids) => {
+                ids.first_of_block(self.index.data.as_ref(), block).map_err(|error| self.index.error(error))
+            }
+        }
+    }
+
+    /// The ids of the entries of table 0 from the first one of a block on. To be called with the entries in
+    /// their order.
+    pub(crate) fn ids_from(
+        &self,
+        block: usize,
+    ) -> Result<impl FnMut() -> Result<Ids<'i>, ReadError> + use<'i, F, D>, ReadError> {
+        let index = self.index;
+        let file = index.data.as_ref();
+        let mut walk: Option<IdWalk> = match &index.ids {
+            Some(ids) => Some(ids.walk(file, block, 0).map_err(|error| index.error(error))?),
+            None => None,
+        };
+        Ok(move || match (&index.ids, &mut walk) {
+            (Some(ids), Some(walk)) => ids.next(file, walk).map_err(|error| index.error(error)),
+            _ => Ok(Ids::NONE),
+        })
+    }
+}

@@ -33,6 +33,33 @@ impl SetDigest {
     }
 }
 
+/// How many items there are, and a sum that differs where they do: at a fraction of the price of a
+/// [`SetDigest`], for one question only, whether a second reading was the same as the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Tally {
+    items: u64,
+    sum: u64,
+}
+
+impl Tally {
+    pub(crate) fn add<F: Fingerprint>(&mut self, member: F, second: u64) {
+        let wide = member.to_u128();
+        let high = ((wide >> 64) as u64).wrapping_mul(0x9fb2_1c65_1e98_df25);
+        let second = second.wrapping_mul(0xd6e8_feb8_6659_fd93);
+        self.items += 1;
+        self.sum = self.sum.wrapping_add(scramble(wide as u64 ^ high ^ second));
+    }
+
+    pub(crate) fn join(&mut self, other: Self) {
+        self.items += other.items;
+        self.sum = self.sum.wrapping_add(other.sum);
+    }
+
+    pub(crate) fn items(self) -> u64 {
+        self.items
+    }
+}
+
 /// 128 bits that depend on every byte, on their order and number, and on `seed`.
 pub(crate) fn of_bytes(seed: u128, bytes: &[u8]) -> u128 {
     let mut state = seed ^ bytes.len() as u128;
@@ -51,7 +78,7 @@ fn mix(low: u64, high: u64) -> u128 {
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): every bit depends on every bit.
-fn scramble(mut bits: u64) -> u64 {
+pub(crate) fn scramble(mut bits: u64) -> u64 {
     bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

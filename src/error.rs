@@ -247,6 +247,30 @@ pub enum BuildError {
     /// An id was given to an index without ids, or none to an index with ids.
     #[error("ids are all or nothing: {0}")]
     Ids(&'static str),
+    /// An index that is merged cannot be read.
+    #[error(transparent)]
+    Input(#[from] ReadError),
+    /// What was to come in ascending order does not.
+    #[error("not sorted: number {number}, counted from 0, is below the one before it")]
+    Unsorted {
+        /// The number of the first that is below the one before it.
+        number: u64,
+    },
+    /// A source that is read several times has failed.
+    #[error("cannot read the source")]
+    Source {
+        /// What it said.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A build has one source only, or none and what is pushed.
+    #[error("a build takes either what is pushed or one source: {0}")]
+    Mixed(&'static str),
+    /// What has to be read several times was not the same each time.
+    #[error("{what} has changed between two readings: it must return the same each time")]
+    Changed {
+        /// What it is.
+        what: &'static str,
+    },
     /// The system refuses to start a single thread.
     #[error("cannot start a thread")]
     Threads {

@@ -9,7 +9,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    build, completions, dedup, demo, designs, dump, evaluate, fingerprint, idf, man, pairs, query, verify,
+    build, completions, dedup, demo, designs, dump, evaluate, fingerprint, idf, man, merge, pairs, query,
+    verify,
 };
 use crate::failure::Failure;
 use crate::say;
@@ -56,6 +57,7 @@ enum Command {
     Idf(idf::Args),
     Evaluate(evaluate::Args),
     Build(build::Args),
+    Merge(merge::Args),
     Query(query::Args),
     Pairs(pairs::Args),
     Dump(dump::Args),
@@ -74,6 +76,7 @@ impl Command {
             Self::Idf(args) => idf::run(args),
             Self::Evaluate(args) => evaluate::run(args),
             Self::Build(args) => build::run(args),
+            Self::Merge(args) => merge::run(args),
             Self::Query(args) => query::run(args),
             Self::Pairs(args) => pairs::run(args),
             Self::Dump(args) => dump::run(args),

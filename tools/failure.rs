@@ -125,7 +125,11 @@ fn of_read_error(error: &ReadError) -> u8 {
 }
 
 fn of_build_error(error: &BuildError) -> u8 {
-    if matches!(error, BuildError::Design(_) | BuildError::Option { .. }) { 2 } else { 1 }
+    match error {
+        BuildError::Design(_) | BuildError::Option { .. } => 2,
+        BuildError::Input(error) => of_read_error(error),
+        _ => 1,
+    }
 }
 
 fn of_documents_error(error: &hamdex_documents::Error) -> u8 {

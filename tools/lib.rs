@@ -2,6 +2,7 @@
 //! share beside it. Other front ends run the same commands through [`run`].
 
 mod bars;
+mod built;
 mod causes;
 mod cli;
 mod commands;

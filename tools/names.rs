@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use hamdex::{Fingerprint, Index};
-use hamdex_documents::{Error, Names};
+use hamdex_atomic_file::{AtomicFile, STANDARD_OUTPUT};
+use hamdex_documents::{Error, Names, names_path};
 
 use crate::documents::message::of_error;
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::say;
 
 /// Opens the names of an index, if its ids stand for names. An index whose file of names is missing, damaged or
@@ -19,4 +21,16 @@ pub(crate) fn open<F: Fingerprint>(path: &Path, index: &Index<F>) -> Result<Opti
         }
         outcome => Ok(outcome?),
     }
+}
+
+/// Starts the file of names beside an output; refuses an output that has no place for it, with that advice.
+pub(crate) fn create_names(output: &Output<'_>, advice: &str) -> Result<AtomicFile, Failure> {
+    let index = output.path();
+    if index.metadata().is_ok_and(|metadata| !metadata.is_file()) || index == Path::new(STANDARD_OUTPUT) {
+        return Err(Failure::Usage(format!(
+            "{}: the names of the documents need a file to lie beside; name one{advice}",
+            index.display()
+        )));
+    }
+    Ok(output.options().create(names_path(index))?)
 }

@@ -1,6 +1,7 @@
 //! What a command writes, by one rule: see [`hamdex_atomic_file`].
 
 use std::ffi::OsStr;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use hamdex_atomic_file::{AtomicFile, CreateOptions, Inputs, STANDARD_OUTPUT, temporary_directory};
@@ -63,6 +64,17 @@ pub(crate) fn check_not_mixed(output: &Path, json: bool) -> Result<(), Failure> 
     if json && is_standard_output(output) {
         return Err(Failure::Usage(
             "--json and the output cannot both go to standard output: name a file with --output".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses to write an index to a terminal, or together with what `--json` prints.
+pub(crate) fn check_index_output(output: &Path, json: bool) -> Result<(), Failure> {
+    check_not_mixed(output, json)?;
+    if is_standard_output(output) && std::io::stdout().is_terminal() {
+        return Err(Failure::Usage(
+            "an index is not text for a terminal: redirect it, or name a file with --output".to_owned(),
         ));
     }
     Ok(())

@@ -61,7 +61,7 @@ pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
     };
     let bytes = file.end(&footer)?;
     let ids = ids.map_or(0, |ids| ids.count);
-    let summary = Summary { pushed: 0, fingerprints, ids, design: footer.design, bytes };
+    let summary = Summary { pushed: tables.read(), fingerprints, ids, design: footer.design, bytes };
     Ok((summary, file_id))
 }
 

@@ -1,5 +1,6 @@
 //! The builder: fingerprints in any order, one index out.
 
+use std::error::Error;
 use std::io::Write;
 use std::path::Path;
 
@@ -7,6 +8,7 @@ use hamdex_atomic_file::AtomicFile;
 
 use crate::build::job::Job;
 use crate::build::options::BuildOptions;
+use crate::build::passes::{Passes, Reader, Take};
 use crate::build::pushed::Pushed;
 use crate::build::record::{Record, WithId};
 use crate::build::sort::Sorter;
@@ -14,6 +16,12 @@ use crate::build::summary::{SealedIndex, Summary};
 use crate::error::BuildError;
 use crate::progress::{Counter, Phase, Progress};
 use hamdex_fingerprint::Fingerprint;
+
+/// What is wrong where an index with ids gets none.
+const NO_ID: &str = "this index has ids: give one with each fingerprint";
+
+/// What is wrong where an index without ids gets one.
+const ID_GIVEN: &str = "this index has no ids: they are an option of the build";
 
 /// Fingerprints between two reports while they are taken in.
 const REPORT_EVERY: u64 = 1 << 16;
@@ -45,6 +53,8 @@ pub struct Builder<F: Fingerprint, W = IndexFile> {
     output: W,
     input: Input<F>,
     pushed: u64,
+    /// What was pushed last.
+    last: Option<(F, u64)>,
     /// Of those pushed, as many as have been reported.
     reading: Counter,
 }
@@ -55,6 +65,8 @@ pub struct IndexFile(AtomicFile);
 enum Input<F: Fingerprint> {
     Plain(Sorter<F>),
     WithIds(Sorter<WithId<F>>),
+    Source(Box<Reader<F>>),
+    SourceWithIds(Box<Reader<(F, u64)>>),
 }
 
 impl<F: Fingerprint> Builder<F> {
@@ -94,14 +106,14 @@ impl<F: Fingerprint> Builder<F> {
     /// When memory or disk run out, the design is refused, or the progress callback stops the build. The
     /// target is untouched then.
     pub fn seal(self) -> Result<SealedIndex, BuildError> {
-        let Self { job, output: IndexFile(output), input, pushed, reading } = self;
+        let Self { job, output: IndexFile(output), input, pushed, reading, .. } = self;
         reading.check()?;
-        let mut sealed = match input {
+        match input {
             Input::Plain(sorter) => job.seal(output, |job| job.pushed(sorter, pushed)),
             Input::WithIds(sorter) => job.seal(output, |job| job.pushed(sorter, pushed)),
-        }?;
-        sealed.summary.pushed = pushed;
-        Ok(sealed)
+            Input::Source(reader) => job.seal(output, |job| Ok(Passes::new(reader, &job.options))),
+            Input::SourceWithIds(reader) => job.seal(output, |job| Ok(Passes::new(reader, &job.options))),
+        }
     }
 }
 
@@ -146,60 +158,132 @@ impl<F: Fingerprint, W: Write + Send> Builder<F, W> {
     /// When memory or disk run out, the design is refused, the writer fails, or the progress callback stops
     /// the build. The writer may have a part of the index then.
     pub fn into_inner(self) -> Result<(W, Summary), BuildError> {
-        let Self { job, mut output, input, pushed, reading } = self;
+        let Self { job, mut output, input, pushed, reading, .. } = self;
         reading.check()?;
-        let mut summary = match input {
-            Input::Plain(sorter) => job.write(&mut output, |job| job.pushed(sorter, pushed)),
-            Input::WithIds(sorter) => job.write(&mut output, |job| job.pushed(sorter, pushed)),
+        let output_ref = &mut output;
+        let summary = match input {
+            Input::Plain(sorter) => job.write(output_ref, |job| job.pushed(sorter, pushed)),
+            Input::WithIds(sorter) => job.write(output_ref, |job| job.pushed(sorter, pushed)),
+            Input::Source(reader) => job.write(output_ref, |job| Ok(Passes::new(reader, &job.options))),
+            Input::SourceWithIds(reader) => {
+                job.write(output_ref, |job| Ok(Passes::new(reader, &job.options)))
+            }
         }?;
-        summary.pushed = pushed;
         Ok((output, summary))
     }
 }
 
 impl<F: Fingerprint, W> Builder<F, W> {
     fn start(job: Job<F>, output: W) -> Self {
-        let memory = job.options.sort_memory();
-        let input = if job.options.ids {
-            Input::WithIds(Sorter::new(memory, &job.temp_dir))
-        } else {
-            Input::Plain(Sorter::new(memory, &job.temp_dir))
-        };
+        let input = if job.options.ids { Input::WithIds(job.sorter()) } else { Input::Plain(job.sorter()) };
         let reading = job.options.silent_counter(Phase::Read);
-        Self { job, output, input, pushed: 0, reading }
+        Self { job, output, input, pushed: 0, last: None, reading }
+    }
+
+    /// Takes all fingerprints from a source that can be read several times, instead of those that are pushed.
+    /// What does not fit into memory is not sorted through temporary files: the source is read again, about
+    /// as often per table as the table is larger than the memory limit, and twice as often with the Huffman
+    /// codec. Of table 0 it is always twice as often.
+    ///
+    /// `source` calls what it is given with all fingerprints, in batches of any size (thousands at once cost
+    /// least) and in any order, repeats included. Where that breaks, it ends. It must have the same each time;
+    /// otherwise the build fails.
+    ///
+    /// ```
+    /// use hamdex::{BuildOptions, Builder};
+    ///
+    /// let mut builder = Builder::<u64, _>::in_memory(BuildOptions::new())?;
+    /// builder.read_from(|take| {
+    ///     for start in (0..100_000_u64).step_by(1000) {
+    ///         let batch: Vec<u64> = (start..start + 1000).map(|i| i.wrapping_mul(i)).collect();
+    ///         if take(&batch).is_break() {
+    ///             break;
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(builder.into_inner()?.1.fingerprints, 100_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the index was to have ids, or something has been pushed, or there is a source already.
+    pub fn read_from(
+        &mut self,
+        source: impl FnMut(&mut Take<'_, F>) -> Result<(), Box<dyn Error + Send + Sync>> + Send + 'static,
+    ) -> Result<(), BuildError> {
+        if self.job.options.ids {
+            return Err(BuildError::Ids(NO_ID));
+        }
+        self.set_source(Input::Source(Box::new(source)))
+    }
+
+    /// As [`Builder::read_from`], for an index with ids: the source has fingerprints, each with one of its ids.
+    ///
+    /// # Errors
+    /// When the index was to have no ids, or something has been pushed, or there is a source already.
+    pub fn read_pairs_from(
+        &mut self,
+        source: impl FnMut(&mut Take<'_, (F, u64)>) -> Result<(), Box<dyn Error + Send + Sync>> + Send + 'static,
+    ) -> Result<(), BuildError> {
+        if !self.job.options.ids {
+            return Err(BuildError::Ids(ID_GIVEN));
+        }
+        self.set_source(Input::SourceWithIds(Box::new(source)))
+    }
+
+    fn set_source(&mut self, source: Input<F>) -> Result<(), BuildError> {
+        if self.pushed > 0 {
+            return Err(BuildError::Mixed("something has been pushed"));
+        }
+        if !matches!(self.input, Input::Plain(_) | Input::WithIds(_)) {
+            return Err(BuildError::Mixed("there is a source"));
+        }
+        self.input = source;
+        Ok(())
     }
 
     /// Adds a fingerprint to an index without ids.
     ///
     /// # Errors
-    /// When the index was to have ids, memory or disk run out, or the progress callback stops the build.
+    /// When the index was to have ids, or is built from a source; when fingerprints were to be sorted and this
+    /// one is below the one before it; when memory or disk run out, or the progress callback stops the build.
     pub fn push(&mut self, fingerprint: F) -> Result<(), BuildError> {
+        self.check_order((fingerprint, 0))?;
         match &mut self.input {
             Input::Plain(sorter) => sorter.push_in(&self.job.pool, fingerprint, &self.reading)?,
-            Input::WithIds(..) => {
-                return Err(BuildError::Ids("this index has ids: give one with each fingerprint"));
-            }
+            Input::WithIds(_) => return Err(BuildError::Ids(NO_ID)),
+            Input::Source(_) | Input::SourceWithIds(_) => return Err(BuildError::Mixed("there is a source")),
         }
-        self.count_push()
+        self.count_push((fingerprint, 0))
     }
 
     /// Adds a fingerprint and one of its ids to an index with ids.
     ///
     /// # Errors
-    /// When the index was to have none, memory or disk run out, or the progress callback stops the build.
+    /// When the index was to have none; otherwise as for [`Builder::push`].
     pub fn push_with_id(&mut self, fingerprint: F, id: u64) -> Result<(), BuildError> {
+        self.check_order((fingerprint, id))?;
         match &mut self.input {
             Input::WithIds(sorter) => {
                 sorter.push_in(&self.job.pool, WithId { fingerprint, id }, &self.reading)?;
             }
-            Input::Plain(_) => {
-                return Err(BuildError::Ids("this index has no ids: they are an option of the build"));
-            }
+            Input::Plain(_) => return Err(BuildError::Ids(ID_GIVEN)),
+            Input::Source(_) | Input::SourceWithIds(_) => return Err(BuildError::Mixed("there is a source")),
         }
-        self.count_push()
+        self.count_push((fingerprint, id))
     }
 
-    fn count_push(&mut self) -> Result<(), BuildError> {
+    #[inline]
+    fn check_order(&self, pair: (F, u64)) -> Result<(), BuildError> {
+        if self.job.options.sorted && self.last > Some(pair) {
+            return Err(BuildError::Unsorted { number: self.pushed });
+        }
+        Ok(())
+    }
+
+    fn count_push(&mut self, pair: (F, u64)) -> Result<(), BuildError> {
+        self.last = Some(pair);
         self.pushed += 1;
         if self.pushed.is_multiple_of(REPORT_EVERY) {
             self.reading.add(REPORT_EVERY)?;
@@ -209,6 +293,12 @@ impl<F: Fingerprint, W> Builder<F, W> {
 }
 
 impl<F: Fingerprint> Job<F> {
+    /// Takes what is pushed.
+    fn sorter<R: Record<Fingerprint = F>>(&self) -> Sorter<R> {
+        let sorter = Sorter::new(self.options.sort_memory(), &self.temp_dir);
+        if self.options.sorted { sorter.of_sorted() } else { sorter }
+    }
+
     /// The tables of what has been pushed.
     fn pushed<R: Record<Fingerprint = F>>(
         &self,
@@ -216,6 +306,6 @@ impl<F: Fingerprint> Job<F> {
         pushed: u64,
     ) -> Result<Pushed<'_, R>, BuildError> {
         self.options.report(Progress::new(Phase::Read, pushed, Some(pushed)))?;
-        Pushed::new(sorter, &self.options, &self.temp_dir)
+        Pushed::new(sorter, &self.options, &self.temp_dir, pushed)
     }
 }

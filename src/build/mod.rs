@@ -6,6 +6,7 @@
 //! - [`sort`], [`spill`]: sorting within a memory limit
 //! - [`tables`]: what a file is written from, wherever it comes from
 //! - [`pushed`]: tables from records that have been pushed
+//! - [`passes`], [`portions`]: tables from a source that is read again and again
 //! - [`job`]: options, threads and temporary files of a build
 //! - [`assemble`]: from tables to a file, front to back
 //! - [`census`]: what is known of a table before its code is chosen
@@ -25,6 +26,8 @@ mod ids;
 mod job;
 mod options;
 mod output;
+mod passes;
+mod portions;
 mod pushed;
 mod record;
 mod sections;
@@ -36,5 +39,10 @@ mod tables;
 mod temporary;
 
 pub use builder::{Builder, IndexFile};
+pub(crate) use job::Job;
 pub use options::{BuildOptions, DesignChoice};
+pub use passes::Take;
+pub(crate) use record::{Record, WithId};
+pub(crate) use sort::{Sorted, Sorter};
 pub use summary::{SealedIndex, Summary};
+pub(crate) use tables::{Tables, Turn, Visit};

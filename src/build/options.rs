@@ -43,6 +43,7 @@ pub struct BuildOptions<F> {
     pub(super) temp_dir: Option<PathBuf>,
     pub(super) overwrite: bool,
     pub(crate) ids: bool,
+    pub(super) sorted: bool,
     pub(super) metadata: Metadata,
     progress: Report,
 }
@@ -68,6 +69,7 @@ impl<F: Fingerprint> BuildOptions<F> {
             temp_dir: None,
             overwrite: false,
             ids: false,
+            sorted: false,
             metadata: Metadata::new(),
             progress: Report::default(),
         }
@@ -149,6 +151,15 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
+    /// Whether all that is pushed comes in ascending order, pairs of a fingerprint and an id by fingerprint first;
+    /// repeats may come. It is not sorted again then, but for the tables after the first. What comes out of order
+    /// is refused.
+    #[must_use]
+    pub fn sorted(mut self, sorted: bool) -> Self {
+        self.sorted = sorted;
+        self
+    }
+
     /// Adds a named byte string that travels with the index, 16 MiB of them in all. Names that begin
     /// with `hamdex.` are kept for the project's own tools.
     #[must_use]
@@ -210,7 +221,12 @@ impl<F: Fingerprint> BuildOptions<F> {
         usize::try_from(self.memory - self.memory / 8).unwrap_or(usize::MAX)
     }
 
-    pub(super) fn check(&self) -> Result<(), BuildError> {
+    /// Whether a file of the output's name may be replaced.
+    pub(crate) fn overwrites(&self) -> bool {
+        self.overwrite
+    }
+
+    pub(crate) fn check(&self) -> Result<(), BuildError> {
         let refused =
             |option, given: String, expected: String| Err(BuildError::Option { option, given, expected });
         let sizes = (1usize << SIZES_LOG2.start())..=(1usize << SIZES_LOG2.end());

@@ -17,6 +17,7 @@ use hamdex_fingerprint::Fingerprint;
 pub(super) struct Pushed<'o, R: Record> {
     options: &'o BuildOptions<R::Fingerprint>,
     temp_dir: PathBuf,
+    pushed: u64,
     state: State<R>,
 }
 
@@ -35,6 +36,7 @@ impl<'o, R: Record> Pushed<'o, R> {
         sorter: Sorter<R>,
         options: &'o BuildOptions<R::Fingerprint>,
         temp_dir: &Path,
+        pushed: u64,
     ) -> Result<Self, BuildError> {
         let phase = Phase::Sort { table: 0, tables: options.known_tables() };
         let done = options.counter(phase, None)?;
@@ -42,7 +44,7 @@ impl<'o, R: Record> Pushed<'o, R> {
             Sorted::InMemory(records) => State::Records(records),
             spilled @ Sorted::Spilled(_) => State::Spilled(spilled, None),
         };
-        Ok(Self { options, temp_dir: temp_dir.to_owned(), state })
+        Ok(Self { options, temp_dir: temp_dir.to_owned(), pushed, state })
     }
 
     fn sort_spilled(
@@ -63,6 +65,10 @@ impl<'o, R: Record> Pushed<'o, R> {
 
 impl<F: Fingerprint, R: Record<Fingerprint = F>> Tables<F> for Pushed<'_, R> {
     type Record = R;
+
+    fn read(&self) -> u64 {
+        self.pushed
+    }
 
     fn records(&mut self, visit: &mut Visit<'_, R>) -> Result<(), BuildError> {
         match &self.state {

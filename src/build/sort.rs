@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use crate::build::record::Record;
-use crate::build::spill::{BATCH, SpilledRuns};
+use crate::build::spill::{BATCH, Merge, SpilledRuns};
 use crate::build::tables::Visit;
 use crate::error::BuildError;
 use crate::progress::Counter;
@@ -22,6 +22,8 @@ pub(crate) struct Sorter<R> {
     runs: Option<SpilledRuns<R>>,
     temp_dir: PathBuf,
     memory: usize,
+    /// Whether records come in ascending order.
+    is_sorted: bool,
 }
 
 /// Records in order, each once, as often as they are wanted.
@@ -34,7 +36,19 @@ impl<R: Record> Sorter<R> {
     /// Keeps to `memory` bytes; spills to `temp_dir` beyond.
     pub(crate) fn new(memory: usize, temp_dir: &Path) -> Self {
         let capacity = (memory / R::MEMORY_BYTES).max(1);
-        Self { records: Vec::new(), capacity, runs: None, temp_dir: temp_dir.to_owned(), memory }
+        Self {
+            records: Vec::new(),
+            capacity,
+            runs: None,
+            temp_dir: temp_dir.to_owned(),
+            memory,
+            is_sorted: false,
+        }
+    }
+
+    /// For records that come in ascending order.
+    pub(super) fn of_sorted(self) -> Self {
+        Self { is_sorted: true, ..self }
     }
 
     /// As [`Self::push`]; if there is something to sort, in that pool.
@@ -70,20 +84,32 @@ impl<R: Record> Sorter<R> {
 
     fn spill(&mut self, done: &Counter) -> Result<(), BuildError> {
         done.check()?;
-        sort(&mut self.records);
+        self.sort();
         let runs = match &mut self.runs {
             Some(runs) => runs,
             None => self.runs.insert(SpilledRuns::create(&self.temp_dir, self.memory / 2)?),
         };
-        runs.push(&self.records, done)?;
+        if self.is_sorted {
+            runs.extend_last(&self.records, done)?;
+        } else {
+            runs.push(&self.records, done)?;
+        }
         self.records.clear();
         Ok(())
+    }
+
+    fn sort(&mut self) {
+        if self.is_sorted {
+            self.records.dedup();
+        } else {
+            sort(&mut self.records);
+        }
     }
 
     /// Sorts; `done` says whether to go on.
     pub(crate) fn finish(mut self, done: &Counter) -> Result<Sorted<R>, BuildError> {
         if self.runs.is_none() {
-            sort(&mut self.records);
+            self.sort();
             return Ok(Sorted::InMemory(self.records));
         }
         if !self.records.is_empty() {
@@ -98,7 +124,7 @@ impl<R: Record> Sorter<R> {
 }
 
 /// Sorts, and drops repeats.
-fn sort<R: Record>(records: &mut Vec<R>) {
+pub(super) fn sort<R: Record>(records: &mut Vec<R>) {
     records.par_sort_unstable();
     // Most of the time there is nothing to drop, which all threads together see sooner.
     let repeats = |chunk: &[R]| chunk.windows(2).any(|pair| pair[0] == pair[1]);
@@ -122,11 +148,35 @@ impl<R: Record> Sorted<R> {
         records.chunks(BATCH).try_for_each(visit)
     }
 
+    /// The records, ascending, one by one.
+    pub(crate) fn one_by_one(&self) -> Result<OneByOne<'_, R>, BuildError> {
+        Ok(match self {
+            Self::InMemory(records) => OneByOne::InMemory(records.iter()),
+            Self::Spilled(runs) => OneByOne::Spilled(runs.merged()?),
+        })
+    }
+
     /// Hands on the records in the order in which it costs least, in batches.
-    pub(super) fn for_each_unordered(&self, visit: &mut Visit<'_, R>) -> Result<(), BuildError> {
+    pub(crate) fn for_each_unordered(&self, visit: &mut Visit<'_, R>) -> Result<(), BuildError> {
         match self {
             Self::InMemory(records) => Self::batches(records, visit),
             Self::Spilled(runs) => runs.for_each_unmerged(visit),
+        }
+    }
+}
+
+/// Sorted records, one by one.
+pub(crate) enum OneByOne<'s, R> {
+    InMemory(std::slice::Iter<'s, R>),
+    Spilled(Merge<'s, R>),
+}
+
+impl<R: Record> OneByOne<'_, R> {
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<R>, BuildError> {
+        match self {
+            Self::InMemory(records) => Ok(records.next().copied()),
+            Self::Spilled(merge) => merge.next(),
         }
     }
 }

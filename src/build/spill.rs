@@ -64,6 +64,16 @@ impl<R: Record> SpilledRuns<R> {
         Ok(())
     }
 
+    /// Appends records that are not below those of the last run to this run.
+    pub(super) fn extend_last(&mut self, sorted: &[R], done: &Counter) -> Result<(), BuildError> {
+        self.push(sorted, done)?;
+        if let [.., before, last] = self.runs.as_mut_slice() {
+            before.end = last.end;
+            self.runs.pop();
+        }
+        Ok(())
+    }
+
     /// Writes records after the last run. What an earlier attempt wrote in part, and failed, lies
     /// there, too: it is written over.
     fn write(&mut self, records: &[R], at: u64, done: &Counter) -> Result<(), BuildError> {
@@ -131,40 +141,72 @@ impl<R: Record> SpilledRuns<R> {
         self.merge(&self.runs, batch)
     }
 
+    /// All records, ascending, each once.
+    pub(super) fn merged(&self) -> Result<Merge<'_, R>, BuildError> {
+        Merge::new(self, &self.runs)
+    }
+
     fn merge(
         &self,
         runs: &[Range<u64>],
         mut batch: impl FnMut(&[R]) -> Result<(), BuildError>,
     ) -> Result<(), BuildError> {
-        let failed = |error| self.failed("read a temporary file in", error);
-        let buffer = (self.memory / runs.len().max(1)).clamp(READ_BYTES.start, READ_BYTES.end);
-        let mut readers: Vec<Reader<'_, R>> =
-            runs.iter().map(|run| Reader::new(&self.file, run.clone(), buffer)).collect();
-        let mut heads = BinaryHeap::with_capacity(runs.len());
-        for (number, reader) in readers.iter_mut().enumerate() {
-            if let Some(record) = reader.next().map_err(failed)? {
-                heads.push(Reverse((record, number)));
+        let mut merge = Merge::new(self, runs)?;
+        let mut records: Vec<R> = Vec::with_capacity(BATCH);
+        while let Some(record) = merge.next()? {
+            records.push(record);
+            if records.len() == BATCH {
+                batch(&records)?;
+                records.clear();
             }
         }
-        let mut records: Vec<R> = Vec::with_capacity(BATCH);
-        let mut last = None;
-        while let Some(mut head) = heads.peek_mut() {
-            let Reverse((record, number)) = *head;
-            match readers[number].next().map_err(failed)? {
+        if records.is_empty() { Ok(()) } else { batch(&records) }
+    }
+}
+
+/// Merges runs, record by record.
+pub(crate) struct Merge<'a, R> {
+    runs: &'a SpilledRuns<R>,
+    readers: Vec<Reader<'a, R>>,
+    heads: BinaryHeap<Reverse<(R, usize)>>,
+    last: Option<R>,
+}
+
+impl<'a, R: Record> Merge<'a, R> {
+    fn new(all: &'a SpilledRuns<R>, runs: &[Range<u64>]) -> Result<Self, BuildError> {
+        let buffer = (all.memory / runs.len().max(1)).clamp(READ_BYTES.start, READ_BYTES.end);
+        let readers = runs.iter().map(|run| Reader::new(&all.file, run.clone(), buffer)).collect();
+        let heads = BinaryHeap::with_capacity(runs.len());
+        let mut merge = Self { runs: all, readers, heads, last: None };
+        for number in 0..merge.readers.len() {
+            let record = merge.read(number)?;
+            merge.heads.extend(record.map(|record| Reverse((record, number))));
+        }
+        Ok(merge)
+    }
+
+    /// The next record of a run.
+    #[inline]
+    fn read(&mut self, number: usize) -> Result<Option<R>, BuildError> {
+        self.readers[number].next().map_err(|error| self.runs.failed("read a temporary file in", error))
+    }
+
+    /// The next record of all that is not one that has been returned.
+    #[inline]
+    pub(super) fn next(&mut self) -> Result<Option<R>, BuildError> {
+        while let Some(&Reverse((record, number))) = self.heads.peek() {
+            let next = self.read(number)?;
+            let mut head = self.heads.peek_mut().expect("it has been peeked at");
+            match next {
                 // In place: the heap is put right when `head` goes.
                 Some(next) => *head = Reverse((next, number)),
                 None => drop(std::collections::binary_heap::PeekMut::pop(head)),
             }
-            if last != Some(record) {
-                last = Some(record);
-                records.push(record);
-                if records.len() == BATCH {
-                    batch(&records)?;
-                    records.clear();
-                }
+            if self.last.replace(record) != Some(record) {
+                return Ok(Some(record));
             }
         }
-        if records.is_empty() { Ok(()) } else { batch(&records) }
+        Ok(None)
     }
 }
 

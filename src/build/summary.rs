@@ -9,7 +9,7 @@ use crate::format::header::FileId;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Fingerprints pushed, repeats counted.
+    /// Fingerprints pushed, or read from a source or from the indexes that are merged, repeats counted.
     pub pushed: u64,
     /// Distinct fingerprints stored.
     pub fingerprints: u64,

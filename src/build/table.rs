@@ -106,6 +106,9 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
             writer.finish(output).map_err(output.failed())
         })?;
         check_number_of_blocks(written.keys.len())?;
+        if written.entries.iter().map(|&entries| u64::from(entries)).sum::<u64>() != self.fingerprints {
+            return Err(BuildError::Changed { what: "what the index is built from" });
+        }
         Ok(written)
     }
 

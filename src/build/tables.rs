@@ -13,6 +13,9 @@ pub(crate) trait Tables<F: Fingerprint>: Send {
     /// What table 0 is made of.
     type Record: Record<Fingerprint = F>;
 
+    /// How many records have been read to get at these, repeats counted.
+    fn read(&self) -> u64;
+
     /// Hands on all records, strictly ascending, in batches.
     fn records(&mut self, visit: &mut Visit<'_, Self::Record>) -> Result<(), BuildError>;
 

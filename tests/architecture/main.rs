@@ -35,6 +35,7 @@ const LAYERS: &[&str] = &[
     "table",
     "build",
     "index",
+    "merge",
 ];
 
 /// Layers that know nothing of each other, though one comes before the other in the list.

@@ -221,6 +221,46 @@ fn one_fingerprint_with_very_many_ids_stands_among_others() {
     }
 }
 
+/// Ranks are 4,096 places apart: marks lie right before, at and behind such places, and far from each other.
+#[test]
+fn numbers_of_ids_around_the_distance_of_ranks_come_back() {
+    let mut numbers = Numbers(19);
+    let counts = [4095, 1, 4096, 4097, 1, 1, 8191, 1, 3, 20_000, 2, 4094, 1, 12_288, 1];
+    let input: Vec<(u64, u64)> = counts
+        .iter()
+        .chain(&counts)
+        .flat_map(|&count| {
+            let fingerprint = numbers.word();
+            (0..count).map(move |id| (fingerprint, id))
+        })
+        .collect();
+    for codec in Codec::ALL {
+        ids_are_right(&input, BuildOptions::new().codec(codec).block_bytes(512));
+    }
+}
+
+/// What stands beside a fingerprint with very many ids is found without a look at their marks.
+#[test]
+fn ids_beside_very_many_others_are_found_without_reading_these() {
+    use crate::common::file;
+
+    let mut input: Vec<(u64, u64)> = (0..300_000).map(|id| (1 << 32, id)).collect();
+    input.extend((0..20).map(|x| (1 << 32 | x, 7)));
+    input.extend((0..20).map(|x| (x, x)));
+    let mut bytes = built_with_ids(&input, BuildOptions::new());
+    // Marks of the many: no checksum of theirs is right any more.
+    let marks = file::section(&bytes, file::ID_STARTS, 0);
+    assert!(marks.length > 8 * file::PAGE);
+    bytes[marks.offset + file::PAGE..][..marks.length - 2 * file::PAGE].fill(0xaa);
+    let index = index::<u64>(bytes);
+    for x in 1..20 {
+        assert_eq!(index.ids(1 << 32 | x).unwrap().collect::<Vec<_>>(), [7]);
+        assert_eq!(index.ids(x).unwrap().collect::<Vec<_>>(), [x]);
+    }
+    assert_eq!(index.ids(1 << 32).unwrap().len(), 300_000);
+    assert!(index.verify().is_err());
+}
+
 #[test]
 fn ids_are_all_or_nothing() {
     let scratch = Scratch::new();

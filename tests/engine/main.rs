@@ -6,10 +6,13 @@
 //! - [`batch`]: many queries at once
 //! - [`build`]: building, and what a failed build leaves
 //! - [`coverage`]: designs cover what they claim
+//! - [`entries`]: everything stored, in order
 //! - [`errors`]: what errors say, and of which file
 //! - [`exactness`]: results equal brute force
 //! - [`in_memory`]: indexes read into memory
+//! - [`merge`]: several indexes into one
 //! - [`pairs`]: the self-join
+//! - [`source`]: builds from what is sorted, or can be read again
 //! - [`stop`]: callbacks that stop long work
 //! - [`threads`]: many threads, and queries that allocate nothing
 
@@ -18,10 +21,13 @@ mod build;
 #[path = "../common/mod.rs"]
 mod common;
 mod coverage;
+mod entries;
 mod errors;
 mod exactness;
 mod in_memory;
+mod merge;
 mod pairs;
+mod source;
 mod stop;
 mod threads;
 

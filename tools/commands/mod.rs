@@ -5,6 +5,7 @@
 //! - [`idf`]: inverse document frequencies of the words of a corpus
 //! - [`evaluate`]: how well near-duplicates are found
 //! - [`build`]: fingerprints or documents in, one index file out
+//! - [`merge`]: several index files into one
 //! - [`query`]: the stored fingerprints near given ones
 //! - [`pairs`]: the stored fingerprints near each other
 //! - [`dump`]: the contents of a file, down to the bit
@@ -23,6 +24,7 @@ pub(crate) mod evaluate;
 pub(crate) mod fingerprint;
 pub(crate) mod idf;
 pub(crate) mod man;
+pub(crate) mod merge;
 pub(crate) mod pairs;
 pub(crate) mod query;
 pub(crate) mod verify;

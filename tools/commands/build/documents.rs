@@ -4,10 +4,7 @@
 use std::path::Path;
 
 use hamdex::{BuildOptions, Builder, Fingerprint, Summary};
-use hamdex_atomic_file::{AtomicFile, STANDARD_OUTPUT};
-use hamdex_documents::{
-    Counts, Document, NAMES_KEY, NAMES_VERSION, NamesWriter, RECIPE_KEY, TooShort, names_path,
-};
+use hamdex_documents::{Counts, Document, NAMES_KEY, NAMES_VERSION, NamesWriter, RECIPE_KEY, TooShort};
 use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe};
 
 use crate::bars::Phases;
@@ -16,6 +13,7 @@ use crate::documents::recipe::usage;
 use crate::documents::report;
 use crate::failure::{Failure, shown};
 use crate::input::IdSource;
+use crate::names::create_names;
 use crate::output::Output;
 
 /// What has been built of documents.
@@ -39,7 +37,7 @@ pub(super) fn build<F: Fingerprint>(
     let mut options = options.ids(ids != IdSource::None).metadata(RECIPE_KEY, recipe.to_string());
     let (mut names, mut names_file) = (None, None);
     if ids == IdSource::Names {
-        names_file = Some(create_names(output)?);
+        names_file = Some(create_names(output, ", or take --ids row")?);
         options = options.metadata(NAMES_KEY, NAMES_VERSION);
         names = Some(NamesWriter::new(temp_dir)?);
     }
@@ -71,18 +69,6 @@ pub(super) fn build<F: Fingerprint>(
     }
     let summary = sealed.publish()?;
     Ok(Built { summary, counts, too_short })
-}
-
-/// Starts the file of names; refuses an output that has no place for it.
-fn create_names(output: &Output<'_>) -> Result<AtomicFile, Failure> {
-    let index = output.path();
-    if index.metadata().is_ok_and(|metadata| !metadata.is_file()) || index == Path::new(STANDARD_OUTPUT) {
-        return Err(Failure::Usage(format!(
-            "{}: the names of the documents need a file to lie beside; name one, or take --ids row",
-            index.display()
-        )));
-    }
-    Ok(output.options().create(names_path(index))?)
 }
 
 fn numeric(id: &str) -> Result<u64, Failure> {

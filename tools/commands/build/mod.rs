@@ -8,8 +8,6 @@ mod design;
 mod documents;
 mod skew;
 
-use std::borrow::Cow;
-use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,18 +16,14 @@ use bytesize::ByteSize;
 use clap::ValueEnum;
 use hamdex::{BuildOptions, Builder, Codec, Fingerprint, Summary};
 use hamdex_simhash::Width;
-use indicatif::{HumanBytes, HumanCount};
-use serde::Serialize;
 
 use crate::bars::Phases;
-use crate::counted::counted;
+use crate::built::Built;
 use crate::documents::inputs::{self as texts, Fields, Reading};
 use crate::documents::{recipe, report as documents_report};
 use crate::failure::Failure;
 use crate::input::{self, Columns, Format, IdSource};
-use crate::output::{
-    Force, Output, check_not_mixed, inputs_or_standard_input, is_standard_output, path_of, temp_dir,
-};
+use crate::output::{Force, Output, check_index_output, inputs_or_standard_input, path_of, temp_dir};
 use crate::say;
 use crate::threads::Threads;
 use crate::values;
@@ -165,7 +159,7 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
     args.recipe.files().for_each(|list| inputs.add(list));
     let output = Output::new(&args.output, args.force, &inputs);
     output.check()?;
-    check_standard_output(args)?;
+    check_index_output(&args.output, args.json)?;
     let temp_dir = temp_dir(args.temp_dir.as_deref(), Some(&args.output));
     if let Some(texts) = texts {
         let reading = Reading::new(&args.inputs, texts.format, &args.fields).temp_dir(&temp_dir);
@@ -199,17 +193,6 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
     let outcome = builder.finish();
     phases.finish();
     report::<F>(args, &outcome?, None, started)
-}
-
-/// Refuses to write an index to a terminal, or together with what `--json` prints.
-fn check_standard_output(args: &Args) -> Result<(), Failure> {
-    check_not_mixed(&args.output, args.json)?;
-    if is_standard_output(&args.output) && std::io::stdout().is_terminal() {
-        return Err(Failure::Usage(
-            "an index is not text for a terminal: redirect it, or name a file with --output".to_owned(),
-        ));
-    }
-    Ok(())
 }
 
 fn options<F: Fingerprint>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOptions<F>, Failure> {
@@ -250,24 +233,6 @@ fn id_source(args: &Args) -> Result<IdSource, Failure> {
     Err(Failure::Usage(format!("--ids for {what} is one of: {}", names.join(", "))))
 }
 
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Report<'a> {
-    output: Cow<'a, str>,
-    read: u64,
-    fingerprints: u64,
-    ids: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    documents: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    too_short: Option<u64>,
-    design: &'a str,
-    codec: &'static str,
-    bytes: u64,
-    bytes_per_fingerprint: f64,
-    seconds: f64,
-}
-
 /// Says what has been built; if that fails, that the index is there all the same. `documents` is how many
 /// there were and how many of them too short.
 fn report<F: Fingerprint>(
@@ -276,52 +241,18 @@ fn report<F: Fingerprint>(
     documents: Option<(u64, u64)>,
     started: Instant,
 ) -> Result<(), Failure> {
-    print_summary(args, summary, documents, started.elapsed().as_secs_f64())
+    let built = Built {
+        output: &args.output,
+        summary,
+        codec: args.codec,
+        documents,
+        merged: None,
+        seconds: started.elapsed().as_secs_f64(),
+    };
+    built
+        .print(args.json)
         .and_then(|()| warn_of_skew::<F>(args, summary))
         .map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
-}
-
-fn print_summary(
-    args: &Args,
-    summary: &Summary,
-    documents: Option<(u64, u64)>,
-    seconds: f64,
-) -> Result<(), Failure> {
-    let bytes_per_fingerprint = summary.bytes as f64 / summary.fingerprints.max(1) as f64;
-    if args.json {
-        let report = Report {
-            output: args.output.to_string_lossy(),
-            read: summary.pushed,
-            fingerprints: summary.fingerprints,
-            ids: summary.ids,
-            documents: documents.map(|(all, _)| all),
-            too_short: documents.map(|(_, too_short)| too_short),
-            design: &summary.design,
-            codec: args.codec.name(),
-            bytes: summary.bytes,
-            bytes_per_fingerprint,
-            seconds,
-        };
-        let mut output = std::io::stdout().lock();
-        serde_json::to_writer(&mut output, &report).map_err(std::io::Error::from)?;
-        writeln!(output)?;
-        return Ok(());
-    }
-    let ids = match summary.ids {
-        0 => String::new(),
-        some => format!(", {}", counted(some, "id", "ids")),
-    };
-    say::summary(format_args!(
-        "{}: {} read, {} distinct{ids}; design {}, {}; {} ({bytes_per_fingerprint:.2} bytes per fingerprint) in \
-         {seconds:.1} s",
-        args.output.display(),
-        counted(summary.pushed, "fingerprint", "fingerprints"),
-        HumanCount(summary.fingerprints),
-        summary.design,
-        args.codec,
-        HumanBytes(summary.bytes),
-    ));
-    Ok(())
 }
 
 fn warn_of_skew<F: Fingerprint>(args: &Args, summary: &Summary) -> Result<(), Failure> {

@@ -85,6 +85,37 @@ fn ids_are_rows_over_all_inputs_or_stand_beside_the_fingerprints() {
 }
 
 #[test]
+fn an_index_is_built_again_from_what_dump_prints() {
+    let scratch = Scratch::new();
+    let wide = |x: u128| format!("{x:032x} {}\n{x:032x},9\n", x % 7);
+    scratch
+        .write("64.txt", "00000000000000ff 18446744073709551615\n00000000000000ff,7\n1234567812345678 0\n");
+    scratch.write("128.txt", (0..500u128).map(|x| wide(x * x << 70 | x)).collect::<String>());
+    for width in ["64", "128"] {
+        let input = format!("{width}.txt");
+        scratch.output(&["build", "--width", width, "-o", "a.hamdex", "--ids", "pairs", &input, "--force"]);
+        let pairs = scratch.output(&["dump", "a.hamdex", "--fingerprints", "--ids"]);
+        scratch.write("again.txt", &pairs);
+        let again = ["build", "--width", width, "-o", "b.hamdex", "--ids", "pairs", "again.txt", "--force"];
+        scratch.output(&again);
+        let bytes = |name| std::fs::read(scratch.path(name)).unwrap();
+        assert!(bytes("a.hamdex") == bytes("b.hamdex"), "{width}");
+        assert_eq!(pairs.lines().count(), if width == "64" { 3 } else { 1000 });
+    }
+    scratch.output(&["build", "-o", "c.hamdex", "--ids", "pairs", "64.txt"]);
+    let pairs = scratch.output(&["dump", "c.hamdex", "--fingerprints", "--ids"]);
+    assert!(pairs.starts_with("00000000000000ff\t7\n00000000000000ff\t18446744073709551615\n1234"));
+    let json = scratch.output(&["dump", "c.hamdex", "--fingerprints", "--ids", "--json"]);
+    assert!(json.starts_with("{\"fingerprint\":\"00000000000000ff\",\"ids\":[7,18446744073709551615]}\n"));
+
+    scratch.write("plain.txt", LINES);
+    scratch.output(&["build", "-o", "plain.hamdex", "plain.txt"]);
+    let (code, text) = scratch.failure(&["dump", "plain.hamdex", "--fingerprints", "--ids"]);
+    assert!(code == 2 && text.contains("holds no ids"), "{text}");
+    assert_eq!(scratch.failure(&["dump", "plain.hamdex", "--ids"]).0, 2);
+}
+
+#[test]
 fn fingerprints_of_128_bits_are_served_alike() {
     let scratch = Scratch::new();
     scratch.write("wide.txt", "000000000000000000000000000000ff\nffffffffffffffffffffffffffffffff\n");

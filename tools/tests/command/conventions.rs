@@ -6,12 +6,13 @@ use predicates::prelude::*;
 
 use crate::common::{LINES, Scratch, with_index};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "dedup",
     "fingerprint",
     "idf",
     "evaluate",
     "build",
+    "merge",
     "query",
     "pairs",
     "dump",

@@ -9,6 +9,7 @@ mod dedup;
 mod documents;
 mod inputs;
 mod limits;
+mod merge;
 mod names;
 mod outputs;
 mod pairs;

@@ -21,9 +21,10 @@ fn scene() -> Scratch {
 }
 
 /// Every command that writes a file, to be followed by its name.
-const WRITERS: [&[&str]; 9] = [
+const WRITERS: [&[&str]; 10] = [
     &["build", "hex.txt", "-o"],
     &["build", "--documents", "documents.jsonl", "--ids", "row", "-o"],
+    &["merge", "index.hamdex", "-o"],
     &["pairs", "index.hamdex", "-o"],
     &["dedup", "documents.jsonl", "--out"],
     &["dedup", "documents.jsonl", "--unique", "--out"],
@@ -47,10 +48,12 @@ fn refused(scratch: &Scratch, args: &[&str], expected: &str) {
 #[test]
 fn an_input_is_never_written_over() {
     let scratch = scene();
-    let cases: [&[&str]; 12] = [
+    let cases: [&[&str]; 14] = [
         &["build", "hex.txt", "-o", "hex.txt"],
         &["build", "--documents", "documents.jsonl", "-o", "documents.jsonl"],
         &["build", "--documents", "documents.jsonl", "--stop-words", "stop.txt", "-o", "stop.txt"],
+        &["merge", "index.hamdex", "-o", "index.hamdex"],
+        &["merge", "named.hamdex", "-o", "named.hamdex.ids"],
         &["pairs", "index.hamdex", "-o", "index.hamdex"],
         &["pairs", "named.hamdex", "--ids", "-o", "named.hamdex.ids"],
         &["dedup", "documents.jsonl", "--out", "documents.jsonl"],

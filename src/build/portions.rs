@@ -1,0 +1,232 @@
+//! The keys of a table, portion by portion: each as large as memory permits, in ascending order.
+
+use rayon::prelude::*;
+
+use crate::build::record::Record;
+use crate::build::sort::{Sorted, sort};
+use crate::build::tables::Visit;
+use crate::error::BuildError;
+
+/// Items that one thread looks through at a time.
+const CHUNK: usize = 1 << 14;
+
+/// Items looked through between two checks for room.
+const PIECE: usize = 1 << 20;
+
+/// Keys in a sample from which the ends of portions are estimated.
+const SAMPLE: usize = 1 << 16;
+
+/// The part of memory that a portion is planned to fill: estimates err.
+const FILL: f64 = 0.9;
+
+/// Calls what it is given with all items of a source, batch by batch.
+pub(super) type Read<'r, T> =
+    dyn FnMut(&mut dyn FnMut(&[T]) -> Result<(), BuildError>) -> Result<(), BuildError> + Send + 'r;
+
+/// Where the portions of a table end.
+pub(super) struct Portions<K> {
+    /// How many keys memory holds.
+    capacity: usize,
+    /// The greatest key of each portion whose end is known. Behind them is at least one more.
+    ends: Vec<K>,
+    /// Whether behind them is exactly one more.
+    is_complete: bool,
+    /// All keys, if they are one portion.
+    whole: Option<Vec<K>>,
+    sample: Sample<K>,
+}
+
+impl<K: Record> Portions<K> {
+    /// For portions that take at most `memory` bytes.
+    pub(super) fn new(memory: usize) -> Self {
+        let capacity = (memory / size_of::<K>()).max(4 * CHUNK);
+        Self { capacity, ends: Vec::new(), is_complete: false, whole: None, sample: Sample::new() }
+    }
+
+    /// Hands on the keys of all items, strictly ascending, in batches. `read` is called once per portion.
+    pub(super) fn for_each<T: Sync>(
+        &mut self,
+        read: &mut Read<'_, T>,
+        key: impl Fn(&T) -> K + Sync,
+        visit: &mut Visit<'_, K>,
+    ) -> Result<(), BuildError> {
+        if let Some(whole) = &self.whole {
+            return Sorted::batches(whole, visit);
+        }
+        for number in 0usize.. {
+            let above = number.checked_sub(1).map(|before| self.ends[before]);
+            let up_to = match self.ends.get(number) {
+                Some(&end) => Some(end),
+                None if self.is_complete => None,
+                None => self.sample.end_of_portion(above, self.capacity),
+            };
+            let mut portion = Portion { above, up_to, keys: Vec::new(), capacity: self.capacity };
+            let mut sample = self.sample.is_empty().then(Sample::new);
+            read(&mut |items| {
+                if let Some(sample) = &mut sample {
+                    sample.take(items, &key);
+                }
+                items.chunks(PIECE).try_for_each(|piece| portion.take(piece, &key))
+            })?;
+            self.sample = sample.map_or_else(|| std::mem::take(&mut self.sample), Sample::sorted);
+            sort(&mut portion.keys);
+            Sorted::batches(&portion.keys, visit)?;
+            match portion.up_to {
+                Some(end) if number == self.ends.len() => self.ends.push(end),
+                Some(_) => {}
+                None => {
+                    self.is_complete = true;
+                    self.whole = (number == 0).then_some(portion.keys);
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The least keys above a bound, as many as memory holds.
+struct Portion<K> {
+    above: Option<K>,
+    /// Keys above this are left to later portions.
+    up_to: Option<K>,
+    keys: Vec<K>,
+    capacity: usize,
+}
+
+impl<K: Record> Portion<K> {
+    fn take<T: Sync>(&mut self, items: &[T], key: impl Fn(&T) -> K + Sync) -> Result<(), BuildError> {
+        let (above, up_to) = (self.above, self.up_to);
+        let is_here = |key: &K| Some(*key) > above && up_to.is_none_or(|end| *key <= end);
+        let lists: Vec<Vec<K>> =
+            items.par_chunks(CHUNK).map(|chunk| chunk.iter().map(&key).filter(is_here).collect()).collect();
+        for mut list in lists {
+            if self.keys.len() + list.len() > self.capacity {
+                self.make_room();
+            }
+            if self.up_to != up_to {
+                // The end has moved since the lists were made.
+                list.retain(|key| Some(*key) <= self.up_to);
+            }
+            self.reserve(list.len())?;
+            self.keys.append(&mut list);
+        }
+        Ok(())
+    }
+
+    /// Drops repeats; if that is not enough, leaves the greater half to later portions.
+    fn make_room(&mut self) {
+        sort(&mut self.keys);
+        if self.keys.len() > self.capacity / 4 * 3 {
+            let half = self.keys.len() / 2;
+            self.up_to = Some(self.keys[half - 1]);
+            self.keys.truncate(half);
+        }
+    }
+
+    /// Grows by doubling up to the limit.
+    fn reserve(&mut self, more: usize) -> Result<(), BuildError> {
+        let needed = self.keys.len() + more;
+        if needed > self.keys.capacity() {
+            let more = needed.max(2 * self.keys.len()).min(self.capacity.max(needed)) - self.keys.len();
+            let bytes = (more * size_of::<K>()) as u64;
+            self.keys.try_reserve_exact(more).map_err(|_| BuildError::OutOfMemory { bytes })?;
+        }
+        Ok(())
+    }
+}
+
+/// Keys at even distances in the order of the source.
+#[derive(Clone)]
+struct Sample<K> {
+    keys: Vec<K>,
+    /// How many items stand for one of them.
+    step: usize,
+    /// How many items to pass over before the next one that is taken.
+    until_next: usize,
+}
+
+impl<K> Default for Sample<K> {
+    fn default() -> Self {
+        Self { keys: Vec::new(), step: 1, until_next: 0 }
+    }
+}
+
+impl<K: Record> Sample<K> {
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    fn take<T>(&mut self, items: &[T], key: impl Fn(&T) -> K) {
+        let mut at = self.until_next;
+        while let Some(item) = items.get(at) {
+            if self.keys.len() == SAMPLE {
+                let mut number = 0;
+                self.keys.retain(|_| (number % 2 == 0, number += 1).0);
+                self.step *= 2;
+            }
+            self.keys.push(key(item));
+            at += self.step;
+        }
+        self.until_next = at - items.len();
+    }
+
+    fn sorted(mut self) -> Self {
+        self.keys.sort_unstable();
+        self
+    }
+
+    /// Where a portion above a bound ends if it is to fit; `None` where all the rest should fit, or nothing
+    /// is known.
+    fn end_of_portion(&self, above: Option<K>, capacity: usize) -> Option<K> {
+        let first = self.keys.partition_point(|&key| Some(key) <= above);
+        let keys = (capacity as f64 * FILL / self.step as f64) as usize;
+        self.keys.get(first + keys.max(1)).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::digest;
+
+    /// The keys that come out, and how often the source is read.
+    fn gone_through(portions: &mut Portions<u64>, items: &[u64]) -> (Vec<u64>, usize) {
+        let (mut all, mut readings) = (Vec::new(), 0);
+        let mut read = |take: &mut dyn FnMut(&[u64]) -> Result<(), BuildError>| {
+            readings += 1;
+            items.chunks(50_000).try_for_each(take)
+        };
+        let keep = &mut |batch: &[u64]| {
+            all.extend_from_slice(batch);
+            Ok(())
+        };
+        portions.for_each(&mut read, |&item| item, keep).unwrap();
+        (all, readings)
+    }
+
+    #[test]
+    fn all_keys_come_in_order_in_about_as_few_readings_as_memory_permits() {
+        let uniform: Vec<u64> = (0..1_000_000u64).map(digest::scramble).collect();
+        let spike: Vec<u64> = (0..1_000_000).map(|i| if i % 3 == 0 { i / 3 } else { 77 }).collect();
+        let ascending: Vec<u64> = (0..1_000_000).collect();
+        for items in [uniform, spike, ascending, Vec::new(), vec![5]] {
+            let distinct: Vec<u64> = items.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+            let capacity = 100_000;
+            let mut portions = Portions::<u64>::new(capacity * 8);
+            let (first, first_readings) = gone_through(&mut portions, &items);
+            assert!(first == distinct);
+            // The first portion is halved again and again, since nothing is known yet.
+            assert!(first_readings <= distinct.len() * 3 / (2 * capacity) + 3, "{first_readings}");
+            let (second, readings) = gone_through(&mut portions, &items);
+            assert!(second == distinct);
+            assert_eq!(readings, if first_readings == 1 { 0 } else { first_readings });
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The tables of the output, each from those of the inputs.
+
+use std::marker::PhantomData;
+
+use crate::build::{Job, Sorted, Sorter, Tables, Turn, Visit};
+use crate::codec::Scratch;
+use crate::digest::SetDigest;
+use crate::error::BuildError;
+use crate::index::{Index, TableView};
+use crate::merge::dropped::Dropped;
+use crate::merge::gather::{self, Batch, Gathered};
+use crate::merge::parts::{Part, Parts};
+use crate::merge::pipeline::for_each_part;
+use crate::merge::records::{Filter, Stored};
+use crate::progress::{Counter, Phase};
+use hamdex_fingerprint::Fingerprint;
+
+/// Indexes on their way into one.
+pub(super) struct Merged<'m, F, D, R> {
+    job: &'m Job<F>,
+    inputs: &'m [&'m Index<F, D>],
+    filter: Option<&'m Filter<'m, F>>,
+    /// What the filter has left out when the records were read first, and what it has kept.
+    dropped: Dropped<F>,
+    kept: Option<SetDigest>,
+    table: Source<'m, F, D>,
+    records: PhantomData<fn() -> R>,
+}
+
+/// Where the values of a table come from.
+enum Source<'m, F, D> {
+    /// This table of each input, but for what has been dropped, in the table's order.
+    Tables(Vec<TableView<'m, F, D>>, Dropped<F>),
+    /// Some input has no such table.
+    Sorted(Sorted<F>),
+}
+
+impl<'m, F: Fingerprint, D: AsRef<[u8]> + Sync, R: Stored<F>> Merged<'m, F, D, R> {
+    pub(super) fn new(
+        job: &'m Job<F>,
+        inputs: &'m [&'m Index<F, D>],
+        filter: Option<&'m Filter<'m, F>>,
+    ) -> Self {
+        let table = Source::Tables(Vec::new(), Dropped::NOTHING);
+        Self { job, inputs, filter, dropped: Dropped::NOTHING, kept: None, table, records: PhantomData }
+    }
+
+    fn natural_tables(&self) -> Vec<TableView<'m, F, D>> {
+        self.inputs.iter().map(|index| index.natural_table()).collect()
+    }
+
+    fn sorter<T: crate::build::Record>(&self) -> Sorter<T> {
+        Sorter::new(self.job.options.sort_memory(), &self.job.temp_dir)
+    }
+
+    /// Sorts all values for a table that some input lacks.
+    fn sort(&self, table: &Turn<'_, F>, done: &Counter) -> Result<Sorted<F>, BuildError> {
+        let mut sorter = self.sorter();
+        values(self.natural_tables(), &self.dropped, &mut |batch| {
+            let mut permuted = batch.iter().map(|&fingerprint| table.permutation.apply(fingerprint));
+            permuted.try_for_each(|value| sorter.push(value, done))?;
+            Ok(done.check()?)
+        })?;
+        sorter.finish(done)
+    }
+}
+
+impl<F: Fingerprint, D: AsRef<[u8]> + Sync, R: Stored<F>> Tables<F> for Merged<'_, F, D, R> {
+    type Record = R;
+
+    fn read(&self) -> u64 {
+        let records = self.inputs.iter().map(|index| index.stats().ids.map_or(index.len(), |ids| ids.count));
+        records.sum()
+    }
+
+    fn records(&mut self, visit: &mut Visit<'_, R>) -> Result<(), BuildError> {
+        let mut sorter = self.sorter();
+        let done = self.job.options.silent_counter(Phase::Sort { table: 0, tables: 1 });
+        let mut kept = SetDigest::default();
+        let mut each = |batch: Batch<F, R>| {
+            kept.join(batch.digest);
+            if self.kept.is_none() {
+                batch.dropped.iter().try_for_each(|&fingerprint| sorter.push(fingerprint, &done))?;
+            }
+            visit(&batch.records)
+        };
+        let (tables, filter) = (self.natural_tables(), self.filter);
+        let parts = Parts::new(tables.clone(), R::HAS_ID);
+        let gather =
+            |part: &Part<F>, scratch: &mut Scratch<F>| gather::records(&tables, part, filter, scratch);
+        for_each_part(parts, gather, |gathered| match gathered {
+            Gathered::Whole(batch) => each(batch),
+            Gathered::Large(large) => large.for_each_batch(filter, &mut each),
+        })?;
+        match self.kept.replace(kept) {
+            None if filter.is_some() => self.dropped = Dropped::new(sorter, &done)?,
+            Some(before) if before != kept => return Err(BuildError::Changed { what: "the filter" }),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn turn_to(&mut self, table: Turn<'_, F>) -> Result<(), BuildError> {
+        // What there was of another table is not needed any more.
+        self.table = Source::Tables(Vec::new(), Dropped::NOTHING);
+        let phase = Phase::Sort { table: table.number, tables: table.tables };
+        let done = self.job.options.counter(phase, Some(table.fingerprints))?;
+        let mask = table.permutation.mask();
+        let tables: Option<Vec<_>> = self.inputs.iter().map(|index| index.table_of(mask)).collect();
+        self.table = match tables {
+            None => Source::Sorted(self.sort(&table, &done)?),
+            Some(tables) => {
+                let dropped = self.dropped.permuted(table.permutation, self.sorter(), &done)?;
+                Source::Tables(tables, dropped)
+            }
+        };
+        Ok(())
+    }
+
+    fn values(&mut self, visit: &mut Visit<'_, F>) -> Result<(), BuildError> {
+        match &self.table {
+            Source::Tables(tables, dropped) => values(tables.clone(), dropped, visit),
+            Source::Sorted(sorted) => sorted.for_each_batch(visit),
+        }
+    }
+}
+
+/// Hands on the values of tables of one order, united, without those that have been dropped.
+fn values<F: Fingerprint, D: AsRef<[u8]> + Sync>(
+    tables: Vec<TableView<'_, F, D>>,
+    dropped: &Dropped<F>,
+    visit: &mut Visit<'_, F>,
+) -> Result<(), BuildError> {
+    let gather = |part: &Part<F>, scratch: &mut Scratch<F>| gather::values(&tables, part, scratch);
+    for_each_part(Parts::new(tables.clone(), false), gather, dropped.leave_out(visit)?)
+}

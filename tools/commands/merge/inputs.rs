@@ -1,0 +1,117 @@
+//! The files to merge: what they have in common, or why they cannot be merged.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use hamdex::{Codec, Design, Fingerprint, Index};
+use hamdex_documents::RECIPE_KEY;
+
+use crate::failure::Failure;
+
+/// The width of all files.
+pub(super) fn width(paths: &[PathBuf]) -> Result<u32, Failure> {
+    let widths = paths.iter().map(|path| hamdex::width(path).map_err(Failure::Index));
+    let widths: Vec<u32> = widths.collect::<Result<_, _>>()?;
+    match widths.iter().position(|width| *width != widths[0]) {
+        None => Ok(widths[0]),
+        Some(other) => Err(Failure::Wrong(format!(
+            "{} holds fingerprints of {} bits, and {} of {}: they cannot be merged",
+            paths[0].display(),
+            widths[0],
+            paths[other].display(),
+            widths[other],
+        ))),
+    }
+}
+
+/// Open indexes.
+pub(super) struct Merging<'p, F> {
+    pub(super) paths: &'p [PathBuf],
+    pub(super) indexes: Vec<Index<F>>,
+}
+
+impl<'p, F: Fingerprint> Merging<'p, F> {
+    /// Opens all of them; refuses those of which some have ids and others have none.
+    pub(super) fn open(paths: &'p [PathBuf]) -> Result<Self, Failure> {
+        if paths.len() > hamdex::MAX_MERGED {
+            return Err(Failure::Usage(format!(
+                "{} files are more than the {} that can be merged at once: merge them in steps",
+                paths.len(),
+                hamdex::MAX_MERGED
+            )));
+        }
+        let indexes = paths.iter().map(|path| Index::open(path).map_err(Failure::Index));
+        let merging = Self { paths, indexes: indexes.collect::<Result<_, _>>()? };
+        let has_ids = merging.common(Index::has_ids);
+        has_ids.map_err(|(a, b)| {
+            let (with, without) = if merging.indexes[0].has_ids() { (a, b) } else { (b, a) };
+            Failure::Wrong(format!(
+                "{} has ids, and {} has none: they cannot be merged",
+                with.display(),
+                without.display()
+            ))
+        })?;
+        Ok(merging)
+    }
+
+    /// What all indexes have, or two files that differ in it.
+    fn common<'m, T: PartialEq>(&'m self, of: impl Fn(&'m Index<F>) -> T) -> Result<T, (&'p Path, &'p Path)> {
+        let first = of(&self.indexes[0]);
+        match self.indexes.iter().position(|index| of(index) != first) {
+            None => Ok(first),
+            Some(other) => Err((&self.paths[0], &self.paths[other])),
+        }
+    }
+
+    pub(super) fn design(&self) -> Result<&Design<F>, Failure> {
+        self.common(Index::design).map_err(|(a, b)| {
+            Failure::Usage(format!(
+                "the designs of {} and {} differ: say with --design which one to take",
+                a.display(),
+                b.display()
+            ))
+        })
+    }
+
+    pub(super) fn greatest_distance(&self) -> u32 {
+        self.indexes.iter().map(|index| index.design().distance()).max().expect("there is an input")
+    }
+
+    pub(super) fn codec(&self) -> Result<Codec, Failure> {
+        self.common(|index| index.stats().codec).map_err(|(a, b)| {
+            Failure::Usage(format!(
+                "the codecs of {} and {} differ: say with --codec which one to take",
+                a.display(),
+                b.display()
+            ))
+        })
+    }
+
+    /// Bytes per block that all inputs of this codec have; `None` where they differ.
+    pub(super) fn block_bytes(&self, codec: Codec) -> Option<u32> {
+        let of_codec = self.indexes.iter().map(Index::stats).filter(|stats| stats.codec == codec);
+        let mut sizes: Vec<u32> = of_codec.map(|stats| stats.block_bytes).collect();
+        sizes.dedup();
+        <[u32; 1]>::try_from(sizes).ok().map(|[bytes]| bytes)
+    }
+
+    /// The metadata of the output: that of all inputs, which must agree.
+    pub(super) fn metadata(&self) -> Result<&BTreeMap<String, Vec<u8>>, Failure> {
+        let recipes = self.common(|index| index.metadata().get(RECIPE_KEY));
+        recipes.map_err(|(a, b)| {
+            Failure::Wrong(format!(
+                "{} and {} were built by different recipes, or one of them without one: their fingerprints \
+                 cannot be compared",
+                a.display(),
+                b.display()
+            ))
+        })?;
+        self.common(Index::metadata).map_err(|(a, b)| {
+            Failure::Wrong(format!(
+                "the metadata of {} and {} differ: they cannot be merged",
+                a.display(),
+                b.display()
+            ))
+        })
+    }
+}

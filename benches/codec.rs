@@ -13,8 +13,11 @@ use hamdex::internals::{BlockCodec, Layout, Scratch, Target, count_differences};
 
 const COUNT: usize = 1 << 20;
 
-/// The layouts worth comparing: block bytes and restart interval. The first is the default.
-const LAYOUTS: [(usize, usize); 5] = [(4096, 128), (4096, 64), (2048, 128), (1024, 64), (1024, 65_535)];
+/// The block sizes worth comparing.
+const BLOCK_BYTES: [usize; 4] = [512, 1024, 2048, 4096];
+
+/// Blocks decoded together.
+const TOGETHER: usize = 8;
 
 /// Blocks and what a probe needs to find its way among them.
 struct Blocks {
@@ -66,11 +69,11 @@ fn benches(criterion: &mut Criterion) {
         count_differences(None, &values, &mut counts);
         let mut group = criterion.benchmark_group(format!("codec/{shape}"));
         group.sample_size(20);
-        for (block_bytes, restart_interval) in LAYOUTS {
-            let layout = Layout { codec: Codec::Huffman, block_bytes, restart_interval };
+        for block_bytes in BLOCK_BYTES {
+            let layout = Layout { codec: Codec::Huffman, block_bytes };
             let codec = BlockCodec::from_counts(layout, &counts, None);
             let blocks = encode(&codec, layout, &values);
-            let name = format!("{block_bytes}-{restart_interval}");
+            let name = block_bytes;
             let bits = (blocks.bytes.len() + blocks.keys.len() * 8) as f64 * 8.0 / values.len() as f64;
             println!("codec/{shape}/{name}: {bits:.2} bits per fingerprint, keys included");
 
@@ -80,10 +83,12 @@ fn benches(criterion: &mut Criterion) {
             });
             group.bench_function(format!("decode/{name}"), |bencher| {
                 let (mut scratch, mut decoded) = (Scratch::default(), Vec::<u64>::new());
+                let all: Vec<&[u8]> = blocks.bytes.chunks_exact(block_bytes).collect();
                 bencher.iter(|| {
-                    for bytes in blocks.bytes.chunks_exact(block_bytes) {
+                    for together in all.chunks(TOGETHER) {
                         decoded.clear();
-                        codec.decode(bytes, &mut scratch, &mut decoded).expect("the blocks are whole");
+                        let outcome = codec.decode(together, &mut scratch, &mut decoded, |_, _| Ok(()));
+                        outcome.expect("the blocks are whole");
                         black_box(&decoded);
                     }
                 });

@@ -60,9 +60,12 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Starts at byte `at`; what lies after it must be zero.
-    pub(crate) fn new(bytes: &'a mut [u8], at: usize) -> Self {
-        Self { bytes, at, pending: 0, pending_bits: 0 }
+    /// Starts at bit `position`; it and all after it, up to the last that is written, must be zero. What lies before it
+    /// stays as it is.
+    pub(crate) fn new(bytes: &'a mut [u8], position: usize) -> Self {
+        let (at, pending_bits) = (position / 8, position as u32 % 8);
+        let pending = bytes.get(at).map_or(0, |&byte| u64::from(byte) << 56);
+        Self { bytes, at, pending, pending_bits }
     }
 
     /// Where the next bit goes, counted from the start of the buffer.
@@ -118,16 +121,20 @@ mod tests {
         #[test]
         fn what_is_written_is_read_back(
             fields in prop::collection::vec((any::<u128>(), 0u32..=128), 0..40),
-            start in 0usize..9,
+            start in 0usize..70,
         ) {
             let bits: usize = fields.iter().map(|&(_, length)| length as usize).sum();
-            let mut bytes = vec![0; start + bits.div_ceil(8)];
+            let mut bytes = vec![0; (start + bits).div_ceil(8)];
+            let mut before = Writer::new(&mut bytes, 0);
+            (0..start).for_each(|_| before.put(1, 1));
+            before.finish();
             let mut writer = Writer::new(&mut bytes, start);
             for &(value, length) in &fields {
                 writer.put_fingerprint(value & !u128::prefix_mask(128 - length), length);
             }
-            prop_assert_eq!(writer.finish(), start * 8 + bits);
-            let mut position = start * 8;
+            prop_assert_eq!(writer.finish(), start + bits);
+            prop_assert!((0..start).all(|position| read::<u64>(&bytes, position, 1) == 1));
+            let mut position = start;
             for (value, length) in fields {
                 let expected = value & !u128::prefix_mask(128 - length);
                 prop_assert_eq!(read::<u128>(&bytes, position, length), expected);

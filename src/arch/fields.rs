@@ -3,6 +3,9 @@
 /// Values that instructions take at a time.
 pub(crate) const LANES: usize = 8;
 
+/// Bytes that instructions take at a time.
+pub(crate) const BYTES: usize = 64;
+
 /// Fields of equal size in a row of a bit string, least significant bit first: bit i of the string is
 /// bit i mod 8 of byte i / 8, and the first bit of a field is its lowest.
 #[derive(Clone, Copy)]

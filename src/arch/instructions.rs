@@ -1,6 +1,6 @@
 //! The operations that instruction sets differ in, and what is written over them.
 
-use crate::arch::fields::{Fields, LANES};
+use crate::arch::fields::{BYTES, Fields, LANES};
 use crate::arch::portable;
 
 /// What instruction sets differ in. Every implementation gives what [`Portable`] gives.
@@ -64,7 +64,7 @@ pub(crate) trait Instructions: Copy {
 
     /// Which bytes are equal to `byte`: one bit for each, that of the first lowest.
     #[inline(always)]
-    fn equal_bytes(self, bytes: &[u8; 128], byte: u8) -> u128 {
+    fn equal_bytes(self, bytes: &[u8; BYTES], byte: u8) -> u64 {
         portable::equal_bytes(bytes, byte)
     }
 

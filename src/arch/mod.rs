@@ -22,7 +22,7 @@ mod x86_64;
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) use fallback::{BitGather, prefetch, run};
-pub(crate) use fields::{Fields, LANES};
+pub(crate) use fields::{BYTES, Fields, LANES};
 pub(crate) use instructions::{Instructions, Kernel};
 pub use level::{Level, limit_level};
 pub(crate) use prefetch::{LINE_BYTES, prefetch_lines};

@@ -1,6 +1,6 @@
 //! The operations in plain code: what every other implementation must equal.
 
-use crate::arch::fields::{Fields, LANES};
+use crate::arch::fields::{BYTES, Fields, LANES};
 use crate::bits::read;
 
 #[inline(always)]
@@ -99,7 +99,7 @@ pub(super) fn follow(
 }
 
 #[inline(always)]
-pub(super) fn equal_bytes(bytes: &[u8; 128], byte: u8) -> u128 {
+pub(super) fn equal_bytes(bytes: &[u8; BYTES], byte: u8) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     // Moves the lowest bit of every byte of a word to the top byte, that of the first byte lowest.
     const GATHER: u64 = 0x0102_0408_1020_4080;
@@ -110,7 +110,7 @@ pub(super) fn equal_bytes(bytes: &[u8; 128], byte: u8) -> u128 {
         // The top bit of a byte stays clear where nothing in it is set.
         let differs = ((difference & (ONES * 0x7f)) + ONES * 0x7f) | difference;
         let zero_bytes = !(differs >> 7) & ONES;
-        equal |= u128::from(zero_bytes.wrapping_mul(GATHER) >> 56) << (number * 8);
+        equal |= (zero_bytes.wrapping_mul(GATHER) >> 56) << (number * 8);
     }
     equal
 }

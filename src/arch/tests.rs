@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::arch::fields::{Fields, LANES};
+use crate::arch::fields::{BYTES, Fields, LANES};
 use crate::arch::instructions::{Instructions, Kernel, Portable};
 use crate::arch::x86_64::{Avx2, Avx512, run};
 
@@ -19,13 +19,13 @@ struct Everything<'a> {
     fields_at_end: Fields<'a>,
     count: usize,
     distance: u32,
-    long: &'a [u8; 128],
+    long: &'a [u8; BYTES],
     hs: &'a [u8; LANES],
     places: &'a [u16; LANES],
 }
 
 impl Kernel for Everything<'_> {
-    type Output = (u32, Result<u32, u32>, Vec<u16>, [u64; LANES], u32, u32, u128, (bool, [u64; LANES]));
+    type Output = (u32, Result<u32, u32>, Vec<u16>, [u64; LANES], u32, u32, u64, (bool, [u64; LANES]));
 
     #[inline(always)]
     fn run(self, instructions: impl Instructions) -> Self::Output {

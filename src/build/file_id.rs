@@ -18,8 +18,7 @@ pub(super) fn file_id<F: Fingerprint>(
     let mut shape = vec![F::BITS as u8, u8::from(options.ids), layout.codec.tag()];
     // Every part has a fixed length or says its own, so that no two shapes read alike.
     let (name, tables) = (design.name(), design.tables());
-    let (block_bytes, restart_interval) = (layout.block_bytes, layout.restart_interval);
-    for number in [block_bytes, restart_interval, design.distance() as usize, name.len(), tables.len()] {
+    for number in [layout.block_bytes, design.distance() as usize, name.len(), tables.len()] {
         shape.extend((number as u64).to_le_bytes());
     }
     shape.extend(name.as_bytes());

@@ -36,8 +36,6 @@ pub struct BuildOptions<F> {
     codec: Codec,
     /// Bytes of a block, where the user has chosen.
     block_bytes: Option<usize>,
-    /// Entries from one raw fingerprint to the next, where the user has chosen.
-    restart_interval: Option<usize>,
     pub(super) memory: u64,
     pub(super) threads: usize,
     pub(super) temp_dir: Option<PathBuf>,
@@ -63,7 +61,6 @@ impl<F: Fingerprint> BuildOptions<F> {
             design: DesignChoice::Auto { distance: DEFAULT_DISTANCE },
             codec: Codec::default(),
             block_bytes: None,
-            restart_interval: None,
             memory: default_memory(),
             threads: 0,
             temp_dir: None,
@@ -96,20 +93,11 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Bytes of a block: a power of two from 512 to 8,192; by default what suits the codec,
-    /// 4,096 for Huffman and 1,024 for Elias–Fano.
+    /// Bytes of a block: a power of two from 512 to 8,192; 1,024 by default. Larger blocks make the file smaller,
+    /// and queries slower.
     #[must_use]
     pub fn block_bytes(mut self, bytes: usize) -> Self {
         self.block_bytes = Some(bytes);
-        self
-    }
-
-    /// Huffman only: entries from one raw fingerprint to the next inside a block, 1 to 65,535; 128 by
-    /// default. With fewer, a query decodes less, and the file grows: 64 take a quarter of a bit more per
-    /// fingerprint and table, and a query a fifth less time.
-    #[must_use]
-    pub fn restart_interval(mut self, entries: usize) -> Self {
-        self.restart_interval = Some(entries);
         self
     }
 
@@ -194,7 +182,6 @@ impl<F: Fingerprint> BuildOptions<F> {
         Layout {
             codec: self.codec,
             block_bytes: self.block_bytes.unwrap_or(self.codec.default_block_bytes()),
-            restart_interval: self.restart_interval.unwrap_or(self.codec.restart_interval()),
         }
     }
 
@@ -234,15 +221,6 @@ impl<F: Fingerprint> BuildOptions<F> {
         if !block_bytes.is_power_of_two() || !sizes.contains(&block_bytes) {
             let expected = format!("a power of two from {} to {}", sizes.start(), sizes.end());
             return refused("the block size", block_bytes.to_string(), expected);
-        }
-        if let Some(entries) = self.restart_interval {
-            let (given, expected) = match self.codec {
-                Codec::Huffman => (entries.to_string(), "from 1 to 65535"),
-                codec => (format!("{entries} with {codec}"), "none: it is for huffman only"),
-            };
-            if self.codec != Codec::Huffman || !(1..=usize::from(u16::MAX)).contains(&entries) {
-                return refused("the restart interval", given, expected.to_owned());
-            }
         }
         if self.memory < MIN_MEMORY {
             let expected = format!("at least {} MiB", MIN_MEMORY >> 20);

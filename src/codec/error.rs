@@ -10,18 +10,14 @@ pub enum BlockError {
     /// The size of the low fields is out of range, or a byte that must be zero is not.
     #[error("the size of its low fields is impossible")]
     LowBits,
-    /// Segments start outside the block or out of order.
-    #[error("its segments do not lie in order inside the block")]
-    Segments,
-    /// A segment's codes and suffixes do not fill it exactly, or there are fewer unary numbers than
-    /// entries.
+    /// Codes and suffixes overlap, or there are fewer unary numbers than entries.
     #[error("its entries do not end where they should")]
     Length,
     /// Entries are not strictly ascending.
     #[error("its entries are not ascending")]
     Order,
-    /// Bits after the last entry are set.
-    #[error("bits after its last entry are set")]
+    /// Bits that belong to no entry are set.
+    #[error("bits that belong to no entry are set")]
     Padding,
     /// The last entry is not the block's key.
     #[error("its last entry is not the one its key says")]

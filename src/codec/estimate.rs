@@ -27,7 +27,7 @@ impl Codec {
         let entry_bits = entry_bits::<F>(self, count);
         // Where the first coded entry starts: behind the header and the first fingerprint, which is raw.
         let front_bytes = match self {
-            Self::Huffman => huffman::streams_at::<F>(1),
+            Self::Huffman => huffman::codes_at::<F>(),
             Self::EliasFano => elias_fano::uppers_at::<F>(),
         };
         let coded_bits = f64::from(block_bytes) * 8.0 - (front_bytes * 8) as f64;
@@ -40,12 +40,7 @@ impl Codec {
 fn entry_bits<F: Fingerprint>(codec: Codec, count: u64) -> f64 {
     let bound = information_bound_bits(F::BITS, count);
     match codec {
-        Codec::Huffman => {
-            let coded = bound + HUFFMAN_OVERHEAD_BITS;
-            // Now and then an entry is raw, and a segment starts.
-            let restart = f64::from(F::BITS) + (huffman::START_BYTES * 8) as f64 - coded;
-            coded + restart / codec.restart_interval() as f64
-        }
+        Codec::Huffman => bound + HUFFMAN_OVERHEAD_BITS,
         Codec::EliasFano => {
             // l low bits, a one, and the zeros of the buckets that the gap crosses.
             let log2_gap = f64::from(F::BITS) - (count.max(1) as f64).log2();
@@ -87,7 +82,7 @@ mod tests {
         count_differences(None, &values, &mut counts);
         for codec in Codec::ALL {
             for block_bytes in [512, 1024, 4096] {
-                let layout = Layout { codec, block_bytes, restart_interval: codec.restart_interval() };
+                let layout = Layout { codec, block_bytes };
                 let (writer, mut rest, mut blocks) =
                     (BlockCodec::from_counts(layout, &counts, None), values.as_slice(), 0);
                 while !rest.is_empty() {

@@ -48,17 +48,7 @@ impl Codec {
     #[must_use]
     pub fn default_block_bytes(self) -> usize {
         match self {
-            // A page, so that a cold block is one read.
-            Self::Huffman => 4096,
-            Self::EliasFano => 1024,
-        }
-    }
-
-    /// Entries from one raw fingerprint to the next; 0 where only a block's first is raw.
-    pub(crate) fn restart_interval(self) -> usize {
-        match self {
-            Self::Huffman => 128,
-            Self::EliasFano => 0,
+            Self::Huffman | Self::EliasFano => 1024,
         }
     }
 }

@@ -15,6 +15,4 @@ pub struct Layout {
     pub codec: Codec,
     /// Bytes of a block, a power of two.
     pub block_bytes: usize,
-    /// Entries from one raw fingerprint to the next; 0 where the codec has no such.
-    pub restart_interval: usize,
 }

@@ -78,7 +78,7 @@ impl Footer {
         out.write_u32::<LittleEndian>(self.width)?;
         out.write_u8(self.layout.codec.tag())?;
         out.write_u8(self.layout.block_bytes.trailing_zeros() as u8)?;
-        out.write_u16::<LittleEndian>(self.layout.restart_interval as u16)?;
+        out.write_u16::<LittleEndian>(0)?;
         out.write_u32::<LittleEndian>(self.distance)?;
         out.write_u32::<LittleEndian>(self.tables.len() as u32)?;
         out.write_u64::<LittleEndian>(self.fingerprints)?;
@@ -128,12 +128,8 @@ impl Footer {
         let codec = codec.ok_or(Refusal::Field("the codec is unknown; update hamdex"))?;
         let size_log2 = bytes.read_u8()?;
         check(SIZES_LOG2.contains(&size_log2), "the block size is out of range")?;
-        let restart_interval = usize::from(bytes.read_u16::<LittleEndian>()?);
-        match codec {
-            Codec::Huffman => check(restart_interval > 0, "the restart interval is zero")?,
-            Codec::EliasFano => check(restart_interval == 0, "there is a restart interval")?,
-        }
-        let layout = Layout { codec, block_bytes: 1 << size_log2, restart_interval };
+        check(bytes.read_u16::<LittleEndian>()? == 0, "reserved bytes are not zero")?;
+        let layout = Layout { codec, block_bytes: 1 << size_log2 };
         let distance = bytes.read_u32::<LittleEndian>()?;
         check(distance <= width, "the distance exceeds the width")?;
         let tables = bytes.read_u32::<LittleEndian>()? as usize;
@@ -221,7 +217,7 @@ mod tests {
         };
         Footer {
             width: 64,
-            layout: Layout { codec: Codec::Huffman, block_bytes: 4096, restart_interval: 128 },
+            layout: Layout { codec: Codec::Huffman, block_bytes: 1024 },
             distance: 3,
             design: "halves".to_owned(),
             fingerprints: 1000,

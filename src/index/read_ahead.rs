@@ -140,7 +140,11 @@ mod tests {
     }
 
     fn index(options: &OpenOptions, repeat: bool) -> Index<u64, Hinted> {
-        index_of((1..=200_000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)), options, repeat)
+        let mix = |i: u64| {
+            let z = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (z ^ z >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+        };
+        index_of((1..=200_000).map(mix), options, repeat)
     }
 
     fn index_of(

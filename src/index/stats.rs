@@ -24,8 +24,6 @@ pub struct Stats<F> {
     pub block_bytes: u32,
     /// How blocks are coded.
     pub codec: Codec,
-    /// Entries from one raw fingerprint to the next; 0 where the codec has no such.
-    pub restart_interval: u32,
     /// Distinct fingerprints.
     pub fingerprints: u64,
     /// The distance up to which the design finds everything.
@@ -91,9 +89,7 @@ impl<F> Stats<F> {
     pub fn coding(&self, table: usize) -> Option<Coding<'_>> {
         let code_lengths = &self.tables.get(table)?.code_lengths;
         Some(match self.codec {
-            Codec::Huffman => {
-                Coding::Huffman { code_lengths, restart_interval: self.restart_interval as usize }
-            }
+            Codec::Huffman => Coding::Huffman { code_lengths },
             Codec::EliasFano => Coding::EliasFano,
         })
     }
@@ -140,7 +136,6 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
             file_bytes,
             block_bytes: self.footer.layout.block_bytes as u32,
             codec: self.footer.layout.codec,
-            restart_interval: self.footer.layout.restart_interval as u32,
             fingerprints: self.len(),
             distance: self.design.distance(),
             design: self.design.name().to_owned(),

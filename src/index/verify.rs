@@ -14,7 +14,7 @@ use crate::format::section::{Section, check_zeros};
 use crate::index::handle::Index;
 use crate::index::read_ahead::Windows;
 use crate::progress::{Counter, Phase, Progress, Report};
-use crate::table::reader::Table;
+use crate::table::reader::{Table, runs_of};
 use crate::threads::Pool;
 use hamdex_fingerprint::Fingerprint;
 
@@ -214,15 +214,23 @@ fn verify_blocks<F: Fingerprint>(
 ) -> Result<Gathered, ReadError> {
     let mut part =
         Gathered { entries: Vec::new(), counts: vec![0; F::BITS as usize], digest: SetDigest::default() };
-    for block in blocks {
-        windows.reach(table, block);
-        // A verification trusts no earlier look.
-        table.check(file, block)?;
+    for run in runs_of(blocks) {
+        for block in run.clone() {
+            windows.reach(table, block);
+            // A verification trusts no earlier look.
+            table.check(file, block)?;
+        }
         values.clear();
-        table.decode(file, block, scratch, values)?;
-        let before = block.checked_sub(1).map(|before| table.keys.get(before));
+        table.decode_run(file, run.clone(), scratch, values)?;
+        let before = run.start.checked_sub(1).map(|before| table.keys.get(before));
         count_differences(before, values, &mut part.counts);
-        part.entries.push(values.len());
+        let mut rest = values.as_slice();
+        for block in run {
+            // Its key is its last entry.
+            let entries = rest.partition_point(|&value| value <= table.keys.get(block));
+            part.entries.push(entries);
+            rest = &rest[entries..];
+        }
         for &value in values.iter() {
             part.digest.add(table.permutation.undo(value));
         }

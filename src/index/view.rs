@@ -63,8 +63,7 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> TableView<'i, F, D> {
     ) -> Result<(), ReadError> {
         self.index.read_ahead.blocks(&self.index.data, self.table, blocks.clone());
         let file = self.index.data.as_ref();
-        let decode = || blocks.into_iter().try_for_each(|b| self.table.decode(file, b, scratch, values));
-        decode().map_err(|error| self.index.error(error))
+        self.table.decode_run(file, blocks, scratch, values).map_err(|error| self.index.error(error))
     }
 
     /// How many ids come before the first one of a block of table 0; how many there are at all, behind the

@@ -12,6 +12,14 @@ use crate::permutation::Permutation;
 use crate::table::keys::Keys;
 use hamdex_fingerprint::Fingerprint;
 
+/// Blocks that are decoded together.
+pub(crate) const DECODED_TOGETHER: usize = 8;
+
+/// Blocks in runs of [`DECODED_TOGETHER`], the last one maybe shorter.
+pub(crate) fn runs_of(blocks: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    blocks.clone().step_by(DECODED_TOGETHER).map(move |start| start..blocks.end.min(start + DECODED_TOGETHER))
+}
+
 /// A table: where its blocks are and how to read them.
 pub(crate) struct Table<F> {
     pub(crate) number: usize,
@@ -90,8 +98,7 @@ impl<F: Fingerprint> Table<F> {
         Ok(())
     }
 
-    /// Appends the permuted entries of a block, which ends with its key and starts after the one
-    /// before it.
+    /// Appends the permuted entries of a block: as [`Self::decode_run`] of that one.
     pub(crate) fn decode(
         &self,
         file: &[u8],
@@ -99,14 +106,57 @@ impl<F: Fingerprint> Table<F> {
         scratch: &mut Scratch<F>,
         values: &mut Vec<F>,
     ) -> Result<(), ReadError> {
-        let start = values.len();
-        let bytes = self.block(file, block)?;
-        self.codec.decode(bytes, scratch, values).map_err(|error| self.damaged(block, error))?;
-        if values.last() != Some(&self.keys.get(block)) {
-            return Err(self.damaged(block, BlockError::Key));
+        self.decode_run(file, block..block + 1, scratch, values)
+    }
+
+    /// Appends the permuted entries of some blocks, of which each ends with its key and starts after the one before
+    /// it. As many as [`DECODED_TOGETHER`], or more, take the least time for each.
+    ///
+    /// # Errors
+    /// When a block is damaged; the entries of those before it have been appended.
+    pub(crate) fn decode_run(
+        &self,
+        file: &[u8],
+        blocks: Range<usize>,
+        scratch: &mut Scratch<F>,
+        values: &mut Vec<F>,
+    ) -> Result<(), ReadError> {
+        runs_of(blocks).try_for_each(|run| self.decode_together(file, run, scratch, values))
+    }
+
+    /// The same of at most [`DECODED_TOGETHER`] blocks.
+    fn decode_together(
+        &self,
+        file: &[u8],
+        blocks: Range<usize>,
+        scratch: &mut Scratch<F>,
+        values: &mut Vec<F>,
+    ) -> Result<(), ReadError> {
+        let mut together: [&[u8]; DECODED_TOGETHER] = [&[]; DECODED_TOGETHER];
+        let (mut count, mut unread) = (0, None);
+        for (bytes, block) in together.iter_mut().zip(blocks.clone()) {
+            match self.block(file, block) {
+                Ok(found) => *bytes = found,
+                Err(error) => {
+                    unread = Some(error);
+                    break;
+                }
+            }
+            count += 1;
         }
-        if block > 0 && values[start] <= self.keys.get(block - 1) {
-            return Err(self.damaged(block, BlockError::Order));
+        let check = |place: usize, values: &[F]| self.check_ends(blocks.start + place, values);
+        let decoded = self.codec.decode(&together[..count], scratch, values, check);
+        decoded.map_err(|(place, error)| self.damaged(blocks.start + place, error))?;
+        unread.map_or(Ok(()), Err)
+    }
+
+    /// Checks that the entries of a block lie between the keys before it and of it.
+    fn check_ends(&self, block: usize, values: &[F]) -> Result<(), BlockError> {
+        if values.last() != Some(&self.keys.get(block)) {
+            return Err(BlockError::Key);
+        }
+        if block > 0 && values[0] <= self.keys.get(block - 1) {
+            return Err(BlockError::Order);
         }
         Ok(())
     }

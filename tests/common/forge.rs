@@ -93,17 +93,10 @@ impl Forged {
     /// How the blocks of a table are coded.
     pub fn coding(&self, table: usize) -> Coding<'_> {
         match self.footer()[4] {
-            1 => Coding::Huffman {
-                code_lengths: self.code_lengths(table),
-                restart_interval: self.restart_interval(),
-            },
+            1 => Coding::Huffman { code_lengths: self.code_lengths(table) },
             2 => Coding::EliasFano,
             other => panic!("codec {other} is not in format-spec.md"),
         }
-    }
-
-    pub fn restart_interval(&self) -> usize {
-        usize::from(LittleEndian::read_u16(&self.footer()[6..]))
     }
 
     pub fn block(&self, table: u32, number: usize) -> Range<usize> {

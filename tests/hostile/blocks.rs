@@ -86,7 +86,7 @@ fn bits_after_the_last_entry_of_a_block_are_zero() {
                 if padding.bits.contains(&bit) {
                     seen += 1;
                     let file = changed(plain, |parts| parts.tables[0].blocks[number][bit / 8] ^= mask(bit));
-                    assert_damaged(&file, in_block(0, number as u64), "bits after its last entry");
+                    assert_damaged(&file, in_block(0, number as u64), "bits that belong to no entry");
                 }
             }
         }

@@ -43,7 +43,7 @@ fn every_flipped_bit_of_the_unary_part_is_refused() {
     let lows = of_kind(|kind| matches!(kind, FieldKind::Low { .. })).next().unwrap().bits.start;
     for bit in start..lows {
         let file = spoiled(|block| block[bit / 8] ^= 1 << (bit % 8));
-        let says = if ones.contains(&bit) { "do not end where" } else { "bits after its last entry" };
+        let says = if ones.contains(&bit) { "do not end where" } else { "bits that belong to no entry" };
         assert_damaged(&file, in_block(0, BLOCK as u64), says);
     }
 }

@@ -53,11 +53,10 @@ fn fields_of_the_footer_out_of_their_range_are_refused() {
     for log2 in [0, 8, 14, 63, 64, 255] {
         plain(field::BLOCK_LOG2, &[log2], "block size");
     }
-    plain(field::RESTART_INTERVAL, &[0, 0], "restart interval");
-    for interval in [1u16, 64, 128, 0x100, u16::MAX] {
-        let at = field::RESTART_INTERVAL;
-        let file = file::with_footer(&ELIAS_FANO, at, &interval.to_le_bytes());
-        assert_footer_damaged(&file, "restart interval");
+    for reserved in [1u16, 64, 128, 0x100, u16::MAX] {
+        plain(field::RESERVED, &reserved.to_le_bytes(), "reserved");
+        let file = file::with_footer(&ELIAS_FANO, field::RESERVED, &reserved.to_le_bytes());
+        assert_footer_damaged(&file, "reserved");
     }
     for distance in [65, 1000, u32::MAX] {
         plain(field::DISTANCE, &distance.to_le_bytes(), "distance");
@@ -144,11 +143,11 @@ fn files_that_claim_the_other_codec_are_refused() {
     // All that the footer says fits the other codec: only the blocks do not.
     let complete = Parts::read(&PLAIN).tables[0].code_lengths.clone();
     let as_huffman = changed(&ELIAS_FANO, |parts| {
-        (parts.codec, parts.restart_interval) = (1, 128);
+        parts.codec = 1;
         parts.tables.iter_mut().for_each(|table| table.code_lengths = complete.clone());
     });
     let as_elias_fano = changed(&PLAIN, |parts| {
-        (parts.codec, parts.restart_interval) = (2, 0);
+        parts.codec = 2;
         parts.tables.iter_mut().for_each(|table| table.code_lengths.fill(0));
     });
     for file in [as_huffman, as_elias_fano] {

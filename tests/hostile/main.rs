@@ -138,10 +138,7 @@ fn in_block(table: usize, block: u64) -> impl Fn(Place) -> bool {
 /// How the blocks of a table are coded.
 fn coding(parts: &Parts, table: usize) -> Coding<'_> {
     match parts.codec {
-        1 => Coding::Huffman {
-            code_lengths: &parts.tables[table].code_lengths,
-            restart_interval: usize::from(parts.restart_interval),
-        },
+        1 => Coding::Huffman { code_lengths: &parts.tables[table].code_lengths },
         2 => Coding::EliasFano,
         other => panic!("codec {other} is not in format-spec.md"),
     }

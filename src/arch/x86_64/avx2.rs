@@ -4,6 +4,7 @@ use std::arch::x86_64::{
     _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_set1_epi8, _pdep_u64,
 };
 
+use crate::arch::fields::BYTES;
 use crate::arch::instructions::{Instructions, Kernel};
 
 /// Proof that this processor has these instructions; only [`Avx2::detect`] makes one.
@@ -42,15 +43,15 @@ impl Instructions for Avx2 {
     }
 
     #[inline(always)]
-    fn equal_bytes(self, bytes: &[u8; 128], byte: u8) -> u128 {
+    fn equal_bytes(self, bytes: &[u8; BYTES], byte: u8) -> u64 {
         let mut equal = 0;
-        for (number, quarter) in bytes.chunks_exact(32).enumerate() {
-            // SAFETY: `self` exists, so `detect` has seen AVX2; the load reads the 32 bytes of `quarter`.
+        for (number, half) in bytes.chunks_exact(32).enumerate() {
+            // SAFETY: `self` exists, so `detect` has seen AVX2; the load reads the 32 bytes of `half`.
             let mask = unsafe {
-                let quarter = _mm256_loadu_si256(quarter.as_ptr().cast());
-                _mm256_movemask_epi8(_mm256_cmpeq_epi8(quarter, _mm256_set1_epi8(byte as i8)))
+                let half = _mm256_loadu_si256(half.as_ptr().cast());
+                _mm256_movemask_epi8(_mm256_cmpeq_epi8(half, _mm256_set1_epi8(byte as i8)))
             };
-            equal |= u128::from(mask as u32) << (number * 32);
+            equal |= u64::from(mask as u32) << (number * 32);
         }
         equal
     }

@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use crate::arch::fields::{Fields, LANES};
+use crate::arch::fields::{BYTES, Fields, LANES};
 use crate::arch::instructions::{Instructions, Kernel};
 use crate::arch::portable;
 use crate::arch::x86_64::avx2::Avx2;
@@ -189,14 +189,10 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
-    fn equal_bytes(self, bytes: &[u8; 128], byte: u8) -> u128 {
-        // SAFETY: `self` exists, so `detect` has seen all the features used; the loads read the two halves
-        // of `bytes`.
+    fn equal_bytes(self, bytes: &[u8; BYTES], byte: u8) -> u64 {
+        // SAFETY: `self` exists, so `detect` has seen all the features used; the load reads `bytes`.
         unsafe {
-            let wanted = _mm512_set1_epi8(byte as i8);
-            let low = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(bytes.as_ptr().cast()), wanted);
-            let high = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(bytes.as_ptr().add(64).cast()), wanted);
-            u128::from(high) << 64 | u128::from(low)
+            _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(bytes.as_ptr().cast()), _mm512_set1_epi8(byte as i8))
         }
     }
 

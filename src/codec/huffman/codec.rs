@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::arch::{LINE_BYTES, prefetch};
+use crate::arch::{self, LANES, LINE_BYTES, prefetch, prefetch_lines};
 use crate::codec::error::BlockError;
-use crate::codec::huffman::block::{self, Block, TYPICAL_CODE_BITS};
-use crate::codec::huffman::candidate::{self, Candidate};
+use crate::codec::huffman::block::{TYPICAL_CODE_BITS, codes_at};
 use crate::codec::huffman::codebook::Codebook;
-use crate::codec::huffman::decode;
+use crate::codec::huffman::decode::Decode;
 use crate::codec::huffman::lengths::{code_lengths, cost};
 use crate::codec::huffman::scratch::Scratch;
 use crate::codec::layout::Layout;
@@ -70,16 +69,18 @@ impl HuffmanCodec {
         self.codebook.memory_bytes() / Arc::strong_count(&self.codebook)
     }
 
-    /// Appends the entries of a block to `values`, checking all that can be checked without its key.
+    /// Appends the entries of some blocks, and calls `each` after each block: see [`BlockCodec::decode`](crate::codec::BlockCodec::decode).
     pub(crate) fn decode<F: Fingerprint>(
         &self,
-        bytes: &[u8],
+        blocks: &[&[u8]],
         scratch: &mut Scratch<F>,
         values: &mut Vec<F>,
+        each: &mut impl FnMut(&mut Vec<F>) -> Result<(), BlockError>,
     ) -> Result<(), BlockError> {
-        let block = Block::new(bytes, self.layout.restart_interval)?;
-        decode::decode(&block, &self.codebook, &mut scratch.differences, values)?;
-        if decode::padding_is_zero(&block) { Ok(()) } else { Err(BlockError::Padding) }
+        blocks.chunks(LANES).try_for_each(|blocks| {
+            let (codebook, differences) = (&*self.codebook, &mut scratch.differences);
+            arch::run(Decode { blocks, codebook, differences, values: &mut *values, each: &mut *each })
+        })
     }
 
     /// Prefetches what a scan would read behind the front of a block if all entries were evenly spread: see
@@ -93,43 +94,13 @@ impl HuffmanCodec {
         [low, high]: [F; 2],
         entries: usize,
     ) {
-        let entry = target.place_between(low, high, entries);
-        let (codes, suffix) = self.likely_reads::<F>(entry, entries);
-        prefetch(file, start + codes);
-        prefetch(file, start + codes + LINE_BYTES);
-        prefetch(file, start + suffix);
-        prefetch(file, start + suffix + LINE_BYTES);
-    }
-
-    /// Where the codes of the segment with that entry start, and its suffix, in bytes from the start of the
-    /// block, if that has so many entries and all take the same; or rather a bit before.
-    #[inline(always)]
-    fn likely_reads<F: Fingerprint>(&self, entry: usize, entries: usize) -> (usize, usize) {
-        let Layout { block_bytes, restart_interval, .. } = self.layout;
-        let place = entry % restart_interval;
-        let front = block::streams_at::<F>(entries.div_ceil(restart_interval));
-        // In bits; an entry's code and suffix together.
-        let each = 8 * block_bytes.saturating_sub(front) / entries.max(1);
-        let start = 8 * front + (entry - place) * each;
-        let end = (start + restart_interval.min(entries) * each).min(8 * block_bytes);
-        let suffix = end.saturating_sub(place * each.saturating_sub(TYPICAL_CODE_BITS));
-        ((start / 8).saturating_sub(LINE_BYTES / 2), (suffix / 8).saturating_sub(LINE_BYTES))
-    }
-
-    /// Calls `choose` with each segment of a block that may hold what `target` meets. `last` is the
-    /// block's key. Reads nothing but the front of the block.
-    ///
-    /// # Errors
-    /// When the block contradicts itself.
-    #[inline(always)]
-    pub(crate) fn candidates<F: Fingerprint>(
-        &self,
-        bytes: &[u8],
-        last: F,
-        target: &Target<F>,
-        choose: &mut impl FnMut(Candidate<F>),
-    ) -> Result<(), BlockError> {
-        let block = Block::new(bytes, self.layout.restart_interval)?;
-        candidate::choose(&block, last, target, choose)
+        let front = codes_at::<F>();
+        let codes = entries * TYPICAL_CODE_BITS / 8;
+        let suffixes = self.layout.block_bytes - front - codes.min(self.layout.block_bytes / 2);
+        let place = target.place_between(low, high, suffixes);
+        // The first two lines have been prefetched.
+        prefetch_lines(&file[start..], 2 * LINE_BYTES..front + codes);
+        prefetch(file, start + self.layout.block_bytes - place - LINE_BYTES);
+        prefetch(file, start + self.layout.block_bytes - place);
     }
 }

@@ -1,89 +1,75 @@
-//! Reading all of a block, in order, checking all that can be checked.
+//! Reading all of some blocks, in order, checking all that can be checked.
 
-use crate::arch::{self, Instructions, Kernel, prefetch_lines};
-use crate::bits::read;
+use crate::arch::{Instructions, Kernel, LANES, prefetch_lines};
+use crate::bits::{read, window};
 use crate::codec::error::BlockError;
-use crate::codec::huffman::block::{Block, Segment};
+use crate::codec::huffman::block::{Block, codes_at};
 use crate::codec::huffman::codebook::Codebook;
-use crate::codec::huffman::differences::{Codes, Differences, LANES, entry};
+use crate::codec::huffman::differences::{Codes, Differences, entry};
 use hamdex_fingerprint::Fingerprint;
 
-/// Appends all entries of a block to `values`.
-pub(crate) fn decode<F: Fingerprint>(
-    block: &Block<'_, F>,
-    codebook: &Codebook,
-    differences: &mut Differences,
-    values: &mut Vec<F>,
-) -> Result<(), BlockError> {
-    arch::run(Decode { block, codebook, differences, values })
+/// Appends the entries of some blocks, at most [`LANES`] of them, to `values`, and calls `each` after each block. A
+/// code waits for the one before it; those of other blocks need not wait with it.
+pub(super) struct Decode<'a, F, E> {
+    pub(super) blocks: &'a [&'a [u8]],
+    pub(super) codebook: &'a Codebook,
+    pub(super) differences: &'a mut Differences,
+    pub(super) values: &'a mut Vec<F>,
+    pub(super) each: &'a mut E,
 }
 
-struct Decode<'a, F> {
-    block: &'a Block<'a, F>,
-    codebook: &'a Codebook,
-    differences: &'a mut Differences,
-    values: &'a mut Vec<F>,
-}
-
-impl<F: Fingerprint> Kernel for Decode<'_, F> {
+impl<F, E> Kernel for Decode<'_, F, E>
+where
+    F: Fingerprint,
+    E: FnMut(&mut Vec<F>) -> Result<(), BlockError>,
+{
     type Output = Result<(), BlockError>;
 
     #[inline(always)]
     fn run(self, instructions: impl Instructions) -> Self::Output {
-        let Self { block, codebook, differences, values } = self;
-        // Read from many places at once, and backwards: no processor guesses that.
-        prefetch_lines(block.bytes(), 0..block.end() / 8);
-        let start = values.len();
-        values.resize(start + block.count(), F::ZERO);
-        let mut rest = &mut values[start..];
-        let mut last = None;
-        for number in (0..block.segments()).step_by(LANES) {
-            let count = LANES.min(block.segments() - number);
-            let mut segments = [block.segment(number)?; LANES];
-            for (lane, segment) in segments.iter_mut().enumerate().take(count).skip(1) {
-                *segment = block.segment(number + lane)?;
-            }
-            let segments = &segments[..count];
-            let codes = |segment: &Segment<F>| Codes {
-                codebook,
-                bytes: block.bytes(),
-                start: segment.start,
-                count: segment.count - 1,
-            };
-            let ends = differences.decode_to_ends(codes(&segments[0]), segments[1..].iter().map(codes));
-            for (lane, segment) in segments.iter().enumerate() {
-                let hs = differences.lane(lane, segment.count - 1);
-                let (values, after) = rest.split_at_mut(segment.count);
-                decode_suffixes(instructions, block.bytes(), segment, hs, ends[lane], values)?;
-                if last >= Some(segment.first) {
-                    return Err(BlockError::Order);
-                }
-                last = values.last().copied();
-                rest = after;
-            }
+        let Self { blocks, codebook, differences, values, each } = self;
+        let start = codes_at::<F>() * 8;
+        let codes_ends = differences.decode(blocks.iter().map(|bytes| {
+            // Read from many places at once, and backwards: no processor guesses that.
+            prefetch_lines(bytes, 0..bytes.len());
+            // A block whose header is wrong has no codes to be decoded.
+            let count = Block::<F>::new(bytes).map_or(0, |block| block.coded);
+            Codes { codebook, bytes, start, count }
+        }));
+        for (lane, bytes) in blocks.iter().enumerate() {
+            let block = Block::new(bytes)?;
+            let before = values.len();
+            values.resize(before + block.coded + 1, F::ZERO);
+            let hs = differences.lane(lane, block.coded);
+            decode_suffixes(instructions, &block, hs, codes_ends[lane], &mut values[before..])?;
+            each(values)?;
         }
         Ok(())
     }
 }
 
-/// Writes the entries of a segment to `values`, given their h and where the codes end.
+/// Writes the entries of a block to `values`, given their h and where the codes end.
 #[inline(always)]
 fn decode_suffixes<F: Fingerprint>(
     instructions: impl Instructions,
-    bytes: &[u8],
-    segment: &Segment<F>,
+    block: &Block<'_, F>,
     hs: &[u8],
     codes_end: usize,
     values: &mut [F],
 ) -> Result<(), BlockError> {
-    if codes_end + suffix_bits::<F>(hs) != segment.end {
+    let bytes = block.bytes;
+    let suffixes = block.end().checked_sub(suffix_bits::<F>(hs)).ok_or(BlockError::Length)?;
+    if codes_end > suffixes {
         return Err(BlockError::Length);
     }
-    values[0] = segment.first;
+    if !are_zero(bytes, codes_end, suffixes) {
+        return Err(BlockError::Padding);
+    }
+    values[0] = block.first;
     // The bit that an entry has set first, its predecessor must have clear.
     let mut is_ascending = true;
     if let Some(words) = F::as_words(values).filter(|_| hs.len() >= LANES) {
-        let mut end = segment.end;
+        let mut end = block.end();
         let groups = hs.len().div_ceil(LANES);
         for number in 0..groups {
             // The last group has as many of those before it as make it whole.
@@ -91,7 +77,7 @@ fn decode_suffixes<F: Fingerprint>(
             let group = hs[start..].first_chunk().expect("a whole group");
             let bits = suffix_bits::<F>(group);
             if number + 1 == groups {
-                end = codes_end + bits;
+                end = suffixes + bits;
             }
             let (before, after) = words.split_at_mut(start + 1);
             let values = after.first_chunk_mut().expect("as many values as h");
@@ -99,7 +85,7 @@ fn decode_suffixes<F: Fingerprint>(
             end -= bits;
         }
     } else {
-        let (mut value, mut end) = (segment.first, segment.end);
+        let (mut value, mut end) = (block.first, block.end());
         for (&h, next) in hs.iter().zip(&mut values[1..]) {
             let h = u32::from(h);
             let length = F::BITS - 1 - h;
@@ -119,9 +105,12 @@ fn suffix_bits<F: Fingerprint>(hs: &[u8]) -> usize {
     hs.len() * (F::BITS as usize - 1) - sum
 }
 
-/// Whether all bits after the last entry are zero.
-pub(crate) fn padding_is_zero<F: Fingerprint>(block: &Block<'_, F>) -> bool {
-    let (byte, bit) = (block.end() / 8, block.end() % 8);
-    let Some((first, rest)) = block.bytes()[byte..].split_first() else { return true };
-    *first & (0xff >> bit) == 0 && rest.iter().all(|&b| b == 0)
+/// Whether the bits from `start` to `end` are zero.
+#[inline(always)]
+fn are_zero(bytes: &[u8], start: usize, end: usize) -> bool {
+    const STEP: usize = 32;
+    (start..end).step_by(STEP).all(|at| {
+        let bits = (end - at).min(STEP) as u32;
+        window(bytes, at) >> (u64::BITS - bits) == 0
+    })
 }

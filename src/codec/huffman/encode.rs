@@ -4,7 +4,7 @@
 use byteorder::{ByteOrder, LittleEndian};
 
 use crate::bits::Writer;
-use crate::codec::huffman::block::{HEADER_BYTES, START_BYTES, streams_at};
+use crate::codec::huffman::block::{HEADER_BYTES, codes_at};
 use crate::codec::huffman::codec::HuffmanCodec;
 use crate::codec::layout::CHECKSUM_BYTES;
 use hamdex_fingerprint::Fingerprint;
@@ -13,19 +13,14 @@ impl HuffmanCodec {
     /// How many of `values`, which are ascending and distinct and not empty, the next block takes.
     /// When it takes all of them, more might have fitted.
     pub(crate) fn fill<F: Fingerprint>(&self, values: &[F]) -> usize {
-        let room = self.layout.block_bytes * 8;
-        let restart_bits = F::BITS as usize + START_BYTES * 8;
-        let mut used = streams_at::<F>(1) * 8;
+        let mut room = (self.layout.block_bytes - codes_at::<F>()) * 8;
         let most = values.len().min(usize::from(u16::MAX));
         for at in 1..most {
-            used += if at % self.layout.restart_interval == 0 {
-                restart_bits
-            } else {
-                let h = values[at].first_difference(values[at - 1]);
-                usize::from(self.codebook.lengths()[h as usize]) + (F::BITS - 1 - h) as usize
-            };
-            if used > room {
-                return at;
+            let h = values[at].first_difference(values[at - 1]);
+            let bits = usize::from(self.codebook.lengths()[h as usize]) + (F::BITS - 1 - h) as usize;
+            match room.checked_sub(bits) {
+                Some(rest) => room = rest,
+                None => return at,
             }
         }
         most
@@ -33,31 +28,21 @@ impl HuffmanCodec {
 
     /// Writes a block of these values into `bytes`, which are zero, all but its checksum.
     pub(crate) fn encode<F: Fingerprint>(&self, values: &[F], bytes: &mut [u8]) {
-        let segments = values.len().div_ceil(self.layout.restart_interval);
-        let mut starts = Vec::with_capacity(segments);
-        let streams = streams_at::<F>(segments);
-        let mut writer = Writer::new(bytes, streams);
-        for segment in values.chunks(self.layout.restart_interval) {
-            starts.push(writer.position() - streams * 8);
-            for pair in segment.windows(2) {
-                self.codebook.encode(&mut writer, pair[1].first_difference(pair[0]));
-            }
-            // The suffixes run backwards, the first entry's last: so a probe that has decoded some codes
-            // knows where those entries' suffixes are, counted from the segment's end.
-            for pair in segment.windows(2).rev() {
-                let suffix_bits = F::BITS - 1 - pair[1].first_difference(pair[0]);
-                writer.put_fingerprint(pair[1] & !F::prefix_mask(F::BITS - suffix_bits), suffix_bits);
-            }
-        }
-        let spare = self.layout.block_bytes * 8 - writer.finish();
         LittleEndian::write_u16(&mut bytes[CHECKSUM_BYTES..], values.len() as u16);
-        LittleEndian::write_u16(&mut bytes[CHECKSUM_BYTES + 2..], spare as u16);
-        for (segment, values) in values.chunks(self.layout.restart_interval).enumerate() {
-            values[0].write_le(&mut bytes[HEADER_BYTES + segment * F::BYTES..]);
+        values[0].write_le(&mut bytes[HEADER_BYTES..]);
+        let hs = || values.windows(2).map(|pair| pair[1].first_difference(pair[0]));
+        let mut codes = Writer::new(bytes, codes_at::<F>() * 8);
+        hs().for_each(|h| self.codebook.encode(&mut codes, h));
+        codes.finish();
+        // The suffixes run backwards from the end of the block, so that a query that has decoded some
+        // codes knows where the suffixes of these entries are.
+        let suffix_bits: usize = hs().map(|h| (F::BITS - 1 - h) as usize).sum();
+        let start = bytes.len() * 8 - suffix_bits;
+        let mut suffixes = Writer::new(bytes, start);
+        for pair in values.windows(2).rev() {
+            let suffix_bits = F::BITS - 1 - pair[1].first_difference(pair[0]);
+            suffixes.put_fingerprint(pair[1] & !F::prefix_mask(F::BITS - suffix_bits), suffix_bits);
         }
-        let starts_at = HEADER_BYTES + segments * F::BYTES;
-        for (place, start) in starts[1..].iter().enumerate() {
-            LittleEndian::write_u16(&mut bytes[starts_at + place * START_BYTES..], *start as u16);
-        }
+        suffixes.finish();
     }
 }

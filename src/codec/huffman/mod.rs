@@ -5,21 +5,19 @@
 //! the bits to the right of h: its *suffix* (§3.1.3 of the paper). h is Huffman-coded with one codebook
 //! per table.
 //!
-//! The layout serves the probe. Every `restart_interval` entries a *segment* begins with a raw
-//! fingerprint, all of them together at the front of the block, where a probe sees at once which
-//! segments can matter. Inside a segment the codes come first, in order, and the suffixes after them,
-//! in reverse order: where an entry's suffix lies, back from the segment's end, follows from the h up
-//! to its own. The codes of several segments, of as many blocks and tables, are decoded in lockstep.
+//! The layout serves the query. The codes come first, in order; the suffixes end with the block, in reverse
+//! order: where an entry's suffix lies, back from the block's end, follows from the h up to its own. The codes
+//! of several blocks, of as many tables, are decoded in lockstep.
 //!
 //! - [`codec`]: the codec of a table
 //! - [`lengths`]: optimal code lengths under a limit, canonical codes
 //! - [`codebook`]: the tables that encode and decode h fast
 //! - [`block`]: the layout of a block
 //! - [`encode`]: filling blocks
-//! - [`decode`]: reading all of a block
-//! - [`differences`]: decoding the h of several segments in lockstep
-//! - [`candidate`]: choosing the segments of a block that a query has to read
-//! - [`scan`]: reading as little of a segment as a query needs
+//! - [`decode`]: reading all of some blocks
+//! - [`differences`]: decoding the h of several blocks in lockstep
+//! - [`candidate`]: a block that a query has to look into
+//! - [`scan`]: reading as little of a block as a query needs
 //! - [`scan_blocks`]: the same for many blocks
 //! - [`search`]: finding what can have a prefix without reading any suffix
 
@@ -36,7 +34,7 @@ mod scan_blocks;
 mod scratch;
 mod search;
 
-pub(crate) use block::{START_BYTES, streams_at};
+pub(crate) use block::codes_at;
 pub use codec::HuffmanCodec;
 pub(crate) use scan_blocks::ScanBlocks;
 pub(crate) use scratch::Scratch;

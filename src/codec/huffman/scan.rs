@@ -1,9 +1,9 @@
-//! Reading as little of a segment as a query needs.
+//! Reading as little of a block as a query needs.
 //!
 //! The entries of a block are walked in order. Once an entry is dead for the query, because its bits
 //! up to position m already hold too many errors, every later entry with h > m shares those bits and
-//! is dead too: it is passed over without a look at its suffix. The same holds for a whole segment
-//! ([`candidate`](super::candidate)), and for a whole block.
+//! is dead too: it is passed over without a look at its suffix. The same holds for a whole block
+//! ([`candidate`](super::candidate)).
 
 use std::ops::ControlFlow;
 
@@ -14,8 +14,8 @@ use crate::codec::huffman::differences::entry;
 use crate::codec::target::Target;
 use hamdex_fingerprint::Fingerprint;
 
-/// Calls `visit` with the number in the block and the value of each entry of a segment that is alive,
-/// given the segment's h.
+/// Calls `visit` with the number in the block and the value of each entry that is alive, given the h of the
+/// later ones.
 #[inline(always)]
 pub(crate) fn scan<F: Fingerprint>(
     bytes: &[u8],
@@ -24,26 +24,24 @@ pub(crate) fn scan<F: Fingerprint>(
     target: &Target<F>,
     visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, BlockError> {
-    let Candidate { segment, before, used_up, .. } = candidate;
-    let mut value = segment.first;
+    let mut value = candidate.first;
     let mut dead_at = target.dead_at(value ^ target.query);
-    if dead_at == F::BITS && visit(*before, value).is_break() {
+    if dead_at == F::BITS && visit(0, value).is_break() {
         return Ok(ControlFlow::Break(()));
     }
-    // The suffixes of the entries before `at` take the bits from `end` to the segment's end.
-    let (mut at, mut end) = (0, segment.end);
-    while !(*used_up && target.is_passed_by(value, dead_at)) {
+    // The suffixes of the entries before `at` take the bits from `end` to the block's end.
+    let (mut at, mut end) = (0, candidate.end);
+    while !(candidate.used_up && target.is_passed_by(value, dead_at)) {
         let (dead, dead_bits) = skip_greater::<F>(&hs[at..], dead_at);
         at += dead;
         let Some(&h) = hs.get(at) else { break };
         let h = u32::from(h);
         let length = F::BITS - 1 - h;
         at += 1;
-        let bits = dead_bits + length as usize;
-        end = end.checked_sub(bits).filter(|&end| end >= segment.start).ok_or(BlockError::Length)?;
+        end = candidate.suffix(end, dead_bits + length as usize)?;
         value = entry(value, h, read(bytes, end, length));
         dead_at = target.dead_at(value ^ target.query);
-        if dead_at == F::BITS && visit(before + at, value).is_break() {
+        if dead_at == F::BITS && visit(at, value).is_break() {
             return Ok(ControlFlow::Break(()));
         }
     }

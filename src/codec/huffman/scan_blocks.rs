@@ -2,19 +2,19 @@
 
 use std::ops::ControlFlow;
 
-use crate::arch::{Instructions, Kernel, prefetch, prefetch_lines};
+use crate::arch::{Instructions, Kernel, LANES, prefetch, prefetch_lines};
 use crate::codec::blocks::{Blocks, Located, SCAN_BATCH};
 use crate::codec::error::BlockError;
 use crate::codec::huffman::candidate::Candidate;
 use crate::codec::huffman::codec::HuffmanCodec;
-use crate::codec::huffman::differences::{Differences, LANES};
+use crate::codec::huffman::differences::Differences;
 use crate::codec::huffman::scan;
 use crate::codec::huffman::scratch::Scratch;
 use crate::codec::huffman::search::PrefixRun;
 use crate::codec::target::Target;
 use hamdex_fingerprint::Fingerprint;
 
-/// Chooses segments from the fronts of many blocks, then decodes several of them at once.
+/// Judges many blocks by their fronts, then decodes several of those left at once.
 pub(crate) struct ScanBlocks<'a, F, B, C, V> {
     pub(crate) blocks: &'a B,
     /// The codec of a block.
@@ -42,16 +42,14 @@ where
             chosen.clear();
             for &at in together {
                 let (bytes, last) = blocks.checked_bytes(at)?;
-                let mut choose = |candidate: Candidate<F>| {
+                let found = Candidate::find(bytes, last, blocks.target(at));
+                if let Some(candidate) = found.map_err(|error| blocks.damaged(at, error))? {
                     candidate.reads().into_iter().for_each(|reads| prefetch_lines(bytes, reads));
                     chosen.push((at, candidate));
-                };
-                codec(at)
-                    .candidates(bytes, last, blocks.target(at), &mut choose)
-                    .map_err(|error| blocks.damaged(at, error))?;
+                }
             }
-            for scanned in chosen.chunks(MAX_SEGMENTS) {
-                let mut work = [None; MAX_SEGMENTS];
+            for scanned in chosen.chunks(LANES) {
+                let mut work = [None; LANES];
                 for (work, &(at, ref candidate)) in work.iter_mut().zip(scanned) {
                     let (bytes, target) = (blocks.bytes(at), blocks.target(at));
                     *work = Some(Work { codec: codec(at), bytes, candidate, target });
@@ -68,24 +66,20 @@ where
     }
 }
 
-/// A segment to be scanned for what a target meets.
+/// A block to be scanned for what a target meets.
 #[derive(Clone, Copy)]
 struct Work<'a, F> {
     /// The codec of its table.
     codec: &'a HuffmanCodec,
-    /// Its block.
     bytes: &'a [u8],
-    /// Which segment.
+    /// What its front says.
     candidate: &'a Candidate<F>,
     /// What is looked for.
     target: &'a Target<F>,
 }
 
-/// The most segments that [`scan_together`] takes at once.
-const MAX_SEGMENTS: usize = LANES;
-
 /// Calls `visit` with the place of the work, and with number in the block and value of each entry that
-/// its target meets. Segments of several blocks, and tables, are decoded in lockstep: see
+/// its target meets. The codes of several blocks, of as many tables, are decoded in lockstep: see
 /// `codebook::decode_together`. Then all are searched for what can have the prefix, and only then the
 /// first suffix is read, so that memory brings them all at once.
 ///
@@ -94,34 +88,31 @@ const MAX_SEGMENTS: usize = LANES;
 #[inline(always)]
 fn scan_together<'a, F: Fingerprint + 'a>(
     instructions: impl Instructions,
-    work: &[Option<Work<'a, F>>; MAX_SEGMENTS],
+    work: &[Option<Work<'a, F>>; LANES],
     differences: &mut Differences,
     visit: &mut impl FnMut(usize, usize, F) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, (usize, BlockError)> {
     let work = work.iter().map_while(Option::as_ref);
-    let mut codes = work.clone().map(|work| work.candidate.codes(&work.codec.codebook, work.bytes));
-    let Some(first) = codes.next() else { return Ok(ControlFlow::Continue(())) };
-    differences.decode(first, codes);
+    differences.decode(work.clone().map(|work| work.candidate.codes(&work.codec.codebook, work.bytes)));
 
-    let mut runs = [None; MAX_SEGMENTS];
-    for (place, (work, run)) in work.clone().zip(&mut runs).enumerate() {
-        if let Some(hs) = differences.searchable_lane(place, work.candidate.coded()) {
-            *run = PrefixRun::find(instructions, hs, work.candidate, work.target);
-            if let Some(run) = run {
-                prefetch(work.bytes, run.reads() / 8);
-            }
+    let mut runs = [None; LANES];
+    for (lane, (work, run)) in work.clone().zip(&mut runs).enumerate() {
+        let hs = differences.padded_lane(lane, work.candidate.coded);
+        *run = PrefixRun::find(instructions, hs, work.candidate, work.target);
+        if let Some(run) = run {
+            prefetch(work.bytes, run.reads() / 8);
         }
     }
-    for (place, work) in work.enumerate() {
-        let hs = differences.lane(place, work.candidate.coded());
-        if let Some(run) = runs[place]
-            && !run.may_match(work.bytes, work.candidate, hs, work.target).map_err(|error| (place, error))?
+    for (lane, work) in work.enumerate() {
+        let hs = differences.lane(lane, work.candidate.coded);
+        if let Some(run) = runs[lane]
+            && !run.may_match(work.bytes, work.candidate, hs, work.target).map_err(|error| (lane, error))?
         {
             continue;
         }
-        let mut visit = |entry, value| visit(place, entry, value);
+        let mut visit = |entry, value| visit(lane, entry, value);
         let outcome = scan::scan(work.bytes, work.candidate, hs, work.target, &mut visit);
-        if outcome.map_err(|error| (place, error))?.is_break() {
+        if outcome.map_err(|error| (lane, error))?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
     }

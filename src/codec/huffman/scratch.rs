@@ -8,7 +8,7 @@ use crate::codec::huffman::differences::Differences;
 #[derive(Debug)]
 pub(crate) struct Scratch<F> {
     pub(super) differences: Differences,
-    /// Segments to be scanned, each with its block.
+    /// Blocks to be scanned.
     pub(super) candidates: Vec<(Located, Candidate<F>)>,
 }
 

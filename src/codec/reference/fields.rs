@@ -12,8 +12,6 @@ pub enum Coding<'a> {
     Huffman {
         /// Of the table's codebook, by position: those of a complete code of at most 16 bits.
         code_lengths: &'a [u8],
-        /// Entries from one raw fingerprint to the next, at least 1.
-        restart_interval: usize,
     },
     /// Buckets in unary, and low bits.
     EliasFano,
@@ -27,17 +25,13 @@ pub enum FieldKind<F> {
     Checksum(u32),
     /// How many entries there are.
     Count(u16),
-    /// How many bits at the end are unused.
-    Spare(u16),
-    /// The raw fingerprint of the entry of that number, which begins a segment.
+    /// The first entry, raw.
     Raw {
         /// The entry's number in the block.
         entry: usize,
         /// The fingerprint, in the table's order of bits.
         fingerprint: F,
     },
-    /// Where a segment starts, in bits from the start of the first one.
-    Start(u16),
     /// The Huffman code of an entry's first differing position.
     Code {
         /// The entry's number in the block.

@@ -22,9 +22,7 @@ use hamdex_fingerprint::Fingerprint;
 /// When the coding is not as [`Coding`] requires.
 pub fn read_block<F: Fingerprint>(bytes: &[u8], coding: Coding<'_>) -> Result<Vec<Field<F>>, BlockError> {
     match coding {
-        Coding::Huffman { code_lengths, restart_interval } => {
-            huffman::read_block(bytes, code_lengths, restart_interval)
-        }
+        Coding::Huffman { code_lengths } => huffman::read_block(bytes, code_lengths),
         Coding::EliasFano => elias_fano::read_block(bytes),
     }
 }
@@ -37,9 +35,7 @@ pub fn read_block<F: Fingerprint>(bytes: &[u8], coding: Coding<'_>) -> Result<Ve
 #[must_use]
 pub fn write_block<F: Fingerprint>(values: &[F], coding: Coding<'_>, block_bytes: usize) -> Option<Vec<u8>> {
     match coding {
-        Coding::Huffman { code_lengths, restart_interval } => {
-            huffman::write_block(values, code_lengths, restart_interval, block_bytes)
-        }
+        Coding::Huffman { code_lengths } => huffman::write_block(values, code_lengths, block_bytes),
         Coding::EliasFano => elias_fano::write_block(values, block_bytes),
     }
 }

@@ -15,6 +15,7 @@ use crate::index::pairs::ordered;
 use crate::index::pairs::runs::RunPairs;
 use crate::index::pairs::workspace::Workspace;
 use crate::progress::Counter;
+use crate::table::reader::runs_of;
 use hamdex_fingerprint::Fingerprint;
 
 /// Values that share a first digit, about, where there are many and they are spread evenly.
@@ -234,9 +235,9 @@ fn read<F: Fingerprint, D: AsRef<[u8]>>(
     let start = starts.next().expect("there is such a part");
     let blocks = start..starts.next().unwrap_or(table.keys.len());
     index.read_ahead.blocks(&index.data, table, blocks.clone());
-    for block in blocks {
+    for run in runs_of(blocks) {
         workspace.values.clear();
-        table.decode(file, block, &mut workspace.scratch, &mut workspace.values)?;
+        table.decode_run(file, run, &mut workspace.scratch, &mut workspace.values)?;
         workspace.values.iter().for_each(|&value| take(value));
     }
     Ok(())

@@ -7,7 +7,7 @@ use crate::index::pairs::ordered::Outcome;
 use crate::index::pairs::runs::RunPairs;
 use crate::index::pairs::workspace::Workspace;
 use crate::progress::Counter;
-use crate::table::reader::Table;
+use crate::table::reader::{Table, runs_of};
 use hamdex_fingerprint::Fingerprint;
 
 /// Values decoded before their pairs are looked for: they are still near when they are compared.
@@ -38,12 +38,13 @@ pub(super) fn stream<F: Fingerprint>(
         values.drain(..values.partition_point(|&value| value & mask == begun));
         block += 1;
     }
-    for block in block..blocks.end {
-        table.decode(file, block, scratch, values)?;
+    for run in runs_of(block..blocks.end) {
+        let end = run.end;
+        table.decode_run(file, run, scratch, values)?;
         if values.len() < CHUNK {
             continue;
         }
-        let open = table.keys.get(block) & mask;
+        let open = table.keys.get(end - 1) & mask;
         let whole = values.partition_point(|&value| value & mask < open);
         if runs.find(&mut values[..whole], mask).is_break() {
             return Ok(ControlFlow::Break(()));

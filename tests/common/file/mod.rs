@@ -29,7 +29,7 @@ pub mod field {
     pub const WIDTH: usize = 0;
     pub const CODEC: usize = 4;
     pub const BLOCK_LOG2: usize = 5;
-    pub const RESTART_INTERVAL: usize = 6;
+    pub const RESERVED: usize = 6;
     pub const DISTANCE: usize = 8;
     pub const TABLES: usize = 12;
     pub const FINGERPRINTS: usize = 16;

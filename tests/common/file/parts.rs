@@ -14,7 +14,6 @@ pub struct Parts {
     pub width: u32,
     pub codec: u8,
     pub block_log2: u8,
-    pub restart_interval: u16,
     pub distance: u32,
     pub fingerprints: u64,
     pub name: Vec<u8>,
@@ -85,7 +84,6 @@ impl Parts {
             width: width as u32,
             codec: f[field::CODEC],
             block_log2: f[field::BLOCK_LOG2],
-            restart_interval: Le::read_u16(&f[field::RESTART_INTERVAL..]),
             distance: Le::read_u32(&f[field::DISTANCE..]),
             fingerprints: Le::read_u64(&f[field::FINGERPRINTS..]),
             name: f[field::NAME..][..name_length].to_vec(),
@@ -125,7 +123,7 @@ impl Parts {
         let mut out = Vec::new();
         out.extend(self.width.to_le_bytes());
         out.extend([self.codec, self.block_log2]);
-        out.extend(self.restart_interval.to_le_bytes());
+        out.extend([0; 2]);
         out.extend(self.distance.to_le_bytes());
         out.extend((self.tables.len() as u32).to_le_bytes());
         out.extend(self.fingerprints.to_le_bytes());

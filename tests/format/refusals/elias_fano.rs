@@ -110,10 +110,10 @@ pub(crate) const REFUSALS: &[Refusal] = &[
         close,
         &[
             // Right after the last one; right before the low fields; where there are no low fields.
-            sealed("bits after", |f| flip_bit(f, one(f, 5) + 1)),
-            sealed("bits after", |f| flip_bit(f, low(f, 1) - 1)),
-            sealed("bits after", |f| flip_bit(f, 16 * 8)).of(lonely),
-            sealed("bits after", |f| flip_bit(f, 512 * 8 - 1)).of(lonely),
+            sealed("belong to no entry", |f| flip_bit(f, one(f, 5) + 1)),
+            sealed("belong to no entry", |f| flip_bit(f, low(f, 1) - 1)),
+            sealed("belong to no entry", |f| flip_bit(f, 16 * 8)).of(lonely),
+            sealed("belong to no entry", |f| flip_bit(f, 512 * 8 - 1)).of(lonely),
         ],
     ),
     damaged(

@@ -82,17 +82,6 @@ pub(crate) const REFUSALS: &[Refusal] = &[
             sealed("block size", |f| f.put_footer(5, &[255])),
         ],
     ),
-    damaged(
-        "footer.restart",
-        &[
-            sealed("restart", |f| f.put_footer(6, &[0, 0])),
-            sealed("restart", |f| f.put_footer(6, &[1, 0])).of(plain_elias_fano),
-            sealed("restart", |f| f.put_footer(6, &[0, 0x80])).of(plain_elias_fano),
-            // The codec of the other one's files.
-            sealed("restart", |f| f.put_footer(4, &[2])),
-            sealed("restart", |f| f.put_footer(4, &[1])).of(plain_elias_fano),
-        ],
-    ),
     damaged("footer.distance", &[sealed("distance", |f| f.put_footer(8, &[65]))]),
     damaged(
         "footer.tables",
@@ -130,7 +119,14 @@ pub(crate) const REFUSALS: &[Refusal] = &[
             sealed("control characters", |f| f.put_footer(48, "\u{9f}".as_bytes())),
         ],
     ),
-    damaged("footer.reserved", &[sealed("reserved", |f| put_table(f, 1, 20, &[1]))]),
+    damaged(
+        "footer.reserved",
+        &[
+            sealed("reserved", |f| f.put_footer(6, &[1, 0])),
+            sealed("reserved", |f| f.put_footer(6, &[0, 0x80])).of(plain_elias_fano),
+            sealed("reserved", |f| put_table(f, 1, 20, &[1])),
+        ],
+    ),
     damaged(
         "footer.mask",
         &[
@@ -167,11 +163,12 @@ pub(crate) const REFUSALS: &[Refusal] = &[
             sealed("complete code", |f| put_table(f, 0, 32, &[17])),
             sealed("complete code", |f| put_table(f, 0, 32, &[1; 64])),
             sealed("complete code", |f| put_table(f, 1, 32, &[16; 64])),
-            // A length where there is no code; a complete code; the codec's tag and interval alone.
+            // A length where there is no code; a complete code; the tag of the other codec alone.
             sealed("code", |f| put_table(f, 0, 32, &[1])).of(plain_elias_fano),
             sealed("code", |f| put_table(f, 1, 32 + 63, &[255])).of(plain_elias_fano),
             sealed("code", |f| put_table(f, 1, 32, &[6; 64])).of(plain_elias_fano),
-            sealed("code", |f| f.put_footer(4, &[2, 9, 0, 0])),
+            sealed("code", |f| f.put_footer(4, &[2])),
+            sealed("complete code", |f| f.put_footer(4, &[1])).of(plain_elias_fano),
         ],
     ),
     damaged(

@@ -2,24 +2,26 @@
 
 use crate::common::forge::Forged;
 use crate::refusals::contents::{damaged, fields, put_block};
-use crate::refusals::{Refusal, When, dense, plain, sealed};
+use crate::refusals::{Refusal, When, plain, sealed};
 use hamdex::reference::FieldKind;
 
-/// Changes where the second segment of the first block starts.
-fn put_start(file: &mut Forged, start: u16) {
-    let fields = fields(file, 0, 0);
-    let field = fields.iter().find(|field| matches!(field.kind, FieldKind::Start(_)));
-    put_block(file, field.unwrap().bits.start / 8, &start.to_le_bytes());
-}
-
-/// Changes how many bits of the first block are said to be unused.
-fn change_spare(file: &mut Forged, by: i16) {
-    let fields = fields(file, 0, 0);
-    let spare = fields.iter().find_map(|field| match field.kind {
-        FieldKind::Spare(spare) => Some(spare),
+/// Changes how many entries the first block says it has.
+fn change_count(file: &mut Forged, by: u16) {
+    let count = fields(file, 0, 0).iter().find_map(|field| match field.kind {
+        FieldKind::Count(count) => Some(count),
         _ => None,
     });
-    put_block(file, 6, &spare.unwrap().checked_add_signed(by).unwrap().to_le_bytes());
+    put_block(file, 4, &(count.unwrap() + by).to_le_bytes());
+}
+
+/// Sets a bit of the first block that belongs to no entry.
+fn set_padding(file: &mut Forged, pick: fn(&std::ops::Range<usize>) -> usize) {
+    let fields = fields(file, 0, 0);
+    let padding = fields.iter().find(|field| field.kind == FieldKind::Padding).unwrap();
+    assert!(!padding.bits.is_empty());
+    let bit = pick(&padding.bits);
+    let start = file.block(0, 0).start;
+    file.bytes[start + bit / 8] ^= 0x80 >> (bit % 8);
 }
 
 pub(crate) const REFUSALS: &[Refusal] = &[
@@ -31,25 +33,18 @@ pub(crate) const REFUSALS: &[Refusal] = &[
         &[
             sealed("entry count", |f| put_block(f, 4, &[0, 0])),
             sealed("entry count", |f| put_block(f, 4, &[0xff, 0xff])),
-            // One more than the block has bits.
-            sealed("entry count", |f| put_block(f, 4, &[0x01, 0x10])),
+            // One more than there are bits for codes: 8 × (512 − 14), and the first entry.
+            sealed("entry count", |f| put_block(f, 4, &3986u16.to_le_bytes())),
         ],
     ),
     damaged(
-        "huffman.spare",
+        "huffman.suffixes",
         When::Use,
         "Damaged, Block",
         plain,
-        &[sealed("in order inside the block", |f| put_block(f, 6, &[0xff, 0xff]))],
-    ),
-    damaged(
-        "huffman.starts",
-        When::Use,
-        "Damaged, Block",
-        dense,
         &[
-            sealed("in order inside the block", |f| put_start(f, u16::MAX)),
-            sealed("do not end where", |f| put_start(f, 0)),
+            sealed("do not end where", |f| change_count(f, 1000)),
+            sealed("do not end where", |f| put_block(f, 4, &3985u16.to_le_bytes())),
         ],
     ),
     damaged(
@@ -58,27 +53,26 @@ pub(crate) const REFUSALS: &[Refusal] = &[
         "Damaged, Block",
         plain,
         &[
-            // The segment is longer than what is in it, then shorter.
-            sealed("do not end where", |f| change_spare(f, -1)),
-            sealed("do not end where", |f| change_spare(f, 1)),
+            sealed("do not end where", |f| change_count(f, 1)),
+            sealed("do not end where", |f| change_count(f, 2)),
         ],
     ),
     damaged(
         "huffman.order",
         When::Verify,
         "Damaged, Block",
-        dense,
-        // The second segment begins as the first one does.
-        &[sealed("not ascending", |f| put_block(f, 16, &[0; 8]))],
+        plain,
+        // The next entry has a zero where the first one has a one.
+        &[sealed("not ascending", |f| put_block(f, 6, &[0xff; 8]))],
     ),
     damaged(
         "huffman.padding",
         When::Verify,
         "Damaged, Block",
         plain,
-        &[sealed("bits after", |f| {
-            assert!(f.bytes[f.block(0, 0).start + 6] > 0);
-            f.flip_at(f.block(0, 0).end - 1);
-        })],
+        &[
+            sealed("belong to no entry", |f| set_padding(f, |bits| bits.start)),
+            sealed("belong to no entry", |f| set_padding(f, |bits| bits.end - 1)),
+        ],
     ),
 ];

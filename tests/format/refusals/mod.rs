@@ -99,7 +99,7 @@ fn plain_elias_fano() -> Vec<u8> {
     built(&stored(), options().codec(Codec::EliasFano))
 }
 
-/// Several segments in each block.
+/// Hundreds of entries in each block.
 fn dense() -> Vec<u8> {
     built(&(0..900).collect::<Vec<u64>>(), options())
 }

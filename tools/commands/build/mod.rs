@@ -75,13 +75,9 @@ pub(crate) struct Args {
     /// do; elias-fano answers queries several times faster, and is smaller where they do not
     #[arg(long, value_name = "NAME", default_value_t)]
     codec: Codec,
-    /// Bytes per block: a power of two from 512 to 8192 [default: 4096, for elias-fano 1024]
+    /// Bytes per block: a power of two from 512 to 8192 [default: 1024]
     #[arg(long, value_name = "BYTES", value_parser = values::block_bytes)]
     block_size: Option<u32>,
-    /// Entries from one raw fingerprint to the next, for huffman [default: 128]: with fewer, queries are
-    /// faster and the file is larger
-    #[arg(long, value_name = "N")]
-    restart_interval: Option<usize>,
     /// How the fingerprints are written
     #[arg(long, value_enum, default_value = "auto")]
     format: Format,
@@ -203,9 +199,6 @@ fn options<F: Fingerprint>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOpt
         .progress(phases.reporter());
     if let Some(bytes) = args.block_size {
         options = options.block_bytes(bytes as usize);
-    }
-    if let Some(entries) = args.restart_interval {
-        options = options.restart_interval(entries);
     }
     if let Some(memory) = args.memory {
         options = options.memory(memory.as_u64());

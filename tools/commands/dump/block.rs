@@ -162,7 +162,6 @@ fn describe<F: Fingerprint>(kind: &FieldKind<F>) -> (String, Style) {
     match kind {
         FieldKind::Checksum(value) => (format!("checksum {value:08x}"), colour(AnsiColor::Magenta)),
         FieldKind::Count(count) => (format!("{count} entries"), colour(AnsiColor::Yellow)),
-        FieldKind::Spare(spare) => (format!("{spare} spare bits"), colour(AnsiColor::Yellow)),
         FieldKind::Raw { entry, .. } => (format!("entry {entry}, raw"), colour(AnsiColor::Cyan)),
         FieldKind::LowBits(bits) => (format!("{bits} low bits an entry"), colour(AnsiColor::Yellow)),
         FieldKind::Zero => ("zero".to_owned(), Style::new().dimmed()),
@@ -170,7 +169,6 @@ fn describe<F: Fingerprint>(kind: &FieldKind<F>) -> (String, Style) {
             (format!("entry {entry}, bucket {bucket}"), colour(AnsiColor::Green))
         }
         FieldKind::Low { entry, .. } => (format!("entry {entry}, low bits"), colour(AnsiColor::Blue)),
-        FieldKind::Start(start) => (format!("segment starts at +{start}"), colour(AnsiColor::Yellow)),
         FieldKind::Code { entry, h } => (format!("entry {entry}, code of h = {h}"), colour(AnsiColor::Green)),
         FieldKind::Suffix { entry, .. } => (format!("entry {entry}, suffix"), colour(AnsiColor::Blue)),
         _ => ("padding".to_owned(), Style::new().dimmed()),

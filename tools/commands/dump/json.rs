@@ -44,7 +44,8 @@ pub(super) fn overview<F: Fingerprint>(
         "overhead_bytes": stats.overhead_bytes,
         "block_bytes": stats.block_bytes,
         "codec": stats.codec.name(),
-        "restart_interval": stats.restart_interval,
+        // No entry but a block's first is raw.
+        "restart_interval": null,
         "fingerprints": stats.fingerprints,
         "distance": stats.distance,
         "design": stats.design,

@@ -59,11 +59,7 @@ fn header<F: Fingerprint>(
         None => writeln!(output, "  ids             none")?,
     }
     writeln!(output, "  codec           {}", stats.codec)?;
-    let restarts = match stats.restart_interval {
-        0 => String::new(),
-        entries => format!(", a raw fingerprint every {entries} entries"),
-    };
-    writeln!(output, "  blocks          {} bytes{restarts}", stats.block_bytes)?;
+    writeln!(output, "  blocks          {} bytes", stats.block_bytes)?;
     writeln!(output, "  memory          {} beside the file", HumanBytes(stats.memory_bytes))?;
     writeln!(
         output,

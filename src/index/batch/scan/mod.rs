@@ -17,6 +17,7 @@ use crate::index::batch::gather::{Finds, Found, Room};
 use crate::index::batch::question::{Question, Stop};
 use crate::index::handle::Index;
 use crate::progress::Counter;
+use crate::table::reader::runs_of;
 use hamdex_fingerprint::Fingerprint;
 use lookup::Lookup;
 
@@ -79,8 +80,8 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
                     values.clear();
                     let Index { tables, data, read_ahead, .. } = self.index;
                     read_ahead.blocks(data, &tables[0], blocks.clone());
-                    for block in blocks {
-                        tables[0].decode(data.as_ref(), block, scratch, values)?;
+                    for run in runs_of(blocks) {
+                        tables[0].decode_run(data.as_ref(), run, scratch, values)?;
                         if values.len() >= LOOKUP_BATCH {
                             self.look_up(&lookups, values, &mut finds)?;
                             values.clear();

@@ -105,12 +105,14 @@ pub use build::{BuildOptions, Builder, DesignChoice, IndexFile, SealedIndex, Sum
 pub use codec::{BlockError, Codec, UnknownCodec, reference};
 pub use design::{AUTO, Cost, Design, DesignError, MAX_TABLES, Plan, Probe, TableDesign};
 pub use error::{BuildError, Place, ReadError, ReadErrorKind};
+pub use format::header::FileId;
 pub use hamdex_atomic_file::Error as OutputError;
 pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
-    Batch, BatchOptions, Checksums, Entries, Entry, Fingerprints, IdStats, Index, Match, OpenOptions, Pair,
-    Pairs, RawBlock, Searcher, Stats, Strategy, TableStats, Verified, VerifyOptions, width,
+    Batch, BatchOptions, Checksums, Entries, Entry, Fingerprints, FoundIn, IdStats, Index, IndexRef, Indexes,
+    IndexesSearcher, Match, OpenOptions, Pair, Pairs, RawBlock, Searcher, Stats, Strategy, TableStats,
+    UnitedMatch, UnitedMatches, Verified, VerifyOptions, pairs, width,
 };
 pub use mapping::Mapping;
 pub use memory::default_memory;

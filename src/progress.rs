@@ -31,6 +31,8 @@ pub enum Phase {
     Sync,
     /// A file is verified; in blocks.
     Verify,
+    /// A query reads many blocks; in blocks.
+    Query,
     /// Queries of a batch are answered; in queries.
     Batch,
     /// Pairs are looked for; in fingerprints, each as often as it is gone through.

@@ -34,8 +34,8 @@ pub struct SealedIndex {
 impl SealedIndex {
     /// The id of the file, by which other files can say that they belong to it.
     #[must_use]
-    pub fn file_id(&self) -> [u8; 16] {
-        self.file_id.0
+    pub fn file_id(&self) -> FileId {
+        self.file_id
     }
 
     /// Gives the file its name.

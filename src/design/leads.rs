@@ -32,6 +32,11 @@ pub(crate) fn lead_sets<F: Fingerprint>(plan: &Plan<F>) -> Vec<Vec<F>> {
     sets
 }
 
+/// As [`lead_sets`], where there are no tables to make use of.
+pub(crate) fn lead_sets_of_all<F: Fingerprint>(distance: u32) -> Vec<Vec<F>> {
+    lead_sets(&Plan::of_one_table(distance))
+}
+
 /// Splits each mask into `extra` groups more than its radius calls for; `None` when that makes more masks
 /// than a design may have.
 fn without_radii<F: Fingerprint>(reaches: &[(F, u32)], extra: u32) -> Option<Vec<F>> {

@@ -32,7 +32,7 @@ pub use catalogue::AUTO;
 pub use cost::Cost;
 pub use covering::Design;
 pub use error::DesignError;
-pub(crate) use leads::lead_sets;
+pub(crate) use leads::{lead_sets, lead_sets_of_all};
 pub(crate) use ownership::{Admits, is_first};
 pub use plan::{Plan, Probe};
 pub(crate) use recurrence::split;

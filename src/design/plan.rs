@@ -1,6 +1,6 @@
 //! How the tables of an index answer a query at any distance.
 
-use crate::codec::Codec;
+use crate::codec::{Codec, Layout};
 use crate::design::cost::TableCost;
 use crate::design::coverage;
 use crate::design::covering::Design;
@@ -26,6 +26,12 @@ pub struct Plan<F> {
 }
 
 impl<F: Fingerprint> Plan<F> {
+    /// A walk over table 0, with the whole width as its prefix.
+    pub(super) fn of_one_table(distance: u32) -> Self {
+        let reach = TableDesign { mask: F::ONES, radius: distance };
+        Self { distance, probes: vec![Probe { table: 0, reach }] }
+    }
+
     /// The distance it serves.
     #[must_use]
     pub fn distance(&self) -> u32 {
@@ -47,6 +53,19 @@ impl<F: Fingerprint> Design<F> {
     }
 }
 
+impl<F: Fingerprint> Design<F> {
+    /// How many blocks a plan looks into, by the cost model.
+    pub(crate) fn expected_blocks(&self, plan: &Plan<F>, count: u64, layout: Layout) -> f64 {
+        let costs = TableCost::new::<F>(count, layout.codec, layout.block_bytes as u32);
+        blocks(&costs, &plan.probes, count)
+    }
+}
+
+/// Blocks to look into for some probes.
+fn blocks<F: Fingerprint>(costs: &TableCost, probes: &[Probe<F>], count: u64) -> f64 {
+    probes.iter().map(|p| costs.probe(p.reach.prefix_bits(), p.reach.radius, count).0).sum()
+}
+
 /// How long one check for coverage may take while a query waits: some milliseconds. What is not
 /// established by then counts as not covered, which costs time, never a match.
 const CHECK_STEPS: u64 = 20_000;
@@ -66,10 +85,8 @@ fn make<F: Fingerprint>(
 ) -> Plan<F> {
     let distance = distance.min(F::BITS);
     let costs = TableCost::new::<F>(count, codec, block_bytes);
-    let blocks = |probes: &[Probe<F>]| -> f64 {
-        probes.iter().map(|p| costs.probe(p.reach.prefix_bits(), p.reach.radius, count).0).sum()
-    };
-    let walk = vec![Probe { table: 0, reach: TableDesign { mask: F::ONES, radius: distance } }];
+    let blocks = |probes: &[Probe<F>]| blocks(&costs, probes, count);
+    let walk = Plan::of_one_table(distance).probes;
     let probes = match covering_radii(design, distance) {
         Some(probes) if distance <= design.distance() || blocks(&probes) < blocks(&walk) => probes,
         _ => walk,

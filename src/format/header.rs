@@ -12,6 +12,8 @@
 //! 60  4   CRC-32 of bytes 0 to 59
 //! ```
 
+use std::fmt;
+
 use byteorder::{ByteOrder, LittleEndian};
 
 use crate::error::{Place, ReadError, ReadErrorKind};
@@ -31,10 +33,36 @@ pub(crate) const BYTES: usize = 64;
 /// Bits of required features that this reader knows: none so far.
 const KNOWN_FEATURES: u64 = 0;
 
-/// 128 bits that distinguish files; made from the contents, so that the same contents give
-/// the same file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FileId(pub(crate) [u8; 16]);
+/// The id of an index file: 128 bits, made from the contents and the options of the build, so that the same of both
+/// give the same file. Displayed as 32 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(pub(crate) [u8; 16]);
+
+impl FileId {
+    /// Its bytes, as they stand in the file.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; 16] {
+        self.0
+    }
+
+    /// A part of it, which is enough to notice a mistake.
+    #[inline]
+    pub(crate) fn tag(self) -> u32 {
+        LittleEndian::read_u32(&self.0)
+    }
+}
+
+impl From<[u8; 16]> for FileId {
+    fn from(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for FileId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
 
 /// What the header says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

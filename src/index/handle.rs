@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use crate::design::{Design, Plan};
 use crate::error::ReadError;
 use crate::format::footer::Footer;
-use crate::format::header::Header;
+use crate::format::header::{FileId, Header};
 use crate::format::section::Section;
 use crate::ids::reader::IdTable;
 use crate::index::read_ahead::ReadAhead;
@@ -84,6 +84,19 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     #[must_use]
     pub fn has_ids(&self) -> bool {
         self.ids.is_some()
+    }
+
+    /// The id of the file, which its contents and the options of its build determine: files with the same id are the
+    /// same, byte for byte.
+    #[must_use]
+    pub fn file_id(&self) -> FileId {
+        self.header.file_id
+    }
+
+    /// What matches remember of the file.
+    #[inline]
+    pub(super) fn tag(&self) -> u32 {
+        self.header.file_id.tag()
     }
 
     /// An error that names the file.

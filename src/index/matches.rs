@@ -1,21 +1,90 @@
 //! What a query finds.
 
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+
 use hamdex_fingerprint::Fingerprint;
 
-/// A stored fingerprint near a query. Its ids, if there are any: [`Index::ids`](crate::Index::ids).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A stored fingerprint near a query.
+///
+/// Its ids, if there are any: [`Index::ids`](crate::Index::ids), or faster, since a match may know where they
+/// are, [`Searcher::ids_of`](crate::Searcher::ids_of). What a match knows of that is no part of comparisons:
+/// two matches are equal when distance and fingerprint are.
+#[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Match<F> {
     /// The Hamming distance to the query.
     pub distance: u32,
     /// The stored fingerprint.
     pub fingerprint: F,
+    pub(super) entry: Entry,
+}
+
+/// Where an entry is in table 0 of a file, which is where its ids are found from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    block: u32,
+    number: u16,
+    /// Of the file, so that it is not taken for an entry of another one.
+    tag: u32,
+}
+
+impl Entry {
+    /// Of a match that was found in another table, or by other means. No block has that number.
+    pub(super) const UNKNOWN: Self = Self { block: u32::MAX, number: 0, tag: 0 };
+
+    /// An entry of the file with that tag.
+    #[inline]
+    pub(super) fn new(block: u32, number: usize, tag: u32) -> Self {
+        // A block has at most 65,535 entries.
+        Self { block, number: number as u16, tag }
+    }
+
+    /// The block, and the number of the entry in it, if it is known for the file with that tag.
+    #[inline]
+    pub(super) fn of_file(self, tag: u32) -> Option<(usize, usize)> {
+        let is_known = self.block != Self::UNKNOWN.block && self.tag == tag;
+        is_known.then_some((self.block as usize, usize::from(self.number)))
+    }
 }
 
 impl<F: Fingerprint> Match<F> {
     /// `fingerprint` as a match of `query`.
     #[must_use]
     pub fn of(query: F, fingerprint: F) -> Self {
-        Self { distance: fingerprint.distance(query), fingerprint }
+        Self::new(fingerprint.distance(query), fingerprint)
+    }
+
+    /// A match of which it is not known where its ids are.
+    #[inline]
+    pub(super) fn new(distance: u32, fingerprint: F) -> Self {
+        Self { distance, fingerprint, entry: Entry::UNKNOWN }
+    }
+}
+
+impl<F: PartialEq> PartialEq for Match<F> {
+    fn eq(&self, other: &Self) -> bool {
+        self.distance == other.distance && self.fingerprint == other.fingerprint
+    }
+}
+
+impl<F: Eq> Eq for Match<F> {}
+
+impl<F: Ord> PartialOrd for Match<F> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<F: Ord> Ord for Match<F> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.distance.cmp(&other.distance).then_with(|| self.fingerprint.cmp(&other.fingerprint))
+    }
+}
+
+impl<F: Hash> Hash for Match<F> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.distance.hash(state);
+        self.fingerprint.hash(state);
     }
 }

@@ -2,7 +2,11 @@
 //!
 //! - [`handle`]: the index itself
 //! - [`open`]: from bytes to an index, checking all that later reads rely on
-//! - [`searcher`]: one query at a time
+//! - [`searcher`]: one query at a time; [`index_ref`]: what a searcher holds on to
+//! - [`search`]: the steps of a query
+//! - [`nearest`]: the nearest of many
+//! - [`ids_of`]: the ids of matches
+//! - [`indexes`]: several indexes queried as one
 //! - [`batch`]: many queries at once
 //! - [`pairs`]: all against all
 //! - [`stored`]: a single fingerprint and its ids
@@ -17,11 +21,16 @@
 mod batch;
 mod entries;
 mod handle;
+mod ids_of;
+mod index_ref;
+mod indexes;
 mod inspect;
 mod matches;
+mod nearest;
 mod open;
 mod pairs;
 mod read_ahead;
+mod search;
 mod searcher;
 mod stats;
 mod stored;
@@ -31,10 +40,12 @@ mod view;
 pub use batch::{Batch, BatchOptions, Strategy};
 pub use entries::{Entries, Entry, Fingerprints};
 pub use handle::Index;
+pub use index_ref::IndexRef;
+pub use indexes::{FoundIn, Indexes, IndexesSearcher, UnitedMatch, UnitedMatches};
 pub use inspect::RawBlock;
 pub use matches::Match;
 pub use open::{Checksums, OpenOptions, width};
-pub use pairs::{Pair, Pairs, Tuning, Way};
+pub use pairs::{Pair, Pairs, Tuning, Way, pairs};
 pub use searcher::Searcher;
 pub use stats::{IdStats, Stats, TableStats};
 pub use verify::{Verified, VerifyOptions};

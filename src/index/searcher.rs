@@ -1,38 +1,28 @@
-//! Queries.
+//! Queries, one at a time.
 
-use std::collections::BinaryHeap;
 use std::fmt;
 use std::ops::ControlFlow;
 
-use crate::arch::{self, Instructions, Kernel};
-use crate::codec::{Located, SCAN_BATCH, Target};
-use crate::design::{Plan, is_first};
 use crate::error::ReadError;
 use crate::ids::Ids;
 use crate::index::handle::Index;
+use crate::index::index_ref::IndexRef;
 use crate::index::matches::Match;
-use crate::mapping::Mapping;
-use crate::table::locate::target_of;
-use crate::table::reader::Table;
-use crate::table::scanner::{Scanner, prefetch_fronts, prefetch_likely};
+use crate::index::nearest::{self, Limited};
+use crate::index::search::{Search, give_back};
+use crate::progress::{Phase, Progress, Report};
 use hamdex_fingerprint::Fingerprint;
 
-/// Blocks that are read ahead from storage before the first is used: all of a query at a usual distance, and
-/// what memory can do without where a query walks through a whole table.
-const READ_AHEAD_BLOCKS: usize = 1024;
-
-/// Blocks whose fronts are prefetched in a row.
-const PREFETCH_BATCH: usize = 8;
-
-/// The most blocks of a query behind whose fronts what is likely to be wanted is prefetched.
-const MAX_SPECULATIVE_BLOCKS: usize = 12;
-
 /// Queries an index, using the same memory again and again: after the first few queries none is
-/// allocated any more. Made by [`Index::searcher`]; every thread has its own. Thousands of queries at once
-/// are answered several times as fast by [`Index::batch`].
+/// allocated any more, and that of an unusually large answer is given back. Every thread has its own. Thousands
+/// of queries at once are answered several times as fast by [`Index::batch`].
+///
+/// It is generic over how it holds the index: [`Index::searcher`] makes one that borrows it, [`Searcher::new`]
+/// takes an `Arc`, too, so that a service can keep searchers beside the index.
 ///
 /// ```
-/// use hamdex::{Builder, Index};
+/// use std::sync::Arc;
+/// use hamdex::{Builder, Index, Searcher};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("small.hamdex");
@@ -44,53 +34,73 @@ const MAX_SPECULATIVE_BLOCKS: usize = 12;
 /// let mut searcher = index.searcher();
 /// assert_eq!(searcher.first(1, 3)?.map(|m| m.fingerprint), Some(0));
 /// assert_eq!(searcher.nearest(0x0123_4567_89aa, 1)?[0].distance, 1);
+///
+/// let index = Arc::new(index);
+/// let mut owned = Searcher::new(Arc::clone(&index));
+/// let thread = std::thread::spawn(move || owned.within(1, 3).map(<[_]>::len));
+/// assert_eq!(thread.join().unwrap()?, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Searcher<'i, F, D = Mapping> {
-    index: &'i Index<F, D>,
-    targets: Vec<Target<F>>,
-    /// The blocks of one probe.
-    blocks: Vec<u32>,
-    /// The blocks of all probes, each with the number of its probe as that of its target.
-    located: Vec<Located>,
-    scanner: Scanner<F>,
-    matches: Vec<Match<F>>,
+pub struct Searcher<R: IndexRef> {
+    index: R,
+    search: Search<R::Fingerprint>,
+    matches: Vec<Match<R::Fingerprint>>,
+    report: Report,
 }
 
 impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// A searcher: the memory that queries use again and again. One for each thread.
     #[must_use]
-    pub fn searcher(&self) -> Searcher<'_, F, D> {
+    pub fn searcher(&self) -> Searcher<&Self> {
         Searcher::new(self)
     }
 }
 
-impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
-    fn new(index: &'i Index<F, D>) -> Self {
-        Self {
-            index,
-            targets: Vec::new(),
-            blocks: Vec::new(),
-            located: Vec::new(),
-            scanner: Scanner::default(),
-            matches: Vec::new(),
-        }
+impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
+    /// A searcher of an index that it borrows or shares.
+    #[must_use]
+    pub fn new(index: R) -> Self {
+        Self { index, search: Search::default(), matches: Vec::new(), report: Report::default() }
+    }
+
+    /// The index.
+    #[must_use]
+    pub fn index(&self) -> &Index<F, R::Data> {
+        &self.index
+    }
+
+    /// What to call while a query reads many blocks; it may stop the query: see
+    /// [the crate](crate#threads-memory-progress). A query of few blocks, as at usual distances, calls nothing.
+    #[must_use]
+    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        self.report = Report::to(report);
+        self
     }
 
     /// All stored fingerprints within `distance` of `query`, nearest first, then by fingerprint.
     ///
-    /// Any distance is exact; one beyond the design's takes longer.
+    /// Any distance is exact; one beyond the design's takes longer. Where there may be more than memory should
+    /// hold, [`Searcher::nearest_within`] has a limit.
     ///
     /// # Errors
     /// When a block that matters is damaged.
     pub fn within(&mut self, query: F, distance: u32) -> Result<&[Match<F>], ReadError> {
+        self.limited_within(query, distance, usize::MAX)
+    }
+
+    /// As [`Self::within`], at most `limit` of them.
+    #[inline]
+    pub(super) fn limited_within(
+        &mut self,
+        query: F,
+        distance: u32,
+        limit: usize,
+    ) -> Result<&[Match<F>], ReadError> {
         let mut matches = std::mem::take(&mut self.matches);
-        matches.clear();
-        let outcome = self.for_each(query, distance, |found| {
-            matches.push(found);
-            ControlFlow::Continue(())
-        });
-        matches.sort_unstable();
+        give_back(&mut matches);
+        let mut limited = Limited::new(&mut matches, limit);
+        let outcome = self.for_each(query, distance, |found| limited.push(found));
+        limited.finish();
         self.matches = matches;
         outcome.map(|_| &*self.matches)
     }
@@ -112,54 +122,80 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
     /// The `count` stored fingerprints nearest to `query`, nearest first, then by fingerprint; all of
     /// them if there are no more.
     ///
+    /// Where they are further away than the design's distance, more and more of the file is read, at worst
+    /// all of table 0: [`Searcher::nearest_within`] bounds that, and [`Searcher::progress`] can end it.
+    ///
     /// # Errors
     /// When a block that matters is damaged.
     pub fn nearest(&mut self, query: F, count: usize) -> Result<&[Match<F>], ReadError> {
-        if self.within(query, self.index.design.distance())?.len() < count {
-            self.nearest_by_walk(query, count)?;
-        }
-        self.matches.truncate(count);
-        Ok(&self.matches)
+        self.nearest_within(query, count, F::BITS)
     }
 
-    /// Walks all of table 0, from the query's own block on, keeping the nearest so far: what they rule
-    /// out is passed over.
-    fn nearest_by_walk(&mut self, query: F, count: usize) -> Result<(), ReadError> {
-        let table = &self.index.tables[0];
-        let file = self.index.data.as_ref();
-        let mut nearest = BinaryHeap::from(std::mem::take(&mut self.matches));
-        nearest.clear();
-        let home = table.keys.find(query);
-        for block in (home..table.keys.len()).chain((0..home).rev()) {
-            let worst = nearest.peek().filter(|_| nearest.len() == count);
-            // One as far as the worst may still come before it, by its value.
-            let reach = worst.map_or(F::BITS, |worst: &Match<F>| worst.distance);
-            let target = Target { query, prefix_bits: F::BITS, radius: reach, distance: reach };
-            if table.rules_out(&target, block) {
-                continue;
+    /// The `count` nearest of the stored fingerprints within `distance` of `query`, nearest first, then by
+    /// fingerprint; all of these if there are no more. Takes memory for about twice as many matches, however many
+    /// there are.
+    ///
+    /// ```
+    /// # use hamdex::{Builder, Index};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("small.hamdex");
+    /// # let mut builder = Builder::<u64>::new(&path)?;
+    /// # [0x0f, 0x1f, 0xff].into_iter().try_for_each(|fingerprint| builder.push(fingerprint))?;
+    /// # builder.finish()?;
+    /// let index = Index::<u64>::open(&path)?;
+    /// let mut searcher = index.searcher();
+    /// // Of 0x0f, 0x1f and 0xff the last one is too far away.
+    /// let distances: Vec<u32> = searcher.nearest_within(0x0f, 3, 2)?.iter().map(|m| m.distance).collect();
+    /// assert_eq!(distances, [0, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a block that matters is damaged.
+    pub fn nearest_within(
+        &mut self,
+        query: F,
+        count: usize,
+        distance: u32,
+    ) -> Result<&[Match<F>], ReadError> {
+        let most = distance.min(F::BITS);
+        let mut distance = most.min(self.index.design.distance());
+        loop {
+            self.limited_within(query, distance, count)?;
+            if self.matches.len() >= count.min(self.index.len() as usize) || distance == most {
+                return Ok(&self.matches);
             }
-            let visit = |_, _, fingerprint: F| {
-                nearest.push(Match { distance: fingerprint.distance(query), fingerprint });
-                if nearest.len() > count {
-                    nearest.pop();
-                }
-                ControlFlow::Continue(())
-            };
-            let at = Located { table: 0, block: block as u32, target: 0 };
-            let outcome = self.scanner.scan(&self.index.tables, file, &[at], &[target], visit);
-            let _ = outcome.map_err(|error| self.index.error(error))?;
+            // Those within one more are looked for next, until that would cost as much as to look at all.
+            distance += 1;
+            if nearest::is_walk_cheaper(&*self.index, distance) {
+                self.nearest_by_walk(query, count, most)?;
+                return Ok(&self.matches);
+            }
         }
-        self.matches = nearest.into_sorted_vec();
-        Ok(())
+    }
+
+    /// The nearest within a distance, by a walk through table 0.
+    fn nearest_by_walk(&mut self, query: F, count: usize, most: u32) -> Result<(), ReadError> {
+        let Self { index, search, matches, report } = self;
+        let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+        nearest::walk(&**index, search, query, (count, most), (&go_on, &mut |_| Ok(true)), matches)
     }
 
     /// The ids of a fingerprint, as [`Index::ids`] gives them, without allocating. To go through the
-    /// matches of one searcher, look up their ids with another.
+    /// matches of one searcher, look up their ids with another, or with [`Index::ids_of`].
     ///
     /// # Errors
     /// When a block or page that matters is damaged.
-    pub fn ids(&mut self, fingerprint: F) -> Result<Ids<'i>, ReadError> {
-        self.index.ids_with(fingerprint, &mut self.scanner)
+    pub fn ids(&mut self, fingerprint: F) -> Result<Ids<'_>, ReadError> {
+        self.index.ids_with(fingerprint, &mut self.search.scanner)
+    }
+
+    /// The ids of each of these matches, in their order, as [`Index::ids_of`] gives them.
+    ///
+    /// # Errors
+    /// When a block or page that matters is damaged.
+    pub fn ids_of(&mut self, matches: &[Match<F>]) -> Result<Vec<Ids<'_>>, ReadError> {
+        self.index.ids_of_with(matches, &mut self.search.scanner)
     }
 
     /// Calls `visit` with every stored fingerprint within `distance` of `query`, each once, in no
@@ -167,101 +203,25 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Searcher<'i, F, D> {
     ///
     /// # Errors
     /// When a block that matters is damaged.
+    #[inline]
     pub fn for_each(
         &mut self,
         query: F,
         distance: u32,
-        mut visit: impl FnMut(Match<F>) -> ControlFlow<()>,
+        visit: impl FnMut(Match<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        let index = self.index;
+        let Self { index, search, report, .. } = self;
+        let index: &Index<F, R::Data> = index;
         let plan = index.plan(distance);
-        self.locate(query, plan);
-        let Self { targets, located, scanner, .. } = self;
-        let mut visit = |at: Located, _, value| {
-            let (earlier, _) = plan.probes().split_at(at.target as usize);
-            let fingerprint = index.tables[at.table as usize].permutation.undo(value);
-            let difference = fingerprint ^ query;
-            if !is_first(earlier, difference) {
-                return ControlFlow::Continue(());
-            }
-            visit(Match { distance: difference.count_ones(), fingerprint })
-        };
-        let mut waves = located.chunks(READ_AHEAD_BLOCKS);
-        let mut next = waves.next().unwrap_or_default();
-        index.read_ahead.query(&index.data, &index.tables, next);
-        while !next.is_empty() {
-            let now = std::mem::replace(&mut next, waves.next().unwrap_or_default());
-            index.read_ahead.query(&index.data, &index.tables, next);
-            let outcome = scanner.scan(&index.tables, index.data.as_ref(), now, targets, &mut visit);
-            if outcome.map_err(|error| index.error(error))?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    /// Finds the blocks of all probes before any is read, so that memory can work ahead.
-    #[inline]
-    fn locate(&mut self, query: F, plan: &Plan<F>) {
-        let Self { index, targets, blocks, located, .. } = self;
-        let (tables, file) = (&*index.tables, index.data.as_ref());
-        arch::run(Locate { tables, file, query, plan, targets, blocks, located });
+        search.locate(index, query, plan);
+        search.read_ahead(index);
+        let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+        search.scan(index, query, plan, &go_on, visit)
     }
 }
 
-/// Finds the blocks of all probes of a query: one step of all look-ups after the other, so that none waits
-/// for memory that has not been prefetched yet.
-struct Locate<'a, F> {
-    tables: &'a [Table<F>],
-    file: &'a [u8],
-    query: F,
-    plan: &'a Plan<F>,
-    targets: &'a mut Vec<Target<F>>,
-    blocks: &'a mut Vec<u32>,
-    located: &'a mut Vec<Located>,
-}
-
-impl<F: Fingerprint> Kernel for Locate<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self, _: impl Instructions) {
-        let Self { tables, file, query, plan, targets, blocks, located } = self;
-        targets.clear();
-        for probe in plan.probes() {
-            let table = &tables[probe.table];
-            let target = target_of(&probe.reach, plan.distance(), table.permutation.apply(query));
-            table.prefetch_directory(&target);
-            targets.push(target);
-        }
-        for (probe, target) in plan.probes().iter().zip(&*targets) {
-            tables[probe.table].prefetch_keys(file, target);
-        }
-        located.clear();
-        let mut prefetched = 0;
-        for (number, (probe, target)) in plan.probes().iter().zip(&*targets).enumerate() {
-            blocks.clear();
-            tables[probe.table].locate(target, blocks);
-            let place = |&block: &u32| Located { table: probe.table as u32, block, target: number as u32 };
-            located.extend(blocks.iter().map(place));
-            // Not block by block: an address that has to be looked up first holds up what comes after it.
-            let end = located.len().min(SCAN_BATCH);
-            if end - prefetched >= PREFETCH_BATCH {
-                prefetch_fronts(tables, file, &located[prefetched..end]);
-                prefetched = end;
-            }
-        }
-        prefetch_fronts(tables, file, &located[prefetched..located.len().min(SCAN_BATCH)]);
-        // With more blocks, the front of each has come long before the last is prefetched, and is a better
-        // guide.
-        if located.len() <= MAX_SPECULATIVE_BLOCKS {
-            prefetch_likely(tables, file, located, targets);
-        }
-    }
-}
-
-impl<F: Fingerprint, D> fmt::Debug for Searcher<'_, F, D> {
+impl<R: IndexRef> fmt::Debug for Searcher<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Searcher").field("index", self.index).finish_non_exhaustive()
+        f.debug_struct("Searcher").field("index", &*self.index).finish_non_exhaustive()
     }
 }

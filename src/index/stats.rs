@@ -4,7 +4,7 @@ use crate::codec::reference::Coding;
 use crate::codec::{Codec, information_bound_bits};
 use crate::design::TableDesign;
 use crate::format::checksum::UnitKind;
-use crate::format::header::MAJOR;
+use crate::format::header::{FileId, MAJOR};
 use crate::index::handle::Index;
 use hamdex_fingerprint::Fingerprint;
 
@@ -15,7 +15,7 @@ pub struct Stats<F> {
     /// The format's version.
     pub version: (u16, u16),
     /// The file's id.
-    pub file_id: [u8; 16],
+    pub file_id: FileId,
     /// Width of the fingerprints, in bits.
     pub width: u32,
     /// Bytes of the file.
@@ -131,7 +131,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
             self.footer.sections.iter().map(|s| s.end().expect("it lies inside the file") - s.offset).sum();
         Stats {
             version: (MAJOR, self.header.minor),
-            file_id: self.header.file_id.0,
+            file_id: self.header.file_id,
             width: F::BITS,
             file_bytes,
             block_bytes: self.footer.layout.block_bytes as u32,

@@ -1,5 +1,5 @@
-//! An allocator that watches: how many allocations a thread makes, and how large the largest one of
-//! the process has been. A test file that wants it names it as its global allocator.
+//! An allocator that watches: how many allocations a thread makes, how much it holds, and how large the largest
+//! one of the process has been. A test file that wants it names it as its global allocator.
 
 #![expect(unsafe_code, reason = "an allocator cannot be written without")]
 
@@ -11,6 +11,7 @@ pub struct Watching;
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
+    static HELD: Cell<i64> = const { Cell::new(0) };
 }
 
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
@@ -21,27 +22,36 @@ fn note(bytes: usize) {
     LARGEST.fetch_max(bytes, Ordering::Relaxed);
 }
 
+/// Notes that the bytes of this thread have become more, or fewer.
+fn hold(change: i64) {
+    let _ = HELD.try_with(|held| held.set(held.get() + change));
+}
+
 // SAFETY: everything is handed on to the system's allocator as it came; noting it allocates nothing.
 unsafe impl GlobalAlloc for Watching {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note(layout.size());
+        hold(layout.size() as i64);
         // SAFETY: the caller's promises are those that `System` asks for.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         note(layout.size());
+        hold(layout.size() as i64);
         // SAFETY: as above.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         note(new_size);
+        hold(new_size as i64 - layout.size() as i64);
         // SAFETY: as above.
         unsafe { System.realloc(block, layout, new_size) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        hold(-(layout.size() as i64));
         // SAFETY: as above.
         unsafe { System.dealloc(block, layout) }
     }
@@ -50,6 +60,11 @@ unsafe impl GlobalAlloc for Watching {
 /// How many allocations this thread has made so far.
 pub fn by_this_thread() -> u64 {
     COUNT.with(Cell::get)
+}
+
+/// The bytes that this thread has allocated and not given back.
+pub fn held_by_this_thread() -> i64 {
+    HELD.with(Cell::get)
 }
 
 /// The bytes of the largest allocation of the process so far.

@@ -285,6 +285,22 @@ fn damage_is_an_error_never_a_missing_match() {
     }
 }
 
+/// With a limit each query gets its nearest, whichever way it is answered.
+#[test]
+fn a_limit_leaves_the_nearest() {
+    let stored = data::<u64>(Shape::Mixed, 4000, 23);
+    let index = index::<u64>(built(&stored, BuildOptions::new().block_bytes(512)));
+    let queries = queries(&stored, 60, 24);
+    for limit in [0, 1, 7] {
+        let mut expected: Vec<_> = queries.iter().map(|&query| brute_force(&stored, query, 5)).collect();
+        expected.iter_mut().for_each(|matches| matches.truncate(limit));
+        for options in strategies() {
+            assert_eq!(asked(&index, &queries, 5, &options.clone().limit(limit)), expected);
+            assert_eq!(asked(&index, &queries[..9], 5, &options.limit(limit)), expected[..9]);
+        }
+    }
+}
+
 #[test]
 fn progress_counts_the_queries() {
     let stored = data::<u64>(Shape::Mixed, 3000, 21);

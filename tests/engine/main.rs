@@ -10,8 +10,10 @@
 //! - [`errors`]: what errors say, and of which file
 //! - [`exactness`]: results equal brute force
 //! - [`in_memory`]: indexes read into memory
+//! - [`indexes`]: several indexes queried as one
 //! - [`merge`]: several indexes into one
 //! - [`pairs`]: the self-join
+//! - [`searchers`]: the nearest, ids of matches, owned searchers
 //! - [`source`]: builds from what is sorted, or can be read again
 //! - [`stop`]: callbacks that stop long work
 //! - [`threads`]: many threads, and queries that allocate nothing
@@ -25,8 +27,10 @@ mod entries;
 mod errors;
 mod exactness;
 mod in_memory;
+mod indexes;
 mod merge;
 mod pairs;
+mod searchers;
 mod source;
 mod stop;
 mod threads;

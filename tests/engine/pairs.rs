@@ -7,7 +7,7 @@ use crate::common::{
     Numbers, Reports, SHAPES, Shape, built, built_with_ids, data, for_each_distance, index, is_damage,
 };
 use hamdex::internals::{Tuning, Way};
-use hamdex::{BuildOptions, Checksums, Design, Fingerprint, Index, OpenOptions, Pair, Phase};
+use hamdex::{BuildOptions, Checksums, Design, Fingerprint, Index, OpenOptions, Pair, Phase, ReadErrorKind};
 use proptest::prelude::*;
 
 /// The truth, ascending.
@@ -40,7 +40,7 @@ fn tunings(stored: usize) -> Vec<Tuning> {
         Tuning { way: Way::Gather, capacity: Some(stored * 2 / 3 + 1), ..tasks },
         Tuning { way: Way::Gather, capacity: Some(stored / 10 + 1), ..tasks },
         Tuning { capacity: Some(1), ..tasks },
-        Tuning { way: Way::Query, blocks_per_task: Some(3), ..Tuning::default() },
+        Tuning { way: Way::Query, queries_per_task: Some(100), ..Tuning::default() },
     ]
 }
 
@@ -252,6 +252,70 @@ fn a_damaged_block_is_an_error_not_a_gap() {
                 }
             }
         }
+    }
+}
+
+fn check_slice<F: Fingerprint>(values: &[F], distance: u32, what: &str) {
+    let expected = brute_force(values, distance);
+    for tuning in tunings(values.len()) {
+        for threads in [1, 3] {
+            let pairs = hamdex::pairs(values, distance).tuning(tuning).threads(threads);
+            let found = sorted(pairs.collect().unwrap());
+            assert!(found == expected, "{what}, {distance}, {tuning:?}, {threads} threads");
+        }
+    }
+    let mut counts = vec![0; distance.min(F::BITS) as usize + 1];
+    expected.iter().for_each(|pair| counts[pair.distance as usize] += 1);
+    assert_eq!(hamdex::pairs(values, distance).count_by_distance().unwrap(), counts);
+}
+
+/// Without a file, whatever the data: equal fingerprints are one, and no pair.
+#[test]
+fn pairs_of_a_slice_are_those_of_brute_force() {
+    for shape in SHAPES {
+        for distance in [0, 1, 3, 7, 20] {
+            let mut values = data::<u64>(shape, 900, 51);
+            values.extend(values.clone());
+            check_slice(&values, distance, &format!("{shape:?}"));
+        }
+        check_slice(&data::<u128>(shape, 500, 52), 3, &format!("{shape:?}, 128 bits"));
+    }
+    check_slice(&data::<u64>(Shape::Uniform, 100, 53), 64, "all");
+    check_slice(&data::<u64>(Shape::Uniform, 100, 53), u32::MAX, "more than all");
+    check_slice(&[7u64; 1000], 3, "one fingerprint");
+    check_slice(&[1u64, 2], 2, "two fingerprints");
+}
+
+/// So many that they are sorted in parts.
+#[test]
+fn pairs_of_a_long_slice_are_those_of_an_index() {
+    let mut values = data::<u64>(Shape::Mixed, 300_000, 54);
+    values.extend_from_within(..1000);
+    let index = index::<u64>(built(&values, BuildOptions::new()));
+    for distance in [1, 3] {
+        let expected = index.pairs(distance).count_by_distance().unwrap();
+        assert_eq!(hamdex::pairs(&values, distance).count_by_distance().unwrap(), expected);
+    }
+    let pairs = hamdex::pairs(&values, 2);
+    assert_eq!(sorted(pairs.collect().unwrap()), sorted(index.pairs(2).collect().unwrap()));
+    // Again, of what has been sorted already.
+    assert_eq!(pairs.count_by_distance().unwrap(), index.pairs(2).count_by_distance().unwrap());
+}
+
+#[test]
+fn pairs_of_a_slice_stop() {
+    let values = data::<u64>(Shape::Mixed, 30_000, 55);
+    for threads in [1, 2] {
+        let pairs = hamdex::pairs(&values, 3).threads(threads).progress(|_| ControlFlow::Break(()));
+        let error = pairs.count_by_distance().unwrap_err();
+        assert!(matches!(error.kind(), ReadErrorKind::Stopped), "{error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn pairs_of_any_slice(values in prop::collection::vec(0u64..3000, 0..400), distance in 0u32..6) {
+        check_slice(&values, distance, "any");
     }
 }
 

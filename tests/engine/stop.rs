@@ -142,7 +142,7 @@ fn a_self_join_stops() {
     for tuning in [
         Tuning { blocks_per_task: Some(50), ..Tuning::default() },
         Tuning { way: Way::Gather, capacity: slices, ..Tuning::default() },
-        Tuning { way: Way::Query, blocks_per_task: Some(50), ..Tuning::default() },
+        Tuning { way: Way::Query, queries_per_task: Some(1000), ..Tuning::default() },
     ] {
         stops_everywhere(|seen, at| {
             index.pairs(2).tuning(tuning).threads(1).progress(stopping(seen, at)).count_by_distance()

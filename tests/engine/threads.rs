@@ -21,7 +21,7 @@ const _: () = {
     is_send_and_sync::<Index<u64, Vec<u8>>>();
     is_send_and_sync::<Index<u64, &'static [u8]>>();
     is_send_and_sync::<Mapping>();
-    is_send_and_sync::<Searcher<'static, u64>>();
+    is_send_and_sync::<Searcher<std::sync::Arc<Index<u64>>>>();
     is_send_and_sync::<Ids<'static>>();
     is_send_and_sync::<Design<u64>>();
     is_send_and_sync::<BuildOptions<u64>>();

@@ -17,7 +17,7 @@ use crate::threads::Pool;
 use hamdex_fingerprint::Fingerprint;
 
 /// Fewer queries than these are answered one by one: to arrange them would cost more than it saves.
-const FEW: usize = 32;
+pub(in crate::index) const FEW: usize = 32;
 
 /// Answers one slice of queries after the other.
 pub(super) struct Chunks<'a, F, D> {
@@ -50,6 +50,7 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
     ) -> Result<ControlFlow<()>, ReadError> {
         let done = self.options.progress.counter(Phase::Batch, Some(queries.len() as u64));
         let done = done.map_err(|stopped| self.index.error(stopped.into()))?;
+        let limit = self.options.most_matches();
         let mut at = 0;
         while at < queries.len() {
             let chunk = &queries[at..queries.len().min(at + self.size)];
@@ -67,7 +68,7 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
                 (0..chunk.len()).try_for_each(|place| {
                     let matches = batch.matches_mut(place);
                     matches.sort_unstable();
-                    visit(place, matches)
+                    visit(place, &matches[..matches.len().min(limit)])
                 })
             } else {
                 self.answer_each(chunk, &done, &mut visit)?
@@ -91,7 +92,8 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
         let mut searcher = self.index.searcher();
         for (place, &query) in queries.iter().enumerate() {
             done.check().map_err(|stopped| self.index.error(stopped.into()))?;
-            if visit(place, searcher.within(query, self.distance)?).is_break() {
+            let limit = self.options.most_matches();
+            if visit(place, searcher.limited_within(query, self.distance, limit)?).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }

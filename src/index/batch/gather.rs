@@ -85,14 +85,14 @@ pub struct Batch<F> {
 }
 
 impl<F: Fingerprint> Batch<F> {
-    pub(super) fn with_capacity(queries: usize) -> Self {
+    pub(in crate::index) fn with_capacity(queries: usize) -> Self {
         let mut starts = Vec::with_capacity(queries + 1);
         starts.push(0);
         Self { starts, matches: Vec::new() }
     }
 
     /// Adds the matches of the next query.
-    pub(super) fn push(&mut self, matches: &[Match<F>]) {
+    pub(in crate::index) fn push(&mut self, matches: &[Match<F>]) {
         self.matches.extend_from_slice(matches);
         self.starts.push(self.matches.len());
     }
@@ -106,12 +106,12 @@ impl<F: Fingerprint> Batch<F> {
         for query in 0..queries {
             starts[query + 1] += starts[query];
         }
-        let nothing = Match { distance: 0, fingerprint: F::ZERO };
+        let nothing = Match::new(0, F::ZERO);
         let mut matches = vec![nothing; starts[queries]];
         for &Found { query, distance, fingerprint } in parts.iter().flatten() {
             // Each start moves on to the next one, and then stands one query further than it should.
             let next = &mut starts[query as usize];
-            matches[*next] = Match { distance, fingerprint };
+            matches[*next] = Match::new(distance, fingerprint);
             *next += 1;
         }
         starts.copy_within(..queries, 1);

@@ -25,5 +25,7 @@ mod probe;
 mod question;
 mod scan;
 
+pub(super) use chunks::FEW;
 pub use gather::Batch;
+pub(super) use options::MAX_QUERIES;
 pub use options::{BatchOptions, Strategy};

@@ -1,13 +1,14 @@
 //! What can be chosen for a batch.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use crate::memory::default_memory;
-use crate::progress::{Progress, Report};
+use crate::progress::{Counter, Phase, Progress, Report, Stopped};
 
 /// The most queries taken at a time: more would share blocks a little better, and wait longer for
 /// their answers.
-pub(super) const MAX_QUERIES: usize = 1 << 20;
+pub(in crate::index) const MAX_QUERIES: usize = 1 << 20;
 
 /// The most that a batch takes by default, in bytes: more would not make it faster.
 const MAX_DEFAULT_MEMORY: u64 = 512 << 20;
@@ -32,6 +33,7 @@ pub struct BatchOptions {
     pub(super) strategy: Strategy,
     pub(super) memory: u64,
     pub(super) threads: usize,
+    limit: Option<usize>,
     pub(super) progress: Report,
     pub(super) dense_from: Option<usize>,
 }
@@ -50,6 +52,7 @@ impl BatchOptions {
             strategy: Strategy::Auto,
             memory: default_memory().min(MAX_DEFAULT_MEMORY),
             threads: 0,
+            limit: None,
             progress: Report::default(),
             dense_from: None,
         }
@@ -68,6 +71,13 @@ impl BatchOptions {
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes;
+        self
+    }
+
+    /// How many matches a query gets at most: the nearest, and of equally near ones the lowest.
+    #[must_use]
+    pub fn limit(mut self, matches: usize) -> Self {
+        self.limit = Some(matches);
         self
     }
 
@@ -99,8 +109,27 @@ impl BatchOptions {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 
+    /// How many matches a query gets at most.
+    pub(in crate::index) fn most_matches(&self) -> usize {
+        self.limit.unwrap_or(usize::MAX)
+    }
+
+    /// Counts the units of a phase, and says whether to go on.
+    pub(in crate::index) fn counter(&self, phase: Phase, total: Option<u64>) -> Result<Counter, Stopped> {
+        self.progress.counter(phase, total)
+    }
+
+    /// The same options for a part of the work, which is stopped where the whole is.
+    pub(in crate::index) fn watched_by(&self, whole: &Arc<Counter>) -> Self {
+        let whole = Arc::clone(whole);
+        self.clone().progress(move |_| match whole.check() {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(Stopped) => ControlFlow::Break(()),
+        })
+    }
+
     /// Bytes for matches.
-    pub(super) fn match_bytes(&self) -> usize {
+    pub(in crate::index) fn match_bytes(&self) -> usize {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 }

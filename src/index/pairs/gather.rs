@@ -1,6 +1,6 @@
-//! A lead whose values no table has side by side: they are gathered in memory from table 0.
+//! A lead whose values no table has side by side: they are gathered in memory.
 //!
-//! Twice sorted by a digit, the leading bits of the lead first: once in each part of the table as it is
+//! Twice sorted by a digit, the leading bits of the lead first: once in each part of them as it is
 //! read, once when the pieces of all parts that have a digit in common are put together. Both times the
 //! values fit near the processor. What does not fit into memory at once is done in slices of digits,
 //! each of which reads the table again.
@@ -9,13 +9,12 @@ use std::num::NonZeroUsize;
 use std::ops::{ControlFlow, Range};
 
 use crate::error::ReadError;
-use crate::index::handle::Index;
 use crate::index::pairs::lead::Lead;
 use crate::index::pairs::ordered;
+use crate::index::pairs::population::Population;
 use crate::index::pairs::runs::RunPairs;
 use crate::index::pairs::workspace::Workspace;
 use crate::progress::Counter;
-use crate::table::reader::runs_of;
 use hamdex_fingerprint::Fingerprint;
 
 /// Values that share a first digit, about, where there are many and they are spread evenly.
@@ -27,11 +26,11 @@ const FIRST_DIGIT_BITS: u32 = 12;
 /// The most bits of the second digit.
 const SECOND_DIGIT_BITS: u32 = 16;
 
-/// Values of a part of table 0, about; more where there are many, so that pieces are not too small.
+/// Values of a part, about; more where there are many, so that pieces are not too small.
 const PART: u64 = 1 << 17;
 
-/// The most parts of table 0.
-const MAX_PARTS: usize = 256;
+/// The most parts.
+const MAX_PARTS: u64 = 256;
 
 /// The values of a part of the table that a slice has, sorted by their first digit.
 struct Part<F> {
@@ -54,35 +53,38 @@ pub(super) struct Gathered<'a, F> {
     lead: &'a Lead<F>,
     bits: u32,
     parts: Vec<Part<F>>,
+    has_repeats: bool,
 }
 
 impl<'a, F: Fingerprint> Gathering<'a, F> {
     /// Parts the digits of a lead into slices of at most `capacity` values; `None` when one digit has
     /// more.
-    pub(super) fn new<D: AsRef<[u8]> + Sync>(
-        index: &Index<F, D>,
+    pub(super) fn new(
+        population: &dyn Population<F>,
         lead: &'a Lead<F>,
         capacity: NonZeroUsize,
         threads: NonZeroUsize,
         done: &Counter,
     ) -> Result<Option<Self>, ReadError> {
-        let bits = index.len().max(1).ilog2().saturating_sub(BUCKET_LOG2);
+        let bits = population.len().max(1).ilog2().saturating_sub(BUCKET_LOG2);
         let bits = bits.clamp(1, FIRST_DIGIT_BITS).min(lead.mask.count_ones());
         let digits = 1 << bits;
-        if index.len() <= capacity.get() as u64 {
+        if population.len() <= capacity.get() as u64 {
             let whole = 0..digits;
             return Ok(Some(Self { lead, bits, slices: vec![whole] }));
         }
         let mut counts = vec![0u64; digits];
+        let parts = population.parts(part_size(population.len()));
         ordered::run(
             threads,
-            parts_of(index).len(),
+            parts.len(),
             Workspace::default,
             |workspace, part, send| {
                 done.check()?;
                 let mut counts = vec![0u64; digits];
-                read(index, part, workspace, |value| {
-                    counts[digit(lead.permutation.apply(value), bits)] += 1;
+                population.read(&parts[part], workspace, &mut |values| {
+                    let digits = values.iter().map(|&value| digit(lead.permutation.apply(value), bits));
+                    digits.for_each(|digit| counts[digit] += 1);
                 })?;
                 Ok(send(counts))
             },
@@ -95,28 +97,28 @@ impl<'a, F: Fingerprint> Gathering<'a, F> {
     }
 
     /// Reads the values of a slice.
-    pub(super) fn gather<D: AsRef<[u8]> + Sync>(
+    pub(super) fn gather(
         &self,
-        index: &Index<F, D>,
+        population: &dyn Population<F>,
         slice: &Range<usize>,
         threads: NonZeroUsize,
         done: &Counter,
     ) -> Result<Gathered<'a, F>, ReadError> {
         let Self { lead, bits, .. } = *self;
+        let of_population = population.parts(part_size(population.len()));
+        let has_repeats = population.has_repeats();
         let mut parts = Vec::new();
         ordered::run(
             threads,
-            parts_of(index).len(),
+            of_population.len(),
             Workspace::default,
             |workspace, part, send| {
                 done.check()?;
                 let mut values = std::mem::take(&mut workspace.gathered);
                 values.clear();
-                read(index, part, workspace, |value| {
-                    let value = lead.permutation.apply(value);
-                    if slice.contains(&digit(value, bits)) {
-                        values.push(value);
-                    }
+                population.read(&of_population[part], workspace, &mut |read| {
+                    let permuted = read.iter().map(|&value| lead.permutation.apply(value));
+                    values.extend(permuted.filter(|&value| slice.contains(&digit(value, bits))));
                 })?;
                 let mut sorted = Part { values: Vec::new(), starts: Vec::new() };
                 sort(
@@ -134,7 +136,7 @@ impl<'a, F: Fingerprint> Gathering<'a, F> {
                 ControlFlow::Continue(())
             },
         )
-        .map(|_| Gathered { lead, bits, parts })
+        .map(|_| Gathered { lead, bits, parts, has_repeats })
     }
 }
 
@@ -165,6 +167,15 @@ impl<F: Fingerprint> Gathered<'_, F> {
                 bucket.extend_from_slice(&values[starts[number] as usize..starts[number + 1] as usize]);
             }
             count += bucket.len();
+            if self.has_repeats {
+                // In full order, in which equal ones meet.
+                bucket.sort_unstable();
+                bucket.dedup();
+                if runs.find(bucket, self.lead.mask).is_break() {
+                    return (count, ControlFlow::Break(()));
+                }
+                continue;
+            }
             let more = self.lead.mask.count_ones() - self.bits;
             let more = more.min(bucket.len().max(1).ilog2()).min(SECOND_DIGIT_BITS);
             let mask = F::prefix_mask(self.bits + more);
@@ -210,37 +221,15 @@ fn sort<F: Fingerprint>(
     starts.pop();
 }
 
-/// The first `bits` bits, of which there is at least one.
+/// The first `bits` bits.
 #[inline]
 fn digit<F: Fingerprint>(value: F, bits: u32) -> usize {
-    (value >> (F::BITS - bits)).to_u128() as usize
+    if bits == 0 { 0 } else { (value >> (F::BITS - bits)).to_u128() as usize }
 }
 
-/// The blocks of table 0 in parts.
-fn parts_of<F: Fingerprint, D: AsRef<[u8]>>(index: &Index<F, D>) -> std::iter::StepBy<Range<usize>> {
-    let blocks = index.tables[0].keys.len();
-    let blocks_per_part = (blocks as u64 * PART).div_ceil(index.len().max(1)) as usize;
-    (0..blocks).step_by(blocks_per_part.max(blocks.div_ceil(MAX_PARTS)).max(1))
-}
-
-/// Reads a part of table 0.
-fn read<F: Fingerprint, D: AsRef<[u8]>>(
-    index: &Index<F, D>,
-    part: usize,
-    workspace: &mut Workspace<F>,
-    mut take: impl FnMut(F),
-) -> Result<(), ReadError> {
-    let (table, file) = (&index.tables[0], index.data.as_ref());
-    let mut starts = parts_of(index).skip(part);
-    let start = starts.next().expect("there is such a part");
-    let blocks = start..starts.next().unwrap_or(table.keys.len());
-    index.read_ahead.blocks(&index.data, table, blocks.clone());
-    for run in runs_of(blocks) {
-        workspace.values.clear();
-        table.decode_run(file, run, &mut workspace.scratch, &mut workspace.values)?;
-        workspace.values.iter().for_each(|&value| take(value));
-    }
-    Ok(())
+/// Values of a part.
+fn part_size(count: u64) -> u64 {
+    PART.max(count.div_ceil(MAX_PARTS))
 }
 
 /// Consecutive digits whose counts sum to at most `capacity`.

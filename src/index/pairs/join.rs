@@ -4,10 +4,10 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use crate::error::ReadError;
-use crate::index::handle::Index;
 use crate::index::pairs::collect::{Collector, Outlet};
 use crate::index::pairs::gather::{Gathered, Gathering};
 use crate::index::pairs::ordered::{self, Outcome};
+use crate::index::pairs::population::Population;
 use crate::index::pairs::runs::{MAX_RUN, RunPairs};
 use crate::index::pairs::schedule::{self, Source, Step};
 use crate::index::pairs::tuning::{Tuning, Way};
@@ -27,8 +27,8 @@ const QUERIES_PER_TASK: u64 = 2048;
 const COPIES: u64 = 4;
 
 /// The work of a self-join.
-pub(super) struct Join<'a, F, D> {
-    pub(super) index: &'a Index<F, D>,
+pub(super) struct Join<'a, F> {
+    pub(super) population: &'a dyn Population<F>,
     pub(super) distance: u32,
     /// Bytes.
     pub(super) memory: u64,
@@ -39,16 +39,16 @@ pub(super) struct Join<'a, F, D> {
     pub(super) is_counting: bool,
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
+impl<F: Fingerprint> Join<'_, F> {
     pub(super) fn run(&self, deliver: Outlet<'_, F>) -> Outcome {
-        let &Self { index, distance, tuning, .. } = self;
+        let &Self { population, distance, tuning, .. } = self;
         if tuning.way == Way::Query {
-            let done = self.progress.counter(Phase::Pairs, Some(index.len()))?;
+            let done = self.progress.counter(Phase::Pairs, Some(population.len()))?;
             return self.query_each(1, &done, deliver);
         }
         let capacity = self.capacity();
-        let steps = schedule::choose(index, distance, capacity, tuning.way == Way::Gather);
-        let total = steps.len() as u64 * index.len();
+        let steps = schedule::choose(population, distance, capacity, tuning.way == Way::Gather);
+        let total = steps.len() as u64 * population.len();
         let done = self.progress.counter(Phase::Pairs, Some(total))?;
         let Some(gatherings) = self.prepare(&steps, capacity, &done)? else {
             return self.query_each(steps.len() as u64, &done, deliver);
@@ -67,11 +67,11 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
 
     /// Values that memory holds, in all their copies.
     fn capacity(&self) -> NonZeroUsize {
-        let Self { memory, tuning, .. } = self;
+        let Self { population, memory, tuning, .. } = self;
         let values = memory / (COPIES * F::BYTES as u64);
         // Places in a run are 32 bits wide.
         let values = tuning.capacity.unwrap_or(values.min(u64::from(u32::MAX)) as usize);
-        NonZeroUsize::new(values).unwrap_or(NonZeroUsize::MIN)
+        NonZeroUsize::new(values.max(population.held() as usize)).unwrap_or(NonZeroUsize::MIN)
     }
 
     /// How to gather what is not streamed; `None` where memory is too small for that or for a run.
@@ -81,15 +81,15 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
         capacity: NonZeroUsize,
         done: &Counter,
     ) -> Result<Option<Vec<Option<Gathering<'s, F>>>>, ReadError> {
-        let index = self.index;
+        let population = self.population;
+        let (tables, file) = population.tables();
         let mut workspace = Workspace::default();
         let mut gatherings = Vec::new();
         for step in steps {
             gatherings.push(match step.source {
                 Source::Table(table) => {
-                    let table = &index.tables[table];
-                    let (file, mask) = (index.data.as_ref(), step.lead.mask);
-                    if index.len() > capacity.get() as u64
+                    let (table, mask) = (&tables[table], step.lead.mask);
+                    if population.len() > capacity.get() as u64
                         && !stream::runs_fit(table, file, mask, capacity.get(), &mut workspace, done)?
                     {
                         return Ok(None);
@@ -97,7 +97,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
                     None
                 }
                 Source::Gathered => {
-                    let gathering = Gathering::new(index, &step.lead, capacity, self.threads, done)?;
+                    let gathering = Gathering::new(population, &step.lead, capacity, self.threads, done)?;
                     if gathering.is_none() {
                         return Ok(None);
                     }
@@ -109,11 +109,12 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
     }
 
     fn stream(&self, step: &Step<F>, done: &Counter, deliver: Outlet<'_, F>) -> Outcome {
-        let index = self.index;
+        let population = self.population;
+        let (tables, file) = population.tables();
         let Source::Table(table) = step.source else { unreachable!("it is not gathered") };
-        let (table, file) = (&index.tables[table], index.data.as_ref());
+        let table = &tables[table];
         let blocks = table.keys.len();
-        let per_task = TASK_BYTES / index.footer.layout.block_bytes;
+        let per_task = TASK_BYTES / table.codec.layout().block_bytes;
         let per_task = self.tuning.blocks_per_task.unwrap_or(per_task);
         ordered::run(
             self.threads,
@@ -121,11 +122,11 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
             Workspace::default,
             |workspace, task, send| {
                 let mine = task * per_task..blocks.min((task + 1) * per_task);
-                let entries = index.len() * mine.len() as u64 / blocks as u64;
+                let entries = population.len() * mine.len() as u64 / blocks as u64;
                 let mut collector = self.collector(send);
                 let mut runs = self.runs(step, &mut collector, done);
                 // Its last run goes on in the next block, most of the time no further.
-                index.read_ahead.blocks(&index.data, table, mine.start..mine.end + 1);
+                population.read_ahead(table, mine.start..mine.end + 1);
                 let outcome = stream::stream(table, file, step.lead.mask, mine, workspace, &mut runs)?;
                 done.add(entries)?;
                 Ok(finish(outcome, collector))
@@ -142,7 +143,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
         deliver: Outlet<'_, F>,
     ) -> Outcome {
         for slice in &gathering.slices {
-            let gathered: Gathered<'_, F> = gathering.gather(self.index, slice, self.threads, done)?;
+            let gathered: Gathered<'_, F> = gathering.gather(self.population, slice, self.threads, done)?;
             let per_task = gathered.digits_per_task(slice.len()).clamp(1, slice.len().max(1));
             let outcome = ordered::run(
                 self.threads,
@@ -167,37 +168,26 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Join<'_, F, D> {
 
     /// Queries each fingerprint, and counts it `times` times.
     fn query_each(&self, times: u64, done: &Counter, deliver: Outlet<'_, F>) -> Outcome {
-        let &Self { index, distance, tuning, .. } = self;
-        let (table, file) = (&index.tables[0], index.data.as_ref());
-        let blocks = table.keys.len();
-        let per_task = (QUERIES_PER_TASK * blocks as u64 / index.len()).max(1) as usize;
-        let per_task = tuning.blocks_per_task.unwrap_or(per_task);
+        let &Self { population, distance, tuning, .. } = self;
+        let size = tuning.queries_per_task.unwrap_or(QUERIES_PER_TASK);
+        let parts = population.parts(size);
+        let entries = population.len() / (parts.len() as u64).max(1);
         ordered::run(
             self.threads,
-            blocks.div_ceil(per_task),
-            || (Workspace::default(), index.searcher()),
-            |(workspace, searcher), task, send| {
-                let mine = task * per_task..blocks.min((task + 1) * per_task);
-                let entries = index.len() * mine.len() as u64 / blocks as u64;
-                let mut collector = self.collector(send);
-                index.read_ahead.blocks(&index.data, table, mine.clone());
-                for block in mine {
-                    done.check()?;
-                    let outcome = query_each::query_each(
-                        table,
-                        file,
-                        distance,
-                        block,
-                        workspace,
-                        searcher,
-                        &mut collector,
-                    )?;
-                    if outcome.is_break() {
-                        return Ok(outcome);
-                    }
-                }
+            parts.len(),
+            || (Workspace::default(), population.neighbours()),
+            |(workspace, neighbours), task, send| {
+                let (mine, mut collector) = ((population, &parts[task]), self.collector(send));
+                let outcome = query_each::query_each(
+                    mine,
+                    distance,
+                    workspace,
+                    &mut **neighbours,
+                    &mut collector,
+                    done,
+                )?;
                 done.add(times * entries)?;
-                Ok(collector.finish())
+                Ok(finish(outcome, collector))
             },
             deliver,
         )

@@ -1,6 +1,7 @@
 //! The self-join: every pair of stored fingerprints within a distance, once.
 //!
 //! - [`options`]: what users choose, and what they get
+//! - [`population`]: what is joined: an index, or fingerprints in memory
 //! - [`join`]: the work, step after step
 //! - [`schedule`]: masks under one of which each pair agrees, and where their values come from
 //! - [`lead`]: bits under which the two of a pair agree
@@ -23,6 +24,7 @@ mod lead;
 mod options;
 mod ordered;
 mod pair;
+pub(super) mod population;
 mod query_each;
 mod runs;
 mod schedule;
@@ -30,6 +32,7 @@ mod stream;
 mod tuning;
 mod workspace;
 
-pub use options::Pairs;
+pub use options::{Pairs, pairs};
 pub use pair::Pair;
 pub use tuning::{Tuning, Way};
+pub(super) use workspace::Workspace;

@@ -10,17 +10,18 @@ use crate::index::pairs::collect::{Found, Outlet};
 use crate::index::pairs::join::Join;
 use crate::index::pairs::ordered::Outcome;
 use crate::index::pairs::pair::Pair;
+use crate::index::pairs::population::{OfIndex, OfValues, Population};
 use crate::index::pairs::tuning::Tuning;
-use crate::mapping::Mapping;
 use crate::memory::{MIN_MEMORY, QUERY_HEADROOM_BYTES, affordable, default_memory};
-use crate::progress::{Progress, Report};
+use crate::progress::{Counter, Phase, Progress, Report};
 use crate::threads;
 use hamdex_fingerprint::Fingerprint;
 
 /// Below this number of fingerprints one thread is done before others have started.
 const ALONE: u64 = 1 << 14;
 
-/// All pairs of stored fingerprints within a distance; made by [`Index::pairs`].
+/// All pairs of fingerprints within a distance; made by [`Index::pairs`], [`Indexes::pairs`](crate::Indexes::pairs) or
+/// [`pairs`].
 ///
 /// Every pair comes once, in an order that depends on the file, the distance and the memory limit, and
 /// not on the number of threads. A fingerprint is stored once, however many ids it has, so equal
@@ -61,8 +62,8 @@ const ALONE: u64 = 1 << 14;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "it does nothing until the pairs are collected, counted or visited"]
-pub struct Pairs<'i, F, D = Mapping> {
-    index: &'i Index<F, D>,
+pub struct Pairs<'a, F> {
+    population: Box<dyn Population<F> + 'a>,
     distance: u32,
     memory: u64,
     threads: usize,
@@ -70,12 +71,36 @@ pub struct Pairs<'i, F, D = Mapping> {
     tuning: Tuning,
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
     /// The self-join: all pairs of stored fingerprints within `distance`, which may be any; one beyond
     /// the design's takes longer. Nothing happens until one of the methods of [`Pairs`] is called for them.
-    pub fn pairs(&self, distance: u32) -> Pairs<'_, F, D> {
-        Pairs {
-            index: self,
+    pub fn pairs(&self, distance: u32) -> Pairs<'_, F> {
+        Pairs::of(Box::new(OfIndex(self)), distance)
+    }
+}
+
+/// The self-join of fingerprints in memory: all pairs of them within `distance`, without an index. Equal ones count
+/// as one, so they are no pairs.
+///
+/// Nothing happens until one of the methods of [`Pairs`] is called; then the fingerprints are copied, sorted once, and
+/// brought together as those of an index are. That takes memory for about three copies, whatever
+/// [`Pairs::memory`] says.
+///
+/// ```
+/// let fingerprints = [0x00ff, 0xabcd_ef01_2345_6789, 0x01ff, 0x00ff_u64];
+/// let pairs = hamdex::pairs(&fingerprints, 3).collect()?;
+/// assert_eq!(pairs.len(), 1);
+/// assert_eq!((pairs[0].a, pairs[0].b, pairs[0].distance), (0x00ff, 0x01ff, 1));
+/// # Ok::<(), hamdex::ReadError>(())
+/// ```
+pub fn pairs<F: Fingerprint>(fingerprints: &[F], distance: u32) -> Pairs<'_, F> {
+    Pairs::of(Box::new(OfValues::new(fingerprints)), distance)
+}
+
+impl<'a, F: Fingerprint> Pairs<'a, F> {
+    pub(in crate::index) fn of(population: Box<dyn Population<F> + 'a>, distance: u32) -> Self {
+        Self {
+            population,
             distance: distance.min(F::BITS),
             memory: default_memory(),
             threads: 0,
@@ -83,9 +108,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
             tuning: Tuning::default(),
         }
     }
-}
 
-impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Pairs<'i, F, D> {
     /// The memory to keep to, in bytes; by default a quarter of the machine's, at least
     /// 16 MiB. What does not fit is done in slices, which read table 0 again; where not even all the
     /// fingerprints that agree in one prefix fit, every fingerprint is looked up on its own.
@@ -189,15 +212,18 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Pairs<'i, F, D> {
     }
 
     fn run(&self, is_counting: bool, deliver: Outlet<'_, F>) -> Outcome {
-        if self.distance == 0 || self.index.len() < 2 {
+        let population = &*self.population;
+        if self.distance == 0 || population.len() < 2 {
             return Ok(ControlFlow::Continue(()));
         }
-        let is_small = self.threads == 0 && self.index.len() < ALONE;
+        let is_small = self.threads == 0 && population.len() < ALONE;
         let threads = if is_small { NonZeroUsize::MIN } else { threads::count(self.threads) };
         let memory = affordable(self.memory, QUERY_HEADROOM_BYTES)
-            .map_err(|bytes| self.index.error(ReadErrorKind::OutOfMemory { bytes }.into()))?;
+            .map_err(|bytes| population.error(ReadErrorKind::OutOfMemory { bytes }.into()))?;
+        let preparing = Counter::new(self.progress.clone(), Phase::Pairs, None);
+        population.prepare(self.threads, &preparing).map_err(|error| population.error(error))?;
         let join = Join {
-            index: self.index,
+            population,
             distance: self.distance,
             memory,
             threads,
@@ -205,14 +231,14 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Pairs<'i, F, D> {
             tuning: self.tuning,
             is_counting,
         };
-        join.run(deliver).map_err(|error| self.index.error(error))
+        join.run(deliver).map_err(|error| population.error(error))
     }
 }
 
-impl<F: Fingerprint, D> fmt::Debug for Pairs<'_, F, D> {
+impl<F: Fingerprint> fmt::Debug for Pairs<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pairs")
-            .field("index", self.index)
+            .field("fingerprints", &self.population.len())
             .field("distance", &self.distance)
             .field("memory", &self.memory)
             .field("threads", &self.threads)

@@ -4,34 +4,37 @@ use std::ops::ControlFlow;
 
 use crate::index::pairs::collect::Collector;
 use crate::index::pairs::ordered::Outcome;
+use crate::index::pairs::population::{Neighbours, Part, Population};
 use crate::index::pairs::workspace::Workspace;
-use crate::index::searcher::Searcher;
-use crate::table::reader::Table;
+use crate::progress::Counter;
 use hamdex_fingerprint::Fingerprint;
 
-/// Finds the pairs whose lower fingerprint is in a block of table 0.
-pub(super) fn query_each<F: Fingerprint, D: AsRef<[u8]>>(
-    table: &Table<F>,
-    file: &[u8],
+/// Queries between two looks at whether to go on.
+const QUERIES_AT_ONCE: usize = 64;
+
+/// Finds the pairs whose lower fingerprint is in a part.
+pub(super) fn query_each<F: Fingerprint>(
+    (population, part): (&dyn Population<F>, &Part),
     distance: u32,
-    block: usize,
     workspace: &mut Workspace<F>,
-    searcher: &mut Searcher<'_, F, D>,
+    neighbours: &mut dyn Neighbours<F>,
     collector: &mut Collector<'_, F>,
+    done: &Counter,
 ) -> Outcome {
-    workspace.values.clear();
-    table.decode(file, block, &mut workspace.scratch, &mut workspace.values)?;
-    for &query in &workspace.values {
-        let outcome = searcher.for_each(query, distance, |near| {
-            if near.fingerprint > query {
-                collector.pair(query, near.fingerprint)
-            } else {
-                ControlFlow::Continue(())
-            }
+    let mut queries = std::mem::take(&mut workspace.gathered);
+    queries.clear();
+    population.read(part, workspace, &mut |values| queries.extend_from_slice(values))?;
+    for (number, &query) in queries.iter().enumerate() {
+        if number % QUERIES_AT_ONCE == 0 {
+            done.check()?;
+        }
+        let outcome = neighbours.for_each(part.source, query, distance, &mut |near| {
+            if near > query { collector.pair(query, near) } else { ControlFlow::Continue(()) }
         })?;
         if outcome.is_break() {
             return Ok(outcome);
         }
     }
+    workspace.gathered = queries;
     Ok(ControlFlow::Continue(()))
 }

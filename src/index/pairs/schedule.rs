@@ -6,10 +6,10 @@
 
 use std::num::NonZeroUsize;
 
-use crate::design::lead_sets;
-use crate::index::handle::Index;
 use crate::index::pairs::lead::{Agreement, Lead};
+use crate::index::pairs::population::Population;
 use crate::permutation::Permutation;
+use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
 /// Nanoseconds per value: to read it from a table and compare it with its next few.
@@ -45,15 +45,16 @@ pub(super) struct Step<F> {
 
 /// The cheapest schedule for a distance where memory holds at most `capacity` values. With `gather_all`,
 /// for tests, only table 0 is read.
-pub(super) fn choose<F: Fingerprint, D: AsRef<[u8]>>(
-    index: &Index<F, D>,
+pub(super) fn choose<F: Fingerprint>(
+    population: &dyn Population<F>,
     distance: u32,
     capacity: NonZeroUsize,
     gather_all: bool,
 ) -> Vec<Step<F>> {
-    let count = index.len() as f64;
+    let count = population.len() as f64;
+    let (tables, _) = population.tables();
     let slices = (count / capacity.get() as f64).ceil();
-    let source_of = |&mask: &F| match streaming_table(index, mask) {
+    let source_of = |&mask: &F| match streaming_table(tables, mask) {
         Some(table) if !gather_all || mask == F::ZERO => Source::Table(table),
         _ => Source::Gathered,
     };
@@ -69,14 +70,14 @@ pub(super) fn choose<F: Fingerprint, D: AsRef<[u8]>>(
         };
         leads.iter().map(cost_of).sum()
     };
-    let sets = lead_sets(index.plan(distance)).into_iter();
+    let sets = population.lead_sets(distance).into_iter();
     let priced = sets.map(|leads| (cost(&leads), leads));
     let (_, leads) = priced.min_by(|(a, _), (b, _)| a.total_cmp(b)).expect("there is one of no bits");
     (0..leads.len())
         .map(|number| {
             let source = source_of(&leads[number]);
             let permutation = match source {
-                Source::Table(table) => index.tables[table].permutation.clone(),
+                Source::Table(table) => tables[table].permutation.clone(),
                 Source::Gathered => Permutation::new(leads[number]),
             };
             let mask = permutation.apply(leads[number]);
@@ -87,7 +88,7 @@ pub(super) fn choose<F: Fingerprint, D: AsRef<[u8]>>(
 }
 
 /// The table in whose order the bits of a mask come first.
-fn streaming_table<F: Fingerprint, D: AsRef<[u8]>>(index: &Index<F, D>, mask: F) -> Option<usize> {
+fn streaming_table<F: Fingerprint>(tables: &[Table<F>], mask: F) -> Option<usize> {
     let first = F::prefix_mask(mask.count_ones());
-    index.tables.iter().position(|table| table.permutation.apply(mask) == first)
+    tables.iter().position(|table| table.permutation.apply(mask) == first)
 }

@@ -6,6 +6,7 @@
 pub struct Tuning {
     pub way: Way,
     pub blocks_per_task: Option<usize>,
+    pub queries_per_task: Option<u64>,
     pub longest_run: Option<usize>,
     /// Values that memory holds.
     pub capacity: Option<usize>,

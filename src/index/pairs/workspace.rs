@@ -3,9 +3,9 @@
 use crate::codec::Scratch;
 
 /// Memory that the tasks of a thread use again and again.
-pub(super) struct Workspace<F> {
-    pub(super) scratch: Scratch<F>,
-    pub(super) values: Vec<F>,
+pub(in crate::index) struct Workspace<F> {
+    pub(in crate::index) scratch: Scratch<F>,
+    pub(in crate::index) values: Vec<F>,
     pub(super) gathered: Vec<F>,
     pub(super) starts: Vec<u32>,
 }

@@ -65,7 +65,7 @@ pub(super) fn build<F: Fingerprint>(
     if let Some((names, file)) = names.zip(names_file) {
         // Both are complete and durable before either has its name. Names first: an index that is in place
         // has its names.
-        names.seal(file, &sealed.file_id())?.publish()?;
+        names.seal(file, sealed.file_id())?.publish()?;
     }
     let summary = sealed.publish()?;
     Ok(Built { summary, counts, too_short })

@@ -35,10 +35,9 @@ pub(super) fn overview<F: Fingerprint>(
             (name.clone(), shown)
         })
         .collect();
-    let id: String = stats.file_id.iter().map(|byte| format!("{byte:02x}")).collect();
     let whole = json!({
         "format": { "major": stats.version.0, "minor": stats.version.1 },
-        "file_id": id,
+        "file_id": stats.file_id.to_string(),
         "width": stats.width,
         "file_bytes": stats.file_bytes,
         "overhead_bytes": stats.overhead_bytes,

@@ -37,7 +37,7 @@ fn header<F: Fingerprint>(
     output: &mut impl Write,
 ) -> io::Result<()> {
     let (major, minor) = stats.version;
-    let id: String = stats.file_id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let id = stats.file_id;
     let per_fingerprint = stats.file_bytes as f64 / stats.fingerprints.max(1) as f64;
     writeln!(output, "{}", path.display())?;
     writeln!(output, "  format          {major}.{minor}, file id {id}")?;

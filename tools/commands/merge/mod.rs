@@ -118,7 +118,7 @@ fn write<F: Fingerprint>(
     let sealed = sealed?;
     if let Some((names, file)) = names.zip(names_file) {
         // Names first: an index that is in place has its names.
-        names.seal(file, &sealed.file_id())?.publish()?;
+        names.seal(file, sealed.file_id())?.publish()?;
     }
     Ok(sealed.publish()?)
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use hamdex::{Fingerprint, Pair, Searcher};
+use hamdex::{Fingerprint, Index, Pair, Searcher};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -17,13 +17,13 @@ pub(super) enum Form {
 
 /// Looks up the ids of both fingerprints of a pair.
 pub(super) struct IdSource<'a, F: Fingerprint> {
-    pub(super) one: Searcher<'a, F>,
-    pub(super) other: Searcher<'a, F>,
+    pub(super) one: Searcher<&'a Index<F>>,
+    pub(super) other: Searcher<&'a Index<F>>,
     pub(super) names: Option<hamdex_documents::Names>,
 }
 
 impl<'a, F: Fingerprint> IdSource<'a, F> {
-    fn of(&mut self, pair: &Pair<F>) -> Result<(Ids<'a>, Ids<'a>), Failure> {
+    fn of(&mut self, pair: &Pair<F>) -> Result<(Ids<'_>, Ids<'_>), Failure> {
         let one = self.one.ids(pair.a).map_err(Failure::Index)?;
         let other = self.other.ids(pair.b).map_err(Failure::Index)?;
         let (one, other) = (

@@ -188,9 +188,9 @@ struct Answerer<'a, F: Fingerprint, W> {
     args: &'a Args,
     index: &'a Index<F>,
     options: BatchOptions,
-    searcher: Searcher<'a, F>,
+    searcher: Searcher<&'a Index<F>>,
     /// Looks up ids while the other one's matches are still in use.
-    id_searcher: Searcher<'a, F>,
+    id_searcher: Searcher<&'a Index<F>>,
     names: Option<hamdex_documents::Names>,
     output: W,
 }

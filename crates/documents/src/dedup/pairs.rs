@@ -160,7 +160,7 @@ fn build<F: Fingerprint>(corpus: &Corpus<F>, search: &Search, path: &Path) -> Re
 
 /// Returns the greater fingerprints within the distance, so each pair is found once.
 fn later<F: Fingerprint>(
-    searcher: &mut hamdex::Searcher<'_, F>,
+    searcher: &mut hamdex::Searcher<&Index<F>>,
     query: F,
     distance: u32,
 ) -> Result<Vec<F>, ReadError> {

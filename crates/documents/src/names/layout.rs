@@ -14,6 +14,8 @@
 
 use std::path::{Path, PathBuf};
 
+use hamdex::FileId;
+
 /// The metadata key that marks the ids of an index as numbers of names.
 pub const NAMES_KEY: &str = "hamdex.names";
 
@@ -40,9 +42,9 @@ pub fn names_path(index: &Path) -> PathBuf {
 }
 
 /// The checksum of a name's record.
-pub(crate) fn checksum(file_id: &[u8; 16], number: u64, name: &[u8]) -> u32 {
+pub(crate) fn checksum(file_id: FileId, number: u64, name: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
-    hasher.update(file_id);
+    hasher.update(&file_id.to_bytes());
     hasher.update(&number.to_le_bytes());
     hasher.update(name);
     hasher.finalize()

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use hamdex::{Fingerprint, Index};
+use hamdex::{FileId, Fingerprint, Index};
 
 use crate::error::Error;
 use crate::names::layout::{
@@ -20,7 +20,7 @@ const ENDS_AT: u64 = HEADER_BYTES as u64 + CRC_BYTES;
 pub struct Names {
     path: PathBuf,
     file: File,
-    file_id: [u8; 16],
+    file_id: FileId,
     count: u64,
     /// The bytes of all records: names and checksums.
     records_bytes: u64,
@@ -44,10 +44,10 @@ impl Names {
                 ),
             });
         }
-        Self::open(path, &index.stats().file_id).map(Some)
+        Self::open(path, index.file_id()).map(Some)
     }
 
-    fn open(index: &Path, file_id: &[u8; 16]) -> Result<Self, Error> {
+    fn open(index: &Path, file_id: FileId) -> Result<Self, Error> {
         let path = names_path(index);
         let mut file = File::open(&path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => Error::NamesMissing { path: path.clone(), source },
@@ -72,7 +72,7 @@ impl Names {
         if header[12..16] != [0; 4] {
             return Err(damaged("its reserved bytes are not zero"));
         }
-        if header[16..32] != *file_id {
+        if header[16..32] != file_id.to_bytes() {
             return Err(damaged("it belongs to another index"));
         }
         let [count, bytes] = [32, 40].map(|at| number(&header[at..at + 8]));
@@ -83,7 +83,7 @@ impl Names {
         if expected != Some(length) {
             return Err(damaged("it is truncated or longer than it should be"));
         }
-        Ok(Self { path, file, file_id: *file_id, count, records_bytes: bytes + count * CRC_BYTES })
+        Ok(Self { path, file, file_id, count, records_bytes: bytes + count * CRC_BYTES })
     }
 
     /// Returns the number of names.
@@ -115,7 +115,7 @@ impl Names {
         let mut record = vec![0; length as usize];
         self.read_at(at, &mut record)?;
         let (name, crc) = record.split_at(record.len() - CRC_BYTES as usize);
-        if checksum(&self.file_id, number, name).to_le_bytes() != crc {
+        if checksum(self.file_id, number, name).to_le_bytes() != crc {
             return Err(self.damaged(number));
         }
         String::from_utf8(name.to_vec()).map_err(|_| self.damaged(number))
@@ -201,14 +201,14 @@ mod tests {
             assert_eq!(names.push(name).unwrap(), number);
         }
         let output = AtomicFile::options().create(names_path(&index)).unwrap();
-        names.finish(output, &ID).unwrap();
+        names.finish(output, ID.into()).unwrap();
         (directory, index)
     }
 
     #[test]
     fn names_are_read_back() {
         let (_directory, index) = written();
-        let mut names = Names::open(&index, &ID).unwrap();
+        let mut names = Names::open(&index, ID.into()).unwrap();
         assert_eq!([2, 0, 1].map(|number| names.get(number).unwrap()), ["twó", "one", ""]);
         assert!(names.get(3).is_err());
         assert_eq!(names.verify_names().unwrap(), 3);
@@ -219,18 +219,18 @@ mod tests {
         let (_directory, index) = written();
         let path = names_path(&index);
         let whole = std::fs::read(&path).unwrap();
-        assert!(matches!(Names::open(&index, b"another index id"), Err(Error::Names { .. })));
+        assert!(matches!(Names::open(&index, (*b"another index id").into()), Err(Error::Names { .. })));
         for at in 0..whole.len() {
             let mut bytes = whole.clone();
             bytes[at] ^= 4;
             std::fs::write(&path, bytes).unwrap();
-            let all = Names::open(&index, &ID)
+            let all = Names::open(&index, ID.into())
                 .and_then(|mut names| (0..3).map(|number| names.get(number)).collect::<Result<Vec<_>, _>>());
             assert!(matches!(all, Err(Error::Names { .. })), "byte {at}: {all:?}");
         }
         std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
-        assert!(matches!(Names::open(&index, &ID), Err(Error::Names { .. })));
+        assert!(matches!(Names::open(&index, ID.into()), Err(Error::Names { .. })));
         std::fs::remove_file(&path).unwrap();
-        assert!(matches!(Names::open(&index, &ID), Err(Error::NamesMissing { .. })));
+        assert!(matches!(Names::open(&index, ID.into()), Err(Error::NamesMissing { .. })));
     }
 }

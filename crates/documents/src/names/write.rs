@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use hamdex::FileId;
 use hamdex_atomic_file::{AtomicFile, SealedFile};
 
 use crate::error::Error;
@@ -55,7 +56,7 @@ impl NamesWriter {
     ///
     /// # Errors
     /// When the temporary file cannot be read or the output cannot be written.
-    pub fn finish(self, output: AtomicFile, file_id: &[u8; 16]) -> Result<(), Error> {
+    pub fn finish(self, output: AtomicFile, file_id: FileId) -> Result<(), Error> {
         Ok(self.seal(output, file_id)?.publish()?)
     }
 
@@ -64,7 +65,7 @@ impl NamesWriter {
     ///
     /// # Errors
     /// When the temporary file cannot be read or the output cannot be written.
-    pub fn seal(self, mut output: AtomicFile, file_id: &[u8; 16]) -> Result<SealedFile, Error> {
+    pub fn seal(self, mut output: AtomicFile, file_id: FileId) -> Result<SealedFile, Error> {
         let in_spool = Error::temporary("read a temporary file in it", &self.directory);
         let mut spool = self.spool.into_inner().map_err(|error| in_spool(error.into_error()))?;
         let written = write(&mut spool, &mut output, file_id, self.count, self.bytes);
@@ -76,7 +77,7 @@ impl NamesWriter {
 fn write(
     spool: &mut File,
     output: &mut impl Write,
-    file_id: &[u8; 16],
+    file_id: FileId,
     count: u64,
     bytes: u64,
 ) -> io::Result<()> {
@@ -84,7 +85,7 @@ fn write(
     header.extend(MAGIC);
     header.extend(VERSION.to_le_bytes());
     header.extend([0; 4]);
-    header.extend(file_id);
+    header.extend(file_id.to_bytes());
     header.extend(count.to_le_bytes());
     header.extend(bytes.to_le_bytes());
     output.write_all(&header)?;

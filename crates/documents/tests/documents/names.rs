@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hamdex::{BuildOptions, Builder, Index};
+use hamdex::{BuildOptions, Builder, FileId, Index};
 use hamdex_atomic_file::AtomicFile;
 use hamdex_documents::{Error, NAMES_KEY, NAMES_VERSION, Names, NamesWriter, names_path};
 
@@ -19,7 +19,7 @@ fn index(directory: &Path, ids: &[u64], version: &str) -> (PathBuf, Index<u64>) 
     (path, index)
 }
 
-fn write_names(index: &Path, file_id: &[u8; 16], names: &[&str]) {
+fn write_names(index: &Path, file_id: FileId, names: &[&str]) {
     let mut writer = NamesWriter::new(index.parent().unwrap()).unwrap();
     for (number, name) in (0..).zip(names) {
         assert_eq!(writer.push(name).unwrap(), number);
@@ -32,7 +32,7 @@ fn every_id_of_an_index_must_have_a_name() {
     for (ids, unnamed) in [(&[0, 1][..], None), (&[1, 0, 2], Some(2)), (&[u64::MAX], Some(u64::MAX))] {
         let directory = tempfile::tempdir().unwrap();
         let (path, index) = index(directory.path(), ids, NAMES_VERSION);
-        write_names(&path, &index.stats().file_id, &["one", "two"]);
+        write_names(&path, index.file_id(), &["one", "two"]);
         let mut names = Names::of(&path, &index).unwrap().unwrap();
         let outcome = names.verify(&index);
         let Some(unnamed) = unnamed else {
@@ -50,7 +50,7 @@ fn every_id_of_an_index_must_have_a_name() {
 fn an_index_whose_names_are_of_an_unknown_version_says_so() {
     let directory = tempfile::tempdir().unwrap();
     let (path, index) = index(directory.path(), &[0], "2");
-    write_names(&path, &index.stats().file_id, &["one"]);
+    write_names(&path, index.file_id(), &["one"]);
     let error = Names::of(&path, &index).unwrap_err();
     assert!(matches!(error, Error::Names { .. }), "{error:?}");
     assert!(error.to_string().contains("version \"2\""), "{error}");
@@ -60,7 +60,7 @@ fn an_index_whose_names_are_of_an_unknown_version_says_so() {
 fn a_file_of_names_of_an_unknown_version_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let (path, index) = index(directory.path(), &[0], NAMES_VERSION);
-    write_names(&path, &index.stats().file_id, &["one"]);
+    write_names(&path, index.file_id(), &["one"]);
     let mut bytes = std::fs::read(names_path(&path)).unwrap();
     bytes[8] = 2;
     let checksum = crc32fast::hash(&bytes[..48]).to_le_bytes();

@@ -1,0 +1,136 @@
+//! The self-join of several indexes: of all that they store, a pair may lie in two of them.
+
+use std::ops::{ControlFlow, Range};
+
+use crate::design::lead_sets_of_all;
+use crate::error::ReadError;
+use crate::index::index_ref::IndexRef;
+use crate::index::indexes::searcher::IndexesSearcher;
+use crate::index::indexes::set::Indexes;
+use crate::index::matches::{Entry, Match};
+use crate::index::pairs::population::{Neighbours, Part, Population, parts_of_index, read_blocks};
+use crate::index::pairs::{Pairs, Workspace};
+use crate::table::reader::Table;
+use hamdex_fingerprint::Fingerprint;
+
+impl<F, R> Indexes<R>
+where
+    F: Fingerprint,
+    R: IndexRef<Fingerprint = F> + Clone + Send + Sync,
+    R::Data: Sync,
+{
+    /// The self-join: all pairs within `distance` of fingerprints that are stored in any of the indexes and count there;
+    /// each pair once, whichever indexes its two are in. Their ids: [`IndexesSearcher::ids`].
+    ///
+    /// No table holds them all side by side, so each lead is gathered in memory from table 0 of every index: see
+    /// [`Pairs::memory`].
+    ///
+    /// ```
+    /// use hamdex::{BuildOptions, Builder, Index, Indexes};
+    ///
+    /// let build = |fingerprint: u64| -> Result<Index<u64, Vec<u8>>, Box<dyn std::error::Error>> {
+    ///     let mut builder = Builder::in_memory(BuildOptions::new())?;
+    ///     builder.push(fingerprint)?;
+    ///     Ok(Index::from_bytes(builder.into_inner()?.0)?)
+    /// };
+    /// let (one, two) = (build(0x00ff)?, build(0x01ff)?);
+    /// let pairs = Indexes::new([&one, &two]).pairs(3).collect()?;
+    /// assert_eq!((pairs[0].a, pairs[0].b, pairs[0].distance), (0x00ff, 0x01ff, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pairs(&self, distance: u32) -> Pairs<'_, F> {
+        Pairs::of(Box::new(OfIndexes(self)), distance)
+    }
+}
+
+/// All that several indexes store.
+struct OfIndexes<'a, R: IndexRef>(&'a Indexes<R>);
+
+impl<F, R> Population<F> for OfIndexes<'_, R>
+where
+    F: Fingerprint,
+    R: IndexRef<Fingerprint = F> + Clone + Send + Sync,
+    R::Data: Sync,
+{
+    fn len(&self) -> u64 {
+        self.0.stored()
+    }
+
+    fn has_repeats(&self) -> bool {
+        true
+    }
+
+    fn lead_sets(&self, distance: u32) -> Vec<Vec<F>> {
+        lead_sets_of_all(distance)
+    }
+
+    fn tables(&self) -> (&[Table<F>], &[u8]) {
+        (&[], &[])
+    }
+
+    fn read_ahead(&self, _: &Table<F>, _: Range<usize>) {}
+
+    fn parts(&self, size: u64) -> Vec<Part> {
+        let of_index =
+            |(source, index)| parts_of_index::<F, _>(index, size).map(move |range| Part { source, range });
+        self.0.as_slice().iter().map(|index| &**index).enumerate().flat_map(of_index).collect()
+    }
+
+    fn read(
+        &self,
+        part: &Part,
+        workspace: &mut Workspace<F>,
+        take: &mut dyn FnMut(&[F]),
+    ) -> Result<(), ReadError> {
+        let index = &*self.0.as_slice()[part.source];
+        let tag = index.tag();
+        let mut counting = Vec::new();
+        let read = &mut |block, values: &[F]| {
+            if !self.0.is_filtered() {
+                take(values);
+                return Ok(());
+            }
+            counting.clear();
+            for (number, &fingerprint) in values.iter().enumerate() {
+                let entry = Entry::new(block as u32, number, tag);
+                if self.0.counts(part.source, &Match { distance: 0, fingerprint, entry })? {
+                    counting.push(fingerprint);
+                }
+            }
+            take(&counting);
+            Ok(())
+        };
+        read_blocks(index, part.range.clone(), workspace, read).map_err(|error| match error.path() {
+            None => index.error(error),
+            Some(_) => error,
+        })
+    }
+
+    fn neighbours(&self) -> Box<dyn Neighbours<F> + '_> {
+        Box::new(NeighboursOfIndexes(self.0.searcher()))
+    }
+
+    /// Errors of an index have its name already.
+    fn error(&self, error: ReadError) -> ReadError {
+        error
+    }
+}
+
+struct NeighboursOfIndexes<R: IndexRef>(IndexesSearcher<R>);
+
+impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Neighbours<F> for NeighboursOfIndexes<R> {
+    fn for_each(
+        &mut self,
+        source: usize,
+        query: F,
+        distance: u32,
+        visit: &mut dyn FnMut(F) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        let mut found = self.0.within(query, distance)?.iter();
+        // The nearest is the query itself, with all indexes that it is in.
+        if found.next().is_some_and(|itself| itself.found_in[0].index < source) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        Ok(found.try_for_each(|found| visit(found.fingerprint)))
+    }
+}

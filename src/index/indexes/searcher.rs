@@ -1,0 +1,231 @@
+//! Queries of several indexes, one at a time.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use crate::error::ReadError;
+use crate::index::handle::Index;
+use crate::index::index_ref::IndexRef;
+use crate::index::indexes::set::Indexes;
+use crate::index::indexes::united::{FoundIn, United, UnitedMatches};
+use crate::index::matches::Match;
+use crate::index::nearest::{self, Limited, is_walk_cheaper};
+use crate::index::search::{Search, give_back};
+use crate::progress::{Phase, Progress, Report};
+use hamdex_fingerprint::Fingerprint;
+
+/// Queries several indexes as one, using the same memory again and again. Made by [`Indexes::searcher`]; every
+/// thread has its own.
+pub struct IndexesSearcher<R: IndexRef> {
+    indexes: Indexes<R>,
+    /// One for each index.
+    searches: Vec<Search<R::Fingerprint>>,
+    united: United<R::Fingerprint>,
+    report: Report,
+}
+
+impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> IndexesSearcher<R> {
+    pub(super) fn new(indexes: Indexes<R>) -> Self {
+        let searches = indexes.as_slice().iter().map(|_| Search::default()).collect();
+        Self { indexes, searches, united: United::default(), report: Report::default() }
+    }
+
+    /// The indexes.
+    #[must_use]
+    pub fn indexes(&self) -> &Indexes<R> {
+        &self.indexes
+    }
+
+    /// What to call while a query reads many blocks; it may stop the query: see
+    /// [the crate](crate#threads-memory-progress). A query of few blocks, as at usual distances, calls nothing.
+    #[must_use]
+    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        self.report = Report::to(report);
+        self
+    }
+
+    /// All fingerprints stored within `distance` of `query` that count, nearest first, then by fingerprint; each
+    /// once, with the indexes that it is in.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged, or the filter fails.
+    pub fn within(&mut self, query: F, distance: u32) -> Result<UnitedMatches<'_, F>, ReadError> {
+        self.limited_within(query, distance, usize::MAX)
+    }
+
+    /// As [`Self::within`], at most `limit` of them.
+    pub(super) fn limited_within(
+        &mut self,
+        query: F,
+        distance: u32,
+        limit: usize,
+    ) -> Result<UnitedMatches<'_, F>, ReadError> {
+        self.collect(query, distance, limit)?;
+        self.united.unite(limit);
+        Ok(self.united.matches())
+    }
+
+    /// Some fingerprint stored within `distance` of `query` that counts, the first that comes up, if there is one;
+    /// with one of the indexes that it is in.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged, or the filter fails.
+    pub fn first(&mut self, query: F, distance: u32) -> Result<Option<FoundIn<F>>, ReadError> {
+        let mut first = None;
+        let _ = self.for_each(query, distance, |found| {
+            first = Some(found);
+            ControlFlow::Break(())
+        })?;
+        Ok(first)
+    }
+
+    /// The `count` fingerprints nearest to `query` that count, nearest first, then by fingerprint; all of them if there
+    /// are no more. See [`IndexesSearcher::nearest_within`], which bounds it.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged, or the filter fails.
+    pub fn nearest(&mut self, query: F, count: usize) -> Result<UnitedMatches<'_, F>, ReadError> {
+        self.nearest_within(query, count, F::BITS)
+    }
+
+    /// The `count` nearest of the fingerprints stored within `distance` of `query` that count, nearest first, then by
+    /// fingerprint; all of these if there are no more.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged, or the filter fails.
+    pub fn nearest_within(
+        &mut self,
+        query: F,
+        count: usize,
+        distance: u32,
+    ) -> Result<UnitedMatches<'_, F>, ReadError> {
+        let most = distance.min(F::BITS);
+        let mut distance = most.min(self.indexes.distance());
+        loop {
+            let found = self.limited_within(query, distance, count)?.len();
+            if found >= count || distance == most {
+                break;
+            }
+            // Those within one more are looked for next, until that would cost as much as to look at all.
+            distance += 1;
+            if self.indexes.as_slice().iter().any(|index| is_walk_cheaper(&**index, distance)) {
+                self.walk(query, count, most)?;
+                self.united.unite(count);
+                break;
+            }
+        }
+        Ok(self.united.matches())
+    }
+
+    /// Gathers the nearest of each index: the nearest of all are among them, and each of these in all indexes that it
+    /// is in.
+    fn walk(&mut self, query: F, count: usize, most: u32) -> Result<(), ReadError> {
+        let Self { indexes, searches, united, report } = self;
+        let all = united.all_mut();
+        all.clear();
+        let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+        let mut matches = Vec::new();
+        for (number, (index, search)) in indexes.as_slice().iter().zip(searches).enumerate() {
+            let mut counts = |found: &Match<F>| indexes.counts(number, found);
+            nearest::walk(&**index, search, query, (count, most), (&go_on, &mut counts), &mut matches)?;
+            all.extend(matches.iter().map(|&found| FoundIn { found, index: number }));
+        }
+        Ok(())
+    }
+
+    /// Whether a fingerprint is stored in any index where it counts.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged, or the filter fails.
+    pub fn contains(&mut self, fingerprint: F) -> Result<bool, ReadError> {
+        Ok(self.first(fingerprint, 0)?.is_some())
+    }
+
+    /// The ids of a fingerprint in all indexes where it counts, ascending, each once.
+    ///
+    /// # Errors
+    /// When a block or page that matters is damaged, or the filter fails.
+    pub fn ids(&mut self, fingerprint: F) -> Result<Vec<u64>, ReadError> {
+        let found = self.within(fingerprint, 0)?.get(0);
+        let found = found.map_or_else(Vec::new, |found| found.found_in.to_vec());
+        self.ids_of(&found)
+    }
+
+    /// The ids of a match in the indexes that it was found in, ascending, each once. See
+    /// [`Index::ids_of`](crate::Index::ids_of).
+    ///
+    /// # Errors
+    /// When a block or page that matters is damaged.
+    pub fn ids_of(&mut self, found_in: &[FoundIn<F>]) -> Result<Vec<u64>, ReadError> {
+        let mut ids = Vec::new();
+        for FoundIn { found, index } in found_in {
+            let scanner = &mut self.searches[*index].scanner;
+            let lists = self.indexes.as_slice()[*index].ids_of_with(std::slice::from_ref(found), scanner)?;
+            ids.extend(lists.into_iter().flatten());
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
+    }
+
+    /// Calls `visit` with every match in every index that counts, in no particular order, until it breaks: a
+    /// fingerprint comes once for each index that it is in. Returns whether it did.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged, or the filter fails.
+    pub fn for_each(
+        &mut self,
+        query: F,
+        distance: u32,
+        mut visit: impl FnMut(FoundIn<F>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        let Self { indexes, searches, report, .. } = self;
+        let each = || indexes.as_slice().iter().map(|index| -> &Index<F, R::Data> { index });
+        // All look-ups, then one wave of reads, then all scans: neither memory nor storage is waited for index by index.
+        for (index, search) in each().zip(&mut *searches) {
+            search.locate(index, query, index.plan(distance));
+        }
+        for (index, search) in each().zip(&*searches) {
+            search.read_ahead(index);
+        }
+        let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+        for (number, (index, search)) in each().zip(&mut *searches).enumerate() {
+            let mut failure = None;
+            let outcome = search.scan(index, query, index.plan(distance), &go_on, |found| {
+                match indexes.counts(number, &found) {
+                    Ok(true) => visit(FoundIn { found, index: number }),
+                    Ok(false) => ControlFlow::Continue(()),
+                    Err(error) => {
+                        failure = Some(error);
+                        ControlFlow::Break(())
+                    }
+                }
+            })?;
+            if let Some(error) = failure {
+                return Err(error);
+            }
+            if outcome.is_break() {
+                return Ok(outcome);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Gathers the matches of all indexes, those of at least the `count` nearest fingerprints.
+    fn collect(&mut self, query: F, distance: u32, count: usize) -> Result<(), ReadError> {
+        let mut united = std::mem::take(&mut self.united);
+        let all = united.all_mut();
+        give_back(all);
+        // No fingerprint is in more than all of the indexes.
+        let mut limited = Limited::new(all, count.saturating_mul(self.searches.len()));
+        let outcome = self.for_each(query, distance, |found| limited.push(found));
+        self.united = united;
+        outcome.map(drop)
+    }
+}
+
+impl<R: IndexRef> fmt::Debug for IndexesSearcher<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IndexesSearcher").field("indexes", &self.indexes).finish_non_exhaustive()
+    }
+}

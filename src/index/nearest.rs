@@ -1,0 +1,155 @@
+//! The nearest of many: those within a distance that is found step by step, and where that is no longer cheaper, a
+//! walk through all of table 0.
+
+use std::collections::BinaryHeap;
+use std::ops::{ControlFlow, Range};
+
+use crate::codec::{Located, Target};
+use crate::error::ReadError;
+use crate::index::handle::Index;
+use crate::index::matches::{Entry, Match};
+use crate::index::search::{GoOn, Search};
+use crate::table::reader::Table;
+use hamdex_fingerprint::Fingerprint;
+
+/// Blocks of a walk that are read ahead at once, and scanned with what is known by then.
+const WALK_BLOCKS: usize = 256;
+
+/// Blocks to either side of the query's own that a walk looks into first: what is near there rules out much of
+/// the rest.
+const HOME_BLOCKS: usize = 32;
+
+/// What part of table 0 the blocks of a plan may be before a walk, which reads in order and learns, is cheaper.
+const WALK_SHARE: f64 = 0.25;
+
+/// A table of at most this many blocks is gone through in less time than it takes to make a plan.
+const SMALL_TABLE_BLOCKS: usize = 4096;
+
+/// Keeps the least of many matches, in memory for about twice as many.
+pub(super) struct Limited<'m, M> {
+    matches: &'m mut Vec<M>,
+    limit: usize,
+}
+
+impl<'m, M: Ord> Limited<'m, M> {
+    pub(super) fn new(matches: &'m mut Vec<M>, limit: usize) -> Self {
+        matches.clear();
+        Self { matches, limit }
+    }
+
+    /// Never breaks.
+    #[inline]
+    pub(super) fn push(&mut self, found: M) -> ControlFlow<()> {
+        self.matches.push(found);
+        if self.matches.len() / 2 >= self.limit {
+            self.cut();
+        }
+        ControlFlow::Continue(())
+    }
+
+    #[cold]
+    fn cut(&mut self) {
+        if self.limit > 0 && self.matches.len() > self.limit {
+            self.matches.select_nth_unstable(self.limit);
+        }
+        self.matches.truncate(self.limit);
+    }
+
+    /// Leaves them in order.
+    #[inline]
+    pub(super) fn finish(mut self) {
+        if self.matches.len() > self.limit {
+            self.cut();
+        }
+        self.matches.sort_unstable();
+    }
+}
+
+/// Whether a walk through table 0 is cheaper than the plan for a distance.
+pub(super) fn is_walk_cheaper<F: Fingerprint, D: AsRef<[u8]>>(index: &Index<F, D>, distance: u32) -> bool {
+    let blocks = index.tables[0].keys.len();
+    let of_plan = || index.design.expected_blocks(index.plan(distance), index.len(), index.footer.layout);
+    blocks <= SMALL_TABLE_BLOCKS || of_plan() > blocks as f64 * WALK_SHARE
+}
+
+/// Finds the `count` nearest within `most` bits by going through table 0, from the query's own block on, and passing
+/// over what those found so far rule out; of those that `counts` returns true for. In order.
+pub(super) fn walk<F: Fingerprint, D: AsRef<[u8]>>(
+    index: &Index<F, D>,
+    search: &mut Search<F>,
+    query: F,
+    (count, most): (usize, u32),
+    (go_on, counts): (GoOn<'_>, &mut dyn FnMut(&Match<F>) -> Result<bool, ReadError>),
+    matches: &mut Vec<Match<F>>,
+) -> Result<(), ReadError> {
+    let (table, tag) = (&index.tables[0], index.tag());
+    let mut nearest = BinaryHeap::from(std::mem::take(matches));
+    nearest.clear();
+    let mut order = order(table, query);
+    let mut done = 0;
+    let target = |nearest: &BinaryHeap<Match<F>>| {
+        let worst = nearest.peek().filter(|_| nearest.len() >= count);
+        // One as far as the worst may still come before it, by its value.
+        let reach = worst.map_or(most, |worst| worst.distance);
+        Target { query, prefix_bits: F::BITS, radius: reach, distance: reach }
+    };
+    let Search { located: now, ahead: next, scanner, .. } = search;
+    wave(table, &mut order, &mut done, &target(&nearest), next);
+    index.read_ahead.query(&index.data, &index.tables, next);
+    while !next.is_empty() && count > 0 {
+        let target = target(&nearest);
+        std::mem::swap(now, next);
+        wave(table, &mut order, &mut done, &target, next);
+        index.read_ahead.query(&index.data, &index.tables, next);
+        let mut failure = None;
+        let visit = |at: Located, entry, fingerprint: F| {
+            let (distance, entry) = (fingerprint.distance(query), Entry::new(at.block, entry, tag));
+            let found = Match { distance, fingerprint, entry };
+            if nearest.len() == count && nearest.peek().is_some_and(|worst| *worst <= found) {
+                return ControlFlow::Continue(());
+            }
+            match counts(&found) {
+                Ok(true) => nearest.push(found),
+                Ok(false) => {}
+                Err(error) => {
+                    failure = Some(error);
+                    return ControlFlow::Break(());
+                }
+            }
+            if nearest.len() > count {
+                nearest.pop();
+            }
+            ControlFlow::Continue(())
+        };
+        let outcome = scanner.scan(&index.tables, index.data.as_ref(), now, &[target], visit);
+        let _ = outcome.map_err(|error| index.error(error))?;
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        go_on(done, table.keys.len()).map_err(|stopped| index.error(stopped.into()))?;
+    }
+    *matches = nearest.into_sorted_vec();
+    Ok(())
+}
+
+/// All blocks of a table, first those about the query's own.
+fn order<F: Fingerprint>(table: &Table<F>, query: F) -> impl Iterator<Item = usize> + use<F> {
+    let blocks = table.keys.len();
+    let home = table.keys.find(query);
+    let about: Range<usize> = home.saturating_sub(HOME_BLOCKS)..blocks.min(home + HOME_BLOCKS);
+    about.clone().chain(about.end..blocks).chain(0..about.start)
+}
+
+/// Puts the next blocks that are not ruled out into `located`.
+fn wave<F: Fingerprint>(
+    table: &Table<F>,
+    order: &mut impl Iterator<Item = usize>,
+    done: &mut usize,
+    target: &Target<F>,
+    located: &mut Vec<Located>,
+) {
+    let blocks = order.inspect(|_| *done += 1).filter(|&block| !table.rules_out(target, block));
+    located.clear();
+    located
+        .extend(blocks.map(|block| Located { table: 0, block: block as u32, target: 0 }).take(WALK_BLOCKS));
+}

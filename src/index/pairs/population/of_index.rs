@@ -1,0 +1,99 @@
+//! What an index stores.
+
+use std::ops::{ControlFlow, Range};
+
+use crate::design::lead_sets;
+use crate::error::ReadError;
+use crate::index::handle::Index;
+use crate::index::pairs::population::{Neighbours, Part, Population, ranges};
+use crate::index::pairs::workspace::Workspace;
+use crate::index::searcher::Searcher;
+use crate::table::reader::Table;
+use hamdex_fingerprint::Fingerprint;
+
+/// All that an index stores.
+pub(in crate::index) struct OfIndex<'i, F, D>(pub(in crate::index) &'i Index<F, D>);
+
+impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Population<F> for OfIndex<'_, F, D> {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    fn has_repeats(&self) -> bool {
+        false
+    }
+
+    fn lead_sets(&self, distance: u32) -> Vec<Vec<F>> {
+        lead_sets(self.0.plan(distance))
+    }
+
+    fn tables(&self) -> (&[Table<F>], &[u8]) {
+        (&self.0.tables, self.0.data.as_ref())
+    }
+
+    fn read_ahead(&self, table: &Table<F>, blocks: Range<usize>) {
+        self.0.read_ahead.blocks(&self.0.data, table, blocks);
+    }
+
+    fn parts(&self, size: u64) -> Vec<Part> {
+        parts_of_index(self.0, size).map(|range| Part { source: 0, range }).collect()
+    }
+
+    fn read(
+        &self,
+        part: &Part,
+        workspace: &mut Workspace<F>,
+        take: &mut dyn FnMut(&[F]),
+    ) -> Result<(), ReadError> {
+        read_blocks(self.0, part.range.clone(), workspace, &mut |_, values| {
+            take(values);
+            Ok(())
+        })
+    }
+
+    fn neighbours(&self) -> Box<dyn Neighbours<F> + '_> {
+        Box::new(self.0.searcher())
+    }
+
+    fn error(&self, error: ReadError) -> ReadError {
+        self.0.error(error)
+    }
+}
+
+impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Neighbours<F> for Searcher<&Index<F, D>> {
+    fn for_each(
+        &mut self,
+        _: usize,
+        query: F,
+        distance: u32,
+        visit: &mut dyn FnMut(F) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        Searcher::for_each(self, query, distance, |found| visit(found.fingerprint))
+    }
+}
+
+/// The blocks of table 0 in parts of about that many fingerprints.
+pub(in crate::index) fn parts_of_index<F: Fingerprint, D: AsRef<[u8]>>(
+    index: &Index<F, D>,
+    size: u64,
+) -> impl Iterator<Item = Range<usize>> + use<F, D> {
+    let blocks = index.tables[0].keys.len();
+    ranges(blocks, (blocks as u64 * size).div_ceil(index.len().max(1)) as usize)
+}
+
+/// Calls `take` with the number and the values of each of these blocks of table 0.
+pub(in crate::index) fn read_blocks<F: Fingerprint, D: AsRef<[u8]>>(
+    index: &Index<F, D>,
+    blocks: Range<usize>,
+    workspace: &mut Workspace<F>,
+    take: &mut dyn FnMut(usize, &[F]) -> Result<(), ReadError>,
+) -> Result<(), ReadError> {
+    let (table, file) = (&index.tables[0], index.data.as_ref());
+    index.read_ahead.blocks(&index.data, table, blocks.clone());
+    for block in blocks {
+        workspace.values.clear();
+        table.decode(file, block, &mut workspace.scratch, &mut workspace.values)?;
+        take(block, &workspace.values)?;
+    }
+    Ok(())
+}

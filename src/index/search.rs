@@ -1,0 +1,169 @@
+//! One query of one index, step by step: its blocks are located, read ahead, and scanned. A query of several indexes
+//! takes each step for all of them before the next.
+
+use std::ops::ControlFlow;
+
+use crate::arch::{self, Instructions, Kernel};
+use crate::codec::{Located, SCAN_BATCH, Target};
+use crate::design::{Plan, is_first};
+use crate::error::ReadError;
+use crate::index::handle::Index;
+use crate::index::matches::{Entry, Match};
+use crate::progress::Stopped;
+use crate::table::locate::target_of;
+use crate::table::reader::Table;
+use crate::table::scanner::{Scanner, prefetch_fronts, prefetch_likely};
+use hamdex_fingerprint::Fingerprint;
+
+/// Blocks that are read ahead from storage before the first is used: all of a query at a usual distance, and
+/// what memory can do without where a query walks through a whole table.
+pub(super) const READ_AHEAD_BLOCKS: usize = 1024;
+
+/// Blocks whose fronts are prefetched in a row.
+const PREFETCH_BATCH: usize = 8;
+
+/// The most blocks of a query behind whose fronts what is likely to be wanted is prefetched.
+const MAX_SPECULATIVE_BLOCKS: usize = 12;
+
+/// Elements that are kept for the next query, whatever the last one needed.
+const KEPT: usize = 1 << 14;
+
+/// Gives back memory that a query before needed, where the last one has left most of it unused.
+pub(super) fn give_back<T>(memory: &mut Vec<T>) {
+    if memory.capacity() > KEPT && memory.len() < memory.capacity() / 8 {
+        memory.shrink_to(KEPT.max(memory.len() * 2));
+    }
+}
+
+/// Calls between two waves of blocks say whether to go on: with the blocks done, and all of them.
+pub(super) type GoOn<'a> = &'a dyn Fn(usize, usize) -> Result<(), Stopped>;
+
+/// The memory of a query, used again and again.
+pub(super) struct Search<F> {
+    targets: Vec<Target<F>>,
+    /// The blocks of one probe.
+    blocks: Vec<u32>,
+    /// The blocks of all probes, each with the number of its probe as that of its target.
+    pub(super) located: Vec<Located>,
+    /// Those that a walk takes next.
+    pub(super) ahead: Vec<Located>,
+    pub(super) scanner: Scanner<F>,
+}
+
+impl<F> Default for Search<F> {
+    fn default() -> Self {
+        let (located, ahead, scanner) = (Vec::new(), Vec::new(), Scanner::default());
+        Self { targets: Vec::new(), blocks: Vec::new(), located, ahead, scanner }
+    }
+}
+
+impl<F: Fingerprint> Search<F> {
+    /// Finds the blocks of all probes before any is read, so that memory can work ahead.
+    #[inline]
+    pub(super) fn locate<D: AsRef<[u8]>>(&mut self, index: &Index<F, D>, query: F, plan: &Plan<F>) {
+        give_back(&mut self.located);
+        let Self { targets, blocks, located, .. } = self;
+        let (tables, file) = (&*index.tables, index.data.as_ref());
+        arch::run(Locate { tables, file, query, plan, targets, blocks, located });
+    }
+
+    /// Reads the located blocks ahead from storage, as many as are not too many at once.
+    #[inline]
+    pub(super) fn read_ahead<D>(&self, index: &Index<F, D>) {
+        let first = &self.located[..self.located.len().min(READ_AHEAD_BLOCKS)];
+        index.read_ahead.query(&index.data, &index.tables, first);
+    }
+
+    /// Calls `visit` with each stored fingerprint within the distance, each once, until it breaks, after the blocks
+    /// have been located and read ahead. Returns whether it did.
+    #[inline]
+    pub(super) fn scan<D: AsRef<[u8]>>(
+        &mut self,
+        index: &Index<F, D>,
+        query: F,
+        plan: &Plan<F>,
+        go_on: GoOn<'_>,
+        mut visit: impl FnMut(Match<F>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        let Self { targets, located, scanner, .. } = self;
+        let tag = index.tag();
+        let mut visit = |at: Located, entry, value| {
+            let (earlier, probe) = plan.probes().split_at(at.target as usize);
+            let fingerprint = index.tables[at.table as usize].permutation.undo(value);
+            let difference = fingerprint ^ query;
+            debug_assert_eq!(probe[0].table, at.table as usize);
+            if !is_first(earlier, difference) {
+                return ControlFlow::Continue(());
+            }
+            let entry = if at.table == 0 { Entry::new(at.block, entry, tag) } else { Entry::UNKNOWN };
+            visit(Match { distance: difference.count_ones(), fingerprint, entry })
+        };
+        let mut done = 0;
+        let mut waves = located.chunks(READ_AHEAD_BLOCKS);
+        let mut next = waves.next().unwrap_or_default();
+        while !next.is_empty() {
+            let now = std::mem::replace(&mut next, waves.next().unwrap_or_default());
+            index.read_ahead.query(&index.data, &index.tables, next);
+            let outcome = scanner.scan(&index.tables, index.data.as_ref(), now, targets, &mut visit);
+            if outcome.map_err(|error| index.error(error))?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            done += now.len();
+            if !next.is_empty() {
+                go_on(done, located.len()).map_err(|stopped| index.error(stopped.into()))?;
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Finds the blocks of all probes of a query: one step of all look-ups after the other, so that none waits
+/// for memory that has not been prefetched yet.
+struct Locate<'a, F> {
+    tables: &'a [Table<F>],
+    file: &'a [u8],
+    query: F,
+    plan: &'a Plan<F>,
+    targets: &'a mut Vec<Target<F>>,
+    blocks: &'a mut Vec<u32>,
+    located: &'a mut Vec<Located>,
+}
+
+impl<F: Fingerprint> Kernel for Locate<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, _: impl Instructions) {
+        let Self { tables, file, query, plan, targets, blocks, located } = self;
+        targets.clear();
+        for probe in plan.probes() {
+            let table = &tables[probe.table];
+            let target = target_of(&probe.reach, plan.distance(), table.permutation.apply(query));
+            table.prefetch_directory(&target);
+            targets.push(target);
+        }
+        for (probe, target) in plan.probes().iter().zip(&*targets) {
+            tables[probe.table].prefetch_keys(file, target);
+        }
+        located.clear();
+        let mut prefetched = 0;
+        for (number, (probe, target)) in plan.probes().iter().zip(&*targets).enumerate() {
+            blocks.clear();
+            tables[probe.table].locate(target, blocks);
+            let place = |&block: &u32| Located { table: probe.table as u32, block, target: number as u32 };
+            located.extend(blocks.iter().map(place));
+            // Not block by block: an address that has to be looked up first holds up what comes after it.
+            let end = located.len().min(SCAN_BATCH);
+            if end - prefetched >= PREFETCH_BATCH {
+                prefetch_fronts(tables, file, &located[prefetched..end]);
+                prefetched = end;
+            }
+        }
+        prefetch_fronts(tables, file, &located[prefetched..located.len().min(SCAN_BATCH)]);
+        // With more blocks, the front of each has come long before the last is prefetched, and is a better
+        // guide.
+        if located.len() <= MAX_SPECULATIVE_BLOCKS {
+            prefetch_likely(tables, file, located, targets);
+        }
+    }
+}

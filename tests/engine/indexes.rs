@@ -1,0 +1,279 @@
+//! Several indexes queried as one give what brute force gives over all that they store: each fingerprint once, with
+//! all indexes that it is in, and its ids united.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::common::{Numbers, Reports, Shape, built, built_with_ids, data, index, queries};
+use hamdex::internals::{Tuning, Way};
+use hamdex::{
+    BatchOptions, BuildOptions, Codec, Design, Fingerprint, Index, Indexes, IndexesSearcher, Pair,
+    ReadErrorKind, Strategy, UnitedMatches,
+};
+use proptest::prelude::*;
+
+/// What an index stores, and the index.
+struct Part<F> {
+    stored: BTreeSet<(F, u64)>,
+    index: Arc<Index<F, Vec<u8>>>,
+}
+
+/// Distance, fingerprint, and the numbers of the indexes.
+type Found<F> = (u32, F, Vec<usize>);
+
+/// Indexes of different designs and codecs, that share a part of what they store.
+fn parts<F: Fingerprint>(data: &[F], count: usize, seed: u64) -> Vec<Part<F>> {
+    let mut numbers = Numbers(seed);
+    (0..count)
+        .map(|number| {
+            let stored: Vec<(F, u64)> = (0..)
+                .zip(data)
+                .filter(|_| numbers.below(count as u64) == 0 || numbers.below(4) == 0)
+                .map(|(id, &x)| (x, id + number as u64 % 2))
+                .collect();
+            let name = ["halves", "single", "cover-6"][number % 3];
+            let options = BuildOptions::new().design(Design::named(name, 3).unwrap()).block_bytes(512);
+            let options = options.codec(Codec::ALL[number / 2 % 2]);
+            let index = Arc::new(index(built_with_ids(&stored, options)));
+            Part { stored: stored.into_iter().collect(), index }
+        })
+        .collect()
+}
+
+fn united<F: Fingerprint>(parts: &[Part<F>]) -> Indexes<Arc<Index<F, Vec<u8>>>> {
+    Indexes::new(parts.iter().map(|part| Arc::clone(&part.index)))
+}
+
+fn brute_force<F: Fingerprint>(parts: &[Part<F>], query: F, distance: u32) -> Vec<Found<F>> {
+    let all: BTreeSet<F> = parts.iter().flat_map(|part| &part.stored).map(|&(x, _)| x).collect();
+    let near = all.into_iter().filter(|x| x.distance(query) <= distance);
+    let is_in = |x, part: &Part<F>| part.stored.range((x, 0)..).next().is_some_and(|&(y, _)| y == x);
+    let numbers = |x| (0..parts.len()).filter(|&number| is_in(x, &parts[number])).collect();
+    let mut found: Vec<Found<F>> = near.map(|x| (x.distance(query), x, numbers(x))).collect();
+    found.sort();
+    found
+}
+
+fn of_matches<F: Fingerprint>(matches: UnitedMatches<'_, F>) -> Vec<Found<F>> {
+    let numbers = |m: hamdex::UnitedMatch<'_, F>| m.found_in.iter().map(|found| found.index).collect();
+    matches.iter().map(|m| (m.distance, m.fingerprint, numbers(m))).collect()
+}
+
+fn check_ids<F: Fingerprint>(
+    searcher: &mut IndexesSearcher<Arc<Index<F, Vec<u8>>>>,
+    parts: &[Part<F>],
+    fingerprint: F,
+) {
+    let pairs = parts.iter().flat_map(|part| part.stored.range((fingerprint, 0)..=(fingerprint, u64::MAX)));
+    let ids: BTreeSet<u64> = pairs.map(|&(_, id)| id).collect();
+    assert_eq!(searcher.ids(fingerprint).unwrap(), ids.into_iter().collect::<Vec<_>>());
+}
+
+fn check<F: Fingerprint>(parts: &[Part<F>], queries: &[F]) {
+    let indexes = united(parts);
+    assert_eq!(indexes.stored(), parts.iter().map(|part| part.index.len()).sum::<u64>());
+    let mut searcher = indexes.searcher();
+    for &query in queries {
+        for distance in [0, 2, 3, 6] {
+            let expected = brute_force(parts, query, distance);
+            assert_eq!(of_matches(searcher.within(query, distance).unwrap()), expected);
+            let first = searcher.first(query, distance).unwrap();
+            let is_right = |&(_, x, ref numbers): &Found<F>| {
+                first.is_some_and(|first| first.found.fingerprint == x && numbers.contains(&first.index))
+            };
+            assert_eq!(first.is_some(), !expected.is_empty());
+            assert!(first.is_none() || expected.iter().any(is_right));
+        }
+        for (count, distance) in [(0, 9), (1, F::BITS), (4, F::BITS), (3, 4), (usize::MAX, 9)] {
+            let mut expected = brute_force(parts, query, distance);
+            expected.truncate(count);
+            assert_eq!(of_matches(searcher.nearest_within(query, count, distance).unwrap()), expected);
+        }
+        assert_eq!(searcher.contains(query).unwrap(), !brute_force(parts, query, 0).is_empty());
+        check_ids(&mut searcher, parts, query);
+    }
+    for strategy in [Strategy::Auto, Strategy::Probe, Strategy::Scan] {
+        for (memory, limit) in [(64 << 20, None), (64 << 20, Some(2)), (4096, None), (0, Some(3))] {
+            let mut options = BatchOptions::new().strategy(strategy).memory(memory).threads(2);
+            if let Some(limit) = limit {
+                options = options.limit(limit);
+            }
+            let mut places = 0..queries.len();
+            let outcome = indexes.batch_with(queries, 3, &options, |place, matches| {
+                assert_eq!(Some(place), places.next());
+                let mut expected = brute_force(parts, queries[place], 3);
+                expected.truncate(limit.unwrap_or(usize::MAX));
+                assert_eq!(of_matches(matches), expected, "{strategy:?}, {memory} bytes");
+                ControlFlow::Continue(())
+            });
+            assert!(outcome.unwrap().is_continue());
+            assert!(places.is_empty());
+        }
+    }
+    let batch = indexes.batch(queries, 3).unwrap();
+    for (matches, &query) in batch.iter().zip(queries) {
+        let found: Vec<(u32, F)> = matches.iter().map(|m| (m.distance, m.fingerprint)).collect();
+        let expected: Vec<(u32, F)> =
+            brute_force(parts, query, 3).into_iter().map(|(distance, x, _)| (distance, x)).collect();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn several_indexes_answer_as_one() {
+    for shape in [Shape::Mixed, Shape::Clustered, Shape::Uniform, Shape::Extreme] {
+        for count in [1, 2, 5] {
+            let stored = data::<u64>(shape, 2000, 31);
+            check(&parts(&stored, count, 32), &queries(&stored, 12, 33));
+        }
+    }
+    let stored = data::<u128>(Shape::Mixed, 1500, 34);
+    check(&parts(&stored, 3, 35), &queries(&stored, 12, 36));
+}
+
+#[test]
+fn no_indexes_and_empty_ones_find_nothing() {
+    check::<u64>(&[], &[1, 2, 3]);
+    let stored = data::<u64>(Shape::Uniform, 500, 37);
+    let mut some = parts(&stored, 2, 38);
+    some.insert(
+        1,
+        Part { stored: BTreeSet::new(), index: Arc::new(index(built::<u64>(&[], BuildOptions::new()))) },
+    );
+    check(&some, &queries(&stored, 10, 39));
+    check(&some[1..2], &queries(&stored, 3, 40));
+}
+
+/// What a filter leaves out of one index is found where it is in another.
+#[test]
+fn what_does_not_count_is_not_found() {
+    let stored = data::<u64>(Shape::Mixed, 2000, 41);
+    let mut parts = parts(&stored, 3, 42);
+    let removed = |number: usize, x: u64| x % 3 == number as u64;
+    let indexes = united(&parts).filter(move |number, found| Ok(!removed(number, found.fingerprint)));
+    for (number, part) in parts.iter_mut().enumerate() {
+        part.stored.retain(|&(x, _)| !removed(number, x));
+    }
+    let queries = queries(&stored, 30, 43);
+    let mut searcher = indexes.searcher();
+    for &query in &queries {
+        let expected = brute_force(&parts, query, 3);
+        assert_eq!(of_matches(searcher.within(query, 3).unwrap()), expected);
+        assert_eq!(searcher.first(query, 3).unwrap().is_some(), !expected.is_empty());
+        let mut expected = brute_force(&parts, query, 64);
+        expected.truncate(5);
+        assert_eq!(of_matches(searcher.nearest(query, 5).unwrap()), expected);
+        check_ids(&mut searcher, &parts, query);
+    }
+    let _ = indexes
+        .batch_with(&queries, 3, &BatchOptions::new(), |place, matches| {
+            assert_eq!(of_matches(matches), brute_force(&parts, queries[place], 3));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+}
+
+/// All pairs of what counts, ascending.
+fn pairs_of<F: Fingerprint>(parts: &[Part<F>], distance: u32) -> Vec<Pair<F>> {
+    let all: BTreeSet<F> = parts.iter().flat_map(|part| &part.stored).map(|&(x, _)| x).collect();
+    let all: Vec<F> = all.into_iter().collect();
+    let mut pairs: Vec<Pair<F>> = Vec::new();
+    for (place, &a) in all.iter().enumerate() {
+        pairs.extend(
+            all[place + 1..].iter().map(|&b| Pair::of(a, b)).filter(|pair| pair.distance <= distance),
+        );
+    }
+    pairs
+}
+
+fn check_pairs<F: Fingerprint>(indexes: &Indexes<Arc<Index<F, Vec<u8>>>>, parts: &[Part<F>]) {
+    for distance in [0, 1, 3, 6] {
+        let expected = pairs_of(parts, distance);
+        for tuning in [
+            Tuning::default(),
+            Tuning { capacity: Some(300), longest_run: Some(10), ..Tuning::default() },
+            Tuning { capacity: Some(1), ..Tuning::default() },
+            Tuning { way: Way::Query, queries_per_task: Some(100), ..Tuning::default() },
+        ] {
+            for threads in [1, 3] {
+                let pairs = indexes.pairs(distance).tuning(tuning).threads(threads);
+                let mut found = pairs.collect().unwrap();
+                found.sort();
+                assert!(found == expected, "{distance}, {tuning:?}, {threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn pairs_may_lie_in_two_indexes() {
+    for shape in [Shape::Mixed, Shape::Clustered, Shape::Extreme, Shape::Runs] {
+        for count in [1, 2, 4] {
+            let parts = parts(&data::<u64>(shape, 900, 48), count, 49);
+            check_pairs(&united(&parts), &parts);
+        }
+    }
+    let parts = parts(&data::<u128>(Shape::Mixed, 600, 50), 3, 51);
+    check_pairs(&united(&parts), &parts);
+    check_pairs::<u64>(&united(&[]), &[]);
+}
+
+#[test]
+fn what_does_not_count_is_in_no_pair() {
+    let mut parts = parts(&data::<u64>(Shape::Clustered, 900, 52), 3, 53);
+    let removed = |number: usize, x: u64| x % 3 == number as u64;
+    let indexes = united(&parts).filter(move |number, found| Ok(!removed(number, found.fingerprint)));
+    for (number, part) in parts.iter_mut().enumerate() {
+        part.stored.retain(|&(x, _)| !removed(number, x));
+    }
+    check_pairs(&indexes, &parts);
+}
+
+#[test]
+fn an_error_of_the_filter_ends_the_query() {
+    let parts = parts(&data::<u64>(Shape::Uniform, 300, 44), 2, 45);
+    let query = parts[0].stored.first().unwrap().0;
+    let failing = united(&parts).filter(|_, _| Err(ReadErrorKind::Stopped.into()));
+    let mut searcher = failing.searcher();
+    assert!(searcher.within(query, 3).is_err());
+    assert!(searcher.nearest(query, 3).is_err());
+    assert!(failing.batch(&[query; 100], 3).is_err());
+    // There is nothing to ask it about.
+    assert!(searcher.within(query ^ 0xffff_ffff, 0).unwrap().is_empty());
+}
+
+#[test]
+fn a_batch_of_several_indexes_reports_its_queries_and_stops() {
+    let stored = data::<u64>(Shape::Mixed, 3000, 46);
+    let indexes = united(&parts(&stored, 3, 47));
+    let seen = Reports::default();
+    let options = || BatchOptions::new().threads(1);
+    let go_on = |_, _: UnitedMatches<'_, u64>| ControlFlow::Continue(());
+    let _ = indexes.batch_with(&stored, 3, &options().progress(seen.keep()), go_on).unwrap();
+    assert_eq!(seen.all().last().map(|report| report.done), Some(stored.len() as u64));
+    assert!(seen.all().iter().all(|report| report.total == Some(stored.len() as u64)));
+    let stopped = options().progress(|_| ControlFlow::Break(()));
+    let error = indexes.batch_with(&stored, 3, &stopped, go_on).unwrap_err();
+    assert!(matches!(error.kind(), ReadErrorKind::Stopped));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn any_sets_answer_as_one(
+        sets in prop::collection::vec(prop::collection::vec(0u64..400, 0..100), 0..5),
+        queried in prop::collection::vec(0u64..400, 1..60),
+    ) {
+        let parts: Vec<Part<u64>> = sets
+            .iter()
+            .map(|set| {
+                let stored: Vec<(u64, u64)> = set.iter().map(|&x| (x, x % 7)).collect();
+                let index = Arc::new(index(built_with_ids(&stored, BuildOptions::new())));
+                Part { stored: stored.into_iter().collect(), index }
+            })
+            .collect();
+        check(&parts, &queried);
+    }
+}

@@ -90,11 +90,11 @@ impl<R: Record> Census<R> {
 }
 
 /// A batch in chunks, each with the fingerprint before it.
-fn with_predecessors<'b, R: Sync, F: Fingerprint>(
+fn with_predecessors<R: Sync, F: Fingerprint>(
     before: Option<F>,
-    batch: &'b [R],
+    batch: &[R],
     fingerprint: impl Fn(&R) -> F + Sync + Send,
-) -> impl IndexedParallelIterator<Item = (Option<F>, &'b [R])> {
+) -> impl IndexedParallelIterator<Item = (Option<F>, &[R])> {
     batch.par_chunks(COUNT_CHUNK).enumerate().map(move |(number, chunk)| match number {
         0 => (before, chunk),
         _ => (Some(fingerprint(&batch[number * COUNT_CHUNK - 1])), chunk),

@@ -65,6 +65,9 @@ impl<'m, M: Ord> Limited<'m, M> {
     }
 }
 
+/// Says of a match whether it counts.
+pub(super) type Counts<'a, F> = &'a mut dyn FnMut(&Match<F>) -> Result<bool, ReadError>;
+
 /// Whether a walk through table 0 is cheaper than the plan for a distance.
 pub(super) fn is_walk_cheaper<F: Fingerprint, D: AsRef<[u8]>>(index: &Index<F, D>, distance: u32) -> bool {
     let blocks = index.tables[0].keys.len();
@@ -79,7 +82,7 @@ pub(super) fn walk<F: Fingerprint, D: AsRef<[u8]>>(
     search: &mut Search<F>,
     query: F,
     (count, most): (usize, u32),
-    (go_on, counts): (GoOn<'_>, &mut dyn FnMut(&Match<F>) -> Result<bool, ReadError>),
+    (go_on, counts): (GoOn<'_>, Counts<'_, F>),
     matches: &mut Vec<Match<F>>,
 ) -> Result<(), ReadError> {
     let (table, tag) = (&index.tables[0], index.tag());

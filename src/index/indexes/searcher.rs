@@ -24,8 +24,16 @@ pub struct IndexesSearcher<R: IndexRef> {
     report: Report,
 }
 
+impl<R: IndexRef + Clone> Indexes<R> {
+    /// A searcher: the memory that queries use again and again. One for each thread.
+    #[must_use]
+    pub fn searcher(&self) -> IndexesSearcher<R> {
+        IndexesSearcher::new(self.clone())
+    }
+}
+
 impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> IndexesSearcher<R> {
-    pub(super) fn new(indexes: Indexes<R>) -> Self {
+    fn new(indexes: Indexes<R>) -> Self {
         let searches = indexes.as_slice().iter().map(|_| Search::default()).collect();
         Self { indexes, searches, united: United::default(), report: Report::default() }
     }

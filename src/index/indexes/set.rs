@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::error::ReadError;
 use crate::index::index_ref::IndexRef;
-use crate::index::indexes::searcher::IndexesSearcher;
 use crate::index::matches::Match;
 use hamdex_fingerprint::Fingerprint;
 
@@ -79,15 +78,6 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Indexes<R> {
     #[must_use]
     pub fn distance(&self) -> u32 {
         self.indexes.iter().map(|index| index.design().distance()).min().unwrap_or(0)
-    }
-
-    /// A searcher: the memory that queries use again and again. One for each thread.
-    #[must_use]
-    pub fn searcher(&self) -> IndexesSearcher<R>
-    where
-        R: Clone,
-    {
-        IndexesSearcher::new(self.clone())
     }
 
     /// Whether some matches may not count.

@@ -81,12 +81,15 @@ pub(in crate::index) fn parts_of_index<F: Fingerprint, D: AsRef<[u8]>>(
     ranges(blocks, (blocks as u64 * size).div_ceil(index.len().max(1)) as usize)
 }
 
+/// Takes the number and the values of a block.
+pub(in crate::index) type Take<'a, F> = &'a mut dyn FnMut(usize, &[F]) -> Result<(), ReadError>;
+
 /// Calls `take` with the number and the values of each of these blocks of table 0.
 pub(in crate::index) fn read_blocks<F: Fingerprint, D: AsRef<[u8]>>(
     index: &Index<F, D>,
     blocks: Range<usize>,
     workspace: &mut Workspace<F>,
-    take: &mut dyn FnMut(usize, &[F]) -> Result<(), ReadError>,
+    take: Take<'_, F>,
 ) -> Result<(), ReadError> {
     let (table, file) = (&index.tables[0], index.data.as_ref());
     index.read_ahead.blocks(&index.data, table, blocks.clone());

@@ -17,19 +17,19 @@ pub struct Match<F> {
     pub distance: u32,
     /// The stored fingerprint.
     pub fingerprint: F,
-    pub(super) entry: Entry,
+    pub(super) entry: EntryPlace,
 }
 
 /// Where an entry is in table 0 of a file, which is where its ids are found from.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct EntryPlace {
     block: u32,
     number: u16,
     /// Of the file, so that it is not taken for an entry of another one.
     tag: u32,
 }
 
-impl Entry {
+impl EntryPlace {
     /// Of a match that was found in another table, or by other means. No block has that number.
     pub(super) const UNKNOWN: Self = Self { block: u32::MAX, number: 0, tag: 0 };
 
@@ -58,7 +58,7 @@ impl<F: Fingerprint> Match<F> {
     /// A match of which it is not known where its ids are.
     #[inline]
     pub(super) fn new(distance: u32, fingerprint: F) -> Self {
-        Self { distance, fingerprint, entry: Entry::UNKNOWN }
+        Self { distance, fingerprint, entry: EntryPlace::UNKNOWN }
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::{ControlFlow, Range};
 use crate::codec::{Located, Target};
 use crate::error::ReadError;
 use crate::index::handle::Index;
-use crate::index::matches::{Entry, Match};
+use crate::index::matches::{EntryPlace, Match};
 use crate::index::search::{GoOn, Search};
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
@@ -106,7 +106,7 @@ pub(super) fn walk<F: Fingerprint, D: AsRef<[u8]>>(
         index.read_ahead.query(&index.data, &index.tables, next);
         let mut failure = None;
         let visit = |at: Located, entry, fingerprint: F| {
-            let (distance, entry) = (fingerprint.distance(query), Entry::new(at.block, entry, tag));
+            let (distance, entry) = (fingerprint.distance(query), EntryPlace::new(at.block, entry, tag));
             let found = Match { distance, fingerprint, entry };
             if nearest.len() == count && nearest.peek().is_some_and(|worst| *worst <= found) {
                 return ControlFlow::Continue(());

@@ -8,7 +8,7 @@ use crate::codec::{Located, SCAN_BATCH, Target};
 use crate::design::{Plan, is_first};
 use crate::error::ReadError;
 use crate::index::handle::Index;
-use crate::index::matches::{Entry, Match};
+use crate::index::matches::{EntryPlace, Match};
 use crate::progress::Stopped;
 use crate::table::locate::target_of;
 use crate::table::reader::Table;
@@ -95,7 +95,8 @@ impl<F: Fingerprint> Search<F> {
             if !is_first(earlier, difference) {
                 return ControlFlow::Continue(());
             }
-            let entry = if at.table == 0 { Entry::new(at.block, entry, tag) } else { Entry::UNKNOWN };
+            let entry =
+                if at.table == 0 { EntryPlace::new(at.block, entry, tag) } else { EntryPlace::UNKNOWN };
             visit(Match { distance: difference.count_ones(), fingerprint, entry })
         };
         let mut done = 0;

@@ -7,8 +7,8 @@ use crate::error::ReadError;
 use crate::index::index_ref::IndexRef;
 use crate::index::indexes::searcher::IndexesSearcher;
 use crate::index::indexes::set::Indexes;
-use crate::index::matches::{Entry, Match};
-use crate::index::pairs::population::{Neighbours, Part, Population, parts_of_index, read_blocks};
+use crate::index::matches::{EntryPlace, Match};
+use crate::index::pairs::population::{Neighbours, Part, Population, parts_of_index, read_blocks, read_runs};
 use crate::index::pairs::{Pairs, Workspace};
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
@@ -83,16 +83,16 @@ where
         take: &mut dyn FnMut(&[F]),
     ) -> Result<(), ReadError> {
         let index = &*self.0.as_slice()[part.source];
+        if !self.0.is_filtered() {
+            let outcome = read_runs(index, part.range.clone(), workspace, take);
+            return outcome.map_err(|error| index.error(error));
+        }
         let tag = index.tag();
         let mut counting = Vec::new();
         let read = &mut |block, values: &[F]| {
-            if !self.0.is_filtered() {
-                take(values);
-                return Ok(());
-            }
             counting.clear();
             for (number, &fingerprint) in values.iter().enumerate() {
-                let entry = Entry::new(block as u32, number, tag);
+                let entry = EntryPlace::new(block as u32, number, tag);
                 if self.0.counts(part.source, &Match { distance: 0, fingerprint, entry })? {
                     counting.push(fingerprint);
                 }

@@ -11,7 +11,7 @@ mod of_values;
 use std::num::NonZeroUsize;
 use std::ops::{ControlFlow, Range};
 
-pub(in crate::index) use of_index::{OfIndex, parts_of_index, read_blocks};
+pub(in crate::index) use of_index::{OfIndex, parts_of_index, read_blocks, read_runs};
 pub(super) use of_values::OfValues;
 
 use crate::error::ReadError;

@@ -8,7 +8,7 @@ use crate::index::handle::Index;
 use crate::index::pairs::population::{Neighbours, Part, Population, ranges};
 use crate::index::pairs::workspace::Workspace;
 use crate::index::searcher::Searcher;
-use crate::table::reader::Table;
+use crate::table::reader::{Table, runs_of};
 use hamdex_fingerprint::Fingerprint;
 
 /// All that an index stores.
@@ -45,10 +45,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Population<F> for OfIndex<'_, F, D> 
         workspace: &mut Workspace<F>,
         take: &mut dyn FnMut(&[F]),
     ) -> Result<(), ReadError> {
-        read_blocks(self.0, part.range.clone(), workspace, &mut |_, values| {
-            take(values);
-            Ok(())
-        })
+        read_runs(self.0, part.range.clone(), workspace, take)
     }
 
     fn neighbours(&self) -> Box<dyn Neighbours<F> + '_> {
@@ -79,6 +76,23 @@ pub(in crate::index) fn parts_of_index<F: Fingerprint, D: AsRef<[u8]>>(
 ) -> impl Iterator<Item = Range<usize>> + use<F, D> {
     let blocks = index.tables[0].keys.len();
     ranges(blocks, (blocks as u64 * size).div_ceil(index.len().max(1)) as usize)
+}
+
+/// Calls `take` with the values of these blocks of table 0, those of several at a time.
+pub(in crate::index) fn read_runs<F: Fingerprint, D: AsRef<[u8]>>(
+    index: &Index<F, D>,
+    blocks: Range<usize>,
+    workspace: &mut Workspace<F>,
+    take: &mut dyn FnMut(&[F]),
+) -> Result<(), ReadError> {
+    let (table, file) = (&index.tables[0], index.data.as_ref());
+    index.read_ahead.blocks(&index.data, table, blocks.clone());
+    for run in runs_of(blocks) {
+        workspace.values.clear();
+        table.decode_run(file, run, &mut workspace.scratch, &mut workspace.values)?;
+        take(&workspace.values);
+    }
+    Ok(())
 }
 
 /// Takes the number and the values of a block.

@@ -13,7 +13,7 @@ mod salvage;
 mod scan;
 mod writer;
 
-pub use record::MAX_OPERATIONS;
+pub use record::{MAX_OPERATIONS, MAX_SEQUENCE};
 pub use replay::{Position, Replayed, Sealed, TornTail, replay};
 pub use salvage::{Lost, Salvaged, salvage};
 pub use writer::{LogWriter, PendingSync};

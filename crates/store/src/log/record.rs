@@ -27,6 +27,9 @@ pub(super) const MARKER: [u8; 4] = *b"\x89HDR";
 /// The most operations that one batch can have: 2^26.
 pub const MAX_OPERATIONS: usize = 1 << 26;
 
+/// The greatest sequence number: 2^63 − 1. No store lives that long, and none overflows.
+pub const MAX_SEQUENCE: u64 = u64::MAX >> 1;
+
 const INSERT: u8 = 1;
 const REMOVE: u8 = 2;
 
@@ -101,7 +104,10 @@ impl RecordHeader {
             operations: u32_at(header, 24) as usize,
             operations_checksum: u32_at(header, 28),
         };
-        if parsed.synced > offset || parsed.operations > MAX_OPERATIONS {
+        let is_possible = (1..=MAX_SEQUENCE).contains(&parsed.sequence)
+            && parsed.synced <= offset
+            && parsed.operations <= MAX_OPERATIONS;
+        if !is_possible {
             return Err("a field of a record's header is out of its range");
         }
         Ok(parsed)

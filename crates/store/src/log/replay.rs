@@ -229,7 +229,7 @@ impl<D: Disk> Log<'_, D> {
         each: &mut impl FnMut(u64, &[u8], u64) -> Result<(), Error>,
     ) -> Result<(Position, Option<TornTail>), Error> {
         let mut at = from;
-        let mut least_sequence = from.sequence + 1;
+        let mut least_sequence = from.sequence.saturating_add(1);
         let mut log = LogBytes { identity: self.identity, number: self.number, start: from.offset, bytes };
         if let Some(complete) = known.complete {
             // What stands behind the end is no part of the log.

@@ -65,7 +65,7 @@ pub fn salvage<F: Fingerprint, D: Disk>(
     logs.sort_unstable();
     let mut salvaged = Salvaged::default();
     let mut last_sequence = start.sequence;
-    let mut before = Before { log: start.log - 1, bytes: 0 };
+    let mut before = Before { log: start.log.saturating_sub(1), bytes: 0 };
     let mut operations = Vec::new();
     for log in logs {
         salvaged.logs.push(log);

@@ -60,7 +60,7 @@ impl<F: Fingerprint, D: Disk> LogWriter<F, D> {
         previous_bytes: u64,
     ) -> Result<Self, Error> {
         let name = layout::log(number);
-        let header = Header { identity, number, first_sequence: sequence + 1, previous_bytes };
+        let header = Header { identity, number, first_sequence: sequence.saturating_add(1), previous_bytes };
         let create = || {
             let mut file = disk.create_new(&name)?;
             file.write_all(&header.to_bytes())?;
@@ -142,10 +142,12 @@ impl<F: Fingerprint, D: Disk> LogWriter<F, D> {
     /// Takes a batch into the buffer.
     ///
     /// # Panics
-    /// When the sequence number is not above that of the batch before, or there are more operations than
+    /// When the sequence number is not above that of the batch before, or is above
+    /// [`MAX_SEQUENCE`](super::MAX_SEQUENCE), or there are more operations than
     /// [`MAX_OPERATIONS`](super::MAX_OPERATIONS).
     pub fn push(&mut self, sequence: u64, operations: &[Operation<F>]) {
-        assert!(sequence > self.sequence, "batch {sequence} after batch {}", self.sequence);
+        let is_next = sequence > self.sequence && sequence <= super::MAX_SEQUENCE;
+        assert!(is_next, "batch {sequence} after batch {}", self.sequence);
         assert!(operations.len() <= super::MAX_OPERATIONS, "a batch of {} operations", operations.len());
         let offset = self.bytes + self.buffer.len() as u64;
         let numbers = (sequence, self.synced);

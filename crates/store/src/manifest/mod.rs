@@ -18,10 +18,13 @@ pub use text::{TextError, parse, to_text};
 use hamdex::Codec;
 
 use crate::identity::Identity;
-use crate::log::{Position, Sealed};
+use crate::log::{MAX_SEQUENCE, Position, Sealed};
 
 /// The version of the format that this program writes and reads.
 pub const VERSION: u64 = 1;
+
+/// The greatest number of a segment or a log: 2^53, which every reader of JSON has exactly.
+pub const MAX_NUMBER: u64 = 1 << 53;
 
 /// What a manifest says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,8 +111,11 @@ impl Manifest {
         if self.distance > self.identity.width {
             return Err(format!("a distance of {} bits", self.distance));
         }
-        if self.first_log == 0 {
-            return Err("no first log".to_owned());
+        if !(1..=MAX_NUMBER).contains(&self.first_log) {
+            return Err("a first log that cannot be".to_owned());
+        }
+        if self.sequence > MAX_SEQUENCE {
+            return Err("a sequence number that cannot be".to_owned());
         }
         if self.sealed.is_some_and(|sealed| sealed.log < self.first_log) {
             return Err("a sealed log that does not count".to_owned());
@@ -117,8 +123,10 @@ impl Manifest {
         if self.segments.windows(2).any(|pair| pair[0].number >= pair[1].number) {
             return Err("segments that are not in ascending order".to_owned());
         }
-        if self.segments.last().is_some_and(|last| last.number >= self.next_segment) {
-            return Err("a segment with a number that is still to come".to_owned());
+        if self.segments.last().is_some_and(|last| last.number >= self.next_segment)
+            || self.next_segment > MAX_NUMBER
+        {
+            return Err("a next segment that cannot be".to_owned());
         }
         match self.segments.iter().find(|segment| !segment.is_possible(self.identity.has_ids)) {
             Some(segment) => Err(format!("counts of segment {} that cannot be", segment.number)),

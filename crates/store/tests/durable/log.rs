@@ -149,7 +149,7 @@ fn without_a_seal_a_flipped_bit_is_refused_or_cuts_what_no_later_sync_covers() {
                 assert_eq!(state.torn.unwrap().offset, 64, "bit {bit}");
             }
             Err(error) => {
-                assert!(bit / 8 < 64 && matches!(error, Error::Damaged { .. }), "bit {bit}: {error}")
+                assert!(bit / 8 < 64 && matches!(error, Error::Damaged { .. }), "bit {bit}: {error}");
             }
         }
     }
@@ -164,9 +164,9 @@ fn damage_below_what_a_later_record_knows_to_be_synced_is_refused_without_a_seal
         log.push(sequence, &batch(sequence, 3).1);
         // The last two are written after one sync: neither covers the other.
         if sequence == 3 {
-            log.write().unwrap()
+            log.write().unwrap();
         } else {
-            log.sync().unwrap()
+            log.sync().unwrap();
         }
         ends.push(log.bytes());
     }

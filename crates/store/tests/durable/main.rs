@@ -3,11 +3,13 @@
 //! - [`log`]: what is written is read, and what is damaged is refused
 //! - [`log_crash`]: a crash after every operation, and every operation failing, against a model
 //! - [`manifest`], [`removals`]: the same for these
+//! - [`refusals`]: every row of the table in store-spec.md
 //! - [`repair`]: what can be had of damaged logs; what a crash left behind
 
 mod common;
 mod log;
 mod log_crash;
 mod manifest;
+mod refusals;
 mod removals;
 mod repair;

@@ -4,7 +4,8 @@ use hamdex::Codec;
 use hamdex_store::disk::{Disk, Failure, SimulatedDisk};
 use hamdex_store::internals::log::Sealed;
 use hamdex_store::internals::manifest::{
-    Manifest, ManifestFile, RemovalsEntry, SegmentEntry, TextError, Written, parse, read, salvage, to_text,
+    MAX_NUMBER, Manifest, ManifestFile, RemovalsEntry, SegmentEntry, TextError, Written, parse, read,
+    salvage, to_text,
 };
 use hamdex_store::{Error, Identity, StoreId};
 use proptest::collection::vec;
@@ -60,8 +61,8 @@ prop_compose! {
 prop_compose! {
     fn manifests()(has_ids in any::<bool>())(
         has_ids in Just(has_ids), store in any::<[u8; 16]>(), wide in any::<bool>(), distance in 0..=64_u32,
-        design in ".{0,20}", recipe in any::<Option<String>>(), elias_fano in any::<bool>(), sequence in any::<u64>(),
-        first_log in 1..=u64::MAX, sealed in any::<Option<(u64, u64)>>(), written in any::<[u64; 3]>(),
+        design in ".{0,20}", recipe in any::<Option<String>>(), elias_fano in any::<bool>(), sequence in 0..1_u64 << 63,
+        first_log in 1..=MAX_NUMBER, sealed in any::<Option<(u64, u64)>>(), written in any::<[u64; 3]>(),
         segments in vec((1..1_000_u64, segment(has_ids)), 0..5),
     ) -> Manifest {
         let mut last = 0;
@@ -156,9 +157,9 @@ fn what_cannot_be_is_refused_under_a_right_checksum() {
         ("\"width\":64", "\"width\":32", "width of 32"),
         ("\"distance\":3", "\"distance\":65", "distance of 65"),
         ("\"codec\":\"huffman\"", "\"codec\":\"lz\"", "no codec \"lz\""),
-        ("\"first_log\":23", "\"first_log\":0", "no first log"),
+        ("\"first_log\":23", "\"first_log\":0", "first log that cannot be"),
         ("\"first_log\":23", "\"first_log\":24", "sealed log"),
-        ("\"next_segment\":19", "\"next_segment\":18", "still to come"),
+        ("\"next_segment\":19", "\"next_segment\":18", "next segment that cannot be"),
         ("\"segment\":17", "\"segment\":18", "ascending"),
         ("\"segment\":17", "\"segment\":0", "segment 0"),
         ("\"pairs\":100", "\"pairs\":89", "segment 17"),
@@ -227,7 +228,7 @@ fn check_replaced(disk: &SimulatedDisk, (certain, tried): (u64, u64)) {
                 assert_eq!(found, manifest(found.sequence));
             }
             Err(error) => {
-                assert!(certain == 0 && matches!(error, Error::NotAStore { .. }), "{survival:?}: {error}")
+                assert!(certain == 0 && matches!(error, Error::NotAStore { .. }), "{survival:?}: {error}");
             }
         }
     }

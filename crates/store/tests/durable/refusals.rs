@@ -1,0 +1,312 @@
+//! Each row of the table of refusals in store-spec.md, with a store in which as little else as possible is wrong.
+
+use std::collections::BTreeMap;
+
+use hamdex_store::disk::{Disk, SimulatedDisk};
+use hamdex_store::internals::log::{LogWriter, Position, replay};
+use hamdex_store::internals::manifest::{Manifest, ManifestFile, RemovalsEntry, SegmentEntry, read, to_text};
+use hamdex_store::internals::removals;
+use hamdex_store::{Error, Fingerprint, Identity, Operation, StoreId};
+use roaring::RoaringTreemap;
+
+use crate::common::{IDENTITY, batch, disk};
+use crate::manifest::manifest;
+
+/// A small store: logs 23 and 24, cleanly closed, and the removals of segment 17.
+fn store() -> SimulatedDisk {
+    let disk = disk();
+    let mut log = LogWriter::create(disk.clone(), IDENTITY, 23, 1).unwrap();
+    for sequence in 2..=4 {
+        log.push(sequence, &batch(sequence, 2).1);
+        log.sync().unwrap();
+        if sequence == 3 {
+            log.rotate().unwrap();
+        }
+    }
+    let removed = removed();
+    let segment = SegmentEntry {
+        removals: Some(RemovalsEntry { version: 4, count: removed.len() }),
+        ..manifest(1).segments[0].clone()
+    };
+    removals::write(&disk, IDENTITY.store, &segment, 4, &removed).unwrap();
+    let manifest = Manifest { sealed: Some(log.sealed()), segments: vec![segment], ..manifest(1) };
+    ManifestFile::new(disk.clone()).replace(&manifest).unwrap();
+    disk
+}
+
+fn removed() -> RoaringTreemap {
+    [3, 50, 70].into_iter().collect()
+}
+
+/// Reads all of a store that these tests are about.
+fn open<F: Fingerprint>(disk: &SimulatedDisk) -> Result<(), Error> {
+    let manifest = read(disk)?;
+    replay::<F, _>(disk, &manifest.identity, manifest.logs_start(), manifest.sealed, |_, _| Ok(()))?;
+    manifest.segments.iter().try_for_each(|segment| {
+        removals::read(disk, manifest.identity.store, segment).map(|found| assert_eq!(found, removed()))
+    })
+}
+
+/// Replaces a part of the manifest's text, and mends its checksum.
+fn edit(disk: &SimulatedDisk, old: &str, new: &str) {
+    disk.alter("manifest", |text| {
+        let before = String::from_utf8(text.clone()).unwrap();
+        let lines = &before[..before.trim_end().rfind('\n').unwrap() + 1];
+        assert!(lines.contains(old), "{old} in {lines}");
+        *text = sealed(lines.replacen(old, new, 1).into_bytes());
+    });
+}
+
+/// Lines with their checksum.
+fn sealed(mut lines: Vec<u8>) -> Vec<u8> {
+    let checksum = crc32fast::hash(&lines);
+    lines.extend(format!("{{\"crc32\":\"{checksum:08x}\"}}\n").bytes());
+    lines
+}
+
+/// Sets bytes of a log's header, and mends its checksum.
+fn edit_header(disk: &SimulatedDisk, log: &str, at: usize, new: &[u8]) {
+    disk.alter(log, |bytes| {
+        bytes[at..at + new.len()].copy_from_slice(new);
+        let checksum = crc32fast::hash(&bytes[..60]);
+        bytes[60..64].copy_from_slice(&checksum.to_le_bytes());
+    });
+}
+
+fn checksum(kind: u64, number: u64, place: u64, bytes: &[u8]) -> [u8; 4] {
+    let numbers = [kind, number, place].map(u64::to_le_bytes).concat();
+    crc32fast::hash(&[&IDENTITY.store.0, &numbers[..], bytes].concat()).to_le_bytes()
+}
+
+/// Sets bytes of the first record of log 24, and mends its checksums.
+fn edit_record(disk: &SimulatedDisk, at: usize, new: &[u8]) {
+    disk.alter("log/000024", |bytes| {
+        let record = &mut bytes[64..];
+        record[at..at + new.len()].copy_from_slice(new);
+        let body = checksum(2, 24, 64, &record[32..]);
+        record[28..32].copy_from_slice(&body);
+        let header = checksum(1, 24, 64, &record[8..32]);
+        record[4..8].copy_from_slice(&header);
+    });
+}
+
+const REMOVALS: &str = "deletes/000017-4";
+
+/// Sets bytes of the removals, and mends their checksum.
+fn edit_removals(disk: &SimulatedDisk, at: usize, new: &[u8]) {
+    disk.alter(REMOVALS, |bytes| {
+        bytes[at..at + new.len()].copy_from_slice(new);
+        let end = bytes.len() - 4;
+        let checksum = checksum(3, 17, 4, &bytes[..end]);
+        bytes[end..].copy_from_slice(&checksum);
+    });
+}
+
+/// A log of the same store with another first record.
+fn other_log(identity: Identity, sequence: u64) -> Vec<u8> {
+    let disk = disk();
+    let mut log = LogWriter::create(disk.clone(), identity, 23, sequence).unwrap();
+    log.push(sequence + 1, &[Operation::Insert(1_u64, if identity.has_ids { 1 } else { 0 })]);
+    log.sync().unwrap();
+    disk.read("log/000023").unwrap()
+}
+
+type Edit = Box<dyn Fn(&SimulatedDisk)>;
+
+/// What makes a reader refuse a store, by the name of the row; several ways for some.
+fn edits() -> Vec<(&'static str, Edit)> {
+    let text = |old: &'static str, new: &'static str| -> Edit { Box::new(move |disk| edit(disk, old, new)) };
+    let header = |log: &'static str, at: usize, new: &'static [u8]| -> Edit {
+        Box::new(move |disk| edit_header(disk, log, at, new))
+    };
+    let record = |at: usize, new: &'static [u8]| -> Edit { Box::new(move |disk| edit_record(disk, at, new)) };
+    let removed =
+        |at: usize, new: &'static [u8]| -> Edit { Box::new(move |disk| edit_removals(disk, at, new)) };
+    let flip = |name: &'static str, at: usize| -> Edit {
+        Box::new(move |disk| disk.alter(name, |bytes| bytes[at] ^= 1))
+    };
+    let cut = |name: &'static str, length: usize| -> Edit {
+        Box::new(move |disk| disk.alter(name, |bytes| bytes.truncate(length)))
+    };
+    let remove = |name: &'static str| -> Edit { Box::new(move |disk| disk.remove(name).unwrap()) };
+    let lines = |lines: &'static [u8]| -> Edit {
+        Box::new(move |disk| disk.alter("manifest", |text| *text = sealed(lines.to_vec())))
+    };
+    let log = |bytes: Vec<u8>| -> Edit {
+        Box::new(move |disk| disk.alter("log/000023", |log| *log = bytes.clone()))
+    };
+    vec![
+        ("manifest.missing", remove("manifest")),
+        ("manifest.beginning", flip("manifest", 0)),
+        ("manifest.beginning", cut("manifest", 0)),
+        ("manifest.length", Box::new(|disk| disk.alter("manifest", |text| text.resize((1 << 24) + 1, b' ')))),
+        ("manifest.checksum", flip("manifest", 40)),
+        ("manifest.checksum", cut("manifest", 300)),
+        ("manifest.newer", text("\"hamdex_store\":1", "\"hamdex_store\":2")),
+        (
+            "manifest.utf8",
+            Box::new(|disk| {
+                disk.alter("manifest", |text| {
+                    let lines = text[..text.len() - 21].to_vec();
+                    let at = lines.windows(4).position(|word| word == b"auto").unwrap();
+                    *text = sealed([&lines[..at], b"\xff", &lines[at..]].concat());
+                });
+            }),
+        ),
+        ("manifest.lines", lines(b"{\"hamdex_store\":1}\n")),
+        ("manifest.lines", text("\"ids\":true,", "")),
+        ("manifest.lines", text("\"ids\":true", "\"ids\":true,\"more\":1")),
+        ("manifest.lines", text("\"ids\":true", "\"ids\":\"true\"")),
+        ("manifest.lines", text("{\"segment\"", "[\"segment\"")),
+        ("manifest.text", text("\"ids\":true", "\"ids\": true")),
+        ("manifest.text", text("\"hamdex_store\":1", "\"hamdex_store\":0")),
+        ("manifest.text", text("\"auto\"", "\"\\u0061uto\"")),
+        ("manifest.store", text("\"store\":\"5a", "\"store\":\"5A")),
+        ("manifest.store", text("\"store\":\"5a", "\"store\":\"5")),
+        ("manifest.width", text("\"width\":64", "\"width\":65")),
+        ("manifest.distance", text("\"distance\":3", "\"distance\":65")),
+        ("manifest.codec", text("\"huffman\"", "\"Huffman\"")),
+        ("manifest.first-log", text("\"first_log\":23", "\"first_log\":0")),
+        ("manifest.first-log", text("\"first_log\":23", "\"first_log\":9007199254740993")),
+        ("manifest.sequence", text("\"sequence\":1,", "\"sequence\":9223372036854775808,")),
+        ("manifest.sealed", text("{\"log\":24", "{\"log\":22")),
+        ("manifest.order", text("\"segment\":17", "\"segment\":0")),
+        (
+            "manifest.order",
+            Box::new(|disk| {
+                disk.alter("manifest", |text| {
+                    let manifest = hamdex_store::internals::manifest::parse(text).unwrap();
+                    let segment = &manifest.segments[0];
+                    let manifest = Manifest { segments: vec![segment.clone(), segment.clone()], ..manifest };
+                    *text = to_text(&manifest).into_bytes();
+                });
+            }),
+        ),
+        ("manifest.next-segment", text("\"next_segment\":19", "\"next_segment\":17")),
+        ("manifest.next-segment", text("\"next_segment\":19", "\"next_segment\":9007199254740993")),
+        ("manifest.file-id", text("\"file_id\":\"11", "\"file_id\":\"1g")),
+        ("manifest.counts", text("\"pairs\":100", "\"pairs\":89")),
+        ("manifest.counts", text("\"ids\":true", "\"ids\":false")),
+        ("manifest.counts", text("\"fingerprints\":90", "\"fingerprints\":0")),
+        ("manifest.removals", text("{\"version\":4", "{\"version\":0")),
+        ("manifest.removals", text("\"count\":3", "\"count\":0")),
+        ("manifest.removals", text("\"count\":3", "\"count\":101")),
+        ("log.missing", remove("log/000023")),
+        ("log.missing", remove("log/000024")),
+        ("log.missing", Box::new(|disk| disk.create_new("log/000026").map(drop).unwrap())),
+        ("log.magic", flip("log/000023", 0)),
+        ("log.magic", cut("log/000024", 63)),
+        ("log.header-checksum", flip("log/000024", 60)),
+        ("log.newer", header("log/000023", 8, &[2])),
+        ("log.header", header("log/000023", 8, &[0])),
+        ("log.header", header("log/000023", 12, &[63])),
+        ("log.header", header("log/000023", 56, &[2])),
+        ("log.header", header("log/000023", 59, &[1])),
+        ("log.store", header("log/000023", 16, &[0])),
+        ("log.store", log(other_log(Identity { store: StoreId([1; 16]), ..IDENTITY }, 1))),
+        ("log.pairs", header("log/000023", 12, &[128])),
+        ("log.pairs", log(other_log(Identity { has_ids: false, ..IDENTITY }, 1))),
+        ("log.number", header("log/000023", 32, &[22])),
+        ("log.continues", header("log/000024", 48, &[0; 8])),
+        ("log.continues", header("log/000024", 48, &[63, 0])),
+        ("log.length", cut("log/000023", 64)),
+        ("log.length", cut("log/000024", 64)),
+        ("log.length", header("log/000024", 48, &[0, 1])),
+        ("log.record", flip("log/000023", 64)),
+        ("log.record", flip("log/000023", 70)),
+        ("log.record", flip("log/000023", 100)),
+        ("log.record", flip("log/000024", 120)),
+        ("log.record", cut("log/000024", 100)),
+        // Impossible fields, under right checksums: no sequence number, synced beyond itself, more operations than allowed.
+        ("log.record", record(8, &[0; 8])),
+        ("log.record", record(16, &[65])),
+        ("log.record", record(24, &[1, 0, 0, 4])),
+        ("log.sequence", record(8, &[3])),
+        ("log.sequence", header("log/000023", 40, &[3])),
+        ("log.operation", record(32, &[0])),
+        ("log.operation", record(32 + 17, &[3])),
+        ("removals.missing", remove(REMOVALS)),
+        ("removals.length", cut(REMOVALS, 75)),
+        ("removals.magic", flip(REMOVALS, 3)),
+        ("removals.checksum", flip(REMOVALS, 75)),
+        ("removals.newer", removed(8, &[2])),
+        ("removals.version", removed(8, &[0])),
+        ("removals.version", removed(15, &[1])),
+        ("removals.file-id", removed(16, &[0])),
+        ("removals.fields", removed(32, &[18])),
+        ("removals.fields", removed(40, &[5])),
+        ("removals.fields", removed(48, &[101])),
+        ("removals.fields", removed(56, &[2])),
+        ("removals.fields", removed(64, &[1])),
+        ("removals.bitmap", removed(72, &[2])),
+        ("removals.bitmap", removed(72, &[0])),
+        ("removals.bitmap", removed(84, &[0])),
+        ("removals.places", removed(72 + 8 + 4 + 16 + 4, &[100])),
+    ]
+}
+
+fn report(outcome: &Result<(), Error>) -> &'static str {
+    match outcome {
+        Ok(()) => "none",
+        Err(Error::NotAStore { .. }) => "not a store",
+        Err(Error::Missing { .. }) => "missing",
+        Err(Error::Newer { .. }) => "too new",
+        Err(Error::Damaged { .. }) => "damaged",
+        Err(Error::Width { .. }) => "another width",
+        Err(_) => "something else",
+    }
+}
+
+/// The rows of the table: name and report.
+fn rows() -> BTreeMap<String, String> {
+    let spec = include_str!("../../../../store-spec.md");
+    let table =
+        spec.split("<!-- refusals -->").nth(1).unwrap().split("<!-- end of refusals -->").next().unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| `")).map(|line| {
+        let cells: Vec<_> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        assert_eq!(cells.len(), 3, "{line}");
+        (cells[0].trim_matches('`').to_owned(), cells[2].to_owned())
+    });
+    rows.collect()
+}
+
+#[test]
+fn every_row_of_the_table_is_refused_as_it_says() {
+    open::<u64>(&store()).unwrap();
+    let mut rows = rows();
+    assert_eq!(report(&open::<u128>(&store())), rows.remove("width").unwrap());
+    let mut left = rows.clone();
+    for (name, edit) in edits() {
+        let disk = store();
+        edit(&disk);
+        let outcome = open::<u64>(&disk);
+        assert_eq!(report(&outcome), rows[name], "{name}: {outcome:?}");
+        left.remove(name);
+    }
+    assert!(left.is_empty(), "rows without a test: {left:?}");
+}
+
+#[test]
+fn what_is_no_reason_to_refuse_a_store_is_none() {
+    let harmless: [(&str, fn(&SimulatedDisk)); 6] = [
+        ("a torn tail", |disk| disk.alter("log/000024", |bytes| bytes.extend([0x89; 100]))),
+        ("a log whose creation was interrupted", |disk| drop(disk.create_new("log/000025").unwrap())),
+        ("bytes behind the end of a log that is followed", |disk| {
+            disk.alter("log/000023", |bytes| bytes.extend([7; 9]))
+        }),
+        ("a leftover log", |disk| drop(disk.create_new("log/000022").unwrap())),
+        ("a leftover manifest", |disk| drop(disk.create_new("manifest.new").unwrap())),
+        ("a file of another name", |disk| drop(disk.create_new("log/notes").unwrap())),
+    ];
+    for (what, edit) in harmless {
+        let disk = store();
+        edit(&disk);
+        let count = |disk: &SimulatedDisk| {
+            let sealed = read(disk).unwrap().sealed;
+            let start = Position::start_of(23, 1);
+            replay::<u64, _>(disk, &IDENTITY, start, sealed, |_, _| Ok(())).unwrap().batches
+        };
+        open::<u64>(&disk).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(count(&disk), 3, "{what}");
+    }
+}

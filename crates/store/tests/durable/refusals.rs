@@ -288,11 +288,12 @@ fn every_row_of_the_table_is_refused_as_it_says() {
 
 #[test]
 fn what_is_no_reason_to_refuse_a_store_is_none() {
-    let harmless: [(&str, fn(&SimulatedDisk)); 6] = [
+    type Edit = fn(&SimulatedDisk);
+    let harmless: [(&str, Edit); 6] = [
         ("a torn tail", |disk| disk.alter("log/000024", |bytes| bytes.extend([0x89; 100]))),
         ("a log whose creation was interrupted", |disk| drop(disk.create_new("log/000025").unwrap())),
         ("bytes behind the end of a log that is followed", |disk| {
-            disk.alter("log/000023", |bytes| bytes.extend([7; 9]))
+            disk.alter("log/000023", |bytes| bytes.extend([7; 9]));
         }),
         ("a leftover log", |disk| drop(disk.create_new("log/000022").unwrap())),
         ("a leftover manifest", |disk| drop(disk.create_new("manifest.new").unwrap())),

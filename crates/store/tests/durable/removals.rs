@@ -141,8 +141,8 @@ fn what_cannot_be_is_refused_under_a_right_checksum() {
     let (removed, segment) = some();
     assert_eq!(reading(&changed(|_| {}), &segment).unwrap(), removed, "the checksum is made as it should be");
     assert!(matches!(reading(&changed(|bytes| bytes[8] = 2), &segment), Err(Error::Newer { found: 2, .. })));
-    let (high, first) = (80, 84);
-    let changes: [(&str, fn(&mut Vec<u8>)); 7] = [
+    type Change = fn(&mut Vec<u8>);
+    let changes: [(&str, Change); 7] = [
         ("version 0", |bytes| bytes[8] = 0),
         ("a reserved byte", |bytes| bytes[12] = 1),
         ("one bitmap more than there are", |bytes| bytes[72] += 1),
@@ -156,7 +156,6 @@ fn what_cannot_be_is_refused_under_a_right_checksum() {
             bytes[at] = 6;
         }),
     ];
-    assert!(high < first);
     for (what, change) in changes {
         let error = reading(&changed(change), &segment).expect_err(what);
         assert!(matches!(error, Error::Damaged { .. }), "{what}: {error}");

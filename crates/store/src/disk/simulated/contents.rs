@@ -129,8 +129,8 @@ mod tests {
         assert_eq!(survivors(&contents), [b"first".to_vec()].into());
         contents.write(5, b"second");
         let left = survivors(&contents);
-        assert!(left.contains(&b"first".to_vec()) && left.contains(&b"firstsecond".to_vec()));
-        assert!(left.contains(&b"first\0\0\0\0\0\0".to_vec()), "the length alone");
+        assert!(left.contains(b"first".as_slice()) && left.contains(b"firstsecond".as_slice()));
+        assert!(left.contains(b"first\0\0\0\0\0\0".as_slice()), "the length alone");
         assert!(left.iter().all(|bytes| bytes.starts_with(b"first")));
         assert_eq!(contents.bytes(), b"firstsecond");
     }
@@ -140,7 +140,7 @@ mod tests {
         let mut contents = Contents::default();
         contents.write(0, &[7; 3 * SECTOR_BYTES]);
         let left = survivors(&contents);
-        assert!(left.contains(&[7; 2 * SECTOR_BYTES].to_vec()), "in front");
+        assert!(left.contains([7; 2 * SECTOR_BYTES].as_slice()), "in front");
         let tail = [vec![0; SECTOR_BYTES], vec![7; 2 * SECTOR_BYTES]].concat();
         assert!(left.contains(&tail), "the later sectors alone");
     }
@@ -162,7 +162,7 @@ mod tests {
         contents.truncate(4);
         contents.write(4, b"x");
         let left = survivors(&contents);
-        assert!(left.contains(&b"0123456789".to_vec()) && left.contains(&b"0123x".to_vec()));
+        assert!(left.contains(b"0123456789".as_slice()) && left.contains(b"0123x".as_slice()));
         contents.sync();
         assert_eq!(survivors(&contents), [b"0123x".to_vec()].into());
     }

@@ -2,11 +2,18 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+#[cfg(any(unix, test))]
+use std::ops::Range;
 use std::path::Path;
 
 #[cfg(unix)]
 use memmap2::Advice;
 use memmap2::{Mmap, MmapOptions};
+
+/// Bytes that the system is advised of at a time. Linux brings no more for one call than the device's read-ahead,
+/// 128 KiB by default, and drops the rest without a word.
+#[cfg(any(unix, test))]
+const ADVISED_BYTES: usize = 128 << 10;
 
 /// A whole file, mapped read-only ([`Mapping::open`]) or read into memory ([`Mapping::load`]).
 ///
@@ -63,13 +70,28 @@ impl Mapping {
     /// Hints that a range of the file will be read, so that the system brings it to memory, without waiting for it. What
     /// cannot be had, or lies beyond the end, is left as it is.
     pub fn will_need(&self, offset: usize, length: usize) {
-        // From the start of its page on, to which memmap2 takes it; a refusal costs a wait later.
+        let end = offset.saturating_add(length).min(self.0.len());
         #[cfg(unix)]
-        if length > 0 && offset < self.0.len() {
-            let _ = self.0.advise_range(Advice::WillNeed, offset, length.min(self.0.len() - offset));
-        }
+        in_pieces(offset..end, |piece| {
+            // From the start of its page on, to which memmap2 takes it; a refusal costs a wait later.
+            let _ = self.0.advise_range(Advice::WillNeed, piece.start, piece.len());
+        });
         #[cfg(not(unix))]
-        let _ = (offset, length);
+        let _ = end;
+    }
+}
+
+/// Cuts a range of a file at the multiples of [`ADVISED_BYTES`].
+///
+/// From there, because advice reaches from the first page of a range to its last: a piece of that length that starts
+/// inside a page would have one page too many.
+#[cfg(any(unix, test))]
+fn in_pieces(range: Range<usize>, mut advise: impl FnMut(Range<usize>)) {
+    let mut start = range.start;
+    while start < range.end {
+        let end = (start / ADVISED_BYTES).saturating_add(1).saturating_mul(ADVISED_BYTES).min(range.end);
+        advise(start..end);
+        start = end;
     }
 }
 
@@ -84,5 +106,28 @@ fn open_regular(path: &Path) -> io::Result<File> {
 impl AsRef<[u8]> for Mapping {
     fn as_ref(&self) -> &[u8] {
         &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_is_given_in_pieces_that_the_system_does_not_cut() {
+        const PAGE_BYTES: usize = 4096;
+        for range in [0..0, 7..7, 0..1, 5000..5001, 5000..5000 + ADVISED_BYTES, 4095..(9 << 20) + 1] {
+            let mut end = range.start;
+            let mut pieces = 0;
+            in_pieces(range.clone(), |piece| {
+                assert_eq!(piece.start, end, "without gaps");
+                let pages = piece.end.div_ceil(PAGE_BYTES) - piece.start / PAGE_BYTES;
+                assert!((1..=ADVISED_BYTES / PAGE_BYTES).contains(&pages), "{pages} pages in {piece:?}");
+                end = piece.end;
+                pieces += 1;
+            });
+            assert_eq!(end, range.end);
+            assert!(pieces <= range.len() / ADVISED_BYTES + 2, "{pieces} in {range:?}");
+        }
     }
 }

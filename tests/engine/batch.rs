@@ -13,12 +13,17 @@ use hamdex::{
 };
 use proptest::prelude::*;
 
-/// The strategies; probing with all blocks decoded, with none, and with those that it pays for.
+/// The strategies; queries handed to all threads, however few; scans that are left at once, or after a while;
+/// probing with all blocks decoded, with none, and with those that it pays for. The last three only probe.
 fn strategies() -> Vec<BatchOptions> {
+    let scan = BatchOptions::new().strategy(Strategy::Scan);
     let probe = BatchOptions::new().strategy(Strategy::Probe);
     vec![
         BatchOptions::new(),
-        BatchOptions::new().strategy(Strategy::Scan),
+        BatchOptions::new().at_once_ns(0.0),
+        scan.clone(),
+        scan.clone().most_meeting_ns(0),
+        scan.most_meeting_ns(1000),
         probe.clone(),
         probe.clone().dense_from(1),
         probe.dense_from(usize::MAX),
@@ -279,7 +284,8 @@ fn damage_is_an_error_never_a_missing_match() {
         }
         let index: Index<u64, Vec<u8>> =
             OpenOptions::new().checksums(checksums).from_bytes(file.clone()).unwrap();
-        for options in &strategies()[2..] {
+        let strategies = strategies();
+        for options in &strategies[strategies.len() - 3..] {
             assert_eq!(count(&index, &elsewhere, options).unwrap(), 100);
         }
     }

@@ -5,10 +5,11 @@ use std::ops::ControlFlow;
 
 use crate::error::{ReadError, ReadErrorKind};
 use crate::index::batch::cost::{self, Choice};
-use crate::index::batch::gather::{Batch, Room};
-use crate::index::batch::options::{BatchOptions, MAX_QUERIES};
+use crate::index::batch::gather::{Batch, Found, Room};
+use crate::index::batch::options::{BatchOptions, MAX_QUERIES, Strategy};
 use crate::index::batch::question::{Question, Stop};
-use crate::index::batch::{probe, scan};
+use crate::index::batch::sample::{self, Sample};
+use crate::index::batch::{alone, probe, scan};
 use crate::index::handle::Index;
 use crate::index::matches::Match;
 use crate::memory::{QUERY_HEADROOM_BYTES, affordable};
@@ -16,8 +17,16 @@ use crate::progress::{Counter, Phase};
 use crate::threads::Pool;
 use hamdex_fingerprint::Fingerprint;
 
-/// Fewer queries than these are answered one by one: to arrange them would cost more than it saves.
+/// Fewer queries than these are answered one by one by the thread that has them: to arrange them would cost more than
+/// it saves.
 pub(in crate::index) const FEW: usize = 32;
+
+/// So are queries that are answered within this time by the cost model: to hand them to other threads costs as much as
+/// these could save.
+const AT_ONCE_NS: f64 = 300_000.0;
+
+/// The share of the room for matches that the matches of a chunk are planned to take.
+const PLANNED_ROOM: f64 = 0.75;
 
 /// Answers one slice of queries after the other.
 pub(super) struct Chunks<'a, F, D> {
@@ -53,12 +62,14 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
         let limit = self.options.most_matches();
         let mut at = 0;
         while at < queries.len() {
-            let chunk = &queries[at..queries.len().min(at + self.size)];
+            let chunk = self.chunk(&queries[at..], &done);
             let mut visit = |place, matches: &[Match<F>]| visit(at + place, matches);
-            let means = if chunk.len() < FEW { None } else { self.means()? };
-            let outcome = if let Some(Means { pool, options }) = means {
+            let sample = self.sample_if_worth(chunk, &done);
+            let means = if sample.is_some() { self.means()? } else { None };
+            let outcome = if let (Some(sample), Some(Means { pool, options })) = (sample, means) {
                 let room = Room::of_bytes::<F>(options.match_bytes());
-                let Some(mut batch) = self.answer_together(chunk, pool, options, &room, &done)? else {
+                let question = Question { options, ..self.question(chunk, &done) };
+                let Some(mut batch) = self.answer_together(&question, &sample, pool, &room)? else {
                     self.size = chunk.len() / 2;
                     continue;
                 };
@@ -80,6 +91,33 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
             done.add(chunk.len() as u64).map_err(|stopped| self.index.error(stopped.into()))?;
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    fn question<'q>(&'q self, queries: &'q [F], done: &'q Counter) -> Question<'q, F, D> {
+        Question {
+            index: self.index,
+            plan: self.index.plan(self.distance),
+            queries,
+            options: self.options,
+            done,
+        }
+    }
+
+    /// The next queries to answer together: as many as their matches are expected to find room for.
+    fn chunk<'q>(&self, queries: &'q [F], done: &Counter) -> &'q [F] {
+        let chunk = &queries[..queries.len().min(self.size)];
+        let matches = sample::matches_per_query(&self.question(chunk, done));
+        let room = Room::of_bytes::<F>(self.options.match_bytes()).most() as f64 * PLANNED_ROOM;
+        let fitting = if matches > 0.0 { (room / matches) as usize } else { chunk.len() };
+        &chunk[..chunk.len().min(fitting.max(FEW))]
+    }
+
+    /// A sample of queries; `None` where they are best answered at once, one by one.
+    pub(super) fn sample_if_worth(&self, queries: &[F], done: &Counter) -> Option<Sample> {
+        let sample = (queries.len() >= FEW).then(|| Sample::of(&self.question(queries, done)))?;
+        let is_long = self.options.strategy != Strategy::Auto
+            || sample.alone_ns() > self.options.at_once_ns.unwrap_or(AT_ONCE_NS);
+        is_long.then_some(sample)
     }
 
     /// One query after the other, whatever room its matches take.
@@ -105,21 +143,15 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
     /// All queries at once; `None` when their matches find no room.
     fn answer_together(
         &self,
-        queries: &[F],
+        question: &Question<'_, F, D>,
+        sample: &Sample,
         pool: &Pool,
-        options: &BatchOptions,
         room: &Room,
-        done: &Counter,
     ) -> Result<Option<Batch<F>>, ReadError> {
-        let (index, plan) = (self.index, self.index.plan(self.distance));
-        let question = Question { index, plan, queries, options, done };
-        let found = pool.install(|| match cost::choose(&question) {
-            Choice::Probe => probe::probe(&question, room),
-            Choice::Scan(reaches) => scan::scan(&question, &reaches, room),
-        });
-        match found {
-            Ok(parts) => Ok(Some(Batch::gather(queries.len(), &parts))),
+        match pool.install(|| find(question, sample, room)) {
+            Ok(parts) => Ok(Some(Batch::gather(question.queries.len(), &parts))),
             Err(Stop::Full) => Ok(None),
+            Err(Stop::Costly) => unreachable!("only a scan is left, and what comes after it has no limit"),
             Err(Stop::Failed(error)) => Err(self.index.error(error)),
         }
     }
@@ -135,4 +167,29 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
         let means = memory.map(|bytes| Means { pool, options: self.options.clone().memory(bytes) });
         Ok(self.means.get_or_init(|| means).as_ref())
     }
+}
+
+/// Finds all matches of all queries, in no particular order.
+fn find<F: Fingerprint, D: AsRef<[u8]> + Sync>(
+    question: &Question<'_, F, D>,
+    sample: &Sample,
+    room: &Room,
+) -> Result<Vec<Vec<Found<F>>>, Stop> {
+    let scan = match cost::choose(question, sample) {
+        Choice::Alone => return alone::alone(question, room),
+        Choice::Probe => return probe::probe(question, sample, room),
+        Choice::Scan(scan) => scan,
+    };
+    let (mut found, answered) = scan::scan(question, &scan, room)?;
+    if answered < question.queries.len() {
+        let rest = Question { queries: &question.queries[answered..], ..*question };
+        let mut more = if sample.alone_ns() <= sample.probe_ns() {
+            alone::alone(&rest, room)?
+        } else {
+            probe::probe(&rest, sample, room)?
+        };
+        more.iter_mut().flatten().for_each(|found| found.query += answered as u32);
+        found.extend(more);
+    }
+    Ok(found)
 }

@@ -1,44 +1,51 @@
-//! Which strategy is faster: an explicit model, of nanoseconds on one thread.
+//! Which way to answer is fastest: an explicit model, of nanoseconds on one thread.
 //!
 //! | what | costs |
 //! |---|---|
-//! | probe | for each block and query: to locate and arrange it [`ARRANGE_NS`]; where more than `dense_from` queries meet in a block on average, [`SEARCH_NS`] for each and `decode_ns` for each entry once, elsewhere `probe_ns` for each |
-//! | scan | `decode_ns` for each fingerprint once, and what [`cost_ns`] says; [`FILL_NS`] for each query and table |
+//! | alone | for each block and query: [`LOCATE_NS`] and `probe_ns` |
+//! | probe | for each block and query: [`LOCATE_NS`], [`ARRANGE_NS`], and `probe_ns`; where `dense_from` queries or more meet in a block, instead of the last, [`SEARCH_NS`] for each query and `decode_ns` for each entry of the block once |
+//! | scan | `decode_ns` for each fingerprint once, and what [`scan::design`] says; [`FILL_NS`] for each query and table |
 //!
-//! How many blocks a query has to look into is estimated from a sample of the queries. The constants are rounded
-//! from profiles of batches against ten million uniform fingerprints on one machine; only their ratios
-//! matter, and those within a factor of two or so. `cargo bench --bench batch` shows both strategies; what
-//! decoding takes, BENCHMARKS.md has.
+//! How many blocks a query is led to, and how often queries meet in a block, is estimated from a sample of the
+//! queries ([`sample`]); how many queries a stored fingerprint meets in a scan, from a sample of both. The constants
+//! are rounded from profiles of batches against ten million uniform fingerprints on one machine; only their ratios
+//! matter, and those within a factor of two or so. `cargo bench --bench batch` shows all ways; what decoding takes,
+//! BENCHMARKS.md has.
 //!
-//! [`cost_ns`]: crate::index::batch::scan::design::cost_ns
+//! [`scan::design`]: crate::index::batch::scan::design
+//! [`sample`]: crate::index::batch::sample
 
-use crate::codec::{BlockCodec, Target};
-use crate::design::TableDesign;
+use crate::codec::BlockCodec;
 use crate::index::batch::options::Strategy;
 use crate::index::batch::question::Question;
-use crate::index::batch::scan::{design, max_queries};
-use crate::table::locate::target_of;
-use crate::table::reader::Table;
+use crate::index::batch::sample::Sample;
+use crate::index::batch::scan::design::{self, Crowding, TableChoice};
+use crate::index::batch::scan::{Scan, max_queries};
 use hamdex_fingerprint::Fingerprint;
 
-/// To locate a block for a query, and bring it in order.
-const ARRANGE_NS: f64 = 30.0;
+/// To locate a block for a query.
+pub(super) const LOCATE_NS: f64 = 15.0;
+
+/// To bring a query and its block in the order of blocks.
+pub(super) const ARRANGE_NS: f64 = 25.0;
 
 /// To search a decoded block for a query.
-const SEARCH_NS: f64 = 60.0;
+pub(super) const SEARCH_NS: f64 = 60.0;
 
 /// To add a query to a table in memory.
 const FILL_NS: f64 = 40.0;
 
-/// Queries that are located to estimate how many blocks a query looks into.
-const SAMPLE: usize = 64;
+/// How much dearer than estimated the meetings of a scan may become before it is left; beside that, the share of
+/// the other way's cost that may be lost.
+const TOLERANCE: f64 = 2.0;
+const LOST_SHARE: f64 = 0.25;
 
 /// What depends on how blocks are coded.
 pub(super) struct CodecCosts {
     /// To decode an entry, as part of its block.
-    decode_ns: f64,
+    pub(super) decode_ns: f64,
     /// To scan a block for one query.
-    probe_ns: f64,
+    pub(super) probe_ns: f64,
     /// From how many queries on it pays to decode a block: the larger it is, the more.
     pub(super) dense_from: usize,
 }
@@ -53,78 +60,57 @@ impl CodecCosts {
     }
 }
 
-/// The strategy to take.
+/// The way to take.
 pub(super) enum Choice<F> {
+    /// One query after the other.
+    Alone,
+    /// In the order of the blocks.
     Probe,
-    /// With these tables of the queries.
-    Scan(Vec<TableDesign<F>>),
+    Scan(Scan<F>),
 }
 
-pub(super) fn choose<F: Fingerprint, D: AsRef<[u8]> + Sync>(question: &Question<'_, F, D>) -> Choice<F> {
-    let Question { plan, queries, options, .. } = question;
-    let tables = || design::choose(plan.distance(), queries.len());
+pub(super) fn choose<F: Fingerprint, D: AsRef<[u8]> + Sync>(
+    question: &Question<'_, F, D>,
+    sample: &Sample,
+) -> Choice<F> {
+    let Question { plan, queries, options, index, .. } = question;
+    let tables = |most_ns| design::choose(plan.distance(), queries.len(), &Crowding::of(question), most_ns);
     match options.strategy {
         Strategy::Probe => Choice::Probe,
-        Strategy::Scan => Choice::Scan(tables()),
+        Strategy::Scan => {
+            Choice::Scan(Scan { tables: tables(f64::MAX).tables, most_meeting_ns: options.most_meeting_ns })
+        }
         Strategy::Auto => {
+            let (alone_ns, probe_ns) = (sample.alone_ns(), sample.probe_ns());
+            let least_ns = alone_ns.min(probe_ns);
             // Whatever the tables, every fingerprint would be decoded: often that alone decides.
-            let probe = probe_ns(question);
-            let costs = CodecCosts::of(&question.index.tables[0].codec);
-            if probe < question.index.len() as f64 * costs.decode_ns {
-                return Choice::Probe;
+            let costs = CodecCosts::of(&index.tables[0].codec);
+            if least_ns > index.len() as f64 * costs.decode_ns {
+                let tables = tables(least_ns / index.len() as f64 - costs.decode_ns);
+                let (scan_ns, meeting_ns) = scan_ns(question, &tables);
+                if scan_ns < least_ns {
+                    let most = TOLERANCE * meeting_ns + LOST_SHARE * least_ns;
+                    return Choice::Scan(Scan { tables: tables.tables, most_meeting_ns: Some(most as u64) });
+                }
             }
-            let tables = tables();
-            if probe < scan_ns(question, &tables) { Choice::Probe } else { Choice::Scan(tables) }
+            if alone_ns <= probe_ns { Choice::Alone } else { Choice::Probe }
         }
     }
 }
 
-fn probe_ns<F: Fingerprint, D: AsRef<[u8]> + Sync>(question: &Question<'_, F, D>) -> f64 {
-    let Question { index, plan, queries, options, .. } = question;
-    let mut sum = 0.0;
-    for probe in plan.probes() {
-        let table = &index.tables[probe.table];
-        let blocks = table.keys.len().max(1) as f64;
-        let looked_into = queries.len() as f64
-            * blocks_of_sample(table, queries, |query| target_of(&probe.reach, plan.distance(), query));
-        let costs = CodecCosts::of(&table.codec);
-        let dense_from = options.dense_from.unwrap_or(costs.dense_from);
-        sum += looked_into * ARRANGE_NS;
-        sum += if looked_into / blocks >= dense_from as f64 {
-            looked_into * SEARCH_NS + index.len() as f64 * costs.decode_ns
-        } else {
-            looked_into * costs.probe_ns
-        };
-    }
-    sum
-}
-
-fn scan_ns<F: Fingerprint, D>(question: &Question<'_, F, D>, tables: &[TableDesign<F>]) -> f64
-where
-    D: AsRef<[u8]> + Sync,
-{
+/// What a scan takes, and how much of that are meetings of fingerprints with queries, which only a sample can
+/// estimate.
+fn scan_ns<F: Fingerprint, D: AsRef<[u8]> + Sync>(
+    question: &Question<'_, F, D>,
+    choice: &TableChoice<F>,
+) -> (f64, f64) {
     let Question { index, queries, options, .. } = question;
-    let at_once = max_queries::<F>(options.work_bytes(), tables.len()).min(queries.len());
+    let tables = choice.tables.len();
+    let at_once = max_queries::<F>(options.work_bytes(), tables).min(queries.len());
     let passes = queries.len().div_ceil(at_once) as f64;
-    let look_up = CodecCosts::of(&index.tables[0].codec).decode_ns + design::cost_ns(tables, at_once);
-    passes * index.len() as f64 * look_up + (queries.len() * tables.len()) as f64 * FILL_NS
-}
-
-/// How many blocks of a table a query looks into, on average over a sample of the queries.
-pub(super) fn blocks_of_sample<F: Fingerprint>(
-    table: &Table<F>,
-    queries: &[F],
-    target: impl Fn(F) -> Target<F>,
-) -> f64 {
-    let step = queries.len().div_ceil(SAMPLE).max(1);
-    let mut blocks = Vec::new();
-    let mut located = 0;
-    let mut sampled = 0;
-    for &query in queries.iter().step_by(step) {
-        blocks.clear();
-        table.locate(&target(table.permutation.apply(query)), &mut blocks);
-        located += blocks.len();
-        sampled += 1;
-    }
-    located as f64 / f64::from(sampled.max(1))
+    let costs = CodecCosts::of(&index.tables[0].codec);
+    let streamed_ns = passes * index.len() as f64 * (costs.decode_ns + choice.cost.lookup_ns);
+    // Those of all passes together: each holds a part of the queries.
+    let meeting_ns = index.len() as f64 * choice.cost.meeting_ns;
+    (streamed_ns + meeting_ns + (queries.len() * tables) as f64 * FILL_NS, meeting_ns)
 }

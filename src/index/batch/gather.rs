@@ -22,6 +22,11 @@ impl Room {
         Self { most, left: AtomicUsize::new(most) }
     }
 
+    /// For how many matches there is room in all.
+    pub(super) fn most(&self) -> usize {
+        self.most
+    }
+
     /// Whether less than a quarter is in use.
     pub(super) fn is_ample(&self) -> bool {
         self.left.load(Ordering::Relaxed) > self.most - self.most / 4
@@ -32,7 +37,12 @@ impl Room {
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
-    fn give_back(&self, count: usize) {
+    /// For how many matches room has been taken.
+    pub(super) fn taken(&self) -> usize {
+        self.most - self.left.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn give_back(&self, count: usize) {
         self.left.fetch_add(count, Ordering::Relaxed);
     }
 }

@@ -7,15 +7,18 @@
 //!   them, each block decoded once. It needs no other table, and its time hardly depends on the
 //!   number of queries.
 //!
-//! Which one is cheaper, [`cost`] estimates from a sample of the queries at hand.
+//! A third way is that of single queries, by all threads: where few queries meet in a block. Which one is
+//! cheapest, [`cost`] estimates from a sample of the queries at hand.
 //!
 //! - [`entry`]: the methods of an index
 //! - [`options`]: what can be chosen
 //! - [`chunks`]: queries in chunks, answers in their order, within the memory allowed
 //! - [`gather`]: matches, found in any order, on their way to their queries
-//! - [`probe`], [`scan`]: the two strategies
-//! - [`cost`]: which one to take
+//! - [`alone`], [`probe`], [`scan`]: the ways to answer
+//! - [`sample`]: what queries are led to, and how often they meet
+//! - [`cost`]: which way to take
 
+mod alone;
 mod chunks;
 mod cost;
 mod entry;
@@ -23,7 +26,10 @@ mod gather;
 mod options;
 mod probe;
 mod question;
+mod sample;
 mod scan;
+#[cfg(test)]
+mod tests;
 
 pub(super) use chunks::FEW;
 pub use gather::Batch;

@@ -17,7 +17,8 @@ const MAX_DEFAULT_MEMORY: u64 = 512 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Whichever of the others is estimated to be faster, for each chunk of queries anew.
+    /// Whichever of the others is estimated to be faster, for each chunk of queries anew; or one query after the
+    /// other, by all threads, where that is.
     #[default]
     Auto,
     /// The queries are led to the blocks of all tables that may hold what they look for.
@@ -36,6 +37,8 @@ pub struct BatchOptions {
     limit: Option<usize>,
     pub(super) progress: Report,
     pub(super) dense_from: Option<usize>,
+    pub(super) most_meeting_ns: Option<u64>,
+    pub(super) at_once_ns: Option<f64>,
 }
 
 impl Default for BatchOptions {
@@ -55,6 +58,8 @@ impl BatchOptions {
             limit: None,
             progress: Report::default(),
             dense_from: None,
+            most_meeting_ns: None,
+            at_once_ns: None,
         }
     }
 
@@ -101,6 +106,23 @@ impl BatchOptions {
     #[must_use]
     pub fn dense_from(mut self, queries: usize) -> Self {
         self.dense_from = Some(queries);
+        self
+    }
+
+    /// How much fingerprints that meet queries may cost before a scan is left, in nanoseconds of the cost model, for
+    /// tests: with [`Strategy::Scan`], which otherwise goes on to the end.
+    #[cfg(feature = "unstable")]
+    #[must_use]
+    pub fn most_meeting_ns(mut self, ns: u64) -> Self {
+        self.most_meeting_ns = Some(ns);
+        self
+    }
+
+    /// Up to which time of the cost model queries are answered by the thread that has them, in nanoseconds, for tests.
+    #[cfg(feature = "unstable")]
+    #[must_use]
+    pub fn at_once_ns(mut self, ns: f64) -> Self {
+        self.at_once_ns = Some(ns);
         self
     }
 

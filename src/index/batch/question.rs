@@ -7,6 +7,7 @@ use crate::index::handle::Index;
 use crate::progress::{Counter, Stopped};
 
 /// A chunk of queries and how to answer it: the same for all threads that work on it.
+#[derive(Clone, Copy)]
 pub(super) struct Question<'a, F, D> {
     pub(super) index: &'a Index<F, D>,
     pub(super) plan: &'a Plan<F>,
@@ -20,6 +21,8 @@ pub(super) struct Question<'a, F, D> {
 pub(super) enum Stop {
     /// There are more matches than there is room for.
     Full,
+    /// A scan costs more than was expected of it.
+    Costly,
     /// A block is damaged, or the caller has stopped the work.
     Failed(ReadError),
 }

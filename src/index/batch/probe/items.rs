@@ -12,6 +12,9 @@ pub(super) const ITEMS_PER_TASK: usize = 1 << 15;
 /// cache, few enough that there is something in each.
 const MAX_PARTS_LOG2: u32 = 8;
 
+/// Items of a part, at least, where there are so few that fewer parts will do.
+const ITEMS_PER_PART: usize = 128;
+
 /// A block that may hold what a query looks for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Item<F> {
@@ -29,9 +32,11 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn of(blocks: usize) -> Self {
+    /// For that many blocks, and about that many items.
+    pub(super) fn of(blocks: usize, expected_items: usize) -> Self {
         let bits = usize::BITS - blocks.saturating_sub(1).leading_zeros();
-        Self { blocks, shift: bits.saturating_sub(MAX_PARTS_LOG2) }
+        let useful = usize::BITS - (expected_items / ITEMS_PER_PART).leading_zeros();
+        Self { blocks, shift: bits.saturating_sub(useful.min(MAX_PARTS_LOG2)) }
     }
 
     pub(super) fn count(&self) -> usize {
@@ -57,7 +62,7 @@ pub(super) struct Items<F> {
 }
 
 impl<F: Fingerprint> Items<F> {
-    fn in_order(items: &[Item<F>], parts: &Parts) -> Self {
+    pub(super) fn in_order(items: &[Item<F>], parts: &Parts) -> Self {
         let mut starts = vec![0; parts.count() + 1];
         for item in items {
             starts[parts.of_block(item.block) + 1] += 1;

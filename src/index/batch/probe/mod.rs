@@ -4,7 +4,8 @@
 //! table: each gives an *item* for each block that may hold what it looks for. Tasks do that for ranges
 //! of queries, and put their items in the order of *parts*, ranges of blocks. Then tasks take a part
 //! each, put its items in the order of blocks, and visit these. So both orders are made by counting, in
-//! cache, whatever the data looks like, and all threads are busy in both steps.
+//! cache, whatever the data looks like, and all threads are busy in both steps. Where a part has far more blocks
+//! than items, these are sorted instead: no step goes through blocks that nobody looks into.
 //!
 //! - [`look`]: a probe of a plan
 //! - [`items`]: from queries to blocks
@@ -20,9 +21,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::index::batch::cost::{self, CodecCosts};
+use crate::index::batch::cost::CodecCosts;
 use crate::index::batch::gather::{Finds, Found, Room};
 use crate::index::batch::question::{Question, Stop};
+use crate::index::batch::sample::Sample;
 use hamdex_fingerprint::Fingerprint;
 use items::{ITEMS_PER_TASK, Item, Items, Parts};
 use look::Look;
@@ -34,11 +36,12 @@ const RANGES_PER_THREAD: usize = 4;
 /// Finds all matches of all queries, in no particular order.
 pub(super) fn probe<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     question: &Question<'_, F, D>,
+    sample: &Sample,
     room: &Room,
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {
     let Question { index, plan, options, done, .. } = question;
     let mut found = Vec::new();
-    for (number, probe) in plan.probes().iter().enumerate() {
+    for ((number, probe), load) in plan.probes().iter().enumerate().zip(&sample.loads) {
         let table = &index.tables[probe.table];
         let look = Look {
             file: index.data.as_ref(),
@@ -52,7 +55,7 @@ pub(super) fn probe<F: Fingerprint, D: AsRef<[u8]> + Sync>(
             done,
         };
         if table.keys.len() > 0 {
-            rounds(question, &look, room, &mut found)?;
+            rounds(question, &look, load.blocks_per_query, room, &mut found)?;
         }
     }
     Ok(found)
@@ -61,13 +64,15 @@ pub(super) fn probe<F: Fingerprint, D: AsRef<[u8]> + Sync>(
 fn rounds<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     question: &Question<'_, F, D>,
     look: &Look<'_, F>,
+    blocks_per_query: f64,
     room: &Room,
     found: &mut Vec<Vec<Found<F>>>,
 ) -> Result<(), Stop> {
-    let parts = Parts::of(look.table.keys.len());
+    let expected_items = question.queries.len() as f64 * blocks_per_query;
+    let parts = Parts::of(look.table.keys.len(), expected_items as usize);
     // The items of a part are there twice while it is visited, and one part may have all of them.
     let tasks = (question.options.work_bytes() / 2 / (ITEMS_PER_TASK * size_of::<Item<F>>())).max(1);
-    let mut waiting = ranges(question, look);
+    let mut waiting = ranges(question.queries.len(), blocks_per_query);
     while !waiting.is_empty() {
         let now = waiting.split_off(waiting.len().saturating_sub(tasks));
         let located: Vec<(Items<F>, Range<usize>)> = now
@@ -93,15 +98,9 @@ fn rounds<F: Fingerprint, D: AsRef<[u8]> + Sync>(
 }
 
 /// The queries in ranges, each expected to give a task's items.
-fn ranges<F: Fingerprint, D: AsRef<[u8]> + Sync>(
-    question: &Question<'_, F, D>,
-    look: &Look<'_, F>,
-) -> Vec<Range<usize>> {
-    let queries = question.queries;
-    let expected = cost::blocks_of_sample(look.table, queries, |query| look.target(query));
-    let by_items = (ITEMS_PER_TASK as f64 / expected.max(1.0)) as usize;
-    let by_threads = queries.len().div_ceil(RANGES_PER_THREAD * rayon::current_num_threads());
+fn ranges(queries: usize, blocks_per_query: f64) -> Vec<Range<usize>> {
+    let by_items = (ITEMS_PER_TASK as f64 / blocks_per_query.max(1.0)) as usize;
+    let by_threads = queries.div_ceil(RANGES_PER_THREAD * rayon::current_num_threads());
     let length = by_items.min(by_threads).max(1);
-    let starts = (0..queries.len()).step_by(length);
-    starts.map(|start| start..queries.len().min(start + length)).collect()
+    (0..queries).step_by(length).map(|start| start..queries.min(start + length)).collect()
 }

@@ -17,11 +17,15 @@ const SPARSE_BATCH: usize = 4096;
 /// Queries and entries of decoded blocks between two looks at whether to go on.
 const SEARCHED_AT_ONCE: usize = 1 << 18;
 
+/// Blocks for each item of a part from which on items are sorted rather than counted into their places.
+const SORTED_FROM: usize = 16;
+
 /// Visits parts, using the same memory again and again.
 pub(super) struct Visitor<F> {
-    /// The items of the part in the order of its blocks, and where those of each block start.
+    /// The items of the part in the order of its blocks.
     items: Vec<Item<F>>,
-    starts: Vec<u32>,
+    /// Where those of each block go.
+    next: Vec<u32>,
     /// A decoded block.
     values: Vec<F>,
     scratch: Scratch<F>,
@@ -47,7 +51,7 @@ impl<F> Default for Visitor<F> {
         };
         Self {
             items: Vec::new(),
-            starts: Vec::new(),
+            next: Vec::new(),
             values: Vec::new(),
             scratch: Scratch::default(),
             searching: search::Scratch::default(),
@@ -67,14 +71,11 @@ impl<F: Fingerprint> Visitor<F> {
         finds: &mut Finds<'_, F>,
     ) -> Result<(), Stop> {
         self.put_in_order(items, &blocks, part);
-        let Self { items, starts, values, scratch, searching, sparse } = self;
-        sparse.read_ahead(look, &blocks, starts);
+        let Self { items, values, scratch, searching, sparse, .. } = self;
+        sparse.read_ahead(look, items);
         let mut searched = 0;
-        for (place, block) in blocks.enumerate() {
-            let items = &items[starts[place] as usize..starts[place + 1] as usize];
-            if items.is_empty() {
-                continue;
-            }
+        for items in items.chunk_by(|a, b| a.block == b.block) {
+            let block = items[0].block as usize;
             if items.len() >= look.dense_from {
                 values.clear();
                 look.table.decode(look.file, block, scratch, values)?;
@@ -106,24 +107,28 @@ impl<F: Fingerprint> Visitor<F> {
         sparse.scan(look, finds)
     }
 
-    /// Sorts the items of the part by block, by counting.
+    /// Brings the items of the part into the order of its blocks.
     fn put_in_order(&mut self, items: &[Items<F>], blocks: &Range<usize>, part: usize) {
-        let Self { items: ordered, starts, .. } = self;
-        starts.clear();
-        starts.resize(blocks.len() + 2, 0);
-        // Counted two further on: while items find their places, each start moves on to the next one.
-        for item in items.iter().flat_map(|items| items.of_part(part)) {
-            starts[item.block as usize - blocks.start + 2] += 1;
+        let Self { items: ordered, next, .. } = self;
+        let of_part = || items.iter().flat_map(|items| items.of_part(part));
+        let count: usize = items.iter().map(|items| items.of_part(part).len()).sum();
+        ordered.clear();
+        if count < blocks.len() / SORTED_FROM {
+            ordered.extend(of_part());
+            ordered.sort_unstable_by_key(|item| item.block);
+            return;
         }
-        for place in 1..starts.len() {
-            starts[place] += starts[place - 1];
+        next.clear();
+        next.resize(blocks.len() + 1, 0);
+        for item in of_part() {
+            next[item.block as usize - blocks.start + 1] += 1;
         }
-        let count = starts[blocks.len() + 1] as usize;
-        if ordered.len() < count {
-            ordered.resize(count, Item::default());
+        for place in 1..next.len() {
+            next[place] += next[place - 1];
         }
-        for item in items.iter().flat_map(|items| items.of_part(part)) {
-            let next = &mut starts[item.block as usize - blocks.start + 1];
+        ordered.resize(count, Item::default());
+        for item in of_part() {
+            let next = &mut next[item.block as usize - blocks.start];
             ordered[*next as usize] = *item;
             *next += 1;
         }
@@ -148,11 +153,11 @@ fn found<F: Fingerprint>(
 }
 
 impl<F: Fingerprint> Sparse<F> {
-    /// Reads ahead all of the blocks that have items.
-    fn read_ahead(&mut self, look: &Look<'_, F>, blocks: &Range<usize>, starts: &[u32]) {
-        let wanted = blocks.clone().zip(starts.windows(2)).filter(|(_, ends)| ends[0] < ends[1]);
+    /// Reads ahead the blocks of items that are in their order.
+    fn read_ahead(&mut self, look: &Look<'_, F>, items: &[Item<F>]) {
         let table = look.table.number as u32;
-        self.located.extend(wanted.map(|(block, _)| Located { table, block: block as u32, target: 0 }));
+        let blocks = items.chunk_by(|a, b| a.block == b.block).map(|items| items[0].block);
+        self.located.extend(blocks.map(|block| Located { table, block, target: 0 }));
         (look.read_ahead)(&self.located);
         self.located.clear();
     }
@@ -179,5 +184,41 @@ impl<F: Fingerprint> Sparse<F> {
         targets.clear();
         queries.clear();
         if outcome?.is_break() { Err(Stop::Full) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::batch::probe::items::Parts;
+
+    /// A part is put in order by what it has, items or blocks, whichever are fewer by far.
+    #[test]
+    fn few_items_among_many_blocks_cost_nothing_for_the_blocks() {
+        for (blocks, count, counts_blocks) in [(1_600_000, 640, false), (1000, 640, true), (10, 0, true)] {
+            let item = |i: u32| Item {
+                block: i.wrapping_mul(2_654_435_769) % blocks,
+                query: i,
+                value: u64::from(i),
+            };
+            let items: Vec<Item<u64>> = (0..count).map(item).collect();
+            let parts = Parts::of(blocks as usize, items.len());
+            assert!(parts.count() <= 2 * items.len() / 128 + 2, "{} parts", parts.count());
+            let located = [Items::in_order(&items, &parts)];
+            let mut visitor = Visitor::default();
+            let mut seen = Vec::new();
+            for part in 0..parts.count() {
+                let range = parts.blocks(part);
+                visitor.put_in_order(&located, &range, part);
+                assert!(visitor.items.iter().all(|item| range.contains(&(item.block as usize))));
+                seen.extend(visitor.items.iter().map(|item| (item.block, item.query)));
+            }
+            assert!(seen.is_sorted_by_key(|&(block, _)| block));
+            let mut expected: Vec<_> = items.iter().map(|item| (item.block, item.query)).collect();
+            expected.sort_unstable();
+            seen.sort_unstable();
+            assert_eq!(seen, expected);
+            assert_eq!(visitor.next.capacity() > 0, counts_blocks, "{blocks} blocks, {count} items");
+        }
     }
 }

@@ -115,14 +115,16 @@ impl<F: Fingerprint> Lookup<F> {
     }
 
     /// Calls `visit` with the place of each query that this table meets from one of `fingerprints` and
-    /// that lies within `distance` of it; with the fingerprint, and how the two differ.
+    /// that lies within `distance` of it; with the fingerprint, and how the two differ. Calls `spend` now and
+    /// then with how many look-ups have met queries, and with how many queries these were compared.
     pub(super) fn each_near(
         &self,
         fingerprints: &[F],
         distance: u32,
-        visit: &mut impl FnMut(u32, F, F) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        arch::run(EachNear { lookup: self, fingerprints, distance, visit })
+        visit: impl FnMut(u32, F, F) -> ControlFlow<()>,
+        spend: impl FnMut(usize, usize) -> ControlFlow<()>,
+    ) -> Outcome {
+        arch::run(EachNear { lookup: self, fingerprints, distance, visit, spend })
     }
 
     #[inline(always)]
@@ -132,13 +134,14 @@ impl<F: Fingerprint> Lookup<F> {
     }
 
     /// Calls `visit` with the place of each query among those met that has the wanted prefix and lies
-    /// within `distance` of `permuted`; with how the two differ.
+    /// within `distance` of `permuted`; with how the two differ. Adds how many it has compared.
     #[inline(always)]
     fn compare(
         &self,
         met: &Met<F>,
         permuted: F,
         distance: u32,
+        compared: &mut usize,
         visit: &mut impl FnMut(u32, F) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let &Met { wanted, start, end, .. } = met;
@@ -148,6 +151,7 @@ impl<F: Fingerprint> Lookup<F> {
             end = start + run.partition_point(|&value| value & self.prefix <= wanted);
             start += run.partition_point(|&value| value < wanted);
         }
+        *compared += end - start;
         for at in start..end {
             let value = self.values[at];
             let difference = value ^ permuted;
@@ -159,20 +163,35 @@ impl<F: Fingerprint> Lookup<F> {
     }
 }
 
+/// How looking up many fingerprints has ended.
+pub(super) enum Outcome {
+    Done,
+    /// The visitor has broken it off.
+    Full,
+    /// More was spent than there was.
+    Costly,
+}
+
 /// A look at one table for many fingerprints.
-struct EachNear<'a, F, V> {
+struct EachNear<'a, F, V, S> {
     lookup: &'a Lookup<F>,
     fingerprints: &'a [F],
     distance: u32,
-    visit: &'a mut V,
+    visit: V,
+    spend: S,
 }
 
-impl<F: Fingerprint, V: FnMut(u32, F, F) -> ControlFlow<()>> Kernel for EachNear<'_, F, V> {
-    type Output = ControlFlow<()>;
+impl<F, V, S> Kernel for EachNear<'_, F, V, S>
+where
+    F: Fingerprint,
+    V: FnMut(u32, F, F) -> ControlFlow<()>,
+    S: FnMut(usize, usize) -> ControlFlow<()>,
+{
+    type Output = Outcome;
 
     #[inline(always)]
-    fn run(self, _: impl Instructions) -> ControlFlow<()> {
-        let Self { lookup, fingerprints, distance, visit } = self;
+    fn run(self, _: impl Instructions) -> Outcome {
+        let Self { lookup, fingerprints, distance, mut visit, mut spend } = self;
         let mut permuted = [F::ZERO; BATCH];
         let mut occurring = [0u16; BATCH];
         let mut met = [Met::default(); BATCH];
@@ -180,6 +199,7 @@ impl<F: Fingerprint, V: FnMut(u32, F, F) -> ControlFlow<()>> Kernel for EachNear
             for (permuted, &fingerprint) in permuted.iter_mut().zip(fingerprints) {
                 *permuted = lookup.permutation.apply(fingerprint);
             }
+            let (mut marked, mut compared) = (0, 0);
             for &flip in &lookup.flips {
                 // Kept without a branch, so that memory works on many of them at a time.
                 let mut kept = 0;
@@ -196,15 +216,22 @@ impl<F: Fingerprint, V: FnMut(u32, F, F) -> ControlFlow<()>> Kernel for EachNear
                 for met in &met[..kept] {
                     prefetch(&lookup.values, met.start as usize);
                 }
+                marked += kept;
                 for met in &met[..kept] {
                     let at = usize::from(met.at);
-                    lookup.compare(met, permuted[at], distance, &mut |place, difference| {
+                    let mut visit = |place, difference| {
                         visit(place, fingerprints[at], lookup.permutation.undo(difference))
-                    })?;
+                    };
+                    if lookup.compare(met, permuted[at], distance, &mut compared, &mut visit).is_break() {
+                        return Outcome::Full;
+                    }
                 }
             }
+            if spend(marked, compared).is_break() {
+                return Outcome::Costly;
+            }
         }
-        ControlFlow::Continue(())
+        Outcome::Done
     }
 }
 
@@ -254,11 +281,18 @@ mod tests {
                 }
             }
             let mut found = Vec::new();
-            let outcome = Lookup::new(&queries, &reach).each_near(&fingerprints, distance, &mut |p, f, d| {
+            let mut compared = 0;
+            let visit = |p, f, d| {
                 found.push((p, f, d));
                 ControlFlow::Continue(())
-            });
-            prop_assert!(outcome.is_continue());
+            };
+            let spend = |_, now| {
+                compared += now;
+                ControlFlow::Continue(())
+            };
+            let outcome = Lookup::new(&queries, &reach).each_near(&fingerprints, distance, visit, spend);
+            prop_assert!(matches!(outcome, Outcome::Done));
+            prop_assert!(compared >= found.len());
             expected.sort_unstable();
             found.sort_unstable();
             prop_assert_eq!(found, expected);

@@ -2,8 +2,10 @@
 //!
 //! The tables are those of a design for the distance, chosen for the number of queries: [`design`].
 //! Each block is decoded once, by whichever thread comes to it, and each of its fingerprints looked up
-//! in each table of the queries: [`lookup`].
+//! in each table of the queries: [`lookup`]. A scan that turns out dearer than it was expected to be is left:
+//! [`budget`].
 
+mod budget;
 pub(super) mod design;
 mod lookup;
 
@@ -18,8 +20,10 @@ use crate::index::batch::question::{Question, Stop};
 use crate::index::handle::Index;
 use crate::progress::Counter;
 use crate::table::reader::runs_of;
+use budget::Budget;
+use design::{CANDIDATE_NS, MET_NS};
 use hamdex_fingerprint::Fingerprint;
-use lookup::Lookup;
+use lookup::{Lookup, Outcome};
 
 /// Blocks that a task streams.
 const BLOCKS_PER_TASK: usize = 256;
@@ -28,21 +32,43 @@ const BLOCKS_PER_TASK: usize = 256;
 /// stays in cache meanwhile.
 const LOOKUP_BATCH: usize = 1 << 18;
 
-/// Finds all matches of all queries, in no particular order.
+/// How to scan.
+pub(super) struct Scan<F> {
+    /// The tables of queries.
+    pub(super) tables: Vec<TableDesign<F>>,
+    /// How much fingerprints that meet queries may cost, in nanoseconds of the model, before the scan is left; `None`
+    /// for as much as it takes.
+    pub(super) most_meeting_ns: Option<u64>,
+}
+
+/// Finds all matches of the first of the queries, in no particular order; with how many queries these are: fewer
+/// than all where the scan has been left.
 pub(super) fn scan<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     question: &Question<'_, F, D>,
-    reaches: &[TableDesign<F>],
+    scan: &Scan<F>,
     room: &Room,
-) -> Result<Vec<Vec<Found<F>>>, Stop> {
+) -> Result<(Vec<Vec<Found<F>>>, usize), Stop> {
     let Question { index, plan, queries, options, done } = question;
+    let reaches = &*scan.tables;
     let at_once = max_queries::<F>(options.work_bytes(), reaches.len());
+    let budget = Budget::new(scan.most_meeting_ns);
     let mut found = Vec::new();
     for (turn, queries) in queries.chunks(at_once).enumerate() {
         done.check()?;
-        let pass = Pass { index, reaches, distance: plan.distance(), before: turn * at_once, queries, done };
-        pass.run(room, &mut found)?;
+        let before = turn * at_once;
+        let pass = Pass { index, reaches, distance: plan.distance(), before, queries, budget: &budget, done };
+        let taken = room.taken();
+        match pass.run(room) {
+            Ok(more) => found.extend(more),
+            Err(Stop::Costly) => {
+                // What the pass has found is gone: its queries are answered another way.
+                room.give_back(room.taken() - taken);
+                return Ok((found, before));
+            }
+            Err(stop) => return Err(stop),
+        }
     }
-    Ok(found)
+    Ok((found, queries.len()))
 }
 
 /// How many queries the tables may hold.
@@ -58,12 +84,13 @@ struct Pass<'a, F, D> {
     /// The place of the first of the queries among all.
     before: usize,
     queries: &'a [F],
+    budget: &'a Budget,
     /// What says whether to go on.
     done: &'a Counter,
 }
 
 impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
-    fn run(&self, room: &Room, found: &mut Vec<Vec<Found<F>>>) -> Result<(), Stop> {
+    fn run(&self, room: &Room) -> Result<Vec<Vec<Found<F>>>, Stop> {
         let lookups: Vec<Lookup<F>> =
             self.reaches.par_iter().map(|reach| Lookup::new(self.queries, reach)).collect();
         let blocks = self.index.tables[0].keys.len();
@@ -71,7 +98,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
             .step_by(BLOCKS_PER_TASK)
             .map(|start| start..blocks.min(start + BLOCKS_PER_TASK))
             .collect();
-        let streamed: Vec<Vec<Found<F>>> = tasks
+        let mut streamed: Vec<Vec<Found<F>>> = tasks
             .into_par_iter()
             .map_init(
                 || (Scratch::default(), Vec::new()),
@@ -92,22 +119,27 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
                 },
             )
             .collect::<Result<_, _>>()?;
-        found.extend(streamed.into_iter().filter(|found| !found.is_empty()));
-        Ok(())
+        streamed.retain(|found| !found.is_empty());
+        Ok(streamed)
     }
 
     fn look_up(&self, lookups: &[Lookup<F>], values: &[F], finds: &mut Finds<'_, F>) -> Result<(), Stop> {
         for (number, lookup) in lookups.iter().enumerate() {
             self.done.check()?;
-            let outcome = lookup.each_near(values, self.distance, &mut |query, fingerprint, difference| {
+            let visit = |query: u32, fingerprint, difference: F| {
                 if !is_first(&self.reaches[..number], difference) {
                     return ControlFlow::Continue(());
                 }
                 let query = (self.before + query as usize) as u32;
                 finds.push(Found { query, distance: difference.count_ones(), fingerprint })
-            });
-            if outcome.is_break() {
-                return Err(Stop::Full);
+            };
+            let spend = |marked: usize, compared: usize| {
+                self.budget.spend(marked as f64 * MET_NS + compared as f64 * CANDIDATE_NS)
+            };
+            match lookup.each_near(values, self.distance, visit, spend) {
+                Outcome::Done => {}
+                Outcome::Full => return Err(Stop::Full),
+                Outcome::Costly => return Err(Stop::Costly),
             }
         }
         Ok(())

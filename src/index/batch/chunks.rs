@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::ops::ControlFlow;
 
 use crate::error::{ReadError, ReadErrorKind};
-use crate::index::batch::cost::{self, Choice};
+use crate::index::batch::choice::{self, Choice};
 use crate::index::batch::gather::{Batch, Found, Room};
 use crate::index::batch::options::{BatchOptions, MAX_QUERIES, Strategy};
 use crate::index::batch::question::{Question, Stop};
@@ -175,7 +175,7 @@ fn find<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     sample: &Sample,
     room: &Room,
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {
-    let scan = match cost::choose(question, sample) {
+    let scan = match choice::choose(question, sample) {
         Choice::Alone => return alone::alone(question, room),
         Choice::Probe => return probe::probe(question, sample, room),
         Choice::Scan(scan) => scan,

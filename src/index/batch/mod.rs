@@ -8,7 +8,7 @@
 //!   number of queries.
 //!
 //! A third way is that of single queries, by all threads: where few queries meet in a block. Which one is
-//! cheapest, [`cost`] estimates from a sample of the queries at hand.
+//! cheapest, [`choice`] estimates from a sample of the queries at hand.
 //!
 //! - [`entry`]: the methods of an index
 //! - [`options`]: what can be chosen
@@ -16,9 +16,11 @@
 //! - [`gather`]: matches, found in any order, on their way to their queries
 //! - [`alone`], [`probe`], [`scan`]: the ways to answer
 //! - [`sample`]: what queries are led to, and how often they meet
-//! - [`cost`]: which way to take
+//! - [`cost`]: what each way costs
+//! - [`choice`]: which way to take
 
 mod alone;
+mod choice;
 mod chunks;
 mod cost;
 mod entry;

@@ -1,7 +1,7 @@
 //! Which way a batch takes, and what that costs by the counts of the model: nothing here looks at a clock.
 
+use crate::index::batch::choice::{Choice, choose};
 use crate::index::batch::chunks::Chunks;
-use crate::index::batch::cost::{Choice, choose};
 use crate::index::batch::gather::Room;
 use crate::index::batch::options::{BatchOptions, Strategy};
 use crate::index::batch::question::Question;

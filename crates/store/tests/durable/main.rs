@@ -4,6 +4,7 @@
 //! - [`log`]: what is written is read, and what is damaged is refused
 //! - [`log_crash`]: a crash after every operation, and every operation failing, against a model
 //! - [`manifest`], [`removals`]: the same for these
+//! - [`real`]: the file system itself, and processes beside each other
 //! - [`refusals`]: every row of the table in store-spec.md
 //! - [`repair`]: what can be had of damaged logs; what a crash left behind
 
@@ -12,6 +13,7 @@ mod golden;
 mod log;
 mod log_crash;
 mod manifest;
+mod real;
 mod refusals;
 mod removals;
 mod repair;

@@ -185,8 +185,11 @@ impl Disk for SimulatedDisk {
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let (mut machine, path) = self.begin(Kind::Change, "rename", from)?;
-        machine.file(&path)?;
-        machine.names.rename(&path, &self.full(to));
+        let (file, new) = (machine.file(&path)?, self.full(to));
+        // POSIX: nothing happens to two names of one file.
+        if machine.names.get(&new) != Some(file) {
+            machine.names.rename(&path, &new);
+        }
         Ok(())
     }
 

@@ -93,6 +93,12 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     /// Whatever the operating system refuses.
     fn read_from(&self, name: &str, offset: u64) -> io::Result<Vec<u8>>;
 
+    /// Reads at most so many bytes from the start of a file.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn read_first(&self, name: &str, bytes: usize) -> io::Result<Vec<u8>>;
+
     /// Maps a file that nothing will change.
     ///
     /// # Errors

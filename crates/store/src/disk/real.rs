@@ -100,6 +100,12 @@ impl Disk for RealDisk {
         Ok(bytes)
     }
 
+    fn read_first(&self, name: &str, bytes: usize) -> io::Result<Vec<u8>> {
+        let mut first = Vec::new();
+        open_regular(&self.path(name))?.take(bytes as u64).read_to_end(&mut first)?;
+        Ok(first)
+    }
+
     fn map(&self, name: &str) -> io::Result<Mapping> {
         Mapping::open(self.path(name))
     }

@@ -158,8 +158,8 @@ fn is_unfinished<D: Disk>(disk: &D, number: u64, sealed: Option<Sealed>) -> Resu
     if sealed.is_some_and(|sealed| sealed.log >= number) {
         return Ok(false);
     }
-    let bytes = disk.read(&name).map_err(Error::io("read it", disk.path(&name)))?;
-    Ok(bytes.len() <= HEADER_BYTES && matches!(Header::parse(&bytes), Err(HeaderError::Damaged(_))))
+    let first = disk.read_first(&name, HEADER_BYTES + 1).map_err(Error::io("read it", disk.path(&name)))?;
+    Ok(first.len() <= HEADER_BYTES && matches!(Header::parse(&first), Err(HeaderError::Damaged(_))))
 }
 
 /// What is known of a log from elsewhere.
@@ -191,7 +191,9 @@ impl<D: Disk> Log<'_, D> {
     /// How long this log is, by the header of the next one.
     fn bytes_by_next(&self, next: u64) -> Result<u64, Error> {
         let next = Log { number: next, ..*self };
-        let header = next.header(&next.read(0)?)?;
+        let name = layout::log(next.number);
+        let first = self.disk.read_first(&name, HEADER_BYTES);
+        let header = next.header(&first.map_err(Error::io("read it", self.disk.path(&name)))?)?;
         if header.previous_bytes < HEADER_BYTES as u64 {
             return Err(next.damaged(48, "it does not continue the log before it"));
         }

@@ -43,12 +43,17 @@ const MAX_KEPT_BUFFER_BYTES: usize = 1 << 20;
 
 impl<F: Fingerprint, D: Disk> LogWriter<F, D> {
     /// Creates the first log of a store, or the first after a repair. It is durable when this returns, its name
-    /// included. Sequence numbers are above `sequence`.
+    /// included. Sequence numbers are above `sequence`. A log of this name that never had a record, which an
+    /// interrupted creation left, is replaced.
     ///
     /// # Errors
     /// When there is a file of this name, the width is not the store's, or the operating system refuses something.
     pub fn create(disk: D, identity: Identity, number: u64, sequence: u64) -> Result<Self, Error> {
         check_width::<F, D>(&disk, &identity)?;
+        let name = layout::log(number);
+        if disk.length(&name).is_ok_and(|bytes| bytes <= HEADER_BYTES as u64) {
+            disk.remove(&name).map_err(Error::io("remove it", disk.path(&name)))?;
+        }
         Self::create_after(disk, identity, number, sequence, 0)
     }
 

@@ -235,6 +235,37 @@ fn a_record_from_another_place_is_no_record() {
 }
 
 #[test]
+fn a_log_that_has_records_is_not_created_again() {
+    let (disk, ..) = closed();
+    let again = || LogWriter::<u64, _>::create(disk.clone(), IDENTITY, 1, 0);
+    assert!(
+        matches!(again(), Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::AlreadyExists)
+    );
+    for left in [64, 30, 0] {
+        disk.alter("log/000001", |bytes| bytes.truncate(left));
+        again().unwrap();
+    }
+}
+
+#[test]
+fn any_change_of_the_bytes_is_refused_or_cuts_the_end() {
+    proptest!(|(
+        name in prop_oneof![Just("log/000001"), Just("log/000002")],
+        at in any::<prop::sample::Index>(), removed in 0..80_usize, added in vec(any::<u8>(), 0..80), is_sealed in any::<bool>(),
+    )| {
+        let (disk, batches, sealed) = closed();
+        disk.alter(name, |bytes| {
+            let at = at.index(bytes.len() + 1);
+            bytes.splice(at..(at + removed).min(bytes.len()), added.iter().copied());
+        });
+        if let Ok((found, _)) = replayed::<u64>(&disk, &IDENTITY, is_sealed.then_some(sealed)) {
+            prop_assert!(batches.starts_with(&found));
+            prop_assert!(found.len() == batches.len() || !is_sealed && found.len() >= 2);
+        }
+    });
+}
+
+#[test]
 fn a_newer_log_is_refused_as_such() {
     let (disk, ..) = closed();
     disk.alter("log/000001", |bytes| {

@@ -59,6 +59,8 @@ fn take<D: Disk>(disk: &D, step: &Step) -> Result<String, io::ErrorKind> {
             assert_eq!(disk.read(name)?, mapped);
             assert_eq!(disk.length(name)?, mapped.len() as u64);
             assert!(disk.exists(name)?);
+            let first = &mapped[..mapped.len().min((*offset).into())];
+            assert_eq!(disk.read_first(name, (*offset).into())?, first);
             disk.read_from(name, (*offset).into()).map(|bytes| format!("{bytes:?}"))
         })(),
         Step::List => (|| Ok(format!("{:?} {:?}", disk.list("")?, disk.list("sub")?)))(),

@@ -22,21 +22,23 @@
 
 mod choice;
 mod contents;
+mod file;
 mod machine;
 mod names;
 
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 pub use choice::Survival;
 use contents::Contents;
+pub use file::{SimulatedFile, SimulatedLock};
 pub use machine::Failure;
 use machine::{Kind, Machine};
-use names::{FileNumber, directory_of};
+use names::directory_of;
 
-use super::{Disk, DiskFile};
+use super::Disk;
 
 /// A directory of a simulated machine. Clones are the same directory.
 #[derive(Debug, Clone)]
@@ -232,6 +234,12 @@ impl Disk for SimulatedDisk {
         Ok(bytes.get(offset as usize..).unwrap_or_default().to_vec())
     }
 
+    fn read_first(&self, name: &str, bytes: usize) -> io::Result<Vec<u8>> {
+        let (machine, path) = self.begin(Kind::Read, "read the start of", name)?;
+        let contents = machine.files[machine.file(&path)?].bytes();
+        Ok(contents[..bytes.min(contents.len())].to_vec())
+    }
+
     fn map(&self, name: &str) -> io::Result<Arc<[u8]>> {
         let (machine, path) = self.begin(Kind::Read, "map", name)?;
         Ok(machine.files[machine.file(&path)?].bytes().into())
@@ -247,78 +255,12 @@ impl Disk for SimulatedDisk {
     }
 }
 
-/// A file of a simulated machine.
-#[derive(Debug)]
-pub struct SimulatedFile {
-    machine: Arc<Mutex<Machine>>,
-    path: String,
-    number: FileNumber,
-    end: usize,
-}
-
-impl SimulatedFile {
-    fn machine(&self) -> MutexGuard<'_, Machine> {
-        self.machine.lock().expect("no panic while it is held")
-    }
-}
-
-impl Write for SimulatedFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut machine = self.machine.lock().expect("no panic while it is held");
-        let outcome = machine.begin(Kind::Grow, "write", &self.path);
-        // A write that fails may have begun.
-        let written = if outcome.is_ok() { bytes.len() } else { bytes.len() / 2 };
-        if outcome.is_ok() || !machine.has_lost_power() {
-            machine.files[self.number].write(self.end, &bytes[..written]);
-            self.end += written;
-        }
-        outcome.map(|()| written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl DiskFile for SimulatedFile {
-    fn sync(&mut self) -> io::Result<()> {
-        let mut machine = self.machine();
-        let outcome = machine.begin(Kind::Change, "sync", &self.path);
-        match outcome {
-            Ok(()) => machine.files[self.number].sync(),
-            Err(_) if !machine.has_lost_power() => machine.files[self.number].fail_to_sync(),
-            Err(_) => {}
-        }
-        outcome
-    }
-
-    fn truncate(&mut self, length: u64) -> io::Result<()> {
-        let mut machine = self.machine.lock().expect("no panic while it is held");
-        machine.begin(Kind::Change, "truncate", &self.path)?;
-        machine.files[self.number].truncate(length as usize);
-        self.end = length as usize;
-        Ok(())
-    }
-}
-
-/// A hold on a file of a simulated machine.
-#[derive(Debug)]
-pub struct SimulatedLock {
-    machine: Arc<Mutex<Machine>>,
-    path: String,
-}
-
-impl Drop for SimulatedLock {
-    fn drop(&mut self) {
-        if let Ok(mut machine) = self.machine.lock() {
-            machine.locks.remove(&self.path);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
+    use crate::disk::DiskFile;
 
     #[test]
     fn names_are_as_durable_as_their_directory() {

@@ -1,0 +1,77 @@
+//! Files and locks of a simulated machine, as one holds them.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::machine::{Kind, Machine};
+use super::names::FileNumber;
+use crate::disk::DiskFile;
+
+/// A file of a simulated machine.
+#[derive(Debug)]
+pub struct SimulatedFile {
+    pub(super) machine: Arc<Mutex<Machine>>,
+    pub(super) path: String,
+    pub(super) number: FileNumber,
+    pub(super) end: usize,
+}
+
+impl SimulatedFile {
+    fn machine(&self) -> MutexGuard<'_, Machine> {
+        self.machine.lock().expect("no panic while it is held")
+    }
+}
+
+impl Write for SimulatedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut machine = self.machine.lock().expect("no panic while it is held");
+        let outcome = machine.begin(Kind::Grow, "write", &self.path);
+        // A write that fails may have begun.
+        let written = if outcome.is_ok() { bytes.len() } else { bytes.len() / 2 };
+        if outcome.is_ok() || !machine.has_lost_power() {
+            machine.files[self.number].write(self.end, &bytes[..written]);
+            self.end += written;
+        }
+        outcome.map(|()| written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl DiskFile for SimulatedFile {
+    fn sync(&mut self) -> io::Result<()> {
+        let mut machine = self.machine();
+        let outcome = machine.begin(Kind::Change, "sync", &self.path);
+        match outcome {
+            Ok(()) => machine.files[self.number].sync(),
+            Err(_) if !machine.has_lost_power() => machine.files[self.number].fail_to_sync(),
+            Err(_) => {}
+        }
+        outcome
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        let mut machine = self.machine.lock().expect("no panic while it is held");
+        machine.begin(Kind::Change, "truncate", &self.path)?;
+        machine.files[self.number].truncate(length as usize);
+        self.end = length as usize;
+        Ok(())
+    }
+}
+
+/// A hold on a file of a simulated machine.
+#[derive(Debug)]
+pub struct SimulatedLock {
+    pub(super) machine: Arc<Mutex<Machine>>,
+    pub(super) path: String,
+}
+
+impl Drop for SimulatedLock {
+    fn drop(&mut self) {
+        if let Ok(mut machine) = self.machine.lock() {
+            machine.locks.remove(&self.path);
+        }
+    }
+}

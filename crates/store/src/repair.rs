@@ -49,7 +49,7 @@ pub fn repair_logs<F: Fingerprint, D: Disk>(disk: &D, manifest: &Manifest) -> Re
     let repaired = Manifest { first_log: new_log, sealed: Some(log.sealed()), ..manifest.clone() };
     let mut file = ManifestFile::new(disk.clone());
     file.replace(&repaired)?;
-    file.remove_leftovers(&repaired)?;
+    file.take_over(&repaired, true)?;
     let Salvaged { batches, operations, lost, .. } = salvaged;
     Ok(RepairedLogs { manifest: repaired, batches, operations, lost, kept })
 }

@@ -41,14 +41,12 @@ pub fn read<D: Disk>(disk: &D) -> Result<Manifest, Error> {
 pub struct ManifestFile<D> {
     disk: D,
     is_poisoned: bool,
-    /// The text of the manifest that is certainly durable.
-    durable: Option<String>,
 }
 
 impl<D: Disk> ManifestFile<D> {
     /// That of the store in a directory.
     pub fn new(disk: D) -> Self {
-        Self { disk, is_poisoned: false, durable: None }
+        Self { disk, is_poisoned: false }
     }
 
     /// Whether an earlier failure forbids every further replacement.
@@ -70,35 +68,30 @@ impl<D: Disk> ManifestFile<D> {
             return Err(Error::Poisoned { path });
         }
         debug_assert_eq!(manifest.check(), Ok(()));
-        let text = to_text(manifest);
-        write_new(&self.disk, &text).map_err(|error| {
+        write_new(&self.disk, &to_text(manifest)).map_err(|error| {
             // A name that is in the way no longer; if it stays, the next replacement removes it.
             let _ = self.disk.remove(NEW_MANIFEST);
             Error::io("write the next one", &path)(error)
         })?;
         let renamed = self.disk.rename(NEW_MANIFEST, MANIFEST).and_then(|()| self.disk.sync_directory(""));
         self.is_poisoned = renamed.is_err();
-        renamed.map_err(Error::io("replace it", &path))?;
-        self.durable = Some(text);
-        Ok(())
+        renamed.map_err(Error::io("replace it", &path))
     }
 
-    /// Removes what the store wrote and this manifest does not name. Returns the names of these files. Nothing may
-    /// still need them: this is for the one who opens the store, before anyone else has a part of it.
+    /// Puts the directory in order for a new writer. Returns the names of the files that are removed: what the store
+    /// wrote, and this manifest, which was found in place, does not name. Nothing may still need them: this is for the
+    /// one who opens the store, before anyone else has a part of it.
     ///
-    /// A manifest that was found in place need not be durable: an earlier process may have failed to sync its name,
-    /// and after a crash the one before it would be back, and need its files. So it is written again before.
+    /// Unless the last end was clean, the manifest is written again before: an earlier process may have failed to
+    /// sync its name, and after a crash the one before it would be back, and need its files.
     ///
     /// # Errors
     /// What the operating system refuses.
-    pub fn remove_leftovers(&mut self, manifest: &Manifest) -> Result<Vec<String>, Error> {
-        let found = leftovers::leftovers(&self.disk, manifest)?;
-        if found.own.is_empty() {
-            return Ok(found.own);
-        }
-        if self.durable.as_deref() != Some(&to_text(manifest)) {
+    pub fn take_over(&mut self, manifest: &Manifest, was_clean: bool) -> Result<Vec<String>, Error> {
+        if !was_clean {
             self.replace(manifest)?;
         }
+        let found = leftovers::leftovers(&self.disk, manifest)?;
         leftovers::remove(&self.disk, &found)?;
         Ok(found.own)
     }

@@ -167,7 +167,7 @@ fn leftovers_go_and_nothing_else_does() {
     found.own.sort();
     found.foreign.sort();
     assert_eq!((found.own, found.foreign), (sorted(&own), sorted(&foreign)));
-    let mut removed = file.remove_leftovers(&manifest).unwrap();
+    let mut removed = file.take_over(&manifest, true).unwrap();
     removed.sort();
     assert_eq!(removed, sorted(&own));
     for name in needed.iter().chain(&foreign) {
@@ -180,25 +180,36 @@ fn leftovers_go_and_nothing_else_does() {
 /// it does not name. Then the power goes.
 #[test]
 fn no_file_goes_that_the_manifest_of_before_a_crash_would_need() {
-    let disk = disk();
     let (old, new) = (manifest(1), Manifest { segments: Vec::new(), ..manifest(2) });
-    let mut file = ManifestFile::new(disk.clone());
-    file.replace(&old).unwrap();
-    put(&disk, "segments/000017.hamdex");
-    disk.sync_directory("segments").unwrap();
-    disk.fail_operation(disk.operations() + 5, Failure::Io);
-    file.replace(&new).unwrap_err();
-    assert!(file.is_poisoned());
+    let poisoned = || {
+        let disk = disk();
+        let mut file = ManifestFile::new(disk.clone());
+        file.replace(&old).unwrap();
+        put(&disk, "segments/000017.hamdex");
+        disk.sync_directory("segments").unwrap();
+        disk.fail_operation(disk.operations() + 5, Failure::Io);
+        file.replace(&new).unwrap_err();
+        assert!(file.is_poisoned());
+        disk
+    };
+    let disk = poisoned();
     assert_eq!(read(&disk).unwrap(), new);
     assert_eq!(read(&disk.crashed(Survival::Nothing)).unwrap(), old);
 
     let mut file = ManifestFile::new(disk.clone());
     let before = disk.changes();
-    assert_eq!(file.remove_leftovers(&read(&disk).unwrap()).unwrap(), ["segments/000017.hamdex"]);
-    assert!(disk.changes() > before);
+    assert_eq!(file.take_over(&new, false).unwrap(), ["segments/000017.hamdex"]);
     for survival in survivals(50) {
-        let disk = disk.crashed(survival);
-        let is_there = disk.exists("segments/000017.hamdex").unwrap();
-        assert!(read(&disk).unwrap() == new || is_there, "{survival:?}");
+        assert_eq!(read(&disk.crashed(survival)).unwrap(), new, "{survival:?}");
+    }
+    for changes in before..=disk.changes() {
+        let disk = poisoned();
+        disk.lose_power_after(changes);
+        let _ = ManifestFile::new(disk.clone()).take_over(&new, false);
+        for survival in survivals(50) {
+            let disk = disk.crashed(survival);
+            let is_there = disk.exists("segments/000017.hamdex").unwrap();
+            assert!(read(&disk).unwrap() == new || is_there, "{changes} changes, {survival:?}");
+        }
     }
 }

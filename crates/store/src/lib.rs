@@ -39,7 +39,7 @@ pub use operation::Operation;
 #[cfg(feature = "unstable")]
 pub mod internals {
     pub use crate::lock::StoreLock;
-    pub use crate::repair::{RepairedLogs, keep_aside, repair_logs};
+    pub use crate::repair::{RepairedLogs, RepairedManifest, keep_aside, repair_logs, repair_manifest};
 
     /// Logs.
     pub mod log {

@@ -1,4 +1,4 @@
-//! Saving what can be had of damaged logs.
+//! Saving what can be had of a damaged manifest and of damaged logs.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,65 @@ use crate::disk::{Disk, DiskFile};
 use crate::error::Error;
 use crate::layout;
 use crate::log::{LogWriter, Lost, Salvaged, salvage};
-use crate::manifest::{Manifest, ManifestFile};
+use crate::manifest::{
+    Manifest, ManifestFile, SalvagedManifest, SegmentEntry, leftovers, read, salvage as salvage_manifest,
+};
+
+/// What a repair of the manifest has done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RepairedManifest {
+    /// The manifest as it is now.
+    pub manifest: Manifest,
+    /// What is not certain or lacking; a sentence each.
+    pub problems: Vec<String>,
+    /// Where the damaged manifest and the files that are in no manifest any more are kept: names within the store's
+    /// directory.
+    pub kept: Vec<String>,
+}
+
+/// Puts what can be read of a damaged manifest in its place. Segments whose lines are damaged, and others that do not
+/// fit their files, are not in it any more; their files are kept aside. If it is interrupted, the store is as damaged
+/// as before, and it can be repaired again.
+///
+/// The one who repairs a store must have its [lock](crate::lock::StoreLock).
+///
+/// # Errors
+/// When too little of it can be read; what the operating system refuses. When it is not damaged: what reading it
+/// says, or `None`.
+pub fn repair_manifest<D: Disk>(disk: &D) -> Result<Option<RepairedManifest>, Error> {
+    let damage = match read(disk) {
+        Ok(_) => return Ok(None),
+        Err(error @ (Error::Damaged { .. } | Error::NotAStore { .. })) => error,
+        Err(error) => return Err(error),
+    };
+    let text = match disk.read(layout::MANIFEST) {
+        Ok(text) => text,
+        Err(_) => return Err(damage),
+    };
+    let Some(SalvagedManifest { mut manifest, mut problems, .. }) = salvage_manifest(&text) else {
+        return Err(damage);
+    };
+    manifest.segments.retain(|segment| {
+        let fits = fits_its_file(disk, segment);
+        if !fits {
+            problems.push(format!("what is said of segment {} does not fit its file", segment.number));
+        }
+        fits
+    });
+    let unnamed = leftovers(disk, &manifest)?.own;
+    let kept = keep_aside(disk, [layout::MANIFEST.to_owned()].into_iter().chain(unnamed))?;
+    ManifestFile::new(disk.clone()).replace(&manifest)?;
+    Ok(Some(RepairedManifest { manifest, problems, kept }))
+}
+
+/// Whether the file of a segment is the one of the manifest, by its length and its file id.
+fn fits_its_file<D: Disk>(disk: &D, segment: &SegmentEntry) -> bool {
+    let name = layout::segment(segment.number);
+    let has_length = disk.length(&name).is_ok_and(|bytes| bytes == segment.bytes);
+    // format-spec.md, section 4: the file id is bytes 32 to 47 of every file.
+    has_length && disk.read_first(&name, 48).is_ok_and(|first| first.get(32..) == Some(&segment.file_id))
+}
 
 /// What a repair of the logs has done.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,42 +1,56 @@
 //! What can be had of a damaged manifest.
 
-use super::text::{SegmentLine, StateLine, StoreLine, assemble};
+use std::str::from_utf8;
+
+use serde::de::DeserializeOwned;
+
+use super::text::{SegmentLine, StateLine, StoreLine, assemble, lines_with_checksums};
 use super::{Manifest, SegmentEntry};
 
-/// What a damaged manifest still says. It may be wrong: a person, or a look at the files that it names, has to
-/// confirm it.
+/// What a damaged manifest still says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SalvagedManifest {
-    /// What it says.
+    /// What it says, without the segments whose lines are damaged.
     pub manifest: Manifest,
-    /// What it says no more, or in contradiction to itself; a sentence each.
+    /// What is not certain or lacking; a sentence each.
     pub problems: Vec<String>,
 }
 
-/// Reads what can be read of a damaged manifest. `None` if the lines about the store and its state cannot.
+/// Reads what can be read of a damaged manifest: `None` if the lines about the store and its state cannot.
 #[must_use]
 pub fn salvage(text: &[u8]) -> Option<SalvagedManifest> {
-    let text = String::from_utf8_lossy(text);
     let mut problems = Vec::new();
-    let mut lines = text.lines();
-    let store: StoreLine = serde_json::from_str(lines.next()?).ok()?;
-    let state: StateLine = serde_json::from_str(lines.next()?).ok()?;
-    let mut manifest = assemble(&store, &state).ok()?;
-    for (number, line) in lines.enumerate().map(|(number, line)| (number + 3, line)) {
-        if line.starts_with("{\"crc32\"") {
-            continue;
+    let lines = lines_with_checksums(text);
+    if lines.iter().all(|(_, is_right)| is_right.is_none()) {
+        problems.push("the checksums are damaged: nothing in it is certain".to_owned());
+    }
+    let mut lines = lines.into_iter().enumerate().map(|(at, (line, is_right))| (at + 1, line, is_right));
+    let mut head = || {
+        let (number, line, is_right) = lines.next()?;
+        if is_right == Some(false) {
+            problems.push(format!("line {number} is damaged, and may be wrong"));
         }
-        match serde_json::from_str::<SegmentLine>(line).ok().and_then(|line| line.entry()) {
+        Some(line)
+    };
+    let store: StoreLine = read(head()?)?;
+    let state: StateLine = read(head()?)?;
+    let mut manifest = assemble(&store, &state).ok()?;
+    for (number, line, is_right) in lines {
+        // With a wrong digit, a segment would give wrong answers.
+        match read::<SegmentLine>(line).filter(|_| is_right != Some(false)).and_then(|line| line.entry()) {
             Some(segment) => manifest.segments.push(segment),
-            None => problems.push(format!("line {number} cannot be read: a segment may be lacking")),
+            None => problems
+                .push(format!("line {number} is damaged: what it says, of a segment perhaps, is lost")),
         }
     }
     keep_possible(&mut manifest, &mut problems);
-    match manifest.check() {
-        Ok(()) => Some(SalvagedManifest { manifest, problems }),
-        Err(_) => None,
-    }
+    manifest.check().ok()?;
+    Some(SalvagedManifest { manifest, problems })
+}
+
+fn read<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+    serde_json::from_str(from_utf8(line).ok()?).ok()
 }
 
 /// Leaves out segments that contradict themselves or others.

@@ -1,4 +1,5 @@
-//! The manifest as text: a line of JSON for the store, one for its state, one per segment, and one for the checksum.
+//! The manifest as text: a line of JSON for the store, one for its state, one per segment, and one for the checksums of
+//! all these.
 //!
 //! There is one text for each manifest: a reader refuses every other one, so nothing in it is without meaning.
 
@@ -111,16 +112,40 @@ pub fn to_text(manifest: &Manifest) -> String {
     for entry in &manifest.segments {
         text += &line(&SegmentLine::of(entry));
     }
-    let checksum = crc32fast::hash(text.as_bytes());
-    text + &checksum_line(checksum)
+    let checksums = checksum_line(&text);
+    text + &checksums
 }
 
 fn line(fields: &impl Serialize) -> String {
     serde_json::to_string(fields).expect("numbers and strings are JSON") + "\n"
 }
 
-fn checksum_line(checksum: u32) -> String {
-    format!("{{\"crc32\":\"{checksum:08x}\"}}\n")
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChecksumLine {
+    crc32: Vec<String>,
+}
+
+/// The checksum of a line, its end included.
+fn checksum(line: &[u8]) -> String {
+    format!("{:08x}", crc32fast::hash(line))
+}
+
+/// The line with the checksums of other lines.
+fn checksum_line(lines: &str) -> String {
+    line(&ChecksumLine { crc32: lines.split_inclusive('\n').map(|line| checksum(line.as_bytes())).collect() })
+}
+
+/// Splits a text into the lines that have a checksum, and the checksum that the last line has for each: none if that
+/// is no such line.
+pub(super) fn lines_with_checksums(text: &[u8]) -> Vec<(&[u8], Option<bool>)> {
+    let mut lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
+    let last = lines.last().and_then(|last| serde_json::from_slice::<ChecksumLine>(last).ok());
+    if last.is_some() {
+        lines.pop();
+    }
+    let is_right = |at: usize, line| last.as_ref().map(|last| last.crc32.get(at) == Some(&checksum(line)));
+    lines.into_iter().enumerate().map(|(at, line)| (line, is_right(at, line))).collect()
 }
 
 /// Reads the text of a manifest, and checks all of it.
@@ -131,7 +156,7 @@ pub fn parse(text: &[u8]) -> Result<Manifest, TextError> {
     if !text.starts_with(BEGINNING.as_bytes()) {
         return Err(TextError::NotAManifest);
     }
-    let contents = check_checksum(text)?;
+    let contents = check_checksums(text)?;
     let contents =
         std::str::from_utf8(contents).map_err(|error| damaged(error.valid_up_to(), "it is not UTF-8"))?;
     if let Some(newer) = version_of(contents).filter(|&version| version > VERSION) {
@@ -174,15 +199,20 @@ fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
     differs.or((one.len() != other.len()).then_some(one.len().min(other.len())))
 }
 
-/// What the last line is the checksum of.
-fn check_checksum(text: &[u8]) -> Result<&[u8], TextError> {
-    let lines = text.strip_suffix(b"\n").ok_or_else(|| damaged(text.len(), "it ends too early"))?;
-    let end = lines.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    let (contents, last) = text.split_at(end);
-    if last != checksum_line(crc32fast::hash(contents)).as_bytes() {
-        return Err(damaged(end, "the checksum differs, or the last line is none"));
+/// The lines before the last one, which has their checksums.
+fn check_checksums(text: &[u8]) -> Result<&[u8], TextError> {
+    if !text.ends_with(b"\n") {
+        return Err(damaged(text.len(), "it ends too early"));
     }
-    Ok(contents)
+    let mut offset = 0;
+    for (line, is_right) in lines_with_checksums(text) {
+        match is_right {
+            Some(true) => offset += line.len(),
+            Some(false) => return Err(damaged(offset, "the checksum of a line differs")),
+            None => return Err(damaged(text.len(), "the last line has no checksums")),
+        }
+    }
+    Ok(&text[..offset])
 }
 
 /// The version of the format, by the first field.

@@ -118,9 +118,11 @@ fn every_flipped_bit_and_every_cut_is_refused() {
     }
 }
 
-/// With a checksum line that fits.
-fn sealed(lines: &str) -> String {
-    format!("{lines}{{\"crc32\":\"{:08x}\"}}\n", crc32fast::hash(lines.as_bytes()))
+/// With a last line that fits.
+pub(crate) fn sealed(lines: &[u8]) -> Vec<u8> {
+    let checksum = |line| format!("\"{:08x}\"", crc32fast::hash(line));
+    let checksums: Vec<_> = lines.split_inclusive(|&byte| byte == b'\n').map(checksum).collect();
+    [lines, format!("{{\"crc32\":[{}]}}\n", checksums.join(",")).as_bytes()].concat()
 }
 
 /// The text of a manifest with something else in it, and a checksum that fits.
@@ -128,7 +130,7 @@ fn with(old: &str, new: &str) -> Result<Manifest, TextError> {
     let text = to_text(&manifest(1));
     let lines = &text[..text.trim_end().rfind('\n').unwrap() + 1];
     assert!(lines.contains(old), "{old} in {lines}");
-    parse(sealed(&lines.replacen(old, new, 1)).as_bytes())
+    parse(&sealed(lines.replacen(old, new, 1).as_bytes()))
 }
 
 #[test]
@@ -178,7 +180,7 @@ fn what_cannot_be_is_refused_under_a_right_checksum() {
 #[test]
 fn a_newer_format_is_refused_as_such_whatever_its_lines_say() {
     assert_eq!(with("\"hamdex_store\":1", "\"hamdex_store\":2"), Err(TextError::Newer(2)));
-    assert_eq!(parse(sealed("{\"hamdex_store\":7}\nanything\n").as_bytes()), Err(TextError::Newer(7)));
+    assert_eq!(parse(&sealed(b"{\"hamdex_store\":7}\nanything\n")), Err(TextError::Newer(7)));
     // Damage comes first: a damaged version is none.
     let text = to_text(&manifest(1)).replacen("\"hamdex_store\":1", "\"hamdex_store\":2", 1);
     assert!(matches!(parse(text.as_bytes()), Err(TextError::Damaged { .. })));
@@ -263,14 +265,27 @@ fn after_a_failure_of_any_operation_there_is_one_whole_manifest() {
 #[test]
 fn a_damaged_manifest_is_salvaged_but_for_the_damage() {
     let text = to_text(&manifest(7));
-    let damaged = text.replacen("\"segment\":18", "\"segment\":\u{7}18", 1);
-    assert!(parse(damaged.as_bytes()).is_err());
-    let salvaged = salvage(damaged.as_bytes()).unwrap();
-    assert_eq!(salvaged.manifest, Manifest { segments: vec![entry(17)], ..manifest(7) });
-    assert_eq!(salvaged.problems, ["line 4 cannot be read: a segment may be lacking"]);
-    let impossible = text.replacen("\"pairs\":100", "\"pairs\":1", 1);
-    let salvaged = salvage(impossible.as_bytes()).unwrap();
-    assert_eq!(salvaged.manifest.segments, [entry(18)]);
-    assert_eq!(salvaged.problems, ["what is said of segment 17 cannot be"]);
+    let salvaged = |old: &str, new: &str| {
+        assert!(text.contains(old), "{old}");
+        let damaged = text.replacen(old, new, 1);
+        assert!(parse(damaged.as_bytes()).is_err());
+        salvage(damaged.as_bytes()).map(|salvaged| (salvaged.manifest, salvaged.problems.concat()))
+    };
+    let without = |number| {
+        let segments = manifest(7).segments.into_iter().filter(|segment| segment.number != number).collect();
+        Manifest { segments, ..manifest(7) }
+    };
+    let lost = |line| format!("line {line} is damaged: what it says, of a segment perhaps, is lost");
+    assert_eq!(salvaged("\"segment\":18", "\"segment\":\u{7}18"), Some((without(18), lost(4))));
+    assert_eq!(salvaged("\"applied\":17", "\"applied\":16"), Some((without(17), lost(3))), "a digit alone");
+    let uncertain = "line 2 is damaged, and may be wrong".to_owned();
+    assert_eq!(salvaged("\"logs\":3", "\"logs\":7").unwrap().1, uncertain);
+    let nothing = "the checksums are damaged: nothing in it is certain";
+    assert_eq!(salvaged("{\"crc32\":[", "{\"crc32\":{").unwrap().1, nothing.to_owned() + &lost(5));
+    assert_eq!(salvaged("\"sequence\":7", "\"sequence\":x"), None);
     assert_eq!(salvage(b"{\"hamdex_store\":1"), None);
+    let contradicting = Manifest { segments: vec![entry(18), entry(17)], next_segment: 17, ..manifest(7) };
+    let salvaged = salvage(to_text(&contradicting).as_bytes()).unwrap();
+    assert_eq!((&salvaged.manifest.segments[..], salvaged.manifest.next_segment), (&[entry(18)][..], 19));
+    assert_eq!(salvaged.problems, ["what is said of segment 17 cannot be", "the next segment was to be 17"]);
 }

@@ -10,7 +10,7 @@ use hamdex_store::{Error, Fingerprint, Identity, Operation, StoreId};
 use roaring::RoaringTreemap;
 
 use crate::common::{IDENTITY, batch, disk};
-use crate::manifest::manifest;
+use crate::manifest::{manifest, sealed};
 
 /// A small store: logs 23 and 24, cleanly closed, and the removals of segment 17.
 fn store() -> SimulatedDisk {
@@ -53,15 +53,8 @@ fn edit(disk: &SimulatedDisk, old: &str, new: &str) {
         let before = String::from_utf8(text.clone()).unwrap();
         let lines = &before[..before.trim_end().rfind('\n').unwrap() + 1];
         assert!(lines.contains(old), "{old} in {lines}");
-        *text = sealed(lines.replacen(old, new, 1).into_bytes());
+        *text = sealed(lines.replacen(old, new, 1).as_bytes());
     });
-}
-
-/// Lines with their checksum.
-fn sealed(mut lines: Vec<u8>) -> Vec<u8> {
-    let checksum = crc32fast::hash(&lines);
-    lines.extend(format!("{{\"crc32\":\"{checksum:08x}\"}}\n").bytes());
-    lines
 }
 
 /// Sets bytes of a log's header, and mends its checksum.
@@ -130,7 +123,7 @@ fn edits() -> Vec<(&'static str, Edit)> {
     };
     let remove = |name: &'static str| -> Edit { Box::new(move |disk| disk.remove(name).unwrap()) };
     let lines = |lines: &'static [u8]| -> Edit {
-        Box::new(move |disk| disk.alter("manifest", |text| *text = sealed(lines.to_vec())))
+        Box::new(move |disk| disk.alter("manifest", |text| *text = sealed(lines)))
     };
     let log = |bytes: Vec<u8>| -> Edit {
         Box::new(move |disk| disk.alter("log/000023", |log| *log = bytes.clone()))
@@ -147,9 +140,10 @@ fn edits() -> Vec<(&'static str, Edit)> {
             "manifest.utf8",
             Box::new(|disk| {
                 disk.alter("manifest", |text| {
-                    let lines = text[..text.len() - 21].to_vec();
+                    let end = text[..text.len() - 1].iter().rposition(|&byte| byte == b'\n').unwrap() + 1;
+                    let lines = text[..end].to_vec();
                     let at = lines.windows(4).position(|word| word == b"auto").unwrap();
-                    *text = sealed([&lines[..at], b"\xff", &lines[at..]].concat());
+                    *text = sealed(&[&lines[..at], b"\xff", &lines[at..]].concat());
                 });
             }),
         ),

@@ -20,20 +20,22 @@ pub(super) struct Packer {
 
 impl Packer {
     /// Appends the low `bits` bits of `value`, which has no others set; hands over finished bytes.
+    #[inline]
     pub(super) fn put(&mut self, value: u64, bits: u32, finished: &mut Vec<u8>) {
+        // Above those that are pending stand some that have been handed over: they are pushed out in time.
         self.pending = self.pending << bits | u128::from(value);
         self.pending_bits += bits;
-        while self.pending_bits >= 8 {
-            self.pending_bits -= 8;
-            finished.push((self.pending >> self.pending_bits) as u8);
+        if self.pending_bits >= u64::BITS {
+            self.pending_bits -= u64::BITS;
+            finished.extend_from_slice(&((self.pending >> self.pending_bits) as u64).to_be_bytes());
         }
-        self.pending &= (1 << self.pending_bits) - 1;
     }
 
-    /// Hands over the last byte, filled up with zeros.
+    /// Hands over the last bytes, filled up with zeros.
     pub(super) fn finish(self, finished: &mut Vec<u8>) {
         if self.pending_bits > 0 {
-            finished.push((self.pending << (8 - self.pending_bits)) as u8);
+            let rest = (self.pending << (u64::BITS - self.pending_bits)) as u64;
+            finished.extend_from_slice(&rest.to_be_bytes()[..self.pending_bits.div_ceil(8) as usize]);
         }
     }
 }

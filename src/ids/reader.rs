@@ -1,5 +1,7 @@
 //! The ids of a fingerprint, found when they are wanted.
 
+use std::ops::Range;
+
 use byteorder::{ByteOrder, LittleEndian};
 
 use crate::error::{Place, ReadError};
@@ -92,6 +94,44 @@ impl IdTable {
             return Err(ReadError::damaged(Place::IdDirectory, "it leads beyond the ids"));
         }
         self.range(file, start, walk.place)
+    }
+
+    /// Calls `visit` with each id of some entries of table 0, counted from the first one of a block, and how many
+    /// of these entries come before the one that it belongs to.
+    pub(crate) fn for_each(
+        &self,
+        file: &[u8],
+        block: usize,
+        entries: Range<usize>,
+        mut visit: impl FnMut(usize, u64),
+    ) -> Result<(), ReadError> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let start = self.walk(file, block, entries.start)?.place;
+        let end = self.after(file, start, entries.len() as u64)?;
+        if end > self.record.count || start >= end {
+            return Err(ReadError::damaged(Place::IdDirectory, "it leads beyond the ids"));
+        }
+        let IdsRecord { base, bits, .. } = self.record;
+        let bits_before = start * u64::from(bits);
+        let first_byte = (bits_before / 8) as usize;
+        let last_byte = (end * u64::from(bits)).div_ceil(8) as usize;
+        // Some bytes more, so that the last numbers are read as the others are.
+        let bytes = self.ids.read(file, first_byte..self.ids.length().min(last_byte + 8))?;
+        let marks = match self.all_single() {
+            true => &[][..],
+            false => self.starts.read(file, (start / 8) as usize..end.div_ceil(8) as usize)?,
+        };
+        let (mut position, mut entry) = ((bits_before % 8) as usize, 0);
+        for place in start..end {
+            let mark =
+                marks.get((place / 8 - start / 8) as usize).is_none_or(|m| m & 0x80 >> (place % 8) != 0);
+            entry += usize::from(mark && place > start);
+            visit(entry, base.wrapping_add(crate::bits::read::<u64>(bytes, position, bits)));
+            position += bits as usize;
+        }
+        Ok(())
     }
 
     /// The first place of the fingerprint that comes so many after the one whose first place is `start`; the

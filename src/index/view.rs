@@ -78,6 +78,19 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> TableView<'i, F, D> {
         }
     }
 
+    /// Calls `visit` with each id of some entries of table 0, counted from the first one of a block, and how many
+    /// of these entries come before the one that it belongs to.
+    pub(crate) fn for_each_id(
+        &self,
+        block: usize,
+        entries: Range<usize>,
+        visit: impl FnMut(usize, u64),
+    ) -> Result<(), ReadError> {
+        let Some(ids) = &self.index.ids else { return Ok(()) };
+        let visited = ids.for_each(self.index.data.as_ref(), block, entries, visit);
+        visited.map_err(|error| self.index.error(error))
+    }
+
     /// The ids of the entries of table 0 from the first one of a block on. To be called with the entries in
     /// their order.
     pub(crate) fn ids_from(

@@ -103,12 +103,15 @@ impl<F: Fingerprint> Stored<F> for WithId<F> {
         stretch: &Stretch<F>,
         keep: Option<&(dyn Fn(F, Option<u64>) -> bool + '_)>,
     ) -> Result<Vec<Self>, ReadError> {
-        let mut list = Vec::with_capacity(stretch.values().len());
-        for entry in stretch.with_ids(table)? {
-            let (fingerprint, ids) = entry?;
-            let ids = ids.filter(|&id| keep.is_none_or(|keep| keep(fingerprint, Some(id))));
-            list.extend(ids.map(|id| Self { fingerprint, id }));
-        }
+        let values = stretch.values();
+        let mut list = Vec::with_capacity(values.len());
+        table.for_each_id(stretch.first_block, stretch.part.clone(), |entry, id| {
+            // More entries than there are would be damage, which verification finds.
+            let Some(&fingerprint) = values.get(entry) else { return };
+            if keep.is_none_or(|keep| keep(fingerprint, Some(id))) {
+                list.push(Self { fingerprint, id });
+            }
+        })?;
         Ok(list)
     }
 

@@ -43,6 +43,8 @@ pub struct BuildOptions<F> {
     pub(crate) ids: bool,
     pub(super) sorted: bool,
     pub(super) metadata: Metadata,
+    /// The most blocks that a table may have. Tests lower it.
+    pub(super) max_blocks: u64,
     progress: Report,
 }
 
@@ -68,6 +70,7 @@ impl<F: Fingerprint> BuildOptions<F> {
             ids: false,
             sorted: false,
             metadata: Metadata::new(),
+            max_blocks: u64::from(u32::MAX),
             progress: Report::default(),
         }
     }

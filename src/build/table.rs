@@ -10,7 +10,7 @@ use crate::design::Design;
 use crate::error::BuildError;
 use crate::format::footer::TableRecord;
 use crate::progress::Phase;
-use crate::table::writer::{TableWriter, Written};
+use crate::table::writer::{BlockCounter, TableWriter, Written, min_entries};
 use hamdex_fingerprint::Fingerprint;
 
 /// Calls a visitor with all batches of a table.
@@ -89,6 +89,7 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
         pass: &mut Pass<'_, R>,
         also: &mut Visit<'_, R>,
     ) -> Result<Written<F>, BuildError> {
+        self.check_number_of_blocks(codec, pass)?;
         let number = self.records.len();
         let phase = Phase::Write { table: number, tables: self.design.tables().len() };
         let block_bytes = self.options.layout().block_bytes;
@@ -105,11 +106,39 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
             })?;
             writer.finish(output).map_err(output.failed())
         })?;
-        check_number_of_blocks(written.keys.len())?;
         if written.entries.iter().map(|&entries| u64::from(entries)).sum::<u64>() != self.fingerprints {
             return Err(BuildError::Changed { what: "what the index is built from" });
         }
         Ok(written)
+    }
+
+    /// Refuses a table of more blocks than a file may have, before any of it is written. Only where that is
+    /// possible at all, which takes hundreds of billions of fingerprints, are the blocks counted.
+    fn check_number_of_blocks<R: Record<Fingerprint = F>>(
+        &self,
+        codec: &BlockCodec,
+        pass: &mut Pass<'_, R>,
+    ) -> Result<(), BuildError> {
+        let max_blocks = self.options.max_blocks;
+        let min_entries = min_entries::<F>(self.options.layout().block_bytes);
+        if self.fingerprints / min_entries < max_blocks {
+            return Ok(());
+        }
+        let (table, tables) = (self.records.len(), self.design.tables().len());
+        let done = self.options.counter(Phase::Sort { table, tables }, Some(self.fingerprints))?;
+        let mut counter = BlockCounter::new(codec.clone());
+        pass(&mut |batch| {
+            counter.push(batch.iter().map(Record::fingerprint));
+            Ok(done.check()?)
+        })?;
+        match counter.finish() {
+            blocks if blocks <= max_blocks => Ok(()),
+            blocks => Err(BuildError::Option {
+                option: "the number of blocks in a table",
+                given: blocks.to_string(),
+                expected: format!("at most {max_blocks}; take larger blocks or several files"),
+            }),
+        }
     }
 
     /// Notes what the footer says of a table that has been written; returns the number of entries in each of
@@ -130,13 +159,35 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
     }
 }
 
-fn check_number_of_blocks(blocks: usize) -> Result<(), BuildError> {
-    if u32::try_from(blocks).is_ok() {
-        return Ok(());
+#[cfg(test)]
+mod tests {
+    use crate::build::{BuildOptions, Builder};
+    use crate::digest::scramble;
+    use crate::{BuildError, Codec, Design};
+
+    /// Builds with at most so many blocks per table; returns the outcome, and how many bytes have been written.
+    fn build(codec: Codec, max_blocks: u64) -> (Result<(), BuildError>, usize) {
+        let mut options = BuildOptions::new().codec(codec).block_bytes(512).ids(true);
+        options = options.design(Design::named("single", 3).unwrap());
+        options.max_blocks = max_blocks;
+        let mut bytes = Vec::new();
+        let mut builder = Builder::<u64, _>::to_writer(&mut bytes, options).unwrap();
+        (0..40_000).try_for_each(|id| builder.push_with_id(scramble(id / 2), id)).unwrap();
+        let outcome = builder.into_inner().map(drop);
+        (outcome, bytes.len())
     }
-    Err(BuildError::Option {
-        option: "the number of blocks in a table",
-        given: blocks.to_string(),
-        expected: format!("at most {}; take larger blocks or several files", u32::MAX),
-    })
+
+    #[test]
+    fn too_many_blocks_are_known_before_the_table_is_written() {
+        for codec in Codec::ALL {
+            let max_blocks = (1..).step_by(8).find(|&max_blocks| build(codec, max_blocks).0.is_ok()).unwrap();
+            let least = (max_blocks - 8..).find(|&max_blocks| build(codec, max_blocks).0.is_ok()).unwrap();
+            assert!(least > 100, "{codec}: {least}");
+            let (refused, written) = build(codec, least - 1);
+            let Err(BuildError::Option { given, expected, .. }) = refused else { panic!("{refused:?}") };
+            assert_eq!(given, least.to_string());
+            assert!(expected.contains("larger blocks"), "{expected}");
+            assert_eq!(written, 4096, "nothing but the header");
+        }
+    }
 }

@@ -123,12 +123,22 @@ impl IdTable {
             true => &[][..],
             false => self.starts.read(file, (start / 8) as usize..end.div_ceil(8) as usize)?,
         };
-        let (mut position, mut entry) = ((bits_before % 8) as usize, 0);
+        let (mut position, mut entry, mut before) = ((bits_before % 8) as usize, 0, None);
         for place in start..end {
             let mark =
                 marks.get((place / 8 - start / 8) as usize).is_none_or(|m| m & 0x80 >> (place % 8) != 0);
-            entry += usize::from(mark && place > start);
-            visit(entry, base.wrapping_add(crate::bits::read::<u64>(bytes, position, bits)));
+            if mark && place > start {
+                entry += 1;
+                before = None;
+            }
+            let id = crate::bits::read::<u64>(bytes, position, bits);
+            if before.replace(id) >= Some(id) {
+                return Err(ReadError::damaged(Place::Ids, format_args!("id {place} is out of order")));
+            }
+            let Some(id) = base.checked_add(id) else {
+                return Err(ReadError::damaged(Place::Ids, format_args!("id {place} exceeds 64 bits")));
+            };
+            visit(entry, id);
             position += bits as usize;
         }
         Ok(())

@@ -11,6 +11,9 @@ use crate::index::read_ahead::Windows;
 use crate::mapping::Mapping;
 use hamdex_fingerprint::Fingerprint;
 
+/// The most blocks that are decoded together.
+const MAX_BLOCKS_AT_ONCE: usize = 8;
+
 /// A stored fingerprint and its ids.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -44,9 +47,11 @@ struct Walk<'i, F, D> {
     /// Entries below this are left out.
     least: F,
     scratch: Scratch<F>,
-    /// The entries of a block, and which of them comes next.
+    /// The entries of a few blocks, and which of them comes next.
     values: Vec<F>,
     next: usize,
+    /// How many blocks are decoded together next time.
+    at_once: usize,
     windows: Windows<'i, D>,
 }
 
@@ -120,13 +125,14 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Walk<'i, F, D> {
 
     fn of(index: &'i Index<F, D>, blocks: Range<usize>, least: F) -> Self {
         let windows = index.read_ahead.windows(&index.data);
-        Self { index, blocks, least, scratch: Scratch::default(), values: Vec::new(), next: 0, windows }
+        let (scratch, values) = (Scratch::default(), Vec::new());
+        Self { index, blocks, least, scratch, values, next: 0, at_once: 1, windows }
     }
 
     /// The blocks with entries that have not been returned.
     fn unread_blocks(&self) -> Range<usize> {
-        let is_begun = self.next < self.values.len();
-        self.blocks.start - usize::from(is_begun)..self.blocks.end
+        let begun = self.values.get(self.next).map(|&value| self.index.tables[0].keys.find(value));
+        begun.unwrap_or(self.blocks.start)..self.blocks.end
     }
 
     /// The least that the next entry can be.
@@ -147,8 +153,8 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Walk<'i, F, D> {
         blocks.clone().step_by(each).map(part).collect()
     }
 
-    /// The next fingerprint. `opened` is called with each block that is decoded for it, and the number of the
-    /// block's first entry that is not left out.
+    /// The next fingerprint. `opened` is called with the first of the blocks that are decoded for it, and the
+    /// number of their first entry that is not left out.
     #[inline]
     fn advance(
         &mut self,
@@ -179,17 +185,37 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Walk<'i, F, D> {
         &mut self,
         mut opened: impl FnMut(usize, usize) -> Result<(), ReadError>,
     ) -> Result<bool, ReadError> {
-        let table = &self.index.tables[0];
         while self.next == self.values.len() {
-            let Some(block) = self.blocks.next() else { return Ok(false) };
-            self.values.clear();
-            self.windows.reach(table, block);
-            table.decode(self.index.data.as_ref(), block, &mut self.scratch, &mut self.values)?;
+            if self.blocks.is_empty() {
+                return Ok(false);
+            }
+            let first = self.blocks.start;
+            self.decode_some()?;
             let least = self.least;
             self.next = self.values.partition_point(|&value| value < least);
-            opened(block, self.next)?;
+            opened(first, self.next)?;
         }
         Ok(true)
+    }
+
+    /// Decodes a few blocks together, which takes less time than one after the other; at first one, in case that
+    /// no more is wanted.
+    fn decode_some(&mut self) -> Result<(), ReadError> {
+        let table = &self.index.tables[0];
+        let file = self.index.data.as_ref();
+        let first = self.blocks.start;
+        let run = first..self.blocks.end.min(first + self.at_once);
+        self.at_once = MAX_BLOCKS_AT_ONCE.min(2 * self.at_once);
+        run.clone().for_each(|block| self.windows.reach(table, block));
+        self.values.clear();
+        self.blocks.start = run.end;
+        let decoded = table.decode_run(file, run, &mut self.scratch, &mut self.values);
+        match (decoded, self.values.last()) {
+            // What lies before the damage is whole; the damage comes next.
+            (Err(_), Some(&last)) => self.blocks.start = table.keys.find(last) + 1,
+            (decoded, _) => decoded?,
+        }
+        Ok(())
     }
 }
 

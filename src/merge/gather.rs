@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use crate::codec::Scratch;
 use crate::digest::SetDigest;
-use crate::error::{BuildError, ReadError};
+use crate::error::{BuildError, Place, ReadError};
 use crate::ids::Ids;
 use crate::index::TableView;
 use crate::merge::parts::Part;
@@ -116,6 +116,9 @@ impl<F: Fingerprint> Large<'_, F> {
             let mut is_dropped = true;
             for (input, id) in united(lists.collect()) {
                 let record = R::new(fingerprint, Some(id));
+                if last > Some(record) {
+                    return Err(ReadError::damaged(Place::Ids, "some are out of order").into());
+                }
                 // An id that several inputs have is kept if one of them keeps it.
                 if filter.is_some_and(|filter| !filter(input, fingerprint, Some(id)))
                     || last.replace(record) == Some(record)

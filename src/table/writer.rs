@@ -127,6 +127,50 @@ impl<F: Fingerprint> Batch<F> {
     }
 }
 
+/// Counts the blocks that values take, without writing them.
+pub(crate) struct BlockCounter<F> {
+    codec: BlockCodec,
+    /// Values that no block has been closed over.
+    pending: Vec<F>,
+    blocks: u64,
+}
+
+impl<F: Fingerprint> BlockCounter<F> {
+    pub(crate) fn new(codec: BlockCodec) -> Self {
+        Self { codec, pending: Vec::new(), blocks: 0 }
+    }
+
+    /// Takes values that ascend, from those before on; a repeat counts once.
+    pub(crate) fn push(&mut self, values: impl Iterator<Item = F>) {
+        self.pending.extend(values);
+        self.pending.dedup();
+        let mut done = 0;
+        while done < self.pending.len() {
+            let rest = &self.pending[done..];
+            let count = self.codec.fill(rest);
+            if count == rest.len() {
+                break;
+            }
+            done += count;
+            self.blocks += 1;
+        }
+        self.pending.drain(..done);
+    }
+
+    /// How many blocks all values take.
+    pub(crate) fn finish(self) -> u64 {
+        // What is pending fits into one.
+        self.blocks + u64::from(!self.pending.is_empty())
+    }
+}
+
+/// How many entries a block has at least, unless it is the last of its table.
+pub(crate) fn min_entries<F: Fingerprint>(block_bytes: usize) -> u64 {
+    // With either codec an entry takes at most all of its bits and 16 more, and 512 bits hold what else there is:
+    // header, first entry, buckets.
+    (block_bytes as u64 * 8 - 512) / u64::from(F::BITS + 16)
+}
+
 impl<F: Fingerprint> TableWriter<F> {
     pub(crate) fn new(codec: BlockCodec, context: Context) -> Self {
         let planner =

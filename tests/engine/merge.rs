@@ -1,12 +1,18 @@
 //! Merging: the bytes of a build from everything, whatever the inputs are.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::common::{
-    Numbers, SHAPES, Scratch, Shape, built, built_with_ids, data, id_lists, index, with_a_damaged_block,
+    Numbers, Reports, SHAPES, Scratch, Shape, built, built_with_ids, data, id_lists, index,
+    with_a_damaged_block,
 };
 use hamdex::{
     BuildError, BuildOptions, Builder, Codec, Design, Fingerprint, Index, MAX_MERGED, Merger, OutputError,
+    Progress,
 };
 
 type Bytes<F> = Index<F, Vec<u8>>;
@@ -175,12 +181,10 @@ fn what_is_left_out_may_exceed_memory() {
 
 #[test]
 fn a_filter_that_changes_its_mind_is_an_error() {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
     let stored = data::<u64>(Shape::Uniform, 3000, 6);
     let inputs = [index::<u64>(built(&stored, BuildOptions::new()))];
     let calls = AtomicUsize::new(0);
-    let merger = Merger::new(&inputs).unwrap().filter(|_, _, _| calls.fetch_add(1, Ordering::Relaxed) < 5000);
+    let merger = Merger::new(&inputs).unwrap().filter(|_, _, _| calls.fetch_add(1, Relaxed) < 5000);
     let refused = merger.write_to(&mut Vec::new()).unwrap_err();
     assert!(matches!(refused, BuildError::Changed { what: "the filter" }), "{refused}");
 }
@@ -246,4 +250,40 @@ fn inputs_that_do_not_fit_or_are_damaged_leave_no_output() {
     assert!(matches!(refused, BuildError::Input(_)), "{refused}");
     assert!(refused.to_string().contains("block 3"), "{refused}");
     assert_eq!(fs::read_dir(scratch.directory.path()).unwrap().count(), 0);
+}
+
+/// At each report: of counting, dropping, sorting, writing, syncing.
+#[test]
+fn a_merge_that_is_stopped_leaves_nothing() {
+    let scratch = Scratch::new();
+    let pairs = pairs::<u64>(Shape::Uniform, 30_000);
+    let halves = || options::<u64>(Codec::Huffman, "halves");
+    let inputs: Vec<Bytes<u64>> =
+        dealt(&pairs, 2, 1).iter().map(|part| index(built_with_ids(part, halves()))).collect();
+    for design in ["halves", "cover-5"] {
+        let merge = |stop_at: usize| {
+            let (seen, count) = (Reports::default(), Arc::new(AtomicUsize::new(0)));
+            let keep = seen.keep();
+            let report = move |progress: Progress| {
+                let _ = keep(progress);
+                let go_on = count.fetch_add(1, Relaxed) < stop_at;
+                if go_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            };
+            let options = options(Codec::Huffman, design).threads(1).temp_dir(scratch.directory.path());
+            let merger = Merger::new(&inputs).unwrap().options(options.progress(report));
+            let outcome = merger.filter(|_, x, _| x % 5 > 0).finish(scratch.path("out"));
+            (outcome, seen.all())
+        };
+        let (outcome, all) = merge(usize::MAX);
+        outcome.unwrap();
+        let phases: BTreeSet<String> = all.iter().map(|progress| format!("{:?}", progress.phase)).collect();
+        assert!(phases.iter().any(|phase| phase.contains("Sync")) && phases.len() > 5, "{phases:?}");
+        fs::remove_file(scratch.path("out")).unwrap();
+        for stop_at in (0..all.len()).step_by(1 + all.len() / 20).chain([all.len() - 1]) {
+            let (outcome, seen) = merge(stop_at);
+            assert!(matches!(outcome, Err(BuildError::Stopped)), "report {stop_at}: {outcome:?}");
+            assert_eq!(seen, all[..=stop_at]);
+            assert_eq!(fs::read_dir(scratch.directory.path()).unwrap().count(), 0);
+        }
+    }
 }

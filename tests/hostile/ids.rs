@@ -1,6 +1,6 @@
 //! Ids and metadata.
 
-use hamdex::{BuildOptions, Index, Place};
+use hamdex::{BuildOptions, Index, Merger, Place};
 
 use crate::common::file::{self, Parts, field};
 use crate::common::{Numbers, built_with_ids};
@@ -14,6 +14,10 @@ fn ids_out_of_order_are_refused() {
     // All ids alike: those of one fingerprint do not ascend.
     let file = changed(seed, |parts| parts.ids.as_mut().unwrap().ids.fill(0));
     assert_damaged(&file, |place| place == Place::Ids, "out of order");
+    // What is merged from it is checked as well: no damage is passed on.
+    let index = Index::<u64, _>::from_bytes(file).unwrap();
+    let refused = Merger::new([&index]).unwrap().write_to(&mut Vec::new()).unwrap_err();
+    assert!(refused.to_string().contains("out of order"), "{refused}");
     // The greatest ones beyond 64 bits.
     for seed in [&*SINGLE_IDS, seed] {
         let file = changed(seed, |parts| parts.ids.as_mut().unwrap().base = u64::MAX - 3);

@@ -212,6 +212,10 @@ impl SealedFile {
     /// When the name has come to be taken meanwhile, or cannot be given: there is no new file then.
     /// [`Error::NotDurable`] is the exception: the file is in place.
     pub fn publish(self) -> Result<(), Error> {
+        self.publish_with(sync_directory)
+    }
+
+    fn publish_with(self, sync_directory: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), Error> {
         let Self { path, overwrite, file } = self;
         let Some((name, file)) = file else { return Ok(()) };
         file.name(&name, overwrite).map_err(|error| match error.kind() {
@@ -236,6 +240,35 @@ impl Write for AtomicFile {
         match &mut self.destination {
             Destination::File(_, contents) => contents.flush(),
             Destination::Stream(stream) => stream.flush(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_cannot_be_synced_is_an_error_that_says_that_the_file_is_in_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.txt");
+        for overwrite in [false, true] {
+            let mut file = AtomicFile::options().overwrite(overwrite).create(&path).unwrap();
+            write!(file, "whole {overwrite}").unwrap();
+            let refuse = |synced: &Path| {
+                assert_eq!(synced, directory.path());
+                Err(io::Error::other("the disk is gone"))
+            };
+            let error = file.seal().unwrap().publish_with(refuse).unwrap_err();
+            assert!(error.is_in_place());
+            let text = "is complete and in place, but its directory cannot be synced to disk";
+            assert_eq!(error.to_string(), format!("{}: {text}", path.display()));
+            assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "the disk is gone");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("whole {overwrite}"));
+            // And an error before that says the contrary.
+            let again = AtomicFile::options().overwrite(true).create(&path).unwrap().seal().unwrap();
+            let taken = SealedFile { overwrite: false, ..again }.publish().unwrap_err();
+            assert!(!taken.is_in_place(), "{taken}");
         }
     }
 }

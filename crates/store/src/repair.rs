@@ -1,10 +1,10 @@
 //! Saving what can be had of a damaged manifest and of damaged logs.
 
-use std::io::{self, Write};
+use std::io;
 
 use hamdex::Fingerprint;
 
-use crate::disk::{Disk, DiskFile};
+use crate::disk::{Disk, link_or_copy};
 use crate::error::Error;
 use crate::layout;
 use crate::log::{LogWriter, Lost, Salvaged, salvage};
@@ -145,11 +145,7 @@ fn keep<D: Disk>(disk: &D, name: &str) -> io::Result<String> {
         if disk.exists(&new_name)? {
             continue;
         }
-        if disk.link(name, disk, &new_name).is_err() {
-            let mut copy = disk.create_new(&new_name)?;
-            copy.write_all(&disk.read(name)?)?;
-            copy.sync()?;
-        }
+        link_or_copy(disk, name, disk, &new_name)?;
         return Ok(new_name);
     }
     unreachable!("there is a free number")

@@ -3,6 +3,7 @@
 //! - [`RealDisk`]: a directory of the file system
 //! - `SimulatedDisk`, with the feature `unstable`: knows what is durable, can crash and can fail
 
+pub(crate) mod copy;
 mod real;
 #[cfg(feature = "unstable")]
 mod simulated;
@@ -11,6 +12,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+pub(crate) use copy::link_or_copy;
 pub use real::{RealDisk, RealFile};
 #[cfg(feature = "unstable")]
 pub use simulated::{Failure, SimulatedDisk, SimulatedFile, SimulatedLock, Survival};

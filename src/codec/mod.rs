@@ -31,7 +31,7 @@ pub use error::BlockError;
 pub(crate) use estimate::information_bound_bits;
 pub use kind::{Codec, UnknownCodec};
 pub use layout::Layout;
-pub(crate) use layout::{CHECKSUM_BYTES, SIZES_LOG2};
+pub(crate) use layout::{CHECKSUM_BYTES, SIZES_LOG2, entry_count};
 pub use target::Target;
 
 #[cfg(test)]

@@ -39,6 +39,8 @@ pub struct Ids<'a> {
     bytes: &'a [u8],
     base: u64,
     bits: u32,
+    /// The place of the first of them among all ids of the file.
+    first: u64,
     /// The first and the end, as places in `bytes` of numbers `bits` wide after `skew` bits.
     next: usize,
     end: usize,
@@ -47,7 +49,13 @@ pub struct Ids<'a> {
 
 impl Ids<'_> {
     /// No ids at all.
-    pub(crate) const NONE: Self = Ids { bytes: &[], base: 0, bits: 0, next: 0, end: 0, skew: 0 };
+    pub(crate) const NONE: Self = Ids { bytes: &[], base: 0, bits: 0, first: 0, next: 0, end: 0, skew: 0 };
+
+    /// The places of those that have not been returned: see [`Index::places`](crate::Index::places).
+    #[must_use]
+    pub fn places(&self) -> Range<u64> {
+        self.first + self.next as u64..self.first + self.end as u64
+    }
 }
 
 impl Iterator for Ids<'_> {
@@ -161,7 +169,7 @@ impl IdTable {
         let bytes = self.ids.read(file, (first_bit / 8) as usize..(end * bits).div_ceil(8) as usize)?;
         let count = (end - start) as usize;
         let IdsRecord { base, bits, .. } = self.record;
-        Ok(Ids { bytes, base, bits, next: 0, end: count, skew: (first_bit % 8) as usize })
+        Ok(Ids { bytes, base, bits, first: start, next: 0, end: count, skew: (first_bit % 8) as usize })
     }
 
     /// The place of the first id of a block.

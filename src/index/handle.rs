@@ -53,6 +53,8 @@ pub struct Index<F, D = Mapping> {
     pub(super) metadata: BTreeMap<String, Vec<u8>>,
     /// How to query each distance, worked out when it is first needed.
     pub(super) plans: Box<[OnceLock<Plan<F>>]>,
+    /// How many fingerprints come before each block of table 0, counted when it is first needed.
+    pub(super) ranks: OnceLock<Box<[u64]>>,
 }
 
 impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {

@@ -29,6 +29,7 @@ mod matches;
 mod nearest;
 mod open;
 mod pairs;
+mod places;
 mod read_ahead;
 mod search;
 mod searcher;

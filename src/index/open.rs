@@ -108,6 +108,20 @@ impl OpenOptions {
         self.read(data, ReadAhead::none())
     }
 
+    /// Opens an index that lies in memory and was mapped or read from a file, which errors then name.
+    ///
+    /// # Errors
+    /// As for [`Index::open`].
+    pub fn from_bytes_of<F: Fingerprint, D: AsRef<[u8]>>(
+        &self,
+        data: D,
+        path: impl AsRef<Path>,
+    ) -> Result<Index<F, D>, ReadError> {
+        let path = path.as_ref();
+        let index = self.from_bytes(data).map_err(|error| error.of_file(Some(path)))?;
+        Ok(Index { path: Some(path.into()), ..index })
+    }
+
     pub(super) fn read<F: Fingerprint, D: AsRef<[u8]>>(
         &self,
         data: D,
@@ -249,6 +263,7 @@ fn read<F: Fingerprint, D: AsRef<[u8]>>(
         metadata_section,
         metadata,
         plans,
+        ranks: OnceLock::new(),
     })
 }
 

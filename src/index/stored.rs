@@ -38,7 +38,11 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     }
 
     /// The block of table 0 and the number in it where a fingerprint is stored.
-    fn find(&self, fingerprint: F, scanner: &mut Scanner<F>) -> Result<Option<(usize, usize)>, ReadError> {
+    pub(super) fn find(
+        &self,
+        fingerprint: F,
+        scanner: &mut Scanner<F>,
+    ) -> Result<Option<(usize, usize)>, ReadError> {
         // Table 0 is in natural order, so the whole width serves as the prefix.
         let table = &self.tables[0];
         let target = Target { query: fingerprint, prefix_bits: F::BITS, radius: 0, distance: 0 };

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use hamdex::{BuildError, DesignError, ReadError};
+
 /// Why a store cannot be opened, read or written.
 ///
 /// An error of the operating system is the [source](std::error::Error::source), and not in the text.
@@ -79,6 +81,57 @@ pub enum Error {
         /// The file whose write failed.
         path: PathBuf,
     },
+    /// Memory is full, and cannot be written to a file.
+    #[error("{}: memory is full, and cannot be written to a file: {what}; nothing is lost, and writing goes on as soon as that has been mended", path.display())]
+    Full {
+        /// The directory.
+        path: PathBuf,
+        /// Why it cannot.
+        what: String,
+    },
+    /// There are more operations in a batch than a log takes at once.
+    #[error("a batch of {count} operations is too large; write at most {most} at once")]
+    BatchTooLarge {
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// There are no fingerprints of this width.
+    #[error("a width of {width} bits: fingerprints have 64 or 128")]
+    NoWidth {
+        /// The width.
+        width: u32,
+    },
+    /// An id was given to a store without ids.
+    #[error("{}: this store has no ids; the id of every fingerprint must be 0", path.display())]
+    NoIds {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A file to be taken in has ids where the store has none, or the other way round.
+    #[error("{}: {}", path.display(), if *has_ids { "has ids, and the store has none" } else { "has no ids, and the store has" })]
+    IngestIds {
+        /// The file.
+        path: PathBuf,
+        /// Whether it has ids.
+        has_ids: bool,
+    },
+    /// Another writer of the same group met an error, which says more.
+    #[error("{what}")]
+    OfGroup {
+        /// The error and its causes.
+        what: String,
+    },
+    /// A file of the store is damaged, or cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A file of the store cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// There is no such design.
+    #[error(transparent)]
+    Design(#[from] DesignError),
     /// The store holds fingerprints of another width than expected.
     #[error("{}: holds fingerprints of {found} bits, not {expected}", path.display())]
     Width {
@@ -104,6 +157,27 @@ impl Error {
         what: impl Into<String>,
     ) -> Self {
         Self::Damaged { path: path.into(), offset: offset.into(), what: what.into() }
+    }
+
+    /// The error and its causes, on one line.
+    pub(crate) fn chain(&self) -> String {
+        let mut text = self.to_string();
+        let mut source = std::error::Error::source(self);
+        while let Some(cause) = source {
+            text.push_str(": ");
+            text.push_str(&cause.to_string());
+            source = cause.source();
+        }
+        text
+    }
+
+    /// The same for one more of those who met it together.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::Poisoned { path } => Self::Poisoned { path: path.clone() },
+            Self::Full { path, what } => Self::Full { path: path.clone(), what: what.clone() },
+            other => Self::OfGroup { what: other.chain() },
+        }
     }
 
     /// Whether a file was not there. To a reading process that means: read the manifest again.

@@ -2,6 +2,40 @@
 //!
 //! A store is a directory of immutable hamdex files (*segments*), recent writes in memory and in a log, and
 //! removals beside the files. `store-spec.md` describes every byte of it.
+//!
+//! - [`Store`] is open for writing: insert, remove, [insert unless something is near](Store::insert_unless_near),
+//!   in batches that are whole or absent, as durable as [`Durability`] says. One process at a time has it.
+//! - [`Snapshot`] is one moment of the set; a [`Searcher`] queries it. Readers wait for nobody.
+//! - [`StoreReader`] reads what another process writes.
+//! - [`AnyStore`] is of either width.
+//!
+//! ```
+//! use hamdex_store::{CreateOptions, Store, StoreOptions};
+//!
+//! let directory = tempfile::tempdir()?;
+//! let store = Store::<u64>::create(directory.path().join("news.store"), &CreateOptions::new(), StoreOptions::new())?;
+//! assert_eq!(store.insert_unless_near(0x0123_4567_89ab_cdef, 1, 3)?, None);
+//! // Another page that differs in one bit is known already.
+//! let near = store.insert_unless_near(0x0123_4567_89ab_cdee, 2, 3)?.expect("something is near");
+//! assert_eq!((near.distance, store.snapshot().ids(near.fingerprint)?), (1, vec![1]));
+//!
+//! let mut searcher = store.snapshot().searcher();
+//! assert_eq!(searcher.within(0x0123_4567_89ab_cdef, 3)?.len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # How it works
+//!
+//! A write goes to the log first, and is seen when the log has it. Recent pairs are in memory, in buckets by groups
+//! of bits; when memory is full, they become a segment. Segments are merged as they become many, without sorting.
+//! A removed pair is marked beside its segment until that is merged. Everything that a reader sees is immutable: a
+//! writer changes a copy, and publishes it.
+//!
+//! # What it rests on
+//!
+//! The file system keeps what has been synced, and renames atomically. Files are mapped: nobody else may change
+//! those of a store, and a network file system may not keep that promise, nor that of the lock. After a fork, the
+//! child must open the store again.
 
 #![cfg_attr(
     not(feature = "unstable"),
@@ -13,25 +47,56 @@
     )
 )]
 
+mod admin;
+mod any;
+mod background;
+mod build;
 mod checksum;
 pub mod disk;
 mod durability;
 mod error;
+mod flush;
 mod identity;
 mod layout;
 mod lock;
 mod log;
 mod manifest;
+mod merge;
+mod open;
 mod operation;
+mod options;
+mod pair;
+mod publish;
+mod publisher;
+mod read;
+mod recent;
 mod removals;
+mod removed;
 mod repair;
+mod segment;
+mod shape;
+mod shared;
+mod state;
+mod store;
+mod write;
 
+pub use admin::purge::Purged;
+pub use admin::stats::{SegmentStats, StoreStats};
+pub use admin::verify::StoreVerified;
+pub use any::{AnyStore, AnyStoreReader, width};
 pub use disk::{Disk, RealDisk};
 pub use durability::{Durability, UnknownDurability};
 pub use error::Error;
 pub use hamdex::Fingerprint;
 pub use identity::{Identity, StoreId};
 pub use operation::Operation;
+pub use options::{CreateOptions, StoreOptions};
+pub use read::reader::StoreReader;
+pub use read::searcher::Searcher;
+pub use read::snapshot::{Snapshot, SnapshotIndexes};
+pub use segment::Bytes;
+pub use state::Written;
+pub use store::Store;
 
 /// The files of a store by themselves, for tests and benches.
 ///

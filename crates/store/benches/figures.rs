@@ -1,0 +1,218 @@
+//! The figures of a store, one after the other, beside one file of the same set.
+//!
+//! ```text
+//! cargo bench -p hamdex-store --bench figures -- [FINGERPRINTS] [DIRECTORY]
+//! ```
+//!
+//! FINGERPRINTS is 5,000,000 unless given; DIRECTORY is where the stores are made, and has to have room for about
+//! 100 bytes for each. All of them are drawn uniformly.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hamdex::{BuildOptions, Builder, Codec, Design, Index};
+use hamdex_store::{CreateOptions, Durability, Operation, Snapshot, Store, StoreOptions};
+
+/// Pairs of a batch.
+const BATCH: u64 = 1000;
+
+/// Queries of which the median is taken.
+const QUERIES: u64 = 20_000;
+
+type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Result {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let count: u64 = arguments.first().map_or(Ok(5_000_000), |text| text.parse())?;
+    let directory = match arguments.get(1) {
+        Some(path) => tempfile::tempdir_in(path)?,
+        None => tempfile::tempdir_in(".")?,
+    };
+    let at = |name: &str| directory.path().join(name);
+    println!("{count} fingerprints of 64 bits, k = 3, in {}", directory.path().display());
+
+    synced(&at("synced"))?;
+    for (codec, design) in [(Codec::Huffman, "halves"), (Codec::EliasFano, "cover-8")] {
+        println!("{codec}, {design}:");
+        let path = at(&format!("{codec}"));
+        let shape = CreateOptions::new().codec(codec).design(design);
+        ingest(&path, &shape, count)?;
+        let file = at("one.hamdex");
+        one_file(&file, codec, design, count)?;
+        queries(&path, &file)?;
+        std::fs::remove_file(file)?;
+        std::fs::remove_dir_all(path)?;
+    }
+    Ok(())
+}
+
+/// The number of that rank: SplitMix64 (Steele, Lea, Flood 2014).
+fn number(rank: u64) -> u64 {
+    let mut mixed = rank.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}
+
+fn batch(first: u64, count: u64) -> Vec<Operation<u64>> {
+    (first..first + count).map(|rank| Operation::Insert(number(rank), rank)).collect()
+}
+
+/// Writes that are durable when they are acknowledged: in batches, one by one, and one by one from many threads.
+fn synced(path: &Path) -> Result {
+    let store = Store::<u64>::create(path, &CreateOptions::new(), StoreOptions::new())?;
+    let start = Instant::now();
+    let batches = 300;
+    for number in 0..batches {
+        store.write(batch(number * BATCH, BATCH))?;
+    }
+    let rate = (batches * BATCH) as f64 / start.elapsed().as_secs_f64();
+    println!("durable, batches of {BATCH}: {rate:.0} pairs per second");
+    let alone = singles(&store, 1, 1 << 40)?;
+    let together = singles(&store, 32, 2 << 40)?;
+    println!(
+        "durable, one by one: {alone:.0} per second from one thread, {together:.0} from 32: {:.1}x",
+        together / alone
+    );
+    Ok(())
+}
+
+/// Inserts per second, one by one, from so many threads.
+fn singles(store: &Store<u64>, threads: u64, first: u64) -> Result<f64> {
+    let (start, done) = (Instant::now(), AtomicU64::new(0));
+    thread::scope(|scope| {
+        for thread in 0..threads {
+            let done = &done;
+            scope.spawn(move || {
+                let mut rank = first + (thread << 32);
+                while start.elapsed() < Duration::from_secs(2) {
+                    store.insert(number(rank), rank).expect("an insert");
+                    rank += 1;
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    Ok(done.into_inner() as f64 / start.elapsed().as_secs_f64())
+}
+
+/// Everything in batches, with merges beside it; and queries meanwhile.
+fn ingest(path: &Path, shape: &CreateOptions, count: u64) -> Result {
+    let options = StoreOptions::new().durability(Durability::Interval(Duration::from_millis(100)));
+    let store = Store::<u64>::create(path, shape, options)?;
+    let (start, is_over) = (Instant::now(), AtomicBool::new(false));
+    let worst = thread::scope(|scope| -> Result<f64> {
+        let reader = scope.spawn(|| {
+            let mut times = Vec::new();
+            while !is_over.load(Ordering::Relaxed) {
+                let snapshot = store.snapshot();
+                let mut searcher = snapshot.searcher();
+                for rank in 0..100 {
+                    let query = number(rank * 7919 % count);
+                    let begun = Instant::now();
+                    searcher.within(query, 3).expect("a query");
+                    times.push(begun.elapsed());
+                }
+                thread::sleep(Duration::from_millis(20));
+            }
+            times
+        });
+        for first in (0..count).step_by(BATCH as usize) {
+            store.write(batch(first, BATCH.min(count - first)))?;
+        }
+        let rate = count as f64 / start.elapsed().as_secs_f64();
+        println!("  ingest, batches of {BATCH}, merges beside it: {rate:.0} pairs per second");
+        is_over.store(true, Ordering::Relaxed);
+        Ok(percentile(reader.join().expect("the reader"), 99))
+    })?;
+    println!("  queries meanwhile: p99 {worst:.1} µs");
+    let begun = Instant::now();
+    store.flush()?;
+    // Until nothing is left to be merged.
+    let mut before = usize::MAX;
+    while store.stats().segments.len() != before {
+        before = store.stats().segments.len();
+        thread::sleep(Duration::from_secs(3));
+    }
+    let stats = store.stats();
+    println!(
+        "  at rest after {:.1} s: {} segments, write amplification {:.1}, {:.2} bytes per pair",
+        begun.elapsed().as_secs_f64(),
+        stats.segments.len(),
+        stats.write_amplification,
+        stats.bytes as f64 / count as f64
+    );
+    let unless = unless_near(&store, count)?;
+    println!("  insert_unless_near, one thread, synced every 100 ms: {unless:.0} per second");
+    Ok(())
+}
+
+fn unless_near(store: &Store<u64>, count: u64) -> Result<f64> {
+    let (start, tries) = (Instant::now(), 20_000);
+    for rank in count..count + tries {
+        // Every other one is near something.
+        let fingerprint = if rank % 2 == 0 { number(rank) } else { number(rank % count) ^ 5 };
+        store.insert_unless_near(fingerprint, rank, 3)?;
+    }
+    Ok(tries as f64 / start.elapsed().as_secs_f64())
+}
+
+/// The same set as one file, with ids.
+fn one_file(path: &Path, codec: Codec, design: &str, count: u64) -> Result {
+    let options = BuildOptions::new().codec(codec).design(Design::named(design, 3)?).ids(true);
+    let mut builder = Builder::<u64>::with_options(path, options)?;
+    for rank in 0..count {
+        builder.push_with_id(number(rank), rank)?;
+    }
+    builder.finish()?;
+    Ok(())
+}
+
+/// Opening, and queries of the store beside those of one file: before and after everything is merged.
+fn queries(path: &Path, file: &Path) -> Result {
+    let begun = Instant::now();
+    let index = Index::<u64>::open(file)?;
+    let open_file = begun.elapsed();
+    let begun = Instant::now();
+    let store = Store::<u64>::open(path, StoreOptions::new().merges(false))?;
+    let open_store = begun.elapsed();
+    println!(
+        "  open after a clean end: {:.1} ms, one file {:.1} ms",
+        open_store.as_secs_f64() * 1e3,
+        open_file.as_secs_f64() * 1e3
+    );
+    for state in ["at rest", "compacted"] {
+        if state == "compacted" {
+            store.compact()?;
+        }
+        let mut searcher = index.searcher();
+        let (mut of_file, mut of_store) = (f64::MAX, f64::MAX);
+        for _ in 0..3 {
+            of_file = of_file.min(mean(|query| searcher.within(query, 3).map(<[_]>::len).expect("a query")));
+            of_store = of_store.min(mean_of_store(&store.snapshot()));
+        }
+        println!("  query, {state}: {of_store:.2} µs, one file {of_file:.2} µs: {:.2}x", of_store / of_file);
+    }
+    Ok(())
+}
+
+fn mean_of_store(snapshot: &Snapshot<u64>) -> f64 {
+    let mut searcher = snapshot.searcher();
+    mean(|query| searcher.within(query, 3).map(<[_]>::len).expect("a query"))
+}
+
+/// Microseconds per query.
+fn mean(mut query: impl FnMut(u64) -> usize) -> f64 {
+    let start = Instant::now();
+    let found: usize = (0..QUERIES).map(|rank| query(number(rank * 104_729) ^ 9)).sum();
+    assert!(found < usize::MAX);
+    start.elapsed().as_secs_f64() * 1e6 / QUERIES as f64
+}
+
+/// In microseconds.
+fn percentile(mut times: Vec<Duration>, percent: usize) -> f64 {
+    times.sort_unstable();
+    times.get(times.len() * percent / 100).map_or(0.0, |time| time.as_secs_f64() * 1e6)
+}

@@ -1,0 +1,53 @@
+//! A small crawler: of each page, it asks whether something like it has been seen, and keeps it if not.
+//!
+//! ```text
+//! cargo run --release -p hamdex-store --example crawler
+//! ```
+
+use std::time::{Duration, Instant};
+
+use hamdex_store::{CreateOptions, Durability, Store, StoreOptions};
+
+/// Pages of this crawl.
+const PAGES: u64 = 100_000;
+
+/// Two pages are the same when their fingerprints differ in at most so many bits.
+const DISTANCE: u32 = 3;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let directory = tempfile::tempdir()?;
+    let path = directory.path().join("pages.store");
+    // A crawler can fetch the last tenth of a second again, if power is lost.
+    let options = StoreOptions::new().durability(Durability::Interval(Duration::from_millis(100)));
+    let store = Store::<u64>::create(
+        &path,
+        &CreateOptions::new().distance(DISTANCE).codec(hamdex::Codec::EliasFano).design("cover-8"),
+        options,
+    )?;
+
+    let start = Instant::now();
+    let (mut new, mut known) = (0u64, 0u64);
+    for page in 0..PAGES {
+        match store.insert_unless_near(fingerprint_of(page), page, DISTANCE)? {
+            None => new += 1,
+            Some(_) => known += 1,
+        }
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    println!("{new} new pages, {known} like one seen before: {:.0} pages per second", PAGES as f64 / seconds);
+
+    let stats = store.stats();
+    assert_eq!(stats.ids, new);
+    println!("{} segments, {} pairs in memory", stats.segments.len(), stats.recent);
+    Ok(())
+}
+
+/// The fingerprint of a page that does not exist: one in four is like the one before it but for a bit or two.
+fn fingerprint_of(page: u64) -> u64 {
+    let original = page - u64::from(page % 4 == 3);
+    let mut mixed = original.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^= mixed >> 31;
+    if original == page { mixed } else { mixed ^ 1 << (page % 64) ^ 1 << (page * 7 % 64) }
+}

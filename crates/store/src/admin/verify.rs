@@ -1,0 +1,85 @@
+//! Reading everything.
+
+use std::path::PathBuf;
+
+use hamdex::{Fingerprint, VerifyOptions};
+
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::layout;
+use crate::log::replay;
+use crate::manifest;
+use crate::open::leftovers;
+use crate::removals;
+use crate::segment::Segment;
+use crate::store::Store;
+
+/// What a verification has read and found right.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoreVerified {
+    /// Files.
+    pub segments: usize,
+    /// Bytes of these files.
+    pub bytes: u64,
+    /// Fingerprints in them, removed ones included.
+    pub fingerprints: u64,
+    /// Batches in the logs.
+    pub batches: u64,
+    /// What a crash has left and the next writer puts in order: no damage.
+    pub notes: Vec<String>,
+}
+
+/// Reads all files that a manifest names, and the logs, and checks everything. Nobody may write meanwhile.
+pub(crate) fn verify<F: Fingerprint, D: Disk>(
+    disk: &D,
+    options: &VerifyOptions,
+) -> Result<StoreVerified, Error> {
+    let manifest = manifest::read(disk)?;
+    let mut verified = StoreVerified::default();
+    for entry in &manifest.segments {
+        let segment = Segment::<F, D>::open(disk, entry.number)?;
+        let found = segment.index.verify_with(options)?;
+        if segment.index.file_id().to_bytes() != entry.file_id || found.bytes != entry.bytes {
+            let path = disk.path(&layout::segment(entry.number));
+            return Err(Error::damaged(path, None, "it is another file than the manifest names"));
+        }
+        removals::read(disk, manifest.identity.store, entry)?;
+        verified.segments += 1;
+        verified.bytes += found.bytes;
+        verified.fingerprints += found.fingerprints;
+    }
+    let replayed =
+        replay::<F, D>(disk, &manifest.identity, manifest.logs_start(), manifest.sealed, |_, _| Ok(()))?;
+    verified.batches = replayed.batches;
+    if let Some(torn) = replayed.torn {
+        let path = disk.path(&layout::log(replayed.end.log));
+        verified.notes.push(format!(
+            "{}: a crash left {} bytes of an unfinished batch at byte {}",
+            path.display(),
+            torn.bytes,
+            torn.offset
+        ));
+    }
+    let unfinished = replayed.unfinished_log.map(layout::log);
+    for name in leftovers(disk, &manifest)?.into_iter().chain(unfinished) {
+        let path: PathBuf = disk.path(&name);
+        verified.notes.push(format!("{}: left by a crash, and part of nothing", path.display()));
+    }
+    Ok(verified)
+}
+
+impl<F: Fingerprint, D: Disk> Store<F, D> {
+    /// Reads and checks all files of the store. Writers wait for flushes and merges meanwhile.
+    ///
+    /// # Errors
+    /// The first damage that is found; when the disk refuses something.
+    pub fn verify(&self, options: &VerifyOptions) -> Result<StoreVerified, Error> {
+        let shared = self.shared();
+        shared.check_process()?;
+        // No file comes or goes while the manifest stays as it is. Writers only add to the log.
+        let _publisher = shared.publisher();
+        shared.writer().sync()?;
+        verify::<F, D>(&shared.disk, options)
+    }
+}

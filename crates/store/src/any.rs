@@ -1,0 +1,94 @@
+//! Stores whose width is known when they are opened.
+
+use std::path::Path;
+
+use crate::disk::RealDisk;
+use crate::error::Error;
+use crate::manifest;
+use crate::options::{CreateOptions, StoreOptions};
+use crate::read::reader::StoreReader;
+use crate::store::Store;
+
+/// The width of the fingerprints in a store, in bits: 64 or 128.
+///
+/// # Errors
+/// When it is no store, or its manifest cannot be read.
+pub fn width(path: impl AsRef<Path>) -> Result<u32, Error> {
+    Ok(manifest::read(&RealDisk::new(path))?.identity.width)
+}
+
+/// A store of either width, open for writing.
+///
+/// ```
+/// use hamdex_store::{AnyStore, CreateOptions, StoreOptions};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("news.store");
+/// drop(AnyStore::create(&path, 128, &CreateOptions::new(), StoreOptions::new())?);
+/// match AnyStore::open(&path, StoreOptions::new())? {
+///     AnyStore::Bits64(store) => store.insert(7, 1)?,
+///     AnyStore::Bits128(store) => store.insert(7, 1)?,
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub enum AnyStore {
+    /// Fingerprints of 64 bits.
+    Bits64(Store<u64>),
+    /// Fingerprints of 128 bits.
+    Bits128(Store<u128>),
+}
+
+impl AnyStore {
+    /// Creates a store for fingerprints of `width` bits: see [`Store::create`].
+    ///
+    /// # Errors
+    /// As for [`Store::create`]; when the width is neither 64 nor 128.
+    pub fn create(
+        path: impl AsRef<Path>,
+        width: u32,
+        create: &CreateOptions,
+        options: StoreOptions,
+    ) -> Result<Self, Error> {
+        match width {
+            64 => Store::create(path, create, options).map(Self::Bits64),
+            128 => Store::create(path, create, options).map(Self::Bits128),
+            width => Err(Error::NoWidth { width }),
+        }
+    }
+
+    /// Opens a store for writing: see [`Store::open`].
+    ///
+    /// # Errors
+    /// As for [`Store::open`].
+    pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
+        let path = path.as_ref();
+        match width(path)? {
+            128 => Store::open(path, options).map(Self::Bits128),
+            _ => Store::open(path, options).map(Self::Bits64),
+        }
+    }
+}
+
+/// A store of either width, open for reading.
+#[derive(Debug)]
+pub enum AnyStoreReader {
+    /// Fingerprints of 64 bits.
+    Bits64(StoreReader<u64>),
+    /// Fingerprints of 128 bits.
+    Bits128(StoreReader<u128>),
+}
+
+impl AnyStoreReader {
+    /// Opens a store for reading: see [`StoreReader::open`].
+    ///
+    /// # Errors
+    /// As for [`StoreReader::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        match width(path)? {
+            128 => StoreReader::open(path).map(Self::Bits128),
+            _ => StoreReader::open(path).map(Self::Bits64),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! New files: from pairs in order to a segment that is durable, and part of nothing yet.
+
+use std::io::BufWriter;
+use std::sync::Arc;
+
+use hamdex::{BuildError, BuildOptions, Builder, Fingerprint};
+
+use crate::disk::{Disk, DiskFile};
+use crate::error::Error;
+use crate::layout;
+use crate::manifest::SegmentEntry;
+use crate::pair::Pair;
+use crate::segment::Segment;
+use crate::shared::Shared;
+
+/// A new file.
+pub(crate) type Output<D> = BufWriter<<D as Disk>::File>;
+
+/// Bytes written at once.
+const WRITE_BYTES: usize = 1 << 20;
+
+impl<F: Fingerprint, D: Disk> Shared<F, D> {
+    /// Writes a new file, and makes it durable. `write` gets the options by which it is built. `level` says how often
+    /// its oldest pairs have been merged.
+    ///
+    /// # Errors
+    /// When the disk refuses it, or `write` fails: nothing is left then.
+    pub(crate) fn new_segment(
+        &self,
+        level: u32,
+        write: impl FnOnce(BuildOptions<F>, Output<D>) -> Result<Output<D>, BuildError>,
+    ) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
+        let number = self.next_segment();
+        let built = self.write_segment(number, write).and_then(|()| self.open_segment(number, level));
+        built.inspect_err(|_| drop(self.disk.remove(&layout::segment(number))))
+    }
+
+    fn write_segment(
+        &self,
+        number: u64,
+        write: impl FnOnce(BuildOptions<F>, Output<D>) -> Result<Output<D>, BuildError>,
+    ) -> Result<(), Error> {
+        let name = layout::segment(number);
+        let path = self.disk.path(&name);
+        let file = self.disk.create_new(&name).map_err(Error::io("create it", &path))?;
+        let options = self.shape.build_options()?.threads(self.options.threads);
+        let file = write(options, BufWriter::with_capacity(WRITE_BYTES, file))?;
+        let mut file = file.into_inner().map_err(|error| Error::io("write it", &path)(error.into_error()))?;
+        file.sync().map_err(Error::io("sync it", &path))?;
+        self.disk.sync_directory(layout::SEGMENTS).map_err(Error::io("sync its directory", &path))
+    }
+
+    /// Writes pairs, which ascend, to a new file: see [`Shared::new_segment`].
+    ///
+    /// # Errors
+    /// As for [`Shared::new_segment`].
+    pub(crate) fn build_segment(
+        &self,
+        pairs: &[Pair<F>],
+    ) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
+        self.new_segment(0, |options, output| {
+            let mut builder = Builder::to_writer(output, options.sorted(true))?;
+            for &(fingerprint, id) in pairs {
+                if self.shape.identity.has_ids {
+                    builder.push_with_id(fingerprint, id)?;
+                } else {
+                    builder.push(fingerprint)?;
+                }
+            }
+            Ok(builder.into_inner()?.0)
+        })
+    }
+
+    /// Opens a file that is durable, as one that is to join the store.
+    pub(crate) fn open_segment(
+        &self,
+        number: u64,
+        level: u32,
+    ) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
+        let name = layout::segment(number);
+        let bytes = self.disk.length(&name).map_err(Error::io("read it", self.disk.path(&name)))?;
+        let segment = Segment::open(&self.disk, number)?;
+        let sequence = self.state.load().sequence;
+        let entry = SegmentEntry {
+            number,
+            file_id: segment.index.file_id().to_bytes(),
+            bytes,
+            fingerprints: segment.index.len(),
+            pairs: segment.pairs(),
+            level,
+            born: sequence,
+            applied: sequence,
+            removals: None,
+        };
+        Ok((Arc::new(segment), entry))
+    }
+}

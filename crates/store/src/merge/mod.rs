@@ -1,0 +1,9 @@
+//! Merging files: fewer files, and nothing in them that has been removed.
+//!
+//! - [`policy`]: which files to merge next
+//! - [`removed_pairs`]: what of a file is left out
+//! - [`run`]: merging them
+
+pub(crate) mod policy;
+mod removed_pairs;
+mod run;

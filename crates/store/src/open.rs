@@ -1,0 +1,200 @@
+//! Creating and opening: from the files of a store to its state.
+
+use std::collections::{HashMap, HashSet};
+
+use hamdex::{Design, Fingerprint};
+
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::identity::{Identity, StoreId};
+use crate::layout::{self, DELETES, LOGS, SEGMENTS};
+use crate::lock::StoreLock;
+use crate::log::{LogWriter, Position, Replayed, replay};
+use crate::manifest::{self, Manifest, SegmentEntry};
+use crate::operation::Operation;
+use crate::options::{CreateOptions, EXPECTED_FINGERPRINTS, StoreOptions};
+use crate::publisher::Publisher;
+use crate::removals;
+use crate::removed::Removed;
+use crate::segment::{LiveSegment, Segment};
+use crate::shared::Shared;
+use crate::state::State;
+use crate::write::writer::Writer;
+
+impl<F: Fingerprint, D: Disk> Shared<F, D> {
+    /// Creates a store in a directory that does not exist yet, or is empty.
+    pub(crate) fn create(disk: D, create: &CreateOptions, options: StoreOptions) -> Result<Self, Error> {
+        let design = design_of::<F>(create)?;
+        let store = StoreId::random().map_err(Error::io("draw a number for it", disk.path("")))?;
+        disk.create_directory("").map_err(Error::io("create it", disk.path("")))?;
+        let lock = StoreLock::take(&disk)?;
+        refuse_to_replace(&disk)?;
+        for directory in [SEGMENTS, DELETES, LOGS] {
+            disk.create_directory(directory).map_err(Error::io("create it", disk.path(directory)))?;
+        }
+        let identity = Identity { store, width: F::BITS, has_ids: create.ids };
+        let log = LogWriter::create(disk.clone(), identity, 1, 0)?;
+        let manifest = Manifest {
+            identity,
+            distance: create.distance,
+            design,
+            codec: create.codec,
+            recipe: create.recipe.clone(),
+            sequence: 0,
+            first_log: log.number(),
+            sealed: None,
+            next_segment: 1,
+            written: manifest::Written::default(),
+            segments: Vec::new(),
+        };
+        let mut publisher = Publisher::new(disk.clone(), manifest.clone());
+        publisher.replace(manifest)?;
+        let state = State::new(create.distance);
+        Ok(Self::new(disk, lock, options, publisher, Writer::new(log, 0), state))
+    }
+
+    /// Opens a store for writing. What a crash has left is put in order.
+    pub(crate) fn open(disk: D, options: StoreOptions) -> Result<Self, Error> {
+        // A directory that is no store gets no lock file.
+        manifest::read(&disk)?;
+        let lock = StoreLock::take(&disk)?;
+        let manifest = manifest::read(&disk)?;
+        let (state, replayed) = load(&disk, &manifest)?;
+        remove_leftovers(&disk, &manifest)?;
+        let log = LogWriter::resume(disk.clone(), manifest.identity, &replayed)?;
+        let writer = Writer::new(log, state.sequence);
+        let publisher = Publisher::new(disk.clone(), manifest);
+        Ok(Self::new(disk, lock, options, publisher, writer, state))
+    }
+}
+
+/// The name of the design, which must be one.
+fn design_of<F: Fingerprint>(create: &CreateOptions) -> Result<String, Error> {
+    let design = match &create.design {
+        Some(name) => Design::<F>::named(name, create.distance)?,
+        None => {
+            let block_bytes = create.codec.default_block_bytes() as u32;
+            Design::<F>::auto(create.distance, EXPECTED_FINGERPRINTS, create.codec, block_bytes)?
+        }
+    };
+    Ok(design.name().to_owned())
+}
+
+/// A store is created where nothing is.
+pub(crate) fn refuse_to_replace<D: Disk>(disk: &D) -> Result<(), Error> {
+    let path = disk.path("");
+    let there = disk.list("").map_err(Error::io("list it", &path))?;
+    if there.iter().any(|name| name != layout::LOCK) {
+        return Err(Error::Exists { path });
+    }
+    Ok(())
+}
+
+/// The state that manifest and logs describe.
+pub(crate) fn load<F: Fingerprint, D: Disk>(
+    disk: &D,
+    manifest: &Manifest,
+) -> Result<(State<F, D>, Replayed), Error> {
+    if manifest.identity.width != F::BITS {
+        let found = manifest.identity.width;
+        return Err(Error::Width { path: disk.path(""), found, expected: F::BITS });
+    }
+    let mut state = State::new(manifest.distance);
+    state.sequence = manifest.sequence;
+    let segments = manifest.segments.iter().map(|entry| open_segment(disk, manifest, entry));
+    state.segments = segments.collect::<Result<Vec<_>, _>>()?.into();
+    let replayed = replay_logs(disk, manifest, manifest.logs_start(), &mut state)?;
+    Ok((state, replayed))
+}
+
+/// Applies what the logs have from a position on.
+pub(crate) fn replay_logs<F: Fingerprint, D: Disk>(
+    disk: &D,
+    manifest: &Manifest,
+    from: Position,
+    state: &mut State<F, D>,
+) -> Result<Replayed, Error> {
+    let applied: HashMap<u64, u64> =
+        manifest.segments.iter().map(|entry| (entry.number, entry.applied)).collect();
+    let mut inserts = Vec::new();
+    let replayed = replay(disk, &manifest.identity, from, manifest.sealed, |sequence, batch| {
+        for operation in batch {
+            match *operation {
+                Operation::Insert(fingerprint, id) => inserts.push((fingerprint, id)),
+                Operation::Remove(fingerprint, id) => {
+                    state.recent.insert(&inserts);
+                    inserts.clear();
+                    // What a segment has got later than this removal stays.
+                    state.remove((fingerprint, id), |live| applied[&live.segment.number] < sequence)?;
+                }
+            }
+        }
+        if inserts.len() >= MAX_PENDING {
+            state.recent.insert(&inserts);
+            inserts.clear();
+        }
+        Ok(())
+    })?;
+    state.recent.insert(&inserts);
+    let published = applied.values().copied().max().unwrap_or(0);
+    state.sequence = replayed.end.sequence.max(state.sequence).max(published);
+    Ok(replayed)
+}
+
+/// Pairs that are inserted together.
+const MAX_PENDING: usize = 1 << 16;
+
+fn open_segment<F: Fingerprint, D: Disk>(
+    disk: &D,
+    manifest: &Manifest,
+    entry: &SegmentEntry,
+) -> Result<LiveSegment<F, D>, Error> {
+    let name = layout::segment(entry.number);
+    let path = disk.path(&name);
+    if !disk.exists(&name).map_err(Error::io("read it", &path))? {
+        return Err(Error::Missing { path });
+    }
+    let segment = Segment::open(disk, entry.number)?;
+    let is_the_one = segment.index.file_id().to_bytes() == entry.file_id
+        && segment.index.len() == entry.fingerprints
+        && segment.pairs() == entry.pairs;
+    if !is_the_one {
+        return Err(Error::damaged(path, None, "it is another file than the manifest names"));
+    }
+    let removed = Removed::of(removals::read(disk, manifest.identity.store, entry)?);
+    Ok(LiveSegment { segment: segment.into(), removed })
+}
+
+/// Removes what a crash has left lying about: files of the store that the manifest does not name.
+fn remove_leftovers<D: Disk>(disk: &D, manifest: &Manifest) -> Result<(), Error> {
+    for name in leftovers(disk, manifest)? {
+        disk.remove(&name).map_err(Error::io("remove it", disk.path(&name)))?;
+    }
+    Ok(())
+}
+
+/// Files that look like those of the store and that the manifest does not name.
+pub(crate) fn leftovers<D: Disk>(disk: &D, manifest: &Manifest) -> Result<Vec<String>, Error> {
+    let named: HashSet<String> = manifest
+        .segments
+        .iter()
+        .flat_map(|entry| {
+            let removals = entry.removals.map(|removals| layout::removals(entry.number, removals.version));
+            removals.into_iter().chain([layout::segment(entry.number)])
+        })
+        .collect();
+    let mut left = Vec::new();
+    let list = |directory: &str| disk.list(directory).map_err(Error::io("list it", disk.path(directory)));
+    for file in list(SEGMENTS)? {
+        left.extend(layout::parse_segment(&file).map(layout::segment).filter(|name| !named.contains(name)));
+    }
+    for file in list(DELETES)? {
+        let name = layout::parse_removals(&file).map(|(segment, version)| layout::removals(segment, version));
+        left.extend(name.filter(|name| !named.contains(name)));
+    }
+    for file in list(LOGS)? {
+        let number = layout::parse_log(&file).filter(|number| *number < manifest.first_log);
+        left.extend(number.map(layout::log));
+    }
+    Ok(left)
+}

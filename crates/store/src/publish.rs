@@ -1,0 +1,209 @@
+//! Which files count: changes of the manifest, durable first and visible then.
+//!
+//! What has been written in the background was read some time ago. Pairs removed since are in the writer's
+//! journal; they are removed from the new file too before anybody sees it. The manifest says up to which batch the
+//! removals of a file are known, so that a replay of the log neither forgets one nor repeats one on what came later.
+
+use std::sync::Arc;
+
+use hamdex::Fingerprint;
+
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::layout;
+use crate::manifest::{Manifest, RemovalsEntry, SegmentEntry};
+use crate::pair::Pair;
+use crate::removals;
+use crate::removed::Removed;
+use crate::segment::{LiveSegment, Segment};
+use crate::shared::Shared;
+use crate::state::State;
+use crate::write::writer::Writer;
+
+/// A change of the files that count.
+pub(crate) struct Change<F, D: Disk> {
+    pub(crate) added: Option<Added<F, D>>,
+    /// The numbers of the segments that go.
+    pub(crate) dropped: Vec<u64>,
+    /// Whether the oldest frozen pairs are in the added file.
+    pub(crate) is_flush: bool,
+}
+
+/// A new file.
+pub(crate) struct Added<F, D: Disk> {
+    pub(crate) segment: Arc<Segment<F, D>>,
+    pub(crate) entry: SegmentEntry,
+    /// Where in the journal those removals begin that the file does not know; `None` where these are the ones to
+    /// come.
+    pub(crate) journal_start: Option<usize>,
+}
+
+impl<F: Fingerprint, D: Disk> Shared<F, D> {
+    /// Makes a change of files durable, then visible. The journal is closed in any case.
+    ///
+    /// # Errors
+    /// When the disk refuses it: nothing has changed then, unless the manifest cannot be trusted any more. The new
+    /// file goes, if it can.
+    pub(crate) fn publish(&self, change: Change<F, D>) -> Result<(), Error> {
+        let Change { added, dropped, is_flush } = change;
+        let mut added = added.map(|added| (added, Removed::default()));
+        let outcome = self.try_publish(&mut added, &dropped, is_flush);
+        if let Some((added, _)) = added {
+            if added.journal_start.is_some() {
+                self.writer().close_journal();
+            }
+            // A manifest that may or may not have been replaced names it; then it has to stay.
+            if outcome.is_err() && !self.publisher().is_poisoned() {
+                added.segment.retire();
+            }
+        }
+        outcome
+    }
+
+    fn try_publish(
+        &self,
+        added: &mut Option<(Added<F, D>, Removed)>,
+        dropped: &[u64],
+        is_flush: bool,
+    ) -> Result<(), Error> {
+        let mut publisher = self.publisher();
+        // Most of what has been removed meanwhile, without keeping writers waiting.
+        if let Some((Added { segment, journal_start: Some(start), .. }, removed)) = added {
+            let removals = self.writer().journal_since(*start).to_vec();
+            *start += removals.len();
+            remove_all(segment, removed, &removals)?;
+        }
+        let mut writer = self.writer();
+        if let Some((added, _)) = added {
+            added.journal_start.get_or_insert_with(|| writer.open_journal());
+        }
+        // Removals become durable with the files; no batch before them may be lost then.
+        writer.sync()?;
+        catch_up(added, &writer)?;
+        let (state, sequence) = (self.state.load_full(), writer.sequence);
+        drop(writer);
+
+        let mut manifest = publisher.manifest().clone();
+        let mut stale = Vec::new();
+        self.note_removals(&mut manifest, &state, sequence, is_flush, &mut stale)?;
+        manifest.segments.retain(|entry| !dropped.contains(&entry.number));
+        for number in dropped {
+            let before = publisher.manifest().segments.iter().find(|entry| entry.number == *number);
+            let removals = before.and_then(|entry| entry.removals);
+            stale.extend(removals.map(|removals| layout::removals(*number, removals.version)));
+        }
+        if let Some((added, removed)) = added {
+            let mut entry = added.entry.clone();
+            entry.applied = sequence;
+            self.write_removals(&mut manifest, &mut entry, removed)?;
+            manifest.written.segments += entry.bytes;
+            manifest.segments.push(entry);
+            manifest.segments.sort_by_key(|entry| entry.number);
+        }
+        let first_log = manifest.first_log;
+        if is_flush && let Some(frozen) = state.frozen.first() {
+            manifest.first_log = frozen.next_log;
+            manifest.sequence = frozen.sequence;
+            manifest.written.logs += frozen.log_bytes;
+            manifest.sealed = None;
+        }
+        manifest.next_segment = self.peek_next_segment();
+        let logs = first_log..manifest.first_log;
+        publisher.replace(manifest)?;
+
+        let writer = self.writer();
+        catch_up(added, &writer)?;
+        let mut state = State::clone(&self.state.load());
+        let segments = Arc::make_mut(&mut state.segments);
+        for gone in segments.extract_if(.., |live| dropped.contains(&live.segment.number)) {
+            gone.segment.retire();
+        }
+        segments.extend(added.as_ref().map(|(added, removed)| LiveSegment {
+            segment: Arc::clone(&added.segment),
+            removed: removed.clone(),
+        }));
+        if is_flush {
+            state.frozen.remove(0);
+        }
+        state.epoch += 1;
+        self.state.store(Arc::new(state));
+        drop(writer);
+        // What stays of these is removed by the next writer.
+        let logs = logs.map(layout::log);
+        stale.into_iter().chain(logs).for_each(|name| drop(self.disk.remove(&name)));
+        Ok(())
+    }
+
+    /// Writes down the removals of the segments that there are, where logs go that have them.
+    fn note_removals(
+        &self,
+        manifest: &mut Manifest,
+        state: &State<F, D>,
+        sequence: u64,
+        is_flush: bool,
+        stale: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        if !is_flush {
+            return Ok(());
+        }
+        for live in &*state.segments {
+            let at = manifest.segments.iter().position(|entry| entry.number == live.segment.number);
+            let at = at.expect("a segment in use is in the manifest");
+            let mut entry = manifest.segments[at].clone();
+            entry.applied = sequence;
+            if live.removed.len() != entry.removals.map_or(0, |removals| removals.count) {
+                let before = entry.removals.map(|removals| layout::removals(entry.number, removals.version));
+                self.write_removals(manifest, &mut entry, &live.removed)?;
+                stale.extend(before);
+            }
+            manifest.segments[at] = entry;
+        }
+        Ok(())
+    }
+
+    /// Writes the next version of a segment's removals, if there are any.
+    fn write_removals(
+        &self,
+        manifest: &mut Manifest,
+        entry: &mut SegmentEntry,
+        removed: &Removed,
+    ) -> Result<(), Error> {
+        if removed.is_empty() {
+            return Ok(());
+        }
+        let places = removed.to_places();
+        let version = entry.removals.map_or(1, |removals| removals.version + 1);
+        let store = manifest.identity.store;
+        manifest.written.removals += removals::write(&self.disk, store, entry, version, &places)?;
+        entry.removals = Some(RemovalsEntry { version, count: places.len() });
+        Ok(())
+    }
+}
+
+/// Removes from a new file what has been removed since.
+fn catch_up<F: Fingerprint, D: Disk>(
+    added: &mut Option<(Added<F, D>, Removed)>,
+    writer: &Writer<F, D>,
+) -> Result<(), Error> {
+    if let Some((Added { segment, journal_start: Some(start), .. }, removed)) = added {
+        let removals = writer.journal_since(*start);
+        remove_all(segment, removed, removals)?;
+        *start += removals.len();
+    }
+    Ok(())
+}
+
+fn remove_all<F: Fingerprint, D: Disk>(
+    segment: &Arc<Segment<F, D>>,
+    removed: &mut Removed,
+    pairs: &[Pair<F>],
+) -> Result<(), Error> {
+    let mut live = LiveSegment { segment: Arc::clone(segment), removed: std::mem::take(removed) };
+    for &pair in pairs {
+        if let Some(place) = live.find(pair)? {
+            live.removed.insert(place);
+        }
+    }
+    *removed = live.removed;
+    Ok(())
+}

@@ -1,0 +1,11 @@
+//! Reading: a snapshot, and what it can be asked.
+//!
+//! - [`snapshot`]: one moment of the set, for as long as it is held
+//! - [`searcher`]: queries, one at a time
+//! - [`reader`]: a store that another process may be writing to
+//! - [`pairs`]: all pairs of fingerprint and id, in order
+
+pub(crate) mod pairs;
+pub(crate) mod reader;
+pub(crate) mod searcher;
+pub(crate) mod snapshot;

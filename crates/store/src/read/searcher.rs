@@ -1,0 +1,122 @@
+//! Queries, one at a time.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use hamdex::{Fingerprint, Index, IndexesSearcher, Match};
+
+use crate::disk::{Disk, RealDisk};
+use crate::error::Error;
+use crate::read::snapshot::Snapshot;
+use crate::segment::Bytes;
+
+/// Queries a snapshot, using the same memory again and again; every thread has its own. Made by
+/// [`Snapshot::searcher`].
+///
+/// What is in memory is compared first. All files are one plan then: all look-ups, one wave of reads, all scans.
+pub struct Searcher<F: Fingerprint, D: Disk = RealDisk> {
+    snapshot: Snapshot<F, D>,
+    segments: IndexesSearcher<Arc<Index<F, Bytes<D>>>>,
+    matches: Vec<Match<F>>,
+}
+
+impl<F: Fingerprint, D: Disk> Snapshot<F, D> {
+    /// A searcher: the memory that queries use again and again. One for each thread.
+    #[must_use]
+    pub fn searcher(&self) -> Searcher<F, D> {
+        Searcher::new(self.clone())
+    }
+}
+
+impl<F: Fingerprint, D: Disk> Searcher<F, D> {
+    fn new(snapshot: Snapshot<F, D>) -> Self {
+        let segments = snapshot.state().segments_as_one().searcher();
+        Self { snapshot, segments, matches: Vec::new() }
+    }
+
+    /// The snapshot.
+    #[must_use]
+    pub fn snapshot(&self) -> &Snapshot<F, D> {
+        &self.snapshot
+    }
+
+    /// All fingerprints within `distance` of `query`, each once, nearest first, then by fingerprint. Any distance
+    /// is exact; one beyond the store's takes longer.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged.
+    pub fn within(&mut self, query: F, distance: u32) -> Result<&[Match<F>], Error> {
+        self.nearest_within(query, usize::MAX, distance)
+    }
+
+    /// Some fingerprint within `distance` of `query`, if there is one; not always the nearest.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged.
+    pub fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, Error> {
+        for recent in self.snapshot.state().in_memory() {
+            let mut first = None;
+            let _ = recent.for_each(query, distance, |value| {
+                first = Some(Match::of(query, value));
+                ControlFlow::Break(())
+            });
+            if first.is_some() {
+                return Ok(first);
+            }
+        }
+        Ok(self.segments.first(query, distance)?.map(|found| found.found))
+    }
+
+    /// The `count` nearest of the fingerprints within `distance` of `query`, nearest first, then by fingerprint;
+    /// all of these if there are no more.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged.
+    pub fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], Error> {
+        let Self { snapshot, segments, matches } = self;
+        matches.clear();
+        for recent in snapshot.state().in_memory() {
+            let _ = recent.for_each(query, distance, |value| {
+                matches.push(Match::of(query, value));
+                keep_nearest(matches, count, count.saturating_mul(2));
+                ControlFlow::Continue(())
+            });
+        }
+        let found = segments.nearest_within(query, count, distance)?;
+        matches.extend(found.iter().map(|found| found.found_in[0].found));
+        keep_nearest(matches, count, 0);
+        Ok(matches)
+    }
+
+    /// The `count` fingerprints nearest to `query`, however far they are: see [`Searcher::nearest_within`].
+    ///
+    /// # Errors
+    /// When a block that matters is damaged.
+    pub fn nearest(&mut self, query: F, count: usize) -> Result<&[Match<F>], Error> {
+        self.nearest_within(query, count, F::BITS)
+    }
+
+    /// The ids of a fingerprint, ascending: see [`Snapshot::ids`].
+    ///
+    /// # Errors
+    /// When a block or page that matters is damaged.
+    pub fn ids(&self, fingerprint: F) -> Result<Vec<u64>, Error> {
+        self.snapshot.ids(fingerprint)
+    }
+}
+
+/// Puts matches in order, each once, and keeps the first `count`, as soon as there are more than `most`.
+fn keep_nearest<F: Fingerprint>(matches: &mut Vec<Match<F>>, count: usize, most: usize) {
+    if matches.len() > most {
+        matches.sort_unstable();
+        matches.dedup();
+        matches.truncate(count);
+    }
+}
+
+impl<F: Fingerprint, D: Disk> fmt::Debug for Searcher<F, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Searcher").field("snapshot", &self.snapshot).finish_non_exhaustive()
+    }
+}

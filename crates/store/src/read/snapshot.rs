@@ -1,0 +1,156 @@
+//! One moment of the set, for as long as it is held.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use hamdex::{BatchOptions, Builder, Fingerprint, Index, Indexes, Match};
+
+use crate::disk::{Disk, RealDisk};
+use crate::error::Error;
+use crate::segment::Bytes;
+use crate::shape::Shape;
+use crate::state::State;
+
+/// All of a snapshot, as indexes that are queried as one.
+pub type SnapshotIndexes<F, D = RealDisk> = Indexes<Arc<Index<F, Bytes<D>>>>;
+
+/// Queries that are answered together.
+const CHUNK: usize = 1 << 16;
+
+/// The set as it was at one moment. It costs nothing to take and to clone; as long as it is held, the files that
+/// it needs are kept, though they may have been merged into others meanwhile.
+pub struct Snapshot<F: Fingerprint, D: Disk = RealDisk> {
+    state: Arc<State<F, D>>,
+    shape: Arc<Shape>,
+}
+
+impl<F: Fingerprint, D: Disk> Snapshot<F, D> {
+    pub(crate) fn new(state: Arc<State<F, D>>, shape: Arc<Shape>) -> Self {
+        Self { state, shape }
+    }
+
+    pub(crate) fn state(&self) -> &State<F, D> {
+        &self.state
+    }
+
+    /// Whether a fingerprint is there.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged.
+    pub fn contains(&self, fingerprint: F) -> Result<bool, Error> {
+        Ok(self.state.contains(fingerprint)?)
+    }
+
+    /// The ids of a fingerprint, ascending: none if it is not there, or the store has no ids.
+    ///
+    /// # Errors
+    /// When a block or page that matters is damaged.
+    pub fn ids(&self, fingerprint: F) -> Result<Vec<u64>, Error> {
+        Ok(if self.shape.identity.has_ids { self.state.ids(fingerprint)? } else { Vec::new() })
+    }
+
+    /// All pairs of fingerprint and id in order; in a store without ids, all fingerprints, each with 0. Ends after
+    /// the first error.
+    pub fn pairs_in_order(&self) -> impl Iterator<Item = Result<(F, u64), Error>> + '_ {
+        self.pairs_in_order_from(F::ZERO)
+    }
+
+    /// As [`Snapshot::pairs_in_order`], from the first whose fingerprint is not below `from` on.
+    pub fn pairs_in_order_from(&self, from: F) -> impl Iterator<Item = Result<(F, u64), Error>> + '_ {
+        self.state.pairs_from(from).map(|pair| pair.map_err(Error::from))
+    }
+
+    /// All of the set as indexes, for what takes more than a query: the self-join, for example. What is in memory is
+    /// put in the form of an index for it.
+    ///
+    /// # Errors
+    /// When memory runs out.
+    pub fn indexes(&self) -> Result<SnapshotIndexes<F, D>, Error> {
+        let state = self.state();
+        let mut all: Vec<Arc<Index<F, Bytes<D>>>> = Vec::new();
+        if state.in_memory().any(|recent| recent.len() > 0) {
+            let mut builder = Builder::in_memory(self.shape.build_options()?)?;
+            for recent in state.in_memory() {
+                for (fingerprint, id) in recent.to_sorted() {
+                    if self.shape.identity.has_ids {
+                        builder.push_with_id(fingerprint, id)?;
+                    } else {
+                        builder.push(fingerprint)?;
+                    }
+                }
+            }
+            let (bytes, _) = builder.into_inner()?;
+            all.push(Arc::new(Index::from_bytes(Bytes::of_memory(bytes))?));
+        }
+        Ok(state.segments_behind(all))
+    }
+
+    /// Calls `visit` with the place of each query and all fingerprints within `distance` of it, nearest first, then
+    /// by fingerprint; in the order of the queries, those without a match too, until it breaks. Returns whether it
+    /// did.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged. Queries before it may have been visited.
+    pub fn batch_with(
+        &self,
+        queries: &[F],
+        distance: u32,
+        options: &BatchOptions,
+        mut visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Error> {
+        for (number, chunk) in queries.chunks(CHUNK).enumerate() {
+            let found = self.batch_of_chunk(chunk, distance, options)?;
+            let mut rest = found.as_slice();
+            let mut matches = Vec::new();
+            for place in 0..chunk.len() {
+                let count = rest.iter().take_while(|(query, _)| *query == place).count();
+                let (own, behind) = rest.split_at(count);
+                rest = behind;
+                matches.clear();
+                matches.extend(own.iter().map(|(_, found)| *found));
+                if visit(number * CHUNK + place, &matches).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// The matches of all queries, in the order of queries and of matches.
+    fn batch_of_chunk(
+        &self,
+        queries: &[F],
+        distance: u32,
+        options: &BatchOptions,
+    ) -> Result<Vec<(usize, Match<F>)>, Error> {
+        let mut found: Vec<(usize, Match<F>)> = Vec::new();
+        let _ = self.state.segments_as_one().batch_with(queries, distance, options, |query, matches| {
+            found.extend(matches.iter().map(|near| (query, near.found_in[0].found)));
+            ControlFlow::Continue(())
+        })?;
+        for (place, &query) in queries.iter().enumerate() {
+            for recent in self.state.in_memory() {
+                let _ = recent.for_each(query, distance, |value| {
+                    found.push((place, Match::of(query, value)));
+                    ControlFlow::Continue(())
+                });
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }
+}
+
+impl<F: Fingerprint, D: Disk> Clone for Snapshot<F, D> {
+    fn clone(&self) -> Self {
+        Self { state: Arc::clone(&self.state), shape: Arc::clone(&self.shape) }
+    }
+}
+
+impl<F: Fingerprint, D: Disk> fmt::Debug for Snapshot<F, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot").field("sequence", &self.state.sequence).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,194 @@
+//! The set as it is at one moment: what is recent, what waits to be written out, and what is in files.
+//!
+//! A state never changes once it has been published: a writer copies the one there is, which is cheap, changes the
+//! copy, and publishes that. So a reader who holds a state sees one moment for as long as needed, and nobody waits
+//! for anybody.
+
+use std::sync::Arc;
+
+use hamdex::{Fingerprint, Index, Indexes, ReadError};
+
+use crate::disk::Disk;
+use crate::operation::Operation;
+use crate::pair::Pair;
+use crate::recent::Recent;
+use crate::segment::{Bytes, LiveSegment};
+
+/// The set at one moment.
+pub(crate) struct State<F, D: Disk> {
+    /// Changes whenever pairs move: from recent to frozen, from there to a file, from file to file.
+    pub(crate) epoch: u64,
+    /// The number of the last batch that it reflects.
+    pub(crate) sequence: u64,
+    /// How many removals have taken something away so far.
+    pub(crate) removals: u64,
+    pub(crate) recent: Recent<F>,
+    /// What is being written to files, the oldest first.
+    pub(crate) frozen: Vec<Frozen<F>>,
+    pub(crate) segments: Arc<Vec<LiveSegment<F, D>>>,
+}
+
+/// Pairs that are being written to a file. They can still be removed.
+#[derive(Debug)]
+pub(crate) struct Frozen<F> {
+    pub(crate) recent: Recent<F>,
+    /// The first log that has nothing of them.
+    pub(crate) next_log: u64,
+    /// The number of the last batch before that log.
+    pub(crate) sequence: u64,
+    /// Bytes of the log before it.
+    pub(crate) log_bytes: u64,
+}
+
+impl<F> Clone for Frozen<F> {
+    fn clone(&self) -> Self {
+        Self { recent: self.recent.clone(), ..*self }
+    }
+}
+
+impl<F, D: Disk> Clone for State<F, D> {
+    fn clone(&self) -> Self {
+        Self {
+            epoch: self.epoch,
+            sequence: self.sequence,
+            removals: self.removals,
+            recent: self.recent.clone(),
+            frozen: self.frozen.clone(),
+            segments: Arc::clone(&self.segments),
+        }
+    }
+}
+
+/// What a batch has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Written {
+    /// Pairs inserted, whether or not they were there before.
+    pub inserted: u64,
+    /// Pairs that were there and have been removed.
+    pub removed: u64,
+    /// Pairs that were to be removed and were not there.
+    pub absent: u64,
+}
+
+impl<F: Fingerprint, D: Disk> State<F, D> {
+    /// Nothing yet.
+    pub(crate) fn new(distance: u32) -> Self {
+        Self {
+            epoch: 0,
+            sequence: 0,
+            removals: 0,
+            recent: Recent::new(distance),
+            frozen: Vec::new(),
+            segments: Arc::default(),
+        }
+    }
+
+    /// What is in memory only, the newest first.
+    pub(crate) fn in_memory(&self) -> impl Iterator<Item = &Recent<F>> {
+        std::iter::once(&self.recent).chain(self.frozen.iter().rev().map(|frozen| &frozen.recent))
+    }
+
+    /// All files, to be queried as one.
+    pub(crate) fn segments_as_one(&self) -> Indexes<Arc<Index<F, Bytes<D>>>> {
+        self.segments_behind(Vec::new())
+    }
+
+    /// Other indexes, and all files behind them, to be queried as one.
+    pub(crate) fn segments_behind(
+        &self,
+        mut all: Vec<Arc<Index<F, Bytes<D>>>>,
+    ) -> Indexes<Arc<Index<F, Bytes<D>>>> {
+        let others = all.len();
+        all.extend(self.segments.iter().map(|live| Arc::clone(live.index())));
+        let indexes = Indexes::new(all);
+        if self.segments.iter().all(|live| live.removed.is_empty()) {
+            return indexes;
+        }
+        let segments = Arc::clone(&self.segments);
+        indexes.filter(move |number, found| match number.checked_sub(others) {
+            Some(segment) => segments[segment].is_left(found.fingerprint),
+            None => Ok(true),
+        })
+    }
+
+    /// Applies operations in their order. Returns what they did; appends those that changed something to `effective`.
+    ///
+    /// # Errors
+    /// When a file is damaged: part of the operations has been applied then.
+    pub(crate) fn apply(
+        &mut self,
+        operations: &[Operation<F>],
+        effective: &mut Vec<Operation<F>>,
+    ) -> Result<Written, ReadError> {
+        let mut written = Written::default();
+        let mut inserts: Vec<Pair<F>> = Vec::new();
+        for &operation in operations {
+            match operation {
+                Operation::Insert(fingerprint, id) => {
+                    inserts.push((fingerprint, id));
+                    written.inserted += 1;
+                    effective.push(operation);
+                }
+                Operation::Remove(fingerprint, id) => {
+                    self.recent.insert(&inserts);
+                    inserts.clear();
+                    if self.remove((fingerprint, id), |_| true)? {
+                        written.removed += 1;
+                        effective.push(operation);
+                    } else {
+                        written.absent += 1;
+                    }
+                }
+            }
+        }
+        self.recent.insert(&inserts);
+        Ok(written)
+    }
+
+    /// Removes a pair wherever it is, but only from segments that `concerns` says. Returns whether it was there.
+    pub(crate) fn remove(
+        &mut self,
+        pair: Pair<F>,
+        concerns: impl Fn(&LiveSegment<F, D>) -> bool,
+    ) -> Result<bool, ReadError> {
+        let mut was_there = self.recent.remove(pair);
+        for frozen in &mut self.frozen {
+            was_there |= frozen.recent.remove(pair);
+        }
+        for number in 0..self.segments.len() {
+            if !concerns(&self.segments[number]) {
+                continue;
+            }
+            if let Some(place) = self.segments[number].find(pair)? {
+                Arc::make_mut(&mut self.segments)[number].removed.insert(place);
+                was_there = true;
+            }
+        }
+        self.removals += u64::from(was_there);
+        Ok(was_there)
+    }
+
+    /// Whether a fingerprint is there.
+    pub(crate) fn contains(&self, fingerprint: F) -> Result<bool, ReadError> {
+        if self.in_memory().any(|recent| recent.contains_fingerprint(fingerprint)) {
+            return Ok(true);
+        }
+        for segment in &*self.segments {
+            if segment.contains(fingerprint)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The ids of a fingerprint, ascending; in a store without ids, 0 if it is there.
+    pub(crate) fn ids(&self, fingerprint: F) -> Result<Vec<u64>, ReadError> {
+        let mut ids = Vec::new();
+        self.in_memory().for_each(|recent| recent.append_ids(fingerprint, &mut ids));
+        self.segments.iter().try_for_each(|segment| segment.append_ids(fingerprint, &mut ids))?;
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
+    }
+}

@@ -1,0 +1,192 @@
+//! What is done to a store as a whole.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use hamdex::{BuildOptions, Builder, Design, VerifyOptions};
+use hamdex_store::{Durability, Error, Operation, Store};
+
+use crate::common::{Chance, Model, assert_same, shape, tiny};
+
+fn filled(path: &Path, seed: u64) -> (Store<u64>, Model<u64>, Chance) {
+    let (mut chance, mut model) = (Chance(seed), Model::default());
+    let store = Store::create(path, &shape(true), tiny().merges(false)).unwrap();
+    for step in 0..6 {
+        let operations = chance.operations(150, true);
+        model.apply(&operations);
+        store.write(operations).unwrap();
+        if step % 2 == 0 {
+            store.flush().unwrap();
+        }
+    }
+    (store, model, chance)
+}
+
+/// All bytes of all files below a directory.
+fn contents(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for entry in fs::read_dir(path).unwrap() {
+        let path = entry.unwrap().path();
+        bytes.extend(if path.is_dir() { contents(&path) } else { fs::read(path).unwrap() });
+    }
+    bytes
+}
+
+#[test]
+fn a_file_that_was_built_elsewhere_joins_in_one_step() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, mut model, mut chance) = filled(&directory.path().join("s"), 1);
+    // Removed before it comes, and so no longer after it.
+    let early = (chance.fingerprint(), 4);
+    store.remove(early.0, early.1).unwrap();
+    model.0.remove(&early);
+    let file = directory.path().join("built.hamdex");
+    let options = BuildOptions::new().design(Design::named("single", 3).unwrap()).ids(true);
+    let mut builder = Builder::<u64>::with_options(&file, options).unwrap();
+    for pair in (0..100).map(|_| (chance.fingerprint(), chance.below(9))).chain([early]) {
+        builder.push_with_id(pair.0, pair.1).unwrap();
+        model.0.insert(pair);
+    }
+    builder.finish().unwrap();
+    store.ingest(&file).unwrap();
+    assert_same(&store.snapshot(), &model, &[early.0, 0], true);
+    let late = *model.0.first().unwrap();
+    assert!(store.remove(late.0, late.1).unwrap());
+    model.0.remove(&late);
+    drop(store);
+    let store = Store::<u64>::open(directory.path().join("s"), tiny()).unwrap();
+    assert_same(&store.snapshot(), &model, &[early.0, late.0, 0], true);
+    store.compact().unwrap();
+    assert_same(&store.snapshot(), &model, &[early.0, late.0, 0], true);
+    // The file itself is as it was.
+    assert_eq!(hamdex::Index::<u64>::open(&file).unwrap().verify().unwrap().tables, 1);
+}
+
+#[test]
+fn a_file_that_does_not_fit_is_refused_and_changes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, model, _) = filled(&directory.path().join("s"), 2);
+    let file = directory.path().join("built.hamdex");
+    let mut builder = Builder::<u64>::new(&file).unwrap();
+    builder.push(7).unwrap();
+    builder.finish().unwrap();
+    assert!(matches!(store.ingest(&file), Err(Error::IngestIds { has_ids: false, .. })));
+    assert!(matches!(store.ingest(directory.path().join("none")), Err(Error::Read(_))));
+    let mut bytes = fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    assert!(store.ingest(&file).is_err());
+    assert_same(&store.snapshot(), &model, &[0], true);
+    assert_eq!(store.verify(&VerifyOptions::new()).unwrap().notes, Vec::<String>::new());
+}
+
+#[test]
+fn a_backup_is_the_store_at_one_moment_and_lives_by_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, mut model, mut chance) = filled(&directory.path().join("s"), 3);
+    let copy = directory.path().join("copy");
+    store.backup(&copy).unwrap();
+    let before = Model(model.0.clone());
+    let operations = chance.operations(200, true);
+    model.apply(&operations);
+    store.write(operations).unwrap();
+    store.compact().unwrap();
+    let restored = Store::<u64>::open(&copy, tiny()).unwrap();
+    assert_same(&restored.snapshot(), &before, &[0], true);
+    assert_same(&store.snapshot(), &model, &[0], true);
+    restored.verify(&VerifyOptions::new()).unwrap();
+    assert!(matches!(store.backup(&copy), Err(Error::Exists { .. })));
+}
+
+#[test]
+fn no_file_holds_what_has_been_purged() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s");
+    let (store, mut model, _) = filled(&path, 4);
+    let secret = 0x5ec2_e7f1_b091_2345u64;
+    store.insert(secret, 1).unwrap();
+    store.flush().unwrap();
+    let is_there = || contents(&path).windows(8).any(|bytes| bytes == secret.to_le_bytes());
+    assert_eq!(store.remove_fingerprint(secret).unwrap(), 1);
+    assert!(is_there(), "the log of removals has it");
+    let snapshot = store.snapshot();
+    let purged = store.purge().unwrap();
+    assert!(purged.pairs >= 1 && !purged.held.is_empty(), "{purged:?}");
+    drop(snapshot);
+    assert!(purged.held.iter().all(|path| !path.exists()));
+    assert!(!is_there());
+    assert_eq!(store.stats().removed, 0);
+    model.0.retain(|pair| pair.0 != secret);
+    assert_same(&store.snapshot(), &model, &[0, secret], true);
+}
+
+#[test]
+fn ids_are_removed_wherever_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, mut model, _) = filled(&directory.path().join("s"), 5);
+    let ids = HashSet::from([1, 3, 77]);
+    let expected = model.0.iter().filter(|pair| ids.contains(&pair.1)).count() as u64;
+    assert_eq!(store.remove_ids(&ids).unwrap(), expected);
+    model.0.retain(|pair| !ids.contains(&pair.1));
+    assert_same(&store.snapshot(), &model, &[0], true);
+}
+
+#[test]
+fn counts_are_those_of_the_set_after_it_has_become_one_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, model, _) = filled(&directory.path().join("s"), 6);
+    let before = store.stats();
+    assert!(before.ids >= model.0.len() as u64 && before.segments.len() >= 3 && !before.is_exact);
+    store.compact().unwrap();
+    let stats = store.stats();
+    let fingerprints: HashSet<u64> = model.0.iter().map(|pair| pair.0).collect();
+    assert!(stats.is_exact);
+    assert_eq!((stats.fingerprints, stats.ids), (fingerprints.len() as u64, model.0.len() as u64));
+    assert_eq!((stats.segments.len(), stats.removed, stats.recent), (1, 0, 0));
+    assert!(stats.write_amplification >= 1.0);
+    let verified = store.verify(&VerifyOptions::new()).unwrap();
+    assert_eq!((verified.segments, verified.bytes), (1, stats.bytes));
+}
+
+#[test]
+fn one_process_writes_and_the_second_is_told_who() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s");
+    let (store, ..) = filled(&path, 7);
+    let error = Store::<u64>::open(&path, tiny()).unwrap_err();
+    assert!(matches!(error, Error::InUse { .. }), "{error}");
+    drop(store);
+    assert!(matches!(Store::<u128>::open(&path, tiny()), Err(Error::Width { found: 64, expected: 128, .. })));
+    assert!(matches!(Store::<u64>::create(&path, &shape(true), tiny()), Err(Error::Exists { .. })));
+    let nothing = Store::<u64>::open(directory.path().join("none"), tiny()).unwrap_err();
+    assert!(matches!(nothing, Error::NotAStore { .. }), "{nothing}");
+}
+
+#[test]
+fn ids_where_there_are_none_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = tiny().durability(Durability::None);
+    let store = Store::<u64>::create(directory.path().join("s"), &shape(false), options).unwrap();
+    assert!(matches!(store.insert(1, 1), Err(Error::NoIds { .. })));
+    store.write(vec![Operation::Insert(1, 0)]).unwrap();
+    assert!(store.snapshot().contains(1).unwrap());
+}
+
+#[test]
+fn pairs_span_memory_and_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, model, _) = filled(&directory.path().join("s"), 8);
+    let mut expected = HashSet::new();
+    let fingerprints: HashSet<u64> = model.0.iter().map(|pair| pair.0).collect();
+    for &a in &fingerprints {
+        expected
+            .extend(fingerprints.iter().filter(|&&b| a < b && (a ^ b).count_ones() <= 3).map(|&b| (a, b)));
+    }
+    let indexes = store.snapshot().indexes().unwrap();
+    let found: Vec<(u64, u64)> =
+        indexes.pairs(3).collect().unwrap().iter().map(|pair| (pair.a, pair.b)).collect();
+    assert_eq!(found.len(), expected.len());
+    assert_eq!(found.into_iter().collect::<HashSet<_>>(), expected);
+}

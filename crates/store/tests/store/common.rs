@@ -1,0 +1,130 @@
+//! What a store has to agree with.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use hamdex::BatchOptions;
+use hamdex_store::{CreateOptions, Disk, Fingerprint, Operation, Snapshot, StoreOptions};
+
+/// The same set, as plainly as can be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Model<F: Ord>(pub(crate) BTreeSet<(F, u64)>);
+
+impl<F: Fingerprint> Model<F> {
+    pub(crate) fn apply(&mut self, operations: &[Operation<F>]) {
+        for operation in operations {
+            match *operation {
+                Operation::Insert(fingerprint, id) => drop(self.0.insert((fingerprint, id))),
+                Operation::Remove(fingerprint, id) => drop(self.0.remove(&(fingerprint, id))),
+            }
+        }
+    }
+
+    pub(crate) fn ids(&self, fingerprint: F) -> Vec<u64> {
+        self.0.range((fingerprint, 0)..=(fingerprint, u64::MAX)).map(|pair| pair.1).collect()
+    }
+
+    /// Distance and fingerprint of all within a distance, nearest first.
+    pub(crate) fn within(&self, query: F, distance: u32) -> Vec<(u32, F)> {
+        let mut found: Vec<(u32, F)> =
+            self.0.iter().map(|pair| (pair.0.distance(query), pair.0)).filter(|m| m.0 <= distance).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+/// Everything that can be asked is answered as the model answers it.
+pub(crate) fn assert_same<F: Fingerprint, D: Disk>(
+    snapshot: &Snapshot<F, D>,
+    model: &Model<F>,
+    queries: &[F],
+    has_ids: bool,
+) {
+    let all: Vec<(F, u64)> = snapshot.pairs_in_order().collect::<Result<_, _>>().unwrap();
+    assert_eq!(all, model.0.iter().copied().collect::<Vec<_>>());
+    let mut searcher = snapshot.searcher();
+    for &query in queries {
+        for distance in [0, 2, 3, 5] {
+            let expected = model.within(query, distance);
+            let found: Vec<(u32, F)> = searcher
+                .within(query, distance)
+                .unwrap()
+                .iter()
+                .map(|m| (m.distance, m.fingerprint))
+                .collect();
+            assert_eq!(found, expected, "{query:?} within {distance}");
+            let first = searcher.first(query, distance).unwrap().map(|m| (m.distance, m.fingerprint));
+            assert_eq!(first.is_some(), !expected.is_empty());
+            assert!(first.is_none_or(|first| expected.contains(&first)));
+            let nearest = searcher.nearest_within(query, 2, distance).unwrap();
+            let nearest: Vec<(u32, F)> = nearest.iter().map(|m| (m.distance, m.fingerprint)).collect();
+            assert_eq!(nearest, expected[..expected.len().min(2)]);
+        }
+        assert_eq!(snapshot.contains(query).unwrap(), !model.ids(query).is_empty());
+        assert_eq!(snapshot.ids(query).unwrap(), if has_ids { model.ids(query) } else { Vec::new() });
+        let from: Vec<(F, u64)> = snapshot.pairs_in_order_from(query).collect::<Result<_, _>>().unwrap();
+        assert_eq!(from, model.0.range((query, 0)..).copied().collect::<Vec<_>>());
+        let nearest = searcher.nearest(query, 3).unwrap();
+        let nearest: Vec<(u32, F)> = nearest.iter().map(|m| (m.distance, m.fingerprint)).collect();
+        let expected = model.within(query, F::BITS);
+        assert_eq!(nearest, expected[..expected.len().min(3)]);
+    }
+    let mut answered = 0;
+    let outcome = snapshot.batch_with(queries, 3, &BatchOptions::new().threads(1), |place, matches| {
+        assert_eq!(place, answered);
+        answered += 1;
+        let found: Vec<(u32, F)> = matches.iter().map(|m| (m.distance, m.fingerprint)).collect();
+        assert_eq!(found, model.within(queries[place], 3));
+        ControlFlow::Continue(())
+    });
+    assert!(outcome.unwrap().is_continue());
+    assert_eq!(answered, queries.len());
+}
+
+/// Little memory, so that everything happens often.
+pub(crate) fn tiny() -> StoreOptions {
+    StoreOptions::new().memory(1 << 14).threads(1)
+}
+
+pub(crate) fn shape(ids: bool) -> CreateOptions {
+    CreateOptions::new().ids(ids).design("halves")
+}
+
+/// Numbers by chance, the same in every run.
+pub(crate) struct Chance(pub(crate) u64);
+
+impl Chance {
+    /// SplitMix64 (Steele, Lea, Flood 2014).
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    /// One of a few hundred, many of them near to each other.
+    pub(crate) fn fingerprint(&mut self) -> u64 {
+        let centre = [0, u64::MAX, 0x0123_4567_89ab_cdef][self.below(3) as usize];
+        let flips = self.below(4);
+        (0..flips).fold(centre, |value, _| value ^ 1 << (self.below(8) * 8))
+    }
+
+    pub(crate) fn operations(&mut self, count: u64, has_ids: bool) -> Vec<Operation<u64>> {
+        (0..count)
+            .map(|_| {
+                let (fingerprint, id) = (self.fingerprint(), if has_ids { self.below(5) } else { 0 });
+                if self.below(3) == 0 {
+                    Operation::Remove(fingerprint, id)
+                } else {
+                    Operation::Insert(fingerprint, id)
+                }
+            })
+            .collect()
+    }
+}

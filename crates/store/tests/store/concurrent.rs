@@ -1,0 +1,93 @@
+//! Many threads at once.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use hamdex_store::{Fingerprint, Operation, Store};
+
+use crate::common::{Chance, Model, assert_same, shape, tiny};
+
+#[test]
+fn writers_readers_and_merges_do_not_disturb_each_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::<u64>::create(directory.path().join("s"), &shape(true), tiny()).unwrap();
+    let is_over = AtomicBool::new(false);
+    let models: Vec<Model<u64>> = thread::scope(|scope| {
+        for reader in 0..2 {
+            let (store, is_over) = (&store, &is_over);
+            scope.spawn(move || {
+                let mut chance = Chance(1000 + reader);
+                while !is_over.load(Ordering::Relaxed) {
+                    // A snapshot answers all questions as one and the same set.
+                    let snapshot = store.snapshot();
+                    let model = Model(snapshot.pairs_in_order().collect::<Result<_, _>>().unwrap());
+                    assert_same(&snapshot, &model, &[chance.fingerprint()], true);
+                }
+            });
+        }
+        let writers: Vec<_> = (0..4u64)
+            .map(|writer| {
+                let store = &store;
+                scope.spawn(move || {
+                    // Each has ids of its own, so that the end does not depend on the order.
+                    let (mut chance, mut model) = (Chance(writer), Model::default());
+                    for _ in 0..60 {
+                        let count = 1 + chance.below(100);
+                        let own = |operation| match operation {
+                            Operation::Insert(fingerprint, id) => {
+                                Operation::Insert(fingerprint, id * 4 + writer)
+                            }
+                            Operation::Remove(fingerprint, id) => {
+                                Operation::Remove(fingerprint, id * 4 + writer)
+                            }
+                        };
+                        let operations: Vec<_> =
+                            chance.operations(count, true).into_iter().map(own).collect();
+                        model.apply(&operations);
+                        store.write(operations).unwrap();
+                    }
+                    model
+                })
+            })
+            .collect();
+        let models = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
+        is_over.store(true, Ordering::Relaxed);
+        models
+    });
+    let all = Model(models.into_iter().flat_map(|model| model.0).collect());
+    assert_same(&store.snapshot(), &all, &[0, u64::MAX], true);
+    drop(store);
+    let store = Store::<u64>::open(directory.path().join("s"), tiny()).unwrap();
+    assert_same(&store.snapshot(), &all, &[0, u64::MAX], true);
+}
+
+#[test]
+fn of_those_that_are_near_to_each_other_exactly_one_is_inserted() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::<u64>::create(directory.path().join("s"), &shape(true), tiny()).unwrap();
+    let inserted: Vec<u64> = thread::scope(|scope| {
+        let writers: Vec<_> = (0..4u64)
+            .map(|writer| {
+                let store = &store;
+                scope.spawn(move || {
+                    let (mut chance, mut inserted) = (Chance(writer), Vec::new());
+                    for number in 0..400 {
+                        let fingerprint = chance.fingerprint() ^ chance.below(16) << 56;
+                        match store.insert_unless_near(fingerprint, number * 4 + writer, 3).unwrap() {
+                            None => inserted.push(fingerprint),
+                            Some(near) => assert!(near.distance <= 3),
+                        }
+                    }
+                    inserted
+                })
+            })
+            .collect();
+        writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
+    });
+    for (at, a) in inserted.iter().enumerate() {
+        assert!(inserted[at + 1..].iter().all(|b| a.distance(*b) > 3), "two that are near are both there");
+    }
+    let there: BTreeSet<u64> = store.snapshot().pairs_in_order().map(|pair| pair.unwrap().0).collect();
+    assert_eq!(there, inserted.into_iter().collect());
+}

@@ -1,0 +1,131 @@
+//! Operations of the disk that fail, and bytes that change.
+
+use hamdex::VerifyOptions;
+use hamdex_store::disk::{Failure, SimulatedDisk};
+use hamdex_store::{Disk, Store};
+
+use crate::common::{Chance, Model, assert_same, shape, tiny};
+
+/// Works on a store of which an operation fails at some time. Whatever fails, the store answers as its acknowledged
+/// writes left it, and after it has been opened again also.
+fn work_with_failure(seed: u64, number: u64, failure: Failure) {
+    let disk = SimulatedDisk::new();
+    let options = tiny().merges(false);
+    let mut chance = Chance(seed);
+    let mut store = Store::<u64, _>::create_on(disk.clone(), &shape(true), options).unwrap();
+    // What it may hold: a batch whose outcome is unknown is there or not.
+    let mut allowed = vec![Model::<u64>::default()];
+    disk.fail_operation(disk.operations() + number, failure);
+    for _ in 0..12 {
+        let outcome = match chance.below(6) {
+            0..=3 => {
+                let operations = chance.operations(250, true);
+                let outcome = store.write(operations.clone());
+                if outcome.is_ok() {
+                    allowed.iter_mut().for_each(|model| model.apply(&operations));
+                } else {
+                    let mut with_it = allowed[0].clone();
+                    with_it.apply(&operations);
+                    allowed.push(with_it);
+                }
+                outcome.map(drop)
+            }
+            4 => store.flush(),
+            _ => store.compact(),
+        };
+        let found = Model(store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap());
+        assert!(allowed.contains(&found), "seed {seed}, operation {number}, {failure:?}");
+        if outcome.is_err() {
+            // What was acknowledged is answered before and after it is opened again.
+            assert_same(&store.snapshot(), &found, &[chance.fingerprint()], true);
+            drop(store);
+            store = Store::open_on(disk.clone(), options)
+                .unwrap_or_else(|error| panic!("seed {seed}, operation {number}, {failure:?}: {error}"));
+            let found = Model(store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap());
+            assert!(allowed.contains(&found), "seed {seed}, operation {number}, {failure:?}: reopened");
+            allowed = vec![found];
+        }
+    }
+    drop(store);
+    // If it has not failed yet, it will not any more.
+    disk.fail_operations(0..0, failure);
+    let store = Store::<u64, _>::open_on(disk, options).unwrap();
+    let found = Model(store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap());
+    assert!(allowed.contains(&found), "seed {seed}, operation {number}, {failure:?}: at the end");
+    store.verify(&VerifyOptions::new()).unwrap();
+}
+
+#[test]
+fn an_operation_that_fails_loses_nothing_that_was_acknowledged() {
+    for (seed, failure) in [(0, Failure::Io), (1, Failure::Full)] {
+        (1..160).step_by(2).for_each(|number| work_with_failure(seed, number, failure));
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_refuses_and_goes_on_when_there_is_room() {
+    let disk = SimulatedDisk::new();
+    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+    let (mut chance, mut model) = (Chance(9), Model::default());
+    for round in 0..6 {
+        disk.set_full(round % 2 == 1);
+        for _ in 0..3 {
+            let operations = chance.operations(100, true);
+            match store.write(operations.clone()) {
+                Ok(_) => model.apply(&operations),
+                Err(_) => assert!(round % 2 == 1),
+            }
+            assert_same(&store.snapshot(), &model, &[chance.fingerprint()], true);
+        }
+    }
+    disk.set_full(false);
+    store.compact().unwrap();
+    assert_same(&store.snapshot(), &model, &[0], true);
+}
+
+#[test]
+fn no_flipped_bit_changes_an_answer() {
+    let disk = SimulatedDisk::new();
+    let (mut chance, mut model) = (Chance(5), Model::default());
+    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+    for _ in 0..3 {
+        let operations = chance.operations(60, true);
+        model.apply(&operations);
+        store.write(operations).unwrap();
+        store.flush().unwrap();
+    }
+    let operations = chance.operations(20, true);
+    model.apply(&operations);
+    store.write(operations).unwrap();
+    drop(store);
+    let queries = [0, u64::MAX, chance.fingerprint()];
+    let mut refused = 0;
+    for directory in ["", "segments", "deletes", "log"] {
+        for file in disk.list(directory).unwrap() {
+            let name = if directory.is_empty() { file } else { format!("{directory}/{file}") };
+            if name == "lock" {
+                continue;
+            }
+            let bytes = disk.length(&name).unwrap();
+            let step = if directory == "segments" { 97 } else { 1 };
+            for at in (0..bytes).step_by(step) {
+                let damaged = disk.crashed(hamdex_store::disk::Survival::Everything);
+                let bit = 1 << chance.below(8);
+                damaged.alter(&name, |bytes| bytes[at as usize] ^= bit);
+                let what = format!("bit {bit:#x} of byte {at} of {name}");
+                match Store::<u64, _>::open_on(damaged, tiny().merges(false)) {
+                    Err(_) => refused += 1,
+                    Ok(store) => match store.verify(&VerifyOptions::new()) {
+                        Err(_) => refused += 1,
+                        Ok(_) => {
+                            let found: Result<_, _> = store.snapshot().pairs_in_order().collect();
+                            assert_eq!(Model(found.unwrap()), model, "{what}");
+                            assert_same(&store.snapshot(), &model, &queries, true);
+                        }
+                    },
+                }
+            }
+        }
+    }
+    assert!(refused > 500, "{refused}");
+}

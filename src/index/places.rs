@@ -1,0 +1,85 @@
+//! Places: numbers for what is stored, by which others can remember it.
+
+use std::ops::Range;
+
+use crate::codec::{Scratch, entry_count};
+use crate::error::ReadError;
+use crate::index::handle::Index;
+use crate::table::scanner::Scanner;
+use hamdex_fingerprint::Fingerprint;
+
+impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+    /// How many places there are: that of each pair of fingerprint and id, or of each fingerprint where the index
+    /// holds no ids.
+    #[must_use]
+    pub fn place_count(&self) -> u64 {
+        self.ids.as_ref().map_or(self.len(), |ids| ids.record.count)
+    }
+
+    /// The places of a fingerprint: none if it is not stored. Places number what is stored in natural order, from
+    /// 0: pairs of fingerprint and id, or fingerprints where the index holds no ids. The first place belongs to the
+    /// first of [`Index::ids`].
+    ///
+    /// Where there are no ids, the first call reads all of table 0.
+    ///
+    /// ```
+    /// use hamdex::{BuildOptions, Builder, Index};
+    ///
+    /// let mut builder = Builder::in_memory(BuildOptions::new().ids(true))?;
+    /// for (fingerprint, id) in [(5_u64, 1), (5, 2), (7, 1)] {
+    ///     builder.push_with_id(fingerprint, id)?;
+    /// }
+    /// let index = Index::<u64, _>::from_bytes(builder.into_inner()?.0)?;
+    /// assert_eq!((index.places(5)?, index.places(7)?, index.place_count()), (0..2, 2..3, 3));
+    /// assert!(index.places(6)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a block or page that matters is damaged.
+    pub fn places(&self, fingerprint: F) -> Result<Range<u64>, ReadError> {
+        let mut scanner = Scanner::default();
+        if self.has_ids() {
+            return Ok(self.ids_with(fingerprint, &mut scanner)?.places());
+        }
+        Ok(match self.find(fingerprint, &mut scanner)? {
+            Some((block, entry)) => {
+                let place = self.ranks()?[block] + entry as u64;
+                place..place + 1
+            }
+            None => 0..0,
+        })
+    }
+
+    /// How many stored fingerprints are less than this one.
+    ///
+    /// The first call reads all of table 0.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged.
+    pub fn rank(&self, fingerprint: F) -> Result<u64, ReadError> {
+        let block = self.tables[0].keys.find(fingerprint);
+        let Some(&before) = self.ranks()?.get(block) else { return Ok(self.len()) };
+        let mut values = Vec::new();
+        let decoded = self.tables[0].decode(self.data.as_ref(), block, &mut Scratch::default(), &mut values);
+        decoded.map_err(|error| self.error(error))?;
+        Ok(before + values.partition_point(|&value| value < fingerprint) as u64)
+    }
+
+    /// How many fingerprints come before each block of table 0.
+    pub(super) fn ranks(&self) -> Result<&[u64], ReadError> {
+        if let Some(ranks) = self.ranks.get() {
+            return Ok(ranks);
+        }
+        let (table, file) = (&self.tables[0], self.data.as_ref());
+        let mut windows = self.read_ahead.windows(&self.data);
+        let (mut ranks, mut rank) = (Vec::with_capacity(table.keys.len()), 0);
+        for block in 0..table.keys.len() {
+            windows.reach(table, block);
+            let bytes = table.block(file, block).map_err(|error| self.error(error))?;
+            ranks.push(rank);
+            rank += entry_count(bytes) as u64;
+        }
+        Ok(self.ranks.get_or_init(|| ranks.into()))
+    }
+}

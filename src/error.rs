@@ -77,6 +77,14 @@ pub enum ReadErrorKind {
     /// The system refuses to start a single thread.
     #[error("cannot start a thread")]
     Threads(#[source] io::Error),
+    /// A query has more bits than the fingerprints of the index.
+    #[error("the query {query:#x} has more than the {width} bits of the stored fingerprints")]
+    QueryTooWide {
+        /// The query.
+        query: u128,
+        /// The width of the fingerprints, in bits.
+        width: u32,
+    },
     /// The callback of the progress has stopped the work.
     #[error("stopped by the caller")]
     Stopped,

@@ -87,6 +87,7 @@ mod checked;
 mod codec;
 mod design;
 mod digest;
+mod engine;
 mod error;
 mod format;
 mod ids;
@@ -104,15 +105,16 @@ mod threads;
 pub use build::{BuildOptions, Builder, DesignChoice, IndexFile, SealedIndex, Summary, Take};
 pub use codec::{BlockError, Codec, UnknownCodec, reference};
 pub use design::{AUTO, Cost, Design, DesignError, MAX_TABLES, Plan, Probe, TableDesign};
+pub use engine::Engine;
 pub use error::{BuildError, Place, ReadError, ReadErrorKind};
 pub use format::header::FileId;
 pub use hamdex_atomic_file::Error as OutputError;
 pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
-    Batch, BatchOptions, Checksums, Entries, Entry, Fingerprints, FoundIn, IdStats, Index, IndexRef, Indexes,
-    IndexesSearcher, Match, OpenOptions, Pair, Pairs, RawBlock, Searcher, Stats, Strategy, TableStats,
-    UnitedMatch, UnitedMatches, Verified, VerifyOptions, pairs, width,
+    AnyIndex, AnySearcher, Batch, BatchOptions, Checksums, Entries, Entry, Fingerprints, FoundIn, IdStats,
+    Index, IndexRef, Indexes, IndexesSearcher, Match, OpenOptions, Pair, Pairs, RawBlock, Searcher, Stats,
+    Strategy, TableStats, UnitedMatch, UnitedMatches, Verified, VerifyOptions, pairs, width,
 };
 pub use mapping::Mapping;
 pub use memory::default_memory;

@@ -106,7 +106,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
         let located = &located[..count];
         self.read_ahead.query(&self.data, &self.tables, located);
         prefetch_fronts(&self.tables, file, &located[..count.min(SCAN_BATCH)]);
-        let outcome = scanner.scan(&self.tables, file, located, targets, |at, entry, _| {
+        let outcome = scanner.scan(&self.tables, file, located, targets, &mut |at, entry, _| {
             places[wanted[at.target as usize]] = Some((at.block as usize, entry));
             ControlFlow::Continue(())
         });

@@ -6,6 +6,7 @@
 //! - [`search`]: the steps of a query
 //! - [`nearest`]: the nearest of many
 //! - [`ids_of`]: the ids of matches
+//! - [`any`]: an index of whichever width
 //! - [`indexes`]: several indexes queried as one
 //! - [`batch`]: many queries at once
 //! - [`pairs`]: all against all
@@ -18,6 +19,7 @@
 //! - [`view`]: a table, for merging
 //! - [`inspect`]: blocks as they are, for tools
 
+mod any;
 mod batch;
 mod entries;
 mod handle;
@@ -38,6 +40,7 @@ mod stored;
 mod verify;
 mod view;
 
+pub use any::{AnyIndex, AnySearcher};
 pub use batch::{Batch, BatchOptions, Strategy};
 pub use entries::{Entries, Entry, Fingerprints};
 pub use handle::Index;

@@ -105,7 +105,7 @@ pub(super) fn walk<F: Fingerprint, D: AsRef<[u8]>>(
         wave(table, &mut order, &mut done, &target, next);
         index.read_ahead.query(&index.data, &index.tables, next);
         let mut failure = None;
-        let visit = |at: Located, entry, fingerprint: F| {
+        let mut visit = |at: Located, entry, fingerprint: F| {
             let (distance, entry) = (fingerprint.distance(query), EntryPlace::new(at.block, entry, tag));
             let found = Match { distance, fingerprint, entry };
             if nearest.len() == count && nearest.peek().is_some_and(|worst| *worst <= found) {
@@ -124,7 +124,7 @@ pub(super) fn walk<F: Fingerprint, D: AsRef<[u8]>>(
             }
             ControlFlow::Continue(())
         };
-        let outcome = scanner.scan(&index.tables, index.data.as_ref(), now, &[target], visit);
+        let outcome = scanner.scan(&index.tables, index.data.as_ref(), now, &[target], &mut visit);
         let _ = outcome.map_err(|error| index.error(error))?;
         if let Some(error) = failure {
             return Err(error);

@@ -249,6 +249,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_search_for_the_nearest_asks_for_each_block_before_it_reads_it() {
+        let index = index(&OpenOptions::new(), false);
+        assert_eq!(index.searcher().nearest(77, 20).unwrap().len(), 20);
+        every_block_read_was_asked_for(&index);
+        index.searcher().nearest(77, 20).unwrap();
+        assert!(hints(&index).is_empty());
+    }
+
     /// That those that have been read are those that have been checked.
     fn every_block_read_was_asked_for(index: &Index<u64, Hinted>) {
         let ranges = hints(index);

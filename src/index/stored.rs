@@ -53,7 +53,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
         let file = self.data.as_ref();
         let mut found = None;
         let at = Located { table: 0, block: block as u32, target: 0 };
-        let outcome = scanner.scan(&self.tables, file, &[at], &[target], |_, entry, _| {
+        let outcome = scanner.scan(&self.tables, file, &[at], &[target], &mut |_, entry, _| {
             found = Some((block, entry));
             ControlFlow::Break(())
         });

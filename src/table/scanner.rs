@@ -106,7 +106,8 @@ impl<F: Fingerprint> Scanner<F> {
         file: &[u8],
         located: &[Located],
         targets: &[Target<F>],
-        visit: impl FnMut(Located, usize, F) -> ControlFlow<()>,
+        // Called seldom, and kernels that are compiled once are worth more than a call saved.
+        visit: &mut dyn FnMut(Located, usize, F) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let blocks = LocatedBlocks { tables, file, located, targets };
         scan_blocks(&blocks, |at| &blocks.table(at).codec, &mut self.scratch, visit)

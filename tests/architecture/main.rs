@@ -36,6 +36,7 @@ const LAYERS: &[&str] = &[
     "build",
     "index",
     "merge",
+    "engine",
 ];
 
 /// Layers that know nothing of each other, though one comes before the other in the list.

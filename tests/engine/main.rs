@@ -3,6 +3,7 @@
 //! They share a process, since linking takes longer than most of them run. What measures or limits the
 //! process as a whole stands in a test file of its own: `cold`, `crash`, `hostile`, `instructions`.
 //!
+//! - [`any`]: an index of whichever width
 //! - [`batch`]: many queries at once
 //! - [`build`]: building, and what a failed build leaves
 //! - [`coverage`]: designs cover what they claim
@@ -18,6 +19,7 @@
 //! - [`stop`]: callbacks that stop long work
 //! - [`threads`]: many threads, and queries that allocate nothing
 
+mod any;
 mod batch;
 mod build;
 #[path = "../common/mod.rs"]

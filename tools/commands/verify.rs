@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, Index, Verified, VerifyOptions};
+use hamdex::{Engine, OpenOptions, Verified, VerifyOptions};
 use indicatif::HumanBytes;
 use serde::Serialize;
 
@@ -100,10 +100,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// What was read of the index, and how many names beside it.
-fn verify<F: Fingerprint>(args: &Args) -> Result<(Verified, Option<u64>), Failure> {
-    let index = Index::<F>::open(&args.index).map_err(Failure::Index)?;
+fn verify<F: Engine>(args: &Args) -> Result<(Verified, Option<u64>), Failure> {
+    let index = F::open(&args.index, &OpenOptions::new()).map_err(Failure::Index)?;
     let phases = Arc::new(Phases::default());
-    let outcome = index.verify_with(&VerifyOptions::new().progress(phases.reporter()));
+    let outcome = F::verify(&index, &VerifyOptions::new().progress(phases.reporter()));
     phases.finish();
     let verified = outcome.map_err(Failure::Index)?;
     let names = hamdex_documents::Names::of(&args.index, &index)?

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use hamdex::{BuildOptions, Builder, Fingerprint, Summary};
+use hamdex::{BuildOptions, Builder, Engine, Fingerprint, Summary};
 use hamdex_documents::{Counts, Document, NAMES_KEY, NAMES_VERSION, NamesWriter, RECIPE_KEY, TooShort};
 use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe};
 
@@ -24,7 +24,7 @@ pub(super) struct Built {
 }
 
 /// Builds the index and the file of names beside it.
-pub(super) fn build<F: Fingerprint>(
+pub(super) fn build<F: Engine>(
     reading: &Reading,
     ids: IdSource,
     (recipe, lists): (&Recipe, Lists),
@@ -50,16 +50,16 @@ pub(super) fn build<F: Fingerprint>(
         row += 1;
         let Some(fingerprint) = outcome.reliable() else { return Ok(()) };
         match (ids, &mut names) {
-            (IdSource::None, _) => builder.push(fingerprint)?,
-            (IdSource::Numbers, _) => builder.push_with_id(fingerprint, numeric(&document.id)?)?,
-            (_, Some(names)) => builder.push_with_id(fingerprint, names.push(&document.id)?)?,
-            (_, None) => builder.push_with_id(fingerprint, number)?,
+            (IdSource::None, _) => F::push(&mut builder, fingerprint)?,
+            (IdSource::Numbers, _) => F::push_with_id(&mut builder, fingerprint, numeric(&document.id)?)?,
+            (_, Some(names)) => F::push_with_id(&mut builder, fingerprint, names.push(&document.id)?)?,
+            (_, None) => F::push_with_id(&mut builder, fingerprint, number)?,
         }
         Ok(())
     };
     let counts = reading.read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
     report::require_some(&counts)?;
-    let sealed = builder.seal();
+    let sealed = F::seal(builder);
     phases.finish();
     let sealed = sealed?;
     if let Some((names, file)) = names.zip(names_file) {

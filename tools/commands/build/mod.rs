@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use bytesize::ByteSize;
 use clap::ValueEnum;
-use hamdex::{BuildOptions, Builder, Codec, Fingerprint, Summary};
+use hamdex::{BuildOptions, Builder, Codec, Engine, Summary};
 use hamdex_simhash::Width;
 
 use crate::bars::Phases;
@@ -146,7 +146,7 @@ struct Texts<'a> {
     lists: hamdex_simhash::Lists,
 }
 
-fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Failure> {
+fn build<F: Engine>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Failure> {
     let started = Instant::now();
     let phases = Arc::new(Phases::default());
     let ids = id_source(args)?;
@@ -179,19 +179,19 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
     };
     input::read::<F>(&reading, &mut |fingerprint, id| {
         match (ids, id) {
-            (IdSource::None, _) => builder.push(fingerprint)?,
-            (_, Some(id)) => builder.push_with_id(fingerprint, id)?,
-            (_, None) => builder.push_with_id(fingerprint, row)?,
+            (IdSource::None, _) => F::push(&mut builder, fingerprint)?,
+            (_, Some(id)) => F::push_with_id(&mut builder, fingerprint, id)?,
+            (_, None) => F::push_with_id(&mut builder, fingerprint, row)?,
         }
         row += 1;
         Ok(())
     })?;
-    let outcome = builder.finish();
+    let outcome = F::seal(builder);
     phases.finish();
-    report::<F>(args, &outcome?, None, started)
+    report::<F>(args, &outcome?.publish()?, None, started)
 }
 
-fn options<F: Fingerprint>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOptions<F>, Failure> {
+fn options<F: Engine>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOptions<F>, Failure> {
     let mut options = choose(BuildOptions::<F>::new(), &args.design, args.distance)?
         .codec(args.codec)
         .overwrite(args.force.force)
@@ -228,7 +228,7 @@ fn id_source(args: &Args) -> Result<IdSource, Failure> {
 
 /// Says what has been built; if that fails, that the index is there all the same. `documents` is how many
 /// there were and how many of them too short.
-fn report<F: Fingerprint>(
+fn report<F: Engine>(
     args: &Args,
     summary: &Summary,
     documents: Option<(u64, u64)>,
@@ -248,7 +248,7 @@ fn report<F: Fingerprint>(
         .map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
 }
 
-fn warn_of_skew<F: Fingerprint>(args: &Args, summary: &Summary) -> Result<(), Failure> {
+fn warn_of_skew<F: Engine>(args: &Args, summary: &Summary) -> Result<(), Failure> {
     let path = path_of(&args.output);
     if !path.metadata().is_ok_and(|file| file.is_file() && file.len() == summary.bytes) {
         // What a stream has taken, or has appended to something else, cannot be opened.

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use bytesize::ByteSize;
 use clap::ValueEnum;
-use hamdex::{Fingerprint, Index};
+use hamdex::{Engine, Index};
 use hamdex_atomic_file::AtomicFile;
 use hamdex_documents::{Check, Clusters, Dedup, Preference, RECIPE_KEY, TableFormat, names_path};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe};
@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn dedup<F: Fingerprint>(args: &Args, recipe: Recipe, lists: Lists) -> Result<(), Failure> {
+fn dedup<F: Engine>(args: &Args, recipe: Recipe, lists: Lists) -> Result<(), Failure> {
     let started = Instant::now();
     let against = match &args.against {
         Some(path) => Some((path, Index::<F>::open(path).map_err(Failure::Index)?)),
@@ -181,7 +181,7 @@ fn create_output(args: &Args) -> Result<Option<AtomicFile>, Failure> {
     args.out.as_deref().map(|path| Output::new(path, args.force, &inputs).create()).transpose()
 }
 
-fn options<'a, F: Fingerprint>(
+fn options<'a, F: Engine>(
     args: &Args,
     format: TableFormat,
     fingerprinter: Fingerprinter<F>,

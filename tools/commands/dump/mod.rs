@@ -15,7 +15,7 @@ mod stats;
 use std::io::Write;
 use std::path::PathBuf;
 
-use hamdex::{Fingerprint, Index};
+use hamdex::{Engine, OpenOptions};
 
 use crate::failure::Failure;
 use crate::output::{Force, Output, inputs_of_index};
@@ -77,8 +77,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if width == 128 { dump::<u128>(args) } else { dump::<u64>(args) }
 }
 
-fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
-    let index = Index::<F>::open(&args.index).map_err(Failure::Index)?;
+fn dump<F: Engine>(args: &Args) -> Result<(), Failure> {
+    let index = F::open(&args.index, &OpenOptions::new()).map_err(Failure::Index)?;
     let mut output = std::io::BufWriter::new(anstream::stdout().lock());
     if args.fingerprints {
         let form = fingerprints::Form { ids: args.ids, json: args.json };

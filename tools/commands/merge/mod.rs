@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
-use hamdex::{BuildOptions, Codec, Fingerprint, Merger, Summary};
+use hamdex::{BuildOptions, Codec, Engine, Merger, Summary};
 use hamdex_atomic_file::Inputs;
 use hamdex_documents::names_path;
 
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if inputs::width(&args.inputs)? == 128 { merge::<u128>(args) } else { merge::<u64>(args) }
 }
 
-fn merge<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+fn merge<F: Engine>(args: &Args) -> Result<(), Failure> {
     let started = Instant::now();
     let files = Inputs::of(args.inputs.iter().flat_map(|input| [input.clone(), names_path(input)]));
     let output = Output::new(&args.output, args.force, &files);
@@ -103,7 +103,7 @@ fn merge<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     printed.map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
 }
 
-fn write<F: Fingerprint>(
+fn write<F: Engine>(
     args: &Args,
     merging: &Merging<'_, F>,
     options: BuildOptions<F>,
@@ -113,7 +113,7 @@ fn write<F: Fingerprint>(
     let temp_dir = temp_dir(args.temp_dir.as_deref(), Some(&args.output));
     let names = names::unite(merging, &temp_dir)?;
     let names_file = names.is_some().then(|| create_names(output, "")).transpose()?;
-    let sealed = Merger::new(&merging.indexes)?.options(options).seal(output.path());
+    let sealed = F::merge(Merger::new(&merging.indexes)?.options(options), output.path());
     phases.finish();
     let sealed = sealed?;
     if let Some((names, file)) = names.zip(names_file) {
@@ -123,7 +123,7 @@ fn write<F: Fingerprint>(
     Ok(sealed.publish()?)
 }
 
-fn options<F: Fingerprint>(
+fn options<F: Engine>(
     args: &Args,
     merging: &Merging<'_, F>,
     phases: &Arc<Phases>,

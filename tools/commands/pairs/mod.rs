@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
-use hamdex::{Fingerprint, Index, Pairs, ReadError};
+use hamdex::{Engine, Index, OpenOptions, Pairs, ReadError};
 use hamdex_atomic_file::AtomicFile;
 
 use crate::bars::Phases;
@@ -74,9 +74,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if width == 128 { pairs::<u128>(args) } else { pairs::<u64>(args) }
 }
 
-fn pairs<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+fn pairs<F: Engine>(args: &Args) -> Result<(), Failure> {
     let started = Instant::now();
-    let index = Index::<F>::open(&args.index).map_err(Failure::Index)?;
+    let index = F::open(&args.index, &OpenOptions::new()).map_err(Failure::Index)?;
     let inputs = inputs_of_index(&args.index);
     let file =
         args.output.as_deref().map(|path| Output::new(path, args.force, &inputs).create()).transpose()?;
@@ -85,8 +85,7 @@ fn pairs<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     }
     let names = if args.ids { names::open(&args.index, &index)? } else { None };
     let phases = Arc::new(Phases::default());
-    let mut pairs = index
-        .pairs(args.distance.unwrap_or(index.design().distance()))
+    let mut pairs = F::pairs(&index, args.distance.unwrap_or(index.design().distance()))
         .progress(phases.reporter())
         .threads(args.threads.count());
     if let Some(memory) = args.memory {
@@ -128,39 +127,35 @@ fn into_file(
     Ok(found)
 }
 
-struct Work<'a, F: Fingerprint> {
+struct Work<'a, F: Engine> {
     args: &'a Args,
     index: &'a Index<F>,
     pairs: Pairs<'a, F>,
     names: Option<hamdex_documents::Names>,
 }
 
-impl<F: Fingerprint> Work<'_, F> {
+impl<F: Engine> Work<'_, F> {
     /// Writes the pairs, or how many there are at each distance; returns how many there are.
     fn write(self, output: &mut impl Write) -> Result<u64, Failure> {
         let damaged = |error: ReadError| Failure::Index(error);
         if self.args.count {
-            let counts = self.pairs.count_by_distance().map_err(damaged)?;
+            let counts = F::count_by_distance(&self.pairs).map_err(damaged)?;
             output::counts(output, self.args.json, &counts)?;
             return Ok(counts.iter().sum());
         }
         let form = if self.args.json { Form::Json } else { Form::Lines };
         let mut printer = Printer::new(output, form);
-        let mut ids = self.args.ids.then(|| output::IdSource {
-            one: self.index.searcher(),
-            other: self.index.searcher(),
-            names: self.names,
-        });
+        let mut ids =
+            self.args.ids.then(|| output::IdSource { searcher: self.index.searcher(), names: self.names });
         let (mut found, mut failure) = (0, None);
-        let outcome = self.pairs.for_each(|pair| match printer.print(&pair, ids.as_mut()) {
-            Ok(()) => {
+        let outcome = F::for_each_batch(&self.pairs, &mut |pairs| {
+            let printed = pairs.iter().try_for_each(|pair| {
+                printer.print(pair, ids.as_mut())?;
                 found += 1;
-                ControlFlow::Continue(())
-            }
-            Err(error) => {
-                failure = Some(error);
-                ControlFlow::Break(())
-            }
+                Ok(())
+            });
+            failure = printed.err();
+            if failure.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         match failure {
             Some(failure) => Err(failure),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use hamdex::{Fingerprint, Index, Pair, Searcher};
+use hamdex::{Engine, Index, Match, Pair, Searcher};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -16,21 +16,18 @@ pub(super) enum Form {
 }
 
 /// Looks up the ids of both fingerprints of a pair.
-pub(super) struct IdSource<'a, F: Fingerprint> {
-    pub(super) one: Searcher<&'a Index<F>>,
-    pub(super) other: Searcher<&'a Index<F>>,
+pub(super) struct IdSource<'a, F: Engine> {
+    pub(super) searcher: Searcher<&'a Index<F>>,
     pub(super) names: Option<hamdex_documents::Names>,
 }
 
-impl<'a, F: Fingerprint> IdSource<'a, F> {
+impl<'a, F: Engine> IdSource<'a, F> {
     fn of(&mut self, pair: &Pair<F>) -> Result<(Ids<'_>, Ids<'_>), Failure> {
-        let one = self.one.ids(pair.a).map_err(Failure::Index)?;
-        let other = self.other.ids(pair.b).map_err(Failure::Index)?;
-        let (one, other) = (
-            Ids::new(one, self.names.as_mut(), usize::MAX)?,
-            Ids::new(other, self.names.as_mut(), usize::MAX)?,
-        );
-        Ok((one, other))
+        let both = [pair.a, pair.b].map(|fingerprint| Match::of(fingerprint, fingerprint));
+        let lists = F::ids_of(&mut self.searcher, &both).map_err(Failure::Index)?;
+        let mut ids = lists.into_iter().map(|ids| Ids::new(ids, self.names.as_mut(), usize::MAX));
+        let mut next = || ids.next().expect("a list for each");
+        Ok((next()?, next()?))
     }
 }
 
@@ -56,7 +53,7 @@ impl<'a, W: Write> Printer<'a, W> {
         Self { output, form }
     }
 
-    pub(super) fn print<F: Fingerprint>(
+    pub(super) fn print<F: Engine>(
         &mut self,
         pair: &Pair<F>,
         source: Option<&mut IdSource<'_, F>>,

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use hamdex::{BatchOptions, Fingerprint, Index, Match, Searcher};
+use hamdex::{BatchOptions, Engine, Index, Match, OpenOptions, Searcher};
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
 
 use crate::bars;
@@ -25,6 +25,9 @@ use arrivals::Arrivals;
 
 /// Queries answered together, at most.
 const MAX_QUERIES: usize = 1 << 20;
+
+/// Matches whose ids are looked up together.
+const MATCHES_AT_ONCE: usize = 1 << 10;
 
 /// How many queries are answered together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -127,9 +130,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if width == 128 { query::<u128>(args) } else { query::<u64>(args) }
 }
 
-fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+fn query<F: Engine>(args: &Args) -> Result<(), Failure> {
     args.threads.start()?;
-    let index = Index::<F>::open(&args.index).map_err(Failure::Index)?;
+    let index = F::open(&args.index, &OpenOptions::new()).map_err(Failure::Index)?;
     let mut queries: Vec<F> = of_text(args, &index)?.into_iter().collect();
     let is_of_text = !queries.is_empty();
     for text in &args.fingerprints {
@@ -140,7 +143,11 @@ fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let mut answerer = Answerer {
         args,
         index: &index,
-        options: BatchOptions::new().strategy(args.strategy.into()),
+        options: match args.limit {
+            Some(limit) => BatchOptions::new().limit(limit),
+            None => BatchOptions::new(),
+        }
+        .strategy(args.strategy.into()),
         searcher: index.searcher(),
         id_searcher: index.searcher(),
         names: if args.no_ids { None } else { names::open(&args.index, &index)? },
@@ -164,7 +171,7 @@ fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
 }
 
 /// The fingerprint of the text that is looked for, if it is a text.
-fn of_text<F: Fingerprint>(args: &Args, index: &Index<F>) -> Result<Option<F>, Failure> {
+fn of_text<F: Engine>(args: &Args, index: &Index<F>) -> Result<Option<F>, Failure> {
     let (source, text) = match (&args.text, &args.document) {
         (Some(text), _) => ("--text".to_owned(), text.clone()),
         (None, Some(path)) => {
@@ -184,7 +191,7 @@ fn of_text<F: Fingerprint>(args: &Args, index: &Index<F>) -> Result<Option<F>, F
     }
 }
 
-struct Answerer<'a, F: Fingerprint, W> {
+struct Answerer<'a, F: Engine, W> {
     args: &'a Args,
     index: &'a Index<F>,
     options: BatchOptions,
@@ -195,7 +202,7 @@ struct Answerer<'a, F: Fingerprint, W> {
     output: W,
 }
 
-impl<F: Fingerprint, W: Write> Answerer<'_, F, W> {
+impl<F: Engine, W: Write> Answerer<'_, F, W> {
     /// Answers what a file holds, chunk by chunk; what comes down a pipe, as it comes.
     fn answer_file(&mut self, file: PathBuf) -> Result<(), Failure> {
         let is_pipe = file.as_os_str() == "-";
@@ -229,15 +236,16 @@ impl<F: Fingerprint, W: Write> Answerer<'_, F, W> {
         }
         let (index, options) = (self.index, self.options.clone());
         let mut failure = None;
-        let outcome = index.batch_with(queries, self.distance(), &options, |place, matches| {
-            match self.print(queries[place], matches) {
+        let outcome =
+            F::batch_with(index, queries, self.distance(), &options, &mut |place, matches| match self
+                .print(queries[place], matches)
+            {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
                     failure = Some(error);
                     ControlFlow::Break(())
                 }
-            }
-        });
+            });
         let _ = outcome.map_err(Failure::Index)?;
         failure.map_or(Ok(()), Err)
     }
@@ -245,11 +253,15 @@ impl<F: Fingerprint, W: Write> Answerer<'_, F, W> {
     /// Prints the first match of a query, or the nearest ones.
     fn answer(&mut self, query: F) -> Result<(), Failure> {
         let limit = self.args.limit.unwrap_or(usize::MAX);
+        let distance = self.distance();
         let damaged = || Failure::Index;
         let matches = match self.args.nearest {
-            Some(count) => self.searcher.nearest(query, count.min(limit)).map_err(damaged())?.to_vec(),
+            Some(count) => {
+                let nearest = F::nearest_within(&mut self.searcher, query, count.min(limit), F::BITS);
+                nearest.map_err(damaged())?.to_vec()
+            }
             None => {
-                let first = self.searcher.first(query, self.distance()).map_err(damaged())?;
+                let first = F::first(&mut self.searcher, query, distance).map_err(damaged())?;
                 first.into_iter().collect()
             }
         };
@@ -262,14 +274,15 @@ impl<F: Fingerprint, W: Write> Answerer<'_, F, W> {
 
     fn print(&mut self, query: F, matches: &[Match<F>]) -> Result<(), Failure> {
         let limit = self.args.limit.unwrap_or(usize::MAX);
-        for found in matches.iter().take(limit) {
-            let ids = if self.index.has_ids() && !self.args.no_ids {
-                let ids = self.id_searcher.ids(found.fingerprint).map_err(Failure::Index)?;
-                Some(Ids::new(ids, self.names.as_mut(), limit)?)
-            } else {
-                None
-            };
-            output::print(&mut self.output, self.args.json, query, found, ids)?;
+        let with_ids = self.index.has_ids() && !self.args.no_ids;
+        let matches = &matches[..matches.len().min(limit)];
+        for matches in matches.chunks(MATCHES_AT_ONCE) {
+            let lists = if with_ids { F::ids_of(&mut self.id_searcher, matches) } else { Ok(Vec::new()) };
+            let mut lists = lists.map_err(Failure::Index)?.into_iter();
+            for found in matches {
+                let ids = lists.next().map(|ids| Ids::new(ids, self.names.as_mut(), limit)).transpose()?;
+                output::print(&mut self.output, self.args.json, query, found, ids)?;
+            }
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hamdex::{Fingerprint, Index};
+use hamdex::{Engine, Index};
 use hamdex_simhash::{Fingerprinter, Outcome};
 use rayon::prelude::*;
 
@@ -63,7 +63,7 @@ impl Ids {
 
 /// Takes all documents that `read` yields. Those too short for a fingerprint are joined if their texts are equal
 /// and not blank.
-pub(crate) fn read<F: Fingerprint>(
+pub(crate) fn read<F: Engine>(
     read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
     fingerprinter: &Fingerprinter<F>,
     with_lengths: bool,
@@ -87,7 +87,7 @@ pub(crate) fn read<F: Fingerprint>(
     Ok(corpus)
 }
 
-impl<F: Fingerprint> Corpus<F> {
+impl<F: Engine> Corpus<F> {
     fn push(
         &mut self,
         document: &Document,
@@ -132,7 +132,8 @@ impl<F: Fingerprint> Corpus<F> {
                 .map_init(
                     || index.searcher(),
                     |searcher, (state, &fingerprint)| {
-                        Ok(*state == State::Fingerprint && searcher.first(fingerprint, distance)?.is_some())
+                        Ok(*state == State::Fingerprint
+                            && F::first(searcher, fingerprint, distance)?.is_some())
                     },
                 )
                 .collect::<Result<_, hamdex::ReadError>>()?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, Index};
+use hamdex::{Engine, Fingerprint, Index};
 use hamdex_atomic_file::temporary_directory;
 use hamdex_simhash::Fingerprinter;
 
@@ -74,7 +74,7 @@ pub struct Dedup<'a, F: Fingerprint> {
     search: Search,
 }
 
-impl<'a, F: Fingerprint> Dedup<'a, F> {
+impl<'a, F: Engine> Dedup<'a, F> {
     /// A search for documents whose fingerprints, made by `fingerprinter`, are within 3 bits.
     #[must_use]
     pub fn new(fingerprinter: Fingerprinter<F>) -> Self {

@@ -8,7 +8,8 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use hamdex::{
-    BuildError, BuildOptions, Builder, Codec, Design, DesignError, Fingerprint, Index, OutputError, ReadError,
+    BuildError, BuildOptions, Builder, Codec, Design, DesignError, Engine, Fingerprint, Index, OpenOptions,
+    OutputError, ReadError,
 };
 use rayon::prelude::*;
 use tempfile::TempDir;
@@ -44,7 +45,7 @@ impl Search {
 
 /// Joins all documents whose fingerprints are within the distance of each other; with a check, only pairs that
 /// it confirms.
-pub(crate) fn join<F: Fingerprint>(
+pub(crate) fn join<F: Engine>(
     corpus: &mut Corpus<F>,
     search: &Search,
     mut check: Option<&mut Checker<'_>>,
@@ -52,7 +53,7 @@ pub(crate) fn join<F: Fingerprint>(
     let place = Place::new(&search.directory)
         .map_err(Error::temporary("create a temporary file in it", &search.directory))?;
     build(corpus, search, &place.path).map_err(|error| of_temporary(error, &search.directory))?;
-    let index = Index::<F>::open(&place.path)?;
+    let index = F::open(&place.path, &OpenOptions::new())?;
     if cfg!(unix) {
         // A mapped file outlives its name.
         drop(place);
@@ -135,7 +136,7 @@ pub(crate) fn design<F: Fingerprint>(distance: u32, count: u64) -> Result<Design
     }
 }
 
-fn build<F: Fingerprint>(corpus: &Corpus<F>, search: &Search, path: &Path) -> Result<(), Error> {
+fn build<F: Engine>(corpus: &Corpus<F>, search: &Search, path: &Path) -> Result<(), Error> {
     let mut options = BuildOptions::<F>::new()
         .design(design(search.distance, corpus.searched().count() as u64)?)
         .block_bytes(BLOCK_BYTES as usize)
@@ -152,30 +153,24 @@ fn build<F: Fingerprint>(corpus: &Corpus<F>, search: &Search, path: &Path) -> Re
     }
     let mut builder = Builder::with_options(path, options)?;
     for (number, fingerprint) in corpus.searched() {
-        builder.push_with_id(fingerprint, u64::from(number))?;
+        F::push_with_id(&mut builder, fingerprint, u64::from(number))?;
     }
-    builder.finish()?;
+    F::seal(builder)?.publish()?;
     Ok(())
 }
 
 /// Returns the greater fingerprints within the distance, so each pair is found once.
-fn later<F: Fingerprint>(
+fn later<F: Engine>(
     searcher: &mut hamdex::Searcher<&Index<F>>,
     query: F,
     distance: u32,
 ) -> Result<Vec<F>, ReadError> {
-    let mut found = Vec::new();
-    let _ = searcher.for_each(query, distance, |near| {
-        if near.fingerprint > query {
-            found.push(near.fingerprint);
-        }
-        ControlFlow::Continue(())
-    })?;
-    Ok(found)
+    let near = F::within(searcher, query, distance)?.iter().map(|near| near.fingerprint);
+    Ok(near.filter(|&near| near > query).collect())
 }
 
-fn documents<F: Fingerprint>(index: &Index<F>, fingerprint: F) -> Result<Vec<u32>, ReadError> {
-    Ok(index.ids(fingerprint)?.map(|id| id as u32).collect())
+fn documents<F: Engine>(index: &Index<F>, fingerprint: F) -> Result<Vec<u32>, ReadError> {
+    Ok(F::ids(index, fingerprint)?.map(|id| id as u32).collect())
 }
 
 /// Joins the documents of one fingerprint, or those of two near ones.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use hamdex::{FileId, Fingerprint, Index};
+use hamdex::{Engine, FileId, Fingerprint, Index};
 
 use crate::error::Error;
 use crate::names::layout::{
@@ -126,10 +126,10 @@ impl Names {
     ///
     /// # Errors
     /// When a name is damaged, missing or cannot be read, or the index cannot be read.
-    pub fn verify<F: Fingerprint>(&mut self, index: &Index<F>) -> Result<u64, Error> {
+    pub fn verify<F: Engine>(&mut self, index: &Index<F>) -> Result<u64, Error> {
         let count = self.verify_names()?;
         for fingerprint in index.fingerprints() {
-            if let Some(id) = index.ids(fingerprint?)?.find(|&id| id >= count) {
+            if let Some(id) = F::ids(index, fingerprint?)?.find(|&id| id >= count) {
                 let what = format!("it has {count} names, and the index has the id {id}");
                 return Err(Error::Names { path: self.path.clone(), what });
             }

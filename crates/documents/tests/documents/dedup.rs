@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
-use hamdex::{BuildOptions, Builder, Fingerprint, Index};
+use hamdex::{BuildOptions, Builder, Engine, Index};
 use hamdex_documents::{Check, Dedup, Document, Error, Preference};
 use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch, Shingler};
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ fn texts() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(prop_oneof![6 => long, 1 => short], 0..40)
 }
 
-fn recipe<F: Fingerprint>() -> Recipe {
+fn recipe<F: Engine>() -> Recipe {
     format!("default width={}", F::BITS).parse().unwrap()
 }
 
@@ -35,7 +35,7 @@ fn recipe<F: Fingerprint>() -> Recipe {
 type Row = (u32, u32, bool, u32);
 
 /// The clusters by definition: every pair is compared.
-fn brute_force<F: Fingerprint>(
+fn brute_force<F: Engine>(
     texts: &[String],
     distance: u32,
     known: &[F],
@@ -102,7 +102,7 @@ fn corpus(texts: &[String]) -> Vec<Document> {
     (0..).zip(texts).map(|(number, text)| Document::new(format!("d{number}"), text)).collect()
 }
 
-fn found<F: Fingerprint>(dedup: &Dedup<'_, F>, texts: &[String]) -> Vec<Row> {
+fn found<F: Engine>(dedup: &Dedup<'_, F>, texts: &[String]) -> Vec<Row> {
     let clusters = dedup.run_on(corpus(texts)).unwrap();
     let rows: Vec<Row> = clusters
         .members()
@@ -121,7 +121,7 @@ fn found<F: Fingerprint>(dedup: &Dedup<'_, F>, texts: &[String]) -> Vec<Row> {
     rows
 }
 
-fn dedup<F: Fingerprint>() -> Dedup<'static, F> {
+fn dedup<F: Engine>() -> Dedup<'static, F> {
     Dedup::new(Fingerprinter::<F>::new(&recipe::<F>()).unwrap())
 }
 

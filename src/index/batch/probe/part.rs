@@ -176,7 +176,7 @@ impl<F: Fingerprint> Sparse<F> {
     fn scan(&mut self, look: &Look<'_, F>, finds: &mut Finds<'_, F>) -> Result<(), Stop> {
         let Self { scanner, located, targets, queries } = self;
         look.done.check()?;
-        let outcome = scanner.scan(look.tables, look.file, located, targets, |at, _, value| {
+        let outcome = scanner.scan(look.tables, look.file, located, targets, &mut |at, _, value| {
             let target = at.target as usize;
             found(look, queries[target], targets[target].query, value, finds)
         });

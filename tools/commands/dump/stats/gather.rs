@@ -1,6 +1,6 @@
 //! One walk over the fingerprints, and what it counts.
 
-use hamdex::{Fingerprint, Index};
+use hamdex::{Engine, Index};
 use hamdex_documents::Names;
 use indicatif::HumanCount;
 
@@ -62,7 +62,7 @@ impl Spike {
 }
 
 /// Reads all fingerprints; shows ids by their names, where there are names.
-pub(super) fn gather<F: Fingerprint>(index: &Index<F>, mut names: Option<Names>) -> Result<Spread, Failure> {
+pub(super) fn gather<F: Engine>(index: &Index<F>, mut names: Option<Names>) -> Result<Spread, Failure> {
     let mut leading = vec![0u64; 1 << LEADING_BITS];
     let mut spikes: Vec<(u64, F)> = Vec::new();
     let mut sample = Vec::new();
@@ -75,7 +75,7 @@ pub(super) fn gather<F: Fingerprint>(index: &Index<F>, mut names: Option<Names>)
             sample.push(fingerprint);
         }
         if index.has_ids() {
-            let its = index.ids(fingerprint).map_err(Failure::Index)?.len() as u64;
+            let its = F::ids(index, fingerprint).map_err(Failure::Index)?.len() as u64;
             ids += its;
             remember(&mut spikes, its, fingerprint);
         }
@@ -110,7 +110,7 @@ pub(super) fn gather<F: Fingerprint>(index: &Index<F>, mut names: Option<Names>)
     })
 }
 
-fn shown<F: Fingerprint>(
+fn shown<F: Engine>(
     index: &Index<F>,
     spikes: &[(u64, F)],
     mut names: Option<&mut Names>,
@@ -120,7 +120,7 @@ fn shown<F: Fingerprint>(
         None => Ok(id.to_string()),
     };
     let spike = |&(ids, fingerprint): &(u64, F)| {
-        let its = index.ids(fingerprint).map_err(Failure::Index)?;
+        let its = F::ids(index, fingerprint).map_err(Failure::Index)?;
         let first_ids = its.take(MAX_SHOWN_IDS).map(&mut shown_id).collect::<Result<_, _>>()?;
         Ok(Spike { fingerprint: fingerprint.hex().to_string(), ids, first_ids })
     };
@@ -128,7 +128,7 @@ fn shown<F: Fingerprint>(
 }
 
 /// Keeps the fingerprints with the most ids, of those with more than one.
-fn remember<F: Fingerprint>(spikes: &mut Vec<(u64, F)>, ids: u64, fingerprint: F) {
+fn remember<F: Engine>(spikes: &mut Vec<(u64, F)>, ids: u64, fingerprint: F) {
     if ids < 2 || spikes.len() == MAX_SPIKES && spikes[MAX_SPIKES - 1].0 >= ids {
         return;
     }

@@ -7,7 +7,8 @@ use crate::build::{Builder, SealedIndex};
 use crate::error::{BuildError, ReadError};
 use crate::ids::Ids;
 use crate::index::{
-    BatchOptions, Entry, Index, Match, OpenOptions, Pair, Pairs, Searcher, Verified, VerifyOptions,
+    BatchOptions, Entry, Index, Match, MatchVisitor, OpenOptions, Pair, Pairs, Searcher, Verified,
+    VerifyOptions,
 };
 use crate::merge::Merger;
 use hamdex_fingerprint::Fingerprint;
@@ -127,7 +128,7 @@ pub trait Engine: Fingerprint {
         queries: &[Self],
         distance: u32,
         options: &BatchOptions,
-        visit: &mut dyn FnMut(usize, &[Match<Self>]) -> ControlFlow<()>,
+        visit: &mut MatchVisitor<'_, Self>,
     ) -> Result<ControlFlow<()>, ReadError>;
 
     /// [`Pairs::for_each_batch`].
@@ -235,7 +236,7 @@ macro_rules! impl_engine {
                 queries: &[Self],
                 distance: u32,
                 options: &BatchOptions,
-                visit: &mut dyn FnMut(usize, &[Match<Self>]) -> ControlFlow<()>,
+                visit: &mut MatchVisitor<'_, Self>,
             ) -> Result<ControlFlow<()>, ReadError> {
                 index.batch_with(queries, distance, options, visit)
             }

@@ -113,8 +113,8 @@ pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
     AnyIndex, AnySearcher, Batch, BatchOptions, Checksums, Entries, Entry, Fingerprints, FoundIn, IdStats,
-    Index, IndexRef, Indexes, IndexesSearcher, Match, OpenOptions, Pair, Pairs, RawBlock, Searcher, Stats,
-    Strategy, TableStats, UnitedMatch, UnitedMatches, Verified, VerifyOptions, pairs, width,
+    Index, IndexRef, Indexes, IndexesSearcher, Match, MatchVisitor, OpenOptions, Pair, Pairs, RawBlock,
+    Searcher, Stats, Strategy, TableStats, UnitedMatch, UnitedMatches, Verified, VerifyOptions, pairs, width,
 };
 pub use mapping::Mapping;
 pub use memory::default_memory;

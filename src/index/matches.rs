@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
+use std::ops::ControlFlow;
 
 use hamdex_fingerprint::Fingerprint;
 
@@ -61,6 +62,9 @@ impl<F: Fingerprint> Match<F> {
         Self { distance, fingerprint, entry: EntryPlace::UNKNOWN }
     }
 }
+
+/// Takes the place of a query and its matches, and returns whether there should be more.
+pub type MatchVisitor<'v, F> = dyn FnMut(usize, &[Match<F>]) -> ControlFlow<()> + 'v;
 
 impl<F: PartialEq> PartialEq for Match<F> {
     fn eq(&self, other: &Self) -> bool {

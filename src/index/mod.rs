@@ -47,7 +47,7 @@ pub use handle::Index;
 pub use index_ref::IndexRef;
 pub use indexes::{FoundIn, Indexes, IndexesSearcher, UnitedMatch, UnitedMatches};
 pub use inspect::RawBlock;
-pub use matches::Match;
+pub use matches::{Match, MatchVisitor};
 pub use open::{Checksums, OpenOptions, width};
 pub use pairs::{Pair, Pairs, Tuning, Way, pairs};
 pub use searcher::Searcher;

@@ -8,14 +8,14 @@ use crate::codec::Codec;
 use crate::error::{ReadError, ReadErrorKind};
 use crate::format::header::FileId;
 use crate::ids::Ids;
-use crate::index::any::searcher::AnySearcher;
 use crate::index::any::{narrow, widen};
 use crate::index::batch::BatchOptions;
 use crate::index::handle::Index;
-use crate::index::matches::Match;
+use crate::index::matches::MatchVisitor;
 use crate::index::open::{OpenOptions, width};
 use crate::index::pairs::Pair;
 use crate::index::verify::{Verified, VerifyOptions};
+use hamdex_fingerprint::Fingerprint;
 
 /// An index of whichever width the file has: for bindings and programs that learn of the width when they open it.
 ///
@@ -130,12 +130,6 @@ impl AnyIndex {
         either!(self, index => index.metadata())
     }
 
-    /// A searcher: the memory that queries use again and again. One for each thread.
-    #[must_use]
-    pub fn searcher(&self) -> AnySearcher<'_> {
-        AnySearcher::new(self)
-    }
-
     /// Whether a fingerprint is stored.
     ///
     /// # Errors
@@ -161,7 +155,7 @@ impl AnyIndex {
         queries: &[u128],
         distance: u32,
         options: &BatchOptions,
-        visit: &mut dyn FnMut(usize, &[Match<u128>]) -> ControlFlow<()>,
+        visit: &mut MatchVisitor<'_, u128>,
     ) -> Result<ControlFlow<()>, ReadError> {
         either!(self, index => {
             let queries = queries.iter().map(|&query| narrow(index, query)).collect::<Result<Vec<_>, _>>()?;
@@ -187,7 +181,7 @@ impl AnyIndex {
         let mut wide = Vec::new();
         either!(self, index => index.pairs(distance).for_each_batch(|pairs| {
             wide.clear();
-            wide.extend(pairs.iter().map(|pair| Pair { a: pair.a.into(), b: pair.b.into(), distance: pair.distance }));
+            wide.extend(pairs.iter().map(|pair| Pair::of(pair.a.to_u128(), pair.b.to_u128())));
             visit(&wide)
         }))
     }

@@ -36,15 +36,19 @@ macro_rules! either {
     };
 }
 
-impl<'i> AnySearcher<'i> {
-    pub(super) fn new(index: &'i AnyIndex) -> Self {
-        let searcher = match index {
-            AnyIndex::Bits64(index) => Either::Bits64(index.searcher()),
-            AnyIndex::Bits128(index) => Either::Bits128(index.searcher()),
+impl AnyIndex {
+    /// A searcher: the memory that queries use again and again. One for each thread.
+    #[must_use]
+    pub fn searcher(&self) -> AnySearcher<'_> {
+        let searcher = match self {
+            Self::Bits64(index) => Either::Bits64(index.searcher()),
+            Self::Bits128(index) => Either::Bits128(index.searcher()),
         };
-        Self { searcher, matches: Vec::new() }
+        AnySearcher { searcher, matches: Vec::new() }
     }
+}
 
+impl AnySearcher<'_> {
     /// What to call while a query reads many blocks; it may stop the query: see [`Searcher::progress`].
     #[must_use]
     pub fn progress(self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {

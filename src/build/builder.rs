@@ -1,6 +1,7 @@
 //! The builder: fingerprints in any order, one index out.
 
 use std::error::Error;
+use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
@@ -60,6 +61,7 @@ pub struct Builder<F: Fingerprint, W = IndexFile> {
 }
 
 /// An index file that has no name yet: what a [`Builder`] writes to unless it is given a writer.
+#[derive(Debug)]
 pub struct IndexFile(AtomicFile);
 
 enum Input<F: Fingerprint> {
@@ -307,5 +309,14 @@ impl<F: Fingerprint> Job<F> {
     ) -> Result<Pushed<'_, R>, BuildError> {
         self.options.report(Progress::new(Phase::Read, pushed, Some(pushed)))?;
         Pushed::new(sorter, &self.options, &self.temp_dir, pushed)
+    }
+}
+
+impl<F: Fingerprint, W> fmt::Debug for Builder<F, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("options", &self.job.options)
+            .field("pushed", &self.pushed)
+            .finish_non_exhaustive()
     }
 }

@@ -30,7 +30,7 @@ pub enum DesignChoice<F> {
 }
 
 /// How to build an index; the defaults suit most.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct BuildOptions<F> {
     pub(super) design: DesignChoice<F>,
     codec: Codec,

@@ -1,5 +1,6 @@
 //! All that is stored, in natural order: table 0, block by block.
 
+use std::fmt;
 use std::ops::Range;
 
 use crate::codec::Scratch;
@@ -251,5 +252,17 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Iterator for Entries<'i, F, D> {
             self.walk.end();
         }
         Some(entry)
+    }
+}
+
+impl<F: Fingerprint, D> fmt::Debug for Entries<'_, F, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entries").finish_non_exhaustive()
+    }
+}
+
+impl<F: Fingerprint, D> fmt::Debug for Fingerprints<'_, F, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fingerprints").finish_non_exhaustive()
     }
 }

@@ -1,5 +1,6 @@
 //! Several indexes into one: what can be chosen.
 
+use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
@@ -153,4 +154,13 @@ fn checked<F: Fingerprint, D: AsRef<[u8]>>(
     let options = options.ids(inputs.iter().any(|index| index.has_ids()));
     options.check()?;
     Ok(options)
+}
+
+impl<F: Fingerprint, D> fmt::Debug for Merger<'_, F, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Merger")
+            .field("inputs", &self.inputs)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
 }

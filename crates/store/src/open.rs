@@ -1,6 +1,6 @@
 //! Creating and opening: from the files of a store to its state.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use hamdex::{Design, Fingerprint};
 
@@ -60,10 +60,11 @@ impl<F: Fingerprint, D: Disk> Shared<F, D> {
         let lock = StoreLock::take(&disk)?;
         let manifest = manifest::read(&disk)?;
         let (state, replayed) = load(&disk, &manifest)?;
-        remove_leftovers(&disk, &manifest)?;
+        // Before anything is answered, what has been read is made durable.
+        let mut publisher = Publisher::new(disk.clone(), manifest.clone());
+        publisher.take_over(replayed.is_clean)?;
         let log = LogWriter::resume(disk.clone(), manifest.identity, &replayed)?;
         let writer = Writer::new(log, state.sequence);
-        let publisher = Publisher::new(disk.clone(), manifest);
         Ok(Self::new(disk, lock, options, publisher, writer, state))
     }
 }
@@ -163,38 +164,4 @@ fn open_segment<F: Fingerprint, D: Disk>(
     }
     let removed = Removed::of(removals::read(disk, manifest.identity.store, entry)?);
     Ok(LiveSegment { segment: segment.into(), removed })
-}
-
-/// Removes what a crash has left lying about: files of the store that the manifest does not name.
-fn remove_leftovers<D: Disk>(disk: &D, manifest: &Manifest) -> Result<(), Error> {
-    for name in leftovers(disk, manifest)? {
-        disk.remove(&name).map_err(Error::io("remove it", disk.path(&name)))?;
-    }
-    Ok(())
-}
-
-/// Files that look like those of the store and that the manifest does not name.
-pub(crate) fn leftovers<D: Disk>(disk: &D, manifest: &Manifest) -> Result<Vec<String>, Error> {
-    let named: HashSet<String> = manifest
-        .segments
-        .iter()
-        .flat_map(|entry| {
-            let removals = entry.removals.map(|removals| layout::removals(entry.number, removals.version));
-            removals.into_iter().chain([layout::segment(entry.number)])
-        })
-        .collect();
-    let mut left = Vec::new();
-    let list = |directory: &str| disk.list(directory).map_err(Error::io("list it", disk.path(directory)));
-    for file in list(SEGMENTS)? {
-        left.extend(layout::parse_segment(&file).map(layout::segment).filter(|name| !named.contains(name)));
-    }
-    for file in list(DELETES)? {
-        let name = layout::parse_removals(&file).map(|(segment, version)| layout::removals(segment, version));
-        left.extend(name.filter(|name| !named.contains(name)));
-    }
-    for file in list(LOGS)? {
-        let number = layout::parse_log(&file).filter(|number| *number < manifest.first_log);
-        left.extend(number.map(layout::log));
-    }
-    Ok(left)
 }

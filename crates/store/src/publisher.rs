@@ -25,6 +25,11 @@ impl<D: Disk> Publisher<D> {
         self.file.is_poisoned()
     }
 
+    /// Makes the manifest that was found durable, unless the last end was clean, and removes what it does not name.
+    pub(crate) fn take_over(&mut self, was_clean: bool) -> Result<(), Error> {
+        self.file.take_over(&self.manifest, was_clean).map(drop)
+    }
+
     /// Puts another manifest in place of the one there is.
     pub(crate) fn replace(&mut self, manifest: Manifest) -> Result<(), Error> {
         self.file.replace(&manifest)?;

@@ -9,7 +9,6 @@ use crate::error::Error;
 use crate::layout;
 use crate::log::replay;
 use crate::manifest;
-use crate::open::leftovers;
 use crate::removals;
 use crate::segment::Segment;
 use crate::store::Store;
@@ -62,7 +61,7 @@ pub(crate) fn verify<F: Fingerprint, D: Disk>(
         ));
     }
     let unfinished = replayed.unfinished_log.map(layout::log);
-    for name in leftovers(disk, &manifest)?.into_iter().chain(unfinished) {
+    for name in manifest::leftovers(disk, &manifest)?.own.into_iter().chain(unfinished) {
         let path: PathBuf = disk.path(&name);
         verified.notes.push(format!("{}: left by a crash, and part of nothing", path.display()));
     }

@@ -1,7 +1,7 @@
 //! Operations of the disk that fail, and bytes that change.
 
 use hamdex::VerifyOptions;
-use hamdex_store::disk::{Failure, SimulatedDisk};
+use hamdex_store::disk::{Failure, SimulatedDisk, Survival};
 use hamdex_store::{Disk, Store};
 
 use crate::common::{Chance, Model, assert_same, shape, tiny};
@@ -128,4 +128,70 @@ fn no_flipped_bit_changes_an_answer() {
         }
     }
     assert!(refused > 500, "{refused}");
+}
+
+/// Some operations in a row fail, the store is opened again and goes on, and then power is lost.
+fn fail_and_crash(seed: u64, first: u64, length: u64, failure: Failure) {
+    let disk = SimulatedDisk::new();
+    let options = tiny().merges(false);
+    let mut chance = Chance(seed);
+    let mut store = Some(Store::<u64, _>::create_on(disk.clone(), &shape(true), options).unwrap());
+    let mut allowed = vec![Model::<u64>::default()];
+    disk.fail_operations(disk.operations() + first..disk.operations() + first + length, failure);
+    for _ in 0..10 {
+        let Some(open) = &store else {
+            store = Store::open_on(disk.clone(), options).ok();
+            if let Some(open) = &store {
+                let found = Model(open.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap());
+                assert!(allowed.contains(&found), "seed {seed}, {first}+{length}, {failure:?}: reopened");
+                allowed = vec![found];
+                check_crashes(
+                    &disk,
+                    &allowed,
+                    &format!("seed {seed}, {first}+{length}, {failure:?}: just reopened"),
+                );
+            }
+            continue;
+        };
+        let outcome = match chance.below(6) {
+            0..=3 => {
+                let count = 1 + chance.below(200);
+                let operations = chance.operations(count, true);
+                let outcome = open.write(operations.clone());
+                if outcome.is_ok() {
+                    allowed.iter_mut().for_each(|model| model.apply(&operations));
+                } else {
+                    let mut with_it = allowed[0].clone();
+                    with_it.apply(&operations);
+                    allowed.push(with_it);
+                }
+                outcome.map(drop)
+            }
+            4 => open.flush(),
+            _ => open.compact(),
+        };
+        if outcome.is_err() {
+            store = None;
+        }
+        check_crashes(&disk, &allowed, &format!("seed {seed}, {first}+{length}, {failure:?}"));
+    }
+}
+
+fn check_crashes(disk: &SimulatedDisk, allowed: &[Model<u64>], what: &str) {
+    for survival in [Survival::Nothing, Survival::Any(disk.changes())] {
+        let crashed = disk.crashed(survival);
+        let store = Store::<u64, _>::open_on(crashed.clone(), tiny().merges(false))
+            .unwrap_or_else(|error| panic!("{what}, {survival:?}: {error}\n{:#?}", disk.trace()));
+        let found = Model(store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap());
+        assert!(allowed.contains(&found), "{what}, {survival:?}: lost");
+    }
+}
+
+#[test]
+fn after_failures_and_a_crash_nothing_is_lost_that_was_acknowledged_or_seen() {
+    for (seed, length, failure) in
+        [(0, 1, Failure::Io), (1, 3, Failure::Io), (2, 2, Failure::Full), (3, 1, Failure::Io)]
+    {
+        (1..90).step_by(2).for_each(|first| fail_and_crash(seed, first, length, failure));
+    }
 }

@@ -101,12 +101,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = "fingerprint")]
     fingerprint_field: String,
     /// Find everything within K bits; beyond the index's own distance it takes longer [default: the index's]
-    #[arg(short = 'k', long, value_name = "K", conflicts_with = "nearest")]
+    #[arg(short = 'k', long, value_name = "K")]
     distance: Option<u32>,
     /// Only one match per query, whichever is found first
     #[arg(long, conflicts_with = "nearest")]
     first: bool,
-    /// Find the M nearest, however far
+    /// Find the M nearest, however far, or with -k no further than that
     #[arg(long, value_name = "M")]
     nearest: Option<usize>,
     /// At most N matches per query, and N ids per match
@@ -257,7 +257,8 @@ impl<F: Engine, W: Write> Answerer<'_, F, W> {
         let damaged = || Failure::Index;
         let matches = match self.args.nearest {
             Some(count) => {
-                let nearest = F::nearest_within(&mut self.searcher, query, count.min(limit), F::BITS);
+                let most = self.args.distance.unwrap_or(F::BITS);
+                let nearest = F::nearest_within(&mut self.searcher, query, count.min(limit), most);
                 nearest.map_err(damaged())?.to_vec()
             }
             None => {

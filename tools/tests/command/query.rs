@@ -59,6 +59,7 @@ fn first_nearest_and_limit_bound_what_is_printed() {
     assert_eq!(lines(&["--limit", "1"]), ["0"]);
     assert_eq!(lines(&["--nearest", "3"])[..2], ["0", "1"]);
     assert_eq!(lines(&["--nearest", "3"]).len(), 3);
+    assert_eq!(lines(&["--nearest", "3", "-k", "0"]), ["0"]);
     assert_eq!(lines(&["--distance", "64"]).len(), 4);
 }
 

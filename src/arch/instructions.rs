@@ -68,6 +68,12 @@ pub(crate) trait Instructions: Copy {
         portable::equal_bytes(bytes, byte)
     }
 
+    /// The sum of some bytes.
+    #[inline(always)]
+    fn sum_of_bytes(self, bytes: &[u8]) -> usize {
+        portable::sum_of_bytes(bytes)
+    }
+
     /// Which of eight values differ from `value` in at most `distance` bits: one bit for each, that of
     /// the first lowest.
     #[inline(always)]

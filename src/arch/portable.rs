@@ -116,6 +116,11 @@ pub(super) fn equal_bytes(bytes: &[u8; BYTES], byte: u8) -> u64 {
 }
 
 #[inline(always)]
+pub(super) fn sum_of_bytes(bytes: &[u8]) -> usize {
+    bytes.iter().map(|&byte| usize::from(byte)).sum()
+}
+
+#[inline(always)]
 pub(super) fn near_values(values: &[u64; LANES], value: u64, distance: u32) -> u32 {
     let mut near = 0;
     for (number, other) in values.iter().enumerate() {

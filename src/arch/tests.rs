@@ -25,7 +25,7 @@ struct Everything<'a> {
 }
 
 impl Kernel for Everything<'_> {
-    type Output = (u32, Result<u32, u32>, Vec<u16>, [u64; LANES], u32, u32, u64, (bool, [u64; LANES]));
+    type Output = (u32, Result<u32, u32>, Vec<u16>, [u64; LANES], u32, u32, u64, usize, (bool, [u64; LANES]));
 
     #[inline(always)]
     fn run(self, instructions: impl Instructions) -> Self::Output {
@@ -40,6 +40,7 @@ impl Kernel for Everything<'_> {
             instructions.near_fields(self.fields_at_end, self.count, self.words[1], self.distance),
             instructions.near_values(self.words, self.words[1], self.distance),
             instructions.equal_bytes(self.long, self.rank as u8),
+            instructions.sum_of_bytes(self.suffixes),
             {
                 let mut values = [0; LANES];
                 let (bytes, end) = (self.suffixes, self.suffixes_end);

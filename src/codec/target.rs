@@ -99,11 +99,13 @@ impl<F: Fingerprint> Target<F> {
         position < self.prefix_bits && value & F::bit(position) != F::ZERO
     }
 
-    /// Where the query lies between the two, which are ascending, as a part of `length`; the end where it does
-    /// not lie there. Half a dozen digits of it are right: it is for guesses.
+    /// Where the query would lie between the two, which are ascending, if it had the bits that they share: as a
+    /// part of `length`, which is the end. Half a dozen digits of it are right: it is for guesses.
     #[inline(always)]
     pub(crate) fn place_between(&self, low: F, high: F, length: usize) -> usize {
-        let (span, offset) = (high.minus(low), self.query.minus(low));
+        let shared = F::prefix_mask(low.first_difference(high));
+        let nearest = (low & shared) | (self.query & !shared);
+        let (span, offset) = (high.minus(low), nearest.max(low).minus(low));
         // 32 bits of each are plenty for a guess.
         let shift = (F::BITS - span.leading_zeros()).saturating_sub(32);
         let (span, offset) = ((span >> shift).to_u128() as u64, (offset.min(span) >> shift).to_u128() as u64);

@@ -6,10 +6,14 @@ use std::arch::x86_64::{
 
 use crate::arch::fields::BYTES;
 use crate::arch::instructions::{Instructions, Kernel};
+use crate::arch::portable;
+use crate::arch::x86_64::processor::gathers_bits_fast;
 
 /// Proof that this processor has these instructions; only [`Avx2::detect`] makes one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Avx2(());
+pub(crate) struct Avx2 {
+    gathers_bits_fast: bool,
+}
 
 impl Avx2 {
     #[inline]
@@ -19,7 +23,14 @@ impl Avx2 {
             && std::arch::is_x86_feature_detected!("bmi2")
             && std::arch::is_x86_feature_detected!("lzcnt")
             && std::arch::is_x86_feature_detected!("popcnt"))
-        .then_some(Self(()))
+        .then(|| Self { gathers_bits_fast: gathers_bits_fast() })
+    }
+
+    /// [`Instructions::select`] by `pdep`, wherever that is fast.
+    #[inline(always)]
+    pub(super) fn select_by_scatter(self, word: u64, rank: u32) -> u32 {
+        // SAFETY: `self` exists, so `detect` has seen BMI2.
+        unsafe { _pdep_u64(1u64.unbounded_shl(rank), word) }.trailing_zeros()
     }
 
     /// Runs a kernel compiled for these instructions.
@@ -38,8 +49,7 @@ fn run<K: Kernel>(instructions: Avx2, kernel: K) -> K::Output {
 impl Instructions for Avx2 {
     #[inline(always)]
     fn select(self, word: u64, rank: u32) -> u32 {
-        // SAFETY: `self` exists, so `detect` has seen BMI2.
-        unsafe { _pdep_u64(1u64.unbounded_shl(rank), word) }.trailing_zeros()
+        if self.gathers_bits_fast { self.select_by_scatter(word, rank) } else { portable::select(word, rank) }
     }
 
     #[inline(always)]

@@ -57,7 +57,8 @@ const PLACES: [u8; 64] = {
 impl Instructions for Avx512 {
     #[inline(always)]
     fn select(self, word: u64, rank: u32) -> u32 {
-        self.0.select(word, rank)
+        // No processor with AVX-512 has it in microcode.
+        self.0.select_by_scatter(word, rank)
     }
 
     #[inline(always)]
@@ -193,6 +194,19 @@ impl Instructions for Avx512 {
         // SAFETY: `self` exists, so `detect` has seen all the features used; the load reads `bytes`.
         unsafe {
             _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(bytes.as_ptr().cast()), _mm512_set1_epi8(byte as i8))
+        }
+    }
+
+    #[inline(always)]
+    fn sum_of_bytes(self, bytes: &[u8]) -> usize {
+        // SAFETY: `self` exists, so `detect` has seen all the features used; each load reads a chunk of `bytes`.
+        unsafe {
+            let sums = bytes.chunks(BYTES).fold(_mm512_setzero_si512(), |sums, chunk| {
+                let inside = u64::MAX >> (BYTES - chunk.len());
+                let chunk = _mm512_maskz_loadu_epi8(inside, chunk.as_ptr().cast());
+                _mm512_add_epi64(sums, _mm512_sad_epu8(chunk, _mm512_setzero_si512()))
+            });
+            _mm512_reduce_add_epi64(sums) as usize
         }
     }
 

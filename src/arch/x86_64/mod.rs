@@ -2,6 +2,7 @@
 
 mod avx2;
 mod avx512;
+mod processor;
 
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch, _pdep_u64, _pext_u64};
 
@@ -9,6 +10,7 @@ use crate::arch::instructions::{Kernel, Portable};
 use crate::arch::level::{Level, may_use};
 pub(crate) use avx2::Avx2;
 pub(crate) use avx512::Avx512;
+use processor::gathers_bits_fast;
 
 /// Runs a kernel with the best instructions of this processor, within the limit.
 #[inline]
@@ -22,14 +24,14 @@ pub(crate) fn run<K: Kernel>(kernel: K) -> K::Output {
     }
 }
 
-/// Proof that this processor has BMI2; only [`BitGather::detect`] makes one.
+/// Proof that this processor has BMI2, and runs it fast; only [`BitGather::detect`] makes one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BitGather(());
 
 impl BitGather {
-    /// The proof, where the processor has `pext` and `pdep`.
+    /// The proof, where the processor has `pext` and `pdep` and they are no loops in microcode.
     pub(crate) fn detect() -> Option<Self> {
-        std::arch::is_x86_feature_detected!("bmi2").then_some(Self(()))
+        (std::arch::is_x86_feature_detected!("bmi2") && gathers_bits_fast()).then_some(Self(()))
     }
 
     /// The bits of `value` under `mask`, gathered at the low end, order kept.

@@ -5,10 +5,13 @@ use std::ops::Range;
 use crate::arch::LINE_BYTES;
 use crate::codec::error::BlockError;
 use crate::codec::huffman::block::{Block, TYPICAL_CODE_BITS, codes_at};
-use crate::codec::huffman::codebook::Codebook;
-use crate::codec::huffman::differences::Codes;
 use crate::codec::target::Target;
 use hamdex_fingerprint::Fingerprint;
+
+/// Entries behind the one nearest to the query, if all are evenly spread, that are decoded at first: these, and a share
+/// of the block's.
+const MARGIN: usize = 8;
+const MARGIN_SHARE: usize = 32;
 
 /// A block that may hold something alive.
 #[derive(Debug, Clone, Copy)]
@@ -23,8 +26,7 @@ pub(crate) struct Candidate<F> {
     pub(super) used_up: bool,
     /// Where the suffix of its first coded entry ends, in bits.
     pub(super) end: usize,
-    /// Where the suffix of the entry nearest to the query would start if the entries were evenly spread,
-    /// in bits.
+    /// The number of the entry nearest to the query if the entries were evenly spread.
     likely: usize,
 }
 
@@ -39,24 +41,34 @@ impl<F: Fingerprint> Candidate<F> {
         if !used_up && target.rules_out(first, last) {
             return Ok(None);
         }
-        let end = block.end();
-        let suffixes = (end - codes_at::<F>() * 8).saturating_sub(coded * TYPICAL_CODE_BITS);
-        let likely = end - target.place_between(first, last, suffixes).min(suffixes);
-        Ok(Some(Self { first, coded, shared: first.first_difference(last), used_up, end, likely }))
+        let likely = target.place_between(first, last, coded);
+        Ok(Some(Self {
+            first,
+            coded,
+            shared: first.first_difference(last),
+            used_up,
+            end: block.end(),
+            likely,
+        }))
     }
 
-    /// Its codes, in the block of these bytes.
+    /// How many of its codes a search should begin with: those up to where the query probably lies, and what shows
+    /// that it does not lie further on. All, where the search has to look at all entries.
     #[inline(always)]
-    pub(super) fn codes<'a>(&self, codebook: &'a Codebook, bytes: &'a [u8]) -> Codes<'a> {
-        Codes { codebook, bytes, start: codes_at::<F>() * 8, count: self.coded }
+    pub(super) fn first_codes(&self) -> usize {
+        if self.used_up {
+            self.coded.min(self.likely + MARGIN + self.coded / MARGIN_SHARE)
+        } else {
+            self.coded
+        }
     }
 
-    /// A value that begins as its entries have to, to be met: with the bits that they share, then as the
-    /// query does. `None` where they may have further errors in the prefix.
+    /// Where the errors of the prefix are used up, a value that begins as its entries have to, to be met: with the
+    /// bits that they share, then as the query does.
     #[inline(always)]
-    pub(super) fn wanted(&self, target: &Target<F>) -> Option<F> {
+    pub(super) fn wanted(&self, target: &Target<F>) -> F {
         let shared = F::prefix_mask(self.shared);
-        self.used_up.then(|| (self.first & shared) | (target.query & !shared))
+        (self.first & shared) | (target.query & !shared)
     }
 
     /// Where suffixes of that many bits start that end at bit `end`; an error where they would reach back into the
@@ -72,9 +84,10 @@ impl<F: Fingerprint> Candidate<F> {
         let start = codes_at::<F>();
         if self.used_up {
             // Codes may take a bit more than one thinks, and entries are not quite evenly spread.
-            let codes = start..start + self.coded * (TYPICAL_CODE_BITS + 1) / 8;
-            let likely = self.likely / 8;
-            [codes, likely.saturating_sub(LINE_BYTES / 2)..likely + LINE_BYTES / 2]
+            let codes = start..start + self.first_codes() * (TYPICAL_CODE_BITS + 1) / 8;
+            let suffixes = (self.end / 8).saturating_sub(codes.start + self.coded * TYPICAL_CODE_BITS / 8);
+            let likely = self.end / 8 - suffixes * self.likely / self.coded.max(1);
+            [codes, likely.saturating_sub(LINE_BYTES)..likely + LINE_BYTES / 2]
         } else {
             [start..self.end / 8, 0..0]
         }

@@ -32,14 +32,15 @@ impl Lookup {
         Self(u64::from_le_bytes(word))
     }
 
+    /// The number of symbols, and 256 times the bits that they take: so both are summed at once.
     #[inline(always)]
-    fn symbols(self) -> usize {
-        ((self.0 >> 48) & 7) as usize
+    fn advance(self) -> usize {
+        (self.0 >> 48) as usize
     }
 
     #[inline(always)]
-    fn bits(self) -> usize {
-        (self.0 >> 56) as usize
+    fn bits(self) -> u32 {
+        (self.0 >> 56) as u32
     }
 }
 
@@ -146,6 +147,7 @@ impl Codebook {
 /// Decodes codes that stand one after the other.
 pub(crate) struct CodeReader<'a> {
     codebook: &'a Codebook,
+    lookups: &'a [Lookup; 1 << LOOKUP_BITS],
     bytes: &'a [u8],
     /// Where the next code starts, in bits; on damaged bytes it may come to lie beyond the end.
     position: usize,
@@ -156,17 +158,23 @@ pub(crate) struct CodeReader<'a> {
 }
 
 impl<'a> CodeReader<'a> {
-    /// `wanted` codes from bit `position` on.
+    /// `wanted` codes, of which `done` have been decoded; the next one starts at bit `position`.
     #[inline(always)]
     pub(crate) fn new(
         codebook: &'a Codebook,
         bytes: &'a [u8],
-        position: usize,
+        (position, done): (usize, usize),
         symbols: &'a mut [u8],
         wanted: usize,
     ) -> Self {
         debug_assert!(symbols.len() >= wanted + DECODE_SLACK);
-        Self { codebook, bytes, position, symbols, done: 0, wanted }
+        Self { codebook, lookups: &codebook.lookups, bytes, position, symbols, done, wanted }
+    }
+
+    /// Where the next code starts, in bits, and how many codes have been decoded: maybe more than were wanted.
+    #[inline(always)]
+    pub(crate) fn state(&self) -> (usize, usize) {
+        (self.position, self.done)
     }
 
     /// Decodes what the look-ups of one window yield, if there is something left to do. Returns whether
@@ -179,18 +187,18 @@ impl<'a> CodeReader<'a> {
         let first = window(self.bytes, self.position);
         let room: &mut [u8; DECODE_SLACK] =
             self.symbols[self.done..].first_chunk_mut().expect("there is room behind what is wanted");
-        let (mut window, mut symbols, mut bits) = (first, 0, 0);
+        let (mut window, mut advance) = (first, 0);
         for _ in 0..WINDOW_LOOKUPS {
-            let lookup = self.codebook.lookups[(window >> (64 - LOOKUP_BITS)) as usize];
+            let lookup = self.lookups[(window >> (64 - LOOKUP_BITS)) as usize];
             // All eight bytes at once: what is written too much is overwritten or ignored. A code too
             // long for the table yields nothing, and so do the look-ups after it. (The mask changes
             // nothing; it spares a check.)
-            let at = symbols & 31;
+            let at = advance & 31;
             room[at..at + 8].copy_from_slice(&lookup.0.to_le_bytes());
-            symbols += lookup.symbols();
-            bits += lookup.bits();
+            advance += lookup.advance();
             window <<= lookup.bits();
         }
+        let (mut symbols, mut bits) = (advance & 0xff, advance >> 8);
         if symbols == 0 {
             let (symbol, length) = self.codebook.one(first);
             room[0] = symbol;
@@ -199,12 +207,6 @@ impl<'a> CodeReader<'a> {
         self.done += symbols;
         self.position += bits;
         true
-    }
-
-    /// Where the wanted codes end: the last look-up may have gone on into what follows them.
-    pub(crate) fn end(&self) -> usize {
-        let excess = self.symbols[self.wanted..self.done].iter();
-        self.position - excess.map(|&s| usize::from(self.codebook.lengths[s as usize])).sum::<usize>()
     }
 }
 
@@ -249,11 +251,12 @@ mod tests {
             let mut decoded = vec![0; symbols.len() + DECODE_SLACK];
             let mut first_half = vec![0; symbols.len() / 2 + DECODE_SLACK];
             let mut readers = [
-                Some(CodeReader::new(&book, &bytes, 24, &mut decoded, symbols.len())),
-                Some(CodeReader::new(&book, &bytes, 24, &mut first_half, symbols.len() / 2)),
+                Some(CodeReader::new(&book, &bytes, (24, 0), &mut decoded, symbols.len())),
+                Some(CodeReader::new(&book, &bytes, (24, 0), &mut first_half, symbols.len() / 2)),
             ];
             decode_together(&mut readers);
-            prop_assert_eq!(readers[0].as_ref().unwrap().end(), end);
+            let state = readers[0].as_ref().unwrap().state();
+            prop_assert!(state.0 >= end && state.1 >= symbols.len());
             prop_assert_eq!(&first_half[..symbols.len() / 2], &symbols[..symbols.len() / 2]);
             prop_assert_eq!(&decoded[..symbols.len()], &symbols[..]);
         }
@@ -265,7 +268,7 @@ mod tests {
             counts[8] = 1 << 20;
             let mut symbols = vec![0; count + DECODE_SLACK];
             let book = Codebook::from_counts(&counts);
-            decode_together(&mut [Some(CodeReader::new(&book, &bytes, 5, &mut symbols, count))]);
+            decode_together(&mut [Some(CodeReader::new(&book, &bytes, (5, 0), &mut symbols, count))]);
             prop_assert!(symbols[..count].iter().all(|&s| s < 128));
         }
     }

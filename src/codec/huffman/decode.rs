@@ -29,7 +29,7 @@ where
     fn run(self, instructions: impl Instructions) -> Self::Output {
         let Self { blocks, codebook, differences, values, each } = self;
         let start = codes_at::<F>() * 8;
-        let codes_ends = differences.decode(blocks.iter().map(|bytes| {
+        differences.decode(blocks.iter().map(|bytes| {
             // Read from many places at once, and backwards: no processor guesses that.
             prefetch_lines(bytes, 0..bytes.len());
             // A block whose header is wrong has no codes to be decoded.
@@ -41,7 +41,8 @@ where
             let before = values.len();
             values.resize(before + block.coded + 1, F::ZERO);
             let hs = differences.lane(lane, block.coded);
-            decode_suffixes(instructions, &block, hs, codes_ends[lane], &mut values[before..])?;
+            let codes_end = differences.end(lane, codebook, block.coded);
+            decode_suffixes(instructions, &block, hs, codes_end, &mut values[before..])?;
             each(values)?;
         }
         Ok(())

@@ -4,9 +4,13 @@ use crate::arch::{BYTES, LANES};
 use crate::codec::huffman::codebook::{CodeReader, Codebook, DECODE_SLACK, decode_together};
 use hamdex_fingerprint::Fingerprint;
 
-/// Room for the h of a few blocks, kept between them.
+/// The h of a few blocks, each in a lane of its own; the memory is kept between blocks.
 #[derive(Debug, Default)]
-pub(crate) struct Differences([Vec<u8>; LANES]);
+pub(crate) struct Differences {
+    lanes: [Vec<u8>; LANES],
+    /// For each lane where its next code starts, in bits, and how many h it has.
+    states: [(usize, usize); LANES],
+}
 
 /// The codes of a block: which book, where they are.
 #[derive(Clone, Copy)]
@@ -18,34 +22,57 @@ pub(crate) struct Codes<'a> {
 }
 
 impl Differences {
-    /// Decodes the h of up to [`LANES`] blocks; returns where the codes of each end.
+    /// Decodes h of up to [`LANES`] blocks from the first one on.
     #[inline(always)]
-    pub(crate) fn decode<'a>(&mut self, codes: impl Iterator<Item = Codes<'a>>) -> [usize; LANES] {
-        let mut readers: [Option<CodeReader<'_>>; LANES] = [const { None }; LANES];
-        for ((room, reader), Codes { codebook, bytes, start, count }) in
-            self.0.iter_mut().zip(&mut readers).zip(codes)
-        {
-            // As many more as a search may look at.
-            let needed = count + BYTES.max(DECODE_SLACK);
+    pub(crate) fn decode<'a>(&mut self, codes: impl Iterator<Item = Codes<'a>> + Clone) {
+        for (state, codes) in self.states.iter_mut().zip(codes.clone()) {
+            *state = (codes.start, 0);
+        }
+        let mut all = [None; LANES];
+        all.iter_mut().zip(codes).for_each(|(lane, codes)| *lane = Some(codes));
+        self.go_on(all);
+    }
+
+    /// Decodes h until there are as many as each of the codes says; nothing in lanes of `None`.
+    #[inline(always)]
+    pub(crate) fn go_on(&mut self, codes: [Option<Codes<'_>>; LANES]) {
+        let Self { lanes, states } = self;
+        let mut readers = [const { None }; LANES];
+        for (((reader, room), &state), codes) in readers.iter_mut().zip(lanes).zip(&*states).zip(codes) {
+            let Some(Codes { codebook, bytes, count, .. }) = codes else { continue };
+            // More may be decoded than are wanted, and a search may look at what lies behind.
+            let needed = count + DECODE_SLACK + BYTES;
             if room.len() < needed {
                 room.resize(needed, 0);
             }
-            *reader = Some(CodeReader::new(codebook, bytes, start, room, count));
+            *reader = Some(CodeReader::new(codebook, bytes, state, room, count));
         }
         decode_together(&mut readers);
-        readers.map(|reader| reader.map_or(0, |reader| reader.end()))
+        for (state, reader) in states.iter_mut().zip(&readers) {
+            *state = reader.as_ref().map_or(*state, CodeReader::state);
+        }
     }
 
-    /// The h of the block in that lane.
+    /// Where the first `count` codes of a lane end, in bits: more may have been decoded, since a look-up yields
+    /// several.
+    pub(super) fn end(&self, lane: usize, codebook: &Codebook, count: usize) -> usize {
+        let (position, done) = self.states[lane];
+        let excess = self.lanes[lane][count..done].iter();
+        position - excess.map(|&h| usize::from(codebook.lengths()[usize::from(h)])).sum::<usize>()
+    }
+
+    /// The first h of a lane: those that have been decoded, and others of no meaning.
     #[inline]
     pub(crate) fn lane(&self, lane: usize, count: usize) -> &[u8] {
-        &self.0[lane][..count]
+        let lane = &self.lanes[lane];
+        &lane[..count.min(lane.len())]
     }
 
-    /// The same, with [`BYTES`] more of no meaning behind them.
+    /// How many h a lane has, at most `count`, and these with [`BYTES`] more of no meaning behind them.
     #[inline]
-    pub(super) fn padded_lane(&self, lane: usize, count: usize) -> &[u8] {
-        &self.0[lane][..count + BYTES]
+    pub(super) fn padded_lane(&self, lane: usize, count: usize) -> (usize, &[u8]) {
+        let known = self.states[lane].1.min(count);
+        (known, &self.lanes[lane][..known + BYTES])
     }
 }
 

@@ -5,9 +5,10 @@ use std::ops::ControlFlow;
 use crate::arch::{Instructions, Kernel, LANES, prefetch, prefetch_lines};
 use crate::codec::blocks::{Blocks, Located, SCAN_BATCH};
 use crate::codec::error::BlockError;
+use crate::codec::huffman::block::codes_at;
 use crate::codec::huffman::candidate::Candidate;
 use crate::codec::huffman::codec::HuffmanCodec;
-use crate::codec::huffman::differences::Differences;
+use crate::codec::huffman::differences::{Codes, Differences};
 use crate::codec::huffman::scan;
 use crate::codec::huffman::scratch::Scratch;
 use crate::codec::huffman::search::PrefixRun;
@@ -78,6 +79,29 @@ struct Work<'a, F> {
     target: &'a Target<F>,
 }
 
+impl<'a, F: Fingerprint> Work<'a, F> {
+    /// The first `count` of its codes.
+    #[inline(always)]
+    fn codes(&self, count: usize) -> Codes<'a> {
+        let Self { codec, bytes, .. } = self;
+        Codes { codebook: &codec.codebook, bytes, start: codes_at::<F>() * 8, count }
+    }
+
+    /// The run that can have the prefix, as far as the h in its lane show it.
+    #[inline(always)]
+    fn find_run(
+        &self,
+        instructions: impl Instructions,
+        differences: &Differences,
+        lane: usize,
+    ) -> Option<PrefixRun> {
+        let hs = differences.padded_lane(lane, self.candidate.coded);
+        let run = PrefixRun::find(instructions, hs, self.candidate, self.target)?;
+        prefetch(self.bytes, run.reads() / 8);
+        Some(run)
+    }
+}
+
 /// Calls `visit` with the place of the work, and with number in the block and value of each entry that
 /// its target meets. The codes of several blocks, of as many tables, are decoded in lockstep: see
 /// `codebook::decode_together`. Then all are searched for what can have the prefix, and only then the
@@ -92,27 +116,37 @@ fn scan_together<'a, F: Fingerprint + 'a>(
     differences: &mut Differences,
     visit: &mut impl FnMut(usize, usize, F) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, (usize, BlockError)> {
-    let work = work.iter().map_while(Option::as_ref);
-    differences.decode(work.clone().map(|work| work.candidate.codes(&work.codec.codebook, work.bytes)));
+    let lanes = || work.iter().map_while(Option::as_ref);
+    differences.decode(lanes().map(|work| work.codes(work.candidate.first_codes())));
 
     let mut runs = [None; LANES];
-    for (lane, (work, run)) in work.clone().zip(&mut runs).enumerate() {
-        let hs = differences.padded_lane(lane, work.candidate.coded);
-        *run = PrefixRun::find(instructions, hs, work.candidate, work.target);
-        if let Some(run) = run {
-            prefetch(work.bytes, run.reads() / 8);
+    // All codes of the blocks whose first ones leave open where the run is.
+    let mut rest = [None; LANES];
+    for (lane, work) in lanes().enumerate().filter(|(_, work)| work.candidate.used_up) {
+        runs[lane] = work.find_run(instructions, differences, lane);
+        if runs[lane].is_none() {
+            rest[lane] = Some(work.codes(work.candidate.coded));
         }
     }
-    for (lane, work) in work.enumerate() {
-        let hs = differences.lane(lane, work.candidate.coded);
-        if let Some(run) = runs[lane]
-            && !run.may_match(work.bytes, work.candidate, hs, work.target).map_err(|error| (lane, error))?
-        {
-            continue;
+    if rest.iter().any(Option::is_some) {
+        differences.go_on(rest);
+        for (lane, work) in lanes().enumerate().filter(|&(lane, _)| rest[lane].is_some()) {
+            runs[lane] = work.find_run(instructions, differences, lane);
+        }
+    }
+
+    for (lane, &Work { bytes, candidate, target, .. }) in lanes().enumerate() {
+        let damaged = |error| (lane, error);
+        let mut hs = differences.lane(lane, candidate.coded);
+        if let Some(run) = runs[lane] {
+            // What lies behind the run need not have been decoded.
+            hs = &hs[..run.last()];
+            if !run.may_match(bytes, candidate, hs, target).map_err(damaged)? {
+                continue;
+            }
         }
         let mut visit = |entry, value| visit(lane, entry, value);
-        let outcome = scan::scan(work.bytes, work.candidate, hs, work.target, &mut visit);
-        if outcome.map_err(|error| (lane, error))?.is_break() {
+        if scan::scan(bytes, candidate, hs, target, &mut visit).map_err(damaged)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
     }

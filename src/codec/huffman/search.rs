@@ -4,6 +4,11 @@
 //! (a blind, or Patricia, trie: Morrison, J. ACM 1968). So the query's bits alone lead down to the run of
 //! entries that have its prefix, if any have; one suffix then shows whether they do, as far as that goes.
 //! Hardly anything is left to be looked at in full.
+//!
+//! Not all h need be known. Where the query has a zero and entries first differ, all from there on lie behind the
+//! run; so the first such place bounds it, if every place before it where the query has a one was found, too.
+
+use std::ops::Range;
 
 use crate::arch::{BYTES, Instructions};
 use crate::bits::read;
@@ -25,23 +30,29 @@ pub(super) struct PrefixRun {
 
 impl PrefixRun {
     /// Finds the run for what is left of the prefix where all of a block's entries share as many errors
-    /// as it may have; `None` where they share fewer. `hs` are the block's, and [`BYTES`] more.
+    /// as it may have. `hs` are the first `known` of the block, and [`BYTES`] more; `None` where these leave open
+    /// whether the run lies behind them.
     #[inline(always)]
     pub(super) fn find<F: Fingerprint>(
         instructions: impl Instructions,
-        hs: &[u8],
+        (known, hs): (usize, &[u8]),
         candidate: &Candidate<F>,
         target: &Target<F>,
     ) -> Option<Self> {
-        let wanted = candidate.wanted(target)?;
+        let wanted = candidate.wanted(target);
         // Between the first and the last entry of the run so far, all have the same bits before `position`.
-        let (mut first, mut last) = (0, candidate.coded);
+        let (mut first, mut last) = (0, known);
+        // Whether the last one is known, too: entries behind those known may have the same bits.
+        let mut is_bounded = known == candidate.coded;
         let mut position = candidate.shared;
         while last - first > BYTES && position < target.prefix_bits {
             // Where entries first differ here, if any do: those before have a zero, those after a one.
-            if let Some(before) = find_byte(instructions, hs, first, last, position as u8) {
-                let is_one = wanted & F::bit(position) != F::ZERO;
-                (first, last) = if is_one { (before + 1, last) } else { (first, before) };
+            let is_one = wanted & F::bit(position) != F::ZERO;
+            match find_byte(instructions, hs, first..last, position as u8) {
+                Some(before) if is_one => first = before + 1,
+                Some(before) => (last, is_bounded) = (before, true),
+                None if is_one && !is_bounded && !is_one_of_first(candidate, first, position) => return None,
+                None => {}
             }
             position += 1;
         }
@@ -54,6 +65,13 @@ impl PrefixRun {
                 let here = instructions.equal_bytes(near, position as u8) & from_first & before_last;
                 let up_to_here = if here == 0 { 0 } else { here ^ here.wrapping_sub(1) };
                 let is_one = wanted & F::bit(position) != F::ZERO;
+                if !is_bounded {
+                    let begins = first + from_first.trailing_zeros() as usize;
+                    if is_one && here == 0 && !is_one_of_first(candidate, begins, position) {
+                        return None;
+                    }
+                    is_bounded = !is_one && here != 0;
+                }
                 from_first &= if is_one { !up_to_here } else { u64::MAX };
                 before_last &= if is_one { u64::MAX } else { here.wrapping_sub(1) };
                 position += 1;
@@ -61,8 +79,17 @@ impl PrefixRun {
             last = first + before_last.trailing_ones() as usize;
             first += from_first.trailing_zeros() as usize;
         }
-        let bits: usize = hs[..first].iter().map(|&h| (F::BITS - 1) as usize - usize::from(h)).sum();
+        if !is_bounded {
+            return None;
+        }
+        let bits = first * (F::BITS - 1) as usize - instructions.sum_of_bytes(&hs[..first]);
         Some(Self { first, last, suffix: candidate.end.saturating_sub(bits) })
+    }
+
+    /// The number of its last entry.
+    #[inline(always)]
+    pub(super) fn last(&self) -> usize {
+        self.last
     }
 
     /// Where a look at the run starts to read, in bits.
@@ -81,7 +108,7 @@ impl PrefixRun {
         hs: &[u8],
         target: &Target<F>,
     ) -> Result<bool, BlockError> {
-        let Some(wanted) = candidate.wanted(target) else { return Ok(true) };
+        let wanted = candidate.wanted(target);
         let mut suffix = self.suffix;
         let mut value = match self.first.checked_sub(1) {
             None => candidate.first,
@@ -106,20 +133,26 @@ impl PrefixRun {
     }
 }
 
-/// The place of the first of `bytes` from `start` to before `end` that is equal to `byte`. Behind them there are
-/// [`BYTES`] more.
+/// Whether a run that begins with entry `first` begins with the block's own first entry, and that has a one at
+/// `position`: then all of the run have it, those that are not known, too. (Seldom is a block's first entry the first
+/// one with its leading bits: without this, a quarter of the blocks would be decoded whole.)
 #[inline(always)]
-fn find_byte(
-    instructions: impl Instructions,
-    bytes: &[u8],
-    start: usize,
-    end: usize,
-    byte: u8,
-) -> Option<usize> {
-    (start..end).step_by(BYTES).find_map(|start| {
+fn is_one_of_first<F: Fingerprint>(candidate: &Candidate<F>, first: usize, position: u32) -> bool {
+    first == 0 && candidate.first & F::bit(position) != F::ZERO
+}
+
+/// The first place of a range at which `bytes` has `byte`. Behind the range there are [`BYTES`] more.
+#[inline(always)]
+fn find_byte(instructions: impl Instructions, bytes: &[u8], range: Range<usize>, byte: u8) -> Option<usize> {
+    let mut start = range.start;
+    while start < range.end {
         let chunk = bytes[start..].first_chunk().expect("there are so many more");
         let equal = instructions.equal_bytes(chunk, byte);
-        let place = start + equal.trailing_zeros() as usize;
-        (equal != 0 && place < end).then_some(place)
-    })
+        if equal != 0 {
+            let place = start + equal.trailing_zeros() as usize;
+            return (place < range.end).then_some(place);
+        }
+        start += BYTES;
+    }
+    None
 }

@@ -1,0 +1,60 @@
+//! Which processor this is, where its features alone do not tell what is fast.
+
+use std::arch::x86_64::__cpuid;
+use std::sync::LazyLock;
+
+/// Whether `pext` and `pdep`, if there are such, take a few cycles, as everywhere but on [`is_microcoded`] ones.
+pub(super) fn gathers_bits_fast() -> bool {
+    // The instruction that identifies a processor takes microseconds where that is a virtual one.
+    static FAST: LazyLock<bool> = LazyLock::new(|| {
+        #[allow(unused_unsafe, reason = "safe in later versions of the language")]
+        // SAFETY: every x86-64 processor has this instruction, and these two leaves.
+        let (identity, version) = unsafe { (__cpuid(0), __cpuid(1)) };
+        let vendor = [identity.ebx, identity.edx, identity.ecx].map(u32::to_le_bytes);
+        !is_microcoded(vendor.as_flattened(), family(version.eax))
+    });
+    *FAST
+}
+
+/// The family of a processor, from what the instruction returns in `eax` for leaf 1.
+fn family(version: u32) -> u32 {
+    let (base, extended) = (version >> 8 & 0xf, version >> 20 & 0xff);
+    if base == 0xf { base + extended } else { base }
+}
+
+/// Whether a processor runs `pext` and `pdep` as a loop in microcode, of up to hundreds of cycles: those of AMD do
+/// before Zen 3, family 19h, and so do those of Hygon, which are Zen 1.
+fn is_microcoded(vendor: &[u8], family: u32) -> bool {
+    match vendor {
+        b"AuthenticAMD" => family < 0x19,
+        b"HygonGenuine" => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_read_as_the_manuals_say() {
+        // Zen 1, Zen 2, Zen 3, Zen 5; Excavator; Sapphire Rapids.
+        let versions = [0x0080_0f11, 0x0087_0f10, 0x00a2_0f12, 0x00b4_0f40, 0x0066_0f01, 0x000c_06f8];
+        assert_eq!(versions.map(family), [0x17, 0x17, 0x19, 0x1a, 0x15, 0x6]);
+    }
+
+    #[test]
+    fn gathering_bits_is_slow_on_amd_before_zen_3_and_on_hygon_alone() {
+        for (vendor, family, expected) in [
+            (b"AuthenticAMD", 0x15, true),
+            (b"AuthenticAMD", 0x17, true),
+            (b"HygonGenuine", 0x18, true),
+            (b"AuthenticAMD", 0x19, false),
+            (b"AuthenticAMD", 0x1a, false),
+            (b"GenuineIntel", 0x6, false),
+            (b"CentaurHauls", 0x7, false),
+        ] {
+            assert_eq!(is_microcoded(vendor, family), expected, "{family:x}");
+        }
+    }
+}

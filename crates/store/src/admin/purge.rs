@@ -1,12 +1,14 @@
 //! What has been removed leaves the disk.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use hamdex::Fingerprint;
 
 use crate::disk::Disk;
 use crate::error::Error;
-use crate::layout::{self, DELETES, LOGS, SEGMENTS};
+use crate::layout::{DAMAGED, DELETES, LOGS, SEGMENTS};
+use crate::manifest;
 use crate::store::Store;
 
 /// What a purge has reached, and what not.
@@ -15,7 +17,8 @@ use crate::store::Store;
 pub struct Purged {
     /// Pairs that files have lost.
     pub pairs: u64,
-    /// Files that still hold removed pairs, as snapshots of this process use them: they go with the last of these.
+    /// Files that may still hold removed pairs: those that snapshots of this process use, which go with the last of
+    /// these, or at the next opening; and what a repair has kept aside, which nothing removes.
     pub held: Vec<PathBuf>,
 }
 
@@ -43,18 +46,34 @@ impl<F: Fingerprint, D: Disk> Store<F, D> {
         for &number in &affected {
             pairs += shared.rewrite(number)?;
         }
+        let held = self.remove_what_is_not_named()?;
         for directory in [SEGMENTS, DELETES, LOGS] {
             let path = shared.disk.path(directory);
             shared.disk.sync_directory(directory).map_err(Error::io("sync it", path))?;
         }
+        Ok(Purged { pairs, held })
+    }
+
+    /// Removes logs and removals that are still there although nothing names them, since an earlier removal failed.
+    /// Returns the files that have to stay, or are no part of the store any more.
+    fn remove_what_is_not_named(&self) -> Result<Vec<PathBuf>, Error> {
+        let disk = &self.shared().disk;
+        // No file gets its name in a manifest meanwhile.
+        let publisher = self.shared().publisher();
         let mut held = Vec::new();
-        for number in affected {
-            let name = layout::segment(number);
-            let path = shared.disk.path(&name);
-            if shared.disk.exists(&name).map_err(Error::io("look for it", &path))? {
+        for name in manifest::leftovers(disk, publisher.manifest())?.own {
+            let path = disk.path(&name);
+            if name.starts_with(SEGMENTS) {
                 held.push(path);
+            } else {
+                disk.remove(&name).map_err(Error::io("remove it", path))?;
             }
         }
-        Ok(Purged { pairs, held })
+        match disk.list(DAMAGED) {
+            Ok(names) => held.extend(names.iter().map(|name| disk.path(&format!("{DAMAGED}/{name}")))),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::io("list it", disk.path(DAMAGED))(error)),
+        }
+        Ok(held)
     }
 }

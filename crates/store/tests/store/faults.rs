@@ -195,3 +195,48 @@ fn after_failures_and_a_crash_nothing_is_lost_that_was_acknowledged_or_seen() {
         (1..90).step_by(2).for_each(|first| fail_and_crash(seed, first, length, failure));
     }
 }
+
+/// The files of a disk that have this fingerprint somewhere.
+fn files_with(disk: &SimulatedDisk, fingerprint: u64) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for directory in ["segments", "deletes", "log", "damaged"] {
+        for name in disk.list(directory).unwrap_or_default() {
+            let name = format!("{directory}/{name}");
+            let bytes = disk.read(&name).unwrap();
+            if bytes.windows(8).any(|window| window == fingerprint.to_le_bytes()) {
+                found.push(disk.path(&name));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_purge_of_which_an_operation_fails_does_not_claim_more_than_it_did() {
+    const SECRET: u64 = 0x5ec2_e7f1_b091_2345;
+    let removed = || {
+        let disk = SimulatedDisk::new();
+        let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+        store.insert(SECRET, 1).unwrap();
+        store.insert(7, 7).unwrap();
+        store.flush().unwrap();
+        store.remove_fingerprint(SECRET).unwrap();
+        disk.create_directory("damaged").unwrap();
+        drop(disk.create_new("damaged/log-000001").unwrap());
+        disk.alter("damaged/log-000001", |bytes| bytes.extend(SECRET.to_le_bytes()));
+        (disk, store)
+    };
+    let (whole, store) = removed();
+    assert!(files_with(&whole, SECRET).len() >= 3, "segment, log, damaged");
+    let before = whole.operations();
+    assert_eq!(store.purge().unwrap().held, [whole.path("damaged/log-000001")]);
+    for number in 1..=whole.operations() - before {
+        let (disk, store) = removed();
+        disk.fail_operation(disk.operations() + number, Failure::Io);
+        if let Ok(purged) = store.purge() {
+            for file in files_with(&disk, SECRET) {
+                assert!(purged.held.contains(&file), "operation {number}: {} in {purged:?}", file.display());
+            }
+        }
+    }
+}

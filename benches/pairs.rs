@@ -1,4 +1,4 @@
-//! The self-join, by design: tables gone through as they are, and values gathered in memory.
+//! The self-join, by design: tables gone through as they are, and values gathered in memory; and without an index.
 //!
 //! `cargo bench --bench pairs`
 
@@ -30,6 +30,15 @@ fn benches(criterion: &mut Criterion) {
                         });
                     });
                 }
+            }
+            group.throughput(Throughput::Elements(count as u64));
+            for threads in [1, 2] {
+                group.bench_function(format!("slice/{threads}"), |bencher| {
+                    bencher.iter(|| {
+                        let pairs = hamdex::pairs(&stored, 3).threads(threads);
+                        black_box(pairs.count_by_distance().expect("there is memory"))
+                    });
+                });
             }
         }
     }

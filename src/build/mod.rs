@@ -3,7 +3,7 @@
 //! - [`options`]: what can be chosen
 //! - [`builder`]: fingerprints are pushed, an index comes out
 //! - [`record`]: what is sorted
-//! - [`sort`], [`spill`]: sorting within a memory limit
+//! - [`sort`], [`spill`], [`run_merge`]: sorting within a memory limit
 //! - [`tables`]: what a file is written from, wherever it comes from
 //! - [`pushed`]: tables from records that have been pushed
 //! - [`passes`], [`portions`]: tables from a source that is read again and again
@@ -30,6 +30,7 @@ mod passes;
 mod portions;
 mod pushed;
 mod record;
+mod run_merge;
 mod sections;
 mod sort;
 mod spill;
@@ -43,6 +44,6 @@ pub(crate) use job::Job;
 pub use options::{BuildOptions, DesignChoice};
 pub use passes::Take;
 pub(crate) use record::{Record, WithId};
-pub(crate) use sort::{Sorted, Sorter};
+pub(crate) use sort::{OneByOne, Sorted, Sorter};
 pub use summary::{SealedIndex, Summary};
 pub(crate) use tables::{Tables, Turn, Visit};

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use crate::build::record::Record;
-use crate::build::spill::{BATCH, Merge, SpilledRuns};
+use crate::build::run_merge::Merge;
+use crate::build::spill::{BATCH, SpilledRuns};
 use crate::build::tables::Visit;
 use crate::error::BuildError;
 use crate::progress::Counter;

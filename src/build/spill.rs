@@ -3,8 +3,6 @@
 //! All runs of a sort lie in one temporary file that has no name (or loses it at once, where the
 //! system needs one), so nothing is left behind whatever ends the process.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
@@ -12,6 +10,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::build::record::Record;
+use crate::build::run_merge::{Merge, Reader, unreadable};
 use crate::build::temporary;
 use crate::error::BuildError;
 use crate::progress::Counter;
@@ -21,9 +20,6 @@ const MAX_FAN_IN: usize = 256;
 
 /// Bytes written at once.
 const WRITE_BYTES: usize = 1 << 20;
-
-/// Bytes read at once from a run: the fewest and the most.
-const READ_BYTES: Range<usize> = 1 << 12..1 << 20;
 
 /// Records handed on at once.
 pub(super) const BATCH: usize = 1 << 18;
@@ -45,10 +41,9 @@ impl<R: Record> SpilledRuns<R> {
         Ok(Self { file, directory: directory.to_owned(), runs: Vec::new(), memory, records: PhantomData })
     }
 
-    /// Says of an I/O error what failed and where. To be called when something has failed only: an allocation per
-    /// record costs a hundred times the merge where the allocator has little room.
-    fn failed(&self, doing: &'static str, source: io::Error) -> BuildError {
-        BuildError::Io { doing, path: self.directory.clone(), source }
+    #[cold]
+    fn unwritable(&self, source: io::Error) -> BuildError {
+        BuildError::Io { doing: "write a temporary file to", path: self.directory.clone(), source }
     }
 
     /// Where the next run starts.
@@ -77,9 +72,7 @@ impl<R: Record> SpilledRuns<R> {
     /// Writes records after the last run. What an earlier attempt wrote in part, and failed, lies
     /// there, too: it is written over.
     fn write(&mut self, records: &[R], at: u64, done: &Counter) -> Result<(), BuildError> {
-        self.file
-            .seek(SeekFrom::Start(at * R::BYTES as u64))
-            .map_err(|error| self.failed("write a temporary file to", error))?;
+        self.file.seek(SeekFrom::Start(at * R::BYTES as u64)).map_err(|error| self.unwritable(error))?;
         let mut bytes = Vec::with_capacity(WRITE_BYTES.min(records.len() * R::BYTES));
         for piece in records.chunks(WRITE_BYTES / R::BYTES) {
             done.check()?;
@@ -87,7 +80,7 @@ impl<R: Record> SpilledRuns<R> {
             for (record, bytes) in piece.iter().zip(bytes.chunks_exact_mut(R::BYTES)) {
                 record.write(bytes);
             }
-            self.file.write_all(&bytes).map_err(|error| self.failed("write a temporary file to", error))?;
+            self.file.write_all(&bytes).map_err(|error| self.unwritable(error))?;
         }
         Ok(())
     }
@@ -97,12 +90,12 @@ impl<R: Record> SpilledRuns<R> {
         &self,
         mut batch: impl FnMut(&[R]) -> Result<(), BuildError>,
     ) -> Result<(), BuildError> {
-        let mut reader = Reader::new(&self.file, 0..self.end(), READ_BYTES.end);
+        let mut reader = Reader::new(&self.file, 0..self.end(), usize::MAX);
         let mut records = Vec::with_capacity(BATCH);
         loop {
             records.clear();
             while records.len() < BATCH {
-                match reader.next().map_err(|error| self.failed("read a temporary file in", error))? {
+                match reader.next().map_err(|error| unreadable(&self.directory, error))? {
                     Some(record) => records.push(record),
                     None => break,
                 }
@@ -141,9 +134,13 @@ impl<R: Record> SpilledRuns<R> {
         self.merge(&self.runs, batch)
     }
 
+    fn merge_of(&self, runs: &[Range<u64>]) -> Result<Merge<'_, R>, BuildError> {
+        Merge::new((&self.file, &self.directory), runs, self.memory)
+    }
+
     /// All records, ascending, each once.
     pub(super) fn merged(&self) -> Result<Merge<'_, R>, BuildError> {
-        Merge::new(self, &self.runs)
+        self.merge_of(&self.runs)
     }
 
     fn merge(
@@ -151,7 +148,7 @@ impl<R: Record> SpilledRuns<R> {
         runs: &[Range<u64>],
         mut batch: impl FnMut(&[R]) -> Result<(), BuildError>,
     ) -> Result<(), BuildError> {
-        let mut merge = Merge::new(self, runs)?;
+        let mut merge = self.merge_of(runs)?;
         let mut records: Vec<R> = Vec::with_capacity(BATCH);
         while let Some(record) = merge.next()? {
             records.push(record);
@@ -162,108 +159,6 @@ impl<R: Record> SpilledRuns<R> {
         }
         if records.is_empty() { Ok(()) } else { batch(&records) }
     }
-}
-
-/// Merges runs, record by record.
-pub(crate) struct Merge<'a, R> {
-    runs: &'a SpilledRuns<R>,
-    readers: Vec<Reader<'a, R>>,
-    heads: BinaryHeap<Reverse<(R, usize)>>,
-    last: Option<R>,
-}
-
-impl<'a, R: Record> Merge<'a, R> {
-    fn new(all: &'a SpilledRuns<R>, runs: &[Range<u64>]) -> Result<Self, BuildError> {
-        let buffer = (all.memory / runs.len().max(1)).clamp(READ_BYTES.start, READ_BYTES.end);
-        let readers = runs.iter().map(|run| Reader::new(&all.file, run.clone(), buffer)).collect();
-        let heads = BinaryHeap::with_capacity(runs.len());
-        let mut merge = Self { runs: all, readers, heads, last: None };
-        for number in 0..merge.readers.len() {
-            let record = merge.read(number)?;
-            merge.heads.extend(record.map(|record| Reverse((record, number))));
-        }
-        Ok(merge)
-    }
-
-    /// The next record of a run.
-    #[inline]
-    fn read(&mut self, number: usize) -> Result<Option<R>, BuildError> {
-        self.readers[number].next().map_err(|error| self.runs.failed("read a temporary file in", error))
-    }
-
-    /// The next record of all that is not one that has been returned.
-    #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<R>, BuildError> {
-        while let Some(&Reverse((record, number))) = self.heads.peek() {
-            let next = self.read(number)?;
-            let mut head = self.heads.peek_mut().expect("it has been peeked at");
-            match next {
-                // In place: the heap is put right when `head` goes.
-                Some(next) => *head = Reverse((next, number)),
-                None => drop(std::collections::binary_heap::PeekMut::pop(head)),
-            }
-            if self.last.replace(record) != Some(record) {
-                return Ok(Some(record));
-            }
-        }
-        Ok(None)
-    }
-}
-
-/// Reads a stretch of the file, record by record.
-struct Reader<'a, R> {
-    file: &'a File,
-    /// What has not been read yet, in records.
-    left: Range<u64>,
-    buffer: Vec<u8>,
-    at: usize,
-    buffer_records: usize,
-    records: PhantomData<R>,
-}
-
-impl<'a, R: Record> Reader<'a, R> {
-    fn new(file: &'a File, run: Range<u64>, buffer_bytes: usize) -> Self {
-        let buffer_records = (buffer_bytes / R::BYTES).max(1);
-        Self { file, left: run, buffer: Vec::new(), at: 0, buffer_records, records: PhantomData }
-    }
-
-    #[inline]
-    fn next(&mut self) -> io::Result<Option<R>> {
-        if self.at == self.buffer.len() && !self.fill()? {
-            return Ok(None);
-        }
-        let record = R::read(&self.buffer[self.at..]);
-        self.at += R::BYTES;
-        Ok(Some(record))
-    }
-
-    #[cold]
-    fn fill(&mut self) -> io::Result<bool> {
-        let records = (self.left.end - self.left.start).min(self.buffer_records as u64);
-        self.buffer.resize(records as usize * R::BYTES, 0);
-        self.at = 0;
-        read_exact_at(self.file, &mut self.buffer, self.left.start * R::BYTES as u64)?;
-        self.left.start += records;
-        Ok(records > 0)
-    }
-}
-
-#[cfg(unix)]
-fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
-}
-
-#[cfg(windows)]
-fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
-    while !buffer.is_empty() {
-        let read = std::os::windows::fs::FileExt::seek_read(file, buffer, offset)?;
-        if read == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        buffer = &mut buffer[read..];
-        offset += read as u64;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

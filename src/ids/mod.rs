@@ -8,10 +8,14 @@
 //!
 //! - [`packing`]: the array, one id at a time
 //! - [`reader`]: the ids of a fingerprint
+//! - [`marks`]: from one fingerprint's first id to another's
+//! - [`verify`]: whether the sections are what they should be
 //! - [`writer`]: the three sections
 
+mod marks;
 mod packing;
 pub(crate) mod reader;
+mod verify;
 pub(crate) mod writer;
 
 pub use reader::Ids;

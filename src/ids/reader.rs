@@ -5,15 +5,8 @@ use std::ops::Range;
 use byteorder::{ByteOrder, LittleEndian};
 
 use crate::error::{Place, ReadError};
-use crate::format::footer::{IdsRecord, RANKED_PLACES};
+use crate::format::footer::IdsRecord;
 use crate::format::section::Section;
-use crate::ids::packing::get;
-
-/// Ids that are verified between two looks at whether to go on.
-const IDS_AT_ONCE: u64 = 1 << 20;
-
-/// Blocks whose first ids are verified between two looks at whether to go on.
-const BLOCKS_AT_ONCE: usize = 1 << 10;
 
 /// The id sections of an open file.
 pub(crate) struct IdTable {
@@ -65,9 +58,11 @@ impl Iterator for Ids<'_> {
         if self.next == self.end {
             return None;
         }
-        let position = self.skew + self.next * self.bits as usize;
+        // In 64 bits, as more bits can be mapped than a small machine counts.
+        let position = self.skew as u64 + self.next as u64 * u64::from(self.bits);
+        let rest = self.bytes.get((position / 8) as usize..).unwrap_or_default();
         self.next += 1;
-        Some(self.base.wrapping_add(crate::bits::read::<u64>(self.bytes, position, self.bits)))
+        Some(self.base.wrapping_add(crate::bits::read::<u64>(rest, (position % 8) as usize, self.bits)))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -138,6 +133,12 @@ impl IdTable {
             if mark && place > start {
                 entry += 1;
                 before = None;
+                if entry == entries.len() {
+                    return Err(ReadError::damaged(
+                        Place::IdStarts,
+                        "there are more marks than fingerprints",
+                    ));
+                }
             }
             let id = crate::bits::read::<u64>(bytes, position, bits);
             if before.replace(id) >= Some(id) {
@@ -154,7 +155,7 @@ impl IdTable {
 
     /// The first place of the fingerprint that comes so many after the one whose first place is `start`; the
     /// number of ids, or more, where there is none.
-    fn after(&self, file: &[u8], start: u64, fingerprints: u64) -> Result<u64, ReadError> {
+    pub(super) fn after(&self, file: &[u8], start: u64, fingerprints: u64) -> Result<u64, ReadError> {
         match fingerprints {
             _ if self.all_single() => Ok(start + fingerprints),
             0 => Ok(start),
@@ -180,168 +181,5 @@ impl IdTable {
         } else {
             Err(ReadError::damaged(Place::IdDirectory, "it leads beyond the ids"))
         }
-    }
-
-    /// The place of the mark that comes `skip` marks after the first one at or after `from`; the
-    /// number of ids if there are no more.
-    fn mark(&self, file: &[u8], from: u64, skip: u64) -> Result<u64, ReadError> {
-        let stretches = self.record.count.div_ceil(RANKED_PLACES);
-        let stretch = from / RANKED_PLACES;
-        if stretch >= stretches {
-            return Ok(self.record.count);
-        }
-        let skip = match self.mark_in_stretch(file, from, skip)? {
-            Ok(place) => return Ok(place),
-            Err(passed) => skip - passed,
-        };
-        // Most of the time it is in the next stretch; beside a fingerprint with very many ids it is far off.
-        let mut low = stretch + 1;
-        if low >= stretches {
-            return Ok(self.record.count);
-        }
-        let wanted = self.rank(file, low)?.saturating_add(skip);
-        let mut step = 1;
-        while low + step < stretches && self.rank(file, low + step)? <= wanted {
-            low += step;
-            step *= 2;
-        }
-        let mut high = stretches.min(low + step);
-        while high - low > 1 {
-            let middle = low.midpoint(high);
-            if self.rank(file, middle)? <= wanted {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        let skip = wanted - self.rank(file, low)?;
-        match self.mark_in_stretch(file, low * RANKED_PLACES, skip)? {
-            Ok(place) => Ok(place),
-            Err(_) if low + 1 == stretches => Ok(self.record.count),
-            Err(_) => Err(ReadError::damaged(Place::IdDirectory, "its ranks do not fit the marks")),
-        }
-    }
-
-    /// How many marks come before a stretch of [`RANKED_PLACES`] places, from number 1 on.
-    fn rank(&self, file: &[u8], stretch: u64) -> Result<u64, ReadError> {
-        // As many ranks as stretches, so they are counted as the section's bytes are.
-        let at = (self.blocks + stretch as usize - 1) * 8;
-        Ok(LittleEndian::read_u64(self.directory.read(file, at..at + 8)?))
-    }
-
-    /// As [`Self::mark`], in the stretch of `from` alone; or how many marks it has from there on.
-    fn mark_in_stretch(&self, file: &[u8], from: u64, skip: u64) -> Result<Result<u64, u64>, ReadError> {
-        let end = (from / RANKED_PLACES + 1) * RANKED_PLACES;
-        let (first, last) = ((from / 8) as usize, self.starts.length().min((end / 8) as usize));
-        let bytes = self.starts.read(file, first..last)?;
-        let mut passed = 0;
-        // Bits before `from` are passed over; a byte's first bit is its most significant.
-        let mut mask = u64::MAX >> (from % 8);
-        for (number, bytes) in (0..).zip(bytes.chunks(8)) {
-            let mut marks = bytes.iter().fold(0, |marks, &byte| marks << 8 | u64::from(byte));
-            marks = (marks << (64 - 8 * bytes.len())) & mask;
-            mask = u64::MAX;
-            let count = u64::from(marks.count_ones());
-            if passed + count > skip {
-                (passed..skip).for_each(|_| marks ^= 1 << 63 >> marks.leading_zeros());
-                let place = first as u64 * 8 + number * 64 + u64::from(marks.leading_zeros());
-                return Ok(Ok(place.min(self.record.count)));
-            }
-            passed += count;
-        }
-        Ok(Err(passed))
-    }
-
-    /// Checks all three sections, and that each fingerprint has ids, ascending. `entries` gives how
-    /// many entries each block of table 0 has. Ends early with an error of `go_on`.
-    pub(crate) fn verify(
-        &self,
-        file: &[u8],
-        entries: &[usize],
-        go_on: &dyn Fn() -> Result<(), ReadError>,
-    ) -> Result<(), ReadError> {
-        for section in [&self.ids, &self.starts, &self.directory] {
-            section.verify_while(file, go_on)?;
-        }
-        let ids = self.ids.read_all(file)?;
-        let marks = self.starts.read_all(file)?;
-        let is_first =
-            |place: u64| self.all_single() || marks[(place / 8) as usize] & 0x80 >> (place % 8) != 0;
-        self.verify_spare_bits(ids, marks)?;
-        self.verify_order(ids, is_first, go_on)?;
-
-        self.verify_ranks(file, marks)?;
-        let mut place = 0;
-        for (block, &entries) in entries.iter().enumerate() {
-            if block % BLOCKS_AT_ONCE == 0 {
-                go_on()?;
-            }
-            if self.first_of_block(file, block)? != place {
-                return Err(ReadError::damaged(
-                    Place::IdDirectory,
-                    format_args!("block {block} does not start where the one before it ends"),
-                ));
-            }
-            place = self.after(file, place, entries as u64)?;
-        }
-        let all_marks: u64 = marks.iter().map(|byte| u64::from(byte.count_ones())).sum();
-        if place != self.record.count || !(self.all_single() || all_marks == self.fingerprints) {
-            return Err(ReadError::damaged(
-                Place::IdStarts,
-                "there are more or fewer marks than fingerprints",
-            ));
-        }
-        Ok(())
-    }
-
-    fn verify_ranks(&self, file: &[u8], marks: &[u8]) -> Result<(), ReadError> {
-        let mut rank = 0;
-        let stretches = marks.chunks((RANKED_PLACES / 8) as usize);
-        for (number, stretch) in (1..=self.record.ranks(self.fingerprints)).zip(stretches) {
-            rank += stretch.iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>();
-            if self.rank(file, number)? != rank {
-                let what = format_args!("rank {number} is not the number of marks before it");
-                return Err(ReadError::damaged(Place::IdDirectory, what));
-            }
-        }
-        Ok(())
-    }
-
-    fn verify_order(
-        &self,
-        ids: &[u8],
-        is_first: impl Fn(u64) -> bool,
-        go_on: &dyn Fn() -> Result<(), ReadError>,
-    ) -> Result<(), ReadError> {
-        let mut previous = 0;
-        for place in 0..self.record.count {
-            if place % IDS_AT_ONCE == 0 {
-                go_on()?;
-            }
-            let id = get(ids, place, self.record.bits);
-            if self.record.base.checked_add(id).is_none() {
-                return Err(ReadError::damaged(Place::Ids, format_args!("id {place} exceeds 64 bits")));
-            }
-            if !is_first(place) && (place == 0 || id <= previous) {
-                return Err(ReadError::damaged(Place::Ids, format_args!("id {place} is out of order")));
-            }
-            previous = id;
-        }
-        Ok(())
-    }
-
-    /// The bits after the last id and the last mark are zero.
-    fn verify_spare_bits(&self, ids: &[u8], marks: &[u8]) -> Result<(), ReadError> {
-        let id_bits = self.record.count * u64::from(self.record.bits);
-        for (place, bytes, bits) in [(Place::Ids, ids, id_bits), (Place::IdStarts, marks, self.record.count)]
-        {
-            let spare = bits % 8;
-            if let (true, Some(last)) = (spare > 0, bytes.last())
-                && last & (0xff >> spare) != 0
-            {
-                return Err(ReadError::damaged(place, "bits after its end are set"));
-            }
-        }
-        Ok(())
     }
 }

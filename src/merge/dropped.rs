@@ -1,6 +1,6 @@
 //! What a filter leaves out, remembered for the tables after the first.
 
-use crate::build::{Sorted, Sorter, Visit};
+use crate::build::{OneByOne, Sorted, Sorter, Visit};
 use crate::error::BuildError;
 use crate::merge::unite::without;
 use crate::permutation::Permutation;
@@ -39,7 +39,7 @@ impl<F: Fingerprint> Dropped<F> {
         visit: &'d mut Visit<'_, F>,
     ) -> Result<impl FnMut(Vec<F>) -> Result<(), BuildError> + Send + 'd, BuildError> {
         let mut rest = self.0.as_ref().map(Sorted::one_by_one).transpose()?;
-        let mut next = rest.as_mut().map_or(Ok(None), |rest| rest.next())?;
+        let mut next = rest.as_mut().map_or(Ok(None), OneByOne::next)?;
         Ok(move |batch: Vec<F>| {
             let (Some(rest), Some(&last)) = (&mut rest, batch.last()) else { return visit(&batch) };
             let mut dropped = Vec::new();

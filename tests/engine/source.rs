@@ -20,7 +20,7 @@ fn source<T: Copy + Send + Sync + 'static>(
     let (items, readings) = (items.to_vec(), Arc::clone(readings));
     move |take| {
         readings.fetch_add(1, Relaxed);
-        let _ = items.chunks(7777).try_for_each(|batch| take(batch));
+        let _ = items.chunks(7777).try_for_each(&mut *take);
         Ok(())
     }
 }
@@ -77,11 +77,14 @@ fn one_fingerprint_with_more_ids_than_memory_holds_is_built_from_a_source() {
     assert!(builder.into_inner().unwrap().0 == built_with_ids(&pairs, options().memory(1 << 30)));
 }
 
+/// What becomes of the items before a reading, given its number; returns whether the reading works.
+type Change = Box<dyn FnMut(usize, &mut Vec<u64>) -> bool + Send>;
+
 #[test]
 fn a_source_that_changes_or_fails_is_an_error_and_leaves_nothing() {
     let scratch = Scratch::new();
     let stored = data::<u64>(Shape::Uniform, 30_000, 3);
-    let build = |mut change: Box<dyn FnMut(usize, &mut Vec<u64>) -> bool + Send>| {
+    let build = |mut change: Change| {
         let (mut items, mut reading) = (stored.clone(), 0);
         let mut builder =
             Builder::with_options(scratch.path("index.hamdex"), options(Codec::Huffman)).unwrap();

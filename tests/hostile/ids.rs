@@ -126,9 +126,9 @@ fn ranks_that_do_not_fit_the_marks_are_refused() {
     let right = &parts.ids.as_ref().unwrap().directory;
     let blocks = parts.tables[0].blocks.len();
     assert_eq!(right.len() - blocks, (53_000 - 1) / 4096);
-    for rank in blocks..right.len() {
-        let lies = [0, 1, right[rank] + 1, right[rank].wrapping_sub(1), 3001, 1 << 40, u64::MAX];
-        for lie in lies.into_iter().filter(|&lie| lie != right[rank]) {
+    for (rank, &right) in right.iter().enumerate().skip(blocks) {
+        let lies = [0, 1, right + 1, right.wrapping_sub(1), 3001, 1 << 40, u64::MAX];
+        for lie in lies.into_iter().filter(|&lie| lie != right) {
             let file = changed(&seed, |parts| parts.ids.as_mut().unwrap().directory[rank] = lie);
             assert_damaged(&file, |place| place == Place::IdDirectory, "");
             let index = Index::<u64, _>::from_bytes(&file).unwrap();

@@ -90,7 +90,7 @@ fn an_index_is_built_again_from_what_dump_prints() {
     let wide = |x: u128| format!("{x:032x} {}\n{x:032x},9\n", x % 7);
     scratch
         .write("64.txt", "00000000000000ff 18446744073709551615\n00000000000000ff,7\n1234567812345678 0\n");
-    scratch.write("128.txt", (0..500u128).map(|x| wide(x * x << 70 | x)).collect::<String>());
+    scratch.write("128.txt", (0..500u128).map(|x| wide((x * x) << 70 | x)).collect::<String>());
     for width in ["64", "128"] {
         let input = format!("{width}.txt");
         scratch.output(&["build", "--width", width, "-o", "a.hamdex", "--ids", "pairs", &input, "--force"]);

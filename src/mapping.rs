@@ -79,6 +79,22 @@ impl Mapping {
         #[cfg(not(unix))]
         let _ = end;
     }
+
+    /// Hints that a range of the file will be read again and again, so that the system keeps in memory what is read most.
+    ///
+    /// Elsewhere it does not: [`Mapping::open`] advises it of random reads, so that a read brings nothing but itself,
+    /// and Linux (since 6.3) takes no notice of how often such pages are read. Where memory is short they leave it in the
+    /// order in which they have come. With this hint, a page that is not in memory comes with its neighbours, unless it is
+    /// announced ([`Mapping::will_need`]).
+    pub fn keep(&self, offset: usize, length: usize) {
+        let end = offset.saturating_add(length).min(self.0.len());
+        #[cfg(unix)]
+        if offset < end {
+            let _ = self.0.advise_range(Advice::Normal, offset, end - offset);
+        }
+        #[cfg(not(unix))]
+        let _ = end;
+    }
 }
 
 /// Cuts a range of a file at the multiples of [`ADVISED_BYTES`].

@@ -7,10 +7,11 @@
 mod common;
 
 use std::fs::{self, File};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use common::{Numbers, Shape, data};
-use hamdex::{BuildOptions, Builder, Codec, Design, Index, Mapping, OpenOptions};
+use hamdex::{BatchOptions, BuildOptions, Builder, Codec, Design, Index, Mapping, OpenOptions, Strategy};
 use rustix::fs::{Advice, fadvise};
 
 const QUERIES: u64 = 150;
@@ -67,15 +68,43 @@ fn queries(path: &Path, open: impl Fn() -> Index<u64>) -> Counts {
     Counts { pages: sum.pages / QUERIES as f64, faults: sum.faults / QUERIES as f64 }
 }
 
-/// What reading all fingerprints costs.
-fn scan(path: &Path, open: impl Fn() -> Index<u64>) -> Counts {
+/// What opening costs.
+fn opening(path: &Path, open: impl Fn() -> Index<u64>) -> Counts {
     drop_pages(path);
-    let index = open();
     let start = Counts::now().unwrap();
-    assert_eq!(index.fingerprints().map(Result::unwrap).count() as u64, index.len());
+    open();
     let mut counts = Counts::default();
     counts.add_since(start);
     counts
+}
+
+/// What work that reads most of a file costs, once it is open.
+fn scan(path: &Path, open: impl Fn() -> Index<u64>, work: impl Fn(&Index<u64>)) -> Counts {
+    drop_pages(path);
+    let index = open();
+    let start = Counts::now().unwrap();
+    work(&index);
+    let mut counts = Counts::default();
+    counts.add_since(start);
+    counts
+}
+
+fn all_fingerprints(index: &Index<u64>) {
+    assert_eq!(index.fingerprints().map(Result::unwrap).count() as u64, index.len());
+}
+
+fn all_pairs(index: &Index<u64>) {
+    index.pairs(3).count_by_distance().unwrap();
+}
+
+fn a_batch(strategy: Strategy) -> impl Fn(&Index<u64>) {
+    move |index| {
+        let mut numbers = Numbers(18);
+        let queries: Vec<u64> = (0..20_000).map(|_| numbers.fingerprint()).collect();
+        let options = BatchOptions::new().strategy(strategy);
+        let outcome = index.batch_with(&queries, 3, &options, |_, _| ControlFlow::Continue(()));
+        assert!(outcome.unwrap().is_continue());
+    }
 }
 
 #[test]
@@ -123,8 +152,26 @@ fn a_cold_query_reads_what_the_design_predicts_in_one_wave() {
             assert!((0.9..1.1).contains(&(unasked.faults / predicted)), "{what}");
             assert!(asked.faults < 0.1 * unasked.faults, "{what}");
 
-            let (unasked, asked) = (scan(&path, silent), scan(&path, asking));
-            assert!(asked.faults < 0.1 * unasked.faults, "{name}, {codec}: {asked:?} {unasked:?}");
+            let works: [(&str, &dyn Fn(&Index<u64>)); 4] = [
+                ("fingerprints", &all_fingerprints),
+                ("pairs", &all_pairs),
+                ("scan", &a_batch(Strategy::Scan)),
+                ("probe", &a_batch(Strategy::Probe)),
+            ];
+            // Pairs and batches for one design: they go through all others in the same way.
+            for (work, does) in works.into_iter().take(if name == "halves" { 4 } else { 1 }) {
+                let (unasked, asked) = (scan(&path, silent, does), scan(&path, asking, does));
+                assert!(
+                    asked.faults < 0.1 * unasked.faults,
+                    "{name}, {codec}, {work}: {asked:?} {unasked:?}"
+                );
+            }
+
+            // Header, trailer, footer; all keys and what follows them come at once.
+            let (unasked, asked) = (opening(&path, silent), opening(&path, asking));
+            let keys: u64 = asking().stats().tables.iter().map(|table| table.key_bytes).sum();
+            assert!(unasked.faults >= 0.9 * keys as f64 / PAGE, "{name}, {codec}: {keys}, {unasked:?}");
+            assert!(asked.faults <= 6.0, "{name}, {codec}: {asked:?}");
         }
     }
 }

@@ -86,25 +86,44 @@ pub(crate) struct Section {
     offset: usize,
     length: usize,
     checked: Checked,
+    /// Whether pages are checked every time all the same.
+    always_check: bool,
 }
 
 impl Section {
     /// A section that lies wholly inside the file.
     pub(crate) fn new(place: Place, context: Context, offset: usize, length: usize) -> Self {
-        Self { place, context, offset, length, checked: Checked::new(length.div_ceil(PAGE)) }
+        Self {
+            place,
+            context,
+            offset,
+            length,
+            checked: Checked::new(length.div_ceil(PAGE)),
+            always_check: false,
+        }
+    }
+
+    /// The same section, its pages checked each time that they are read.
+    pub(crate) fn always_checked(self) -> Self {
+        Self { always_check: true, ..self }
+    }
+
+    /// Where the contents lie in the file.
+    pub(crate) fn contents(&self) -> Range<usize> {
+        self.offset..self.offset + self.length
     }
 
     pub(crate) fn length(&self) -> usize {
         self.length
     }
 
-    /// A range of the contents, its pages checked if they have not been.
+    /// A range of the contents, its pages checked if they have not been, or are to be each time.
     pub(crate) fn read<'a>(&self, file: &'a [u8], range: Range<usize>) -> Result<&'a [u8], ReadError> {
         if range.end > self.length || range.start > range.end {
             return Err(ReadError::damaged(self.place, "it is shorter than what refers to it"));
         }
         for page in range.start / PAGE..range.end.div_ceil(PAGE) {
-            if !self.checked.contains(page) {
+            if self.always_check || !self.checked.contains(page) {
                 self.check(file, page)?;
                 self.checked.insert(page);
             }
@@ -217,6 +236,20 @@ mod tests {
             let section = Section::new(Place::Ids, context(), 0, contents.len());
             assert!(section.verify(&file).is_err(), "bit {bit}");
             file[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+
+    #[test]
+    fn a_page_that_changes_is_seen_where_it_is_checked_each_time() {
+        let contents: Vec<u8> = (0..10_000).map(|i| (i * 7) as u8).collect();
+        let whole = written(&contents, 1000);
+        let mut changed = whole.clone();
+        changed[5000] ^= 1;
+        let section = || Section::new(Place::Ids, context(), 0, contents.len());
+        for (section, sees_it) in [(section(), false), (section().always_checked(), true)] {
+            assert_eq!(section.read(&whole, 4990..5010).unwrap(), &contents[4990..5010]);
+            assert_eq!(section.read(&changed, 4990..5010).is_err(), sees_it);
+            assert_eq!(section.read(&changed, 0..10).unwrap(), &contents[..10]);
         }
     }
 

@@ -143,7 +143,8 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Walk<'i, F, D> {
 
     fn skip_below(&mut self, least: F) {
         let (least, mut blocks) = (least.max(self.next_least()), self.unread_blocks());
-        blocks.start = blocks.start.max(self.index.tables[0].keys.find(least)).min(blocks.end);
+        let keys = self.index.tables[0].keys.in_file(self.index.data.as_ref());
+        blocks.start = blocks.start.max(keys.find(least)).min(blocks.end);
         *self = Self::of(self.index, blocks, least);
     }
 

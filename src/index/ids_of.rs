@@ -92,12 +92,12 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
         }
         let targets = &targets[..unknown];
         for target in targets {
-            table.keys.prefetch_keys(target.query);
+            table.keys.in_file(file).prefetch_keys(target.query);
         }
         let mut located = [Located { table: 0, block: 0, target: 0 }; TOGETHER];
         let mut count = 0;
         for (number, target) in targets.iter().enumerate() {
-            let block = table.keys.find(target.query);
+            let block = table.keys.in_file(file).find(target.query);
             if block < table.keys.len() {
                 located[count] = Located { table: 0, block: block as u32, target: number as u32 };
                 count += 1;

@@ -29,7 +29,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
         Some(RawBlock {
             offset: (table.offset + block * bytes.len()) as u64,
             bytes,
-            key: table.keys.get(block),
+            key: table.keys.in_file(file).get(block),
             is_whole: table.check(file, block).is_ok(),
         })
     }

@@ -88,7 +88,8 @@ pub(super) fn walk<F: Fingerprint, D: AsRef<[u8]>>(
     let (table, tag) = (&index.tables[0], index.tag());
     let mut nearest = BinaryHeap::from(std::mem::take(matches));
     nearest.clear();
-    let mut order = order(table, query);
+    let file = index.data.as_ref();
+    let mut order = order(table, file, query);
     let mut done = 0;
     let target = |nearest: &BinaryHeap<Match<F>>| {
         let worst = nearest.peek().filter(|_| nearest.len() >= count);
@@ -97,12 +98,12 @@ pub(super) fn walk<F: Fingerprint, D: AsRef<[u8]>>(
         Target { query, prefix_bits: F::BITS, radius: reach, distance: reach }
     };
     let Search { located: now, ahead: next, scanner, .. } = search;
-    wave(table, &mut order, &mut done, &target(&nearest), next);
+    wave(table, file, &mut order, &mut done, &target(&nearest), next);
     index.read_ahead.query(&index.data, &index.tables, next);
     while !next.is_empty() && count > 0 {
         let target = target(&nearest);
         std::mem::swap(now, next);
-        wave(table, &mut order, &mut done, &target, next);
+        wave(table, file, &mut order, &mut done, &target, next);
         index.read_ahead.query(&index.data, &index.tables, next);
         let mut failure = None;
         let mut visit = |at: Located, entry, fingerprint: F| {
@@ -124,7 +125,7 @@ pub(super) fn walk<F: Fingerprint, D: AsRef<[u8]>>(
             }
             ControlFlow::Continue(())
         };
-        let outcome = scanner.scan(&index.tables, index.data.as_ref(), now, &[target], &mut visit);
+        let outcome = scanner.scan(&index.tables, file, now, &[target], &mut visit);
         let _ = outcome.map_err(|error| index.error(error))?;
         if let Some(error) = failure {
             return Err(error);
@@ -136,9 +137,9 @@ pub(super) fn walk<F: Fingerprint, D: AsRef<[u8]>>(
 }
 
 /// All blocks of a table, first those about the query's own.
-fn order<F: Fingerprint>(table: &Table<F>, query: F) -> impl Iterator<Item = usize> + use<F> {
+fn order<F: Fingerprint>(table: &Table<F>, file: &[u8], query: F) -> impl Iterator<Item = usize> + use<F> {
     let blocks = table.keys.len();
-    let home = table.keys.find(query);
+    let home = table.keys.in_file(file).find(query);
     let about: Range<usize> = home.saturating_sub(HOME_BLOCKS)..blocks.min(home + HOME_BLOCKS);
     about.clone().chain(about.end..blocks).chain(0..about.start)
 }
@@ -146,12 +147,13 @@ fn order<F: Fingerprint>(table: &Table<F>, query: F) -> impl Iterator<Item = usi
 /// Puts the next blocks that are not ruled out into `located`.
 fn wave<F: Fingerprint>(
     table: &Table<F>,
+    file: &[u8],
     order: &mut impl Iterator<Item = usize>,
     done: &mut usize,
     target: &Target<F>,
     located: &mut Vec<Located>,
 ) {
-    let blocks = order.inspect(|_| *done += 1).filter(|&block| !table.rules_out(target, block));
+    let blocks = order.inspect(|_| *done += 1).filter(|&block| !table.rules_out(file, target, block));
     located.clear();
     located
         .extend(blocks.map(|block| Located { table: 0, block: block as u32, target: 0 }).take(WALK_BLOCKS));

@@ -17,7 +17,7 @@ use crate::format::section::{Section, extent};
 use crate::format::trailer::{self, Trailer};
 use crate::ids::reader::IdTable;
 use crate::index::handle::Index;
-use crate::index::read_ahead::ReadAhead;
+use crate::index::read_ahead::{Hints, ReadAhead};
 use crate::mapping::Mapping;
 use crate::metadata;
 use crate::permutation::Permutation;
@@ -33,7 +33,8 @@ pub enum Checksums {
     /// The first time that a query touches the block: the default.
     #[default]
     FirstTouch,
-    /// Every time: for files on storage that changes under its readers.
+    /// Every time, that of a page of ids, too: for files on storage that changes under its readers. Keys are copied into
+    /// memory.
     Always,
     /// All of them, when the index is opened, which reads the whole file.
     UpFront,
@@ -64,7 +65,8 @@ impl OpenOptions {
     /// Whether the file does not fit the memory left to it. Before a query reads its blocks, all of them are
     /// read ahead at once, so that storage is waited for once per query and not once per block: by default
     /// only blocks that have not been read since the file was opened, which costs nothing later; with this,
-    /// all blocks every time, since what was read may have left memory again.
+    /// all blocks every time, since what was read may have left memory again. And the system is left to learn which
+    /// blocks are used often, so that these stay (see [`Mapping::keep`]).
     ///
     /// It concerns files that are opened by their path.
     #[must_use]
@@ -92,7 +94,8 @@ impl OpenOptions {
             let (data, read_ahead) = if self.in_memory {
                 (Mapping::load(path), ReadAhead::none())
             } else {
-                (Mapping::open(path), ReadAhead::new(Mapping::will_need, self.larger_than_memory))
+                let hints = Hints { will_need: Mapping::will_need, keep: Mapping::keep };
+                (Mapping::open(path), ReadAhead::new(hints, self.larger_than_memory))
             };
             self.read(data.map_err(ReadErrorKind::Io)?, read_ahead)
         };
@@ -128,6 +131,10 @@ impl OpenOptions {
         read_ahead: ReadAhead<D>,
     ) -> Result<Index<F, D>, ReadError> {
         let index = read(data, read_ahead, self.checksums)?;
+        for table in &index.tables {
+            let (offset, length) = table.extent(0..table.keys.len());
+            index.read_ahead.keep_repeated(&index.data, offset..offset + length);
+        }
         if self.checksums == Checksums::UpFront {
             let file = index.data.as_ref();
             for table in &index.tables {
@@ -140,7 +147,9 @@ impl OpenOptions {
             }
             if let Some(ids) = &index.ids {
                 for section in [&ids.ids, &ids.starts, &ids.directory] {
-                    section.read_all(file)?;
+                    for part in index.read_ahead.parts(&index.data, section.contents()) {
+                        section.read(file, part)?;
+                    }
                 }
             }
         }
@@ -232,12 +241,16 @@ fn read<F: Fingerprint, D: AsRef<[u8]>>(
     if footer.width != F::BITS {
         return Err(ReadErrorKind::Width { found: footer.width, expected: F::BITS }.into());
     }
-    let sections = Sections { file_id: header.file_id, records: &footer.sections };
+    let sections = Sections { file_id: header.file_id, records: &footer.sections, checksums };
+    // Keys are read whole now, and by every query from now on.
+    let keys = sections.record(UnitKind::Keys, 0).offset as usize..file.len();
+    read_ahead.bytes(&data, keys.clone());
+    read_ahead.keep(&data, keys);
     let design = read_design(&footer)?;
     let mut tables: Vec<Table<F>> = Vec::with_capacity(footer.tables.len());
     for number in 0..footer.tables.len() {
         let before = tables.last().map(|table| &table.codec);
-        tables.push(read_table(file, &footer, &sections, &design, number, checksums, before)?);
+        tables.push(read_table(file, &footer, &sections, &design, number, before)?);
     }
     let ids = footer.ids.map(|record| IdTable {
         record,
@@ -279,6 +292,7 @@ fn read_design<F: Fingerprint>(footer: &Footer) -> Result<Design<F>, ReadError> 
 
 /// Finds sections by what they are; that they lie inside the file is established.
 struct Sections<'a> {
+    checksums: Checksums,
     file_id: FileId,
     records: &'a [SectionRecord],
 }
@@ -292,7 +306,8 @@ impl Sections<'_> {
     fn open(&self, place: Place, kind: UnitKind, table: usize) -> Section {
         let record = self.record(kind, table);
         let context = Context::new(self.file_id, kind, table);
-        Section::new(place, context, record.offset as usize, record.length as usize)
+        let section = Section::new(place, context, record.offset as usize, record.length as usize);
+        if self.checksums == Checksums::Always { section.always_checked() } else { section }
     }
 }
 
@@ -302,7 +317,6 @@ fn read_table<F: Fingerprint>(
     sections: &Sections<'_>,
     design: &Design<F>,
     number: usize,
-    checksums: Checksums,
     before: Option<&BlockCodec>,
 ) -> Result<Table<F>, ReadError> {
     let record = &footer.tables[number];
@@ -325,20 +339,20 @@ fn read_table<F: Fingerprint>(
 
     let place = Place::Keys { table: number };
     let section = sections.open(place, UnitKind::Keys, number);
-    let keys: Vec<F> = section.read_all(file)?.chunks_exact(F::BYTES).map(F::read_le).collect();
-    if !keys.is_sorted_by(|a, b| a < b) {
-        return Err(ReadError::damaged(place, "they are not ascending"));
-    }
+    section.read_all(file)?;
+    let keys = Keys::new(file, section.contents())
+        .ok_or_else(|| ReadError::damaged(place, "they are not ascending"))?;
+    let always_check = sections.checksums == Checksums::Always;
     let blocks = sections.record(UnitKind::Block, number);
     Ok(Table {
         number,
         permutation: Permutation::new(design.tables()[number].mask),
         codec,
-        keys: Keys::new(keys),
+        keys: if always_check { keys.copied(file) } else { keys },
         entries_per_block: (footer.fingerprints / record.blocks.max(1)) as usize,
         offset: blocks.offset as usize,
         context: Context::new(sections.file_id, UnitKind::Block, number),
         checked: Checked::new(record.blocks as usize),
-        always_check: checksums == Checksums::Always,
+        always_check,
     })
 }

@@ -11,30 +11,80 @@ use hamdex_fingerprint::Fingerprint;
 /// Bytes that a scan reads ahead at once: enough to keep storage busy while the window before is read.
 const WINDOW_BYTES: usize = 1 << 20;
 
+/// What data can be advised of: each takes offset and length.
+pub(super) struct Hints<D> {
+    /// That a range will be read.
+    pub(super) will_need: fn(&D, usize, usize),
+    /// That a range will be read again and again.
+    pub(super) keep: fn(&D, usize, usize),
+}
+
 /// How an index reads ahead, if its data can.
 pub(super) struct ReadAhead<D> {
-    /// The data's own hint: it takes offset and length.
-    will_need: Option<fn(&D, usize, usize)>,
+    /// The data's own hints.
+    hints: Option<Hints<D>>,
     /// Whether blocks that have been read may be gone again.
     repeat: bool,
 }
 
 impl<D> ReadAhead<D> {
-    pub(super) fn new(will_need: fn(&D, usize, usize), repeat: bool) -> Self {
-        Self { will_need: Some(will_need), repeat }
+    pub(super) fn new(hints: Hints<D>, repeat: bool) -> Self {
+        Self { hints: Some(hints), repeat }
     }
 
     /// For what lies in memory.
     pub(super) fn none() -> Self {
-        Self { will_need: None, repeat: false }
+        Self { hints: None, repeat: false }
+    }
+
+    fn will_need(&self) -> Option<fn(&D, usize, usize)> {
+        self.hints.as_ref().map(|hints| hints.will_need)
+    }
+
+    /// Reads ahead a range of the file.
+    pub(super) fn bytes(&self, data: &D, range: Range<usize>) {
+        if let Some(will_need) = self.will_need() {
+            will_need(data, range.start, range.len());
+        }
+    }
+
+    /// Cuts a range of the file into parts that are read one after the other, and reads ahead each and the one after it.
+    /// The parts count from the start of the range.
+    pub(super) fn parts<'a>(
+        &'a self,
+        data: &'a D,
+        range: Range<usize>,
+    ) -> impl Iterator<Item = Range<usize>> + 'a {
+        (0..range.len()).step_by(WINDOW_BYTES).map(move |start| {
+            let ahead = if start == 0 { start } else { start + WINDOW_BYTES };
+            let ahead = ahead.min(range.len())..range.len().min(start + 2 * WINDOW_BYTES);
+            self.bytes(data, range.start + ahead.start..range.start + ahead.end);
+            start..range.len().min(start + WINDOW_BYTES)
+        })
+    }
+
+    /// Hints that a range of the file is read by most queries.
+    pub(super) fn keep(&self, data: &D, range: Range<usize>) {
+        if let Some(hints) = &self.hints {
+            (hints.keep)(data, range.start, range.len());
+        }
+    }
+
+    /// Hints that some of a range is read again and again, where each reading is announced: otherwise every one that
+    /// is not would bring its neighbours as well.
+    pub(super) fn keep_repeated(&self, data: &D, range: Range<usize>) {
+        if self.repeat {
+            self.keep(data, range);
+        }
     }
 
     /// Reads ahead the blocks that a query is about to read, unless all have been read before: then it
     /// looks at a few bits, and makes no system call.
     #[inline]
     pub(super) fn query<F: Fingerprint>(&self, data: &D, tables: &[Table<F>], located: &[Located]) {
-        // A single block is waited for once either way.
-        let Some(will_need) = self.will_need.filter(|_| located.len() > 1) else { return };
+        // A single block is waited for once either way; one that is announced every time comes without its neighbours.
+        let is_worth = located.len() > 1 || self.repeat;
+        let Some(will_need) = self.will_need().filter(|_| is_worth) else { return };
         let is_new = |at: &Located| !tables[at.table as usize].checked.contains(at.block as usize);
         if self.repeat || located.iter().any(is_new) {
             self.hint(will_need, data, tables, located);
@@ -75,7 +125,7 @@ impl<D> ReadAhead<D> {
     /// Reads ahead blocks in a row that are about to be read, unless all have been read before. The range may
     /// end beyond the last one.
     pub(super) fn blocks<F: Fingerprint>(&self, data: &D, table: &Table<F>, mut blocks: Range<usize>) {
-        let Some(will_need) = self.will_need else { return };
+        let Some(will_need) = self.will_need() else { return };
         blocks.end = blocks.end.min(table.keys.len());
         if self.repeat || !blocks.clone().all(|block| table.checked.contains(block)) {
             let (offset, length) = table.extent(blocks);
@@ -102,7 +152,7 @@ impl<D> Windows<'_, D> {
     /// that has been done, and the next one.
     #[inline]
     pub(super) fn reach<F: Fingerprint>(&mut self, table: &Table<F>, block: usize) {
-        let Some(will_need) = self.read_ahead.will_need else { return };
+        let Some(will_need) = self.read_ahead.will_need() else { return };
         let window = WINDOW_BYTES / table.codec.layout().block_bytes;
         if !self.hinted.contains(&block) {
             self.hinted = block..block;
@@ -131,6 +181,7 @@ mod tests {
     struct Hinted {
         bytes: Vec<u8>,
         ranges: Mutex<Vec<Range<usize>>>,
+        kept: Mutex<Vec<Range<usize>>>,
     }
 
     impl AsRef<[u8]> for Hinted {
@@ -158,9 +209,11 @@ mod tests {
         let mut builder = Builder::<u64>::with_options(&path, options_of_build.block_bytes(512)).unwrap();
         stored.try_for_each(|fingerprint| builder.push(fingerprint)).unwrap();
         builder.finish().unwrap();
-        let data = Hinted { bytes: std::fs::read(&path).unwrap(), ranges: Mutex::default() };
+        let data =
+            Hinted { bytes: std::fs::read(&path).unwrap(), ranges: Mutex::default(), kept: Mutex::default() };
         let note = |data: &Hinted, offset, length| data.ranges.lock().unwrap().push(offset..offset + length);
-        options.read(data, ReadAhead::new(note, repeat)).unwrap()
+        let keep = |data: &Hinted, offset, length| data.kept.lock().unwrap().push(offset..offset + length);
+        options.read(data, ReadAhead::new(Hints { will_need: note, keep }, repeat)).unwrap()
     }
 
     fn hints(index: &Index<u64, Hinted>) -> Vec<Range<usize>> {
@@ -172,7 +225,7 @@ mod tests {
         for checksums in [Checksums::FirstTouch, Checksums::Always] {
             let index = index(&OpenOptions::new().checksums(checksums), false);
             let mut searcher = index.searcher();
-            assert!(hints(&index).is_empty());
+            the_end_is_read_ahead(&index);
             searcher.within(77, 3).unwrap();
             let first = hints(&index);
             assert!((6..9).contains(&(first.iter().map(Range::len).sum::<usize>() / 512)), "{first:?}");
@@ -184,6 +237,13 @@ mod tests {
     #[test]
     fn a_file_larger_than_memory_is_asked_every_time() {
         let index = index(&OpenOptions::new(), true);
+        the_end_is_read_ahead(&index);
+        // The blocks of all tables may stay in memory, where the system would drop them first otherwise.
+        let kept = index.data.kept.lock().unwrap().clone();
+        for table in &index.tables {
+            let (offset, length) = table.extent(0..table.keys.len());
+            assert!(kept.contains(&(offset..offset + length)), "{kept:?}");
+        }
         let mut searcher = index.searcher();
         searcher.within(77, 3).unwrap();
         let first = hints(&index);
@@ -192,9 +252,22 @@ mod tests {
         assert!(first.len() >= 6);
     }
 
+    /// All from the first key on, before it is read; it is read by every query.
+    fn the_end_is_read_ahead(index: &Index<u64, Hinted>) {
+        let (offset, length) = index.tables.last().map(|table| table.extent(0..table.keys.len())).unwrap();
+        let hinted = hints(index);
+        let end = index.data.bytes.len();
+        assert!(
+            matches!(&hinted[..], [range] if range.end == end && range.start >= offset + length),
+            "{hinted:?}"
+        );
+        assert!(index.data.kept.lock().unwrap().contains(&hinted[0]));
+    }
+
     #[test]
     fn a_walk_asks_for_long_runs() {
         let index = index(&OpenOptions::new(), false);
+        the_end_is_read_ahead(&index);
         index.searcher().within(77, 40).unwrap();
         let ranges = hints(&index);
         let all: usize = ranges.iter().map(Range::len).sum();
@@ -205,6 +278,7 @@ mod tests {
     #[test]
     fn a_scan_reads_ahead_each_byte_once_and_a_window_ahead() {
         let index = index(&OpenOptions::new(), false);
+        the_end_is_read_ahead(&index);
         let (start, length) = index.tables[0].extent(0..index.tables[0].keys.len());
         assert!(length > WINDOW_BYTES);
         let mut end = start;
@@ -228,6 +302,8 @@ mod tests {
         let queries: Vec<u64> = (1..=3000u64).map(|i| i.wrapping_mul(0x2545_f491_4f6c_dd1d)).collect();
         for strategy in [Strategy::Probe, Strategy::Scan] {
             let index = index(&OpenOptions::new(), false);
+            the_end_is_read_ahead(&index);
+            the_end_is_read_ahead(&index);
             let options = BatchOptions::new().strategy(strategy);
             let answer =
                 || index.batch_with(&queries, 3, &options, |_, _| ControlFlow::Continue(())).unwrap();
@@ -242,6 +318,8 @@ mod tests {
     fn a_self_join_asks_for_each_block_before_it_reads_it() {
         for way in [Way::Auto, Way::Gather, Way::Query] {
             let index = index(&OpenOptions::new(), false);
+            the_end_is_read_ahead(&index);
+            the_end_is_read_ahead(&index);
             index.pairs(3).tuning(Tuning { way, ..Tuning::default() }).count_by_distance().unwrap();
             every_block_read_was_asked_for(&index);
             index.pairs(3).tuning(Tuning { way, ..Tuning::default() }).count_by_distance().unwrap();
@@ -279,6 +357,7 @@ mod tests {
     fn a_long_run_of_one_prefix_is_not_read_whole() {
         let run = |i: u64| 0x1234_5678_9abc_def0 & !0x3_ffff | i;
         let index = index_of((0..200_000).map(run), &OpenOptions::new(), false);
+        the_end_is_read_ahead(&index);
         let blocks: usize = index.tables.iter().map(|table| table.keys.len()).sum();
         index.searcher().within(run(77_777), 1).unwrap();
         let read = hints(&index).iter().map(|range| range.len() / 512).sum::<usize>();
@@ -290,6 +369,7 @@ mod tests {
     fn checksums_up_front_ask_for_all_blocks() {
         let index = index(&OpenOptions::new().checksums(Checksums::UpFront), false);
         let all: usize = index.tables.iter().map(|table| table.extent(0..table.keys.len()).1).sum();
-        assert_eq!(hints(&index).iter().map(Range::len).sum::<usize>(), all);
+        // The first is that of the keys.
+        assert_eq!(hints(&index)[1..].iter().map(Range::len).sum::<usize>(), all);
     }
 }

@@ -150,7 +150,7 @@ impl<F: Fingerprint> Kernel for Locate<'_, F> {
         let mut prefetched = 0;
         for (number, (probe, target)) in plan.probes().iter().zip(&*targets).enumerate() {
             blocks.clear();
-            tables[probe.table].locate(target, blocks);
+            tables[probe.table].locate(file, target, blocks);
             let place = |&block: &u32| Located { table: probe.table as u32, block, target: number as u32 };
             located.extend(blocks.iter().map(place));
             // Not block by block: an address that has to be looked up first holds up what comes after it.

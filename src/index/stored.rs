@@ -46,7 +46,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
         // Table 0 is in natural order, so the whole width serves as the prefix.
         let table = &self.tables[0];
         let target = Target { query: fingerprint, prefix_bits: F::BITS, radius: 0, distance: 0 };
-        let block = table.keys.find(fingerprint);
+        let block = table.keys.in_file(self.data.as_ref()).find(fingerprint);
         if block == table.keys.len() {
             return Ok(None);
         }

@@ -214,6 +214,7 @@ fn verify_blocks<F: Fingerprint>(
 ) -> Result<Gathered, ReadError> {
     let mut part =
         Gathered { entries: Vec::new(), counts: vec![0; F::BITS as usize], digest: SetDigest::default() };
+    let keys = table.keys.in_file(file);
     for run in runs_of(blocks) {
         for block in run.clone() {
             windows.reach(table, block);
@@ -222,12 +223,12 @@ fn verify_blocks<F: Fingerprint>(
         }
         values.clear();
         table.decode_run(file, run.clone(), scratch, values)?;
-        let before = run.start.checked_sub(1).map(|before| table.keys.get(before));
+        let before = run.start.checked_sub(1).map(|before| keys.get(before));
         count_differences(before, values, &mut part.counts);
         let mut rest = values.as_slice();
         for block in run {
             // Its key is its last entry.
-            let entries = rest.partition_point(|&value| value <= table.keys.get(block));
+            let entries = rest.partition_point(|&value| value <= keys.get(block));
             part.entries.push(entries);
             rest = &rest[entries..];
         }

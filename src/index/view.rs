@@ -51,7 +51,7 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> TableView<'i, F, D> {
 
     /// The last value of a block.
     pub(crate) fn key(&self, block: usize) -> F {
-        self.table.keys.get(block)
+        self.table.keys.in_file(self.index.data.as_ref()).get(block)
     }
 
     /// Appends the values of some blocks.

@@ -1,8 +1,11 @@
-//! The last fingerprint of each block, in memory: which block may hold a value?
+//! The last fingerprint of each block: which block may hold a value?
 //!
-//! A directory cuts the span of the keys into even parts, about four keys each where they are spread
-//! evenly, and says where each part begins. In a part of up to eight keys all are compared; in a larger
-//! one, as clusters make them, a binary search does the rest.
+//! The keys stay where they are in the file: all processes that have mapped it share them. In memory is a directory,
+//! which cuts the span of the keys into even parts, about four keys each where they are spread evenly, and has where
+//! each part begins. In a part of up to eight keys all are compared; in a larger one, as clusters make them, a binary
+//! search does the rest.
+
+use std::ops::Range;
 
 use crate::arch::prefetch;
 use hamdex_fingerprint::Fingerprint;
@@ -13,12 +16,13 @@ const COMPARED: usize = 8;
 /// Keys in a part of the directory, as a power of two, where they are spread evenly.
 const KEYS_PER_PART_LOG2: u32 = 2;
 
-/// The strictly ascending keys of a table.
+/// Where the strictly ascending keys of a table are, and the directory of them.
 #[derive(Debug)]
 pub(crate) struct Keys<F> {
-    /// Behind them [`COMPARED`] more, greater than or equal to all values.
-    keys: Vec<F>,
-    /// How many keys, without those behind them.
+    /// Where in the file.
+    bytes: Range<usize>,
+    /// The bytes themselves, if those of the file may change.
+    copy: Option<Box<[u8]>>,
     count: usize,
     /// For each part, how many keys lie before it; one more for the end.
     directory: Vec<u32>,
@@ -29,28 +33,44 @@ pub(crate) struct Keys<F> {
 }
 
 impl<F: Fingerprint> Keys<F> {
-    /// Takes over keys that are strictly ascending, at most `u32::MAX` of them.
-    pub(crate) fn new(mut keys: Vec<F>) -> Self {
-        let (base, top) = match (keys.first(), keys.last()) {
-            (Some(&first), Some(&last)) => (first, last),
-            _ => (F::ZERO, F::ZERO),
-        };
+    /// Keys that lie in that range of the file, at most `u32::MAX` of them; `None` where they are not strictly
+    /// ascending.
+    pub(crate) fn new(file: &[u8], bytes: Range<usize>) -> Option<Self> {
+        let keys = &file[bytes.clone()];
+        let count = keys.len() / F::BYTES;
+        let key = |place: usize| F::read_le(&keys[place * F::BYTES..][..F::BYTES]);
+        let (base, top) = if count == 0 { (F::ZERO, F::ZERO) } else { (key(0), key(count - 1)) };
+        if base > top {
+            return None;
+        }
         let span_bits = F::BITS - top.minus(base).leading_zeros();
-        let part_bits = (usize::BITS - keys.len().leading_zeros()).saturating_sub(KEYS_PER_PART_LOG2);
-        let count = keys.len();
-        keys.extend([F::ONES; COMPARED]);
+        let part_bits = (usize::BITS - count.leading_zeros()).saturating_sub(KEYS_PER_PART_LOG2);
         let shift = span_bits.saturating_sub(part_bits);
-        let mut this = Self { keys, count, directory: Vec::new(), base, shift };
+        let mut this = Self { bytes, copy: None, count, directory: Vec::new(), base, shift };
+        // In one pass: before the first key of a part lie as many keys as have come by then.
         let parts = this.part_of(top) + 1;
-        this.directory = vec![0; parts + 1];
-        for key in 0..count {
-            let part = this.part_of(this.keys[key]);
-            this.directory[part + 1] += 1;
+        let mut directory = Vec::with_capacity(parts + 1);
+        let mut previous = None;
+        for (place, key) in keys.chunks_exact(F::BYTES).map(F::read_le).enumerate() {
+            // Beyond the last one is no part, and no room for it.
+            if previous >= Some(key) || key > top {
+                return None;
+            }
+            previous = Some(key);
+            let part = this.part_of(key);
+            while directory.len() <= part {
+                directory.push(place as u32);
+            }
         }
-        for part in 0..parts {
-            this.directory[part + 1] += this.directory[part];
-        }
-        this
+        directory.resize(parts + 1, count as u32);
+        this.directory = directory;
+        Some(this)
+    }
+
+    /// Keeps a copy of the keys: for files that change under their readers.
+    pub(crate) fn copied(mut self, file: &[u8]) -> Self {
+        self.copy = Some(file[self.bytes.clone()].into());
+        self
     }
 
     /// The part of a value not below the base; parts beyond the last have no keys.
@@ -67,25 +87,14 @@ impl<F: Fingerprint> Keys<F> {
         self.count
     }
 
-    /// The key of a block.
+    /// The keys themselves, in the file that they are of.
     #[inline(always)]
-    pub(crate) fn get(&self, block: usize) -> F {
-        self.keys[block]
-    }
-
-    /// The first block whose key is not below `value`: the only one that can hold it. The number of
-    /// blocks if there is none.
-    #[inline(always)]
-    pub(crate) fn find(&self, value: F) -> usize {
-        let Some((start, end)) = self.part(value) else {
-            return if value <= self.base { 0 } else { self.count };
+    pub(crate) fn in_file<'a>(&'a self, file: &'a [u8]) -> KeysInFile<'a, F> {
+        let bytes = match &self.copy {
+            None => &file[self.bytes.clone()],
+            Some(copy) => copy,
         };
-        if end - start <= COMPARED {
-            // Those of later parts are greater than the value, and so are those behind the last.
-            start + self.keys[start..][..COMPARED].iter().map(|&key| usize::from(key < value)).sum::<usize>()
-        } else {
-            start + self.keys[start..end].partition_point(|&key| key < value)
-        }
+        KeysInFile { keys: self, bytes }
     }
 
     /// Where the keys of a value's part start and end; `None` where the value is not above the first
@@ -103,21 +112,80 @@ impl<F: Fingerprint> Keys<F> {
         prefetch(&self.directory, self.part_of(value));
     }
 
+    /// Bytes of memory in use, beside the file.
+    pub(crate) fn bytes(&self) -> usize {
+        self.copy.as_ref().map_or(0, |copy| copy.len()) + self.directory.len() * size_of::<u32>()
+    }
+}
+
+/// The keys of a table, to be looked at.
+#[derive(Clone, Copy)]
+pub(crate) struct KeysInFile<'a, F> {
+    keys: &'a Keys<F>,
+    bytes: &'a [u8],
+}
+
+impl<F: Fingerprint> KeysInFile<'_, F> {
+    /// How many keys.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.keys.count
+    }
+
+    /// The key of a block.
+    #[inline(always)]
+    pub(crate) fn get(&self, block: usize) -> F {
+        F::read_le(&self.bytes[block * F::BYTES..][..F::BYTES])
+    }
+
+    /// The first block whose key is not below `value`: the only one that can hold it. The number of
+    /// blocks if there is none.
+    #[inline(always)]
+    pub(crate) fn find(&self, value: F) -> usize {
+        let Some((start, end)) = self.keys.part(value) else {
+            return if value <= self.keys.base { 0 } else { self.keys.count };
+        };
+        let is_short = end - start <= COMPARED;
+        match self.keys.count.checked_sub(COMPARED) {
+            // Keys of earlier parts are smaller than the value, and those of later ones greater: near the end, some of
+            // the former are compared, too.
+            Some(last) if is_short => self.count_below(start.min(last), value),
+            _ => self.search(start, end, value),
+        }
+    }
+
+    /// The place of the first of the keys from `start` on that is not below `value`, if the first [`COMPARED`] are
+    /// not all below it; where these end, if they are.
+    #[inline(always)]
+    fn count_below(&self, start: usize, value: F) -> usize {
+        let keys = &self.bytes[start * F::BYTES..][..COMPARED * F::BYTES];
+        start + keys.chunks_exact(F::BYTES).map(|key| usize::from(F::read_le(key) < value)).sum::<usize>()
+    }
+
+    /// The place of the first key that is not below `value` among those from `start` to `end`; `end` if there is none.
+    #[inline]
+    fn search(&self, mut start: usize, mut end: usize, value: F) -> usize {
+        while start < end {
+            let middle = start.midpoint(end);
+            if self.get(middle) < value {
+                start = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        start
+    }
+
     /// Prefetches what a look-up of the value needs next. Returns a block near to the one that it
     /// will find.
     #[inline(always)]
     pub(crate) fn prefetch_keys(&self, value: F) -> Option<usize> {
-        self.part(value).map(|(start, end)| {
+        self.keys.part(value).map(|(start, end)| {
             // They may lie in two cache lines.
-            prefetch(&self.keys, start);
-            prefetch(&self.keys, start + COMPARED - 1);
+            prefetch(self.bytes, start * F::BYTES);
+            prefetch(self.bytes, (start + COMPARED) * F::BYTES - 1);
             start.midpoint(end)
         })
-    }
-
-    /// Bytes of memory in use.
-    pub(crate) fn bytes(&self) -> usize {
-        self.keys.len() * size_of::<F>() + self.directory.len() * size_of::<u32>()
     }
 }
 
@@ -127,14 +195,34 @@ mod tests {
 
     use super::*;
 
+    /// Keys as a file has them, with something before and behind.
+    fn file<F: Fingerprint>(keys: &[F]) -> (Vec<u8>, Range<usize>) {
+        let mut file = vec![0xa5; 13 + keys.len() * F::BYTES + 5];
+        let bytes = 13..13 + keys.len() * F::BYTES;
+        for (bytes, key) in file[bytes.clone()].chunks_exact_mut(F::BYTES).zip(keys) {
+            key.write_le(bytes);
+        }
+        (file, bytes)
+    }
+
     fn check<F: Fingerprint>(mut keys: Vec<F>, values: Vec<F>) {
         keys.sort_unstable();
         keys.dedup();
-        let built = Keys::new(keys.clone());
-        assert!(built.directory.len() <= keys.len() + 2, "{} for {}", built.directory.len(), keys.len());
+        let (file, bytes) = file(&keys);
+        let in_file = Keys::new(&file, bytes.clone()).unwrap();
+        let parts = in_file.directory.len();
+        assert!(parts <= keys.len() + 2, "{parts} for {}", keys.len());
+        assert_eq!(in_file.bytes(), parts * 4, "no key is copied");
+        let copied = Keys::new(&file, bytes).unwrap().copied(&file);
+        assert_eq!(copied.bytes(), parts * 4 + keys.len() * F::BYTES);
         let edges = [F::ZERO, F::ONES];
         for value in values.into_iter().chain(keys.iter().copied()).chain(edges) {
-            assert_eq!(built.find(value), keys.partition_point(|&key| key < value), "{value:?} in {keys:?}");
+            let expected = keys.partition_point(|&key| key < value);
+            assert_eq!(in_file.in_file(&file).find(value), expected, "{value:?} in {keys:?}");
+            assert_eq!(copied.in_file(&[]).find(value), expected, "{value:?} in {keys:?}");
+        }
+        for (block, &key) in keys.iter().enumerate() {
+            assert_eq!(in_file.in_file(&file).get(block), key);
         }
     }
 
@@ -150,6 +238,17 @@ mod tests {
             check(offsets.iter().map(|o| cluster.saturating_add(*o)).collect(), values.clone());
             let widened = |v: &u64| u128::from(*v) << 64 | u128::from(v.reverse_bits());
             check(keys.iter().map(widened).collect(), values.iter().map(widened).collect());
+        }
+
+        #[test]
+        fn keys_that_do_not_ascend_are_refused(mut keys in prop::collection::vec(0u64..50, 0..12)) {
+            let (file, bytes) = file(&keys);
+            let is_ascending = keys.is_sorted_by(|a, b| a < b);
+            prop_assert_eq!(Keys::<u64>::new(&file, bytes).is_some(), is_ascending);
+            keys.sort_unstable();
+            keys.dedup();
+            let (file, bytes) = self::file(&keys);
+            prop_assert!(Keys::<u64>::new(&file, bytes).is_some());
         }
     }
 

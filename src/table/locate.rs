@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::codec::Target;
 use crate::design::TableDesign;
+use crate::table::keys::KeysInFile;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
@@ -25,140 +26,152 @@ impl<F: Fingerprint> Table<F> {
     /// Appends the numbers of all blocks that may hold what `target` meets, each once, in no particular
     /// order.
     #[inline(always)]
-    pub(crate) fn locate(&self, target: &Target<F>, blocks: &mut Vec<u32>) {
-        if self.keys.len() == 0 {
+    pub(crate) fn locate(&self, file: &[u8], target: &Target<F>, blocks: &mut Vec<u32>) {
+        let keys = self.keys.in_file(file);
+        if keys.len() == 0 {
             return;
         }
         let is_done = match target.radius.min(target.distance) {
             0 => {
-                let home = self.range(target, target.query, 0);
+                let home = range(keys, target, target.query, 0);
                 let is_short = home.len() <= SHORT_RANGE;
                 if is_short {
                     blocks.extend(home);
                 }
                 is_short
             }
-            1 => self.locate_flips(target, blocks),
+            1 => locate_flips(keys, target, blocks),
             _ => false,
         };
         if !is_done {
-            self.locate_all(target, blocks);
+            locate_all(keys, target, blocks);
         }
-    }
-
-    /// The blocks that can hold values with the prefix that `value` has, which differs from the query's
-    /// in `errors` bits; empty, behind the last block, where all values are smaller.
-    #[inline(always)]
-    fn range(&self, target: &Target<F>, value: F, errors: u32) -> Range<u32> {
-        // Where no further error is admitted, all bits must be the value's.
-        let depth = if errors < target.distance { target.prefix_bits } else { F::BITS };
-        let mask = F::prefix_mask(depth);
-        let (least, greatest) = (value & mask, value | !mask);
-        let first = self.keys.find(least);
-        if first >= self.keys.len() {
-            let end = self.keys.len() as u32;
-            return end..end;
-        }
-        // Most of the time the block that holds the least holds the greatest.
-        let last = if self.keys.get(first) >= greatest { first } else { self.keys.find(greatest) };
-        first as u32..last.min(self.keys.len() - 1) as u32 + 1
-    }
-
-    /// The blocks of the query's own prefix, and of those that differ from it in one bit; none, and
-    /// `false`, where one of these prefixes has too many.
-    #[inline(always)]
-    fn locate_flips(&self, target: &Target<F>, blocks: &mut Vec<u32>) -> bool {
-        let before = blocks.len();
-        let flips = (0..target.prefix_bits).rev();
-        for position in flips.clone() {
-            self.keys.prefetch_keys(target.query ^ F::bit(position));
-        }
-        let home = self.range(target, target.query, 0);
-        if home.len() > SHORT_RANGE {
-            return false;
-        }
-        blocks.extend(home.clone());
-        let (start, end) = (home.start as usize, home.end as usize);
-        // Home holds what is above the first of these and up to the second; behind the last block is nothing.
-        let above = if start > 0 { self.keys.get(start - 1) } else { F::ZERO };
-        let up_to = if end < self.keys.len() { self.keys.get(end - 1) } else { F::ONES };
-        let suffix = !F::prefix_mask(target.prefix_bits);
-        // From the last bit of the prefix to the first, flips lead further and further from home, to
-        // the left or to the right: what has been met there already is all between here and home.
-        let (mut left, mut right) = (home.start, home.end);
-        for position in flips {
-            let flipped = target.query ^ F::bit(position);
-            if (flipped & !suffix) > above && flipped | suffix <= up_to {
-                continue;
-            }
-            let flipped = self.range(target, flipped, 1);
-            if flipped.len() > SHORT_RANGE {
-                blocks.truncate(before);
-                return false;
-            }
-            if target.query & F::bit(position) == F::ZERO {
-                let beyond = flipped.start.max(right)..flipped.end;
-                right = right.max(beyond.end);
-                blocks.extend(beyond);
-            } else {
-                let beyond = flipped.start..flipped.end.min(left);
-                left = left.min(beyond.start);
-                blocks.extend(beyond);
-            }
-        }
-        true
-    }
-
-    /// Walks the bits of the query as a binary trie over the keys: a subtree whose values all lie in a
-    /// block or two is settled; another is narrowed by its next bit, as it is in the query and, while
-    /// errors are left, as it is not. So nothing is looked up twice that lies in one block, however
-    /// many ways there are to place the errors.
-    fn locate_all(&self, target: &Target<F>, blocks: &mut Vec<u32>) {
-        let start = blocks.len();
-        self.descend(target, target.query, 0, 0, blocks);
-        // Without the blocks that several subtrees share, and those that cannot hold a match after all:
-        // storage should not be waited for on their account.
-        blocks[start..].sort_unstable();
-        let (mut kept, mut before) = (start, None);
-        for at in start..blocks.len() {
-            let block = blocks[at];
-            if before.replace(block) != Some(block) && !self.rules_out(target, block as usize) {
-                blocks[kept] = block;
-                kept += 1;
-            }
-        }
-        blocks.truncate(kept);
     }
 
     /// Whether the keys prove that a block holds nothing that `target` meets.
-    pub(crate) fn rules_out(&self, target: &Target<F>, block: usize) -> bool {
-        block > 0 && target.rules_out(self.keys.get(block - 1), self.keys.get(block))
+    pub(crate) fn rules_out(&self, file: &[u8], target: &Target<F>, block: usize) -> bool {
+        rules_out(self.keys.in_file(file), target, block)
     }
+}
 
-    /// Settles the subtree of the values that begin as `value` does up to bit `depth`; `errors` of
-    /// these bits differ from the query.
-    fn descend(&self, target: &Target<F>, value: F, mut depth: u32, errors: u32, blocks: &mut Vec<u32>) {
-        let in_prefix = target.radius.min(target.distance);
-        loop {
-            // Where no further error is admitted, the query's own bits are the only way on.
-            if depth < target.prefix_bits && errors >= in_prefix {
-                depth = target.prefix_bits;
-            }
-            if errors >= target.distance {
-                depth = F::BITS;
-            }
-            let mask = F::prefix_mask(depth);
-            let first = self.keys.find(value & mask);
-            let last = self.keys.find(value | !mask).min(self.keys.len() - 1);
-            if first >= self.keys.len() {
-                return;
-            }
-            if last - first < FEW_BLOCKS || depth == F::BITS {
-                blocks.extend(first as u32..=last as u32);
-                return;
-            }
-            self.descend(target, value ^ F::bit(depth), depth + 1, errors + 1, blocks);
-            depth += 1;
+fn rules_out<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, block: usize) -> bool {
+    block > 0 && target.rules_out(keys.get(block - 1), keys.get(block))
+}
+
+/// The blocks that can hold values with the prefix that `value` has, which differs from the query's
+/// in `errors` bits; empty, behind the last block, where all values are smaller.
+#[inline(always)]
+fn range<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, value: F, errors: u32) -> Range<u32> {
+    // Where no further error is admitted, all bits must be the value's.
+    let depth = if errors < target.distance { target.prefix_bits } else { F::BITS };
+    let mask = F::prefix_mask(depth);
+    let (least, greatest) = (value & mask, value | !mask);
+    let first = keys.find(least);
+    if first >= keys.len() {
+        let end = keys.len() as u32;
+        return end..end;
+    }
+    // Most of the time the block that holds the least holds the greatest.
+    let last = if keys.get(first) >= greatest { first } else { keys.find(greatest) };
+    first as u32..last.min(keys.len() - 1) as u32 + 1
+}
+
+/// The blocks of the query's own prefix, and of those that differ from it in one bit; none, and
+/// `false`, where one of these prefixes has too many.
+#[inline(always)]
+fn locate_flips<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, blocks: &mut Vec<u32>) -> bool {
+    let before = blocks.len();
+    let flips = (0..target.prefix_bits).rev();
+    for position in flips.clone() {
+        keys.prefetch_keys(target.query ^ F::bit(position));
+    }
+    let home = range(keys, target, target.query, 0);
+    if home.len() > SHORT_RANGE {
+        return false;
+    }
+    blocks.extend(home.clone());
+    let (start, end) = (home.start as usize, home.end as usize);
+    // Home holds what is above the first of these and up to the second; behind the last block is nothing.
+    let above = if start > 0 { keys.get(start - 1) } else { F::ZERO };
+    let up_to = if end < keys.len() { keys.get(end - 1) } else { F::ONES };
+    let suffix = !F::prefix_mask(target.prefix_bits);
+    // From the last bit of the prefix to the first, flips lead further and further from home, to
+    // the left or to the right: what has been met there already is all between here and home.
+    let (mut left, mut right) = (home.start, home.end);
+    for position in flips {
+        let flipped = target.query ^ F::bit(position);
+        if (flipped & !suffix) > above && flipped | suffix <= up_to {
+            continue;
         }
+        let flipped = range(keys, target, flipped, 1);
+        if flipped.len() > SHORT_RANGE {
+            blocks.truncate(before);
+            return false;
+        }
+        if target.query & F::bit(position) == F::ZERO {
+            let beyond = flipped.start.max(right)..flipped.end;
+            right = right.max(beyond.end);
+            blocks.extend(beyond);
+        } else {
+            let beyond = flipped.start..flipped.end.min(left);
+            left = left.min(beyond.start);
+            blocks.extend(beyond);
+        }
+    }
+    true
+}
+
+/// Walks the bits of the query as a binary trie over the keys: a subtree whose values all lie in a
+/// block or two is settled; another is narrowed by its next bit, as it is in the query and, while
+/// errors are left, as it is not. So nothing is looked up twice that lies in one block, however
+/// many ways there are to place the errors.
+fn locate_all<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, blocks: &mut Vec<u32>) {
+    let start = blocks.len();
+    descend(keys, target, target.query, 0, 0, blocks);
+    // Without the blocks that several subtrees share, and those that cannot hold a match after all:
+    // storage should not be waited for on their account.
+    blocks[start..].sort_unstable();
+    let (mut kept, mut before) = (start, None);
+    for at in start..blocks.len() {
+        let block = blocks[at];
+        if before.replace(block) != Some(block) && !rules_out(keys, target, block as usize) {
+            blocks[kept] = block;
+            kept += 1;
+        }
+    }
+    blocks.truncate(kept);
+}
+
+/// Settles the subtree of the values that begin as `value` does up to bit `depth`; `errors` of
+/// these bits differ from the query.
+fn descend<F: Fingerprint>(
+    keys: KeysInFile<'_, F>,
+    target: &Target<F>,
+    value: F,
+    mut depth: u32,
+    errors: u32,
+    blocks: &mut Vec<u32>,
+) {
+    let in_prefix = target.radius.min(target.distance);
+    loop {
+        // Where no further error is admitted, the query's own bits are the only way on.
+        if depth < target.prefix_bits && errors >= in_prefix {
+            depth = target.prefix_bits;
+        }
+        if errors >= target.distance {
+            depth = F::BITS;
+        }
+        let mask = F::prefix_mask(depth);
+        let first = keys.find(value & mask);
+        let last = keys.find(value | !mask).min(keys.len() - 1);
+        if first >= keys.len() {
+            return;
+        }
+        if last - first < FEW_BLOCKS || depth == F::BITS {
+            blocks.extend(first as u32..=last as u32);
+            return;
+        }
+        descend(keys, target, value ^ F::bit(depth), depth + 1, errors + 1, blocks);
+        depth += 1;
     }
 }

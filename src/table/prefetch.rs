@@ -16,7 +16,7 @@ impl<F: Fingerprint> Table<F> {
     /// it will find, so that their page has been looked up by then.
     #[inline(always)]
     pub(crate) fn prefetch_keys(&self, file: &[u8], target: &Target<F>) {
-        if let Some(block) = self.keys.prefetch_keys(target.query) {
+        if let Some(block) = self.keys.in_file(file).prefetch_keys(target.query) {
             prefetch(file, self.offset + block * self.block_bytes());
         }
     }
@@ -35,8 +35,9 @@ impl<F: Fingerprint> Table<F> {
     #[inline(always)]
     pub(crate) fn prefetch_likely(&self, file: &[u8], block: u32, target: &Target<F>) {
         let block = block as usize;
-        let low = if block > 0 { self.keys.get(block - 1) } else { F::ZERO };
+        let keys = self.keys.in_file(file);
+        let low = if block > 0 { keys.get(block - 1) } else { F::ZERO };
         let start = self.offset + block * self.block_bytes();
-        self.codec.prefetch_likely(file, start, target, [low, self.keys.get(block)], self.entries_per_block);
+        self.codec.prefetch_likely(file, start, target, [low, keys.get(block)], self.entries_per_block);
     }
 }

@@ -144,18 +144,19 @@ impl<F: Fingerprint> Table<F> {
             }
             count += 1;
         }
-        let check = |place: usize, values: &[F]| self.check_ends(blocks.start + place, values);
+        let check = |place: usize, values: &[F]| self.check_ends(file, blocks.start + place, values);
         let decoded = self.codec.decode(&together[..count], scratch, values, check);
         decoded.map_err(|(place, error)| self.damaged(blocks.start + place, error))?;
         unread.map_or(Ok(()), Err)
     }
 
     /// Checks that the entries of a block lie between the keys before it and of it.
-    fn check_ends(&self, block: usize, values: &[F]) -> Result<(), BlockError> {
-        if values.last() != Some(&self.keys.get(block)) {
+    fn check_ends(&self, file: &[u8], block: usize, values: &[F]) -> Result<(), BlockError> {
+        let keys = self.keys.in_file(file);
+        if values.last() != Some(&keys.get(block)) {
             return Err(BlockError::Key);
         }
-        if block > 0 && values[0] <= self.keys.get(block - 1) {
+        if block > 0 && values[0] <= keys.get(block - 1) {
             return Err(BlockError::Order);
         }
         Ok(())

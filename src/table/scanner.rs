@@ -59,7 +59,7 @@ impl<F: Fingerprint> Blocks<F> for LocatedBlocks<'_, F> {
     #[inline(always)]
     fn checked_bytes(&self, at: Located) -> Result<(&[u8], F), ReadError> {
         let (table, block) = (self.table(at), at.block as usize);
-        Ok((table.block(self.file, block)?, table.keys.get(block)))
+        Ok((table.block(self.file, block)?, table.keys.in_file(self.file).get(block)))
     }
 
     #[inline(always)]

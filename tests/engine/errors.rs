@@ -2,10 +2,11 @@
 
 use std::error::Error;
 use std::fs;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 
 use crate::common::{Scratch, with_a_damaged_block};
-use hamdex::{BatchOptions, BuildError, BuildOptions, Builder, Index, OpenOptions, ReadError};
+use hamdex::{BatchOptions, BuildError, BuildOptions, Builder, Checksums, Index, OpenOptions, ReadError};
 
 /// Every text of an error and its sources.
 fn texts(error: &dyn Error) -> Vec<String> {
@@ -106,5 +107,30 @@ fn results_do_not_depend_on_the_number_of_threads_an_option_names() {
         assert_eq!(answers(threads), alone);
         let verified = index.verify_with(&hamdex::VerifyOptions::new().threads(threads)).unwrap();
         assert_eq!(verified.fingerprints, 5000);
+    }
+}
+
+/// Ids that change on storage after they were read once: whoever asked for a check each time sees it.
+#[test]
+fn ids_are_checked_each_time_where_everything_is() {
+    let directory = tempfile::tempdir().unwrap();
+    for checksums in [Checksums::FirstTouch, Checksums::Always] {
+        let path = directory.path().join(format!("{checksums:?}.hamdex"));
+        let mut builder = Builder::<u64>::with_options(&path, BuildOptions::new().ids(true)).unwrap();
+        (0..1000u64).try_for_each(|i| builder.push_with_id(i << 40, i * 3)).unwrap();
+        builder.finish().unwrap();
+        // In memory of its own, the file's bytes would not change.
+        let index = OpenOptions::new().checksums(checksums).open::<u64>(&path).unwrap();
+        let ids = || index.ids(500 << 40).map(Iterator::collect::<Vec<_>>);
+        assert_eq!(ids().unwrap(), [1500]);
+        let table = &index.stats().tables[0];
+        let mut file = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let mut byte = [0];
+        // The ids follow the blocks of table 0.
+        file.seek(SeekFrom::Start(table.offset + table.block_bytes + 700)).unwrap();
+        file.read_exact(&mut byte).unwrap();
+        file.seek_relative(-1).unwrap();
+        file.write_all(&[byte[0] ^ 1]).unwrap();
+        assert_eq!(ids().is_err(), checksums == Checksums::Always);
     }
 }

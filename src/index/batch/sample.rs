@@ -71,7 +71,11 @@ fn load<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     blocks.clear();
     let mut located = 0;
     for query in spread(queries, (queries.len() / QUERIES_PER_LOCATED).min(MAX_LOCATED)) {
-        table.locate(&target_of(&probe.reach, plan.distance(), table.permutation.apply(query)), blocks);
+        table.locate(
+            index.data.as_ref(),
+            &target_of(&probe.reach, plan.distance(), table.permutation.apply(query)),
+            blocks,
+        );
         located += 1;
         if blocks.len() > MAX_BLOCKS {
             break;

@@ -25,10 +25,11 @@ pub(super) fn stream<F: Fingerprint>(
 ) -> Outcome {
     let Workspace { scratch, values, .. } = workspace;
     values.clear();
+    let keys = table.keys.in_file(file);
     let mut block = blocks.start;
     if let Some(before) = block.checked_sub(1) {
-        let begun = table.keys.get(before) & mask;
-        while block < blocks.end && table.keys.get(block) & mask == begun {
+        let begun = keys.get(before) & mask;
+        while block < blocks.end && keys.get(block) & mask == begun {
             block += 1;
         }
         if block == blocks.end {
@@ -44,7 +45,7 @@ pub(super) fn stream<F: Fingerprint>(
         if values.len() < CHUNK {
             continue;
         }
-        let open = table.keys.get(end - 1) & mask;
+        let open = keys.get(end - 1) & mask;
         let whole = values.partition_point(|&value| value & mask < open);
         if runs.find(&mut values[..whole], mask).is_break() {
             return Ok(ControlFlow::Break(()));
@@ -52,7 +53,7 @@ pub(super) fn stream<F: Fingerprint>(
         values.drain(..whole);
     }
     // The last run may go on behind.
-    let open = table.keys.get(blocks.end - 1) & mask;
+    let open = keys.get(blocks.end - 1) & mask;
     for block in blocks.end..table.keys.len() {
         let start = values.len();
         table.decode(file, block, scratch, values)?;
@@ -61,7 +62,7 @@ pub(super) fn stream<F: Fingerprint>(
         if runs.go_on(run).is_break() {
             return Ok(ControlFlow::Break(()));
         }
-        if table.keys.get(block) & mask != open {
+        if keys.get(block) & mask != open {
             break;
         }
     }
@@ -77,13 +78,14 @@ pub(super) fn runs_fit<F: Fingerprint>(
     workspace: &mut Workspace<F>,
     done: &Counter,
 ) -> Result<bool, ReadError> {
-    let blocks = table.keys.len();
+    let keys = table.keys.in_file(file);
+    let blocks = keys.len();
     let max_per_block = table.codec.layout().block_bytes * 8;
     let mut start = 0;
     while start < blocks {
-        let prefix = table.keys.get(start) & mask;
+        let prefix = keys.get(start) & mask;
         // The block in which the run ends has a key beyond it.
-        let last = table.keys.find(prefix | !mask).min(blocks - 1);
+        let last = keys.find(prefix | !mask).min(blocks - 1);
         if (last - start + 1).saturating_mul(max_per_block) > max_run {
             // That it might be so is seldom: only then is it worth a look.
             let mut count = 0;

@@ -99,7 +99,7 @@ pub(super) fn locate<F: Fingerprint>(
         let Some(query) = left.next() else { break };
         let target = look.target(look.permutation().apply(queries[query]));
         blocks.clear();
-        look.table.locate(&target, blocks);
+        look.table.locate(look.file, &target, blocks);
         items.extend(blocks.iter().map(|&block| Item { block, query: query as u32, value: target.query }));
     }
     (Items::in_order(&items, parts), left)

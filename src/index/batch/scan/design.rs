@@ -86,9 +86,10 @@ impl<F: Fingerprint> Crowding<F> {
     pub(in crate::index::batch) fn of<D: AsRef<[u8]> + Sync>(question: &Question<'_, F, D>) -> Self {
         let Question { index, queries, .. } = question;
         let table = &index.tables[0];
-        let blocks = table.keys.len();
+        let keys = table.keys.in_file(index.data.as_ref());
+        let blocks = keys.len();
         let step = blocks.div_ceil(SAMPLE).max(1);
-        let stored = (0..blocks).step_by(step).map(|block| table.keys.get(block)).collect();
+        let stored = (0..blocks).step_by(step).map(|block| keys.get(block)).collect();
         Self { queries: spread(queries, SAMPLE).collect(), stored }
     }
 

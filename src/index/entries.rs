@@ -132,7 +132,8 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Walk<'i, F, D> {
 
     /// The blocks with entries that have not been returned.
     fn unread_blocks(&self) -> Range<usize> {
-        let begun = self.values.get(self.next).map(|&value| self.index.tables[0].keys.find(value));
+        let keys = self.index.tables[0].keys.in_file(self.index.data.as_ref());
+        let begun = self.values.get(self.next).map(|&value| keys.find(value));
         begun.unwrap_or(self.blocks.start)..self.blocks.end
     }
 
@@ -214,7 +215,7 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Walk<'i, F, D> {
         let decoded = table.decode_run(file, run, &mut self.scratch, &mut self.values);
         match (decoded, self.values.last()) {
             // What lies before the damage is whole; the damage comes next.
-            (Err(_), Some(&last)) => self.blocks.start = table.keys.find(last) + 1,
+            (Err(_), Some(&last)) => self.blocks.start = table.keys.in_file(file).find(last) + 1,
             (decoded, _) => decoded?,
         }
         Ok(())

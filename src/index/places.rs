@@ -58,7 +58,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// # Errors
     /// When a block that matters is damaged.
     pub fn rank(&self, fingerprint: F) -> Result<u64, ReadError> {
-        let block = self.tables[0].keys.find(fingerprint);
+        let block = self.tables[0].keys.in_file(self.data.as_ref()).find(fingerprint);
         let Some(&before) = self.ranks()?.get(block) else { return Ok(self.len()) };
         let mut values = Vec::new();
         let decoded = self.tables[0].decode(self.data.as_ref(), block, &mut Scratch::default(), &mut values);

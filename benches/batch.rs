@@ -8,11 +8,17 @@ use std::hint::black_box;
 use std::ops::ControlFlow;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use hamdex::{BatchOptions, BuildOptions, Design, Strategy};
+use hamdex::{BatchOptions, BuildOptions, Codec, Design, Strategy};
 
 /// Fingerprints and queries.
 const SIZES: [(usize, usize); 2] = [(1_000_000, 20_000), (4_000_000, 400_000)];
 const DESIGNS: [&str; 3] = ["single", "halves", "cover-6"];
+
+/// Fingerprints in a large file, and small batches against it: they should take no longer than single queries.
+const SMALL: (usize, [usize; 4]) = (10_000_000, [1, 32, 256, 1024]);
+
+/// Fingerprints that crowd, and queries among them.
+const CROWDED: (usize, usize) = (2_000_000, 20_000);
 
 /// Queries that are asked one after the other: for all there is no time.
 const ALONE: usize = 4096;
@@ -58,5 +64,57 @@ fn benches(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(all, benches);
+fn small(criterion: &mut Criterion) {
+    let (count, sizes) = SMALL;
+    let stored = common::uniform(count);
+    let design = Design::named("cover-8", 3).expect("it exists");
+    let options = BuildOptions::new().design(design).codec(Codec::EliasFano).block_bytes(512);
+    let (_directory, index) = common::index(&stored, options);
+    let mut group = criterion.benchmark_group(format!("batch/small/{count}"));
+    for asked in sizes {
+        let queries = common::queries(&stored, asked);
+        group.throughput(Throughput::Elements(asked as u64));
+        let mut searcher = index.searcher();
+        group.bench_function(format!("{asked}/alone"), |bencher| {
+            bencher.iter(|| {
+                for &query in &queries {
+                    black_box(searcher.within(query, 3).expect("the file is whole"));
+                }
+            });
+        });
+        group.bench_function(format!("{asked}/batch"), |bencher| {
+            bencher.iter(|| index.batch(&queries, 3).expect("the file is whole"));
+        });
+    }
+}
+
+/// Where all queries share most of their bits, a scan compares each fingerprint with thousands of them.
+fn crowded(criterion: &mut Criterion) {
+    let (count, asked) = CROWDED;
+    for (shape, stored) in [("crowded", common::crowded(count)), ("consecutive", common::consecutive(count))]
+    {
+        let chance = |i: u64| common::number(i ^ 0x5eed_0000_0000) as usize;
+        let queries: Vec<u64> = (0..asked as u64).map(|i| stored[chance(i) % stored.len()]).collect();
+        let mut group = criterion.benchmark_group(format!("batch/{shape}/{count}/{asked}"));
+        group.sample_size(10);
+        for name in ["single", "halves"] {
+            let design = Design::named(name, 3).expect("it exists");
+            let (_directory, index) = common::index(&stored, BuildOptions::new().design(design));
+            for (strategy, label) in [(Strategy::Auto, "auto"), (Strategy::Probe, "probe")] {
+                let options = BatchOptions::new().strategy(strategy);
+                group.bench_function(format!("{name}/{label}"), |bencher| {
+                    bencher.iter(|| {
+                        let visit = |_, matches: &[_]| {
+                            black_box(matches);
+                            ControlFlow::Continue(())
+                        };
+                        index.batch_with(&queries, 3, &options, visit).expect("the file is whole")
+                    });
+                });
+            }
+        }
+    }
+}
+
+criterion_group!(all, benches, small, crowded);
 criterion_main!(all);

@@ -1,5 +1,6 @@
-//! Opening, at two sizes: all of it, and the two ends of the file alone. What lies between is the keys,
-//! which grow with the file, and the design's proof and the codebooks, which do not.
+//! Opening, at two sizes: all of it, and the two ends of the file alone. What lies between is the keys, which are
+//! checked and grow with the file, and the design's proof and the codebooks, which do not. With the memory that an
+//! open index takes beside the file.
 //!
 //! `cargo bench --bench open`
 
@@ -23,7 +24,8 @@ fn benches(criterion: &mut Criterion) {
             let (directory, index) = common::index(&stored, BuildOptions::new().design(design));
             let path = directory.path().join(common::FILE_NAME);
             let keys: u64 = index.stats().tables.iter().map(|table| table.key_bytes).sum();
-            println!("open/{count}/{name}: {keys} bytes of keys");
+            let memory = index.stats().memory_bytes;
+            println!("open/{count}/{name}: {keys} bytes of keys in the file, {memory} bytes of memory");
             group.bench_function(format!("{name}/whole"), |bencher| {
                 bencher.iter(|| black_box(Index::<u64>::open(&path).expect("it is whole")));
             });

@@ -32,6 +32,17 @@ pub fn clustered(count: usize) -> Vec<u64> {
         .collect()
 }
 
+/// All within 40 bits of each other: one fingerprint with ten random flips in its low 40 bits.
+pub fn crowded(count: usize) -> Vec<u64> {
+    let flip = |i: u64, flip: u64| 1 << (number(i * 10 + flip) % 40);
+    (0..count as u64).map(|i| (0..10).fold(0x0123_4567_89ab_cdef, |x, place| x ^ flip(i, place))).collect()
+}
+
+/// Consecutive numbers.
+pub fn consecutive(count: usize) -> Vec<u64> {
+    (0..count as u64).map(|i| 0x1234_5678_0000_0000 + i).collect()
+}
+
 /// Queries no two of which are alike: half of them a few bits from what is stored, half anywhere.
 pub fn queries(stored: &[u64], count: usize) -> Vec<u64> {
     (0..count as u64)

@@ -303,7 +303,6 @@ mod tests {
         for strategy in [Strategy::Probe, Strategy::Scan] {
             let index = index(&OpenOptions::new(), false);
             the_end_is_read_ahead(&index);
-            the_end_is_read_ahead(&index);
             let options = BatchOptions::new().strategy(strategy);
             let answer =
                 || index.batch_with(&queries, 3, &options, |_, _| ControlFlow::Continue(())).unwrap();
@@ -318,7 +317,6 @@ mod tests {
     fn a_self_join_asks_for_each_block_before_it_reads_it() {
         for way in [Way::Auto, Way::Gather, Way::Query] {
             let index = index(&OpenOptions::new(), false);
-            the_end_is_read_ahead(&index);
             the_end_is_read_ahead(&index);
             index.pairs(3).tuning(Tuning { way, ..Tuning::default() }).count_by_distance().unwrap();
             every_block_read_was_asked_for(&index);

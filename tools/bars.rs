@@ -79,6 +79,11 @@ pub(crate) fn of_endless_items(message: &'static str) -> ProgressBar {
     bar(message, None, COUNTED, COUNTED_WITHOUT_END)
 }
 
+/// A sign that something is going on whose steps are not known.
+pub(crate) fn of_work(message: &'static str) -> ProgressBar {
+    bar(message, None, UNCOUNTED, UNCOUNTED)
+}
+
 /// The bars of the phases of long work, one after the other.
 #[derive(Default)]
 pub(crate) struct Phases {

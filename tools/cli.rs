@@ -10,7 +10,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
     build, completions, dedup, demo, designs, dump, evaluate, fingerprint, idf, man, merge, pairs, query,
-    verify,
+    store, verify,
 };
 use crate::failure::Failure;
 use crate::say;
@@ -62,6 +62,7 @@ enum Command {
     Pairs(pairs::Args),
     Dump(dump::Args),
     Verify(verify::Args),
+    Store(store::Args),
     Designs(designs::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -81,6 +82,7 @@ impl Command {
             Self::Pairs(args) => pairs::run(args),
             Self::Dump(args) => dump::run(args),
             Self::Verify(args) => verify::run(args),
+            Self::Store(args) => store::run(args),
             Self::Designs(args) => designs::run(args),
             Self::Demo(args) => demo::run(args),
             Self::Completions(args) => completions::run(args, &mut Cli::command()),

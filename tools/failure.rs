@@ -29,6 +29,11 @@ pub(crate) enum Failure {
     Documents(#[from] hamdex_documents::Error),
     #[error(transparent)]
     Build(#[from] BuildError),
+    #[error(transparent)]
+    Store(#[from] hamdex_store::Error),
+    /// What came before it has been done, and stays.
+    #[error("{failure}")]
+    Partly { failure: Box<Failure>, done: String },
     /// An output that is a file.
     #[error(transparent)]
     File(#[from] OutputError),
@@ -53,6 +58,7 @@ impl Failure {
     /// The failure, its causes and what to do, on one line.
     pub(crate) fn line(&self) -> String {
         let mut line = match self {
+            Self::Partly { failure, done } => format!("{}; {done}", failure.line()),
             Self::Documents(error) => of_error(error),
             other => chain(other),
         };
@@ -69,6 +75,8 @@ impl Failure {
             }
             Self::Build(BuildError::OutOfMemory { .. })
             | Self::Documents(Build(BuildError::OutOfMemory { .. })) => " (--memory)",
+            Self::Store(error) => of_store(error),
+            Self::Index(error) if is_of_segment(error) => REPAIR,
             _ if matches!(self.about_output(), Some(OutputError::Exists { .. })) => "; --force replaces it",
             _ => "",
         }
@@ -82,6 +90,11 @@ impl Failure {
             | Self::Documents(hamdex_documents::Error::Output(error)) => Some(error),
             _ => None,
         }
+    }
+
+    /// The same failure, after a part of the work has been done.
+    pub(crate) fn after(self, done: String) -> Self {
+        Self::Partly { failure: Box::new(self), done }
     }
 
     /// Whether the reader of our output has gone, as `head` does: no failure of ours.
@@ -101,7 +114,9 @@ impl Failure {
         ExitCode::from(match self {
             Self::InPlace { .. } => 4,
             _ if self.about_output().is_some_and(OutputError::is_in_place) => 4,
+            Self::Partly { failure, .. } => return failure.exit_code(),
             Self::Index(error) => of_read_error(error),
+            Self::Store(error) => of_store_error(error),
             Self::Build(error) => of_build_error(error),
             Self::Documents(error) => of_documents_error(error),
             Self::Usage(_) | Self::Design(_) => 2,
@@ -112,6 +127,27 @@ impl Failure {
 
 fn is_no_index(error: &ReadError) -> bool {
     matches!(error.kind(), ReadErrorKind::NotHamdex)
+}
+
+/// What to do when a file of a store is damaged.
+const REPAIR: &str = "; restore the store from a backup, or save what can be had with `hamdex store repair`";
+
+/// What the command offers where a store cannot be used.
+fn of_store(error: &hamdex_store::Error) -> &'static str {
+    use hamdex_store::Error;
+    match error {
+        Error::NotAStore { .. } => "; make one with `hamdex store create`",
+        Error::Damaged { .. } | Error::Missing { .. } => " (`hamdex store repair`)",
+        Error::Read(error) if is_of_segment(error) => REPAIR,
+        Error::BatchTooLarge { .. } => " (--batch)",
+        _ => "",
+    }
+}
+
+/// Whether a file of a store is damaged, and not one that it was to take in.
+fn is_of_segment(error: &ReadError) -> bool {
+    let directory = error.path().and_then(Path::parent).and_then(Path::file_name);
+    of_read_error(error) == 3 && directory.is_some_and(|name| name == "segments")
 }
 
 fn of_read_error(error: &ReadError) -> u8 {
@@ -128,6 +164,17 @@ fn of_build_error(error: &BuildError) -> u8 {
     match error {
         BuildError::Design(_) | BuildError::Option { .. } => 2,
         BuildError::Input(error) => of_read_error(error),
+        _ => 1,
+    }
+}
+
+fn of_store_error(error: &hamdex_store::Error) -> u8 {
+    use hamdex_store::Error;
+    match error {
+        Error::NotAStore { .. } | Error::Newer { .. } | Error::Damaged { .. } | Error::Missing { .. } => 3,
+        Error::Read(error) => of_read_error(error),
+        Error::Build(error) => of_build_error(error),
+        Error::Design(_) | Error::BatchTooLarge { .. } => 2,
         _ => 1,
     }
 }

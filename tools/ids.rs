@@ -12,19 +12,33 @@ use hamdex_documents::Names;
 use crate::documents::report;
 use crate::failure::Failure;
 
-/// The first ids of a fingerprint: numbers, never all in memory, or names.
+/// The ids of a fingerprint as they are found.
+pub(crate) enum FoundIds<'a> {
+    /// In a file, from which they are read one after the other.
+    Stored(hamdex::Ids<'a>),
+    /// In a store, brought together from all its files.
+    Listed(Vec<u64>),
+}
+
+/// The first ids of a fingerprint: numbers, those of a file never all in memory, or names.
 pub(crate) enum Ids<'a> {
     Numbers(Take<hamdex::Ids<'a>>),
+    Listed(Vec<u64>),
     Names(Vec<String>),
 }
 
 impl<'a> Ids<'a> {
     /// At most `max` ids as they are to be shown: by their names, where they have some.
-    pub(crate) fn new(ids: hamdex::Ids<'a>, names: Option<&mut Names>, max: usize) -> Result<Self, Failure> {
-        let ids = ids.take(max);
-        Ok(match names {
-            Some(names) => Self::Names(ids.map(|id| names.get(id)).collect::<Result<_, _>>()?),
-            None => Self::Numbers(ids),
+    pub(crate) fn new(found: FoundIds<'a>, names: Option<&mut Names>, max: usize) -> Result<Self, Failure> {
+        Ok(match (found, names) {
+            (FoundIds::Stored(ids), Some(names)) => {
+                Self::Names(ids.take(max).map(|id| names.get(id)).collect::<Result<_, _>>()?)
+            }
+            (FoundIds::Stored(ids), None) => Self::Numbers(ids.take(max)),
+            (FoundIds::Listed(mut ids), _) => {
+                ids.truncate(max);
+                Self::Listed(ids)
+            }
         })
     }
 
@@ -32,6 +46,7 @@ impl<'a> Ids<'a> {
     pub(crate) fn print(self, output: &mut impl Write) -> io::Result<()> {
         match self {
             Self::Numbers(ids) => print(output, ids),
+            Self::Listed(ids) => print(output, ids.into_iter()),
             Self::Names(ids) => print(output, ids.iter().map(|id| report::plain(id))),
         }
     }
@@ -48,6 +63,7 @@ impl Serialize for Ids<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Names(names) => names.serialize(serializer),
+            Self::Listed(ids) => ids.serialize(serializer),
             Self::Numbers(numbers) => {
                 let mut sequence = serializer.serialize_seq(Some(numbers.len()))?;
                 numbers.clone().try_for_each(|id| sequence.serialize_element(&id))?;

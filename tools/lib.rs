@@ -14,6 +14,7 @@ mod input;
 mod names;
 mod output;
 mod say;
+mod stored;
 mod threads;
 mod values;
 

@@ -10,6 +10,7 @@
 //! - [`pairs`]: the stored fingerprints near each other
 //! - [`dump`]: the contents of a file, down to the bit
 //! - [`verify`]: whether a file is whole
+//! - [`store`]: a set that grows and shrinks
 //! - [`designs`]: the choices of tables, with their costs
 //! - [`demo`]: all of it, on data it makes itself
 //! - [`completions`], [`man`]: what shells and manuals know of it
@@ -27,4 +28,5 @@ pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod pairs;
 pub(crate) mod query;
+pub(crate) mod store;
 pub(crate) mod verify;

@@ -7,9 +7,13 @@
 //! - [`binary`]: raw little-endian numbers
 //! - [`npy`]: NumPy arrays
 //! - [`table`]: columns of Parquet, Arrow, CSV and TSV
+//! - [`ids`]: ids alone
+//! - [`arrivals`]: all that as it comes
 
+mod arrivals;
 mod binary;
 mod detect;
+mod ids;
 mod magic;
 mod npy;
 mod numbers;
@@ -30,6 +34,8 @@ use detect::Start;
 use open::Opened;
 use text::Lines;
 
+pub(crate) use arrivals::{Arrivals, Order, has_pipe};
+pub(crate) use ids::read_ids;
 pub(crate) use numbers::Notation;
 pub(crate) use open::{say_that_it_waits, total_bytes};
 pub(crate) use table::Columns;

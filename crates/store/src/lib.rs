@@ -80,7 +80,9 @@ mod state;
 mod store;
 mod write;
 
+pub use admin::inspect::{Inspected, LogFile, inspect};
 pub use admin::purge::Purged;
+pub use admin::repair::{Repaired, repair};
 pub use admin::stats::{SegmentStats, StoreStats};
 pub use admin::verify::StoreVerified;
 pub use any::{AnyStore, AnyStoreReader, width};
@@ -89,6 +91,8 @@ pub use durability::{Durability, UnknownDurability};
 pub use error::Error;
 pub use hamdex::Fingerprint;
 pub use identity::{Identity, StoreId};
+pub use log::Sealed;
+pub use manifest::{Manifest, RemovalsEntry, SegmentEntry, Written as WrittenBytes};
 pub use operation::Operation;
 pub use options::{CreateOptions, StoreOptions};
 pub use read::reader::StoreReader;

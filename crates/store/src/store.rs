@@ -133,6 +133,15 @@ impl<F: Fingerprint, D: Disk> Store<F, D> {
         Ok(self.written(Request::RemoveFingerprints(vec![fingerprint]))?.removed)
     }
 
+    /// Removes all pairs of fingerprints: all of them, or none. [`Written::absent`] counts nothing here.
+    ///
+    /// # Errors
+    /// As for [`Store::remove`].
+    pub fn remove_fingerprints(&self, fingerprints: Vec<F>) -> Result<Written, Error> {
+        self.check(std::iter::empty(), fingerprints.len())?;
+        self.written(Request::RemoveFingerprints(fingerprints))
+    }
+
     /// Removes all pairs with one of these ids. All that is stored is read for it, once. Returns how many there were.
     ///
     /// # Errors
@@ -215,6 +224,15 @@ impl<F: Fingerprint, D: Disk> Store<F, D> {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<F, D> {
         Snapshot::new(self.shared().state.load_full(), Arc::clone(&self.shared().shape))
+    }
+
+    /// Makes everything that has been written durable, whatever [`Durability`] says.
+    ///
+    /// # Errors
+    /// When the disk refuses it: it is not known then what is durable.
+    pub fn sync(&self) -> Result<(), Error> {
+        self.shared().check_process()?;
+        self.shared().writer().sync()
     }
 
     /// Writes all recent pairs to a file. Everything written before is durable when this returns.

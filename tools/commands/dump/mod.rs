@@ -5,12 +5,14 @@
 //! - [`json`]: the same for programs
 //! - [`fingerprints`]: all fingerprints, with their ids or without
 //! - [`stats`]: how the fingerprints are spread
+//! - [`store`]: a store, its segments, logs and removals
 
 mod block;
 mod fingerprints;
 mod json;
 mod overview;
 mod stats;
+mod store;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -19,8 +21,9 @@ use hamdex::{Engine, OpenOptions};
 
 use crate::failure::Failure;
 use crate::output::{Force, Output, inputs_of_index};
+use crate::stored::{self, is_store};
 
-/// Show what an index file is made of.
+/// Show what an index file or a store is made of.
 ///
 /// Without further options: header, footer and design; for each table its codebook, its fill, its size
 /// compared with the information bound, and the memory that it needs.
@@ -28,6 +31,9 @@ use crate::output::{Force, Output, inputs_of_index};
 /// With --stats, how the fingerprints are distributed: by their leading bits, by the distances within a sample,
 /// and by h, the first bit in which a fingerprint differs from the one before it; and which of them have the
 /// most ids.
+///
+/// Of a store: manifest, segments, logs, what has been removed, and how much has been written. Its segments are
+/// index files.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -40,7 +46,7 @@ Example:
   hamdex dump news.hamdex --stats --html news.html"
 )]
 pub(crate) struct Args {
-    /// The index file
+    /// The index file, or the directory of a store
     #[arg(value_name = "FILE")]
     index: PathBuf,
     /// Print a JSON object; with --fingerprints, one per fingerprint
@@ -73,8 +79,33 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let width = hamdex::width(&args.index).map_err(Failure::Index)?;
-    if width == 128 { dump::<u128>(args) } else { dump::<u64>(args) }
+    match (stored::width(&args.index)?, is_store(&args.index)) {
+        (128, true) => dump_store::<u128>(args),
+        (_, true) => dump_store::<u64>(args),
+        (128, false) => dump::<u128>(args),
+        (_, false) => dump::<u64>(args),
+    }
+}
+
+fn dump_store<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+    if args.table.is_some() || args.stats {
+        return Err(Failure::Usage(format!(
+            "{}: a store: --table and --stats are for index files, such as those in its directory segments",
+            args.index.display()
+        )));
+    }
+    let dump = store::StoreDump::<F>::open(&args.index)?;
+    let mut output = std::io::BufWriter::new(anstream::stdout().lock());
+    if args.fingerprints {
+        let form = fingerprints::Form { ids: args.ids, json: args.json };
+        dump.print_fingerprints(form, &mut output)?;
+    } else if args.json {
+        dump.json(&mut output)?;
+    } else {
+        dump.print(&mut output)?;
+    }
+    output.flush()?;
+    Ok(())
 }
 
 fn dump<F: Engine>(args: &Args) -> Result<(), Failure> {

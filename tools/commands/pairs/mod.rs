@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
-use hamdex::{Engine, Index, OpenOptions, Pairs, ReadError};
+use hamdex::{Engine, Pairs, ReadError};
 use hamdex_atomic_file::AtomicFile;
 
 use crate::bars::Phases;
@@ -21,6 +21,7 @@ use crate::failure::Failure;
 use crate::names;
 use crate::output::{Force, Output, inputs_of_index};
 use crate::say;
+use crate::stored::{self, Stored};
 use crate::threads::Threads;
 use crate::values;
 
@@ -42,7 +43,7 @@ Example:
   hamdex pairs articles.hamdex --distance 2 --ids --json -o near.jsonl"
 )]
 pub(crate) struct Args {
-    /// The index file
+    /// The index file, or the directory of a store
     #[arg(value_name = "FILE")]
     index: PathBuf,
     /// Find pairs within K bits; beyond the index's own distance it takes longer [default: the index's]
@@ -70,22 +71,26 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let width = hamdex::width(&args.index).map_err(Failure::Index)?;
-    if width == 128 { pairs::<u128>(args) } else { pairs::<u64>(args) }
+    if stored::width(&args.index)? == 128 { pairs::<u128>(args) } else { pairs::<u64>(args) }
 }
 
 fn pairs<F: Engine>(args: &Args) -> Result<(), Failure> {
     let started = Instant::now();
-    let index = F::open(&args.index, &OpenOptions::new()).map_err(Failure::Index)?;
+    let index = Stored::<F>::open(&args.index)?;
     let inputs = inputs_of_index(&args.index);
     let file =
         args.output.as_deref().map(|path| Output::new(path, args.force, &inputs).create()).transpose()?;
     if args.ids && !index.has_ids() {
         return Err(Failure::Usage(format!("{}: holds no ids to print", args.index.display())));
     }
-    let names = if args.ids { names::open(&args.index, &index)? } else { None };
+    let names = match index.file() {
+        Some(file) if args.ids => names::open(&args.index, file)?,
+        _ => None,
+    };
+    let joined = index.to_join()?;
     let phases = Arc::new(Phases::default());
-    let mut pairs = F::pairs(&index, args.distance.unwrap_or(index.design().distance()))
+    let mut pairs = joined
+        .pairs(args.distance.unwrap_or(index.distance()))
         .progress(phases.reporter())
         .threads(args.threads.count());
     if let Some(memory) = args.memory {
@@ -105,9 +110,10 @@ fn pairs<F: Engine>(args: &Args) -> Result<(), Failure> {
     phases.finish();
     let found = outcome?;
     say::summary(format_args!(
-        "{} among {} in {:.1} s",
+        "{} among {}{} in {:.1} s",
         counted(found, "pair", "pairs"),
-        counted(index.len(), "fingerprint", "fingerprints"),
+        if joined.is_counted() { "" } else { "at most " },
+        counted(joined.len(), "fingerprint", "fingerprints"),
         started.elapsed().as_secs_f64()
     ));
     Ok(())
@@ -129,7 +135,7 @@ fn into_file(
 
 struct Work<'a, F: Engine> {
     args: &'a Args,
-    index: &'a Index<F>,
+    index: &'a Stored<F>,
     pairs: Pairs<'a, F>,
     names: Option<hamdex_documents::Names>,
 }

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use hamdex::{Engine, Index, Match, Pair, Searcher};
+use hamdex::{Engine, Match, Pair};
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::ids::Ids;
+use crate::stored::StoredSearcher;
 
 /// How a pair is written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,14 +18,14 @@ pub(super) enum Form {
 
 /// Looks up the ids of both fingerprints of a pair.
 pub(super) struct IdSource<'a, F: Engine> {
-    pub(super) searcher: Searcher<&'a Index<F>>,
+    pub(super) searcher: StoredSearcher<'a, F>,
     pub(super) names: Option<hamdex_documents::Names>,
 }
 
 impl<'a, F: Engine> IdSource<'a, F> {
     fn of(&mut self, pair: &Pair<F>) -> Result<(Ids<'_>, Ids<'_>), Failure> {
         let both = [pair.a, pair.b].map(|fingerprint| Match::of(fingerprint, fingerprint));
-        let lists = F::ids_of(&mut self.searcher, &both).map_err(Failure::Index)?;
+        let lists = self.searcher.ids_of(&both)?;
         let mut ids = lists.into_iter().map(|ids| Ids::new(ids, self.names.as_mut(), usize::MAX));
         let mut next = || ids.next().expect("a list for each");
         Ok((next()?, next()?))

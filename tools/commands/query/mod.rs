@@ -1,9 +1,7 @@
 //! `hamdex query`: the stored fingerprints near given ones.
 //!
-//! - [`arrivals`]: queries from a file or a pipe, as they come
 //! - [`output`]: matches as lines of text or JSON
 
-mod arrivals;
 mod output;
 
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -11,17 +9,17 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use hamdex::{BatchOptions, Engine, Index, Match, OpenOptions, Searcher};
+use hamdex::{BatchOptions, Engine, Match};
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
 
 use crate::bars;
 use crate::documents::recipe;
 use crate::failure::{Failure, shown};
 use crate::ids::Ids;
-use crate::input::{Format, Source, say_that_it_waits};
+use crate::input::{Arrivals, Format, Order, Source, say_that_it_waits};
 use crate::names;
+use crate::stored::{self, Stored, StoredSearcher};
 use crate::threads::Threads;
-use arrivals::Arrivals;
 
 /// Queries answered together, at most.
 const MAX_QUERIES: usize = 1 << 20;
@@ -65,6 +63,8 @@ impl From<Strategy> for hamdex::Strategy {
 ///
 /// An index that was built from documents holds the recipe of its fingerprints, which --text and --document
 /// use, and its ids are the names of the documents.
+///
+/// A store is queried as it is at the start, also while another process writes to it.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -77,7 +77,7 @@ Example:
   hamdex query articles.hamdex --document draft.html"
 )]
 pub(crate) struct Args {
-    /// The index file
+    /// The index file, or the directory of a store
     #[arg(value_name = "FILE")]
     index: PathBuf,
     /// Fingerprints to look for: 16 (32) hexadecimal digits, 0x and digits, or decimal
@@ -126,13 +126,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let width = hamdex::width(&args.index).map_err(Failure::Index)?;
-    if width == 128 { query::<u128>(args) } else { query::<u64>(args) }
+    if stored::width(&args.index)? == 128 { query::<u128>(args) } else { query::<u64>(args) }
 }
 
 fn query<F: Engine>(args: &Args) -> Result<(), Failure> {
     args.threads.start()?;
-    let index = F::open(&args.index, &OpenOptions::new()).map_err(Failure::Index)?;
+    let index = Stored::<F>::open(&args.index)?;
     let mut queries: Vec<F> = of_text(args, &index)?.into_iter().collect();
     let is_of_text = !queries.is_empty();
     for text in &args.fingerprints {
@@ -150,7 +149,10 @@ fn query<F: Engine>(args: &Args) -> Result<(), Failure> {
         .strategy(args.strategy.into()),
         searcher: index.searcher(),
         id_searcher: index.searcher(),
-        names: if args.no_ids { None } else { names::open(&args.index, &index)? },
+        names: match index.file() {
+            Some(file) if !args.no_ids => names::open(&args.index, file)?,
+            _ => None,
+        },
         output: BufWriter::with_capacity(1 << 16, io::stdout().lock()),
     };
     answerer.answer_all(&queries)?;
@@ -171,7 +173,7 @@ fn query<F: Engine>(args: &Args) -> Result<(), Failure> {
 }
 
 /// The fingerprint of the text that is looked for, if it is a text.
-fn of_text<F: Engine>(args: &Args, index: &Index<F>) -> Result<Option<F>, Failure> {
+fn of_text<F: Engine>(args: &Args, index: &Stored<F>) -> Result<Option<F>, Failure> {
     let (source, text) = match (&args.text, &args.document) {
         (Some(text), _) => ("--text".to_owned(), text.clone()),
         (None, Some(path)) => {
@@ -180,7 +182,7 @@ fn of_text<F: Engine>(args: &Args, index: &Index<F>) -> Result<Option<F>, Failur
         }
         (None, None) => return Ok(None),
     };
-    let (recipe, lists) = args.recipe.of_index(&args.index, index.metadata())?;
+    let (recipe, lists) = args.recipe.of_index(&args.index, &index.metadata())?;
     let fingerprinter = Fingerprinter::<F>::with_lists(&recipe, lists).map_err(recipe::usage)?;
     match fingerprinter.fingerprint(&text, &mut Scratch::default()) {
         Outcome::Fingerprint(fingerprint) => Ok(Some(fingerprint)),
@@ -193,11 +195,11 @@ fn of_text<F: Engine>(args: &Args, index: &Index<F>) -> Result<Option<F>, Failur
 
 struct Answerer<'a, F: Engine, W> {
     args: &'a Args,
-    index: &'a Index<F>,
+    index: &'a Stored<F>,
     options: BatchOptions,
-    searcher: Searcher<&'a Index<F>>,
+    searcher: StoredSearcher<'a, F>,
     /// Looks up ids while the other one's matches are still in use.
-    id_searcher: Searcher<&'a Index<F>>,
+    id_searcher: StoredSearcher<'a, F>,
     names: Option<hamdex_documents::Names>,
     output: W,
 }
@@ -210,8 +212,14 @@ impl<F: Engine, W: Write> Answerer<'_, F, W> {
         let is_prompt = is_pipe && self.args.strategy != Strategy::Scan;
         // Beside answers on a terminal, a bar would be in their way.
         let bar = (!io::stdout().is_terminal()).then(|| bars::of_endless_items("Answering"));
-        let mut arrivals =
-            Arrivals::<F>::from(file, self.args.format, self.args.fingerprint_field.clone(), is_prompt)?;
+        let order = Order {
+            paths: vec![file],
+            format: self.args.format,
+            fingerprint_field: self.args.fingerprint_field.clone(),
+            id_field: None,
+            is_prompt,
+        };
+        let mut arrivals = Arrivals::of_fingerprints(order, |query: F, _| query)?;
         let mut queries = Vec::new();
         while arrivals.next(&mut queries, MAX_QUERIES) {
             self.answer_all(&queries)?;
@@ -236,17 +244,15 @@ impl<F: Engine, W: Write> Answerer<'_, F, W> {
         }
         let (index, options) = (self.index, self.options.clone());
         let mut failure = None;
-        let outcome =
-            F::batch_with(index, queries, self.distance(), &options, &mut |place, matches| match self
-                .print(queries[place], matches)
-            {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    failure = Some(error);
-                    ControlFlow::Break(())
-                }
-            });
-        let _ = outcome.map_err(Failure::Index)?;
+        index.batch_with(queries, self.distance(), &options, &mut |place, matches| match self
+            .print(queries[place], matches)
+        {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        })?;
         failure.map_or(Ok(()), Err)
     }
 
@@ -254,23 +260,18 @@ impl<F: Engine, W: Write> Answerer<'_, F, W> {
     fn answer(&mut self, query: F) -> Result<(), Failure> {
         let limit = self.args.limit.unwrap_or(usize::MAX);
         let distance = self.distance();
-        let damaged = || Failure::Index;
         let matches = match self.args.nearest {
             Some(count) => {
                 let most = self.args.distance.unwrap_or(F::BITS);
-                let nearest = F::nearest_within(&mut self.searcher, query, count.min(limit), most);
-                nearest.map_err(damaged())?.to_vec()
+                self.searcher.nearest_within(query, count.min(limit), most)?
             }
-            None => {
-                let first = F::first(&mut self.searcher, query, distance).map_err(damaged())?;
-                first.into_iter().collect()
-            }
+            None => self.searcher.first(query, distance)?.into_iter().collect(),
         };
         self.print(query, &matches)
     }
 
     fn distance(&self) -> u32 {
-        self.args.distance.unwrap_or(self.index.design().distance())
+        self.args.distance.unwrap_or(self.index.distance())
     }
 
     fn print(&mut self, query: F, matches: &[Match<F>]) -> Result<(), Failure> {
@@ -278,8 +279,8 @@ impl<F: Engine, W: Write> Answerer<'_, F, W> {
         let with_ids = self.index.has_ids() && !self.args.no_ids;
         let matches = &matches[..matches.len().min(limit)];
         for matches in matches.chunks(MATCHES_AT_ONCE) {
-            let lists = if with_ids { F::ids_of(&mut self.id_searcher, matches) } else { Ok(Vec::new()) };
-            let mut lists = lists.map_err(Failure::Index)?.into_iter();
+            let lists = if with_ids { self.id_searcher.ids_of(matches)? } else { Vec::new() };
+            let mut lists = lists.into_iter();
             for found in matches {
                 let ids = lists.next().map(|ids| Ids::new(ids, self.names.as_mut(), limit)).transpose()?;
                 output::print(&mut self.output, self.args.json, query, found, ids)?;

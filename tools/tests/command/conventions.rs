@@ -6,7 +6,7 @@ use predicates::prelude::*;
 
 use crate::common::{LINES, Scratch, with_index};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "dedup",
     "fingerprint",
     "idf",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 14] = [
     "pairs",
     "dump",
     "verify",
+    "store",
     "designs",
     "demo",
     "completions",

@@ -15,5 +15,6 @@ mod outputs;
 mod pairs;
 mod query;
 mod stats;
+mod store;
 mod terminal;
 mod texts;

@@ -5,9 +5,13 @@
 //! - [`backup`]: a consistent copy
 //! - [`ingest`]: taking in a file that was built elsewhere
 //! - [`purge`]: what has been removed leaves the disk
+//! - [`inspect`]: what it is made of, whatever its width
+//! - [`repair`]: saving what can be had of a damaged one
 
 mod backup;
 mod ingest;
+pub(crate) mod inspect;
 pub(crate) mod purge;
+pub(crate) mod repair;
 pub(crate) mod stats;
 pub(crate) mod verify;

@@ -1,0 +1,46 @@
+//! `hamdex store backup`: a consistent copy of a store.
+
+use std::path::PathBuf;
+
+use hamdex::Fingerprint;
+use hamdex_store::{Store, StoreOptions};
+
+use crate::bars;
+use crate::commands::store::{manifest_of, of_width};
+use crate::failure::Failure;
+use crate::say;
+
+/// Copy a store to another directory.
+///
+/// The copy is a store of its own. On the same file system its large files are links, so that it takes little time
+/// and space; for a copy on another device name a directory there. It is a store only when the command has ended.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex store backup news.store /backup/news.store"
+)]
+pub(super) struct Args {
+    /// The directory of the store
+    #[arg(value_name = "DIR")]
+    store: PathBuf,
+    /// The directory of the copy; it may exist if it is empty
+    #[arg(value_name = "TO")]
+    target: PathBuf,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let manifest = manifest_of(&args.store)?;
+    of_width!(manifest, backup(args))
+}
+
+fn backup<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+    let store = Store::<F>::open(&args.store, StoreOptions::new().merges(false))?;
+    let bar = bars::of_work("Copying");
+    let outcome = store.backup(&args.target);
+    bar.finish_and_clear();
+    outcome?;
+    say::summary(format_args!("{}: copied to {}", args.store.display(), args.target.display()));
+    Ok(())
+}

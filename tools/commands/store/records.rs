@@ -1,0 +1,39 @@
+//! Fingerprints and ids from files or a pipe.
+
+use std::path::PathBuf;
+
+use hamdex::Fingerprint;
+
+use crate::failure::Failure;
+use crate::input::{Arrivals, Format, Order, has_pipe};
+
+/// Where records come from.
+#[derive(Debug, clap::Args)]
+pub(super) struct Records {
+    /// How the fingerprints are written
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(super) format: Format,
+    /// The column of fingerprints in Parquet, Arrow, CSV and TSV files
+    #[arg(long, value_name = "NAME", default_value = "fingerprint")]
+    fingerprint_field: String,
+    /// The column of ids in such files
+    #[arg(long, value_name = "NAME", default_value = "id")]
+    id_field: String,
+    /// Files of records; - or none for standard input
+    #[arg(value_name = "INPUT")]
+    pub(super) inputs: Vec<PathBuf>,
+}
+
+impl Records {
+    /// Starts to read fingerprints, and with `pairs` the id beside each.
+    pub(super) fn read<F: Fingerprint>(&self, pairs: bool) -> Result<Arrivals<(F, Option<u64>)>, Failure> {
+        let order = Order {
+            paths: self.inputs.clone(),
+            format: self.format,
+            fingerprint_field: self.fingerprint_field.clone(),
+            id_field: pairs.then(|| self.id_field.clone()),
+            is_prompt: has_pipe(&self.inputs),
+        };
+        Arrivals::of_fingerprints(order, |fingerprint, id| (fingerprint, id))
+    }
+}

@@ -1,0 +1,99 @@
+//! `hamdex store stats`: what a store holds, and what that costs.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use hamdex::Fingerprint;
+use hamdex_store::{Manifest, StoreReader, StoreStats};
+use indicatif::{HumanBytes, HumanCount};
+use serde::Serialize;
+
+use crate::commands::store::{manifest_of, of_width, print_json};
+use crate::failure::Failure;
+
+/// Show what a store holds, and what that costs.
+///
+/// From counts that are kept, so that little is read. Counts are upper bounds where the same record may lie in
+/// several files of the store, or where a fingerprint has lost only some of its ids. `hamdex dump` shows each file.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex store stats news.store
+  hamdex store stats news.store --json"
+)]
+pub(super) struct Args {
+    /// The directory of the store
+    #[arg(value_name = "DIR")]
+    store: PathBuf,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report {
+    fingerprints: u64,
+    ids: u64,
+    /// Whether these two are exact, or what there is at most.
+    is_exact: bool,
+    segments: usize,
+    bytes: u64,
+    recent: u64,
+    recent_bytes: u64,
+    removed: u64,
+    batches: u64,
+    write_amplification: f64,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let manifest = manifest_of(&args.store)?;
+    of_width!(manifest, stats(args, &manifest))
+}
+
+fn stats<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failure> {
+    let stats = StoreReader::<F>::open(&args.store)?.stats();
+    if !args.json {
+        return print(&args.store, manifest, &stats);
+    }
+    print_json(&Report {
+        fingerprints: stats.fingerprints,
+        ids: stats.ids,
+        is_exact: stats.is_exact,
+        segments: stats.segments.len(),
+        bytes: stats.bytes,
+        recent: stats.recent,
+        recent_bytes: stats.recent_bytes,
+        removed: stats.removed,
+        batches: stats.sequence,
+        write_amplification: stats.write_amplification,
+    })
+}
+
+fn print(path: &Path, manifest: &Manifest, stats: &StoreStats) -> Result<(), Failure> {
+    let mut output = std::io::stdout().lock();
+    let at_most = if stats.is_exact { "" } else { "at most " };
+    writeln!(output, "{}", path.display())?;
+    let width = manifest.identity.width;
+    writeln!(output, "  fingerprints    {at_most}{}, {width} bits", HumanCount(stats.fingerprints))?;
+    if manifest.identity.has_ids {
+        writeln!(output, "  pairs           {at_most}{}", HumanCount(stats.ids))?;
+    }
+    writeln!(output, "  segments        {}, {}", stats.segments.len(), HumanBytes(stats.bytes))?;
+    writeln!(
+        output,
+        "  recent          {} in the log, {} of memory",
+        HumanCount(stats.recent),
+        HumanBytes(stats.recent_bytes)
+    )?;
+    writeln!(output, "  removed         {} still in segments", HumanCount(stats.removed))?;
+    writeln!(output, "  batches         {}", HumanCount(stats.sequence))?;
+    writeln!(
+        output,
+        "  amplification   {:.2} bytes written per byte of segments",
+        stats.write_amplification
+    )?;
+    Ok(())
+}

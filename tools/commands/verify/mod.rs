@@ -1,0 +1,96 @@
+//! `hamdex verify`: whether a file or a store is whole.
+//!
+//! - [`whole`]: what was read and found right
+
+mod whole;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hamdex::{Engine, OpenOptions, VerifyOptions};
+use hamdex_store::StoreReader;
+use serde::Serialize;
+
+use crate::bars::Phases;
+use crate::failure::Failure;
+use crate::stored::{self, is_store};
+use crate::threads::Threads;
+use whole::{Contents, Whole};
+
+/// Read a whole index file or store and check everything in it.
+///
+/// Checks all checksums and padding, the order of entries and keys, counts, codebooks and ids, and that all
+/// tables hold the same fingerprints; for an index of documents also the file of their names beside it; of a
+/// store, all its files, removals, logs and the manifest. Exits with 3 if something is damaged. What a crash has
+/// left in a store, and its next writer removes, is no damage: it is printed.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex verify news.hamdex
+  hamdex verify news.hamdex --json"
+)]
+pub(crate) struct Args {
+    /// The index file, or the directory of a store
+    #[arg(value_name = "FILE")]
+    index: PathBuf,
+    #[command(flatten)]
+    threads: Threads,
+    /// Print the outcome as a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(flatten)]
+    contents: Option<Contents<'a>>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.threads.start()?;
+    let outcome = match stored::width(&args.index) {
+        Ok(128) => verify::<u128>(args),
+        Ok(_) => verify::<u64>(args),
+        Err(error) => Err(error),
+    };
+    let mut output = std::io::stdout().lock();
+    if args.json {
+        let report = Report {
+            ok: outcome.is_ok(),
+            error: outcome.as_ref().err().map(Failure::line),
+            contents: outcome.as_ref().ok().map(Whole::contents),
+        };
+        serde_json::to_writer(&mut output, &report).map_err(std::io::Error::from)?;
+        writeln!(output)?;
+    }
+    let whole = outcome?;
+    if !args.json {
+        whole.print(&args.index, &mut output)?;
+    }
+    Ok(())
+}
+
+fn verify<F: Engine>(args: &Args) -> Result<Whole, Failure> {
+    let phases = Arc::new(Phases::default());
+    let options = VerifyOptions::new().progress(phases.reporter());
+    if is_store(&args.index) {
+        let outcome = StoreReader::<F>::open(&args.index).and_then(|reader| reader.verify(&options));
+        phases.finish();
+        return Ok(Whole::Store(outcome?));
+    }
+    let index = F::open(&args.index, &OpenOptions::new()).map_err(Failure::Index)?;
+    let outcome = F::verify(&index, &options);
+    phases.finish();
+    let verified = outcome.map_err(Failure::Index)?;
+    let names = hamdex_documents::Names::of(&args.index, &index)?
+        .map(|mut names| names.verify(&index))
+        .transpose()?;
+    Ok(Whole::File(verified, names))
+}

@@ -1,0 +1,93 @@
+//! What was read and found right.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use hamdex::Verified;
+use hamdex_store::StoreVerified;
+use indicatif::HumanBytes;
+use serde::Serialize;
+
+use crate::counted::counted;
+
+/// What was read and found right.
+pub(super) enum Whole {
+    /// A file, and how many names beside it.
+    File(Verified, Option<u64>),
+    Store(StoreVerified),
+}
+
+/// What `--json` prints of it.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Contents<'a> {
+    File {
+        bytes: u64,
+        tables: usize,
+        blocks: u64,
+        fingerprints: u64,
+        ids: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        names: Option<u64>,
+    },
+    Store {
+        segments: usize,
+        bytes: u64,
+        /// In segments, removed ones included.
+        fingerprints: u64,
+        /// In logs.
+        batches: u64,
+        notes: &'a [String],
+    },
+}
+
+impl Whole {
+    pub(super) fn contents(&self) -> Contents<'_> {
+        match self {
+            Self::File(verified, names) => Contents::File {
+                bytes: verified.bytes,
+                tables: verified.tables,
+                blocks: verified.blocks,
+                fingerprints: verified.fingerprints,
+                ids: verified.ids,
+                names: *names,
+            },
+            Self::Store(verified) => Contents::Store {
+                segments: verified.segments,
+                bytes: verified.bytes,
+                fingerprints: verified.fingerprints,
+                batches: verified.batches,
+                notes: &verified.notes,
+            },
+        }
+    }
+
+    /// Prints a line, and one for each note.
+    pub(super) fn print(&self, path: &Path, output: &mut impl Write) -> io::Result<()> {
+        match self {
+            Self::File(verified, names) => writeln!(
+                output,
+                "{}: whole: {}, {} in {}, {}, {}{}",
+                path.display(),
+                HumanBytes(verified.bytes),
+                counted(verified.fingerprints, "fingerprint", "fingerprints"),
+                counted(verified.tables as u64, "table", "tables"),
+                counted(verified.blocks, "block", "blocks"),
+                counted(verified.ids, "id", "ids"),
+                names.map_or(String::new(), |names| format!(", {}", counted(names, "name", "names"))),
+            ),
+            Self::Store(verified) => {
+                writeln!(
+                    output,
+                    "{}: whole: {}, {} in {}, {} in the log",
+                    path.display(),
+                    HumanBytes(verified.bytes),
+                    counted(verified.fingerprints, "fingerprint", "fingerprints"),
+                    counted(verified.segments as u64, "segment", "segments"),
+                    counted(verified.batches, "batch", "batches"),
+                )?;
+                verified.notes.iter().try_for_each(|note| writeln!(output, "{note}"))
+            }
+        }
+    }
+}

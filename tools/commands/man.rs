@@ -61,14 +61,24 @@ fn write_all(directory: &Path, force: Force, command: clap::Command) -> Result<(
 
 /// The page of each command, and where it goes.
 fn pages(directory: &Path, command: clap::Command) -> Result<Vec<(PathBuf, Vec<u8>)>, Failure> {
-    let subcommands: Vec<clap::Command> =
-        command.get_subcommands().filter(|command| command.get_name() != "help").cloned().collect();
-    std::iter::once(("hamdex".to_owned(), command))
-        .chain(subcommands.into_iter().map(|command| (format!("hamdex-{}", command.get_name()), command)))
+    let mut commands = Vec::new();
+    add_with_subcommands("hamdex".to_owned(), command, &mut commands);
+    commands
+        .into_iter()
         .map(|(name, command)| {
             let mut page = Vec::new();
             Man::new(command).title(name.to_uppercase()).render(&mut page)?;
             Ok((directory.join(format!("{name}.1")), page))
         })
         .collect()
+}
+
+/// A command and all below it, by the names of their pages.
+fn add_with_subcommands(name: String, command: clap::Command, commands: &mut Vec<(String, clap::Command)>) {
+    let below: Vec<clap::Command> =
+        command.get_subcommands().filter(|command| command.get_name() != "help").cloned().collect();
+    commands.push((name.clone(), command));
+    for command in below {
+        add_with_subcommands(format!("{name}-{}", command.get_name()), command, commands);
+    }
 }

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn dump_store<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+fn dump_store<F: Engine>(args: &Args) -> Result<(), Failure> {
     if args.table.is_some() || args.stats {
         return Err(Failure::Usage(format!(
             "{}: a store: --table and --stats are for index files, such as those in its directory segments",

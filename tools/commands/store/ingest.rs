@@ -44,8 +44,9 @@ fn ingest<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     for (done, file) in (0u64..).zip(&args.files) {
         let outcome = store.ingest(file).map_err(|error| match done {
             0 => Failure::from(error),
-            done => Failure::from(error)
-                .after(format!("{} before it: in the store", counted(done, "file", "files"))),
+            done => {
+                Failure::from(error).after(format!("{} taken in before it", counted(done, "file", "files")))
+            }
         });
         if outcome.is_err() {
             bar.finish_and_clear();

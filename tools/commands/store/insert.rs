@@ -123,9 +123,9 @@ fn insert<F: Fingerprint>(args: &Args, has_ids: bool) -> Result<(), Failure> {
     let outcome = inserter.insert_all(arrivals);
     let Inserter { read, near, .. } = inserter;
     // What has been inserted before a failure stays, so it has to be durable all the same.
-    let outcome = outcome.and_then(|()| Ok(store.sync()?));
+    let outcome = outcome.and(store.sync().map_err(Failure::from));
     outcome.map_err(|failure| {
-        failure.after(format!("{} before that: inserted", counted(read, "record", "records")))
+        failure.after(format!("{} inserted before that", counted(read, "record", "records")))
     })?;
     drop(store);
     let seconds = started.elapsed().as_secs_f64();

@@ -118,7 +118,8 @@ fn maintain<F: Fingerprint>(
     work: impl FnOnce(&Store<F>) -> Result<Option<u64>, hamdex_store::Error>,
 ) -> Result<(), Failure> {
     let started = Instant::now();
-    let store = Store::<F>::open(path, StoreOptions::new())?;
+    // Nothing beside the work that was asked for.
+    let store = Store::<F>::open(path, StoreOptions::new().merges(false))?;
     let bar = bars::of_work(doing);
     let outcome = work(&store);
     bar.finish_and_clear();

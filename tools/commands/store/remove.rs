@@ -98,7 +98,7 @@ fn remove<F: Fingerprint>(args: &Args, ids: Ids) -> Result<(), Failure> {
     };
     drop(store);
     outcome.map_err(|failure| {
-        failure.after(format!("{} before that: removed", counted(removed.read, "record", "records")))
+        failure.after(format!("{} removed before that", counted(removed.read, "record", "records")))
     })?;
     if args.json { print_json(&removed) } else { say_removed(&args.store, ids, &removed) }
 }

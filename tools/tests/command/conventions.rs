@@ -24,6 +24,10 @@ const COMMANDS: [&str; 15] = [
     "man",
 ];
 
+/// Those of `hamdex store`.
+const OF_STORE: [&str; 10] =
+    ["create", "insert", "remove", "flush", "compact", "purge", "backup", "ingest", "stats", "repair"];
+
 #[test]
 fn completions_and_manual_pages_know_every_command() {
     let scratch = Scratch::new();
@@ -35,7 +39,8 @@ fn completions_and_manual_pages_know_every_command() {
     }
     assert!(scratch.output(&["man"]).contains(".TH hamdex"));
     scratch.output(&["man", "pages/man1"]);
-    for command in COMMANDS {
+    let of_store = OF_STORE.map(|command| format!("store-{command}"));
+    for command in COMMANDS.map(str::to_owned).into_iter().chain(of_store) {
         let page = std::fs::read_to_string(scratch.path(&format!("pages/man1/hamdex-{command}.1"))).unwrap();
         assert!(page.contains(".SH SYNOPSIS") && page.contains("Example"), "{command}");
     }
@@ -50,7 +55,7 @@ fn manual_pages_are_replaced_only_by_force_and_then_all() {
     assert_eq!((code, scratch.names()), (1, vec!["hamdex-pairs.1".to_owned()]));
     scratch.output(&["man", ".", "--force"]);
     assert!(std::fs::read_to_string(scratch.path("hamdex-pairs.1")).unwrap().contains(".TH"));
-    assert_eq!(scratch.names().len(), COMMANDS.len() + 1);
+    assert_eq!(scratch.names().len(), COMMANDS.len() + OF_STORE.len() + 1);
 }
 
 #[test]
@@ -69,20 +74,22 @@ fn results_and_an_index_are_not_mixed_on_standard_output() {
 #[test]
 fn help_fits_a_narrow_terminal_without_broken_words() {
     let scratch = Scratch::new();
-    for command in COMMANDS {
+    let commands = COMMANDS.iter().map(|command| vec![*command]);
+    for command in commands.chain(OF_STORE.map(|command| vec!["store", command])) {
         for option in ["--help", "-h"] {
-            let help = scratch.hamdex(&[command, option]).env("COLUMNS", "80").assert().success();
+            let help =
+                scratch.hamdex(&[&command[..], &[option]].concat()).env("COLUMNS", "80").assert().success();
             let help = String::from_utf8(help.get_output().stdout.clone()).unwrap();
             let examples = help.find("Example:").unwrap();
             for example in help[examples..].lines().skip(1) {
                 assert!(
                     example.contains("hamdex "),
-                    "{command}: wrapped, so that it cannot be copied: {example}"
+                    "{command:?}: wrapped, so that it cannot be copied: {example}"
                 );
             }
             // Usage has no place to break.
             for line in help[..examples].lines().filter(|line| !line.starts_with("Usage: ")) {
-                assert!(line.chars().count() <= 80, "{command} {option}: {line}");
+                assert!(line.chars().count() <= 80, "{command:?} {option}: {line}");
             }
         }
     }

@@ -1,6 +1,6 @@
 //! `hamdex query`, `dump`, `verify`, `designs` and `demo`.
 
-use crate::common::{LINES, Scratch, json_lines, with_index};
+use crate::common::{LINES, Scratch, crc32, json_lines, with_index};
 use predicates::prelude::*;
 use serde_json::{Value, json};
 
@@ -115,13 +115,6 @@ fn files_that_cannot_be_read_say_why_and_exit_with_their_code() {
     let report = scratch.hamdex(&["verify", "flipped.hamdex", "--json"]).assert().code(3);
     let report: Value = serde_json::from_slice(&report.get_output().stdout).unwrap();
     assert_eq!(report["ok"], false);
-}
-
-/// CRC-32, a bit at a time.
-fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0u32, |crc, &byte| {
-        (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg()))
-    })
 }
 
 #[test]

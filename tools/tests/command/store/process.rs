@@ -135,6 +135,6 @@ fn a_reader_of_acknowledgements_that_goes_is_an_error_that_says_what_was_inserte
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(text.ends_with("; 1 record before that: inserted\n"), "{text}");
+    assert!(text.ends_with("; 1 record inserted before that\n"), "{text}");
     assert_eq!(dumped(&scratch, "s"), "00000000000000ff\t1\n");
 }

@@ -68,7 +68,7 @@ fn an_id_missing_or_too_many_is_named_with_its_line_and_what_was_inserted() {
     scratch.write("in.txt", "00000000000000ff 1\n00000000000001ff\n00000000000002ff 2\n");
     let (code, text) = scratch.failure(&["store", "insert", "s", "in.txt"]);
     assert!(text.contains("in.txt:2: expected a fingerprint and a decimal id"), "{text}");
-    assert!(text.ends_with("; 1 record before that: inserted\n"), "{text}");
+    assert!(text.ends_with("; 1 record inserted before that\n"), "{text}");
     assert_eq!((code, dumped(&scratch, "s")), (1, "00000000000000ff\t1\n".to_owned()));
 
     let bare = with_store(&["--ids", "none"]);
@@ -122,6 +122,6 @@ fn a_file_that_does_not_fit_is_not_taken_in() {
         assert_eq!(dumped(&scratch, "s"), before);
     }
     let (_, text) = scratch.failure(&["store", "ingest", "s", "good.hamdex", "bare.hamdex"]);
-    assert!(text.ends_with("; 1 file before it: in the store\n"), "{text}");
+    assert!(text.ends_with("; 1 file taken in before it\n"), "{text}");
     assert_eq!(dumped(&scratch, "s").lines().count(), 5);
 }

@@ -87,14 +87,13 @@ impl<F: Engine> Stored<F> {
         options: &BatchOptions,
         visit: &mut MatchVisitor<'_, F>,
     ) -> Result<(), Failure> {
-        let outcome = match self {
+        // The visitor knows whether it has broken.
+        let _ = match self {
             Self::File(index) => {
-                index.batch_with(queries, distance, options, visit).map_err(Failure::Index)?
+                F::batch_with(index, queries, distance, options, visit).map_err(Failure::Index)?
             }
             Self::Store(store) => store.snapshot.batch_with(queries, distance, options, visit)?,
         };
-        // Who breaks knows that.
-        let (ControlFlow::Continue(()) | ControlFlow::Break(())) = outcome;
         Ok(())
     }
 

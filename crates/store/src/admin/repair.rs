@@ -12,7 +12,6 @@ use crate::layout;
 use crate::lock::StoreLock;
 use crate::log::Lost;
 use crate::manifest::{self, Manifest, ManifestFile, SegmentEntry};
-use crate::open::leftovers;
 use crate::pair::Pair;
 use crate::removals;
 use crate::repair::{keep_aside, repair_logs};
@@ -105,7 +104,7 @@ impl<'d, F: Fingerprint, D: Disk> Repair<'d, F, D> {
         mended.segments.sort_unstable_by_key(|entry| entry.number);
         if is_manifest_damaged {
             // What it named and names no more looks like a leftover.
-            damaged_files.extend(leftovers(self.disk, &mended)?);
+            damaged_files.extend(manifest::leftovers(self.disk, &mended)?.own);
             damaged_files.push(layout::MANIFEST.to_owned());
         }
         let are_logs_damaged = self.are_logs_damaged(&mended);

@@ -70,9 +70,9 @@ struct Report<'a> {
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.width == "128" {
-        create::<u128>(args)?
+        create::<u128>(args)?;
     } else {
-        create::<u64>(args)?
+        create::<u64>(args)?;
     }
     let manifest = manifest_of(&args.store)?;
     let has_ids = manifest.identity.has_ids;

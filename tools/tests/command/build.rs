@@ -290,7 +290,7 @@ fn text_is_told_from_raw_numbers_and_hexadecimal_from_decimal() {
 fn only_regular_files_are_opened() {
     let scratch = Scratch::new();
     scratch.write("in.txt", LINES);
-    assert!(scratch.failure(&["verify", "."]).1.contains("not a regular file"));
+    assert!(scratch.failure(&["verify", "."]).1.contains(".: not a store"));
     assert!(
         scratch
             .failure(&["build", "-o", "x", "--threads", "100000", "in.txt"])

@@ -41,13 +41,15 @@ pub(super) struct Scan<F> {
     pub(super) most_meeting_ns: Option<u64>,
 }
 
-/// Finds all matches of the first of the queries, in no particular order; with how many queries these are: fewer
-/// than all where the scan has been left.
+/// Matches in no particular order, piece by piece; and of how many of the queries, the first ones, they are all.
+type Scanned<F> = (Vec<Vec<Found<F>>>, usize);
+
+/// Finds all matches of the first of the queries: of fewer than all where the scan has been left.
 pub(super) fn scan<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     question: &Question<'_, F, D>,
     scan: &Scan<F>,
     room: &Room,
-) -> Result<(Vec<Vec<Found<F>>>, usize), Stop> {
+) -> Result<Scanned<F>, Stop> {
     let Question { index, plan, queries, options, done } = question;
     let reaches = &*scan.tables;
     let at_once = max_queries::<F>(options.work_bytes(), reaches.len());

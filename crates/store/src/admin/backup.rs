@@ -1,13 +1,13 @@
 //! A consistent copy.
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use hamdex::Fingerprint;
 
-use crate::disk::{Disk, DiskFile, RealDisk};
+use crate::disk::{Disk, RealDisk, copy, link_or_copy};
 use crate::error::Error;
 use crate::layout::{self, DELETES, LOGS, SEGMENTS};
+use crate::log::Sealed;
 use crate::open::refuse_to_replace;
 use crate::publisher::Publisher;
 use crate::store::Store;
@@ -46,40 +46,27 @@ impl<F: Fingerprint, D: Disk> Store<F, D> {
         for directory in [SEGMENTS, DELETES, LOGS] {
             target.create_directory(directory).map_err(Error::io("create it", target.path(directory)))?;
         }
+        let copy_to = |target: &D, name: &str, at_most: u64| {
+            let copied = copy(&shared.disk, name, target, name, at_most);
+            copied.map_err(Error::io("copy it", target.path(name)))
+        };
         for entry in &manifest.segments {
-            link_or_copy(&shared.disk, target, &layout::segment(entry.number))?;
+            let name = layout::segment(entry.number);
+            let linked = link_or_copy(&shared.disk, &name, target, &name);
+            linked.map_err(Error::io("copy it", target.path(&name)))?;
             if let Some(removals) = entry.removals {
-                copy(&shared.disk, target, &layout::removals(entry.number, removals.version), u64::MAX)?;
+                copy_to(target, &layout::removals(entry.number, removals.version), u64::MAX)?;
             }
         }
         for number in manifest.first_log..=last_log {
             let bytes = if number == last_log { last_bytes } else { u64::MAX };
-            copy(&shared.disk, target, &layout::log(number), bytes)?;
+            copy_to(target, &layout::log(number), bytes)?;
         }
         for directory in [SEGMENTS, DELETES, LOGS] {
             target.sync_directory(directory).map_err(Error::io("sync it", target.path(directory)))?;
         }
-        manifest.sealed = None;
+        // All of it is durable: damage to the end of its last log is noticed.
+        manifest.sealed = Some(Sealed { log: last_log, bytes: last_bytes });
         Publisher::new(target.clone(), manifest.clone()).replace(manifest)
     }
-}
-
-/// A second name where the file system allows it; files never change.
-fn link_or_copy<D: Disk>(from: &D, to: &D, name: &str) -> Result<(), Error> {
-    match from.link(name, to, name) {
-        Ok(()) => Ok(()),
-        Err(_) => copy(from, to, name, u64::MAX),
-    }
-}
-
-/// Copies a file, at most so much of it, durably.
-fn copy<D: Disk>(from: &D, to: &D, name: &str, at_most: u64) -> Result<(), Error> {
-    let bytes = from.read(name).map_err(Error::io("read it", from.path(name)))?;
-    let bytes = &bytes[..bytes.len().min(usize::try_from(at_most).unwrap_or(usize::MAX))];
-    let write = || -> io::Result<()> {
-        let mut file = to.create_new(name)?;
-        file.write_all(bytes)?;
-        file.sync()
-    };
-    write().map_err(Error::io("write it", to.path(name)))
 }

@@ -14,6 +14,9 @@ use common::{Numbers, Shape, data};
 use hamdex::{BatchOptions, BuildOptions, Builder, Codec, Design, Index, Mapping, OpenOptions, Strategy};
 use rustix::fs::{Advice, fadvise};
 
+/// Something that reads a file, and what it is called.
+type Work<'w> = (&'w str, &'w dyn Fn(&Index<u64>));
+
 const QUERIES: u64 = 150;
 
 const PAGE: f64 = 4096.0;
@@ -152,7 +155,7 @@ fn a_cold_query_reads_what_the_design_predicts_in_one_wave() {
             assert!((0.9..1.1).contains(&(unasked.faults / predicted)), "{what}");
             assert!(asked.faults < 0.1 * unasked.faults, "{what}");
 
-            let works: [(&str, &dyn Fn(&Index<u64>)); 4] = [
+            let works: [Work<'_>; 4] = [
                 ("fingerprints", &all_fingerprints),
                 ("pairs", &all_pairs),
                 ("scan", &a_batch(Strategy::Scan)),

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use hamdex::Fingerprint;
 
-use crate::disk::{Disk, RealDisk, copy, link_or_copy};
+use crate::disk::copy::copy;
+use crate::disk::{Disk, RealDisk, link_or_copy};
 use crate::error::Error;
 use crate::layout::{self, DELETES, LOGS, SEGMENTS};
 use crate::log::Sealed;

@@ -128,6 +128,10 @@ impl<F: Fingerprint, D: Disk> Shared<F, D> {
         state.epoch += 1;
         self.state.store(Arc::new(state));
         drop(writer);
+        if is_flush {
+            self.background.report(None);
+        }
+        self.background.wake();
         // What stays of these is removed by the next writer.
         let logs = logs.map(layout::log);
         stale.into_iter().chain(logs).for_each(|name| drop(self.disk.remove(&name)));

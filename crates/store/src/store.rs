@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hamdex::{Fingerprint, Match};
 
@@ -26,8 +26,9 @@ const MAX_SEARCHES: usize = 8;
 /// How long a thread in the background waits before it looks for work by itself.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// How long it waits after a failure.
+/// How long it waits after a failure; after several of merges in a row, at most.
 const AFTER_FAILURE: Duration = Duration::from_millis(200);
+const MAX_PAUSE: Duration = Duration::from_secs(300);
 
 /// A set of fingerprints, or of pairs of fingerprint and id, that is open for writing. Cloning gives another handle
 /// of the same store; when the last one is dropped, the store is closed.
@@ -312,10 +313,7 @@ fn flush_in_background<F: Fingerprint, D: Disk>(shared: &Shared<F, D>) {
         loop {
             match shared.flush_oldest() {
                 Ok(false) => break,
-                Ok(true) => {
-                    shared.background.report(None);
-                    shared.background.wake();
-                }
+                Ok(true) => {}
                 Err(error) => {
                     shared.background.report(Some(error.chain()));
                     thread::sleep(AFTER_FAILURE);
@@ -328,13 +326,22 @@ fn flush_in_background<F: Fingerprint, D: Disk>(shared: &Shared<F, D>) {
 
 fn merge_in_background<F: Fingerprint, D: Disk>(shared: &Shared<F, D>) {
     let mut seen = 0;
+    // A merge that fails has written much for nothing: each time it waits twice as long for the next.
+    let mut pause = AFTER_FAILURE;
+    let mut not_before = Instant::now();
     while shared.background.wait_for_work(&mut seen, IDLE) {
-        while !shared.background.is_paused() && !shared.background.is_stopping() {
+        while !shared.background.is_paused()
+            && !shared.background.is_stopping()
+            && Instant::now() >= not_before
+        {
             match shared.merge_due() {
-                Ok(true) => {}
+                Ok(true) => pause = AFTER_FAILURE,
                 Ok(false) => break,
-                // The files are as they were. It is tried again when something has changed, or after a while.
-                Err(_) => break,
+                // The files are as they were.
+                Err(_) => {
+                    not_before = Instant::now() + pause;
+                    pause = (2 * pause).min(MAX_PAUSE);
+                }
             }
         }
     }

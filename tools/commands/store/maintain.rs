@@ -14,6 +14,17 @@ use crate::counted::counted;
 use crate::failure::Failure;
 use crate::say;
 
+/// A store as a whole.
+#[derive(clap::Args)]
+struct Target {
+    /// The directory of the store
+    #[arg(value_name = "DIR")]
+    store: PathBuf,
+    /// Print the outcome as a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
 /// Write recent records to a file of the store.
 ///
 /// They are durable without it; afterwards the store opens without reading them from the log again.
@@ -25,12 +36,8 @@ Example:
   hamdex store flush news.store"
 )]
 pub(super) struct FlushArgs {
-    /// The directory of the store
-    #[arg(value_name = "DIR")]
-    store: PathBuf,
-    /// Print the outcome as a JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    target: Target,
 }
 
 /// Merge all files of a store into one, without what has been removed.
@@ -45,12 +52,8 @@ Example:
   hamdex store compact news.store"
 )]
 pub(super) struct CompactArgs {
-    /// The directory of the store
-    #[arg(value_name = "DIR")]
-    store: PathBuf,
-    /// Print the outcome as a JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    target: Target,
 }
 
 /// Take what has been removed off the disk.
@@ -66,12 +69,8 @@ Example:
   hamdex store purge news.store"
 )]
 pub(super) struct PurgeArgs {
-    /// The directory of the store
-    #[arg(value_name = "DIR")]
-    store: PathBuf,
-    /// Print the outcome as a JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    target: Target,
 }
 
 /// What `--json` prints.
@@ -86,20 +85,26 @@ struct Report {
 }
 
 pub(super) fn flush(args: &FlushArgs) -> Result<(), Failure> {
-    let manifest = manifest_of(&args.store)?;
-    of_width!(manifest, maintain(&args.store, args.json, "Writing", |store| store.flush().map(|()| None)))
+    let manifest = manifest_of(&args.target.store)?;
+    of_width!(
+        manifest,
+        maintain(&args.target.store, args.target.json, "Writing", |store| store.flush().map(|()| None))
+    )
 }
 
 pub(super) fn compact(args: &CompactArgs) -> Result<(), Failure> {
-    let manifest = manifest_of(&args.store)?;
-    of_width!(manifest, maintain(&args.store, args.json, "Merging", |store| store.compact().map(|()| None)))
+    let manifest = manifest_of(&args.target.store)?;
+    of_width!(
+        manifest,
+        maintain(&args.target.store, args.target.json, "Merging", |store| store.compact().map(|()| None))
+    )
 }
 
 pub(super) fn purge(args: &PurgeArgs) -> Result<(), Failure> {
-    let manifest = manifest_of(&args.store)?;
+    let manifest = manifest_of(&args.target.store)?;
     of_width!(
         manifest,
-        maintain(&args.store, args.json, "Purging", |store| {
+        maintain(&args.target.store, args.target.json, "Purging", |store| {
             let purged = store.purge()?;
             // No snapshot of this process is open but the one that a merge has just let go.
             for path in &purged.held {

@@ -36,7 +36,6 @@ impl<F: Fingerprint> Store<F> {
         let (segment, entry) = brought.inspect_err(|_| drop(shared.disk.remove(&layout::segment(number))))?;
         let added = Added { segment, entry, journal_start: None };
         shared.publish(Change { added: Some(added), dropped: Vec::new(), is_flush: false })?;
-        shared.background.wake();
         Ok(())
     }
 }

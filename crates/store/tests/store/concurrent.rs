@@ -63,6 +63,37 @@ fn writers_readers_and_merges_do_not_disturb_each_other() {
 }
 
 #[test]
+fn writers_who_wait_for_room_go_on_whoever_makes_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = tiny().durability(hamdex_store::Durability::None);
+    let store = Store::<u64>::create(directory.path().join("s"), &shape(true), options).unwrap();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (is_over, flusher) = (&is_over, &store);
+        scope.spawn(move || {
+            while !is_over.load(Ordering::Relaxed) {
+                flusher.flush().unwrap();
+            }
+        });
+        let writers: Vec<_> = (0..2u64)
+            .map(|writer| {
+                let store = &store;
+                scope.spawn(move || {
+                    let mut chance = Chance(writer);
+                    for number in 0..60 {
+                        let batch = (0..400).map(|_| Operation::Insert(chance.next(), number)).collect();
+                        store.write(batch).unwrap();
+                    }
+                })
+            })
+            .collect();
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(store.snapshot().pairs_in_order().count(), 2 * 60 * 400);
+}
+
+#[test]
 fn of_those_that_are_near_to_each_other_exactly_one_is_inserted() {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::<u64>::create(directory.path().join("s"), &shape(true), tiny()).unwrap();

@@ -2,9 +2,34 @@
 
 use hamdex::VerifyOptions;
 use hamdex_store::disk::{Failure, SimulatedDisk, Survival};
-use hamdex_store::{Disk, Store};
+use hamdex_store::{Disk, Error, Store};
 
 use crate::common::{Chance, Model, assert_same, shape, tiny};
+
+/// Does one thing to a store. `allowed` are the sets that it may be then: a batch that failed is there or not.
+fn step(
+    store: &Store<u64, SimulatedDisk>,
+    chance: &mut Chance,
+    allowed: &mut Vec<Model<u64>>,
+) -> Result<(), Error> {
+    match chance.below(6) {
+        0..=3 => {
+            let count = 1 + chance.below(250);
+            let operations = chance.operations(count, true);
+            let outcome = store.write(operations.clone());
+            if outcome.is_ok() {
+                allowed.iter_mut().for_each(|model| model.apply(&operations));
+            } else {
+                let mut with_it = allowed[0].clone();
+                with_it.apply(&operations);
+                allowed.push(with_it);
+            }
+            outcome.map(drop)
+        }
+        4 => store.flush(),
+        _ => store.compact(),
+    }
+}
 
 /// Works on a store of which an operation fails at some time. Whatever fails, the store answers as its acknowledged
 /// writes left it, and after it has been opened again also.
@@ -17,22 +42,7 @@ fn work_with_failure(seed: u64, number: u64, failure: Failure) {
     let mut allowed = vec![Model::<u64>::default()];
     disk.fail_operation(disk.operations() + number, failure);
     for _ in 0..12 {
-        let outcome = match chance.below(6) {
-            0..=3 => {
-                let operations = chance.operations(250, true);
-                let outcome = store.write(operations.clone());
-                if outcome.is_ok() {
-                    allowed.iter_mut().for_each(|model| model.apply(&operations));
-                } else {
-                    let mut with_it = allowed[0].clone();
-                    with_it.apply(&operations);
-                    allowed.push(with_it);
-                }
-                outcome.map(drop)
-            }
-            4 => store.flush(),
-            _ => store.compact(),
-        };
+        let outcome = step(&store, &mut chance, &mut allowed);
         let found = Model(store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap());
         assert!(allowed.contains(&found), "seed {seed}, operation {number}, {failure:?}");
         if outcome.is_err() {
@@ -153,23 +163,7 @@ fn fail_and_crash(seed: u64, first: u64, length: u64, failure: Failure) {
             }
             continue;
         };
-        let outcome = match chance.below(6) {
-            0..=3 => {
-                let count = 1 + chance.below(200);
-                let operations = chance.operations(count, true);
-                let outcome = open.write(operations.clone());
-                if outcome.is_ok() {
-                    allowed.iter_mut().for_each(|model| model.apply(&operations));
-                } else {
-                    let mut with_it = allowed[0].clone();
-                    with_it.apply(&operations);
-                    allowed.push(with_it);
-                }
-                outcome.map(drop)
-            }
-            4 => open.flush(),
-            _ => open.compact(),
-        };
+        let outcome = step(open, &mut chance, &mut allowed);
         if outcome.is_err() {
             store = None;
         }

@@ -47,7 +47,7 @@ impl<'a> Ids<'a> {
         match self {
             Self::Numbers(ids) => print(output, ids),
             Self::Listed(ids) => print(output, ids.into_iter()),
-            Self::Names(ids) => print(output, ids.iter().map(|id| report::plain(id))),
+            Self::Names(ids) => print(output, ids.iter().map(|id| report::plain_in_list(id))),
         }
     }
 }

@@ -88,7 +88,7 @@ fn fingerprint<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Re
             None => print(&mut output, args.json, &document, &outcome),
         }
     };
-    let reading = args.inputs.reading().temp_dir(&temp_dir(None, args.parquet.as_deref()));
+    let reading = args.inputs.reading()?.temp_dir(&temp_dir(None, args.parquet.as_deref()));
     let counts = reading.read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
     output.flush()?;
     report::require_some(&counts)?;

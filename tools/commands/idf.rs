@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut inputs = inputs_or_standard_input(&args.inputs.paths);
     args.recipe.files().for_each(|list| inputs.add(list));
     let mut output = Output::new(&args.output, args.force, &inputs).create()?;
-    let reading = args.inputs.reading().temp_dir(&temp_dir(None, Some(&args.output)));
+    let reading = args.inputs.reading()?.temp_dir(&temp_dir(None, Some(&args.output)));
     let counts = reading.read(|documents| {
         documents.read(|document| {
             builder.add(&document.text);

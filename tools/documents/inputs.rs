@@ -20,8 +20,12 @@ pub(crate) enum Format {
     Auto,
     /// One per line: an id, a blank or tab, the text
     Lines,
+    /// One per line: the text alone
+    TextLines,
     /// A JSON object on each line
     Jsonl,
+    /// JSON objects in an array, or one after the other
+    Json,
     /// Comma-separated values, the first record naming the fields
     Csv,
     /// The same, separated by tabs
@@ -43,6 +47,8 @@ impl Format {
         match self {
             Self::Auto => None,
             Self::Lines => Some(Given::Lines),
+            Self::TextLines => Some(Given::TextLines),
+            Self::Json => Some(Given::Json),
             Self::Jsonl => Some(Given::Jsonl),
             Self::Csv => Some(Given::Csv),
             Self::Tsv => Some(Given::Tsv),
@@ -57,13 +63,34 @@ impl Format {
 /// Fields and limits of documents.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Fields {
-    /// The field or column that holds a document's text
-    #[arg(long, value_name = "NAME", default_value = "text", help_heading = "Documents")]
-    pub(crate) text_field: String,
-    /// The field or column that holds its id, a string or a number
-    #[arg(long, value_name = "NAME", default_value = "id", help_heading = "Documents")]
-    pub(crate) id_field: String,
-    /// End at the first problem with a document (invalid UTF-8, malformed, a field missing, too long)
+    /// The field or column that holds a document's text; several, joined by line ends, where it is given more than
+    /// once. In JSON and nested columns, body.text is the field text of body
+    #[arg(long = "text-field", value_name = "NAME", default_value = "text", help_heading = "Documents")]
+    pub(crate) text_fields: Vec<String>,
+    /// The field or column that holds its id, a string or a number, in every document [default: id; a document
+    /// without it has the number of its line, object or record, counted from 1, or of its row in Parquet and Arrow
+    /// files, counted from 0; with several inputs, the file and the number]
+    #[arg(long, value_name = "NAME", help_heading = "Documents")]
+    pub(crate) id_field: Option<String>,
+    /// The first record of CSV and TSV is a document too; columns are named by their numbers, counted from 1, as in
+    /// --text-field 2
+    #[arg(long, help_heading = "Documents")]
+    no_header: bool,
+    /// The encoding of texts that do not say theirs by a byte order mark or, in HTML, by meta, as in windows-1252
+    /// [default: utf-8]
+    #[arg(long, value_name = "NAME", help_heading = "Documents")]
+    encoding: Option<String>,
+    /// Of directories and archives, read only files that match; a glob without a slash is about names at any depth
+    #[arg(long, value_name = "GLOB", help_heading = "Documents")]
+    include: Vec<String>,
+    /// Of directories and archives, leave out files and folders that match
+    #[arg(long, value_name = "GLOB", help_heading = "Documents")]
+    exclude: Vec<String>,
+    /// Leave out hidden files, and those that .gitignore and .ignore files name
+    #[arg(long, help_heading = "Documents")]
+    respect_gitignore: bool,
+    /// End at the first problem with a document (invalid UTF-8, malformed, a field missing, too long, an id that an
+    /// earlier one had)
     #[arg(long, help_heading = "Documents")]
     strict: bool,
     /// Longest line or file; longer ones are skipped and counted, without being kept in memory
@@ -71,14 +98,21 @@ pub(crate) struct Fields {
     max_document: ByteSize,
 }
 
+impl Fields {
+    /// The name of the field of the id.
+    pub(crate) fn id_name(&self) -> &str {
+        self.id_field.as_deref().unwrap_or("id")
+    }
+}
+
 /// Documents as input, in all commands that read them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Inputs {
-    /// Files of documents, or directories of text and HTML files; - or none for standard input
+    /// Files of documents, zip archives or directories; - or none for standard input
     #[arg(value_name = "INPUT")]
     pub(crate) paths: Vec<PathBuf>,
-    /// The format of the documents, which may be compressed by gzip or zstd. With auto, text with no known
-    /// ending and no known start is lines
+    /// The format of the documents, which may be compressed (gzip, zstd, xz, bzip2, lz4). With auto, .txt, .md and
+    /// .html files are one document each, and text with no known ending and no known start is lines
     #[arg(long, value_enum, default_value = "auto", help_heading = "Documents")]
     format: Format,
     #[command(flatten)]
@@ -86,7 +120,7 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    pub(crate) fn reading(&self) -> Reading {
+    pub(crate) fn reading(&self) -> Result<Reading, Failure> {
         Reading::new(&self.paths, self.format, &self.fields)
     }
 }
@@ -98,15 +132,24 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(crate) fn new(paths: &[PathBuf], format: Format, fields: &Fields) -> Self {
+    pub(crate) fn new(paths: &[PathBuf], format: Format, fields: &Fields) -> Result<Self, Failure> {
         let standard_input = [PathBuf::from("-")];
         let paths = if paths.is_empty() { &standard_input } else { paths };
         say_that_it_waits(paths);
         let mut documents = Documents::from_paths(paths)
-            .id_field(&fields.id_field)
-            .text_field(&fields.text_field)
+            .text_fields(&fields.text_fields)
+            .header(!fields.no_header)
+            .include(&fields.include)
+            .exclude(&fields.exclude)
+            .obey_ignore_files(fields.respect_gitignore)
             .strict(fields.strict)
             .max_document_bytes(fields.max_document.as_u64());
+        if let Some(name) = &fields.id_field {
+            documents = documents.id_field(name);
+        }
+        if let Some(name) = &fields.encoding {
+            documents = documents.encoding(name)?;
+        }
         if let Some(format) = format.given() {
             documents = documents.format(format);
         }
@@ -114,7 +157,7 @@ impl Reading {
         let (counter, notices) = (bar.clone(), Notices::new(bar.clone()));
         let documents =
             documents.on_read(move |bytes| counter.inc(bytes)).on_notice(move |notice| notices.print(notice));
-        Self { documents, bar }
+        Ok(Self { documents, bar })
     }
 
     /// One more field to read, if it exists.

@@ -1,7 +1,7 @@
 //! Problems and errors of documents, with the options of the command.
 
 use bytesize::ByteSize;
-use hamdex_documents::{Error, Field, Problem};
+use hamdex_documents::{Error, Field, FileKind, FileSort, Position, Problem};
 
 use crate::causes::chain;
 
@@ -12,30 +12,51 @@ fn option_of(field: Field) -> &'static str {
     }
 }
 
+/// What to do with a file of a kind that is not read.
+fn advice(kind: FileKind) -> &'static str {
+    match kind.sort {
+        FileSort::Document => "convert it to text first",
+        FileSort::Data => "write its texts as JSON Lines, CSV or Parquet",
+        FileSort::Archive => "unpack it, and name the files in it",
+        FileSort::Compressed(_) => "decompress it first",
+        _ => "it holds no documents",
+    }
+}
+
 /// Describes a problem with a document.
 pub(crate) fn of_problem(problem: &Problem) -> String {
     match problem {
         Problem::MissingField { field, .. } => format!("{problem} ({})", option_of(*field)),
+        Problem::MissingColumn { field, column, columns } => missing(*field, column, columns),
         Problem::TooLong { what, max_bytes } => {
             format!("the {what} is longer than {} (--max-document)", ByteSize(*max_bytes))
         }
+        Problem::NotRead { kind } => format!("{problem}; {}", advice(*kind)),
+        Problem::NotUtf8 => format!("{problem}; name its encoding with --encoding, as in windows-1252"),
+        Problem::Binary => {
+            format!("{problem} (text in UTF-16 without a byte order mark: --encoding utf-16le)")
+        }
         other => other.to_string(),
     }
+}
+
+fn missing(field: Field, column: &str, columns: &[String]) -> String {
+    format!("no column is named {column:?} ({}); there are: {}", option_of(field), columns.join(", "))
 }
 
 /// Describes an error and its causes, in one line.
 pub(crate) fn of_error(error: &Error) -> String {
     match error {
         Error::Document { place, problem } => format!("{place}: {}", of_problem(problem)),
-        Error::MissingColumn { place, field: Some(field), column, columns } => format!(
-            "{place}: no column is named {column:?} ({}); there are: {}",
-            option_of(*field),
-            columns.join(", ")
-        ),
-        Error::Directory { path, .. } => format!(
-            "{}: is a directory; its files are read as text or HTML, so --format can be auto, text or html",
-            path.display()
-        ),
+        Error::MissingColumn { place, field: Some(field), column, columns } => {
+            // Only tables that are text have lines, and may have no names.
+            let hint = match place.position {
+                Position::Line(_) => " (if that is no header: --no-header, and numbers of columns)",
+                _ => "",
+            };
+            format!("{place}: {}{hint}", missing(*field, column, columns))
+        }
+        Error::ColumnType { .. } => format!("{error} (--text-field, --id-field)"),
         other => chain(other),
     }
 }

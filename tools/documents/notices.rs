@@ -24,6 +24,10 @@ impl Notices {
     }
 
     pub(crate) fn print(&self, notice: &Notice) {
+        if notice.action == Action::Read {
+            self.bar.suspend(|| say::notice(format_args!("{}: {}", notice.place, notice.problem)));
+            return;
+        }
         let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         if number > MAX_PRINTED {
             return;

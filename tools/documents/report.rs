@@ -37,7 +37,21 @@ pub(crate) fn skipped(counts: &Counts) -> String {
             text += &format!(", {} {what}", HumanCount(count));
         }
     }
-    text
+    if counts.repeated_ids > 0 {
+        let least = if counts.ids_are_sampled { "at least " } else { "" };
+        text += &format!(", {least}{} with the id of an earlier one", HumanCount(counts.repeated_ids));
+    }
+    text + &passed_over(counts)
+}
+
+/// `, 2 links or special files passed over`, or nothing.
+fn passed_over(counts: &Counts) -> String {
+    match counts.passed_over {
+        0 => String::new(),
+        some => {
+            format!(", {} passed over", counted(some, "link or special file", "links or special files"))
+        }
+    }
 }
 
 /// Why documents were skipped: `1 malformed, 2 binary`.
@@ -47,6 +61,7 @@ fn reasons(counts: &Counts) -> String {
         (counts.missing_field, "without a field"),
         (counts.too_long, "too long"),
         (counts.binary, "binary"),
+        (counts.not_utf8, "not UTF-8"),
         (counts.unreadable, "unreadable"),
     ];
     let reasons = reasons.iter().filter(|(count, _)| *count > 0);
@@ -55,26 +70,38 @@ fn reasons(counts: &Counts) -> String {
     reasons.join(", ")
 }
 
-/// Refuses to report success where there were documents and every one was skipped. Inputs that hold no
-/// documents at all are no failure.
+/// Refuses to report success where no document was read.
 pub(crate) fn require_some(counts: &Counts) -> Result<(), Failure> {
-    if counts.documents > 0 || counts.skipped() == 0 {
+    if counts.documents > 0 {
         return Ok(());
     }
-    Err(Failure::Wrong(format!(
-        "no document could be used: {} skipped ({})",
-        HumanCount(counts.skipped()),
-        reasons(counts)
-    )))
+    let why = match counts.skipped() {
+        0 => format!("no document was found: the inputs are empty{}", passed_over(counts)),
+        some => format!("no document could be used: {} skipped ({})", HumanCount(some), reasons(counts)),
+    };
+    Err(Failure::Wrong(why))
 }
 
-/// Returns an id for a line of plain text: control characters, which could end the line or the column, are
-/// escaped.
+/// Returns an id for a line of plain text: control characters, which could end the line or the column, and
+/// backslashes are escaped.
 pub(crate) fn plain(id: &str) -> Cow<'_, str> {
-    if !id.contains(char::is_control) {
+    escaped(id, |c| c.is_control() || c == '\\')
+}
+
+/// The same for a list of ids with commas between them.
+pub(crate) fn plain_in_list(id: &str) -> Cow<'_, str> {
+    escaped(id, |c| c.is_control() || c == '\\' || c == ',')
+}
+
+fn escaped(id: &str, is_special: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !id.contains(&is_special) {
         return Cow::Borrowed(id);
     }
-    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    let escape = |c: char| match c {
+        ',' if is_special(c) => "\\,".to_owned(),
+        c if is_special(c) => c.escape_default().to_string(),
+        c => c.to_string(),
+    };
     Cow::Owned(id.chars().map(escape).collect())
 }
 
@@ -107,11 +134,16 @@ mod tests {
     fn an_id_stays_on_its_line() {
         assert_eq!(plain("notes/été 1.txt"), "notes/été 1.txt");
         assert_eq!(plain("a\tb\nc"), "a\\tb\\nc");
+        assert_eq!(plain("a\\tb, c"), "a\\\\tb, c");
+        assert_eq!(plain_in_list("a,b"), "a\\,b");
     }
 
     #[test]
     fn only_what_there_is_is_counted() {
         assert_eq!(skipped(&Counts::default()), "");
+        let mut few = Counts::default();
+        (few.repeated_ids, few.passed_over) = (2, 1);
+        assert_eq!(skipped(&few), ", 2 with the id of an earlier one, 1 link or special file passed over");
         let mut counts = Counts::default();
         (counts.malformed, counts.binary, counts.replaced, counts.empty) = (1, 2, 1, 4);
         assert_eq!(

@@ -122,11 +122,11 @@ pub(super) fn format<F: Fingerprint>(
     if start.bytes.starts_with(NPY_MAGIC) {
         return Ok(Format::Npy);
     }
-    if let Some(kind) = magic::kind(&start.bytes) {
+    if let Some(kind) = hamdex_documents::kind_of_file(&start.bytes) {
         return Err(source.complaint(format_args!(
             "is {}; {} (raw numbers that only look like it: {raw_option})",
             kind.name,
-            kind.advice.text()
+            magic::advice(kind.sort)
         )));
     }
     match (start.is_text(), path.is_some_and(is_raw_name::<F>)) {

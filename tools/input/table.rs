@@ -141,7 +141,7 @@ fn complaint(place: &Place, what: impl ToString) -> Failure {
 /// Says by which option a column that is missing can be named, and what one may hold.
 fn name_option(failure: Failure, columns: Columns<'_>) -> Failure {
     match failure {
-        Failure::Documents(Error::ColumnType { input, column, found }) => {
+        Failure::Documents(Error::ColumnType { input, column, found, .. }) => {
             let place = Place::whole(input);
             complaint(
                 &place,

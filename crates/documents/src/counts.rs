@@ -20,15 +20,23 @@ pub struct Counts {
     pub too_long: u64,
     /// Files of a directory that are not text, skipped.
     pub binary: u64,
+    /// Files of a directory that are in another encoding than UTF-8, skipped.
+    pub not_utf8: u64,
     /// Files of a directory that cannot be read, skipped.
     pub unreadable: u64,
+    /// Links, pipes, sockets and devices in directories, passed over. They count as no documents.
+    pub passed_over: u64,
+    /// Documents with the id of an earlier one; they are not skipped.
+    pub repeated_ids: u64,
+    /// Whether there were so many ids that only a sample was compared: more may be repeated.
+    pub ids_are_sampled: bool,
 }
 
 impl Counts {
     /// Returns the number of documents and files skipped for any reason.
     #[must_use]
     pub fn skipped(&self) -> u64 {
-        self.malformed + self.missing_field + self.too_long + self.binary + self.unreadable
+        self.malformed + self.missing_field + self.too_long + self.binary + self.not_utf8 + self.unreadable
     }
 
     /// Counts a document that is taken.

@@ -4,8 +4,18 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use encoding_rs::Encoding;
+
+use crate::error::Error;
 use crate::format::Format;
 use crate::problem::Notice;
+
+/// The fields of a document, where nothing else is said.
+const DEFAULT_ID_FIELD: &str = "id";
+const DEFAULT_TEXT_FIELD: &str = "text";
+
+/// The greatest number of text fields.
+const MAX_TEXT_FIELDS: usize = 60;
 
 /// The default limit on the length of a document.
 const DEFAULT_MAX_DOCUMENT_BYTES: u64 = 64 << 20;
@@ -39,9 +49,13 @@ type OnNotice = Arc<dyn Fn(&Notice) + Send + Sync>;
 pub struct Documents {
     pub(crate) paths: Vec<PathBuf>,
     pub(crate) format: Option<Format>,
-    pub(crate) id_field: String,
-    pub(crate) text_field: String,
+    /// The field of the id, if one was named: then every document must have it.
+    pub(crate) id_field: Option<String>,
+    pub(crate) text_fields: Vec<String>,
     pub(crate) extra_field: Option<String>,
+    pub(crate) has_header: bool,
+    pub(crate) encoding: Option<&'static Encoding>,
+    pub(crate) selection: Selection,
     pub(crate) strict: bool,
     pub(crate) max_document_bytes: u64,
     pub(crate) keep_lines: bool,
@@ -50,15 +64,30 @@ pub struct Documents {
     pub(crate) on_notice: Option<OnNotice>,
 }
 
+/// Which files of a directory or archive are read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Selection {
+    pub(crate) included: Vec<String>,
+    pub(crate) excluded: Vec<String>,
+    pub(crate) obeys_ignore_files: bool,
+}
+
 impl Documents {
-    /// Reads files, or directories of text and HTML files, in this order; `-` is standard input.
+    /// Reads files, directories and zip archives, in this order; `-` is standard input.
+    ///
+    /// Files of a directory or archive are read in the order of their paths. Those whose names say so (`.jsonl`,
+    /// `.json`, `.csv`, `.tsv`, `.parquet`, `.arrow` and the like, also compressed) hold a document in each row;
+    /// any other text is one document.
     pub fn from_paths<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
         Self {
             paths: paths.into_iter().map(|path| path.as_ref().to_owned()).collect(),
             format: None,
-            id_field: "id".to_owned(),
-            text_field: "text".to_owned(),
+            id_field: None,
+            text_fields: vec![DEFAULT_TEXT_FIELD.to_owned()],
             extra_field: None,
+            has_header: true,
+            encoding: None,
+            selection: Selection::default(),
             strict: false,
             max_document_bytes: DEFAULT_MAX_DOCUMENT_BYTES,
             keep_lines: false,
@@ -75,17 +104,32 @@ impl Documents {
         self
     }
 
-    /// The field or column that holds a document's id, a string or a number; by default `id`.
+    /// The field or column that holds a document's id, a string or a number. Every document must have it then.
+    ///
+    /// By default it is `id`, and a document without it has the number of its line, object or record, counted
+    /// from 1, or of its row in Parquet and Arrow files, counted from 0. With several inputs the name of the file
+    /// stands before it, as in `pages.jsonl:17`. A document that is a whole file has the path of the file.
     #[must_use]
     pub fn id_field(mut self, name: impl Into<String>) -> Self {
-        self.id_field = name.into();
+        self.id_field = Some(name.into());
         self
     }
 
-    /// The field or column that holds its text; by default `text`.
+    /// The field or column that holds its text; by default `text`. In JSON and in nested columns, `body.text` is
+    /// the field `text` of the object `body`, unless there is a field of just that name.
     #[must_use]
-    pub fn text_field(mut self, name: impl Into<String>) -> Self {
-        self.text_field = name.into();
+    pub fn text_field(self, name: impl Into<String>) -> Self {
+        self.text_fields([name])
+    }
+
+    /// The fields or columns that make up its text, joined by line ends. A document must have one of them.
+    ///
+    /// # Panics
+    /// When there are none, or more than 60.
+    #[must_use]
+    pub fn text_fields(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.text_fields = names.into_iter().map(Into::into).collect();
+        assert!((1..=MAX_TEXT_FIELDS).contains(&self.text_fields.len()), "from 1 to 60 text fields");
         self
     }
 
@@ -96,8 +140,56 @@ impl Documents {
         self
     }
 
+    /// Whether the first record of CSV and TSV names the columns; by default it does. If not, columns are named by
+    /// their numbers, counted from 1.
+    #[must_use]
+    pub fn header(mut self, has_header: bool) -> Self {
+        self.has_header = has_header;
+        self
+    }
+
+    /// The encoding of texts that do not say theirs: by a byte order mark or, in HTML, by `meta`. Its name is one
+    /// of the [Encoding Standard](https://encoding.spec.whatwg.org/#names-and-labels). By default it is UTF-8, and
+    /// a file that clearly has another one is refused.
+    ///
+    /// # Errors
+    /// When no encoding has this name.
+    pub fn encoding(mut self, name: &str) -> Result<Self, Error> {
+        let encoding = Encoding::for_label(name.as_bytes());
+        let unknown = || Error::Option {
+            option: "encoding",
+            what: format!("no encoding is named {name:?}; some are utf-8, utf-16le, windows-1252, gb18030"),
+        };
+        self.encoding = Some(encoding.ok_or_else(unknown)?);
+        Ok(self)
+    }
+
+    /// Of directories and archives, read only files whose paths match one of these globs. A glob without a slash
+    /// is about names at any depth: `*.txt`, `{a,b}*.csv`; one with a slash about paths: `news/**/*.txt`.
+    #[must_use]
+    pub fn include(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.selection.included.extend(globs.into_iter().map(Into::into));
+        self
+    }
+
+    /// Of directories and archives, do not read files and folders whose paths match one of these globs.
+    #[must_use]
+    pub fn exclude(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.selection.excluded.extend(globs.into_iter().map(Into::into));
+        self
+    }
+
+    /// Whether hidden files, and those that a `.gitignore` or `.ignore` file names, are left out of directories. By
+    /// default all files are read.
+    #[must_use]
+    pub fn obey_ignore_files(mut self, obey: bool) -> Self {
+        self.selection.obeys_ignore_files = obey;
+        self
+    }
+
     /// Whether reading ends with an error at the first problem with a document. By default problems are reported
-    /// ([`Documents::on_notice`]) and counted, and reading continues.
+    /// ([`Documents::on_notice`]) and counted, and reading continues. Strict reading also ends at an id that an
+    /// earlier document had; it remembers all ids, about 60 bytes each.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
@@ -136,12 +228,17 @@ impl Documents {
         self
     }
 
-    /// Calls `report` with every problem with a document. Files of a directory that are not text are only
+    /// Calls `report` with every problem with a document. Pictures, programs and the like in a directory are only
     /// counted. It may be called on another thread.
     #[must_use]
     pub fn on_notice(mut self, report: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
         self.on_notice = Some(Arc::new(report));
         self
+    }
+
+    /// Returns the name of the field of the id.
+    pub(crate) fn id_name(&self) -> &str {
+        self.id_field.as_deref().unwrap_or(DEFAULT_ID_FIELD)
     }
 
     /// Returns the bytes of all inputs, before they are decompressed; `None` unless all are regular files.

@@ -31,6 +31,14 @@ pub enum Error {
         /// The error of the decoder.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A zip archive is damaged.
+    #[error("{input}: cannot read it as a zip archive")]
+    NotArchive {
+        /// The name of the archive.
+        input: String,
+        /// What is wrong with it.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A table ends early or is damaged.
     #[error("{place}: cannot read the rows from here on")]
     Damaged {
@@ -51,13 +59,15 @@ pub enum Error {
         /// The names of the existing columns.
         columns: Vec<String>,
     },
-    /// The type of a column is neither text nor integer.
-    #[error("{input}: the column {column:?} has the type {found}; expected text or integers")]
+    /// The type of a column is not one that is read.
+    #[error("{input}: the column {column:?} has the type {found}; expected {expected}")]
     ColumnType {
         /// The name of the input.
         input: String,
         /// The column.
         column: String,
+        /// What it may hold.
+        expected: &'static str,
         /// The type of its values.
         found: String,
     },
@@ -78,14 +88,6 @@ pub enum Error {
         place: Place,
         /// The problem.
         problem: Problem,
-    },
-    /// The format set does not apply to a directory: its files are read only as text or HTML.
-    #[error("{}: is a directory; its files can be read as text or HTML, not as {format}", path.display())]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// The format that was set.
-        format: Format,
     },
     /// The crate was built without its feature `parquet`.
     #[error("{input}: this build of hamdex does not support Parquet and Arrow (cargo feature parquet)")]

@@ -1,12 +1,16 @@
 //! Counts documents and their problems, and passes them on.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use crate::counts::Counts;
 use crate::document::Document;
 use crate::documents::Documents;
 use crate::error::Error;
+use crate::input::Input;
+use crate::magic::FileSort;
 use crate::problem::{Action, Notice, Place, Problem};
+use crate::repeats::Repeats;
 
 /// Receives documents.
 pub(crate) type Sink<'a> = dyn FnMut(Document) -> Result<(), Error> + 'a;
@@ -14,42 +18,111 @@ pub(crate) type Sink<'a> = dyn FnMut(Document) -> Result<(), Error> + 'a;
 /// Takes documents, and reports problems with them.
 pub(crate) struct Intake<'a> {
     pub(crate) documents: &'a Documents,
-    pub(crate) counts: Counts,
+    counts: Counts,
+    repeats: Repeats,
     sink: &'a mut Sink<'a>,
+    /// Whether the number of a row says which one it is: there is one input.
+    is_only_input: bool,
+    /// Whether the input was in another encoding: what could not be decoded is U+FFFD.
+    pub(crate) is_transcoded: bool,
 }
 
 impl<'a> Intake<'a> {
-    pub(crate) fn new(documents: &'a Documents, sink: &'a mut Sink<'a>) -> Self {
-        Self { documents, counts: Counts::default(), sink }
+    pub(crate) fn new(documents: &'a Documents, is_only_input: bool, sink: &'a mut Sink<'a>) -> Self {
+        Self {
+            documents,
+            counts: Counts::default(),
+            repeats: Repeats::new(documents.strict),
+            sink,
+            is_only_input,
+            is_transcoded: false,
+        }
+    }
+
+    /// Returns all numbers, when everything is read.
+    pub(crate) fn finish(mut self) -> Counts {
+        if let Repeats::Counted(sample) = self.repeats {
+            let (repeated, are_all) = sample.count();
+            (self.counts.repeated_ids, self.counts.ids_are_sampled) = (repeated, !are_all);
+        }
+        self.counts
     }
 
     pub(crate) fn max_bytes(&self) -> u64 {
         self.documents.max_document_bytes
     }
 
-    pub(crate) fn take(&mut self, document: Document) -> Result<(), Error> {
+    /// Opens a file, or standard input for `-`.
+    pub(crate) fn open(&self, path: &Path) -> Result<Input, Error> {
+        let Documents { format, encoding, on_read, temp_dir, .. } = self.documents;
+        let mut input = Input::open_with(path, on_read.clone())?;
+        if let Some(directory) = temp_dir {
+            input = input.temp_dir(directory);
+        }
+        input.decoded(*format, *encoding)
+    }
+
+    /// There are several inputs: the files of a directory or archive.
+    pub(crate) fn expect_several(&mut self) {
+        self.is_only_input = false;
+    }
+
+    /// Returns the id of a row that has none of its own.
+    pub(crate) fn row_id(&self, input: &str, number: u64) -> String {
+        if self.is_only_input { number.to_string() } else { format!("{input}:{number}") }
+    }
+
+    pub(crate) fn take(&mut self, document: Document, place: impl FnOnce() -> Place) -> Result<(), Error> {
+        match &mut self.repeats {
+            Repeats::Counted(sample) => sample.note(&document.id),
+            Repeats::Placed(places) => {
+                let place = place();
+                if let Some(first) = places.note(&document.id, &place) {
+                    return Err(Error::Document {
+                        place,
+                        problem: Problem::RepeatedId { id: document.id, first },
+                    });
+                }
+            }
+        }
         self.counts.take(&document.text);
         (self.sink)(document)
     }
 
-    /// Skips a document; with strict reading it is an error.
+    /// Counts what is no file, directory or archive.
+    pub(crate) fn pass_over(&mut self) {
+        self.counts.passed_over += 1;
+    }
+
+    /// Reports what is no problem.
+    pub(crate) fn tell(&mut self, place: Place, problem: Problem) {
+        if let Some(report) = &self.documents.on_notice {
+            report(&Notice { place, problem, action: Action::Read });
+        }
+    }
+
+    /// Skips a document or file; with strict reading it is an error.
     pub(crate) fn skip(&mut self, place: Place, problem: Problem) -> Result<(), Error> {
         let counts = &mut self.counts;
-        *match problem {
-            Problem::Malformed { .. } => &mut counts.malformed,
+        *match &problem {
             Problem::MissingField { .. } | Problem::ShortRecord { .. } | Problem::Null => {
                 &mut counts.missing_field
             }
             Problem::TooLong { .. } => &mut counts.too_long,
-            Problem::Unreadable { .. } => &mut counts.unreadable,
-            Problem::InvalidUtf8 => &mut counts.replaced,
-            Problem::Binary => {
-                // Directories commonly contain such files: they are neither reported nor an error.
-                counts.binary += 1;
-                return Ok(());
+            Problem::NotUtf8 | Problem::InvalidUtf8 => &mut counts.not_utf8,
+            Problem::Binary => &mut counts.binary,
+            Problem::NotRead { .. } => &mut counts.binary,
+            Problem::Unreadable { .. } | Problem::Rejected { .. } | Problem::MissingColumn { .. } => {
+                &mut counts.unreadable
             }
+            _ => &mut counts.malformed,
         } += 1;
-        self.report(place, problem, Action::Skipped)
+        match &problem {
+            // Directories commonly contain such files: they are neither reported nor an error.
+            Problem::Binary => Ok(()),
+            Problem::NotRead { kind } if kind.sort == FileSort::Other => Ok(()),
+            _ => self.report(place, problem, Action::Skipped),
+        }
     }
 
     pub(crate) fn too_long(&mut self, place: Place, what: &'static str) -> Result<(), Error> {
@@ -63,13 +136,22 @@ impl<'a> Intake<'a> {
         place: impl FnOnce() -> Place,
         bytes: &'t [u8],
     ) -> Result<Cow<'t, str>, Error> {
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let text = String::from_utf8_lossy(bytes);
-        if matches!(text, Cow::Owned(_)) {
-            self.counts.replaced += 1;
-            self.report(place(), Problem::InvalidUtf8, Action::Replaced)?;
+        self.check(place, &[bytes])?;
+        // Files that were put together have a byte order mark in their middle.
+        Ok(String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)))
+    }
+
+    /// Counts and reports a document if it holds what was no text; with strict reading it is an error.
+    pub(crate) fn check(&mut self, place: impl FnOnce() -> Place, pieces: &[&[u8]]) -> Result<(), Error> {
+        let is_damaged = |piece: &&[u8]| match std::str::from_utf8(piece) {
+            Ok(text) => self.is_transcoded && text.contains(char::REPLACEMENT_CHARACTER),
+            Err(_) => true,
+        };
+        if !pieces.iter().any(is_damaged) {
+            return Ok(());
         }
-        Ok(text)
+        self.counts.replaced += 1;
+        self.report(place(), Problem::InvalidUtf8, Action::Replaced)
     }
 
     fn report(&mut self, place: Place, problem: Problem, action: Action) -> Result<(), Error> {

@@ -44,6 +44,7 @@
 //! `parquet` (default): Parquet and Arrow files, in and out. Without it they are refused
 //! ([`Error::WithoutParquet`]).
 
+mod collections;
 mod counts;
 mod dedup;
 mod document;
@@ -53,14 +54,16 @@ mod fingerprints;
 mod format;
 mod input;
 mod intake;
+mod magic;
 mod names;
 mod problem;
 mod progress;
 mod read;
 mod readers;
 mod recipe;
+mod repeats;
 mod rows;
-mod source;
+mod shown;
 mod table;
 mod too_short;
 
@@ -74,6 +77,7 @@ pub use documents::Documents;
 pub use error::Error;
 pub use format::Format;
 pub use input::Input;
+pub use magic::{FileKind, FileSort, kind_of_file};
 pub use names::layout::{NAMES_KEY, NAMES_VERSION, names_path};
 pub use names::read::Names;
 pub use names::write::NamesWriter;

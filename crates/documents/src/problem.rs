@@ -3,6 +3,9 @@
 use std::fmt;
 use std::io;
 
+use crate::magic::FileKind;
+use crate::shown::shown;
+
 /// A part of a document that is in a field or column with a configurable name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -31,6 +34,8 @@ pub enum Position {
     Whole,
     /// A line, counted from 1.
     Line(u64),
+    /// An object of a JSON file, counted from 1.
+    Object(u64),
     /// A row of a Parquet or Arrow file, counted from 0.
     Row(u64),
 }
@@ -46,19 +51,24 @@ impl Place {
         Self { input: input.to_owned(), position: Position::Line(number) }
     }
 
+    pub(crate) fn object(input: &str, number: u64) -> Self {
+        Self { input: input.to_owned(), position: Position::Object(number) }
+    }
+
     #[cfg(feature = "parquet")]
     pub(crate) fn row(input: &str, number: u64) -> Self {
         Self { input: input.to_owned(), position: Position::Row(number) }
     }
 }
 
-/// `pages.jsonl:3`, `pages.parquet (row 2)`, or the input alone.
+/// `pages.jsonl:3`, `pages.json (object 3)`, `pages.parquet (row 2)`, or the input alone.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.input)?;
         match self.position {
             Position::Whole => Ok(()),
             Position::Line(number) => write!(f, ":{number}"),
+            Position::Object(number) => write!(f, " (object {number})"),
             Position::Row(number) => write!(f, " (row {number})"),
         }
     }
@@ -68,11 +78,17 @@ impl fmt::Display for Place {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A line is not a JSON object.
+    /// It is not a JSON object.
     #[error("not a JSON object: {what}")]
     Malformed {
         /// What the parser found, and in which column.
         what: String,
+    },
+    /// A file of JSON ends early, or something stands between its objects. What follows cannot be read.
+    #[error("{what}")]
+    BrokenJson {
+        /// What is wrong.
+        what: &'static str,
     },
     /// A JSON object lacks a field, or the field has another type.
     #[error("no {} in the field {name:?}", if *field == Field::Id { "string or number" } else { "string" })]
@@ -88,9 +104,20 @@ pub enum Problem {
         /// The number of its fields.
         found: usize,
     },
+    /// A quote of a CSV or TSV file is opened and never closed: it swallows all that follows.
+    #[error("a quote that is opened on this line is not closed")]
+    UnclosedQuote,
     /// The id or the text of a row is null.
     #[error("the id or the text is null")]
     Null,
+    /// The id was that of an earlier document. Only strict reading ends for it.
+    #[error("the id {} is that of an earlier document, {first}", shown(id))]
+    RepeatedId {
+        /// The id.
+        id: String,
+        /// The place of the earlier document.
+        first: Place,
+    },
     /// It is longer than [`Documents::max_document_bytes`](crate::Documents::max_document_bytes).
     #[error("the {what} is longer than {max_bytes} bytes")]
     TooLong {
@@ -102,14 +129,47 @@ pub enum Problem {
     /// A text is not UTF-8. Unless reading is strict, each invalid sequence is replaced by U+FFFD.
     #[error("invalid UTF-8")]
     InvalidUtf8,
+    /// A file is in another encoding than UTF-8.
+    #[error("not UTF-8")]
+    NotUtf8,
     /// A file is not text.
     #[error("not text")]
     Binary,
-    /// A file of a directory cannot be read.
+    /// A file is of a kind that is not read.
+    #[error("is {}", kind.name)]
+    NotRead {
+        /// The kind.
+        kind: FileKind,
+    },
+    /// A file of a directory or archive cannot be read.
     #[error("cannot read it: {what}")]
     Unreadable {
         /// The error of the operating system or the decompressor.
         what: io::Error,
+    },
+    /// A file of a directory or archive does not have the format that its name says, or is damaged.
+    #[error("{what}")]
+    Rejected {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A table of a directory or archive has no column of this name.
+    #[error("no column is named {column:?}; there are: {}", columns.join(", "))]
+    MissingColumn {
+        /// The part of a document that the column holds.
+        field: Field,
+        /// The requested name.
+        column: String,
+        /// The names of the existing columns, long ones shortened.
+        columns: Vec<String>,
+    },
+    /// A directory or archive holds both files with a document in each row and files that are one document each.
+    #[error("holds {rows} with a document in each row, and {whole} that are one document each")]
+    Mixed {
+        /// How many files have rows, by format: `2 csv files, 1 parquet file`.
+        rows: String,
+        /// How many are one document each: `3 files`.
+        whole: String,
     },
 }
 
@@ -121,6 +181,8 @@ pub enum Action {
     Skipped,
     /// Invalid UTF-8 was replaced, and the document kept.
     Replaced,
+    /// Nothing was done about it: all is read.
+    Read,
 }
 
 /// A problem with a document, reported while reading continues.

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use crate::collections::{archive, directory};
 use crate::counts::Counts;
 use crate::document::Document;
 use crate::documents::Documents;
@@ -10,15 +11,16 @@ use crate::error::Error;
 use crate::format::Format;
 use crate::input::Input;
 use crate::intake::{Intake, Sink};
-use crate::problem::{Place, Problem};
-use crate::readers::{files, html, json, lines, rows};
+use crate::problem::Place;
+use crate::readers::{self, html};
 
 impl Documents {
     /// Calls `sink` with every document, in order. Returns how many there were, and how many were skipped.
     ///
     /// # Errors
-    /// When an input cannot be opened, is binary (unless a format was set), ends early or lacks a column; with [`Documents::strict`] also at the first
-    /// problem with a document; or the error that `sink` returns.
+    /// When an input cannot be opened, is not text (or not in UTF-8, see [`Documents::encoding`]), ends early or
+    /// lacks a column; with [`Documents::strict`] also at the first problem with a document; or the error that
+    /// `sink` returns. A file of a directory or archive that cannot be read is skipped and reported.
     pub fn read<E: From<Error>>(&self, mut sink: impl FnMut(Document) -> Result<(), E>) -> Result<Counts, E> {
         let mut stopped = None;
         let outcome = self.read_into(&mut |document| {
@@ -32,43 +34,38 @@ impl Documents {
 
     pub(crate) fn read_into(&self, sink: &mut Sink<'_>) -> Result<Counts, Error> {
         let mut sink = |document| sink(document);
-        let mut intake = Intake::new(self, &mut sink);
+        let is_one_input = self.paths.len() == 1 && !self.paths[0].is_dir();
+        let mut intake = Intake::new(self, is_one_input, &mut sink);
         for path in &self.paths {
-            if path.is_dir() { files::read(path, &mut intake)? } else { read_one(path, &mut intake)? }
+            if path.is_dir() { directory::read(path, &mut intake)? } else { read_file(path, &mut intake)? }
         }
-        Ok(intake.counts)
+        Ok(intake.finish())
     }
 }
 
-fn read_one(path: &Path, intake: &mut Intake<'_>) -> Result<(), Error> {
-    let mut input = Input::open_with(path, intake.documents.on_read.clone())?;
-    if let Some(directory) = &intake.documents.temp_dir {
-        input = input.temp_dir(directory);
+fn read_file(path: &Path, intake: &mut Intake<'_>) -> Result<(), Error> {
+    let input = intake.open(path)?;
+    if input.is_zip() {
+        return archive::read(input, path, intake);
     }
-    let format = intake.documents.format.unwrap_or(input.format());
-    let is_text = !matches!(format, Format::Parquet | Format::Arrow);
-    if is_text && input.is_binary() && intake.documents.format.is_none() {
-        return Err(Error::Document { place: Place::whole(input.name()), problem: Problem::Binary });
-    }
-    match format {
-        Format::Lines => lines::read(input, intake),
-        Format::Jsonl => json::read(input, intake),
-        Format::Csv => rows::read_csv(input, b',', intake),
-        Format::Tsv => rows::read_csv(input, b'\t', intake),
-        Format::Parquet | Format::Arrow => rows::read_columns(input, format, intake),
-        Format::Text | Format::Html => files::read_file(input, format == Format::Html, intake),
+    let documents = intake.documents;
+    let format = documents.format.unwrap_or(input.format());
+    match input.refusal(format, documents.format.is_some(), documents.encoding.is_some()) {
+        Some(problem) => Err(Error::Document { place: Place::whole(input.name()), problem }),
+        None => readers::read(input, format, intake),
     }
 }
 
 /// Reads a file, or standard input for `-`, as one document, and returns its text: HTML without its tags, anything
-/// else unchanged, with invalid UTF-8 replaced by U+FFFD.
+/// else unchanged, with invalid UTF-8 replaced by U+FFFD. Other encodings are read by their byte order marks, or as
+/// a page says.
 ///
 /// # Errors
 /// When it cannot be read or is not text.
 pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
-    let mut input = Input::open(path)?;
-    if input.is_binary() {
-        return Err(Error::Document { place: Place::whole(input.name()), problem: Problem::Binary });
+    let mut input = Input::open(path)?.decoded(None, None)?;
+    if let Some(problem) = input.refusal(Format::Text, false, false) {
+        return Err(Error::Document { place: Place::whole(input.name()), problem });
     }
     let mut bytes = Vec::new();
     input.read_to_end(&mut bytes).map_err(input.unreadable())?;

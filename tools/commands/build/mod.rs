@@ -158,7 +158,7 @@ fn build<F: Engine>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Failure
     check_index_output(&args.output, args.json)?;
     let temp_dir = temp_dir(args.temp_dir.as_deref(), Some(&args.output));
     if let Some(texts) = texts {
-        let reading = Reading::new(&args.inputs, texts.format, &args.fields).temp_dir(&temp_dir);
+        let reading = Reading::new(&args.inputs, texts.format, &args.fields)?.temp_dir(&temp_dir);
         let recipe = (texts.recipe, texts.lists);
         let built = documents::build(&reading, ids, recipe, options, &output, &temp_dir, &phases)?;
         documents_report::summary(&built.counts, &built.too_short, started);
@@ -172,7 +172,7 @@ fn build<F: Engine>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Failure
         format: args.format,
         columns: Columns {
             fingerprint: &args.fingerprint_field,
-            id: (ids == IdSource::Pairs).then_some(&*args.fields.id_field),
+            id: (ids == IdSource::Pairs).then(|| args.fields.id_name()),
         },
         temp_dir: Some(&temp_dir),
         is_prompt: false,

@@ -146,7 +146,7 @@ fn dedup<F: Engine>(args: &Args, recipe: Recipe, lists: Lists) -> Result<(), Fai
     let fingerprinter = Fingerprinter::<F>::with_lists(&recipe, lists).map_err(usage)?;
     let format = output::format_of(args.out.as_deref())?;
     let file = create_output(args)?;
-    let reading = args.inputs.reading();
+    let reading = args.inputs.reading()?;
     let bars = Bars::new(reading.bar().clone());
     let bar = reading.bar().clone();
     let mut dedup = options(args, format, fingerprinter)?
@@ -161,7 +161,7 @@ fn dedup<F: Engine>(args: &Args, recipe: Recipe, lists: Lists) -> Result<(), Fai
     report::require_some(clusters.counts())?;
     if args.unique {
         let fields = &args.inputs.fields;
-        let unique = Unique { clusters: &clusters, fields: [&fields.id_field, &fields.text_field] };
+        let unique = Unique { clusters: &clusters, fields: [fields.id_name(), &fields.text_fields[0]] };
         unique.write(file, format)?;
     } else {
         output::clusters(file, format, args.json, &clusters)?;

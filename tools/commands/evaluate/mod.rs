@@ -96,7 +96,7 @@ fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Resul
     let fingerprinter = Fingerprinter::<F>::with_lists(recipe, lists).map_err(usage)?;
     let mut too_short = TooShort::default();
     let (mut ids, mut texts, mut groups, mut fingerprints) = (vec![], vec![], vec![], vec![]);
-    let counts = args.inputs.reading().extra_field(args.group_field.as_deref()).read(|documents| {
+    let counts = args.inputs.reading()?.extra_field(args.group_field.as_deref()).read(|documents| {
         documents.fingerprint(&fingerprinter, |document, outcome| {
             too_short.note(&document.id, &outcome);
             fingerprints.push(outcome.reliable());

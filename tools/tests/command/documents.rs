@@ -108,10 +108,14 @@ fn columns_give_the_same_fingerprints() {
     }
     let (code, text) = scratch.failure(&["fingerprint", "in.arrow"]);
     assert!(
-        text.contains("in.arrow: no column is named \"id\" (--id-field); there are: other, body, key"),
+        text.contains("in.arrow: no column is named \"text\" (--text-field); there are: other, body, key"),
         "{text}"
     );
     assert_eq!(code, 1);
+    let (_, text) = scratch.failure(&["fingerprint", "in.arrow", "--text-field", "body", "--id-field", "id"]);
+    assert!(text.contains("in.arrow: no column is named \"id\" (--id-field)"), "{text}");
+    let rows = scratch.output(&["fingerprint", "in.arrow", "--text-field", "body"]);
+    assert!(rows.starts_with("0\t") && rows.lines().count() == 3, "{rows}");
 
     scratch.output(&["fingerprint", "in.jsonl", "--parquet", "out.parquet"]);
     assert!(std::fs::read(scratch.path("out.parquet")).unwrap().starts_with(b"PAR1"));
@@ -145,8 +149,17 @@ fn a_tree_is_read_in_the_order_of_its_paths_without_what_is_no_text() {
         values(&scratch.output(&["fingerprint", "tree"])),
         values(&scratch.output(&["fingerprint", "plain.jsonl"]))
     );
-    let (code, text) = scratch.failure(&["fingerprint", "tree", "--format", "csv"]);
-    assert!(text.contains("tree: is a directory"), "{text}");
+    // Every file in the format that is told.
+    let lines = scratch.output(&["fingerprint", "tree", "--format", "text-lines"]);
+    let ids: Vec<&str> = lines.lines().filter_map(|line| line.split('\t').next()).collect();
+    assert_eq!(ids, ["tree/a/packed.gz:1", "tree/b/page.html:1", "tree/z.txt:1"]);
+    assert_eq!(scratch.output(&["fingerprint", "tree", "--include", "*.html"]).lines().count(), 1);
+    assert_eq!(
+        scratch.output(&["fingerprint", "tree", "--exclude", "a", "--exclude", "b"]).lines().count(),
+        1
+    );
+    let (code, text) = scratch.failure(&["fingerprint", "tree", "--include", "a[b"]);
+    assert!(text.contains("a[b"), "{text}");
     assert_eq!(code, 2);
 }
 
@@ -181,16 +194,17 @@ fn problems_are_reported_and_counted_and_the_rest_is_read() {
     let good = json_line("good", &story(1));
     scratch
         .write("in.jsonl", format!("{good}{{\"id\": 3\n{{\"id\":\"x\"}}\n{{\"text\":\"x\"}}\n[1]\n\n{good}"));
-    let text = scratch.output(&["fingerprint", "in.jsonl"]);
+    let args = ["fingerprint", "in.jsonl", "--id-field", "id"];
+    let text = scratch.output(&args);
     assert_eq!(text.lines().count(), 2);
-    let text = messages(&scratch, &["fingerprint", "in.jsonl"]);
+    let text = messages(&scratch, &args);
     for expected in [
         "hamdex: in.jsonl:2: not a JSON object: EOF while parsing an object",
         "hamdex: in.jsonl:3: no string in the field \"text\" (--text-field); skipped",
         "hamdex: in.jsonl:4: no string or number in the field \"id\" (--id-field); skipped",
         "hamdex: in.jsonl:5: not a JSON object: invalid type: sequence",
         "2 documents",
-        "4 skipped (2 malformed, 2 without a field)",
+        "4 skipped (2 malformed, 2 without a field), 1 with the id of an earlier one",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");
     }
@@ -301,9 +315,9 @@ fn inputs_that_are_not_there_or_break_off_are_failures() {
     let cases: [(&[&str], &str); 5] = [
         (&["missing.jsonl"], "missing.jsonl: cannot read it"),
         (&["cut.jsonl.gz"], "cut.jsonl.gz: cannot read it"),
-        (&["names.csv"], "names.csv:1: no column is named \"id\" (--id-field); there are: key, body"),
+        (&["names.csv"], "names.csv:1: no column is named \"text\" (--text-field); there are: key, body (if"),
         (&["names.csv", "--idf", "no.idf"], "no.idf: cannot read it"),
-        (&["names.csv", "--id-field", "key"], "no column is named \"text\" (--text-field)"),
+        (&["names.csv", "--id-field", "id"], "no column is named \"id\" (--id-field)"),
     ];
     for (args, expected) in cases {
         let (code, text) = scratch.failure(&[&["fingerprint"], args].concat());
@@ -373,21 +387,40 @@ fn a_command_that_could_use_no_document_fails_and_leaves_nothing() {
         assert_eq!((code, text.as_str()), (1, expected), "{command:?}");
         assert_eq!(scratch.names(), ["bad.jsonl", "empty.jsonl"], "{command:?}");
     }
-    for command in [&["dedup"][..], &["fingerprint"], &["build", "-o", "out.hamdex", "--documents"]] {
-        scratch.output(&[command, &["empty.jsonl"]].concat());
+    for command in commands {
+        let (code, text) = scratch.failure(&[command, &["empty.jsonl"]].concat());
+        let expected = "hamdex: no document was found: the inputs are empty\n";
+        assert_eq!((code, text.as_str()), (1, expected), "{command:?}");
     }
+    assert_eq!(scratch.names(), ["bad.jsonl", "empty.jsonl"]);
 }
 
 #[test]
 fn binary_files_are_no_documents_unless_a_format_is_given() {
     let scratch = Scratch::new();
     scratch.write("program", b"\x7fELF\x02\x01\x01\0\0\0\0\0 some words\n");
+    scratch.write("bytes", format!("some\0 {}\n", story(1)));
+    let latin: Vec<u8> = format!("\u{e4}\u{f6}\u{fc}\u{df} {}", "Gr\u{fc}\u{df}e ".repeat(20))
+        .chars()
+        .map(|c| c as u8)
+        .collect();
+    scratch.write("latin.txt", latin);
     for command in [&["dedup"][..], &["fingerprint"], &["build", "--documents", "-o", "x.hamdex"]] {
         let (code, text) = scratch.failure(&[command, &["program"]].concat());
         assert_eq!(code, 1, "{text}");
-        assert!(text.contains("program: ") && text.contains("not text"), "{text}");
+        assert!(text.contains("program: is an ELF executable; it holds no documents"), "{text}");
+        let (code, text) = scratch.failure(&[command, &["bytes"]].concat());
+        assert!(code == 1 && text.contains("bytes: not text"), "{text}");
+        let (code, text) = scratch.failure(&[command, &["latin.txt"]].concat());
+        assert!(
+            code == 1 && text.contains("latin.txt: not UTF-8; name its encoding with --encoding"),
+            "{text}"
+        );
     }
-    assert_eq!(scratch.names(), ["program"]);
+    assert_eq!(scratch.names(), ["bytes", "latin.txt", "program"]);
+    scratch.output(&["fingerprint", "latin.txt", "--encoding", "latin1"]);
+    scratch.output(&["fingerprint", "bytes", "--format", "text"]);
+    assert_eq!(scratch.failure(&["fingerprint", "latin.txt", "--encoding", "klingon"]).0, 2);
 }
 
 #[test]

@@ -112,10 +112,11 @@ fn an_input_is_known_under_other_names_and_as_standard_input() {
 fn a_file_in_a_directory_that_is_read_is_an_input() {
     let scratch = Scratch::new();
     fs::create_dir_all(scratch.path("notes/deep")).unwrap();
-    scratch.write("notes/deep/old.csv", story(1));
+    let old = format!("text\n{}\n", story(1));
+    scratch.write("notes/deep/old.csv", &old);
     let output = ["dedup", "notes", "--force", "--out", "notes/deep/old.csv"];
     refused(&scratch, &output, "is the input notes");
-    assert_eq!(fs::read_to_string(scratch.path("notes/deep/old.csv")).unwrap(), story(1));
+    assert_eq!(fs::read_to_string(scratch.path("notes/deep/old.csv")).unwrap(), old);
     scratch.output(&["dedup", "notes", "--out", "notes/new.csv"]);
 }
 

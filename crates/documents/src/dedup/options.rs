@@ -176,7 +176,7 @@ impl<'a, F: Engine> Dedup<'a, F> {
     pub fn run(&self, documents: &Documents) -> Result<Clusters, Error> {
         let mut documents = documents.clone().keep_lines(self.keep_lines);
         documents.temp_dir.get_or_insert_with(|| self.search.directory.clone());
-        let names = [documents.id_field.clone(), documents.text_field.clone()];
+        let names = [documents.id_name().to_owned(), documents.text_fields[0].clone()];
         self.find(|sink| documents.read_into(sink), names)
     }
 

@@ -1,4 +1,4 @@
-//! One document per line: an id, a blank or tab, the text.
+//! One document per line: an id, a blank or tab, the text; or the text alone.
 
 use std::io::{self, BufRead, Read};
 
@@ -8,33 +8,53 @@ use crate::input::Input;
 use crate::intake::Intake;
 use crate::problem::Place;
 
+/// Reads lines of ids and texts.
 pub(crate) fn read(input: Input, intake: &mut Intake<'_>) -> Result<(), Error> {
-    each(input, intake, &mut |line, _, intake| {
+    each(input, intake, &mut |line, at, intake| {
         let (id, text) = line.split_once([' ', '\t']).unwrap_or((line, ""));
-        intake.take(Document::new(id, text.trim_start()))
+        intake.take(Document::new(id, text.trim_start()), || at.place())
     })
 }
 
-/// Calls `visit` with every line that is not blank, without its line end, and with its place. Lines that are
-/// too long are skipped.
-pub(crate) fn each(
-    mut input: Input,
-    intake: &mut Intake<'_>,
-    visit: &mut dyn FnMut(&str, Place, &mut Intake<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
+/// Reads lines that are texts.
+pub(crate) fn read_texts(input: Input, intake: &mut Intake<'_>) -> Result<(), Error> {
+    each(input, intake, &mut |line, at, intake| {
+        intake.take(Document::new(intake.row_id(at.input, at.number), line), || at.place())
+    })
+}
+
+/// A line of an input.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a> {
+    pub(crate) input: &'a str,
+    /// Counted from 1.
+    pub(crate) number: u64,
+}
+
+impl At<'_> {
+    pub(crate) fn place(self) -> Place {
+        Place::line(self.input, self.number)
+    }
+}
+
+/// Receives a line without its line end.
+type Visit<'a> = dyn FnMut(&str, At<'_>, &mut Intake<'_>) -> Result<(), Error> + 'a;
+
+/// Calls `visit` with every line that is not blank. Lines that are too long are skipped.
+pub(crate) fn each(mut input: Input, intake: &mut Intake<'_>, visit: &mut Visit<'_>) -> Result<(), Error> {
+    let name = input.name().to_owned();
     let mut buffer = Vec::new();
     let max_bytes = intake.max_bytes();
     for number in 1u64.. {
-        let outcome = bounded(&mut input, &mut buffer, max_bytes).map_err(input.unreadable())?;
-        let place = || Place::line(input.name(), number);
-        match outcome {
+        let at = At { input: &name, number };
+        match bounded(&mut input, &mut buffer, max_bytes).map_err(input.unreadable())? {
             Bounded::End => break,
-            Bounded::TooLong => intake.too_long(place(), "line")?,
+            Bounded::TooLong => intake.too_long(at.place(), "line")?,
             Bounded::Line => {
-                let text = intake.text(place, &buffer)?;
+                let text = intake.text(|| at.place(), &buffer)?;
                 let line = text.trim_end_matches(['\n', '\r']);
                 if !line.trim().is_empty() {
-                    visit(line, place(), intake)?;
+                    visit(line, at, intake)?;
                 }
             }
         }

@@ -6,7 +6,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::{ArrowError, DataType, Schema};
+use arrow_schema::{ArrowError, DataType, Fields, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
@@ -19,78 +19,61 @@ use crate::table::value::Value;
 /// Rows decoded, and kept in memory, at a time.
 const BATCH_ROWS: usize = 1024;
 
-/// Chooses columns by their names; returns their numbers.
-pub(crate) type Select<'a> = dyn Fn(&[String]) -> Result<Vec<usize>, Error> + 'a;
+/// A column that is wanted: its number in the file, and the fields inside it that lead to the values.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    pub(crate) column: usize,
+    pub(crate) inner: Vec<usize>,
+}
+
+/// Chooses columns of a file.
+pub(crate) type Select<'a> = dyn Fn(&Schema) -> Result<Vec<Wanted>, Error> + 'a;
 
 /// Receives the number of a row, and its cells.
 type Visit<'a> = dyn FnMut(u64, &[Value<'_>]) -> Result<(), Error> + 'a;
 
-/// The batches of a file, and the names of the chosen columns.
+/// The batches of a file.
 pub(crate) struct Batches {
     input: String,
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
-    names: Vec<String>,
+    /// The wanted columns, by their numbers in the batches.
+    columns: Vec<Wanted>,
 }
 
 impl Batches {
-    pub(crate) fn open(
-        mut input: Input,
-        format: Format,
-        allowed: Allowed,
-        select: &Select<'_>,
-    ) -> Result<Self, Error> {
+    pub(crate) fn open(mut input: Input, format: Format, select: &Select<'_>) -> Result<Self, Error> {
         let name = input.name().to_owned();
         if format == Format::Parquet {
-            return Self::open_parquet(name, input, allowed, select);
+            return Self::open_parquet(name, input, select);
         }
         let refused = |error: ArrowError| refused(&name, Format::Arrow, error);
         if format::is_arrow_file(input.peek()?) {
             let batches = FileReader::try_new_buffered(input.into_file()?, None).map_err(refused)?;
-            let schema = batches.schema();
-            let columns = select(&names(&schema))?;
-            Self::checked(name, &schema, Box::new(batches), allowed, &columns)
+            let columns = select(&batches.schema())?;
+            Ok(Self { input: name, batches: Box::new(batches), columns })
         } else {
             let batches = StreamReader::try_new(input, None).map_err(refused)?;
-            let schema = batches.schema();
-            let columns = select(&names(&schema))?;
-            Self::checked(name, &schema, Box::new(batches), allowed, &columns)
+            let columns = select(&batches.schema())?;
+            Ok(Self { input: name, batches: Box::new(batches), columns })
         }
     }
 
-    fn open_parquet(
-        name: String,
-        input: Input,
-        allowed: Allowed,
-        select: &Select<'_>,
-    ) -> Result<Self, Error> {
+    fn open_parquet(name: String, input: Input, select: &Select<'_>) -> Result<Self, Error> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(input.into_file()?)
             .map_err(|error| refused(&name, Format::Parquet, error))?;
-        let schema = builder.schema().clone();
-        let columns = select(&names(&schema))?;
+        let mut columns = select(builder.schema())?;
+        let mut roots: Vec<usize> = columns.iter().map(|wanted| wanted.column).collect();
+        roots.sort_unstable();
+        roots.dedup();
         // By number: a name with a dot would be taken for a path into a nested column.
-        let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
+        let mask = ProjectionMask::roots(builder.parquet_schema(), roots.iter().copied());
         let batches = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
         let batches = batches.map_err(|error| refused(&name, Format::Parquet, error))?;
-        Self::checked(name, &schema, Box::new(batches), allowed, &columns)
-    }
-
-    fn checked(
-        input: String,
-        schema: &Schema,
-        batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
-        allowed: Allowed,
-        columns: &[usize],
-    ) -> Result<Self, Error> {
-        let mut names = Vec::with_capacity(columns.len());
-        for &column in columns {
-            let field = schema.field(column);
-            if !allowed.includes(field.data_type()) {
-                let (column, found) = (field.name().clone(), field.data_type().to_string());
-                return Err(Error::ColumnType { input, column, found });
-            }
-            names.push(field.name().clone());
+        // Batches have the chosen columns only, in the order of the file.
+        for wanted in &mut columns {
+            wanted.column = roots.partition_point(|&root| root < wanted.column);
         }
-        Ok(Self { input, batches, names })
+        Ok(Self { input: name, batches: Box::new(batches), columns })
     }
 
     /// Calls `visit` with the number of every row, and its cells in the order of the chosen columns.
@@ -101,12 +84,8 @@ impl Batches {
                 place: Place::row(&self.input, number),
                 source: Box::new(error),
             })?;
-            let columns: Vec<Column<'_>> = self
-                .names
-                .iter()
-                .filter_map(|name| batch.column_by_name(name))
-                .map(|column| Column::new(column.as_ref()))
-                .collect();
+            let columns: Vec<Column<'_>> =
+                self.columns.iter().map(|wanted| Column::find(&batch, wanted)).collect();
             let mut cells = Vec::with_capacity(columns.len());
             for row in 0..batch.num_rows() {
                 cells.clear();
@@ -119,40 +98,72 @@ impl Batches {
     }
 }
 
+/// Finds a column by its name; `body.text` is the field `text` of the column `body`, unless there is a column of
+/// just that name. Returns the type of its values too.
+pub(crate) fn find<'s>(schema: &'s Schema, name: &str) -> Option<(Wanted, &'s DataType)> {
+    let path = find_in(schema.fields(), name)?;
+    let mut kind = schema.field(path[0]).data_type();
+    for &inner in &path[1..] {
+        let DataType::Struct(fields) = kind else { return None };
+        kind = fields[inner].data_type();
+    }
+    Some((Wanted { column: path[0], inner: path[1..].to_vec() }, kind))
+}
+
+fn find_in(fields: &Fields, name: &str) -> Option<Vec<usize>> {
+    if let Some(at) = fields.iter().position(|field| field.name() == name) {
+        return Some(vec![at]);
+    }
+    fields.iter().enumerate().find_map(|(at, field)| {
+        let rest = name.strip_prefix(field.name().as_str())?.strip_prefix('.')?;
+        let DataType::Struct(inner) = field.data_type() else { return None };
+        let mut path = vec![at];
+        path.extend(find_in(inner, rest)?);
+        Some(path)
+    })
+}
+
 fn refused(input: &str, format: Format, error: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::NotFormat { input: input.to_owned(), format, source: Box::new(error) }
 }
 
-fn names(schema: &Schema) -> Vec<String> {
+pub(crate) fn names(schema: &Schema) -> Vec<String> {
     schema.fields().iter().map(|field| field.name().clone()).collect()
 }
 
-/// What columns may hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Allowed {
-    TextsAndNumbers,
-    /// These, and bytes of a fixed number per row.
-    BytesToo,
+pub(crate) fn is_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_text(values),
+        kind => matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View),
+    }
 }
 
-impl Allowed {
-    fn includes(self, kind: &DataType) -> bool {
-        match kind {
-            DataType::Dictionary(_, values) => self.includes(values),
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-            DataType::FixedSizeBinary(_) => self == Self::BytesToo,
-            kind => kind.is_integer(),
-        }
+pub(crate) fn is_text_or_integer(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_text_or_integer(values),
+        kind => is_text(kind) || kind.is_integer(),
     }
 }
 
 /// A column of a batch; for a dictionary also its values, and the number of each row's value.
 struct Column<'b> {
+    /// The columns in which it lies; where one is null, it is.
+    outer: Vec<&'b dyn Array>,
     array: &'b dyn Array,
     dictionary: Option<(Box<Column<'b>>, Vec<usize>)>,
 }
 
 impl<'b> Column<'b> {
+    fn find(batch: &'b RecordBatch, wanted: &Wanted) -> Self {
+        let mut outer = Vec::new();
+        let mut array = batch.column(wanted.column).as_ref();
+        for &inner in &wanted.inner {
+            outer.push(array);
+            array = array.as_struct().column(inner).as_ref();
+        }
+        Self { outer, ..Self::new(array) }
+    }
+
     fn new(array: &'b dyn Array) -> Self {
         let dictionary = array.as_any_dictionary_opt().map(|dictionary| {
             let values = dictionary.values().as_ref();
@@ -160,11 +171,11 @@ impl<'b> Column<'b> {
             let keys = if values.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
             (Box::new(Column::new(values)), keys)
         });
-        Self { array, dictionary }
+        Self { outer: Vec::new(), array, dictionary }
     }
 
     fn value(&self, row: usize) -> Value<'b> {
-        if self.array.is_null(row) {
+        if self.array.is_null(row) || self.outer.iter().any(|outer| outer.is_null(row)) {
             return Value::Null;
         }
         if let Some((values, keys)) = &self.dictionary {

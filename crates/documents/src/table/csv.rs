@@ -18,7 +18,10 @@ const INITIAL_FIELDS: usize = 64;
 pub(crate) enum Next {
     End,
     Record,
-    TooLong,
+    /// What is too long: the record, or a text in quotes.
+    TooLong(&'static str),
+    /// The input ends within quotes.
+    Unclosed,
 }
 
 /// Reads records, one after the other, into the same memory.
@@ -28,8 +31,12 @@ pub(crate) struct Records {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     max_bytes: usize,
-    /// The line where the latest record starts.
+    /// The line where the latest record starts, or where the quote is opened that makes it too long.
     line: u64,
+    /// How many records there were.
+    number: u64,
+    /// Whether the last record was ended.
+    has_ended: bool,
 }
 
 impl Records {
@@ -41,7 +48,18 @@ impl Records {
             ends: Vec::new(),
             max_bytes: usize::try_from(max_bytes).unwrap_or(usize::MAX).max(INITIAL_RECORD_BYTES),
             line: 1,
+            number: 0,
+            has_ended: false,
         }
+    }
+
+    /// Returns how many records there were up to the latest one, the first one included.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(crate) fn input(&self) -> &str {
+        self.input.name()
     }
 
     /// Returns the place of the latest record.
@@ -63,22 +81,38 @@ impl Records {
         self.line = self.parser.line();
         self.ends.resize(INITIAL_FIELDS, 0);
         let (mut filled, mut fields) = (0, 0);
-        let mut too_long = false;
+        let mut too_long = None;
+        self.number += 1;
         loop {
-            let bytes = match self.input.fill_buf() {
-                Ok(bytes) => bytes,
+            let (bytes, is_added) = match self.input.fill_buf() {
+                // A line end ends the last record, if it has none. Within quotes it is a part of the text.
+                Ok([]) if !self.has_ended => (&b"\n"[..], true),
+                Ok(bytes) => (bytes, false),
                 Err(error) => return Err(self.input.unreadable()(error)),
             };
             let (result, read, written, ended) =
                 self.parser.read_record(bytes, &mut self.bytes[filled..], &mut self.ends[fields..]);
-            self.input.consume(read);
+            if is_added {
+                self.has_ended = read > 0;
+            } else {
+                self.input.consume(read);
+            }
             filled += written;
             fields += ended;
+            if is_added && written > 0 {
+                let quote = self.line_of_quote(filled, fields).filter(|_| too_long.is_none());
+                self.line = quote.unwrap_or(self.line);
+                return Ok(Next::Unclosed);
+            }
             match result {
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::OutputFull if self.bytes.len() >= self.max_bytes => {
+                    if too_long.is_none() {
+                        let quote = self.line_of_quote(filled, fields);
+                        self.line = quote.unwrap_or(self.line);
+                        too_long = Some(if quote.is_some() { "text in quotes" } else { "record" });
+                    }
                     // Read to its end, each piece over the previous one.
-                    too_long = true;
                     filled = 0;
                 }
                 ReadRecordResult::OutputFull => {
@@ -86,16 +120,24 @@ impl Records {
                     self.bytes.resize(more, 0);
                 }
                 ReadRecordResult::OutputEndsFull if self.ends.len() >= MAX_FIELDS => {
-                    too_long = true;
+                    too_long = Some("record");
                     fields = 0;
                 }
                 ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
                 ReadRecordResult::Record => {
                     self.ends.truncate(fields);
-                    return Ok(if too_long { Next::TooLong } else { Next::Record });
+                    return Ok(too_long.map_or(Next::Record, Next::TooLong));
                 }
                 ReadRecordResult::End => return Ok(Next::End),
             }
         }
+    }
+
+    /// Returns the line where the latest field of the record begins, if it has several lines: then it is in
+    /// quotes.
+    fn line_of_quote(&self, filled: usize, fields: usize) -> Option<u64> {
+        let start = if fields == 0 { 0 } else { self.ends[fields - 1].min(filled) };
+        let lines = self.bytes[start..filled].iter().filter(|&&byte| byte == b'\n').count() as u64;
+        (lines > 0).then(|| self.parser.line() - lines)
     }
 }

@@ -1,11 +1,14 @@
 //! Reading named columns, row by row.
 
+#[cfg(feature = "parquet")]
+use arrow_schema::{DataType, Schema};
+
 use crate::error::Error;
 use crate::format::Format;
 use crate::input::Input;
 use crate::problem::{Place, Problem};
 #[cfg(feature = "parquet")]
-use crate::table::columns::{Allowed, Batches};
+use crate::table::columns::{self, Batches, Wanted};
 use crate::table::csv::{Next, Records};
 use crate::table::value::Value;
 
@@ -73,10 +76,11 @@ fn records(input: Input, delimiter: u8, columns: &[&str], visit: &mut Visit<'_>)
         let place = records.place();
         match (next, &numbers) {
             (Next::End, _) => return Ok(()),
-            (Next::TooLong, _) => {
-                let problem = Problem::TooLong { what: "record", max_bytes: MAX_RECORD_BYTES };
+            (Next::TooLong(what), _) => {
+                let problem = Problem::TooLong { what, max_bytes: MAX_RECORD_BYTES };
                 return Err(Error::Document { place, problem });
             }
+            (Next::Unclosed, _) => return Err(Error::Document { place, problem: Problem::UnclosedQuote }),
             (Next::Record, None) => {
                 let names = records.fields().map(|name| String::from_utf8_lossy(name).into_owned());
                 numbers = Some(select(&place, &names.collect::<Vec<_>>(), columns)?);
@@ -97,8 +101,20 @@ fn records(input: Input, delimiter: u8, columns: &[&str], visit: &mut Visit<'_>)
 #[cfg(feature = "parquet")]
 fn batches(input: Input, format: Format, columns: &[&str], visit: &mut Visit<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
-    let select = |names: &[String]| select(&Place::whole(&name), names, columns);
-    let batches = Batches::open(input, format, Allowed::BytesToo, &select)?;
+    let select = |schema: &Schema| {
+        let numbers = select(&Place::whole(&name), &columns::names(schema), columns)?;
+        let wanted = numbers.into_iter().map(|column| {
+            let field = schema.field(column);
+            let kind = field.data_type();
+            if columns::is_text_or_integer(kind) || matches!(kind, DataType::FixedSizeBinary(_)) {
+                return Ok(Wanted { column, inner: Vec::new() });
+            }
+            let (column, found) = (field.name().clone(), kind.to_string());
+            Err(Error::ColumnType { input: name.clone(), column, expected: "text or integers", found })
+        });
+        wanted.collect()
+    };
+    let batches = Batches::open(input, format, &select)?;
     batches.for_each_row(&mut |row, cells| visit(Place::row(&name, row), cells))
 }
 

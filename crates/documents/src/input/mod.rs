@@ -1,34 +1,38 @@
 //! Files and standard input, decompressed where they are compressed.
+//!
+//! - [`source`]: files and streams
+//! - [`compression`]: which kind it is, and decompression
+//! - [`encoding`]: text in other encodings than UTF-8
 
-#[cfg(feature = "parquet")]
+pub(crate) mod compression;
+pub(crate) mod encoding;
+pub(crate) mod source;
+
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
-#[cfg(feature = "parquet")]
-use std::io::{Seek, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use encoding_rs::Encoding;
+
 use crate::error::Error;
 use crate::format::{self, Format};
-use crate::source;
+use crate::magic::{FileSort, kind_of_file};
+use crate::problem::Problem;
 
 /// Bytes read at once. The format is detected from the first of them.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// Gzip with its one method, deflate.
-const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b, 8];
-const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-const COMPRESSED_ENDINGS: [&str; 4] = ["gz", "gzip", "zst", "zstd"];
-
 /// The name of standard input in messages.
-const STANDARD_INPUT: &str = "standard input";
+pub(crate) const STANDARD_INPUT: &str = "standard input";
 
 /// Receives how many bytes have been read since the last call.
-type OnRead = Arc<dyn Fn(u64) + Send + Sync>;
+pub(crate) type OnRead = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// A file or standard input, ready to be read, its bytes decompressed.
 ///
-/// Gzip and Zstandard are detected by the first bytes, whatever the name. It implements [`BufRead`].
+/// Gzip, Zstandard, xz, bzip2 and LZ4 are detected by the first bytes, whatever the name. It implements
+/// [`BufRead`].
 ///
 /// ```
 /// use std::io::BufRead;
@@ -45,13 +49,14 @@ type OnRead = Arc<dyn Fn(u64) + Send + Sync>;
 /// ```
 pub struct Input {
     name: String,
+    /// The name without the ending of a compressed file, which says the format.
+    inner_name: PathBuf,
     reader: BufReader<Box<dyn Read + Send>>,
     format: Format,
-    /// Where the file is, for formats that are read from their end.
-    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet and Arrow need a file"))]
-    path: Option<PathBuf>,
+    /// Where the file is, if its bytes are read as they are.
+    plain: Option<PathBuf>,
     is_compressed: bool,
-    is_binary: bool,
+    is_transcoded: bool,
     temp_dir: Option<PathBuf>,
 }
 
@@ -79,27 +84,70 @@ impl Input {
     pub(crate) fn open_with(path: &Path, on_read: Option<OnRead>) -> Result<Self, Error> {
         let is_standard_input = path.as_os_str() == "-";
         let name = if is_standard_input { STANDARD_INPUT.to_owned() } else { path.display().to_string() };
-        let open = || -> io::Result<Self> {
-            let inner = source::open((!is_standard_input).then_some(path))?;
-            let reported = BufReader::with_capacity(BUFFER_BYTES, Reported { inner, on_read });
-            let (reader, is_compressed) = decompress(reported)?;
-            let mut reader = BufReader::with_capacity(BUFFER_BYTES, reader);
-            let start = reader.fill_buf()?;
-            let is_binary = format::is_binary(start);
-            let format = Format::detect(&inner_name(path), start);
-            let path = (!is_standard_input && path.is_file()).then(|| path.to_owned());
-            Ok(Self { name: name.clone(), reader, format, path, is_compressed, is_binary, temp_dir: None })
-        };
-        open().map_err(|source| Error::Read { input: name.clone(), source })
+        let opened = source::open((!is_standard_input).then_some(path));
+        let inner = opened.map_err(|source| Error::Read { input: name.clone(), source })?;
+        let mut input = Self::of(name, path, Box::new(Reported { inner, on_read }))?;
+        input.plain = (!is_standard_input && !input.is_compressed && path.is_file()).then(|| path.to_owned());
+        Ok(input)
     }
 
-    /// The directory of the temporary file that Parquet and Arrow need where they are compressed or come from
-    /// standard input; by default the system's place for large files
+    /// An input of this name in messages; `path` says its format.
+    pub(crate) fn of(name: String, path: &Path, reader: Box<dyn Read + Send>) -> Result<Self, Error> {
+        let start = || -> io::Result<_> {
+            let (reader, is_compressed) =
+                compression::decompress(BufReader::with_capacity(BUFFER_BYTES, reader))?;
+            let mut reader = BufReader::with_capacity(BUFFER_BYTES, reader);
+            reader.fill_buf()?;
+            Ok((reader, is_compressed))
+        };
+        match start() {
+            Ok((reader, is_compressed)) => {
+                let inner_name = compression::inner_name(path);
+                let format = Format::detect(&inner_name, reader.buffer());
+                let (plain, temp_dir) = (None, None);
+                let is_transcoded = false;
+                Ok(Self { name, inner_name, reader, format, plain, is_compressed, is_transcoded, temp_dir })
+            }
+            Err(source) => Err(Error::Read { input: name, source }),
+        }
+    }
+
+    /// The directory of the temporary file that Parquet, Arrow and zip archives need where they are compressed or
+    /// come from standard input; by default the system's place for large files
     /// ([`hamdex_atomic_file::temporary_directory`]).
     #[must_use]
     pub fn temp_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.temp_dir = Some(directory.into());
         self
+    }
+
+    /// Decodes text in another encoding: by a byte order mark, by what a page of HTML says, else from `encoding`.
+    /// `told` is its format, if that is not to be detected.
+    pub(crate) fn decoded(
+        self,
+        told: Option<Format>,
+        encoding: Option<&'static Encoding>,
+    ) -> Result<Self, Error> {
+        let Self { name, inner_name, reader, .. } = self;
+        let start = reader.buffer();
+        if !told.unwrap_or(self.format).is_text() || format::is_zip(start) {
+            return Ok(Self { name, inner_name, reader, ..self });
+        }
+        let declared = if self.format == Format::Html { encoding::declared(start) } else { None };
+        let decoded = || -> io::Result<_> {
+            let (reader, is_transcoded) = encoding::decode(reader, declared.or(encoding))?;
+            let mut reader = BufReader::with_capacity(BUFFER_BYTES, reader);
+            reader.fill_buf()?;
+            Ok((reader, is_transcoded))
+        };
+        match decoded() {
+            Ok((reader, is_transcoded)) => {
+                let format = Format::detect(&inner_name, reader.buffer());
+                let plain = self.plain.filter(|_| !is_transcoded);
+                Ok(Self { name, inner_name, reader, format, plain, is_transcoded, ..self })
+            }
+            Err(source) => Err(Error::Read { input: name, source }),
+        }
     }
 
     /// Returns the name of the input in messages: its path, or `standard input`.
@@ -114,16 +162,47 @@ impl Input {
         self.format
     }
 
+    /// Returns the format that its name says.
+    pub(crate) fn format_of_name(&self) -> Option<Format> {
+        Format::of_name(&self.inner_name)
+    }
+
     /// Returns whether its bytes are decompressed while they are read.
     #[must_use]
     pub fn is_compressed(&self) -> bool {
         self.is_compressed
     }
 
+    /// Returns whether it is text in another encoding than UTF-8.
+    pub(crate) fn is_transcoded(&self) -> bool {
+        self.is_transcoded
+    }
+
     /// Returns whether there is a zero byte near its start, which no text has.
     #[must_use]
     pub fn is_binary(&self) -> bool {
-        self.is_binary
+        format::is_binary(self.reader.buffer())
+    }
+
+    /// Returns whether it is a zip archive.
+    pub(crate) fn is_zip(&self) -> bool {
+        format::is_zip(self.reader.buffer())
+    }
+
+    /// Returns why it is not to be read in this format, if its first bytes say so. With `is_told`, the caller says
+    /// that it has this format, and zero bytes are taken for text.
+    pub(crate) fn refusal(&self, format: Format, is_told: bool, is_encoding_told: bool) -> Option<Problem> {
+        let start = self.reader.buffer();
+        let is_whole = start.len() < BUFFER_BYTES;
+        let is_foreign = !self.is_transcoded && encoding::is_foreign(start, !is_whole);
+        let is_clean = format.is_text() && !self.is_binary() && !is_foreign;
+        match kind_of_file(start) {
+            Some(kind) if kind.sort == FileSort::Document || !is_clean => Some(Problem::NotRead { kind }),
+            _ if !format.is_text() => None,
+            _ if self.is_binary() && !is_told => Some(Problem::Binary),
+            _ if is_foreign && !is_encoding_told => Some(Problem::NotUtf8),
+            _ => None,
+        }
     }
 
     /// Returns the buffered bytes without consuming them; none at the end of the input.
@@ -143,9 +222,8 @@ impl Input {
 
     /// Returns the input as a seekable file, for formats that are read from their end. Compressed data and
     /// standard input are copied to a temporary file.
-    #[cfg(feature = "parquet")]
     pub(crate) fn into_file(mut self) -> Result<File, Error> {
-        if let Some(path) = self.path.as_ref().filter(|_| !self.is_compressed) {
+        if let Some(path) = &self.plain {
             return File::open(path).map_err(self.unreadable());
         }
         let directory = self.temp_dir.take().unwrap_or_else(|| hamdex_atomic_file::temporary_directory(None));
@@ -203,91 +281,5 @@ impl Read for Reported {
             report(count as u64);
         }
         Ok(count)
-    }
-}
-
-/// Decompresses the data if it starts like compressed data; returns whether it does.
-fn decompress(mut reader: impl BufRead + Send + 'static) -> io::Result<(Box<dyn Read + Send>, bool)> {
-    let (start, is_taken) = magic(&mut reader)?;
-    let taken = if is_taken { start.clone() } else { Vec::new() };
-    let reader = Cursor::new(taken).chain(reader);
-    Ok(if start.starts_with(GZIP_MAGIC) {
-        (Box::new(flate2::bufread::MultiGzDecoder::new(reader)), true)
-    } else if start.starts_with(ZSTD_MAGIC) {
-        (Box::new(zstd::Decoder::with_buffer(reader)?), true)
-    } else {
-        (Box::new(reader), false)
-    })
-}
-
-/// Returns the first bytes, and whether they were taken out of the reader. They are if more bytes are needed to
-/// know whether the data is compressed, since a pipe may deliver them one by one. No more bytes are read than
-/// are needed for that.
-fn magic(reader: &mut impl BufRead) -> io::Result<(Vec<u8>, bool)> {
-    let is_undecided = |start: &[u8]| {
-        [GZIP_MAGIC, ZSTD_MAGIC].iter().any(|magic| magic.len() > start.len() && magic.starts_with(start))
-    };
-    let at_hand = reader.fill_buf()?;
-    if at_hand.is_empty() || !is_undecided(at_hand) {
-        return Ok((at_hand[..at_hand.len().min(ZSTD_MAGIC.len())].to_vec(), false));
-    }
-    let mut start = Vec::new();
-    while is_undecided(&start) {
-        let mut byte = [0];
-        match reader.read(&mut byte) {
-            Ok(0) => break,
-            Ok(_) => start.push(byte[0]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok((start, true))
-}
-
-/// `pages.csv` for `pages.csv.gz`.
-fn inner_name(path: &Path) -> PathBuf {
-    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-    if COMPRESSED_ENDINGS.contains(&ending.as_str()) { path.with_extension("") } else { path.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_ending_of_a_compressed_file_is_not_that_of_its_contents() {
-        assert_eq!(inner_name(Path::new("a/pages.csv.gz")), Path::new("a/pages.csv"));
-        assert_eq!(inner_name(Path::new("pages.jsonl.ZST")), Path::new("pages.jsonl"));
-        assert_eq!(inner_name(Path::new("pages.csv")), Path::new("pages.csv"));
-    }
-
-    /// Returns one byte per call, like a slow pipe.
-    struct Slow(Vec<u8>);
-
-    impl Read for Slow {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            if self.0.is_empty() || buffer.is_empty() {
-                return Ok(0);
-            }
-            buffer[0] = self.0.remove(0);
-            Ok(1)
-        }
-    }
-
-    #[test]
-    fn compressed_data_is_recognised_however_slowly_it_comes() {
-        let packed = zstd::encode_all(&b"some text"[..], 0).unwrap();
-        for (bytes, expected) in [(packed, true), (b"some text".to_vec(), false)] {
-            let (mut reader, is_compressed) = decompress(BufReader::new(Slow(bytes))).unwrap();
-            let mut text = String::new();
-            reader.read_to_string(&mut text).unwrap();
-            assert_eq!((text.as_str(), is_compressed), ("some text", expected));
-        }
-        for start in [&b""[..], b"\x28\xb5", b"\x1f"] {
-            let (mut reader, is_compressed) = decompress(start).unwrap();
-            let mut rest = Vec::new();
-            reader.read_to_end(&mut rest).unwrap();
-            assert_eq!((rest.as_slice(), is_compressed), (start, false));
-        }
     }
 }

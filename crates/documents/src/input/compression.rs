@@ -1,0 +1,228 @@
+//! Compressed inputs: which kind it is, by the first bytes, and their decompression.
+
+use std::io::{self, BufRead, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use liblzma::stream::{CONCATENATED, Stream};
+use lz4_flex::frame::FrameDecoder;
+
+/// Gzip with its one method, deflate.
+const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b, 8];
+const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+const XZ_MAGIC: &[u8] = b"\xfd7zXZ\0";
+const LZ4_MAGIC: &[u8] = &[0x04, 0x22, 0x4d, 0x18];
+
+/// `BZh`, a level, and the start of a block or the end of the stream.
+const BZIP2_START: &[u8] = b"BZh";
+const BZIP2_BLOCKS: [&[u8]; 2] = [b"\x31\x41\x59\x26\x53\x59", b"\x17\x72\x45\x38\x50\x90"];
+
+const ENDINGS: [&str; 10] = ["gz", "gzip", "zst", "zstd", "xz", "bz2", "bzip2", "lz4", "bgz", "bz"];
+
+/// Memory that an xz file may demand for its dictionary; `xz -9` takes 65 MiB.
+const MAX_XZ_BYTES: u64 = 512 << 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compression {
+    Gzip,
+    Zstd,
+    Xz,
+    Bzip2,
+    Lz4,
+}
+
+/// What the first bytes say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Is(Compression),
+    IsNone,
+    /// More bytes are needed.
+    Open,
+}
+
+fn verdict(start: &[u8]) -> Verdict {
+    let magics = [
+        (GZIP_MAGIC, Compression::Gzip),
+        (ZSTD_MAGIC, Compression::Zstd),
+        (XZ_MAGIC, Compression::Xz),
+        (LZ4_MAGIC, Compression::Lz4),
+    ];
+    for (magic, compression) in magics {
+        if start.starts_with(magic) {
+            return Verdict::Is(compression);
+        }
+        if magic.starts_with(start) {
+            return Verdict::Open;
+        }
+    }
+    bzip2_verdict(start)
+}
+
+fn bzip2_verdict(start: &[u8]) -> Verdict {
+    let (Some(rest), level) = (start.strip_prefix(BZIP2_START), start.get(3)) else {
+        return if BZIP2_START.starts_with(start) { Verdict::Open } else { Verdict::IsNone };
+    };
+    let block = rest.get(1..).unwrap_or_default();
+    match level {
+        None => Verdict::Open,
+        Some(b'1'..=b'9') if BZIP2_BLOCKS.iter().any(|mark| block.starts_with(mark)) => {
+            Verdict::Is(Compression::Bzip2)
+        }
+        Some(b'1'..=b'9') if BZIP2_BLOCKS.iter().any(|mark| mark.starts_with(block)) => Verdict::Open,
+        Some(_) => Verdict::IsNone,
+    }
+}
+
+/// Decompresses the data if it starts like compressed data; returns whether it does.
+pub(crate) fn decompress(
+    mut reader: impl BufRead + Send + 'static,
+) -> io::Result<(Box<dyn Read + Send>, bool)> {
+    let (verdict, taken) = look(&mut reader)?;
+    let reader = Cursor::new(taken).chain(reader);
+    let Verdict::Is(compression) = verdict else { return Ok((Box::new(reader), false)) };
+    let decoder: Box<dyn Read + Send> = match compression {
+        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(reader)),
+        Compression::Zstd => Box::new(zstd::Decoder::with_buffer(reader)?),
+        Compression::Xz => {
+            let stream = Stream::new_stream_decoder(MAX_XZ_BYTES, CONCATENATED)?;
+            Box::new(liblzma::bufread::XzDecoder::new_stream(reader, stream))
+        }
+        Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(reader)),
+        Compression::Lz4 => Box::new(Lz4Frames(FrameDecoder::new(reader))),
+    };
+    Ok((decoder, true))
+}
+
+/// All frames of an LZ4 file; its decoder ends with each.
+struct Lz4Frames<R: Read>(FrameDecoder<R>);
+
+impl<R: BufRead> Read for Lz4Frames<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let count = self.0.read(buffer)?;
+            if count > 0 || buffer.is_empty() || self.0.get_mut().fill_buf()?.is_empty() {
+                return Ok(count);
+            }
+        }
+    }
+}
+
+/// Returns what the first bytes say, and these bytes if they were taken out of the reader. They are if more are
+/// needed to know, since a pipe may deliver them one by one. No more are read than are needed for that.
+fn look(reader: &mut impl BufRead) -> io::Result<(Verdict, Vec<u8>)> {
+    let at_hand = reader.fill_buf()?;
+    match verdict(at_hand) {
+        Verdict::Open if !at_hand.is_empty() => {}
+        known => return Ok((known, Vec::new())),
+    }
+    let mut start = Vec::new();
+    while verdict(&start) == Verdict::Open {
+        let mut byte = [0];
+        match reader.read(&mut byte) {
+            Ok(0) => break,
+            Ok(_) => start.push(byte[0]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((verdict(&start), start))
+}
+
+/// `pages.csv` for `pages.csv.gz`.
+pub(crate) fn inner_name(path: &Path) -> PathBuf {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    if ENDINGS.contains(&ending.as_str()) { path.with_extension("") } else { path.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufReader, Write};
+
+    use super::*;
+
+    #[test]
+    fn the_ending_of_a_compressed_file_is_not_that_of_its_contents() {
+        assert_eq!(inner_name(Path::new("a/pages.csv.gz")), Path::new("a/pages.csv"));
+        assert_eq!(inner_name(Path::new("pages.jsonl.ZST")), Path::new("pages.jsonl"));
+        assert_eq!(inner_name(Path::new("pages.csv")), Path::new("pages.csv"));
+    }
+
+    /// Returns one byte per call, like a slow pipe.
+    struct Slow(std::collections::VecDeque<u8>);
+
+    impl Read for Slow {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let Some(first) = buffer.first_mut() else { return Ok(0) };
+            let byte = self.0.pop_front();
+            *first = byte.unwrap_or_default();
+            Ok(usize::from(byte.is_some()))
+        }
+    }
+
+    fn written(mut writer: impl Write, text: &[u8]) {
+        writer.write_all(text).unwrap();
+    }
+
+    /// The text in every form of compression.
+    fn packed(text: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+        let mut gzip = Vec::new();
+        written(flate2::write::GzEncoder::new(&mut gzip, flate2::Compression::default()), text);
+        let mut bzip2 = Vec::new();
+        written(bzip2::write::BzEncoder::new(&mut bzip2, bzip2::Compression::best()), text);
+        let mut lz4 = lz4_flex::frame::FrameEncoder::new(Vec::new());
+        lz4.write_all(text).unwrap();
+        let mut xz = Vec::new();
+        written(liblzma::write::XzEncoder::new(&mut xz, 6), text);
+        vec![
+            ("gzip", gzip),
+            ("zstd", zstd::encode_all(text, 0).unwrap()),
+            ("xz", xz),
+            ("bzip2", bzip2),
+            ("lz4", lz4.finish().unwrap()),
+        ]
+    }
+
+    fn unpacked(bytes: impl Into<Vec<u8>>) -> io::Result<(Vec<u8>, bool)> {
+        let bytes: Vec<u8> = bytes.into();
+        let (mut reader, is_compressed) = decompress(BufReader::new(Slow(bytes.into())))?;
+        let mut text = Vec::new();
+        reader.read_to_end(&mut text)?;
+        Ok((text, is_compressed))
+    }
+
+    #[test]
+    fn compressed_data_is_recognised_however_slowly_it_comes() {
+        for (name, bytes) in packed(b"some text") {
+            assert_eq!(unpacked(bytes).unwrap(), (b"some text".to_vec(), true), "{name}");
+        }
+        for start in [&b"some text"[..], b"", b"\x28\xb5", b"\x1f", b"BZh", b"BZh9 is no mark", b"\xfd7z"] {
+            assert_eq!(unpacked(start).unwrap(), (start.to_vec(), false));
+        }
+    }
+
+    #[test]
+    fn files_one_after_the_other_are_one() {
+        for ((name, mut one), (_, other)) in packed(b"some ").into_iter().zip(packed(b"text")) {
+            one.extend(other);
+            assert_eq!(unpacked(one).unwrap().0, b"some text", "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_is_an_error_and_what_is_damaged_too_where_there_are_checksums() {
+        let words = (0..2000u32).map(|i| format!("{} ", i.wrapping_mul(2_654_435_761)));
+        let text = words.collect::<String>().into_bytes();
+        for (name, bytes) in packed(&text) {
+            for length in (16..bytes.len()).step_by(bytes.len() / 40) {
+                assert!(unpacked(&bytes[..length]).is_err(), "{name} cut to {length} bytes");
+            }
+            for at in (0..bytes.len()).step_by(bytes.len() / 100) {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= 0x10;
+                if let Ok((found, true)) = unpacked(damaged) {
+                    // As with a date in the header. These two are written without checksums here.
+                    assert!(found == text || ["zstd", "lz4"].contains(&name), "{name} damaged at {at}");
+                }
+            }
+        }
+    }
+}

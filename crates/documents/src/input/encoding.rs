@@ -1,0 +1,144 @@
+//! The encodings of text: by its first bytes, by what a page says of itself, or as told.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs_io::DecodeReaderBytesBuilder;
+
+/// Bytes from the start of a page in which it may say its encoding.
+const DECLARATION_BYTES: usize = 4096;
+
+/// Of this many bytes, text in UTF-8 has at most one invalid sequence: a little damage is replaced, but another
+/// encoding is not taken for UTF-8.
+const BYTES_PER_INVALID: usize = 200;
+
+/// The length of the longest byte order mark.
+const MARK_BYTES: usize = 3;
+
+/// Decodes text to UTF-8 without a byte order mark: by its mark, else from `encoding`; without either it stays as
+/// it is. Returns whether it is in another encoding.
+pub(crate) fn decode<R: Read + Send + 'static>(
+    mut reader: BufReader<R>,
+    encoding: Option<&'static Encoding>,
+) -> io::Result<(Box<dyn Read + Send>, bool)> {
+    let start = reader.fill_buf()?;
+    let marked = Encoding::for_bom(start).map(|(marked, _)| marked);
+    let is_whole = start.len() >= MARK_BYTES;
+    let source = marked.or(encoding);
+    if source.is_none() && is_whole {
+        return Ok((Box::new(reader), false));
+    }
+    let decoder = DecodeReaderBytesBuilder::new()
+        .encoding(encoding.filter(|_| marked.is_none()))
+        .bom_override(true)
+        .strip_bom(true)
+        .utf8_passthru(true)
+        .build(reader);
+    Ok((Box::new(decoder), source.is_some_and(|encoding| encoding != UTF_8)))
+}
+
+/// Returns the encoding that a page of HTML or XHTML says of itself.
+pub(crate) fn declared(page: &[u8]) -> Option<&'static Encoding> {
+    let start = page[..page.len().min(DECLARATION_BYTES)].to_ascii_lowercase();
+    let label = match start.strip_prefix(b"<?xml") {
+        Some(rest) => value(tag(rest), b"encoding"),
+        None => None,
+    };
+    let encoding = label.or_else(|| of_meta(&start)).and_then(Encoding::for_label)?;
+    // A page whose declaration can be read is not in UTF-16, whatever it says.
+    Some(if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding })
+}
+
+/// `<meta charset=…>`, or `charset=` in the contents of another `<meta …>`, outside comments.
+fn of_meta(mut rest: &[u8]) -> Option<&[u8]> {
+    while let Some(at) = rest.iter().position(|&byte| byte == b'<') {
+        rest = &rest[at..];
+        if rest.starts_with(b"<!--") {
+            let end = rest.windows(3).position(|three| three == b"-->")?;
+            rest = &rest[end..];
+        } else if let Some(inner) = rest.strip_prefix(b"<meta")
+            && let Some(label) = value(tag(inner), b"charset")
+        {
+            return Some(label);
+        }
+        rest = &rest[1..];
+    }
+    None
+}
+
+/// Up to the end of the tag.
+fn tag(inner: &[u8]) -> &[u8] {
+    inner.split(|&byte| byte == b'>').next().unwrap_or_default()
+}
+
+/// The value that follows a name and an equals sign, without quotes.
+fn value<'a>(tag: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let at = tag.windows(name.len()).position(|window| window == name)?;
+    let rest = tag[at + name.len()..].trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
+    let rest = rest.strip_prefix(b"\"").or_else(|| rest.strip_prefix(b"'")).unwrap_or(rest);
+    let end = |byte: &u8| matches!(byte, b'"' | b'\'' | b';' | b'/' | b'?') || byte.is_ascii_whitespace();
+    rest.split(end).next().filter(|label| !label.is_empty())
+}
+
+/// Whether text is clearly not UTF-8. `is_cut` says that a character may be cut off at its end.
+pub(crate) fn is_foreign(start: &[u8], is_cut: bool) -> bool {
+    let mut invalid = start.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
+    let last = start.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
+    if is_cut && last > 0 {
+        invalid -= 1;
+    }
+    invalid > 1 + start.len() / BYTES_PER_INVALID
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(bytes: &[u8], encoding: Option<&'static Encoding>) -> (String, bool) {
+        let (mut reader, is_transcoded) =
+            decode(BufReader::new(io::Cursor::new(bytes.to_vec())), encoding).unwrap();
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        (text, is_transcoded)
+    }
+
+    #[test]
+    fn a_mark_comes_before_what_is_told() {
+        let utf16: Vec<u8> = "\u{feff}für 我".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = "\u{feff}für 我".encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for told in [None, Some(encoding_rs::WINDOWS_1252)] {
+            assert_eq!(decoded(&utf16, told), ("für 我".to_owned(), true));
+            assert_eq!(decoded(&big, told), ("für 我".to_owned(), true));
+            assert_eq!(decoded("\u{feff}für".as_bytes(), told), ("für".to_owned(), false));
+        }
+        assert_eq!(decoded("für".as_bytes(), None), ("für".to_owned(), false));
+        assert_eq!(decoded(b"f\xfcr", Some(encoding_rs::WINDOWS_1252)), ("für".to_owned(), true));
+        assert_eq!(decoded(b"", None), (String::new(), false));
+        assert_eq!(decoded(b"a", None), ("a".to_owned(), false));
+    }
+
+    #[test]
+    fn pages_say_their_encodings() {
+        let name = |page: &str| declared(page.as_bytes()).map(Encoding::name);
+        assert_eq!(name("<html><META CharSet=latin1>"), Some("windows-1252"));
+        assert_eq!(name("<meta charset = 'koi8-r' />"), Some("KOI8-R"));
+        let equivalent = "<meta http-equiv=\"Content-Type\" content=\"text/html; charset=Shift_JIS\">";
+        assert_eq!(name(equivalent), Some("Shift_JIS"));
+        assert_eq!(name("<?xml version=\"1.0\" encoding=\"iso-8859-2\"?><html>"), Some("ISO-8859-2"));
+        assert_eq!(name("<!-- <meta charset=koi8-r> --><meta charset=gbk>"), Some("GBK"));
+        assert_eq!(name("<meta charset=utf-16>"), Some("UTF-8"));
+        for none in ["<p>charset=koi8-r", "<meta name=x><p>", "<meta charset>", "<meta charset=no-such>", ""]
+        {
+            assert_eq!(name(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn another_encoding_is_not_taken_for_utf8_and_a_little_damage_is_none() {
+        let german = "Gr\u{fc}\u{df}e aus K\u{f6}ln. ".repeat(20);
+        let latin: Vec<u8> = german.chars().map(|c| c as u8).collect();
+        assert!(is_foreign(&latin, false) && !is_foreign(german.as_bytes(), false));
+        assert!(!is_foreign(b"one caf\xe9", false));
+        assert!(is_foreign(b"\xe9\xe8 \xe9", false) && !is_foreign(b"\xe9 and \xe3\x81", true));
+    }
+}

@@ -1,0 +1,108 @@
+//! Documents from Parquet and Arrow files: each row is one.
+
+use arrow_schema::Schema;
+
+use crate::document::Document;
+use crate::documents::Documents;
+use crate::error::Error;
+use crate::format::Format;
+use crate::input::Input;
+use crate::intake::Intake;
+use crate::problem::{Field, Place, Problem};
+use crate::shown::shown_names;
+use crate::table::columns::{self, Batches, Wanted};
+use crate::table::value::Value;
+
+/// Reads a Parquet or Arrow file.
+pub(crate) fn read(input: Input, format: Format, intake: &mut Intake<'_>) -> Result<(), Error> {
+    let name = input.name().to_owned();
+    let documents = intake.documents;
+    // Whether there is an id: the schema is seen only when the file is open.
+    let has_id = std::cell::Cell::new(false);
+    let select = |schema: &Schema| {
+        let (id, mut wanted) = select(documents, schema, &name)?;
+        has_id.set(id.is_some());
+        wanted.splice(0..0, id);
+        Ok(wanted)
+    };
+    let batches = Batches::open(input, format, &select)?;
+    let (first_text, texts) = (usize::from(has_id.get()), documents.text_fields.len());
+    batches.for_each_row(&mut |row, cells| {
+        let place = || Place::row(&name, row);
+        let (id, rest) = cells.split_at(first_text);
+        let (texts, extra) = rest.split_at(texts);
+        let id = id.first().and_then(|id| id.to_text());
+        let id = match id.filter(|id| !id.is_empty() || documents.id_field.is_some()) {
+            Some(id) => id.into_owned(),
+            None if documents.id_field.is_some() => return intake.skip(place(), Problem::Null),
+            None => intake.row_id(&name, row),
+        };
+        let Some(text) = joined(texts) else { return intake.skip(place(), Problem::Null) };
+        if text.len() as u64 > intake.max_bytes() {
+            return intake.too_long(place(), "text");
+        }
+        let mut document = Document::new(id, text);
+        document.extra = extra.first().and_then(|extra| extra.to_text()).map(std::borrow::Cow::into_owned);
+        intake.take(document, place)
+    })
+}
+
+/// The texts that are not empty, joined by line ends; `None` if all are null.
+fn joined(texts: &[Value<'_>]) -> Option<String> {
+    let mut joined: Option<String> = None;
+    for text in texts.iter().filter_map(|text| text.to_text()) {
+        match &mut joined {
+            Some(joined) if !joined.is_empty() && !text.is_empty() => {
+                joined.push('\n');
+                joined.push_str(&text);
+            }
+            Some(joined) => joined.push_str(&text),
+            None => joined = Some(text.into_owned()),
+        }
+    }
+    joined
+}
+
+/// Chooses the column of the id, if there is one, and those of the texts and the extra field.
+fn select(
+    documents: &Documents,
+    schema: &Schema,
+    input: &str,
+) -> Result<(Option<Wanted>, Vec<Wanted>), Error> {
+    let missing = |field, name: &str| Error::MissingColumn {
+        place: Place::whole(input),
+        field: Some(field),
+        column: name.to_owned(),
+        columns: shown_names(&columns::names(schema)),
+    };
+    let wrong = |name: &str, expected, kind: &arrow_schema::DataType| Error::ColumnType {
+        input: input.to_owned(),
+        column: name.to_owned(),
+        expected,
+        found: kind.to_string(),
+    };
+    let (id_name, is_named) = (documents.id_name(), documents.id_field.is_some());
+    let id = match columns::find(schema, id_name) {
+        Some((id, kind)) if columns::is_text_or_integer(kind) => Some(id),
+        Some((_, kind)) if is_named => return Err(wrong(id_name, "text or integers", kind)),
+        None if is_named => return Err(missing(Field::Id, id_name)),
+        _ => None,
+    };
+    let mut wanted = Vec::new();
+    for name in &documents.text_fields {
+        match columns::find(schema, name) {
+            Some((text, kind)) if columns::is_text(kind) => wanted.push(text),
+            Some((_, kind)) => return Err(wrong(name, "text", kind)),
+            None => return Err(missing(Field::Text, name)),
+        }
+    }
+    if let Some(name) = &documents.extra_field
+        && let Some((extra, kind)) = columns::find(schema, name)
+    {
+        if !columns::is_text_or_integer(kind) {
+            return Err(wrong(name, "text or integers", kind));
+        }
+        wanted.push(extra);
+    }
+    Ok((id, wanted))
+}

@@ -1,0 +1,154 @@
+//! The required fields of a JSON object, as they are written. The rest is passed over.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// Returns the values of the named fields. `body.text` is the field `text` of the object `body`, unless there is
+/// a field of just that name. Of fields with the same name the last one counts.
+pub(crate) fn of<'t>(
+    object: &'t str,
+    names: &[&str],
+) -> Result<Vec<Option<&'t RawValue>>, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(object);
+    let found = Object { names }.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    let value = |(name, found): (&&str, Found<'t>)| match found {
+        Found::Nothing => Ok(None),
+        Found::Field(value) => Ok(Some(value)),
+        Found::Outer(value, length) if value.get().starts_with('{') => {
+            Ok(of(value.get(), &[&name[length..]])?.pop().flatten())
+        }
+        Found::Outer(..) => Ok(None),
+    };
+    names.iter().zip(found).map(value).collect()
+}
+
+#[derive(Clone, Copy)]
+enum Found<'t> {
+    Nothing,
+    /// The field itself.
+    Field(&'t RawValue),
+    /// An object in which the rest of the name, from this byte on, may be a field.
+    Outer(&'t RawValue, usize),
+}
+
+struct Object<'a> {
+    names: &'a [&'a str],
+}
+
+impl<'de> DeserializeSeed<'de> for Object<'_> {
+    type Value = Vec<Found<'de>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Object<'_> {
+    type Value = Vec<Found<'de>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = vec![Found::Nothing; self.names.len()];
+        while let Some(matches) = map.next_key_seed(Key { names: self.names })? {
+            if matches.is_none() {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let value: &RawValue = map.next_value()?;
+            for (at, found) in found.iter_mut().enumerate() {
+                if matches.whole >> at & 1 == 1 {
+                    *found = Found::Field(value);
+                } else if matches.outer >> at & 1 == 1 && !matches!(found, Found::Field(_)) {
+                    *found = Found::Outer(value, matches.length + 1);
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Which names, by their bits, a key is, or begins up to a dot.
+struct Matches {
+    whole: u64,
+    outer: u64,
+    length: usize,
+}
+
+impl Matches {
+    fn is_none(&self) -> bool {
+        self.whole | self.outer == 0
+    }
+}
+
+/// Compares a key with the names without keeping it.
+struct Key<'a> {
+    names: &'a [&'a str],
+}
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = Matches;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Matches, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = Matches;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Matches, E> {
+        let mut matches = Matches { whole: 0, outer: 0, length: key.len() };
+        for (at, name) in self.names.iter().enumerate() {
+            match name.strip_prefix(key) {
+                Some("") => matches.whole |= 1 << at,
+                Some(rest) if rest.starts_with('.') => matches.outer |= 1 << at,
+                _ => {}
+            }
+        }
+        Ok(matches)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(object: &str, names: &[&str]) -> Vec<Option<String>> {
+        let values = of(object, names).unwrap();
+        values.into_iter().map(|value| value.map(|value| value.get().to_owned())).collect()
+    }
+
+    #[test]
+    fn values_are_as_they_are_written() {
+        let object = r#" {"id": 18446744073709551616 , "x": [{"id": 1}], "a\u0062": 1e3, "id": 1.50} "#;
+        assert_eq!(found(object, &["id", "ab", "no"]), [Some("1.50".into()), Some("1e3".into()), None]);
+    }
+
+    #[test]
+    fn a_dot_leads_inside_unless_it_is_part_of_a_name() {
+        let object = r#"{"a.b": 1, "a": {"b": 2, "c.d": 3, "c": {"d": 4, "e": 5}}, "f": 6}"#;
+        let names = ["a.b", "a.c.d", "a.c.e", "a", "f.g", "a.x"];
+        let inner = r#"{"b": 2, "c.d": 3, "c": {"d": 4, "e": 5}}"#;
+        let expected = [Some("1"), Some("3"), Some("5"), Some(inner), None, None];
+        assert_eq!(found(object, &names), expected.map(|value| value.map(str::to_owned)));
+        let late = r#"{"a": {"b": 2}, "a.b": 1}"#;
+        assert_eq!(found(late, &["a.b"]), [Some("1".to_owned())]);
+    }
+
+    #[test]
+    fn what_is_no_object_is_an_error() {
+        for wrong in ["", "[1]", "1", "{", "{} {}", "{\"a\" 1}", "{\"a\": nan}"] {
+            assert!(of(wrong, &["a"]).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The objects of a JSON file, cut out one by one in bounded memory: those of an array, or one after the other.
+//!
+//! Only brackets and strings are looked at; what is between them is left to the parser.
+
+use std::io::{self, BufRead};
+
+/// A piece of the file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Next<'b> {
+    /// A value, usually an object.
+    Value(&'b [u8]),
+    /// A value that is longer than the limit. It was read to its end.
+    TooLong,
+    End,
+    /// What follows cannot be read.
+    Broken(&'static str),
+}
+
+/// Cuts values out of a file.
+pub(crate) struct Values {
+    max_bytes: u64,
+    buffer: Vec<u8>,
+    place: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Start,
+    /// Between values that follow each other.
+    Between,
+    /// In an array, before its first value.
+    First,
+    /// In an array, after a value.
+    After,
+    /// Behind an array.
+    Behind,
+}
+
+impl Values {
+    pub(crate) fn new(max_bytes: u64) -> Self {
+        Self { max_bytes, buffer: Vec::new(), place: Place::Start }
+    }
+
+    /// Returns the next value.
+    pub(crate) fn next(&mut self, reader: &mut impl BufRead) -> io::Result<Next<'_>> {
+        let Some(mut byte) = first(reader)? else {
+            return Ok(match self.place {
+                Place::First | Place::After => Next::Broken("the file ends within an array"),
+                _ => Next::End,
+            });
+        };
+        if self.place == Place::Start {
+            if byte == b'[' {
+                reader.consume(1);
+                self.place = Place::First;
+                return self.next(reader);
+            }
+            self.place = Place::Between;
+        }
+        match (self.place, byte) {
+            (Place::Behind, _) => return Ok(Next::Broken("something follows the array")),
+            (Place::First | Place::After, b']') => {
+                reader.consume(1);
+                self.place = Place::Behind;
+                return self.next(reader);
+            }
+            (Place::After, b',') => {
+                reader.consume(1);
+                match first(reader)? {
+                    Some(next) => byte = next,
+                    None => return Ok(Next::Broken("the file ends within an array")),
+                }
+            }
+            (Place::After, _) => return Ok(Next::Broken("a comma or ] is missing before it")),
+            _ => {}
+        }
+        if matches!(byte, b',' | b']' | b'}' | b':') {
+            return Ok(Next::Broken("a value is missing before a comma or bracket"));
+        }
+        let is_in_array = self.place != Place::Between;
+        self.place = if is_in_array { Place::After } else { Place::Between };
+        self.cut(reader, is_in_array)
+    }
+
+    /// Takes the value that begins here.
+    fn cut(&mut self, reader: &mut impl BufRead, is_in_array: bool) -> io::Result<Next<'_>> {
+        // The memory of a long value is not needed for the next ones.
+        if self.buffer.capacity() > MAX_IDLE_BYTES {
+            self.buffer = Vec::new();
+        }
+        self.buffer.clear();
+        let mut scan = Scan::default();
+        let mut length = 0u64;
+        loop {
+            let bytes = reader.fill_buf()?;
+            if bytes.is_empty() {
+                if is_in_array {
+                    return Ok(Next::Broken("the file ends within an array"));
+                }
+                break;
+            }
+            let (count, is_end) = scan.run(bytes);
+            let room = self.max_bytes.saturating_sub(length);
+            length += count as u64;
+            self.buffer.extend_from_slice(&bytes[..count.min(usize::try_from(room).unwrap_or(usize::MAX))]);
+            reader.consume(count);
+            if is_end {
+                break;
+            }
+        }
+        Ok(if length > self.max_bytes { Next::TooLong } else { Next::Value(&self.buffer) })
+    }
+}
+
+/// Memory that is kept from one value to the next.
+const MAX_IDLE_BYTES: usize = 1 << 20;
+
+/// Returns the next byte that is not blank, without taking it.
+fn first(reader: &mut impl BufRead) -> io::Result<Option<u8>> {
+    loop {
+        let bytes = reader.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let blanks = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let found = bytes.get(blanks).copied();
+        reader.consume(blanks);
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+}
+
+/// How far the end of a value is searched for.
+#[derive(Default)]
+struct Scan {
+    has_begun: bool,
+    /// Open brackets.
+    depth: u64,
+    is_in_string: bool,
+    is_escaped: bool,
+}
+
+impl Scan {
+    /// Returns how many of these bytes belong to the value, and whether it ends with them.
+    fn run(&mut self, bytes: &[u8]) -> (usize, bool) {
+        let mut at = 0;
+        while at < bytes.len() {
+            if self.is_in_string && !self.is_escaped {
+                match memchr::memchr2(b'"', b'\\', &bytes[at..]) {
+                    Some(next) => at += next,
+                    None => return (bytes.len(), false),
+                }
+            }
+            let byte = bytes[at];
+            if self.is_in_string {
+                at += 1;
+                let is_closed = !self.is_escaped && byte == b'"';
+                self.is_escaped = !self.is_escaped && byte == b'\\';
+                self.is_in_string = !is_closed;
+                if is_closed && self.depth == 0 {
+                    return (at, true);
+                }
+                continue;
+            }
+            match byte {
+                b'"' if self.has_begun && self.depth == 0 => return (at, true),
+                b'"' => self.is_in_string = true,
+                b'{' | b'[' if self.has_begun && self.depth == 0 => return (at, true),
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' if self.depth > 0 => {
+                    self.depth -= 1;
+                    if self.depth == 0 {
+                        return (at + 1, true);
+                    }
+                }
+                // The end of a number or word.
+                b'}' | b']' | b',' if self.depth == 0 => return (at, true),
+                _ if self.depth == 0 && byte.is_ascii_whitespace() => return (at, true),
+                _ => {}
+            }
+            self.has_begun = true;
+            at += 1;
+        }
+        (bytes.len(), false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    /// All values, read through a buffer of this many bytes; or what is wrong.
+    fn cut(text: &str, buffer_bytes: usize, max_bytes: u64) -> Result<Vec<Option<String>>, &'static str> {
+        let mut reader = BufReader::with_capacity(buffer_bytes, text.as_bytes());
+        let mut values = Values::new(max_bytes);
+        let mut found = Vec::new();
+        loop {
+            match values.next(&mut reader).unwrap() {
+                Next::Value(bytes) => found.push(Some(String::from_utf8(bytes.to_vec()).unwrap())),
+                Next::TooLong => found.push(None),
+                Next::End => return Ok(found),
+                Next::Broken(what) => return Err(what),
+            }
+        }
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[a-z\"\\\\\\[\\]{},: \u{fc}\n]{0,12}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec(("[a-z\"}]{0,4}", inner), 0..4)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn values_are_those_of_a_parser(values in prop::collection::vec(json(), 0..8), pretty: bool, bytes in 1usize..40) {
+            let whole = Value::from(values.clone());
+            let text = if pretty { serde_json::to_string_pretty(&whole) } else { serde_json::to_string(&whole) }.unwrap();
+            let found: Vec<Value> = cut(&text, bytes, 1 << 20)
+                .unwrap()
+                .iter()
+                .map(|value| serde_json::from_str(value.as_ref().unwrap()).unwrap())
+                .collect();
+            prop_assert_eq!(&found, &values);
+            // What is cut off anywhere is noticed.
+            for end in (1..text.len()).filter(|&end| text.is_char_boundary(end)) {
+                prop_assert!(cut(&text[..end], bytes, 1 << 20).is_err(), "{}", &text[..end]);
+            }
+            let lines: String = values.iter().map(|value| format!("{value:#} ")).collect();
+            let objects_only = values.iter().all(Value::is_object);
+            if objects_only {
+                let found = cut(&lines, bytes, 1 << 20).unwrap();
+                let found: Vec<Value> = found.iter().map(|v| serde_json::from_str(v.as_ref().unwrap()).unwrap()).collect();
+                prop_assert_eq!(found, values);
+            }
+        }
+
+        #[test]
+        fn anything_ends(text in "[\\[\\]{}\",: a1\\\\\n]{0,60}", bytes in 1usize..8) {
+            let found = cut(&text, bytes, 10);
+            // Whatever a parser takes for an array is cut into its values.
+            if let Ok(Value::Array(values)) = serde_json::from_str(&text) {
+                prop_assert_eq!(found.unwrap().len(), values.len());
+            }
+        }
+    }
+
+    #[test]
+    fn long_values_are_passed_over_whole() {
+        let text = format!("[{{\"a\": 1}}, {{\"a\": \"{}\"}}, {{\"b\": 2}}]", "x".repeat(10_000));
+        for bytes in [1, 7, 1 << 16] {
+            let found = cut(&text, bytes, 100).unwrap();
+            assert_eq!(found, [Some("{\"a\": 1}".to_owned()), None, Some("{\"b\": 2}".to_owned())]);
+        }
+    }
+
+    #[test]
+    fn broken_arrays_are_noticed() {
+        for broken in
+            ["[{} {}]", "[{},]", "[,{}]", "[{}", "[", "[{}]]", "[{}] x", "[{\"a\": \"]", "{} ]", "[{}, }"]
+        {
+            assert!(cut(broken, 64, 100).is_err(), "{broken}");
+        }
+        assert_eq!(cut("", 64, 100), Ok(vec![]));
+        assert_eq!(cut(" [ ] \n", 64, 100), Ok(vec![]));
+        assert_eq!(cut("{}{}\n{", 64, 100).unwrap().len(), 3, "the parser refuses the last one");
+    }
+}

@@ -1,0 +1,243 @@
+//! Single inputs: ids, fields, formats, encodings, and what is refused.
+
+use crate::common::{Scratch, gzip, xz};
+use hamdex_documents::{Documents, Format};
+
+const JSONL: &str = "{\"text\": \"one\"}\n\n{\"text\": \"two\", \"id\": 7}\n";
+
+#[test]
+fn a_row_without_an_id_has_its_number() {
+    let scratch = Scratch::new();
+    scratch.write("a.jsonl", JSONL);
+    scratch.write("a.csv", "text\n\"one\n1\"\ntwo\n");
+    scratch.write("a.json", "[{\"text\": \"one\"},\n {\"text\": \"two\"}]");
+    assert_eq!(scratch.read_file("a.jsonl").ids(), ["1", "7"]);
+    assert_eq!(scratch.read_file("a.csv").ids(), ["1", "2"]);
+    assert_eq!(scratch.read_file("a.json").ids(), ["1", "2"]);
+    let both = scratch.read(scratch.documents(&["a.jsonl", "a.csv"]));
+    assert_eq!(both.ids(), ["a.jsonl:1", "7", "a.csv:1", "a.csv:2"]);
+    // One that was named must be there.
+    let named = scratch.read(scratch.documents(&["a.jsonl"]).id_field("id"));
+    assert_eq!((named.ids(), named.counts.missing_field), (vec!["7"], 1));
+    let error = scratch.try_read(scratch.documents(&["a.csv"]).id_field("id")).unwrap_err();
+    assert_eq!(error, "a.csv:1: no column is named \"id\"; there are: text");
+}
+
+#[test]
+fn ids_are_as_they_are_written() {
+    let scratch = Scratch::new();
+    let ids = ["18446744073709551616", "1e3", "-0.50", "\"x\"", "null", "\"\"", "[1]", "true", "007"];
+    let lines = ids.map(|id| format!("{{\"id\": {id}, \"text\": \"t\"}}\n"));
+    scratch.write("a.jsonl", lines.concat());
+    let read = scratch.read_file("a.jsonl");
+    assert_eq!(read.ids(), ["18446744073709551616", "1e3", "-0.50", "x", "5", "6", "7", "8"]);
+    assert_eq!(read.counts.malformed, 1, "007 is no number of JSON");
+    scratch.write("a.csv", "id,text\n007,a\n,b\n");
+    assert_eq!(scratch.read_file("a.csv").ids(), ["007", "2"]);
+}
+
+#[test]
+fn lines_can_be_texts_and_text_files_are_one_document() {
+    let scratch = Scratch::new();
+    for name in ["a.lines", "a.txt", "a.md"] {
+        scratch.write(name, "one two\n\nthree four\n");
+    }
+    assert_eq!(scratch.read_file("a.lines").documents[0], ("one".to_owned(), "two".to_owned()));
+    let lines = scratch.read(scratch.documents(&["a.txt"]).format(Format::TextLines));
+    assert_eq!((lines.ids(), lines.texts()), (vec!["1", "3"], vec!["one two", "three four"]));
+    for name in ["a.txt", "a.md"] {
+        let read = scratch.read_file(name);
+        assert_eq!((read.ids(), read.texts()), (vec![name], vec!["one two\n\nthree four\n"]));
+    }
+}
+
+#[test]
+fn texts_are_fields_within_fields_and_several() {
+    let scratch = Scratch::new();
+    let lines = [
+        r#"{"id": 1, "title": "T", "body": {"text": "inner", "more": {"x": "deep"}}}"#,
+        r#"{"id": 2, "title": null, "body": {"text": "inner"}, "body.text": "literal"}"#,
+        r#"{"id": 3, "body": {"text": 5}}"#,
+        r#"{"id": 4, "title": "alone"}"#,
+        r#"{"id": 5, "body": "no object"}"#,
+    ];
+    scratch.write("a.jsonl", lines.join("\n"));
+    let read = |names: &[&str]| scratch.read(scratch.documents(&["a.jsonl"]).text_fields(names.to_vec()));
+    let both = read(&["title", "body.text"]);
+    assert_eq!(both.texts(), ["T\ninner", "literal", "alone"]);
+    assert_eq!(both.counts.missing_field, 2);
+    assert!(both.notices[0].contains("no string in the field \"title, body.text\""), "{:?}", both.notices);
+    assert_eq!(read(&["body.more.x"]).texts(), ["deep"]);
+    scratch.write("a.csv", "title,body\nT,B\n,only\n");
+    let read = scratch.read(scratch.documents(&["a.csv"]).text_fields(["title", "body"]));
+    assert_eq!(read.texts(), ["T\nB", "only"]);
+}
+
+#[test]
+fn json_is_an_array_an_object_or_lines() {
+    let scratch = Scratch::new();
+    let objects = [r#"{"id": "a", "text": "one ]"}"#, r#"{"id": "b", "text": "tw\"o"}"#];
+    let pretty: Vec<String> = objects
+        .iter()
+        .map(|object| format!("{:#}", serde_json::from_str::<serde_json::Value>(object).unwrap()))
+        .collect();
+    for (name, text) in [
+        ("array.json", format!("[{}]", objects.join(","))),
+        ("pretty.json", format!("[\n{}\n]\n", pretty.join(",\n"))),
+        ("lines.json", objects.join("\n")),
+        ("stream.json", pretty.join("\n")),
+        ("array.jsonl", format!("[{}]", pretty.join(","))),
+        ("unnamed", format!("\n [{}]", objects.join(", "))),
+    ] {
+        scratch.write(name, text);
+        let read = scratch.read_file(name);
+        assert_eq!((read.ids(), read.texts()), (vec!["a", "b"], vec!["one ]", "tw\"o"]), "{name}");
+    }
+    scratch.write("one.json", &pretty[0]);
+    assert_eq!(scratch.read_file("one.json").ids(), ["a"]);
+    scratch.write("skips.json", format!("[{}, 5, {{\"id\": 1}}, {}]", objects[0], objects[1]));
+    let skips = scratch.read_file("skips.json");
+    assert_eq!((skips.ids(), skips.counts.malformed, skips.counts.missing_field), (vec!["a", "b"], 1, 1));
+    assert!(skips.notices[0].starts_with("skips.json (object 2): not a JSON object"), "{:?}", skips.notices);
+    scratch.write("cut.json", format!("[{}, {{\"id\"", objects[0]));
+    assert_eq!(scratch.refusal("cut.json"), "cut.json (object 2): the file ends within an array");
+}
+
+#[test]
+fn every_compression_is_read_and_damage_is_an_error() {
+    let scratch = Scratch::new();
+    let lines = "{\"id\": 1, \"text\": \"some text\"}\n".repeat(500);
+    scratch.write("a.jsonl.xz", xz(lines.as_bytes()));
+    scratch.write("a.jsonl.gz", gzip(lines.as_bytes()));
+    for name in ["a.jsonl.xz", "a.jsonl.gz"] {
+        assert_eq!(scratch.read_file(name).counts.documents, 500);
+        let whole = std::fs::read(scratch.path(name)).unwrap();
+        scratch.write(name, &whole[..whole.len() - 9]);
+        assert_eq!(scratch.refusal(name), format!("{name}: cannot read it"));
+    }
+}
+
+#[test]
+fn a_bomb_is_passed_over_in_little_memory() {
+    let scratch = Scratch::new();
+    let bomb = vec![b'x'; 30 << 20];
+    let lines = [b"{\"text\": \"", &bomb[..], b"\"}\n{\"text\": \"good\"}\n"].concat();
+    scratch.write("bomb.jsonl.xz", xz(&lines));
+    scratch.write("bomb.txt.gz", gzip(&bomb));
+    scratch
+        .write("bomb.json.gz", gzip(&[b"[", &lines[..bomb.len() + 12], b",{\"text\": \"good\"}]"].concat()));
+    for (name, documents) in [("bomb.jsonl.xz", 1), ("bomb.json.gz", 1), ("bomb.txt.gz", 0)] {
+        let read = scratch.read(scratch.documents(&[name]).max_document_bytes(1 << 16));
+        assert_eq!((read.counts.documents, read.counts.too_long), (documents, 1), "{name}");
+    }
+}
+
+#[test]
+fn encodings_are_those_that_texts_say_or_that_are_told() {
+    let scratch = Scratch::new();
+    let text = "id,text\n1,Grüße aus Köln für Jörg\n2,我们\n";
+    let utf16 = |text: &str, big: bool| -> Vec<u8> {
+        let unit = |unit: u16| if big { unit.to_be_bytes() } else { unit.to_le_bytes() };
+        text.encode_utf16().flat_map(unit).collect()
+    };
+    scratch.write("a.csv", utf16(&format!("\u{feff}{text}"), false));
+    scratch.write("b.csv", utf16(&format!("\u{feff}{text}"), true));
+    scratch.write("c.csv", format!("\u{feff}{text}"));
+    for name in ["a.csv", "b.csv", "c.csv"] {
+        let read = scratch.read_file(name);
+        assert_eq!(read.texts(), ["Grüße aus Köln für Jörg", "我们"], "{name}");
+        assert_eq!(read.ids(), ["1", "2"], "{name}");
+    }
+    scratch.write("bare.csv", utf16(text, false));
+    assert_eq!(scratch.refusal("bare.csv"), "bare.csv: not text");
+    let told = scratch.documents(&["bare.csv"]).encoding("utf-16le").unwrap();
+    assert_eq!(scratch.read(told).ids(), ["1", "2"]);
+
+    let latin = |text: &str| -> Vec<u8> { text.chars().map(|c| c as u8).collect() };
+    let german = "Grüße aus Köln für Jörg und Käthe";
+    scratch.write("latin.lines", latin(&format!("1 {german}\n")));
+    assert_eq!(scratch.refusal("latin.lines"), "latin.lines: not UTF-8");
+    let told = scratch.documents(&["latin.lines"]).encoding("latin1").unwrap();
+    assert_eq!(scratch.read(told).texts(), [german]);
+    let page = |meta: &str| format!("<html><head>{meta}</head><p>{german}</html>");
+    scratch.write("meta.html", latin(&page("<meta charset='iso-8859-1'>")));
+    assert_eq!(scratch.read_file("meta.html").texts()[0].trim(), german);
+    scratch.write("none.html", latin(&page("")));
+    assert_eq!(scratch.refusal("none.html"), "none.html: not UTF-8");
+    assert!(Documents::from_paths(["-"]).encoding("no such").is_err());
+}
+
+#[test]
+fn what_is_no_text_is_refused_by_name_whatever_it_is_called() {
+    let scratch = Scratch::new();
+    let cases: [(&str, &[u8], &str); 6] = [
+        ("a.txt", b"%PDF-1.7\nstream of text", "is a PDF document"),
+        ("b.jsonl", b"{\\rtf1\\ansi some text}", "is an RTF document"),
+        ("c.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "is an old Office document"),
+        ("d.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is a PNG picture"),
+        ("e.feather", b"FEA1\0\0\0\0", "is a Feather file of version 1"),
+        ("f", b"some \0 bytes", "not text"),
+    ];
+    for (name, bytes, expected) in cases {
+        scratch.write(name, bytes);
+        assert_eq!(scratch.refusal(name), format!("{name}: {expected}"));
+    }
+    // Words at the start of a text are no marks.
+    scratch.write("g.txt", "RIFF is a format, GIF8 is not.");
+    assert_eq!(scratch.read_file("g.txt").counts.documents, 1);
+}
+
+#[test]
+fn an_id_that_occurs_twice_is_counted_or_refused_with_both_places() {
+    let scratch = Scratch::new();
+    scratch.write("a.jsonl", "{\"id\": \"x\", \"text\": \"one\"}\n{\"id\": 2, \"text\": \"two\"}\n");
+    scratch.write("b.csv", "id,text\nx,three\n2,four\n2,five\n");
+    let documents = scratch.documents(&["a.jsonl", "b.csv"]);
+    let read = scratch.read(documents.clone());
+    assert_eq!((read.counts.documents, read.counts.repeated_ids), (5, 3));
+    assert!(!read.counts.ids_are_sampled);
+    let error = scratch.try_read(documents.strict(true)).unwrap_err();
+    assert_eq!(error, "b.csv:2: the id \"x\" is that of an earlier document, a.jsonl:1");
+}
+
+#[test]
+fn a_quote_that_is_not_closed_is_named_by_its_line() {
+    let scratch = Scratch::new();
+    let rows: String = (0..100).map(|row| format!("{row},text {row}\n")).collect();
+    scratch.write("end.csv", format!("id,text\n1,\"a\nb\"\n2,\"open\n{rows}"));
+    assert_eq!(scratch.refusal("end.csv"), "end.csv:4: a quote that is opened on this line is not closed");
+    scratch.write("header.csv", "id,\"text\n1,a\n");
+    assert_eq!(
+        scratch.refusal("header.csv"),
+        "header.csv:1: a quote that is opened on this line is not closed"
+    );
+    // One that is closed far away makes a long record.
+    let long = "x\n".repeat(10_000);
+    scratch.write("long.csv", format!("id,text\n1,a\n2,b,\"{long}\",c\n3,d\n"));
+    let read = scratch.read(scratch.documents(&["long.csv"]).max_document_bytes(5000));
+    assert_eq!(read.ids(), ["1", "3"]);
+    assert_eq!(read.notices, ["long.csv:3: the text in quotes is longer than 5000 bytes"]);
+    // Quotes that are closed at the very end, with and without a line end, are fine.
+    for end in ["", "\n", "\r\n"] {
+        scratch.write("fine.csv", format!("id,text\n1,\"a \"\"b\"\"\"{end}"));
+        assert_eq!(scratch.read_file("fine.csv").texts(), ["a \"b\""]);
+    }
+}
+
+#[test]
+fn columns_without_names_are_numbered() {
+    let scratch = Scratch::new();
+    scratch.write("a.csv", "7,some text\n8,other text\n");
+    let error = scratch.refusal("a.csv");
+    assert_eq!(error, "a.csv:1: no column is named \"text\"; there are: 7, some text");
+    let documents = scratch.documents(&["a.csv"]).header(false);
+    let read = scratch.read(documents.clone().text_field("2"));
+    assert_eq!((read.ids(), read.texts()), (vec!["1", "2"], vec!["some text", "other text"]));
+    assert_eq!(scratch.read(documents.clone().text_field("2").id_field("1")).ids(), ["7", "8"]);
+    assert_eq!(scratch.read(documents.clone().text_field("3")).counts.missing_field, 2);
+    assert!(scratch.try_read(documents).unwrap_err().contains("\"text\" is not the number of a column"));
+    // The message does not print the document.
+    let secret = "word ".repeat(1000);
+    scratch.write("b.csv", format!("1,\"{secret}\"\n"));
+    assert!(scratch.refusal("b.csv").len() < 200);
+}

@@ -105,7 +105,7 @@ mod threads;
 pub use build::{BuildOptions, Builder, DesignChoice, IndexFile, SealedIndex, Summary, Take};
 pub use codec::{BlockError, Codec, UnknownCodec, reference};
 pub use design::{AUTO, Cost, Design, DesignError, MAX_TABLES, Plan, Probe, TableDesign};
-pub use engine::Engine;
+pub use engine::{BoxedEntries, Engine, SharedIndexes, UnitedVisitor};
 pub use error::{BuildError, Place, ReadError, ReadErrorKind};
 pub use format::header::FileId;
 pub use hamdex_atomic_file::Error as OutputError;

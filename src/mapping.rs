@@ -15,7 +15,8 @@ use memmap2::{Mmap, MmapOptions};
 #[cfg(any(unix, test))]
 const ADVISED_BYTES: usize = 128 << 10;
 
-/// A whole file, mapped read-only ([`Mapping::open`]) or read into memory ([`Mapping::load`]).
+/// A whole file, mapped read-only ([`Mapping::open`]) or read into memory ([`Mapping::load`]); or bytes that have been
+/// in memory from the start ([`Mapping::of_bytes`]).
 ///
 /// What a mapped file rests on, since no check can stand in for it:
 ///
@@ -30,7 +31,12 @@ const ADVISED_BYTES: usize = 128 << 10;
 /// ([`Mapping::load`], [`OpenOptions::in_memory`](crate::OpenOptions::in_memory)): then I/O errors are errors
 /// when it is opened, and nothing that happens to the file afterwards matters.
 #[derive(Debug)]
-pub struct Mapping(Mmap);
+pub struct Mapping {
+    map: Mmap,
+    /// How many of its bytes count: there are no mappings of no bytes.
+    length: usize,
+    is_file: bool,
+}
 
 impl Mapping {
     /// Maps a file.
@@ -46,7 +52,7 @@ impl Mapping {
         // Queries jump about: the system's own reading ahead would only push out what is of use. A refusal is no harm.
         #[cfg(unix)]
         let _ = map.advise(Advice::Random);
-        Ok(Self(map))
+        Ok(Self { length: map.len(), map, is_file: true })
     }
 
     /// Reads a whole file into memory of the process, in huge pages where the system has them: queries of a
@@ -59,22 +65,42 @@ impl Mapping {
     pub fn load(path: impl AsRef<Path>) -> io::Result<Self> {
         let mut file = open_regular(path.as_ref())?;
         let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
-        // There are no mappings of no bytes; an empty file is refused later, for what it is.
+        Self::in_memory(length, |bytes| file.read_exact(bytes))
+    }
+
+    /// Copies bytes to memory that is held as a file in memory is, so that both are of one type.
+    ///
+    /// # Errors
+    /// When there is too little memory.
+    pub fn of_bytes(bytes: &[u8]) -> io::Result<Self> {
+        Self::in_memory(bytes.len(), |copy| {
+            copy.copy_from_slice(bytes);
+            Ok(())
+        })
+    }
+
+    fn in_memory(length: usize, fill: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<Self> {
+        // An empty file is refused later, for what it is.
         let mut map = MmapOptions::new().len(length.max(1)).map_anon()?;
         #[cfg(target_os = "linux")]
         let _ = map.advise(Advice::HugePage);
-        file.read_exact(&mut map[..length])?;
-        Ok(Self(map.make_read_only()?))
+        fill(&mut map[..length])?;
+        Ok(Self { map: map.make_read_only()?, length, is_file: false })
+    }
+
+    /// Whether its bytes may have to come from storage.
+    pub(crate) fn is_file(&self) -> bool {
+        self.is_file
     }
 
     /// Hints that a range of the file will be read, so that the system brings it to memory, without waiting for it. What
     /// cannot be had, or lies beyond the end, is left as it is.
     pub fn will_need(&self, offset: usize, length: usize) {
-        let end = offset.saturating_add(length).min(self.0.len());
+        let end = offset.saturating_add(length).min(self.length);
         #[cfg(unix)]
         in_pieces(offset..end, |piece| {
             // From the start of its page on, to which memmap2 takes it; a refusal costs a wait later.
-            let _ = self.0.advise_range(Advice::WillNeed, piece.start, piece.len());
+            let _ = self.map.advise_range(Advice::WillNeed, piece.start, piece.len());
         });
         #[cfg(not(unix))]
         let _ = end;
@@ -87,10 +113,10 @@ impl Mapping {
     /// order in which they have come. With this hint, a page that is not in memory comes with its neighbours, unless it is
     /// announced ([`Mapping::will_need`]).
     pub fn keep(&self, offset: usize, length: usize) {
-        let end = offset.saturating_add(length).min(self.0.len());
+        let end = offset.saturating_add(length).min(self.length);
         #[cfg(unix)]
         if offset < end {
-            let _ = self.0.advise_range(Advice::Normal, offset, end - offset);
+            let _ = self.map.advise_range(Advice::Normal, offset, end - offset);
         }
         #[cfg(not(unix))]
         let _ = end;
@@ -121,7 +147,7 @@ fn open_regular(path: &Path) -> io::Result<File> {
 
 impl AsRef<[u8]> for Mapping {
     fn as_ref(&self) -> &[u8] {
-        &self.0
+        &self.map[..self.length]
     }
 }
 

@@ -168,7 +168,7 @@ impl<F: Engine> Joined<'_, F> {
     pub(crate) fn pairs(&self, distance: u32) -> Pairs<'_, F> {
         match self {
             Self::File(index) => F::pairs(index, distance),
-            Self::Store(indexes) => indexes.pairs(distance),
+            Self::Store(indexes) => F::pairs_of_all(indexes, distance),
         }
     }
 

@@ -90,16 +90,28 @@ impl OpenOptions {
     /// As for [`Index::open`].
     pub fn open<F: Fingerprint>(&self, path: impl AsRef<Path>) -> Result<Index<F>, ReadError> {
         let path = path.as_ref();
-        let open = || {
-            let (data, read_ahead) = if self.in_memory {
-                (Mapping::load(path), ReadAhead::none())
-            } else {
-                let hints = Hints { will_need: Mapping::will_need, keep: Mapping::keep };
-                (Mapping::open(path), ReadAhead::new(hints, self.larger_than_memory))
-            };
-            self.read(data.map_err(ReadErrorKind::Io)?, read_ahead)
+        let data = if self.in_memory { Mapping::load(path) } else { Mapping::open(path) };
+        let data = data.map_err(|error| ReadError::from(ReadErrorKind::Io(error)).of_file(Some(path)))?;
+        self.from_mapping(data, path)
+    }
+
+    /// Opens an index that has been mapped, or read into memory, from a file, which errors then name.
+    ///
+    /// # Errors
+    /// As for [`Index::open`].
+    pub fn from_mapping<F: Fingerprint>(
+        &self,
+        data: Mapping,
+        path: impl AsRef<Path>,
+    ) -> Result<Index<F>, ReadError> {
+        let path = path.as_ref();
+        let read_ahead = if data.is_file() {
+            let hints = Hints { will_need: Mapping::will_need, keep: Mapping::keep };
+            ReadAhead::new(hints, self.larger_than_memory)
+        } else {
+            ReadAhead::none()
         };
-        let index = open().map_err(|error: ReadError| error.of_file(Some(path)))?;
+        let index = self.read(data, read_ahead).map_err(|error| error.of_file(Some(path)))?;
         Ok(Index { path: Some(path.into()), ..index })
     }
 
@@ -109,20 +121,6 @@ impl OpenOptions {
     /// As for [`Index::open`].
     pub fn from_bytes<F: Fingerprint, D: AsRef<[u8]>>(&self, data: D) -> Result<Index<F, D>, ReadError> {
         self.read(data, ReadAhead::none())
-    }
-
-    /// Opens an index that lies in memory and was mapped or read from a file, which errors then name.
-    ///
-    /// # Errors
-    /// As for [`Index::open`].
-    pub fn from_bytes_of<F: Fingerprint, D: AsRef<[u8]>>(
-        &self,
-        data: D,
-        path: impl AsRef<Path>,
-    ) -> Result<Index<F, D>, ReadError> {
-        let path = path.as_ref();
-        let index = self.from_bytes(data).map_err(|error| error.of_file(Some(path)))?;
-        Ok(Index { path: Some(path.into()), ..index })
     }
 
     pub(super) fn read<F: Fingerprint, D: AsRef<[u8]>>(

@@ -3,7 +3,7 @@
 use std::io::BufWriter;
 use std::sync::Arc;
 
-use hamdex::{BuildError, BuildOptions, Builder, Fingerprint};
+use hamdex::{BuildError, BuildOptions, Engine};
 
 use crate::disk::{Disk, DiskFile};
 use crate::error::Error;
@@ -19,7 +19,7 @@ pub(crate) type Output<D> = BufWriter<<D as Disk>::File>;
 /// Bytes written at once.
 const WRITE_BYTES: usize = 1 << 20;
 
-impl<F: Fingerprint, D: Disk> Shared<F, D> {
+impl<F: Engine, D: Disk> Shared<F, D> {
     /// Writes a new file, and makes it durable. `write` gets the options by which it is built. `level` says how often
     /// its oldest pairs have been merged.
     ///
@@ -58,16 +58,9 @@ impl<F: Fingerprint, D: Disk> Shared<F, D> {
         &self,
         pairs: &[Pair<F>],
     ) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
-        self.new_segment(0, |options, output| {
-            let mut builder = Builder::to_writer(output, options.sorted(true))?;
-            for &(fingerprint, id) in pairs {
-                if self.shape.identity.has_ids {
-                    builder.push_with_id(fingerprint, id)?;
-                } else {
-                    builder.push(fingerprint)?;
-                }
-            }
-            Ok(builder.into_inner()?.0)
+        self.new_segment(0, |options, mut output| {
+            F::write_sorted(options, &mut pairs.iter().copied(), &mut output)?;
+            Ok(output)
         })
     }
 

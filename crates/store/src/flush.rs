@@ -1,13 +1,13 @@
 //! From memory to a file.
 
-use hamdex::Fingerprint;
+use hamdex::Engine;
 
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::publish::{Added, Change};
 use crate::shared::Shared;
 
-impl<F: Fingerprint, D: Disk> Shared<F, D> {
+impl<F: Engine, D: Disk> Shared<F, D> {
     /// Writes the oldest frozen pairs to a file. Returns whether there were any.
     ///
     /// # Errors

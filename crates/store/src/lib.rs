@@ -89,7 +89,7 @@ pub use any::{AnyStore, AnyStoreReader, width};
 pub use disk::{Disk, RealDisk};
 pub use durability::{Durability, UnknownDurability};
 pub use error::Error;
-pub use hamdex::Fingerprint;
+pub use hamdex::{Engine, Fingerprint};
 pub use identity::{Identity, StoreId};
 pub use log::Sealed;
 pub use manifest::{Manifest, RemovalsEntry, SegmentEntry, Written as WrittenBytes};
@@ -98,7 +98,6 @@ pub use options::{CreateOptions, StoreOptions};
 pub use read::reader::StoreReader;
 pub use read::searcher::Searcher;
 pub use read::snapshot::{Snapshot, SnapshotIndexes};
-pub use segment::Bytes;
 pub use state::Written;
 pub use store::Store;
 

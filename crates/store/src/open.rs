@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hamdex::{Design, Fingerprint};
+use hamdex::{Design, Engine};
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -21,7 +21,7 @@ use crate::shared::Shared;
 use crate::state::State;
 use crate::write::writer::Writer;
 
-impl<F: Fingerprint, D: Disk> Shared<F, D> {
+impl<F: Engine, D: Disk> Shared<F, D> {
     /// Creates a store in a directory that does not exist yet, or is empty.
     pub(crate) fn create(disk: D, create: &CreateOptions, options: StoreOptions) -> Result<Self, Error> {
         let design = design_of::<F>(create)?;
@@ -70,7 +70,7 @@ impl<F: Fingerprint, D: Disk> Shared<F, D> {
 }
 
 /// The name of the design, which must be one.
-fn design_of<F: Fingerprint>(create: &CreateOptions) -> Result<String, Error> {
+fn design_of<F: Engine>(create: &CreateOptions) -> Result<String, Error> {
     let design = match &create.design {
         Some(name) => Design::<F>::named(name, create.distance)?,
         None => {
@@ -92,7 +92,7 @@ pub(crate) fn refuse_to_replace<D: Disk>(disk: &D) -> Result<(), Error> {
 }
 
 /// The state that manifest and logs describe.
-pub(crate) fn load<F: Fingerprint, D: Disk>(
+pub(crate) fn load<F: Engine, D: Disk>(
     disk: &D,
     manifest: &Manifest,
 ) -> Result<(State<F, D>, Replayed), Error> {
@@ -109,7 +109,7 @@ pub(crate) fn load<F: Fingerprint, D: Disk>(
 }
 
 /// Applies what the logs have from a position on.
-pub(crate) fn replay_logs<F: Fingerprint, D: Disk>(
+pub(crate) fn replay_logs<F: Engine, D: Disk>(
     disk: &D,
     manifest: &Manifest,
     from: Position,
@@ -145,7 +145,7 @@ pub(crate) fn replay_logs<F: Fingerprint, D: Disk>(
 /// Pairs that are inserted together.
 const MAX_PENDING: usize = 1 << 16;
 
-fn open_segment<F: Fingerprint, D: Disk>(
+fn open_segment<F: Engine, D: Disk>(
     disk: &D,
     manifest: &Manifest,
     entry: &SegmentEntry,

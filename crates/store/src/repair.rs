@@ -2,7 +2,7 @@
 
 use std::io;
 
-use hamdex::Fingerprint;
+use hamdex::Engine;
 
 use crate::disk::{Disk, link_or_copy};
 use crate::error::Error;
@@ -91,7 +91,7 @@ pub struct RepairedLogs {
 ///
 /// # Errors
 /// When the width is not the store's; what the operating system refuses.
-pub fn repair_logs<F: Fingerprint, D: Disk>(disk: &D, manifest: &Manifest) -> Result<RepairedLogs, Error> {
+pub fn repair_logs<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<RepairedLogs, Error> {
     let new_log = next_log(disk, manifest)?;
     let mut log = LogWriter::<F, D>::create(disk.clone(), manifest.identity, new_log, manifest.sequence)?;
     let (identity, start) = (&manifest.identity, manifest.logs_start());

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hamdex::{Fingerprint, Index, OpenOptions, ReadError};
+use hamdex::{Engine, Index, OpenOptions, ReadError};
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -12,52 +12,23 @@ use crate::layout;
 use crate::pair::Pair;
 use crate::removed::Removed;
 
-/// Bytes of an index: a file of the store, or recent pairs that have been put in the form of one.
-pub struct Bytes<D: Disk>(Held<D>);
-
-enum Held<D: Disk> {
-    File(D::Bytes),
-    Memory(Vec<u8>),
-}
-
-impl<D: Disk> Bytes<D> {
-    pub(crate) fn of_memory(bytes: Vec<u8>) -> Self {
-        Self(Held::Memory(bytes))
-    }
-}
-
-impl<D: Disk> AsRef<[u8]> for Bytes<D> {
-    fn as_ref(&self) -> &[u8] {
-        match &self.0 {
-            Held::File(bytes) => bytes.as_ref(),
-            Held::Memory(bytes) => bytes,
-        }
-    }
-}
-
-impl<D: Disk> fmt::Debug for Bytes<D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bytes").field("length", &self.as_ref().len()).finish()
-    }
-}
-
 /// A file, as long as anybody uses it.
 pub(crate) struct Segment<F, D: Disk> {
     /// The number in its name.
     pub(crate) number: u64,
-    pub(crate) index: Arc<Index<F, Bytes<D>>>,
+    pub(crate) index: Arc<Index<F>>,
     disk: D,
     /// Whether the file is to go when the last user has gone.
     is_obsolete: AtomicBool,
 }
 
-impl<F: Fingerprint, D: Disk> Segment<F, D> {
+impl<F: Engine, D: Disk> Segment<F, D> {
     /// Maps and opens a file of the store.
     pub(crate) fn open(disk: &D, number: u64) -> Result<Self, Error> {
         let name = layout::segment(number);
         let path = disk.path(&name);
-        let bytes = disk.map(&name).map_err(Error::io("map it", &path))?;
-        let index = Arc::new(OpenOptions::new().from_bytes_of(Bytes(Held::File(bytes)), path)?);
+        let data = disk.map(&name).map_err(Error::io("map it", &path))?;
+        let index = Arc::new(F::open_mapping(data, &path, &OpenOptions::new())?);
         Ok(Self { number, index, disk: disk.clone(), is_obsolete: AtomicBool::new(false) })
     }
 
@@ -94,18 +65,18 @@ impl<F, D: Disk> Clone for LiveSegment<F, D> {
     }
 }
 
-impl<F: Fingerprint, D: Disk> LiveSegment<F, D> {
-    pub(crate) fn index(&self) -> &Arc<Index<F, Bytes<D>>> {
+impl<F: Engine, D: Disk> LiveSegment<F, D> {
+    pub(crate) fn index(&self) -> &Arc<Index<F>> {
         &self.segment.index
     }
 
     /// The place of a pair that is left, if it is there.
     pub(crate) fn find(&self, (fingerprint, id): Pair<F>) -> Result<Option<u64>, ReadError> {
         let place = if self.index().has_ids() {
-            let ids = self.index().ids(fingerprint)?;
+            let ids = F::ids(self.index(), fingerprint)?;
             ids.places().zip(ids).find(|(_, other)| *other == id).map(|(place, _)| place)
         } else {
-            self.index().places(fingerprint)?.next()
+            F::places(self.index(), fingerprint)?.next()
         };
         Ok(place.filter(|&place| !self.removed.contains(place)))
     }
@@ -117,7 +88,7 @@ impl<F: Fingerprint, D: Disk> LiveSegment<F, D> {
 
     /// Whether some pair of a fingerprint is left.
     pub(crate) fn contains(&self, fingerprint: F) -> Result<bool, ReadError> {
-        Ok(self.removed.leaves_some_of(self.index().places(fingerprint)?))
+        Ok(self.removed.leaves_some_of(F::places(self.index(), fingerprint)?))
     }
 
     /// Appends the ids of a fingerprint that are left; where there are no ids, 0 if the fingerprint is left.
@@ -126,7 +97,7 @@ impl<F: Fingerprint, D: Disk> LiveSegment<F, D> {
             ids.extend(self.contains(fingerprint)?.then_some(0));
             return Ok(());
         }
-        let all = self.index().ids(fingerprint)?;
+        let all = F::ids(self.index(), fingerprint)?;
         let left = all.places().zip(all).filter(|(place, _)| !self.removed.contains(*place));
         ids.extend(left.map(|(_, id)| id));
         Ok(())
@@ -138,7 +109,7 @@ impl<F: Fingerprint, D: Disk> LiveSegment<F, D> {
     }
 }
 
-impl<F: Fingerprint, D: Disk> Segment<F, D> {
+impl<F: Engine, D: Disk> Segment<F, D> {
     /// How many pairs the file holds: fingerprints, where there are no ids.
     pub(crate) fn pairs(&self) -> u64 {
         self.index.place_count()

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
-use hamdex::Fingerprint;
+use hamdex::Engine;
 
 use crate::background::Background;
 use crate::disk::Disk;
@@ -21,7 +21,7 @@ use crate::write::writer::Writer;
 /// What all handles and threads of a store that is open for writing share.
 ///
 /// Locks are taken in this order: flushing or merging, publisher, queue, writer.
-pub(crate) struct Shared<F: Fingerprint, D: Disk> {
+pub(crate) struct Shared<F: Engine, D: Disk> {
     pub(crate) disk: D,
     pub(crate) shape: Arc<Shape>,
     pub(crate) options: StoreOptions,
@@ -38,7 +38,7 @@ pub(crate) struct Shared<F: Fingerprint, D: Disk> {
     lock: StoreLock<D>,
 }
 
-impl<F: Fingerprint, D: Disk> Shared<F, D> {
+impl<F: Engine, D: Disk> Shared<F, D> {
     pub(crate) fn new(
         disk: D,
         lock: StoreLock<D>,

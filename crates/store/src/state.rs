@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, Index, Indexes, ReadError};
+use hamdex::{Engine, Index, Indexes, ReadError, SharedIndexes};
 
 use crate::disk::Disk;
 use crate::operation::Operation;
 use crate::pair::Pair;
 use crate::recent::Recent;
-use crate::segment::{Bytes, LiveSegment};
+use crate::segment::LiveSegment;
 
 /// The set at one moment.
 pub(crate) struct State<F, D: Disk> {
@@ -71,7 +71,7 @@ pub struct Written {
     pub absent: u64,
 }
 
-impl<F: Fingerprint, D: Disk> State<F, D> {
+impl<F: Engine, D: Disk> State<F, D> {
     /// Nothing yet.
     pub(crate) fn new(distance: u32) -> Self {
         Self {
@@ -90,15 +90,12 @@ impl<F: Fingerprint, D: Disk> State<F, D> {
     }
 
     /// All files, to be queried as one.
-    pub(crate) fn segments_as_one(&self) -> Indexes<Arc<Index<F, Bytes<D>>>> {
+    pub(crate) fn segments_as_one(&self) -> SharedIndexes<F> {
         self.segments_behind(Vec::new())
     }
 
     /// Other indexes, and all files behind them, to be queried as one.
-    pub(crate) fn segments_behind(
-        &self,
-        mut all: Vec<Arc<Index<F, Bytes<D>>>>,
-    ) -> Indexes<Arc<Index<F, Bytes<D>>>> {
+    pub(crate) fn segments_behind(&self, mut all: Vec<Arc<Index<F>>>) -> SharedIndexes<F> {
         let others = all.len();
         all.extend(self.segments.iter().map(|live| Arc::clone(live.index())));
         let indexes = Indexes::new(all);

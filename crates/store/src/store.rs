@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use hamdex::{Fingerprint, Match};
+use hamdex::{Engine, Match};
 
 use crate::disk::{Disk, RealDisk};
 use crate::durability::Durability;
@@ -34,17 +34,17 @@ const MAX_PAUSE: Duration = Duration::from_secs(300);
 /// of the same store; when the last one is dropped, the store is closed.
 ///
 /// Any number of threads may use it. One process at a time has a store open for writing.
-pub struct Store<F: Fingerprint, D: Disk = RealDisk> {
+pub struct Store<F: Engine, D: Disk = RealDisk> {
     open: Arc<Open<F, D>>,
 }
 
 /// An open store and its threads.
-struct Open<F: Fingerprint, D: Disk> {
+struct Open<F: Engine, D: Disk> {
     shared: Arc<Shared<F, D>>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl<F: Fingerprint> Store<F> {
+impl<F: Engine> Store<F> {
     /// Creates a store in a directory that does not exist yet, or is empty.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl<F: Fingerprint> Store<F> {
     }
 }
 
-impl<F: Fingerprint, D: Disk> Store<F, D> {
+impl<F: Engine, D: Disk> Store<F, D> {
     /// As [`Store::create`], on any disk.
     ///
     /// # Errors
@@ -272,19 +272,19 @@ impl<F: Fingerprint, D: Disk> Store<F, D> {
     }
 }
 
-impl<F: Fingerprint, D: Disk> Clone for Store<F, D> {
+impl<F: Engine, D: Disk> Clone for Store<F, D> {
     fn clone(&self) -> Self {
         Self { open: Arc::clone(&self.open) }
     }
 }
 
-impl<F: Fingerprint, D: Disk> fmt::Debug for Store<F, D> {
+impl<F: Engine, D: Disk> fmt::Debug for Store<F, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store").field("disk", &self.shared().disk).finish_non_exhaustive()
     }
 }
 
-impl<F: Fingerprint, D: Disk> Open<F, D> {
+impl<F: Engine, D: Disk> Open<F, D> {
     fn spawn(&mut self, name: &str, work: fn(&Shared<F, D>)) -> Result<(), Error> {
         let shared = Arc::clone(&self.shared);
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared));
@@ -293,7 +293,7 @@ impl<F: Fingerprint, D: Disk> Open<F, D> {
     }
 }
 
-impl<F: Fingerprint, D: Disk> Drop for Open<F, D> {
+impl<F: Engine, D: Disk> Drop for Open<F, D> {
     fn drop(&mut self) {
         self.shared.background.stop();
         for thread in self.threads.drain(..) {
@@ -307,7 +307,7 @@ impl<F: Fingerprint, D: Disk> Drop for Open<F, D> {
     }
 }
 
-fn flush_in_background<F: Fingerprint, D: Disk>(shared: &Shared<F, D>) {
+fn flush_in_background<F: Engine, D: Disk>(shared: &Shared<F, D>) {
     let mut seen = 0;
     while shared.background.wait_for_work(&mut seen, IDLE) {
         loop {
@@ -324,7 +324,7 @@ fn flush_in_background<F: Fingerprint, D: Disk>(shared: &Shared<F, D>) {
     }
 }
 
-fn merge_in_background<F: Fingerprint, D: Disk>(shared: &Shared<F, D>) {
+fn merge_in_background<F: Engine, D: Disk>(shared: &Shared<F, D>) {
     let mut seen = 0;
     // A merge that fails has written much for nothing: each time it waits twice as long for the next.
     let mut pause = AFTER_FAILURE;
@@ -347,7 +347,7 @@ fn merge_in_background<F: Fingerprint, D: Disk>(shared: &Shared<F, D>) {
     }
 }
 
-fn sync_in_background<F: Fingerprint, D: Disk>(shared: &Shared<F, D>) {
+fn sync_in_background<F: Engine, D: Disk>(shared: &Shared<F, D>) {
     let Durability::Interval(interval) = shared.options.durability else { return };
     let mut seen = 0;
     while shared.background.wait_for_work(&mut seen, interval.min(IDLE)) {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use hamdex::Fingerprint;
+use hamdex::Engine;
 use hamdex_store::{Inspected, SegmentEntry, StoreReader, StoreStats, WrittenBytes};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
@@ -13,13 +13,13 @@ use crate::commands::dump::fingerprints::Form;
 use crate::failure::Failure;
 
 /// What a store is made of.
-pub(super) struct StoreDump<'a, F: Fingerprint> {
+pub(super) struct StoreDump<'a, F: Engine> {
     path: &'a Path,
     inspected: Inspected,
     reader: StoreReader<F>,
 }
 
-impl<'a, F: Fingerprint> StoreDump<'a, F> {
+impl<'a, F: Engine> StoreDump<'a, F> {
     pub(super) fn open(path: &'a Path) -> Result<Self, Failure> {
         Ok(Self { path, inspected: hamdex_store::inspect(path)?, reader: StoreReader::open(path)? })
     }
@@ -170,7 +170,7 @@ struct Line<'a> {
     ids: Option<&'a [u64]>,
 }
 
-impl<F: Fingerprint> Entry<F> {
+impl<F: Engine> Entry<F> {
     fn print(&self, form: Form, output: &mut impl Write) -> Result<(), Failure> {
         let fingerprint = self.fingerprint.hex();
         if form.json {

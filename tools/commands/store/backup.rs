@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hamdex::Fingerprint;
+use hamdex::Engine;
 use hamdex_store::{Store, StoreOptions};
 
 use crate::bars;
@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     of_width!(manifest, backup(args))
 }
 
-fn backup<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+fn backup<F: Engine>(args: &Args) -> Result<(), Failure> {
     let store = Store::<F>::open(&args.store, StoreOptions::new().merges(false))?;
     let bar = bars::of_work("Copying");
     let outcome = store.backup(&args.target);

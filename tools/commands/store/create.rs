@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use hamdex::{AUTO, Codec, Fingerprint};
+use hamdex::{AUTO, Codec, Engine};
 use hamdex_store::{CreateOptions, Store, StoreOptions};
 use serde::Serialize;
 
@@ -99,7 +99,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+fn create<F: Engine>(args: &Args) -> Result<(), Failure> {
     let mut options =
         CreateOptions::new().distance(args.distance).codec(args.codec).ids(args.ids == Ids::Numbers);
     if args.design != AUTO {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::ValueEnum;
-use hamdex::{Fingerprint, Match};
+use hamdex::{Engine, Match};
 use hamdex_store::{Durability, Operation, Store, StoreOptions};
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -114,7 +114,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     of_width!(manifest, insert(args, has_ids))
 }
 
-fn insert<F: Fingerprint>(args: &Args, has_ids: bool) -> Result<(), Failure> {
+fn insert<F: Engine>(args: &Args, has_ids: bool) -> Result<(), Failure> {
     let started = Instant::now();
     let store = Store::<F>::open(&args.store, StoreOptions::new().durability(args.durability))?;
     let pairs = has_ids && args.ids != Some(IdSource::Row);
@@ -145,7 +145,7 @@ fn insert<F: Fingerprint>(args: &Args, has_ids: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-struct Inserter<'a, F: Fingerprint> {
+struct Inserter<'a, F: Engine> {
     args: &'a Args,
     store: &'a Store<F>,
     has_ids: bool,
@@ -157,7 +157,7 @@ struct Inserter<'a, F: Fingerprint> {
     near: u64,
 }
 
-impl<'a, F: Fingerprint> Inserter<'a, F> {
+impl<'a, F: Engine> Inserter<'a, F> {
     fn new(args: &'a Args, store: &'a Store<F>, has_ids: bool) -> Self {
         // Beside lines on a terminal, a bar would be in their way.
         let prints = args.acknowledge || args.unless_near.is_some();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use hamdex::Fingerprint;
+use hamdex::Engine;
 use hamdex_store::{Store, StoreOptions, StoreStats};
 use indicatif::HumanBytes;
 use serde::Serialize;
@@ -116,7 +116,7 @@ pub(super) fn purge(args: &PurgeArgs) -> Result<(), Failure> {
 }
 
 /// Opens a store, does something with it as a whole, and says what it is like then.
-fn maintain<F: Fingerprint>(
+fn maintain<F: Engine>(
     path: &Path,
     json: bool,
     doing: &'static str,

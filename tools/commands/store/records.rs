@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hamdex::Fingerprint;
+use hamdex::Engine;
 
 use crate::failure::Failure;
 use crate::input::{Arrivals, Format, Order, has_pipe};
@@ -26,7 +26,7 @@ pub(super) struct Records {
 
 impl Records {
     /// Starts to read fingerprints, and with `pairs` the id beside each.
-    pub(super) fn read<F: Fingerprint>(&self, pairs: bool) -> Result<Arrivals<(F, Option<u64>)>, Failure> {
+    pub(super) fn read<F: Engine>(&self, pairs: bool) -> Result<Arrivals<(F, Option<u64>)>, Failure> {
         let order = Order {
             paths: self.inputs.clone(),
             format: self.format,

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use hamdex::Fingerprint;
+use hamdex::Engine;
 use hamdex_store::{Manifest, StoreReader, StoreStats};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     of_width!(manifest, stats(args, &manifest))
 }
 
-fn stats<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failure> {
+fn stats<F: Engine>(args: &Args, manifest: &Manifest) -> Result<(), Failure> {
     let stats = StoreReader::<F>::open(&args.store)?.stats();
     if !args.json {
         return print(&args.store, manifest, &stats);

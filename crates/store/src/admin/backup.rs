@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hamdex::Fingerprint;
+use hamdex::Engine;
 
 use crate::disk::copy::copy;
 use crate::disk::{Disk, RealDisk, link_or_copy};
@@ -13,7 +13,7 @@ use crate::open::refuse_to_replace;
 use crate::publisher::Publisher;
 use crate::store::Store;
 
-impl<F: Fingerprint> Store<F> {
+impl<F: Engine> Store<F> {
     /// Copies the store, as it is at one moment, to a directory that does not exist yet, or is empty: see
     /// [`Store::backup_to`].
     ///
@@ -24,7 +24,7 @@ impl<F: Fingerprint> Store<F> {
     }
 }
 
-impl<F: Fingerprint, D: Disk> Store<F, D> {
+impl<F: Engine, D: Disk> Store<F, D> {
     /// Copies the store, as it is at one moment, to an empty directory: files by links where that is possible, logs
     /// byte by byte. It may be written to meanwhile; flushes and merges end later. The copy is a store when this
     /// has returned, and none before.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use hamdex::{Fingerprint, Index, Mapping, VerifyOptions};
+use hamdex::{Engine, Mapping, OpenOptions, VerifyOptions};
 
 use crate::disk::{Disk, DiskFile, RealDisk};
 use crate::error::Error;
@@ -12,7 +12,7 @@ use crate::publish::{Added, Change};
 use crate::shared::Shared;
 use crate::store::Store;
 
-impl<F: Fingerprint> Store<F> {
+impl<F: Engine> Store<F> {
     /// Takes in all pairs of a file that was built elsewhere, in one step, by a link where the file system allows
     /// it, otherwise by a copy. All of the file is read and checked before. It has ids if the store has; its design
     /// and codec may differ, and last until it is merged.
@@ -25,11 +25,11 @@ impl<F: Fingerprint> Store<F> {
         let path = path.as_ref();
         let shared = self.shared();
         shared.check_process()?;
-        let index = Index::<F>::open(path)?;
+        let index = F::open(path, &OpenOptions::new())?;
         if index.has_ids() != shared.shape.identity.has_ids {
             return Err(Error::IngestIds { path: path.to_owned(), has_ids: index.has_ids() });
         }
-        index.verify_with(&VerifyOptions::new().threads(shared.options.threads))?;
+        F::verify(&index, &VerifyOptions::new().threads(shared.options.threads))?;
         drop(index);
         let number = shared.next_segment();
         let brought = shared.bring(path, number).and_then(|()| shared.open_segment(number, 0));
@@ -40,7 +40,7 @@ impl<F: Fingerprint> Store<F> {
     }
 }
 
-impl<F: Fingerprint> Shared<F, RealDisk> {
+impl<F: Engine> Shared<F, RealDisk> {
     /// Brings a file into the directory of the segments, durably.
     fn bring(&self, path: &Path, number: u64) -> Result<(), Error> {
         let name = layout::segment(number);

@@ -3,7 +3,7 @@
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use hamdex::{BuildOptions, Builder, Fingerprint};
+use hamdex::{Engine, VerifyOptions};
 use roaring::RoaringTreemap;
 
 use crate::disk::{Disk, DiskFile, RealDisk};
@@ -81,7 +81,7 @@ struct Repair<'d, F, D> {
     width: std::marker::PhantomData<F>,
 }
 
-impl<'d, F: Fingerprint, D: Disk> Repair<'d, F, D> {
+impl<'d, F: Engine, D: Disk> Repair<'d, F, D> {
     fn new(disk: &'d D) -> Self {
         Self { disk, repaired: Repaired::default(), width: std::marker::PhantomData }
     }
@@ -168,7 +168,7 @@ impl<'d, F: Fingerprint, D: Disk> Repair<'d, F, D> {
         if segment.index.file_id().to_bytes() != entry.file_id {
             return Err(Error::damaged(path, None, "it is another file than the manifest names"));
         }
-        segment.index.verify()?;
+        F::verify(&segment.index, &VerifyOptions::new())?;
         Ok(())
     }
 
@@ -182,16 +182,14 @@ impl<'d, F: Fingerprint, D: Disk> Repair<'d, F, D> {
         let mut pairs = Vec::new();
         // A part for each block: the others can be read where one cannot.
         if !segment.index.has_ids() {
-            let parts = segment.index.fingerprints().split(usize::MAX);
-            for fingerprint in parts.into_iter().flatten().flatten() {
+            F::for_each_readable(&segment.index, &mut |fingerprint| {
                 // Where a block before it cannot be read, its place is not known.
-                let place = segment.index.places(fingerprint).ok().and_then(|mut places| places.next());
+                let place = F::places(&segment.index, fingerprint).ok().and_then(|mut places| places.next());
                 pairs.extend(place.is_none_or(is_left).then_some((fingerprint, 0)));
-            }
+            });
             return pairs;
         }
-        let parts = segment.index.entries().split(usize::MAX);
-        for found in parts.into_iter().flatten().flatten() {
+        for found in F::entries_of_blocks(&segment.index).into_iter().flatten().flatten() {
             let fingerprint = found.fingerprint;
             let left = found.ids.places().zip(found.ids).filter(|(place, _)| is_left(*place));
             pairs.extend(left.map(|(_, id)| (fingerprint, id)));
@@ -218,16 +216,8 @@ impl<'d, F: Fingerprint, D: Disk> Repair<'d, F, D> {
         let name = layout::segment(number);
         let path = self.disk.path(&name);
         let file = self.disk.create_new(&name).map_err(Error::io("create it", &path))?;
-        let options: BuildOptions<F> = Shape::of(manifest).build_options()?.sorted(true);
-        let mut builder = Builder::to_writer(BufWriter::with_capacity(WRITE_BYTES, file), options)?;
-        for &(fingerprint, id) in pairs {
-            if manifest.identity.has_ids {
-                builder.push_with_id(fingerprint, id)?;
-            } else {
-                builder.push(fingerprint)?;
-            }
-        }
-        let (file, _) = builder.into_inner()?;
+        let mut file = BufWriter::with_capacity(WRITE_BYTES, file);
+        F::write_sorted(Shape::of(manifest).build_options()?, &mut pairs.iter().copied(), &mut file)?;
         let mut file = file.into_inner().map_err(|error| Error::io("write it", &path)(error.into_error()))?;
         file.sync().map_err(Error::io("sync it", &path))?;
         self.disk.sync_directory(layout::SEGMENTS).map_err(Error::io("sync its directory", &path))?;

@@ -1,6 +1,6 @@
 //! What a store holds, and what that costs.
 
-use hamdex::Fingerprint;
+use hamdex::Engine;
 
 use crate::disk::Disk;
 use crate::manifest::Manifest;
@@ -53,7 +53,7 @@ pub struct SegmentStats {
 }
 
 impl StoreStats {
-    pub(crate) fn of<F: Fingerprint, D: Disk>(manifest: &Manifest, state: &State<F, D>) -> Self {
+    pub(crate) fn of<F: Engine, D: Disk>(manifest: &Manifest, state: &State<F, D>) -> Self {
         let removed_of = |number: u64| {
             let live = state.segments.iter().find(|live| live.segment.number == number);
             live.map_or(0, |live| live.removed.len())
@@ -93,7 +93,7 @@ impl StoreStats {
     }
 }
 
-impl<F: Fingerprint, D: Disk> Store<F, D> {
+impl<F: Engine, D: Disk> Store<F, D> {
     /// What the store holds, and what that costs: from counts that are kept, so that nothing is read.
     #[must_use]
     pub fn stats(&self) -> StoreStats {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hamdex::{Fingerprint, VerifyOptions};
+use hamdex::{Engine, VerifyOptions};
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -30,15 +30,12 @@ pub struct StoreVerified {
 }
 
 /// Reads all files that a manifest names, and the logs, and checks everything. Nobody may write meanwhile.
-pub(crate) fn verify<F: Fingerprint, D: Disk>(
-    disk: &D,
-    options: &VerifyOptions,
-) -> Result<StoreVerified, Error> {
+pub(crate) fn verify<F: Engine, D: Disk>(disk: &D, options: &VerifyOptions) -> Result<StoreVerified, Error> {
     let manifest = manifest::read(disk)?;
     let mut verified = StoreVerified::default();
     for entry in &manifest.segments {
         let segment = Segment::<F, D>::open(disk, entry.number)?;
-        let found = segment.index.verify_with(options)?;
+        let found = F::verify(&segment.index, options)?;
         if segment.index.file_id().to_bytes() != entry.file_id || found.bytes != entry.bytes {
             let path = disk.path(&layout::segment(entry.number));
             return Err(Error::damaged(path, None, "it is another file than the manifest names"));
@@ -68,7 +65,7 @@ pub(crate) fn verify<F: Fingerprint, D: Disk>(
     Ok(verified)
 }
 
-impl<F: Fingerprint, D: Disk> Store<F, D> {
+impl<F: Engine, D: Disk> Store<F, D> {
     /// Reads and checks all files of the store. Writers wait for flushes and merges meanwhile.
     ///
     /// # Errors

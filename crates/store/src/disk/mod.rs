@@ -12,6 +12,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use hamdex::Mapping;
+
 pub(crate) use copy::link_or_copy;
 pub use real::{RealDisk, RealFile};
 #[cfg(feature = "unstable")]
@@ -24,8 +26,6 @@ pub use simulated::{Failure, SimulatedDisk, SimulatedFile, SimulatedLock, Surviv
 /// never changed in place. What is promised is what POSIX promises: bytes are durable after
 /// [`DiskFile::sync`], names after [`Disk::sync_directory`], and a rename is atomic.
 pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
-    /// The bytes of a file that is mapped, or read into memory.
-    type Bytes: AsRef<[u8]> + Send + Sync + 'static;
     /// A file that is written.
     type File: DiskFile;
     /// An exclusive hold on a file, until it is dropped or the process ends.
@@ -105,7 +105,7 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// Whatever the operating system refuses.
-    fn map(&self, name: &str) -> io::Result<Self::Bytes>;
+    fn map(&self, name: &str) -> io::Result<Mapping>;
 
     /// Takes an exclusive hold on a file, which is created if need be, without waiting. The text is written into
     /// it, for others to read; `Err` of the inner result is the text of the one who holds it.

@@ -23,7 +23,6 @@ impl RealDisk {
 }
 
 impl Disk for RealDisk {
-    type Bytes = Mapping;
     type File = RealFile;
     type Lock = File;
 

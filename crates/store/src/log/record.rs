@@ -12,7 +12,7 @@
 //!
 //! The header has a checksum of its own, so that the synced length can be relied on where the operations were torn.
 
-use hamdex::Fingerprint;
+use hamdex::Engine;
 
 use super::header::{u32_at, u64_at};
 use crate::checksum::{Kind, checksum};
@@ -49,7 +49,7 @@ pub(crate) struct RecordHeader {
 }
 
 /// Appends a record that will stand at an offset of a log.
-pub(crate) fn encode<F: Fingerprint>(
+pub(crate) fn encode<F: Engine>(
     into: &mut Vec<u8>,
     identity: &Identity,
     log: u64,
@@ -135,7 +135,7 @@ impl RecordHeader {
 }
 
 /// Reads the operations of a record. `None` for a kind that there is not.
-pub(crate) fn decode<F: Fingerprint>(
+pub(crate) fn decode<F: Engine>(
     body: &[u8],
     identity: &Identity,
     into: &mut Vec<Operation<F>>,
@@ -154,7 +154,7 @@ pub(crate) fn decode<F: Fingerprint>(
 }
 
 #[inline]
-fn read_pair<F: Fingerprint>(bytes: &[u8], has_ids: bool) -> (F, u64) {
+fn read_pair<F: Engine>(bytes: &[u8], has_ids: bool) -> (F, u64) {
     let (fingerprint, id) = bytes.split_at(F::BYTES);
     let mut raw = [0; 16];
     raw[..F::BYTES].copy_from_slice(fingerprint);

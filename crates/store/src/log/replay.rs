@@ -5,7 +5,7 @@
 //! manifest after a clean end and the header of the next log. A bad record below such a length is damage; above all
 //! of them it is the torn tail of a crash, which was never acknowledged as durable, and the log ends before it.
 
-use hamdex::Fingerprint;
+use hamdex::Engine;
 
 use super::header::{HEADER_BYTES, Header, HeaderError, VERSION};
 use super::record::decode;
@@ -82,7 +82,7 @@ pub struct TornTail {
 /// # Errors
 /// When a log is missing, damaged, of another store or of a newer format; what the operating system refuses; what
 /// `apply` returns.
-pub fn replay<F: Fingerprint, D: Disk>(
+pub fn replay<F: Engine, D: Disk>(
     disk: &D,
     identity: &Identity,
     from: Position,
@@ -132,7 +132,7 @@ pub fn replay<F: Fingerprint, D: Disk>(
 }
 
 /// Refuses a width that is not the store's.
-pub(super) fn check_width<F: Fingerprint, D: Disk>(disk: &D, identity: &Identity) -> Result<(), Error> {
+pub(super) fn check_width<F: Engine, D: Disk>(disk: &D, identity: &Identity) -> Result<(), Error> {
     if identity.width == F::BITS {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use hamdex::Fingerprint;
+use hamdex::Engine;
 
 use super::header::{HEADER_BYTES, Header};
 use super::record::decode;
@@ -51,7 +51,7 @@ pub struct Lost {
 ///
 /// # Errors
 /// When the width is not the store's; what the operating system refuses; what `apply` returns.
-pub fn salvage<F: Fingerprint, D: Disk>(
+pub fn salvage<F: Engine, D: Disk>(
     disk: &D,
     identity: &Identity,
     start: Position,

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::marker::PhantomData;
 
-use hamdex::Fingerprint;
+use hamdex::Engine;
 
 use super::header::{HEADER_BYTES, Header};
 use super::record::encode;
@@ -41,7 +41,7 @@ pub struct LogWriter<F, D: Disk> {
 /// Buffers that grew beyond this are given back, in bytes.
 const MAX_KEPT_BUFFER_BYTES: usize = 1 << 20;
 
-impl<F: Fingerprint, D: Disk> LogWriter<F, D> {
+impl<F: Engine, D: Disk> LogWriter<F, D> {
     /// Creates the first log of a store, or the first after a repair. It is durable when this returns, its name
     /// included. Sequence numbers are above `sequence`. A log of this name that never had a record, which an
     /// interrupted creation left, is replaced.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, Merger};
+use hamdex::{Engine, Merger};
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -13,7 +13,7 @@ use crate::publish::{Added, Change};
 use crate::segment::{LiveSegment, Segment};
 use crate::shared::Shared;
 
-impl<F: Fingerprint, D: Disk> Shared<F, D> {
+impl<F: Engine, D: Disk> Shared<F, D> {
     /// Merges the files that are due, if any are. Returns whether there were any.
     ///
     /// # Errors
@@ -97,7 +97,7 @@ impl<F: Fingerprint, D: Disk> Shared<F, D> {
                     !removed[input].contains((fingerprint, id.unwrap_or_default()))
                 });
             }
-            merger.write_to(&mut output)?;
+            F::merge_to(merger, &mut output)?;
             Ok(output)
         })
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, VerifyOptions};
+use hamdex::{Engine, VerifyOptions};
 
 use crate::admin::stats::StoreStats;
 use crate::admin::verify::{StoreVerified, verify};
@@ -39,13 +39,13 @@ const MAX_ATTEMPTS: usize = 16;
 /// assert_eq!(reader.snapshot().ids(0xff00)?, [2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct StoreReader<F: Fingerprint, D: Disk = RealDisk> {
+pub struct StoreReader<F: Engine, D: Disk = RealDisk> {
     disk: D,
     seen: Seen<F, D>,
 }
 
 /// What was found at one time.
-struct Seen<F: Fingerprint, D: Disk> {
+struct Seen<F: Engine, D: Disk> {
     manifest: Manifest,
     state: Arc<State<F, D>>,
     shape: Arc<Shape>,
@@ -53,7 +53,7 @@ struct Seen<F: Fingerprint, D: Disk> {
     end: Position,
 }
 
-impl<F: Fingerprint> StoreReader<F> {
+impl<F: Engine> StoreReader<F> {
     /// Opens a store for reading.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl<F: Fingerprint> StoreReader<F> {
     }
 }
 
-impl<F: Fingerprint, D: Disk> StoreReader<F, D> {
+impl<F: Engine, D: Disk> StoreReader<F, D> {
     /// As [`StoreReader::open`], on any disk.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl<F: Fingerprint, D: Disk> StoreReader<F, D> {
     }
 }
 
-impl<F: Fingerprint, D: Disk> Seen<F, D> {
+impl<F: Engine, D: Disk> Seen<F, D> {
     fn of(disk: &D, manifest: Manifest) -> Result<Self, Error> {
         let (state, replayed) = load(disk, &manifest)?;
         let shape = Arc::new(Shape::of(&manifest));
@@ -136,7 +136,7 @@ fn steadily<D: Disk, T>(disk: &D, read: impl Fn(Manifest) -> Result<T, Error>) -
     }
 }
 
-impl<F: Fingerprint, D: Disk> fmt::Debug for StoreReader<F, D> {
+impl<F: Engine, D: Disk> fmt::Debug for StoreReader<F, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreReader").field("disk", &self.disk).finish_non_exhaustive()
     }

@@ -4,24 +4,23 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, Index, IndexesSearcher, Match};
+use hamdex::{Engine, Index, IndexesSearcher, Match};
 
 use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::read::snapshot::Snapshot;
-use crate::segment::Bytes;
 
 /// Queries a snapshot, using the same memory again and again; every thread has its own. Made by
 /// [`Snapshot::searcher`].
 ///
 /// What is in memory is compared first. All files are one plan then: all look-ups, one wave of reads, all scans.
-pub struct Searcher<F: Fingerprint, D: Disk = RealDisk> {
+pub struct Searcher<F: Engine, D: Disk = RealDisk> {
     snapshot: Snapshot<F, D>,
-    segments: IndexesSearcher<Arc<Index<F, Bytes<D>>>>,
+    segments: IndexesSearcher<Arc<Index<F>>>,
     matches: Vec<Match<F>>,
 }
 
-impl<F: Fingerprint, D: Disk> Snapshot<F, D> {
+impl<F: Engine, D: Disk> Snapshot<F, D> {
     /// A searcher: the memory that queries use again and again. One for each thread.
     #[must_use]
     pub fn searcher(&self) -> Searcher<F, D> {
@@ -29,7 +28,7 @@ impl<F: Fingerprint, D: Disk> Snapshot<F, D> {
     }
 }
 
-impl<F: Fingerprint, D: Disk> Searcher<F, D> {
+impl<F: Engine, D: Disk> Searcher<F, D> {
     fn new(snapshot: Snapshot<F, D>) -> Self {
         let segments = snapshot.state().segments_as_one().searcher();
         Self { snapshot, segments, matches: Vec::new() }
@@ -65,7 +64,7 @@ impl<F: Fingerprint, D: Disk> Searcher<F, D> {
                 return Ok(first);
             }
         }
-        Ok(self.segments.first(query, distance)?.map(|found| found.found))
+        Ok(F::first_of_all(&mut self.segments, query, distance)?.map(|found| found.found))
     }
 
     /// The `count` nearest of the fingerprints within `distance` of `query`, nearest first, then by fingerprint;
@@ -83,7 +82,7 @@ impl<F: Fingerprint, D: Disk> Searcher<F, D> {
                 ControlFlow::Continue(())
             });
         }
-        let found = segments.nearest_within(query, count, distance)?;
+        let found = F::nearest_within_all(segments, query, count, distance)?;
         matches.extend(found.iter().map(|found| found.found_in[0].found));
         keep_nearest(matches, count, 0);
         Ok(matches)
@@ -107,7 +106,7 @@ impl<F: Fingerprint, D: Disk> Searcher<F, D> {
 }
 
 /// Puts matches in order, each once, and keeps the first `count`, as soon as there are more than `most`.
-fn keep_nearest<F: Fingerprint>(matches: &mut Vec<Match<F>>, count: usize, most: usize) {
+fn keep_nearest<F: Engine>(matches: &mut Vec<Match<F>>, count: usize, most: usize) {
     if matches.len() > most {
         matches.sort_unstable();
         matches.dedup();
@@ -115,7 +114,7 @@ fn keep_nearest<F: Fingerprint>(matches: &mut Vec<Match<F>>, count: usize, most:
     }
 }
 
-impl<F: Fingerprint, D: Disk> fmt::Debug for Searcher<F, D> {
+impl<F: Engine, D: Disk> fmt::Debug for Searcher<F, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Searcher").field("snapshot", &self.snapshot).finish_non_exhaustive()
     }

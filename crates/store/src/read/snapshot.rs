@@ -2,30 +2,34 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{BatchOptions, Builder, Fingerprint, Index, Indexes, Match};
+use hamdex::{BatchOptions, Engine, Mapping, Match, OpenOptions, SharedIndexes};
 
 use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
-use crate::segment::Bytes;
+use crate::recent::Recent;
 use crate::shape::Shape;
 use crate::state::State;
 
 /// All of a snapshot, as indexes that are queried as one.
-pub type SnapshotIndexes<F, D = RealDisk> = Indexes<Arc<Index<F, Bytes<D>>>>;
+pub type SnapshotIndexes<F> = SharedIndexes<F>;
+
+/// What errors call an index of recent pairs.
+const MEMORY: &str = "(memory)";
 
 /// Queries that are answered together.
 const CHUNK: usize = 1 << 16;
 
 /// The set as it was at one moment. It costs nothing to take and to clone; as long as it is held, the files that
 /// it needs are kept, though they may have been merged into others meanwhile.
-pub struct Snapshot<F: Fingerprint, D: Disk = RealDisk> {
+pub struct Snapshot<F: Engine, D: Disk = RealDisk> {
     state: Arc<State<F, D>>,
     shape: Arc<Shape>,
 }
 
-impl<F: Fingerprint, D: Disk> Snapshot<F, D> {
+impl<F: Engine, D: Disk> Snapshot<F, D> {
     pub(crate) fn new(state: Arc<State<F, D>>, shape: Arc<Shape>) -> Self {
         Self { state, shape }
     }
@@ -66,22 +70,17 @@ impl<F: Fingerprint, D: Disk> Snapshot<F, D> {
     ///
     /// # Errors
     /// When memory runs out.
-    pub fn indexes(&self) -> Result<SnapshotIndexes<F, D>, Error> {
+    pub fn indexes(&self) -> Result<SnapshotIndexes<F>, Error> {
         let state = self.state();
-        let mut all: Vec<Arc<Index<F, Bytes<D>>>> = Vec::new();
+        let mut all = Vec::new();
         if state.in_memory().any(|recent| recent.len() > 0) {
-            let mut builder = Builder::in_memory(self.shape.build_options()?)?;
-            for recent in state.in_memory() {
-                for (fingerprint, id) in recent.to_sorted() {
-                    if self.shape.identity.has_ids {
-                        builder.push_with_id(fingerprint, id)?;
-                    } else {
-                        builder.push(fingerprint)?;
-                    }
-                }
-            }
-            let (bytes, _) = builder.into_inner()?;
-            all.push(Arc::new(Index::from_bytes(Bytes::of_memory(bytes))?));
+            // What is in memory may be in several parts.
+            let mut pairs: Vec<_> = state.in_memory().flat_map(Recent::to_sorted).collect();
+            pairs.sort_unstable();
+            let mut bytes = Vec::new();
+            F::write_sorted(self.shape.build_options()?, &mut pairs.into_iter(), &mut bytes)?;
+            let data = Mapping::of_bytes(&bytes).map_err(Error::io("hold recent pairs", MEMORY))?;
+            all.push(Arc::new(F::open_mapping(data, Path::new(MEMORY), &OpenOptions::new())?));
         }
         Ok(state.segments_behind(all))
     }
@@ -125,7 +124,8 @@ impl<F: Fingerprint, D: Disk> Snapshot<F, D> {
         options: &BatchOptions,
     ) -> Result<Vec<(usize, Match<F>)>, Error> {
         let mut found: Vec<(usize, Match<F>)> = Vec::new();
-        let _ = self.state.segments_as_one().batch_with(queries, distance, options, |query, matches| {
+        let indexes = self.state.segments_as_one();
+        let _ = F::batch_of_all(&indexes, queries, distance, options, &mut |query, matches| {
             found.extend(matches.iter().map(|near| (query, near.found_in[0].found)));
             ControlFlow::Continue(())
         })?;
@@ -143,13 +143,13 @@ impl<F: Fingerprint, D: Disk> Snapshot<F, D> {
     }
 }
 
-impl<F: Fingerprint, D: Disk> Clone for Snapshot<F, D> {
+impl<F: Engine, D: Disk> Clone for Snapshot<F, D> {
     fn clone(&self) -> Self {
         Self { state: Arc::clone(&self.state), shape: Arc::clone(&self.shape) }
     }
 }
 
-impl<F: Fingerprint, D: Disk> fmt::Debug for Snapshot<F, D> {
+impl<F: Engine, D: Disk> fmt::Debug for Snapshot<F, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Snapshot").field("sequence", &self.state.sequence).finish_non_exhaustive()
     }

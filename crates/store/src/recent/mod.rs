@@ -14,7 +14,7 @@ pub(crate) mod run;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, Match};
+use hamdex::{Engine, Match};
 
 use crate::pair::Pair;
 use crate::recent::run::Run;
@@ -36,7 +36,7 @@ impl<F> Clone for LiveRun<F> {
     }
 }
 
-impl<F: Fingerprint> LiveRun<F> {
+impl<F: Engine> LiveRun<F> {
     fn of(pairs: &[Pair<F>], distance: u32) -> Self {
         Self { run: Arc::new(Run::new(pairs, distance)), removed: Removed::default() }
     }
@@ -68,7 +68,7 @@ impl<F> Clone for Recent<F> {
     }
 }
 
-impl<F: Fingerprint> Recent<F> {
+impl<F: Engine> Recent<F> {
     /// Nothing yet; to be searched at up to `distance`.
     pub(crate) fn new(distance: u32) -> Self {
         Self { distance, tail: Arc::default(), runs: Arc::default() }
@@ -192,7 +192,7 @@ impl<F: Fingerprint> Recent<F> {
 }
 
 /// Merges runs until each is more than twice as long as the next.
-fn carry<F: Fingerprint>(runs: &mut Vec<LiveRun<F>>, distance: u32) {
+fn carry<F: Engine>(runs: &mut Vec<LiveRun<F>>, distance: u32) {
     let mut first = runs.len() - 1;
     let mut length = runs[first].len();
     while first > 0 && runs[first - 1].len() <= 2 * length {
@@ -214,11 +214,12 @@ fn carry<F: Fingerprint>(runs: &mut Vec<LiveRun<F>>, distance: u32) {
 mod tests {
     use std::collections::BTreeSet;
 
+    use hamdex::Fingerprint;
     use proptest::prelude::*;
 
     use super::*;
 
-    fn near<F: Fingerprint>(recent: &Recent<F>, query: F, distance: u32) -> Vec<F> {
+    fn near<F: Engine>(recent: &Recent<F>, query: F, distance: u32) -> Vec<F> {
         let mut found = Vec::new();
         let outcome = recent.for_each(query, distance, |value| {
             found.push(value);

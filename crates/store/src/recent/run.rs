@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use hamdex::Fingerprint;
+use hamdex::Engine;
 
 use crate::pair::Pair;
 use crate::recent::groups::{Group, is_first};
@@ -24,7 +24,7 @@ pub(crate) struct Run<F> {
     bucketed: Box<[Box<[F]>]>,
 }
 
-impl<F: Fingerprint> Run<F> {
+impl<F: Engine> Run<F> {
     /// Takes pairs that ascend strictly, at most `u32::MAX` of them, to be searched at up to `distance`.
     pub(crate) fn new(pairs: &[Pair<F>], distance: u32) -> Self {
         let mut values: Vec<F> = Vec::with_capacity(pairs.len());
@@ -139,7 +139,7 @@ impl<F: Fingerprint> Run<F> {
     }
 }
 
-fn starts_of_buckets<F: Fingerprint>(group: Group, values: &[F]) -> Box<[u32]> {
+fn starts_of_buckets<F: Engine>(group: Group, values: &[F]) -> Box<[u32]> {
     let mut starts = vec![0; group.buckets() + 1];
     for &value in values {
         starts[group.bucket(value) + 1] += 1;
@@ -150,7 +150,7 @@ fn starts_of_buckets<F: Fingerprint>(group: Group, values: &[F]) -> Box<[u32]> {
     starts.into()
 }
 
-fn in_buckets<F: Fingerprint>(group: Group, starts: &[u32], values: &[F]) -> Box<[F]> {
+fn in_buckets<F: Engine>(group: Group, starts: &[u32], values: &[F]) -> Box<[F]> {
     let mut next = starts.to_vec();
     let mut bucketed = vec![F::ZERO; values.len()];
     for &value in values {
@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    fn check<F: Fingerprint>(mut pairs: Vec<Pair<F>>, queries: &[F], built: u32) {
+    fn check<F: Engine>(mut pairs: Vec<Pair<F>>, queries: &[F], built: u32) {
         pairs.sort_unstable();
         pairs.dedup();
         let run = Run::new(&pairs, built);

@@ -2,7 +2,7 @@
 
 use std::sync::MutexGuard;
 
-use hamdex::Fingerprint;
+use hamdex::Engine;
 
 use crate::disk::Disk;
 use crate::durability::Durability;
@@ -16,7 +16,7 @@ use crate::write::writer::Writer;
 /// Memories that may wait to be written to files before writers have to wait.
 const MAX_FROZEN: usize = 2;
 
-impl<F: Fingerprint, D: Disk> Shared<F, D> {
+impl<F: Engine, D: Disk> Shared<F, D> {
     /// Does what a writer asks for, together with what others ask for at the same time.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! What writers ask for, and what they are told.
 
-use hamdex::{Fingerprint, Match, ReadError};
+use hamdex::{Engine, Match, ReadError};
 
 use crate::disk::Disk;
 use crate::operation::Operation;
@@ -37,7 +37,7 @@ pub(crate) enum Reply<F> {
     SearchAgain,
 }
 
-impl<F: Fingerprint> Request<F> {
+impl<F: Engine> Request<F> {
     /// Whether it can neither fail nor be refused, so that it may be applied in place.
     pub(crate) fn always_succeeds(&self) -> bool {
         match self {
@@ -70,7 +70,7 @@ impl<F: Fingerprint> Request<F> {
     }
 }
 
-impl<F: Fingerprint> UnlessNear<F> {
+impl<F: Engine> UnlessNear<F> {
     /// The search has been done on a state that others have changed since: what has come since is in recent
     /// memory, as long as the epoch is the same, and what has gone is looked for again.
     fn apply<D: Disk>(

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use hamdex::Fingerprint;
+use hamdex::Engine;
 
 use crate::disk::Disk;
 use crate::durability::Durability;
@@ -24,7 +24,7 @@ pub(crate) struct Writer<F, D: Disk> {
     readers: usize,
 }
 
-impl<F: Fingerprint, D: Disk> Writer<F, D> {
+impl<F: Engine, D: Disk> Writer<F, D> {
     pub(crate) fn new(log: LogWriter<F, D>, sequence: u64) -> Self {
         Self { log, sequence, unsynced_since: None, journal: Vec::new(), readers: 0 }
     }

@@ -2,7 +2,7 @@
 
 use hamdex_store::disk::{Disk, SimulatedDisk};
 use hamdex_store::internals::log::{LogWriter, Position, Sealed, replay};
-use hamdex_store::{Error, Fingerprint, Identity, Operation, StoreId};
+use hamdex_store::{Engine, Error, Identity, Operation, StoreId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ fn after(alter: impl FnOnce(&SimulatedDisk)) -> Result<Vec<Batch<u64>>, Error> {
     replayed(&disk, &IDENTITY, Some(sealed)).map(|(batches, _)| batches)
 }
 
-fn operations<F: Fingerprint>(has_ids: bool) -> impl Strategy<Value = Vec<Operation<F>>> {
+fn operations<F: Engine>(has_ids: bool) -> impl Strategy<Value = Vec<Operation<F>>> {
     let operation =
         (any::<bool>(), any::<u128>(), any::<u64>()).prop_map(move |(inserts, fingerprint, id)| {
             let (fingerprint, id) = (F::truncate(fingerprint), if has_ids { id } else { 0 });
@@ -41,7 +41,7 @@ fn operations<F: Fingerprint>(has_ids: bool) -> impl Strategy<Value = Vec<Operat
 }
 
 /// Writes batches, syncing, rotating and reopening where the numbers say so, and reads them.
-fn round_trip<F: Fingerprint>(has_ids: bool, batches: &[(Vec<Operation<F>>, u8)]) {
+fn round_trip<F: Engine>(has_ids: bool, batches: &[(Vec<Operation<F>>, u8)]) {
     let identity = Identity { width: F::BITS, has_ids, ..IDENTITY };
     let disk = disk();
     let mut log = writer::<F>(&disk, identity);

@@ -6,7 +6,7 @@ use hamdex_store::disk::{Disk, SimulatedDisk};
 use hamdex_store::internals::log::{LogWriter, Position, replay};
 use hamdex_store::internals::manifest::{Manifest, ManifestFile, RemovalsEntry, SegmentEntry, read, to_text};
 use hamdex_store::internals::removals;
-use hamdex_store::{Error, Fingerprint, Identity, Operation, StoreId};
+use hamdex_store::{Engine, Error, Identity, Operation, StoreId};
 use roaring::RoaringTreemap;
 
 use crate::common::{IDENTITY, batch, disk};
@@ -39,7 +39,7 @@ fn removed() -> RoaringTreemap {
 }
 
 /// Reads all of a store that these tests are about.
-fn open<F: Fingerprint>(disk: &SimulatedDisk) -> Result<(), Error> {
+fn open<F: Engine>(disk: &SimulatedDisk) -> Result<(), Error> {
     let manifest = read(disk)?;
     replay::<F, _>(disk, &manifest.identity, manifest.logs_start(), manifest.sealed, |_, _| Ok(()))?;
     manifest.segments.iter().try_for_each(|segment| {

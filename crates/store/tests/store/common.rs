@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use hamdex::BatchOptions;
-use hamdex_store::{CreateOptions, Disk, Fingerprint, Operation, Snapshot, StoreOptions};
+use hamdex_store::{CreateOptions, Disk, Engine, Operation, Snapshot, StoreOptions};
 
 /// The same set, as plainly as can be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Model<F: Ord>(pub(crate) BTreeSet<(F, u64)>);
 
-impl<F: Fingerprint> Model<F> {
+impl<F: Engine> Model<F> {
     pub(crate) fn apply(&mut self, operations: &[Operation<F>]) {
         for operation in operations {
             match *operation {
@@ -35,7 +35,7 @@ impl<F: Fingerprint> Model<F> {
 }
 
 /// Everything that can be asked is answered as the model answers it.
-pub(crate) fn assert_same<F: Fingerprint, D: Disk>(
+pub(crate) fn assert_same<F: Engine, D: Disk>(
     snapshot: &Snapshot<F, D>,
     model: &Model<F>,
     queries: &[F],

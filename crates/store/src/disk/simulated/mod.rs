@@ -31,6 +31,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use hamdex::Mapping;
+
 pub use choice::Survival;
 use contents::Contents;
 pub use file::{SimulatedFile, SimulatedLock};
@@ -149,7 +151,6 @@ impl Default for SimulatedDisk {
 }
 
 impl Disk for SimulatedDisk {
-    type Bytes = Arc<[u8]>;
     type File = SimulatedFile;
     type Lock = SimulatedLock;
 
@@ -240,9 +241,9 @@ impl Disk for SimulatedDisk {
         Ok(contents[..bytes.min(contents.len())].to_vec())
     }
 
-    fn map(&self, name: &str) -> io::Result<Arc<[u8]>> {
+    fn map(&self, name: &str) -> io::Result<Mapping> {
         let (machine, path) = self.begin(Kind::Read, "map", name)?;
-        Ok(machine.files[machine.file(&path)?].bytes().into())
+        Mapping::of_bytes(machine.files[machine.file(&path)?].bytes())
     }
 
     fn lock(&self, name: &str, text: &str) -> io::Result<Result<SimulatedLock, String>> {

@@ -1,17 +1,33 @@
 //! The work for each width, compiled in this crate once.
+//!
+//! - [`widths`]: the functions for 64 and for 128 bits
 
-use std::ops::ControlFlow;
+mod widths;
+
+use std::io::Write;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
+use std::sync::Arc;
 
-use crate::build::{Builder, SealedIndex};
+use crate::build::{BuildOptions, Builder, SealedIndex, Summary};
 use crate::error::{BuildError, ReadError};
 use crate::ids::Ids;
 use crate::index::{
-    BatchOptions, Entry, Index, Match, MatchVisitor, OpenOptions, Pair, Pairs, Searcher, Verified,
-    VerifyOptions,
+    BatchOptions, Entry, FoundIn, Index, Indexes, IndexesSearcher, Match, MatchVisitor, OpenOptions, Pair,
+    Pairs, Searcher, UnitedMatches, Verified, VerifyOptions,
 };
+use crate::mapping::Mapping;
 use crate::merge::Merger;
 use hamdex_fingerprint::Fingerprint;
+
+/// Several indexes queried as one, held by all who use them.
+pub type SharedIndexes<F> = Indexes<Arc<Index<F>>>;
+
+/// All entries of an index, or some, in order.
+pub type BoxedEntries<'i, F> = Box<dyn Iterator<Item = Result<Entry<'i, F>, ReadError>> + Send + 'i>;
+
+/// Receives the place of each query, and its matches, until it breaks.
+pub type UnitedVisitor<'v, F> = dyn FnMut(usize, UnitedMatches<'_, F>) -> ControlFlow<()> + 'v;
 
 /// What takes long to compile, for both widths: each function does the same as the method that it is named after.
 ///
@@ -154,114 +170,84 @@ pub trait Engine: Fingerprint {
     /// # Errors
     /// As there.
     fn verify(index: &Index<Self>, options: &VerifyOptions) -> Result<Verified, ReadError>;
+
+    /// Writes an index of records in order, to a writer: [`Builder::to_writer`] with
+    /// [`BuildOptions::sorted`]. Where the index has no ids, those of the records do not count.
+    ///
+    /// # Errors
+    /// As there.
+    fn write_sorted(
+        options: BuildOptions<Self>,
+        records: &mut dyn Iterator<Item = (Self, u64)>,
+        writer: &mut (dyn Write + Send),
+    ) -> Result<Summary, BuildError>;
+
+    /// [`Merger::write_to`].
+    ///
+    /// # Errors
+    /// As there.
+    fn merge_to(merger: Merger<'_, Self>, writer: &mut (dyn Write + Send)) -> Result<Summary, BuildError>;
+
+    /// [`OpenOptions::from_mapping`].
+    ///
+    /// # Errors
+    /// As there.
+    fn open_mapping(data: Mapping, path: &Path, options: &OpenOptions) -> Result<Index<Self>, ReadError>;
+
+    /// [`Index::places`].
+    ///
+    /// # Errors
+    /// As there.
+    fn places(index: &Index<Self>, fingerprint: Self) -> Result<Range<u64>, ReadError>;
+
+    /// [`Index::rank`].
+    ///
+    /// # Errors
+    /// As there.
+    fn rank(index: &Index<Self>, fingerprint: Self) -> Result<u64, ReadError>;
+
+    /// [`Index::entries`] that are not below a fingerprint.
+    fn entries(index: &Index<Self>, from: Self) -> BoxedEntries<'_, Self>;
+
+    /// [`Index::entries`] of each block, so that those of others can be read where one is damaged.
+    fn entries_of_blocks(index: &Index<Self>) -> Vec<BoxedEntries<'_, Self>>;
+
+    /// The same without ids: [`Index::fingerprints`].
+    fn for_each_readable(index: &Index<Self>, visit: &mut dyn FnMut(Self));
+
+    /// [`IndexesSearcher::nearest_within`].
+    ///
+    /// # Errors
+    /// As there.
+    fn nearest_within_all<'s>(
+        searcher: &'s mut IndexesSearcher<Arc<Index<Self>>>,
+        query: Self,
+        count: usize,
+        distance: u32,
+    ) -> Result<UnitedMatches<'s, Self>, ReadError>;
+
+    /// [`IndexesSearcher::first`].
+    ///
+    /// # Errors
+    /// As there.
+    fn first_of_all(
+        searcher: &mut IndexesSearcher<Arc<Index<Self>>>,
+        query: Self,
+        distance: u32,
+    ) -> Result<Option<FoundIn<Self>>, ReadError>;
+
+    /// [`Indexes::batch_with`].
+    ///
+    /// # Errors
+    /// As there.
+    fn batch_of_all(
+        indexes: &SharedIndexes<Self>,
+        queries: &[Self],
+        distance: u32,
+        options: &BatchOptions,
+        visit: &mut UnitedVisitor<'_, Self>,
+    ) -> Result<ControlFlow<()>, ReadError>;
+
+    /// [`Indexes::pairs`].
+    fn pairs_of_all(indexes: &SharedIndexes<Self>, distance: u32) -> Pairs<'_, Self>;
 }
-
-macro_rules! impl_engine {
-    ($type:ty) => {
-        impl Engine for $type {
-            fn push(builder: &mut Builder<Self>, fingerprint: Self) -> Result<(), BuildError> {
-                builder.push(fingerprint)
-            }
-
-            fn push_with_id(
-                builder: &mut Builder<Self>,
-                fingerprint: Self,
-                id: u64,
-            ) -> Result<(), BuildError> {
-                builder.push_with_id(fingerprint, id)
-            }
-
-            fn seal(builder: Builder<Self>) -> Result<SealedIndex, BuildError> {
-                builder.seal()
-            }
-
-            fn merge(merger: Merger<'_, Self>, path: &Path) -> Result<SealedIndex, BuildError> {
-                merger.seal(path)
-            }
-
-            fn open(path: &Path, options: &OpenOptions) -> Result<Index<Self>, ReadError> {
-                options.open(path)
-            }
-
-            fn ids(index: &Index<Self>, fingerprint: Self) -> Result<Ids<'_>, ReadError> {
-                index.ids(fingerprint)
-            }
-
-            fn for_each_entry(
-                index: &Index<Self>,
-                visit: &mut dyn FnMut(Entry<'_, Self>) -> ControlFlow<()>,
-            ) -> Result<ControlFlow<()>, ReadError> {
-                for entry in index.entries() {
-                    if visit(entry?).is_break() {
-                        return Ok(ControlFlow::Break(()));
-                    }
-                }
-                Ok(ControlFlow::Continue(()))
-            }
-
-            fn within<'s>(
-                searcher: &'s mut Searcher<&Index<Self>>,
-                query: Self,
-                distance: u32,
-            ) -> Result<&'s [Match<Self>], ReadError> {
-                searcher.within(query, distance)
-            }
-
-            fn first(
-                searcher: &mut Searcher<&Index<Self>>,
-                query: Self,
-                distance: u32,
-            ) -> Result<Option<Match<Self>>, ReadError> {
-                searcher.first(query, distance)
-            }
-
-            fn nearest_within<'s>(
-                searcher: &'s mut Searcher<&Index<Self>>,
-                query: Self,
-                count: usize,
-                distance: u32,
-            ) -> Result<&'s [Match<Self>], ReadError> {
-                searcher.nearest_within(query, count, distance)
-            }
-
-            fn ids_of<'s>(
-                searcher: &'s mut Searcher<&Index<Self>>,
-                matches: &[Match<Self>],
-            ) -> Result<Vec<Ids<'s>>, ReadError> {
-                searcher.ids_of(matches)
-            }
-
-            fn batch_with(
-                index: &Index<Self>,
-                queries: &[Self],
-                distance: u32,
-                options: &BatchOptions,
-                visit: &mut MatchVisitor<'_, Self>,
-            ) -> Result<ControlFlow<()>, ReadError> {
-                index.batch_with(queries, distance, options, visit)
-            }
-
-            fn for_each_batch(
-                pairs: &Pairs<'_, Self>,
-                visit: &mut dyn FnMut(&[Pair<Self>]) -> ControlFlow<()>,
-            ) -> Result<ControlFlow<()>, ReadError> {
-                pairs.for_each_batch(visit)
-            }
-
-            fn count_by_distance(pairs: &Pairs<'_, Self>) -> Result<Vec<u64>, ReadError> {
-                pairs.count_by_distance()
-            }
-
-            fn pairs(index: &Index<Self>, distance: u32) -> Pairs<'_, Self> {
-                index.pairs(distance)
-            }
-
-            fn verify(index: &Index<Self>, options: &VerifyOptions) -> Result<Verified, ReadError> {
-                index.verify_with(options)
-            }
-        }
-    };
-}
-
-impl_engine!(u64);
-impl_engine!(u128);

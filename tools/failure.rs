@@ -24,6 +24,9 @@ pub(crate) enum Failure {
     },
     #[error(transparent)]
     Index(#[from] ReadError),
+    /// A block that is shown although it is damaged.
+    #[error("{}: block {block} of table {table} is damaged; restore the file from a copy or build it again", path.display())]
+    Block { path: PathBuf, table: usize, block: u64 },
     /// Documents, their names, or tables of results.
     #[error(transparent)]
     Documents(#[from] hamdex_documents::Error),
@@ -116,6 +119,7 @@ impl Failure {
             _ if self.about_output().is_some_and(OutputError::is_in_place) => 4,
             Self::Partly { failure, .. } => return failure.exit_code(),
             Self::Index(error) => of_read_error(error),
+            Self::Block { .. } => 3,
             Self::Store(error) => of_store_error(error),
             Self::Build(error) => of_build_error(error),
             Self::Documents(error) => of_documents_error(error),

@@ -46,7 +46,7 @@ impl<F: Fingerprint> Design<F> {
         log2_candidates: f64,
     ) -> Result<Self, DesignError> {
         let splits = recurrence::least_tables(F::BITS, distance, log2_count, log2_candidates)
-            .ok_or(DesignError::NoRecurrence { distance, most: MAX_TABLES })?;
+            .ok_or(DesignError::NoRecurrence { distance, max: MAX_TABLES })?;
         if splits.is_empty() {
             return Self::named("single", distance);
         }
@@ -76,7 +76,7 @@ enum Pattern {
 
 fn named<F: Fingerprint>(name: &str, distance: u32) -> Result<Design<F>, DesignError> {
     if distance > MAX_NAMED_DISTANCE {
-        return Err(DesignError::DistanceTooLarge { distance, most: MAX_NAMED_DISTANCE });
+        return Err(DesignError::DistanceTooLarge { distance, max: MAX_NAMED_DISTANCE });
     }
     let Some((_, pattern)) = patterns(distance).into_iter().find(|(known, _)| known == name) else {
         let mut known = names(distance);

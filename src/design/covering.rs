@@ -44,10 +44,10 @@ impl<F: Fingerprint> Design<F> {
             return Err(DesignError::BadName);
         }
         if distance > F::BITS {
-            return Err(DesignError::DistanceTooLarge { distance, most: F::BITS });
+            return Err(DesignError::DistanceTooLarge { distance, max: F::BITS });
         }
         if tables.is_empty() || tables.len() > MAX_TABLES {
-            return Err(DesignError::TableCount { found: tables.len(), most: MAX_TABLES });
+            return Err(DesignError::TableCount { found: tables.len(), max: MAX_TABLES });
         }
         if let Some(table) = tables.iter().position(|t| t.mask == F::ZERO || t.radius > t.prefix_bits()) {
             return Err(DesignError::BadTable { table });

@@ -38,20 +38,20 @@ pub enum DesignError {
         known: Vec<String>,
     },
     /// The distance exceeds what is possible or provided for.
-    #[error("distance {distance} is too large here: at most {most}")]
+    #[error("distance {distance} is too large here: at most {max}")]
     DistanceTooLarge {
         /// The distance wanted.
         distance: u32,
         /// The largest one possible.
-        most: u32,
+        max: u32,
     },
     /// No tables, or too many.
-    #[error("a design has 1 to {most} tables, not {found}")]
+    #[error("a design has 1 to {max} tables, not {found}")]
     TableCount {
         /// How many were given.
         found: usize,
         /// How many are allowed.
-        most: usize,
+        max: usize,
     },
     /// A table without prefix, or with a radius beyond its prefix.
     #[error("table {table} needs at least one prefix bit and a radius of at most its prefix length")]
@@ -69,12 +69,12 @@ pub enum DesignError {
     BadName,
     /// The recurrence finds nothing within the limits.
     #[error(
-        "the recurrence needs more than {most} tables for distance {distance}; allow more candidates per probe"
+        "the recurrence needs more than {max} tables for distance {distance}; allow more candidates per probe"
     )]
     NoRecurrence {
         /// The distance wanted.
         distance: u32,
         /// How many tables are allowed.
-        most: usize,
+        max: usize,
     },
 }

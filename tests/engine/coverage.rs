@@ -181,9 +181,9 @@ fn designs_out_of_range_are_refused_with_the_reason() {
     let whole = table(u64::MAX, 3);
     let custom =
         |distance, tables: Vec<TableDesign<u64>>| Design::custom("mine", distance, tables).unwrap_err();
-    assert!(matches!(custom(3, vec![]), DesignError::TableCount { found: 0, most: 64 }));
+    assert!(matches!(custom(3, vec![]), DesignError::TableCount { found: 0, max: 64 }));
     assert!(matches!(custom(3, vec![whole; 65]), DesignError::TableCount { found: 65, .. }));
-    assert!(matches!(custom(65, vec![whole]), DesignError::DistanceTooLarge { distance: 65, most: 64 }));
+    assert!(matches!(custom(65, vec![whole]), DesignError::DistanceTooLarge { distance: 65, max: 64 }));
     assert!(matches!(custom(3, vec![whole, table(0, 0)]), DesignError::BadTable { table: 1 }));
     assert!(matches!(custom(3, vec![table(3 << 62, 3)]), DesignError::BadTable { table: 0 }));
     assert!(matches!(custom(3, vec![table(u64::MAX >> 1, 3)]), DesignError::FirstNotLeading));

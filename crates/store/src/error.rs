@@ -90,12 +90,12 @@ pub enum Error {
         what: String,
     },
     /// There are more operations in a batch than a log takes at once.
-    #[error("a batch of {count} operations is too large; write at most {most} at once")]
+    #[error("a batch of {count} operations is too large; write at most {max} at once")]
     BatchTooLarge {
         /// How many there are.
         count: usize,
         /// How many there may be.
-        most: usize,
+        max: usize,
     },
     /// There are no fingerprints of this width.
     #[error("a width of {width} bits: fingerprints have 64 or 128")]

@@ -263,7 +263,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
     fn check(&self, mut ids: impl Iterator<Item = u64>, count: usize) -> Result<(), Error> {
         self.shared().check_process()?;
         if count > MAX_OPERATIONS {
-            return Err(Error::BatchTooLarge { count, most: MAX_OPERATIONS });
+            return Err(Error::BatchTooLarge { count, max: MAX_OPERATIONS });
         }
         if !self.shared().shape.identity.has_ids && ids.any(|id| id != 0) {
             return Err(Error::NoIds { path: self.shared().disk.path("") });

@@ -54,6 +54,11 @@ impl<'a, F: Fingerprint> Located<'a, F> {
         Ok(Self { table, number, codec: stats.codec, block, fields, permutation })
     }
 
+    /// Whether it is as it was written.
+    pub(super) fn is_whole(&self) -> bool {
+        self.block.is_whole && self.fields.is_ok()
+    }
+
     /// The entries, in order.
     pub(super) fn all_entries(&self) -> Vec<Entry<F>> {
         let fields = self.fields.as_deref().unwrap_or_default();

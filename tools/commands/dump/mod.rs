@@ -131,6 +131,10 @@ fn dump<F: Engine>(args: &Args) -> Result<(), Failure> {
         } else {
             found.entries(&mut output)?;
         }
+        if !found.is_whole() {
+            output.flush()?;
+            return Err(Failure::Block { path: args.index.clone(), table, block: number });
+        }
     } else {
         if let Some(table) = args.table.filter(|&table| table >= index.design().tables().len()) {
             return Err(Failure::Usage(format!(

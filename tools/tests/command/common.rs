@@ -44,6 +44,12 @@ impl Scratch {
         (output.status.code().unwrap(), text)
     }
 
+    /// What the command prints before it fails with this exit code.
+    pub(crate) fn output_before(&self, code: i32, args: &[&str]) -> String {
+        let output = self.hamdex(args).assert().code(code);
+        String::from_utf8(output.get_output().stdout.clone()).unwrap()
+    }
+
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> =

@@ -7,7 +7,7 @@ use crate::error::RecipeError;
 use crate::lists::StopWords;
 use crate::recipe::Recipe;
 use crate::shingle::{Shingle, Tokens};
-use crate::tokenise::Tokeniser;
+use crate::tokenise::{Part, Tokeniser};
 
 /// The part of a recipe that comes before weights and hashes.
 #[derive(Debug, Clone)]
@@ -56,6 +56,37 @@ impl Extractor {
         } else {
             self.extract(text, workspace).shingles(recipe.shingle, feature);
         }
+    }
+
+    /// Whether [`Extractor::words_and_features`] finds the features: every token is one, and case is folded as it is
+    /// for words.
+    pub(crate) fn has_words(&self) -> bool {
+        let recipe = &self.recipe;
+        recipe.shingle == Shingle::Words(NonZeroUsize::MIN)
+            && recipe.case == Recipe::default().case
+            && matches!(recipe.tokens, Tokeniser::Words | Tokeniser::WordsBigrams)
+            && recipe.min_tokens <= 1
+            && recipe.min_chars <= 1
+            && self.stop.is_none()
+    }
+
+    /// Calls `word` with every word of `text`, and `feature` with every feature, each in order.
+    pub(crate) fn words_and_features(
+        &self,
+        text: &str,
+        workspace: &mut Workspace,
+        mut word: impl FnMut(&str),
+        mut feature: impl FnMut(&str),
+    ) {
+        let folded = self.recipe.case.fold(text, &mut workspace.folded);
+        self.recipe.tokens.split_parts(folded, &mut |part| match part {
+            Part::Both(text) => {
+                word(text);
+                feature(text);
+            }
+            Part::Word(text) => word(text),
+            Part::Pair(text) => feature(text),
+        });
     }
 
     /// Returns the tokens of `text` that are left; none if there are fewer than the recipe requires.

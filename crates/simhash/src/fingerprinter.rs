@@ -10,6 +10,7 @@ use crate::extract::{Extractor, Workspace};
 use crate::lists::{IdfDictionary, StopWords};
 use crate::outcome::Outcome;
 use crate::recipe::{Empty, Recipe, Top, Weight};
+use crate::resemblance::{Shingler, Shingles};
 use crate::vote::{Tally, WeightedTally};
 use crate::weigh::heaviest;
 
@@ -131,27 +132,44 @@ impl<F: Fingerprint> Fingerprinter<F> {
     pub fn fingerprint(&self, text: &str, scratch: &mut Scratch<F>) -> Outcome<F> {
         let recipe = self.extractor.recipe();
         let Scratch { workspace, tally, hashes } = scratch;
-        if matches!((recipe.weight, recipe.top), (Weight::Idf { .. }, _) | (_, Top::Heaviest(_))) {
+        if self.needs_features() {
             return self.weigh(text, workspace);
         }
-
         // Weights that depend only on the number of occurrences need only the hashes: equal features
         // have equal ones.
         hashes.clear();
         self.extractor.features(text, workspace, |feature| hashes.push(recipe.hash.of(feature.as_bytes())));
-        if hashes.is_empty() {
-            return nothing(recipe);
+        vote(recipe, hashes, tally)
+    }
+
+    /// Returns the fingerprint of `text`, and its shingles. The text is cut only once where the recipe permits it.
+    #[must_use]
+    pub fn fingerprint_and_shingles(
+        &self,
+        text: &str,
+        scratch: &mut Scratch<F>,
+        shingler: &mut Shingler,
+    ) -> (Outcome<F>, Shingles) {
+        if self.needs_features() || !self.extractor.has_words() {
+            return (self.fingerprint(text, scratch), shingler.shingles(text));
         }
-        tally.clear();
-        let features = match recipe.weight {
-            Weight::Count => {
-                hashes.iter().for_each(|&hash| tally.add(hash));
-                hashes.len()
-            }
-            Weight::Once => count_distinct(hashes, tally, |_| 1),
-            _ => count_distinct(hashes, tally, logarithmic),
-        };
-        Outcome::of(tally.fingerprint(recipe.tie), features, recipe.min_features)
+        let recipe = self.extractor.recipe();
+        let Scratch { workspace, tally, hashes } = scratch;
+        hashes.clear();
+        let mut words = shingler.start();
+        self.extractor.words_and_features(
+            text,
+            workspace,
+            |word| words.push(word),
+            |feature| hashes.push(recipe.hash.of(feature.as_bytes())),
+        );
+        (vote(recipe, hashes, tally), words.finish(text))
+    }
+
+    /// Whether hashes alone do not suffice.
+    fn needs_features(&self) -> bool {
+        let recipe = self.extractor.recipe();
+        matches!((recipe.weight, recipe.top), (Weight::Idf { .. }, _) | (_, Top::Heaviest(_)))
     }
 
     fn weigh(&self, text: &str, workspace: &mut Workspace) -> Outcome<F> {
@@ -175,6 +193,23 @@ impl<F: Fingerprint> Fingerprinter<F> {
         }
         Outcome::of(tally.fingerprint(recipe.tie), weighed.len(), recipe.min_features)
     }
+}
+
+/// The vote of features given by their hashes, weighed by how often they occur.
+fn vote<F: Fingerprint>(recipe: &Recipe, hashes: &mut [F], tally: &mut Tally<F>) -> Outcome<F> {
+    if hashes.is_empty() {
+        return nothing(recipe);
+    }
+    tally.clear();
+    let features = match recipe.weight {
+        Weight::Count => {
+            hashes.iter().for_each(|&hash| tally.add(hash));
+            hashes.len()
+        }
+        Weight::Once => count_distinct(hashes, tally, |_| 1),
+        _ => count_distinct(hashes, tally, logarithmic),
+    };
+    Outcome::of(tally.fingerprint(recipe.tie), features, recipe.min_features)
 }
 
 /// Adds every distinct hash with its weight, and counts them.

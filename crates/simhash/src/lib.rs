@@ -120,7 +120,7 @@ pub use hash::Hash;
 pub use lists::{IdfBuilder, IdfDictionary, ListDigest, ListError, ParseListDigestError, StopWords, Unknown};
 pub use outcome::Outcome;
 pub use recipe::{Empty, Recipe, Tie, Top, Weight, Width};
-pub use resemblance::{Shingler, Shingles};
+pub use resemblance::{Shingler, Shingles, resemblance};
 pub use shingle::Shingle;
 pub use tokenise::Tokeniser;
 pub use vote::{Tally, WeightedTally};

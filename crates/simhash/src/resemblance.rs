@@ -7,10 +7,18 @@ use crate::extract::{Extractor, Workspace};
 use crate::hash::Hash;
 use crate::recipe::Recipe;
 use crate::shingle::Shingle;
+use crate::tokenise::Tokeniser;
 
 const HASH: Hash = Hash::Xxh3 { seed: 0 };
 
+/// An odd number without a pattern: the golden ratio's digits.
+const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// Cuts texts into sets of shingles.
+///
+/// The words are those of Unicode Standard Annex 29 that contain a letter or a digit, case-folded. In a script
+/// without spaces each character is a word of its own, so five words of Chinese are five characters. A text of
+/// fewer words than a shingle has one shingle, all of it; so has a text without any word that is not blank.
 ///
 /// ```
 /// use hamdex_simhash::Shingler;
@@ -24,34 +32,95 @@ const HASH: Hash = Hash::Xxh3 { seed: 0 };
 pub struct Shingler {
     extractor: Extractor,
     workspace: Workspace,
+    width: usize,
+    /// The hashes of the words of a text.
+    words: Vec<u64>,
 }
 
-/// The distinct shingles of a text, as hashes of 64 bits.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The distinct shingles of a text, as hashes of 64 bits in ascending order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shingles(Vec<u64>);
 
 impl Shingler {
-    /// Cuts shingles of `width` words; the words are those of the default recipe.
+    /// Cuts shingles of `width` words.
     ///
     /// # Panics
     /// When the width is above [`Shingle::MAX_WIDTH`].
     #[must_use]
     pub fn new(width: NonZeroUsize) -> Self {
-        let recipe = Recipe { shingle: Shingle::Words(width), ..Recipe::default() };
-        let extractor =
-            Extractor::new(&recipe, None).expect("the default recipe takes text and no lists; not too wide");
-        Self { extractor, workspace: Workspace::default() }
+        assert!(width.get() <= Shingle::MAX_WIDTH, "a shingle has at most {} words", Shingle::MAX_WIDTH);
+        let recipe = Recipe { tokens: Tokeniser::Words, ..Recipe::default() };
+        let extractor = Extractor::new(&recipe, None).expect("it takes text and no lists");
+        Self { extractor, workspace: Workspace::default(), width: width.get(), words: Vec::new() }
     }
 
     /// Returns the shingles of a text.
     pub fn shingles(&mut self, text: &str) -> Shingles {
-        let mut shingles: Vec<u64> = Vec::new();
-        let tokens = self.extractor.extract(text, &mut self.workspace);
-        tokens.shingles(self.extractor.shingle(), |shingle| shingles.push(HASH.of(shingle.as_bytes())));
+        let Self { extractor, workspace, width, words } = self;
+        let mut words = Words::of(*width, words);
+        extractor.features(text, workspace, |word| words.push(word));
+        words.finish(text)
+    }
+
+    /// Starts a text whose words come from elsewhere.
+    pub(crate) fn start(&mut self) -> Words<'_> {
+        Words::of(self.width, &mut self.words)
+    }
+}
+
+/// The words of a text, case-folded.
+pub(crate) struct Words<'a> {
+    width: usize,
+    hashes: &'a mut Vec<u64>,
+}
+
+impl<'a> Words<'a> {
+    fn of(width: usize, hashes: &'a mut Vec<u64>) -> Self {
+        hashes.clear();
+        Self { width, hashes }
+    }
+
+    pub(crate) fn push(&mut self, word: &str) {
+        self.hashes.push(HASH.of(word.as_bytes()));
+    }
+
+    /// Returns the shingles of the whole text.
+    pub(crate) fn finish(self, text: &str) -> Shingles {
+        let mut shingles = Vec::with_capacity(self.hashes.len().max(1));
+        let whole = text.trim();
+        if self.hashes.is_empty() && !whole.is_empty() {
+            shingles.push(HASH.of(whole.as_bytes()));
+        }
+        roll(self.hashes, self.width, |shingle| shingles.push(shingle));
         shingles.sort_unstable();
         shingles.dedup();
         Shingles(shingles)
     }
+}
+
+/// Calls `shingle` with a hash of every run of `width` words, or of all of fewer: a polynomial in [`BASE`] with the
+/// hashes of the words as coefficients, which takes the same time for every width, and mixed well.
+fn roll(words: &[u64], width: usize, mut shingle: impl FnMut(u64)) {
+    let width = width.min(words.len());
+    if width == 0 {
+        return;
+    }
+    let next = |sum: u64, word: u64| sum.wrapping_mul(BASE).wrapping_add(word);
+    let (start, rest) = words.split_at(width);
+    let mut sum = start.iter().fold(0, |sum, &word| next(sum, word));
+    shingle(mix(sum));
+    let leaving = (0..width).fold(1u64, |power, _| power.wrapping_mul(BASE));
+    for (&word, &last) in rest.iter().zip(words) {
+        sum = next(sum, word).wrapping_sub(last.wrapping_mul(leaving));
+        shingle(mix(sum));
+    }
+}
+
+/// Makes every bit depend on every other: the finalisation of MurmurHash3.
+fn mix(mut hash: u64) -> u64 {
+    hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ hash >> 33
 }
 
 impl Shingles {
@@ -59,29 +128,43 @@ impl Shingles {
     /// 0 when neither has any.
     #[must_use]
     pub fn resemblance(&self, other: &Self) -> f64 {
-        let (mut mine, mut its) = (self.0.as_slice(), other.0.as_slice());
-        let mut shared = 0usize;
-        while let ([first, my_rest @ ..], [second, its_rest @ ..]) = (mine, its) {
-            shared += usize::from(first == second);
-            if first <= second {
-                mine = my_rest;
-            }
-            if second <= first {
-                its = its_rest;
-            }
-        }
-        let all = self.0.len() + other.0.len() - shared;
-        if all == 0 { 0.0 } else { shared as f64 / all as f64 }
+        resemblance(&self.0, &other.0)
     }
 
-    pub(crate) fn hashes(&self) -> &[u64] {
+    /// Returns the hashes, in ascending order, each once.
+    #[must_use]
+    pub fn hashes(&self) -> &[u64] {
         &self.0
     }
+
+    /// Returns a digest of 128 bits: equal sets have equal ones.
+    #[must_use]
+    pub fn digest(&self) -> u128 {
+        let bytes: Vec<u8> = self.0.iter().flat_map(|hash| hash.to_le_bytes()).collect();
+        HASH.of(&bytes)
+    }
+}
+
+/// [`Shingles::resemblance`] of two sets given by their hashes, each in ascending order.
+#[must_use]
+pub fn resemblance(one: &[u64], other: &[u64]) -> f64 {
+    let (mut mine, mut its) = (0, 0);
+    let mut shared = 0usize;
+    while mine < one.len() && its < other.len() {
+        // Without a branch, since nobody can foresee which of the two is next.
+        let (first, second) = (one[mine], other[its]);
+        shared += usize::from(first == second);
+        mine += usize::from(first <= second);
+        its += usize::from(second <= first);
+    }
+    let all = one.len() + other.len() - shared;
+    if all == 0 { 0.0 } else { shared as f64 / all as f64 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fingerprinter::{Fingerprinter, Scratch};
 
     #[test]
     fn resemblance_is_shared_over_all() {
@@ -91,5 +174,53 @@ mod tests {
         assert_eq!(of("a b c", "b c d"), 0.5);
         assert_eq!(of("a", "b"), 0.0);
         assert_eq!(of("", "!"), 0.0);
+    }
+
+    #[test]
+    fn every_run_of_words_is_a_shingle() {
+        let words: Vec<u64> = (0..30).map(|word| mix(word % 7 + 1)).collect();
+        for width in 1..40 {
+            let mut rolled = Vec::new();
+            roll(&words, width, |shingle| rolled.push(shingle));
+            let direct = words.windows(width.min(30)).map(|run| {
+                mix(run.iter().fold(0u64, |sum, &word| sum.wrapping_mul(BASE).wrapping_add(word)))
+            });
+            assert_eq!(rolled, direct.collect::<Vec<_>>(), "{width}");
+        }
+    }
+
+    #[test]
+    fn texts_that_are_cut_once_have_the_same_fingerprints_and_shingles() {
+        let text = "We 我们在家 know, OK? データを見る: don't 3.14 在";
+        let (mut scratch, mut shingler) = (Scratch::default(), Shingler::new(NonZeroUsize::new(3).unwrap()));
+        for recipe in
+            ["default", "default tokens=words", "default weight=once", "text-dedup", "default top=3"]
+        {
+            let fingerprinter = Fingerprinter::<u64>::new(&recipe.parse().unwrap()).unwrap();
+            for text in [text, "", "?!"] {
+                let both = fingerprinter.fingerprint_and_shingles(text, &mut scratch, &mut shingler);
+                let each = (fingerprinter.fingerprint(text, &mut scratch), shingler.shingles(text));
+                assert_eq!(both, each, "{recipe}");
+            }
+        }
+    }
+
+    #[test]
+    fn characters_are_words_where_there_are_no_spaces() {
+        let mut shingler = Shingler::new(NonZeroUsize::new(5).unwrap());
+        assert_eq!(shingler.shingles("我们在家里。").hashes().len(), 1);
+        assert_eq!(shingler.shingles("我们在家里吃饭").hashes().len(), 3);
+    }
+
+    #[test]
+    fn short_texts_are_one_shingle_and_blank_ones_none() {
+        let mut shingler = Shingler::new(NonZeroUsize::new(5).unwrap());
+        let mut of = |text: &str| shingler.shingles(text);
+        assert_eq!(of("Page not found"), of("page, not found!"));
+        assert_eq!(of("?!"), of(" ?! "));
+        assert_ne!(of("?!"), of("!?"));
+        assert_eq!(of(" \n"), Shingles::default());
+        assert_eq!(of("one two three").digest(), of("One, two, three.").digest());
+        assert_ne!(of("one two three").digest(), of("three two one").digest());
     }
 }

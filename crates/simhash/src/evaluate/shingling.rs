@@ -20,7 +20,7 @@ pub struct ByResemblance {
     pub score: Score,
 }
 
-/// Returns the scores of exact resemblance of sets of shingles of `width` words (the words of the default recipe;
+/// Returns the scores of exact resemblance of sets of shingles of `width` words (as [`Shingler`] cuts them;
 /// Broder's examples have 4, his experiment 10), for thresholds of 100 hundredths down to 5 in steps of 5.
 ///
 /// The resemblance is that of the whole sets, not of a sketch: the upper bound of the method. Pairs

@@ -3,16 +3,26 @@
 use unicode_script::{Script, UnicodeScript};
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::Part;
 use super::words::words_with;
 
 /// The words of UAX 29; but where characters of a script without spaces stand next to each other, each
 /// pair of neighbours instead of each one. Pairs distinguish texts far better than characters: all long
 /// Chinese texts have the same characters. A character without a neighbour is a token.
 pub(super) fn words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
-    words_with(text, token, pair_up);
+    parts(text, &mut |part| {
+        if let Part::Both(text) | Part::Pair(text) = part {
+            token(text);
+        }
+    });
 }
 
-fn pair_up<'t>(piece: &'t str, token: &mut impl FnMut(&'t str)) {
+/// Calls `part` with the words of UAX 29, and with the tokens of [`words`] among them.
+pub(super) fn parts<'t>(text: &'t str, part: &mut impl FnMut(Part<'t>)) {
+    words_with(text, part, pair_up);
+}
+
+fn pair_up<'t>(piece: &'t str, part: &mut impl FnMut(Part<'t>)) {
     // The last character of a script without spaces: where it starts and ends, and whether it
     // is in a pair.
     let mut last: Option<(usize, usize, bool)> = None;
@@ -21,17 +31,15 @@ fn pair_up<'t>(piece: &'t str, token: &mut impl FnMut(&'t str)) {
         let unspaced = word.chars().next().is_some_and(is_unspaced);
         let neighbour = last.filter(|&(_, last_end, _)| unspaced && last_end == start);
         match (last, neighbour) {
-            (_, Some((neighbour_start, ..))) => token(&piece[neighbour_start..end]),
-            (Some((alone_start, alone_end, false)), None) => token(&piece[alone_start..alone_end]),
+            (_, Some((neighbour_start, ..))) => part(Part::Pair(&piece[neighbour_start..end])),
+            (Some((alone_start, alone_end, false)), None) => part(Part::Pair(&piece[alone_start..alone_end])),
             _ => {}
         }
-        if !unspaced {
-            token(word);
-        }
+        part(if unspaced { Part::Word(word) } else { Part::Both(word) });
         last = unspaced.then_some((start, end, neighbour.is_some()));
     }
     if let Some((start, end, false)) = last {
-        token(&piece[start..end]);
+        part(Part::Pair(&piece[start..end]));
     }
 }
 
@@ -53,7 +61,8 @@ fn is_unspaced(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Tokeniser, tokens};
+    use super::super::{Part, Tokeniser, tokens};
+    use super::parts;
 
     fn all(text: &str) -> Vec<&str> {
         tokens(Tokeniser::WordsBigrams, text)
@@ -64,6 +73,18 @@ mod tests {
         assert_eq!(all("我们在 arm64 上安装 Debian。"), ["我们", "们在", "arm64", "上安", "安装", "Debian"]);
         assert_eq!(all("在a我 b"), ["在", "a", "我", "b"]);
         assert_eq!(all("你，我们\n好"), ["你", "我们", "好"]);
+    }
+
+    #[test]
+    fn the_words_are_there_as_well() {
+        let text = "我们在 arm64 上安装 Debian。データを見る, 在";
+        let mut words = Vec::new();
+        parts(text, &mut |part| {
+            if let Part::Both(word) | Part::Word(word) = part {
+                words.push(word);
+            }
+        });
+        assert_eq!(words, tokens(Tokeniser::Words, text));
     }
 
     #[test]

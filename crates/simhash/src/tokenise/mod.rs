@@ -114,6 +114,15 @@ impl Tokeniser {
         if self == Self::PyJoined { "" } else { " " }
     }
 
+    /// Calls `part` with the words of `text` and with its tokens, each in order; with words alone unless tokens are
+    /// pairs of them.
+    pub(crate) fn split_parts<'t>(self, text: &'t str, part: &mut impl FnMut(Part<'t>)) {
+        match self {
+            Self::WordsBigrams => bigrams::parts(text, part),
+            _ => words::words(text, &mut |word| part(Part::Both(word))),
+        }
+    }
+
     /// Calls `token` with every token of `text`, in order.
     pub(crate) fn split<'t>(self, text: &'t str, token: &mut impl FnMut(&'t str)) {
         match self {
@@ -138,6 +147,17 @@ impl Tokeniser {
             Self::WordsJieba | Self::Jieba => unreachable!("refused when the recipe is checked"),
         }
     }
+}
+
+/// A part of a text, for what wants its words as well as its tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part<'t> {
+    /// A word of Unicode Standard Annex 29 that is a token.
+    Both(&'t str),
+    /// A word that is no token: it is in pairs.
+    Word(&'t str),
+    /// A token that is no word, or is one that has been a part already.
+    Pair(&'t str),
 }
 
 /// Changes with the exact version in Cargo.toml, since the next jieba-rs may cut differently.

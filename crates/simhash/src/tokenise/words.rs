@@ -2,9 +2,16 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::tokenise::Part;
+
 /// Calls `token` with every word of `text`: every segment that contains a letter or a digit.
 pub(super) fn words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
-    words_with(text, token, |piece, token| piece.unicode_words().for_each(token));
+    let mut part = |part: Part<'t>| {
+        if let Part::Both(word) = part {
+            token(word);
+        }
+    };
+    words_with(text, &mut part, |piece, part| piece.unicode_words().for_each(|word| part(Part::Both(word))));
 }
 
 /// As [`words`], with `other` to cut the longest pieces that contain anything but ASCII and no ASCII white
@@ -12,9 +19,9 @@ pub(super) fn words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
 ///
 /// ASCII white space ends every word, so the pieces can be cut one by one. (The only difference is a
 /// combining mark after a space: in the annex it belongs to the space, here to nothing.)
-pub(super) fn words_with<'t, T: FnMut(&'t str)>(
+pub(super) fn words_with<'t, T: FnMut(Part<'t>)>(
     text: &'t str,
-    token: &mut T,
+    part: &mut T,
     other: impl Fn(&'t str, &mut T),
 ) {
     let is_space = |byte: &u8| matches!(byte, b'\t'..=b'\r' | b' ');
@@ -23,11 +30,11 @@ pub(super) fn words_with<'t, T: FnMut(&'t str)>(
         let bytes = rest.as_bytes();
         let start = bytes[..first].iter().rposition(is_space).map_or(0, |space| space + 1);
         let end = bytes[first..].iter().position(is_space).map_or(bytes.len(), |length| first + length);
-        ascii_words(&rest[..start], token);
-        other(&rest[start..end], token);
+        ascii_words(&rest[..start], &mut |word| part(Part::Both(word)));
+        other(&rest[start..end], part);
         rest = &rest[end..];
     }
-    ascii_words(rest, token);
+    ascii_words(rest, &mut |word| part(Part::Both(word)));
 }
 
 /// The rules of the annex reduced to ASCII, where most words of most texts are: letters,

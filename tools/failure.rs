@@ -71,13 +71,13 @@ impl Failure {
 
     /// What the command offers against it: a library knows no options.
     fn hint(&self) -> &'static str {
-        use hamdex_documents::Error::{Build, Index};
+        use hamdex_documents::Error::{Build, Index, Memory};
         match self {
             Self::Index(error) | Self::Documents(Index(error)) if is_no_index(error) => {
                 ": build one with `hamdex build`"
             }
             Self::Build(BuildError::OutOfMemory { .. })
-            | Self::Documents(Build(BuildError::OutOfMemory { .. })) => " (--memory)",
+            | Self::Documents(Build(BuildError::OutOfMemory { .. }) | Memory { .. }) => " (--memory)",
             Self::Store(error) => of_store(error),
             Self::Index(error) if is_of_segment(error) => REPAIR,
             _ if matches!(self.about_output(), Some(OutputError::Exists { .. })) => "; --force replaces it",

@@ -128,6 +128,20 @@ pub enum Error {
     /// There are more documents than 32-bit numbers.
     #[error("more than 4,294,967,295 documents; process them in parts")]
     TooManyDocuments,
+    /// The memory limit is too small for what must be in memory for every document.
+    #[error(
+        "{documents} documents cannot be compared in {} MiB of memory: it takes {} MiB",
+        allowed >> 20,
+        bytes.div_ceil(1 << 20)
+    )]
+    Memory {
+        /// The number of documents.
+        documents: u64,
+        /// The memory limit that is enough, in bytes.
+        bytes: u64,
+        /// The memory limit, in bytes.
+        allowed: u64,
+    },
     /// A file cannot be written.
     #[error(transparent)]
     Output(#[from] hamdex_atomic_file::Error),

@@ -1,4 +1,4 @@
-//! Fingerprints of documents on several threads, in the order of the documents.
+//! Fingerprints of documents, or what else is made of texts: on several threads, in the order of the documents.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -35,7 +35,8 @@ impl Documents {
     ) -> Result<Counts, E> {
         let mut stopped = None;
         let read = |sink: &mut Sink<'_>| self.read_into(sink);
-        let outcome = fingerprint(read, fingerprinter, &mut |document, outcome| {
+        let work = |scratch: &mut Scratch<F>, text: &str| fingerprinter.fingerprint(text, scratch);
+        let outcome = map_texts(read, Scratch::default, work, &mut |document, outcome| {
             sink(document, outcome).map_err(|error| {
                 stopped = Some(error);
                 Error::Stopped
@@ -45,21 +46,23 @@ impl Documents {
     }
 }
 
-/// Calls `sink` with every document that `read` yields, and its fingerprint, in order.
-pub(crate) fn fingerprint<F: Fingerprint>(
+/// Calls `sink` with every document that `read` yields and what `work` makes of its text, in order.
+pub(crate) fn map_texts<S, T: Send>(
     read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
-    fingerprinter: &Fingerprinter<F>,
-    sink: &mut dyn FnMut(Document, Outcome<F>) -> Result<(), Error>,
+    scratch: impl Fn() -> S + Send + Sync,
+    work: impl Fn(&mut S, &str) -> T + Send + Sync,
+    sink: &mut dyn FnMut(Document, T) -> Result<(), Error>,
 ) -> Result<Counts, Error> {
-    fingerprint_with(thread::Builder::new(), read, fingerprinter, sink)
+    map_texts_with(thread::Builder::new(), read, scratch, work, sink)
 }
 
 /// The same, reading on a thread of this builder.
-fn fingerprint_with<F: Fingerprint>(
+fn map_texts_with<S, T: Send>(
     reader: thread::Builder,
     read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
-    fingerprinter: &Fingerprinter<F>,
-    sink: &mut dyn FnMut(Document, Outcome<F>) -> Result<(), Error>,
+    scratch: impl Fn() -> S + Send + Sync,
+    work: impl Fn(&mut S, &str) -> T + Send + Sync,
+    sink: &mut dyn FnMut(Document, T) -> Result<(), Error>,
 ) -> Result<Counts, Error> {
     thread::scope(|scope| {
         let (sender, receiver) = sync_channel(WAITING_BATCHES);
@@ -67,7 +70,7 @@ fn fingerprint_with<F: Fingerprint>(
             .name("hamdex-reader".to_owned())
             .spawn_scoped(scope, move || send(read, &sender))
             .map_err(|source| Error::Thread { source })?;
-        let taken = take(receiver, fingerprinter, sink);
+        let taken = take(receiver, scratch, work, sink);
         let read = match reader.join() {
             Ok(read) => read,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -96,20 +99,17 @@ fn send(
     Ok(counts)
 }
 
-fn take<F: Fingerprint>(
+fn take<S, T: Send>(
     receiver: Receiver<Vec<Document>>,
-    fingerprinter: &Fingerprinter<F>,
-    sink: &mut dyn FnMut(Document, Outcome<F>) -> Result<(), Error>,
+    scratch: impl Fn() -> S + Send + Sync,
+    work: impl Fn(&mut S, &str) -> T + Send + Sync,
+    sink: &mut dyn FnMut(Document, T) -> Result<(), Error>,
 ) -> Result<(), Error> {
     for batch in receiver {
-        let outcomes: Vec<Outcome<F>> = batch
-            .par_iter()
-            .map_init(Scratch::default, |scratch, document| {
-                fingerprinter.fingerprint(&document.text, scratch)
-            })
-            .collect();
-        for (document, outcome) in batch.into_iter().zip(outcomes) {
-            sink(document, outcome)?;
+        let made: Vec<T> =
+            batch.par_iter().map_init(&scratch, |scratch, document| work(scratch, &document.text)).collect();
+        for (document, made) in batch.into_iter().zip(made) {
+            sink(document, made)?;
         }
     }
     Ok(())
@@ -117,17 +117,14 @@ fn take<F: Fingerprint>(
 
 #[cfg(test)]
 mod tests {
-    use hamdex_simhash::Recipe;
-
     use super::*;
 
     #[test]
     fn a_reader_that_cannot_be_started_is_an_error_and_nothing_is_read() {
         // No address space holds such a stack.
         let reader = thread::Builder::new().stack_size(1 << 60);
-        let fingerprinter = Fingerprinter::<u64>::new(&Recipe::default()).unwrap();
         let read = |_: &mut Sink<'_>| panic!("there is no thread to read on");
-        let outcome = fingerprint_with(reader, read, &fingerprinter, &mut |_, _| Ok(()));
+        let outcome = map_texts_with(reader, read, || (), |(), _| (), &mut |_, ()| Ok(()));
         assert!(matches!(outcome, Err(Error::Thread { .. })), "{outcome:?}");
     }
 }

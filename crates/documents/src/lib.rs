@@ -18,9 +18,9 @@
 //!
 //! let fingerprinter = Fingerprinter::<u64>::new(&Recipe::default())?;
 //! let documents = Documents::from_paths([&path]).on_notice(|notice| eprintln!("{notice:?}"));
-//! let clusters = Dedup::new(fingerprinter).distance(3).run(&documents)?;
+//! let clusters = Dedup::new(fingerprinter).run(&documents)?;
 //! for member in clusters.members() {
-//!     println!("{} {} {}", member.cluster, clusters.id(member.document), member.is_kept);
+//!     println!("{} {} {}", member.cluster, clusters.id(member.document)?, member.is_kept);
 //! }
 //! assert_eq!((clusters.count(), clusters.duplicates()), (1, 1));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -32,7 +32,8 @@
 //!   Problems with single documents are reported ([`Notice`]) and counted ([`Counts`]).
 //! - [`Input`]: a file or standard input, decompressed and with its format detected; [`Input::for_each_row`]
 //!   reads named columns of CSV, TSV, Parquet and Arrow.
-//! - [`Dedup`] and [`Clusters`]: near-duplicates.
+//! - [`Dedup`] and [`Clusters`]: near-duplicates, by the similarity of texts ([`Similarity`]) or the distance of
+//!   fingerprints.
 //! - [`Rows`]: tables of results as JSON Lines, CSV or Parquet.
 //! - [`Names`] and [`NamesWriter`]: the names of an index's documents, in a file beside it.
 //! - [`RECIPE_KEY`], [`stored_recipe`]: the recipe in an index's metadata.
@@ -68,10 +69,11 @@ mod table;
 mod too_short;
 
 pub use counts::Counts;
-pub use dedup::check::Check;
-pub use dedup::clusters::Clusters;
+pub use dedup::clusters::{Clusters, Extent};
 pub use dedup::members::Member;
+pub use dedup::method::Clustering;
 pub use dedup::options::{Dedup, Preference};
+pub use dedup::similarity::Similarity;
 pub use document::Document;
 pub use documents::Documents;
 pub use error::Error;
@@ -82,7 +84,7 @@ pub use names::layout::{NAMES_KEY, NAMES_VERSION, names_path};
 pub use names::read::Names;
 pub use names::write::NamesWriter;
 pub use problem::{Action, Field, Notice, Place, Position, Problem};
-pub use progress::Progress;
+pub use progress::{Progress, Stage};
 pub use read::read_text;
 pub use recipe::{RECIPE_KEY, stored_recipe};
 pub use rows::cell::{Cell, Kind, write_json};

@@ -2,20 +2,37 @@
 
 use std::sync::Arc;
 
+/// What a search for near-duplicates is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// The shingles of all documents are counted.
+    Count,
+    /// Documents are compared.
+    Compare,
+    /// Documents of one cluster are brought together.
+    Cluster,
+    /// What is in a cluster is compared with what is kept of it.
+    Measure,
+}
+
 /// Progress of a search for near-duplicates. The documents report how much is read
 /// ([`Documents::on_read`](crate::Documents::on_read)).
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Progress {
-    /// The temporary index is being built.
-    Index(hamdex::Progress),
-    /// Fingerprints are being compared.
-    Compare {
-        /// Distinct fingerprints compared so far.
-        done: u64,
-        /// The total number of distinct fingerprints.
-        total: u64,
-    },
+pub struct Progress {
+    /// What is being done.
+    pub stage: Stage,
+    /// Units done in this stage.
+    pub done: u64,
+    /// Units in all, where that is known.
+    pub total: Option<u64>,
+}
+
+impl Progress {
+    pub(crate) fn new(stage: Stage, done: u64, total: Option<u64>) -> Self {
+        Self { stage, done, total }
+    }
 }
 
 /// Receives progress.

@@ -2,22 +2,21 @@
 
 use std::sync::{Arc, Mutex};
 
-use hamdex_documents::Progress;
+use hamdex_documents::{Progress, Stage};
 use indicatif::ProgressBar;
 
-use crate::bars::{self, Phases};
+use crate::bars;
 
-/// The bars of reading, indexing and comparing, one after the other.
+/// The bars of reading and of each stage of the search, one after the other.
 #[derive(Clone)]
 pub(super) struct Bars {
     reading: ProgressBar,
-    indexing: Arc<Phases>,
-    comparing: Arc<Mutex<Option<ProgressBar>>>,
+    current: Arc<Mutex<Option<(Stage, ProgressBar)>>>,
 }
 
 impl Bars {
     pub(super) fn new(reading: ProgressBar) -> Self {
-        Self { reading, indexing: Arc::default(), comparing: Arc::default() }
+        Self { reading, current: Arc::default() }
     }
 
     /// Returns a function that shows reported progress.
@@ -28,21 +27,35 @@ impl Bars {
 
     fn show(&self, progress: Progress) {
         self.reading.finish_and_clear();
-        match progress {
-            Progress::Index(progress) => self.indexing.show(progress),
-            Progress::Compare { done, total } => {
-                self.indexing.finish();
-                let mut comparing = self.comparing.lock().expect("no thread panics while it draws");
-                comparing.get_or_insert_with(|| bars::of_items("Comparing", total)).set_position(done);
+        let mut current = self.current.lock().expect("no thread panics while it draws");
+        if current.as_ref().is_none_or(|(stage, _)| *stage != progress.stage) {
+            if let Some((_, bar)) = current.take() {
+                bar.finish_and_clear();
             }
-            _ => {}
+            let message = describe(progress.stage);
+            let bar = match progress.total {
+                Some(total) => bars::of_items(message, total),
+                None => bars::of_endless_items(message),
+            };
+            *current = Some((progress.stage, bar));
+        }
+        if let Some((_, bar)) = &*current {
+            bar.set_position(progress.done);
         }
     }
 
     pub(super) fn finish(&self) {
-        self.indexing.finish();
-        if let Some(bar) = self.comparing.lock().expect("no thread panics while it draws").take() {
+        if let Some((_, bar)) = self.current.lock().expect("no thread panics while it draws").take() {
             bar.finish_and_clear();
         }
+    }
+}
+
+fn describe(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Count => "Counting shingles",
+        Stage::Cluster => "Clustering",
+        Stage::Measure => "Measuring clusters",
+        _ => "Comparing",
     }
 }

@@ -1,13 +1,23 @@
-//! Output: clusters, or the documents without the duplicates.
+//! Output: clusters, ids alone, or the documents without the duplicates.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use clap::ValueEnum;
 use hamdex_atomic_file::AtomicFile;
 use hamdex_documents::{Cell, Clusters, Kind, Rows, TableFormat, write_json};
 
 use crate::documents::report::plain;
 use crate::failure::Failure;
+
+/// Which ids are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Which {
+    /// Of the documents that are duplicates
+    Duplicates,
+    /// Of all others: kept ones, and those without duplicates
+    Kept,
+}
 
 /// Returns the format of results: by the ending of the file's name; JSON Lines for standard output.
 pub(super) fn format_of(out: Option<&Path>) -> Result<TableFormat, Failure> {
@@ -25,19 +35,40 @@ pub(super) fn clusters(
     clusters: &Clusters,
 ) -> Result<(), Failure> {
     if let Some(file) = file {
-        let mut rows = Rows::new(file, format, &Clusters::COLUMNS)?;
+        let mut rows = Rows::new(file, format, clusters.columns())?;
         clusters.write(&mut rows)?;
         return Ok(rows.finish()?);
     }
     let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    if json {
+        let names: Vec<&str> = clusters.columns().iter().map(|(name, _)| *name).collect();
+        clusters.for_each_row(|_, cells| Ok::<(), Failure>(write_json(&mut output, &names, cells)?))?;
+        return Ok(output.flush()?);
+    }
     for member in clusters.members() {
-        if json {
-            let names = Clusters::COLUMNS.map(|(name, _)| name);
-            write_json(&mut output, &names, &clusters.cells(member))?;
-        } else {
-            let what = if member.is_kept { "kept" } else { "duplicate" };
-            let id = plain(clusters.id(member.document));
-            writeln!(output, "{}\t{what}\t{}\t{id}", member.cluster, member.distance)?;
+        let what = if member.is_kept { "kept" } else { "duplicate" };
+        write!(output, "{}\t{what}\t{}\t", member.cluster, member.distance)?;
+        if let Some(similarity) = member.similarity {
+            write!(output, "{similarity:.3}\t")?;
+        }
+        writeln!(output, "{}", plain(&clusters.id(member.document)?))?;
+    }
+    Ok(output.flush()?)
+}
+
+/// Prints ids alone: one per line, or with a zero byte after each, as `xargs -0` reads them.
+pub(super) fn ids(clusters: &Clusters, which: Which, with_zeros: bool) -> Result<(), Failure> {
+    let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut print = |document: u32| -> Result<(), Failure> {
+        let id = clusters.id(document)?;
+        let written = if with_zeros { write!(output, "{id}\0") } else { writeln!(output, "{}", plain(&id)) };
+        Ok(written?)
+    };
+    match which {
+        Which::Kept => clusters.unique().try_for_each(&mut print)?,
+        Which::Duplicates => {
+            let duplicates = clusters.members().iter().filter(|member| !member.is_kept);
+            duplicates.map(|member| member.document).try_for_each(&mut print)?;
         }
     }
     Ok(output.flush()?)
@@ -75,7 +106,7 @@ impl Unique<'_> {
         let mut rows = Rows::new(file, format, &self.fields.map(|name| (name, Kind::Text)))?;
         for document in self.clusters.unique() {
             let text = self.clusters.text(document)?.expect("texts were kept");
-            rows.push(&[Cell::Text(self.clusters.id(document)), Cell::Text(&text)])?;
+            rows.push(&[Cell::Text(&self.clusters.id(document)?), Cell::Text(&text)])?;
         }
         Ok(rows.finish()?)
     }

@@ -1,7 +1,10 @@
 //! The clusters of a corpus.
 
+use std::borrow::Cow;
+
 use crate::counts::Counts;
-use crate::dedup::corpus::{Ids, State};
+use crate::dedup::corpus::State;
+use crate::dedup::ids::Ids;
 use crate::dedup::keep::Kept;
 use crate::dedup::members::Member;
 use crate::error::Error;
@@ -11,8 +14,8 @@ use crate::too_short::TooShort;
 
 /// The clusters of near-duplicates in a corpus.
 ///
-/// Every document belongs to at most one cluster, and a cluster has two or more documents. Each member is within
-/// the distance of another one, so two members can be further apart.
+/// Every document belongs to at most one cluster, and a cluster has two or more documents. Which documents are
+/// together: [`Clustering`](crate::Clustering).
 #[derive(Debug)]
 pub struct Clusters {
     pub(crate) members: Vec<Member>,
@@ -22,13 +25,41 @@ pub struct Clusters {
     pub(crate) counts: Counts,
     pub(crate) too_short: TooShort,
     pub(crate) known: Option<u64>,
-    pub(crate) unconfirmed: Option<u64>,
+    pub(crate) has_similarities: bool,
 }
 
+/// A cluster in a few numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Extent {
+    /// The cluster.
+    pub cluster: u32,
+    /// The kept document.
+    pub kept: u32,
+    /// Its documents, with the kept one.
+    pub documents: u64,
+    /// The greatest distance of a fingerprint to that of the kept document, in bits.
+    pub greatest_distance: u32,
+    /// The least similarity to the kept document, where texts are compared.
+    pub least_similarity: Option<f64>,
+}
+
+/// The columns of [`Clusters::write`].
+const COLUMNS: [(&str, Kind); 5] = [
+    ("cluster", Kind::Number),
+    ("id", Kind::Text),
+    ("kept", Kind::Flag),
+    ("distance", Kind::Number),
+    ("similarity", Kind::Real),
+];
+
 impl Clusters {
-    /// The columns of [`Clusters::write`].
-    pub const COLUMNS: [(&'static str, Kind); 4] =
-        [("cluster", Kind::Number), ("id", Kind::Text), ("kept", Kind::Flag), ("distance", Kind::Number)];
+    /// Returns the columns of [`Clusters::write`]: `cluster`, `id`, `kept`, `distance`, and `similarity` where texts
+    /// are compared.
+    #[must_use]
+    pub fn columns(&self) -> &'static [(&'static str, Kind)] {
+        if self.has_similarities { &COLUMNS } else { &COLUMNS[..4] }
+    }
 
     /// Returns all documents that belong to a cluster, by cluster and then by document.
     #[must_use]
@@ -50,10 +81,12 @@ impl Clusters {
 
     /// Returns the id of a document.
     ///
+    /// # Errors
+    /// When the temporary file that holds it cannot be read.
+    ///
     /// # Panics
     /// When there is no document of this number.
-    #[must_use]
-    pub fn id(&self, document: u32) -> &str {
+    pub fn id(&self, document: u32) -> Result<Cow<'_, str>, Error> {
         self.ids.get(document)
     }
 
@@ -65,6 +98,16 @@ impl Clusters {
             is_left[member.document as usize] = false;
         }
         (0u32..).zip(is_left).filter(|(_, is_left)| *is_left).map(|(document, _)| document)
+    }
+
+    /// Returns the `count` clusters with the most documents; among equal ones the first.
+    #[must_use]
+    pub fn largest(&self, count: usize) -> Vec<Extent> {
+        let clusters = self.members.chunk_by(|one, other| one.cluster == other.cluster);
+        let mut extents: Vec<Extent> = clusters.map(extent).collect();
+        extents.sort_by_key(|extent| (std::cmp::Reverse(extent.documents), extent.cluster));
+        extents.truncate(count);
+        extents
     }
 
     /// Returns the text of a document, if texts were kept ([`Dedup::keep_texts`](crate::Dedup::keep_texts)).
@@ -91,23 +134,34 @@ impl Clusters {
         self.kept.lines.as_ref().map(|lines| lines.get(document)).transpose()
     }
 
-    /// Returns the cells of a member in the order of [`Clusters::COLUMNS`].
-    #[must_use]
-    pub fn cells(&self, member: &Member) -> [Cell<'_>; 4] {
-        [
-            Cell::Number(member.cluster.into()),
-            Cell::Text(self.id(member.document)),
-            Cell::Flag(member.is_kept),
-            Cell::Number(member.distance.into()),
-        ]
+    /// Calls `row` with the cells of every member, in the order of [`Clusters::columns`].
+    ///
+    /// # Errors
+    /// When the temporary file that holds the ids cannot be read, or the error that `row` returns.
+    pub fn for_each_row<E: From<Error>>(
+        &self,
+        mut row: impl FnMut(&Member, &[Cell<'_>]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for member in &self.members {
+            let id = self.id(member.document)?;
+            let cells = [
+                Cell::Number(member.cluster.into()),
+                Cell::Text(&id),
+                Cell::Flag(member.is_kept),
+                Cell::Number(member.distance.into()),
+                Cell::Real(member.similarity.unwrap_or_default()),
+            ];
+            row(member, &cells[..self.columns().len()])?;
+        }
+        Ok(())
     }
 
-    /// Writes a row for every member to a table with the columns [`Clusters::COLUMNS`].
+    /// Writes a row for every member to a table with the columns [`Clusters::columns`].
     ///
     /// # Errors
     /// When the table cannot be written.
     pub fn write(&self, rows: &mut Rows) -> Result<(), Error> {
-        self.members.iter().try_for_each(|member| rows.push(&self.cells(member)))
+        self.for_each_row(|_, cells| rows.push(cells))
     }
 
     /// Returns how many documents there were, and how many were skipped.
@@ -116,7 +170,8 @@ impl Clusters {
         &self.counts
     }
 
-    /// Returns the documents without a reliable fingerprint; they are in a cluster only if their texts are equal.
+    /// Returns the documents without a reliable fingerprint, where fingerprints decide: they are in a cluster only
+    /// if they are equal. Where texts alone decide, no document is too short.
     #[must_use]
     pub fn too_short(&self) -> &TooShort {
         &self.too_short
@@ -128,10 +183,17 @@ impl Clusters {
     pub fn known(&self) -> Option<u64> {
         self.known
     }
+}
 
-    /// Returns the number of pairs that the check did not confirm, with [`Dedup::check`](crate::Dedup::check).
-    #[must_use]
-    pub fn unconfirmed(&self) -> Option<u64> {
-        self.unconfirmed
+fn extent(members: &[Member]) -> Extent {
+    let first = members[0];
+    let kept = members.iter().find(|member| member.is_kept).unwrap_or(&first);
+    let distances = members.iter().map(|member| member.distance);
+    Extent {
+        cluster: first.cluster,
+        kept: kept.document,
+        documents: members.len() as u64,
+        greatest_distance: distances.max().unwrap_or_default(),
+        least_similarity: members.iter().filter_map(|member| member.similarity).reduce(f64::min),
     }
 }

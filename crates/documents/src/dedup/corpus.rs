@@ -1,125 +1,173 @@
-//! What is kept of each document in memory.
-
-use std::collections::HashMap;
+//! What is kept of each document.
 
 use hamdex::{Engine, Index};
-use hamdex_simhash::{Fingerprinter, Outcome};
+use hamdex_simhash::{Fingerprinter, Hash, Outcome, Scratch, Shingler, Shingles};
 use rayon::prelude::*;
 
 use crate::counts::Counts;
-use crate::dedup::keep::Keep;
-use crate::dedup::unions::Unions;
+use crate::dedup::ids::{IdShelf, Ids};
+use crate::dedup::keep::{Keep, Kept};
+use crate::dedup::search::Search;
+use crate::dedup::shelf::{Shelf, Shelved};
+use crate::dedup::similarity::Similarity;
 use crate::document::Document;
 use crate::error::Error;
-use crate::fingerprints;
-use crate::intake::Sink;
 use crate::too_short::TooShort;
 
 /// Documents looked up at a time: enough work for all threads, in bounded memory.
 const LOOKUP_BATCH: usize = 1 << 14;
 
+/// The hash of whole texts.
+const TEXT_HASH: Hash = Hash::Xxh3 { seed: 0 };
+
 /// How the search treats a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Fingerprint,
-    /// Compared only by its whole text.
+    /// Without a reliable fingerprint.
     TooShort,
     /// Near a fingerprint of the index with which the corpus is compared.
     Known,
 }
 
-/// All documents, by number: about 13 bytes each with fingerprints of 64 bits, and their ids.
+/// A digest of 128 bits as two numbers, which take less room beside a smaller one.
+pub(crate) type Digest = (u64, u64);
+
+/// All documents, by number.
 pub(crate) struct Corpus<F> {
     pub(crate) states: Vec<State>,
-    /// Zero where there is none.
+    /// Reliable or not; zero where there is none.
     pub(crate) fingerprints: Vec<F>,
     pub(crate) ids: Ids,
     /// The bytes of each text, if the longest document is kept.
     pub(crate) lengths: Option<Vec<u64>>,
-    pub(crate) unions: Unions,
+    /// Of the shingles, if texts are compared; otherwise of texts too short for a fingerprint. Blank texts have none.
+    pub(crate) digests: Vec<(Digest, u32)>,
+    /// The shingles, if texts are compared.
+    pub(crate) sets: Option<Shelved<u64>>,
+    pub(crate) kept: Kept,
     pub(crate) too_short: TooShort,
     pub(crate) counts: Counts,
 }
 
-/// Strings in one allocation.
-#[derive(Debug, Default)]
-pub(crate) struct Ids {
-    text: String,
-    ends: Vec<usize>,
+/// What is made of a document on several threads.
+pub(crate) struct Features<F> {
+    outcome: Outcome<F>,
+    shingles: Option<Shingles>,
+    digest: Option<Digest>,
 }
 
-impl Ids {
-    fn push(&mut self, id: &str) {
-        self.text.push_str(id);
-        self.ends.push(self.text.len());
+/// Makes features of documents; one per thread.
+pub(crate) struct Extractor<'a, F> {
+    fingerprinter: &'a Fingerprinter<F>,
+    scratch: Scratch<F>,
+    shingler: Option<Shingler>,
+}
+
+impl<'a, F: Engine> Extractor<'a, F> {
+    pub(crate) fn new(fingerprinter: &'a Fingerprinter<F>, similarity: Option<Similarity>) -> Self {
+        let shingler = similarity.map(|similarity| Shingler::new(similarity.words()));
+        Self { fingerprinter, scratch: Scratch::default(), shingler }
     }
 
-    pub(crate) fn get(&self, number: u32) -> &str {
-        let number = number as usize;
-        let start = if number == 0 { 0 } else { self.ends[number - 1] };
-        &self.text[start..self.ends[number]]
+    pub(crate) fn features(&mut self, text: &str) -> Features<F> {
+        let Self { fingerprinter, scratch, shingler } = self;
+        let (outcome, shingles) = match shingler {
+            Some(shingler) => {
+                let (outcome, shingles) = fingerprinter.fingerprint_and_shingles(text, scratch, shingler);
+                (outcome, Some(shingles))
+            }
+            None => (fingerprinter.fingerprint(text, scratch), None),
+        };
+        let digest = match &shingles {
+            Some(shingles) => (!shingles.hashes().is_empty()).then(|| shingles.digest()),
+            None => {
+                let text = text.trim();
+                (outcome.is_too_short() && !text.is_empty()).then(|| TEXT_HASH.of(text.as_bytes()))
+            }
+        };
+        let digest = digest.map(|digest: u128| ((digest >> 64) as u64, digest as u64));
+        Features { outcome, shingles, digest }
     }
 }
 
-/// Takes all documents that `read` yields. Those too short for a fingerprint are joined if their texts are equal
-/// and not blank.
-pub(crate) fn read<F: Engine>(
-    read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
-    fingerprinter: &Fingerprinter<F>,
-    with_lengths: bool,
-    keep: &mut Keep,
-) -> Result<Corpus<F>, Error> {
-    let mut corpus = Corpus {
-        states: Vec::new(),
-        fingerprints: Vec::new(),
-        ids: Ids::default(),
-        lengths: with_lengths.then(Vec::new),
-        unions: Unions::default(),
-        too_short: TooShort::default(),
-        counts: Counts::default(),
-    };
-    let mut short_texts = HashMap::new();
-    let counts = fingerprints::fingerprint(read, fingerprinter, &mut |document, outcome| {
-        corpus.push(&document, outcome, &mut short_texts)?;
-        keep.push(&document)
-    })?;
-    corpus.counts = counts;
-    Ok(corpus)
+/// Takes documents in their order.
+pub(crate) struct CorpusBuilder<F> {
+    states: Vec<State>,
+    fingerprints: Vec<F>,
+    ids: IdShelf,
+    lengths: Option<Vec<u64>>,
+    digests: Vec<(Digest, u32)>,
+    sets: Option<Shelf<u64>>,
+    keep: Keep,
+    too_short: TooShort,
+    /// Whether documents without a reliable fingerprint are noted.
+    notes_short: bool,
 }
 
-impl<F: Engine> Corpus<F> {
-    fn push(
-        &mut self,
-        document: &Document,
-        outcome: Outcome<F>,
-        short_texts: &mut HashMap<Box<str>, u32>,
-    ) -> Result<(), Error> {
-        let number = u32::try_from(self.states.len()).map_err(|_| Error::TooManyDocuments)?;
-        self.unions.push();
-        self.too_short.note(&document.id, &outcome);
-        match outcome {
-            Outcome::Fingerprint(fingerprint) => {
-                self.states.push(State::Fingerprint);
-                self.fingerprints.push(fingerprint);
-            }
-            Outcome::TooShort { .. } => {
-                self.states.push(State::TooShort);
-                self.fingerprints.push(F::ZERO);
-                let text = document.text.trim();
-                if let Some(&first) = short_texts.get(text) {
-                    self.unions.join(first, number);
-                } else if !text.is_empty() {
-                    short_texts.insert(text.into(), number);
-                }
-            }
+impl<F: Engine> CorpusBuilder<F> {
+    pub(crate) fn new(
+        search: &Search,
+        with_sets: bool,
+        with_lengths: bool,
+        notes_short: bool,
+        keep: Keep,
+    ) -> Self {
+        Self {
+            states: Vec::new(),
+            fingerprints: Vec::new(),
+            ids: IdShelf::new(&search.directory, search.id_bytes()),
+            lengths: with_lengths.then(Vec::new),
+            digests: Vec::new(),
+            sets: with_sets.then(|| Shelf::new(&search.directory, search.set_bytes())),
+            keep,
+            too_short: TooShort::default(),
+            notes_short,
         }
-        self.ids.push(&document.id);
+    }
+
+    pub(crate) fn push(&mut self, document: &Document, features: Features<F>) -> Result<(), Error> {
+        let number = self.push_fingerprint(&document.id, features.outcome)?;
+        if self.notes_short {
+            self.too_short.note(&document.id, &features.outcome);
+        }
+        self.digests.extend(features.digest.map(|digest| (digest, number)));
+        if let (Some(sets), Some(shingles)) = (&mut self.sets, &features.shingles) {
+            sets.push(shingles.hashes())?;
+        }
         if let Some(lengths) = &mut self.lengths {
             lengths.push(document.text.len() as u64);
         }
-        Ok(())
+        self.keep.push(document)
     }
 
+    /// Takes a document of which nothing but the fingerprint is known; returns its number.
+    pub(crate) fn push_fingerprint(&mut self, id: &str, outcome: Outcome<F>) -> Result<u32, Error> {
+        // The last number is none of a document.
+        let number = u32::try_from(self.states.len()).ok().filter(|number| *number < u32::MAX);
+        let number = number.ok_or(Error::TooManyDocuments)?;
+        self.states.push(if outcome.is_too_short() { State::TooShort } else { State::Fingerprint });
+        self.fingerprints.push(outcome.value().unwrap_or(F::ZERO));
+        self.ids.push(id)?;
+        Ok(number)
+    }
+
+    pub(crate) fn finish(self, counts: Counts) -> Result<Corpus<F>, Error> {
+        Ok(Corpus {
+            states: self.states,
+            fingerprints: self.fingerprints,
+            ids: self.ids.finish()?,
+            lengths: self.lengths,
+            digests: self.digests,
+            sets: self.sets.map(Shelf::finish).transpose()?,
+            kept: self.keep.finish()?,
+            too_short: self.too_short,
+            counts,
+        })
+    }
+}
+
+impl<F: Engine> Corpus<F> {
     /// Marks the documents that are near a fingerprint of an index; returns their number.
     pub(crate) fn mark_known(&mut self, index: &Index<F>, distance: u32) -> Result<u64, hamdex::ReadError> {
         let mut known = 0;
@@ -143,13 +191,5 @@ impl<F: Engine> Corpus<F> {
             }
         }
         Ok(known)
-    }
-
-    /// Returns the numbers and fingerprints of the documents to search.
-    pub(crate) fn searched(&self) -> impl Iterator<Item = (u32, F)> {
-        (0..)
-            .zip(self.states.iter().zip(&self.fingerprints))
-            .filter(|(_, (state, _))| **state == State::Fingerprint)
-            .map(|(number, (_, fingerprint))| (number, *fingerprint))
     }
 }

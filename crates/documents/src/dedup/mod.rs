@@ -1,20 +1,41 @@
 //! The near-duplicates of a corpus, as clusters.
 //!
 //! - [`options`]: options, and the steps in their order
-//! - [`corpus`]: what is kept of each document in memory
-//! - [`keep`], [`spool`]: what is kept of each document on disk
-//! - [`pairs`]: the search
-//! - [`check`]: confirming candidates by their texts
-//! - [`unions`]: sets of documents
-//! - [`members`]: the sets of two or more, and the kept document of each
+//! - [`method`], [`similarity`]: what makes near-duplicates
+//! - [`search`]: in which memory they are searched for
+//! - [`corpus`]: what is kept of each document
+//! - [`shelf`], [`ids`]: in memory, or in a temporary file
+//! - [`keep`], [`spool`]: what is written again of each document
+//! - [`classes`]: equal documents, of which one is compared
+//! - [`groups`]: which classes are together
+//! - [`stars`]: near-duplicates of what is kept
+//! - [`unions`]: chains of near-duplicates
+//! - [`near`], [`crowded`]: by fingerprints
+//! - [`similar`], [`links`]: by texts
+//! - [`census`], [`prefix`], [`postings`], [`lists`]: how similar texts are found
+//! - [`members`]: the members of clusters, and the kept document of each
 //! - [`clusters`]: the result
 
-pub(crate) mod check;
+mod census;
+mod classes;
 pub(crate) mod clusters;
-pub(crate) mod corpus;
-pub(crate) mod keep;
+mod corpus;
+mod crowded;
+mod groups;
+mod ids;
+mod keep;
+mod links;
+mod lists;
 pub(crate) mod members;
+pub(crate) mod method;
+mod near;
 pub(crate) mod options;
-pub(crate) mod pairs;
-pub(crate) mod spool;
-pub(crate) mod unions;
+mod postings;
+mod prefix;
+mod search;
+mod shelf;
+mod similar;
+pub(crate) mod similarity;
+mod spool;
+mod stars;
+mod unions;

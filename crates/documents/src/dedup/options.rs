@@ -3,23 +3,29 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hamdex::{Engine, Fingerprint, Index};
+use hamdex::{Design, Engine, Fingerprint, Index, default_memory};
 use hamdex_atomic_file::temporary_directory;
-use hamdex_simhash::Fingerprinter;
+use hamdex_simhash::{Fingerprinter, Outcome};
 
 use crate::counts::Counts;
-use crate::dedup::check::{Check, Checker};
 use crate::dedup::clusters::Clusters;
-use crate::dedup::corpus;
+use crate::dedup::corpus::{Corpus, CorpusBuilder, Extractor};
+use crate::dedup::groups::Groups;
 use crate::dedup::keep::Keep;
 use crate::dedup::members;
-use crate::dedup::pairs::{self, Search};
+use crate::dedup::method::{Clustering, Method};
+use crate::dedup::search::Search;
+use crate::dedup::similarity::Similarity;
 use crate::document::Document;
 use crate::documents::Documents;
 use crate::error::Error;
+use crate::fingerprints::map_texts;
 use crate::intake::Sink;
 use crate::progress::Progress;
 use crate::too_short::TooShort;
+
+/// The distance within which fingerprints are near, where none is given.
+const DEFAULT_DISTANCE: u32 = 3;
 
 /// Receives the documents without a reliable fingerprint.
 type OnTooShort = Arc<dyn Fn(&TooShort) + Send + Sync>;
@@ -38,11 +44,17 @@ pub enum Preference {
     Longest,
 }
 
-/// Finds the near-duplicates in a corpus: pairs of documents whose fingerprints are within a distance, joined
-/// into clusters.
+/// Finds the near-duplicates in a corpus, as clusters.
 ///
-/// Memory: about 30 bytes per document, its id, and the texts that are too short for a fingerprint. Texts that
-/// are needed again are kept in temporary files.
+/// Two documents are near-duplicates when their texts are similar ([`Dedup::similarity`]), by default when they share
+/// 0.7 of their shingles of five words; or, with [`Dedup::distance`] alone, when their fingerprints are near. Either
+/// way the search is exact: the clusters are those of comparing every document with every other.
+///
+/// Memory: some 100 bytes per document, its id, and its shingles, 8 bytes per word, where texts are compared. What
+/// exceeds the limit ([`Dedup::memory`]) of ids, shingles and texts is kept in temporary files.
+///
+/// Time: that of reading, and a comparison for each duplicate. Texts that have most of their shingles in common with
+/// many others and are yet similar to none take longer, in the worst case the square of their number.
 ///
 /// Work runs on the threads of the rayon pool in which it is called.
 ///
@@ -56,18 +68,21 @@ pub enum Preference {
 ///     Document::new("b", story("y")),
 ///     Document::new("a, copied", story("x").replace("x50", "x51")),
 /// ];
-/// let dedup = Dedup::new(Fingerprinter::<u64>::new(&Recipe::default())?).distance(3);
+/// let dedup = Dedup::new(Fingerprinter::<u64>::new(&Recipe::default())?);
 /// let clusters = dedup.run_on(corpus)?;
-/// let ids: Vec<&str> = clusters.members().iter().map(|member| clusters.id(member.document)).collect();
-/// assert_eq!(ids, ["a", "a, copied"]);
-/// assert_eq!(clusters.unique().map(|document| clusters.id(document)).collect::<Vec<_>>(), ["a", "b"]);
+/// let members = clusters.members();
+/// assert_eq!(clusters.id(members[1].document)?, "a, copied");
+/// assert_eq!(members[1].similarity, Some(91.0 / 101.0));
+/// assert_eq!(clusters.unique().collect::<Vec<_>>(), [0, 1]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Dedup<'a, F: Fingerprint> {
     fingerprinter: Fingerprinter<F>,
     against: Option<&'a Index<F>>,
     prefer: Preference,
-    check: Option<Check>,
+    distance: Option<u32>,
+    similarity: Option<Similarity>,
+    clustering: Clustering,
     keep_texts: bool,
     keep_lines: bool,
     on_too_short: Option<OnTooShort>,
@@ -75,34 +90,53 @@ pub struct Dedup<'a, F: Fingerprint> {
 }
 
 impl<'a, F: Engine> Dedup<'a, F> {
-    /// A search for documents whose fingerprints, made by `fingerprinter`, are within 3 bits.
+    /// A search for documents with similar texts; `fingerprinter` makes the fingerprints whose distances are reported.
     #[must_use]
     pub fn new(fingerprinter: Fingerprinter<F>) -> Self {
         Self {
             fingerprinter,
             against: None,
             prefer: Preference::default(),
-            check: None,
+            distance: None,
+            similarity: None,
+            clustering: Clustering::default(),
             keep_texts: false,
             keep_lines: false,
             on_too_short: None,
             search: Search {
-                distance: 3,
-                memory: None,
+                memory: default_memory(),
                 directory: temporary_directory(None),
                 on_progress: None,
             },
         }
     }
 
-    /// Documents within this many bits are near-duplicates; by default 3.
+    /// Documents whose texts are that similar are near-duplicates; by default 0.7 of the shingles of five words.
+    /// Together with [`Dedup::distance`], they must be both similar and near.
     #[must_use]
-    pub fn distance(mut self, bits: u32) -> Self {
-        self.search.distance = bits;
+    pub fn similarity(mut self, similarity: Similarity) -> Self {
+        self.similarity = Some(similarity);
         self
     }
 
-    /// Leaves out documents that are near a fingerprint of an index.
+    /// Documents whose fingerprints are within this many bits are near-duplicates, whatever their texts, unless
+    /// [`Dedup::similarity`] is set too. Documents without a reliable fingerprint are near-duplicates only of equal
+    /// ones.
+    #[must_use]
+    pub fn distance(mut self, bits: u32) -> Self {
+        self.distance = Some(bits);
+        self
+    }
+
+    /// How near-duplicates are brought together; by default as stars.
+    #[must_use]
+    pub fn clusters(mut self, clustering: Clustering) -> Self {
+        self.clustering = clustering;
+        self
+    }
+
+    /// Leaves out documents whose fingerprints are near one of an index: within [`Dedup::distance`], or 3 bits where
+    /// that is not set.
     #[must_use]
     pub fn against(mut self, index: &'a Index<F>) -> Self {
         self.against = Some(index);
@@ -113,13 +147,6 @@ impl<'a, F: Engine> Dedup<'a, F> {
     #[must_use]
     pub fn prefer(mut self, prefer: Preference) -> Self {
         self.prefer = prefer;
-        self
-    }
-
-    /// Confirms pairs by their texts.
-    #[must_use]
-    pub fn check(mut self, check: Check) -> Self {
-        self.check = Some(check);
         self
     }
 
@@ -137,11 +164,11 @@ impl<'a, F: Engine> Dedup<'a, F> {
         self
     }
 
-    /// The memory limit of the search in bytes; beyond it, the search uses temporary files. By default that of
-    /// a build ([`hamdex::BuildOptions::memory`]).
+    /// The memory limit in bytes; by default [`hamdex::default_memory`]. Shingles and ids that exceed their share go
+    /// to temporary files. What must be in memory for every document is checked before the search starts.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
-        self.search.memory = Some(bytes);
+        self.search.memory = bytes;
         self
     }
 
@@ -171,8 +198,8 @@ impl<'a, F: Engine> Dedup<'a, F> {
     /// Reads documents and finds their clusters.
     ///
     /// # Errors
-    /// When documents cannot be read, no design supports the distance, an index cannot be read or built, or
-    /// temporary files cannot be written.
+    /// When documents cannot be read, the distance is too large, an index cannot be read, memory is too small for
+    /// so many documents, or temporary files cannot be written.
     pub fn run(&self, documents: &Documents) -> Result<Clusters, Error> {
         let mut documents = documents.clone().keep_lines(self.keep_lines);
         documents.temp_dir.get_or_insert_with(|| self.search.directory.clone());
@@ -199,40 +226,73 @@ impl<'a, F: Engine> Dedup<'a, F> {
         self.find(read, FIELDS.map(str::to_owned))
     }
 
+    /// Finds the clusters of fingerprints made elsewhere, each with an id. There are no texts, so that only a
+    /// distance makes near-duplicates, by default 3, and nothing is kept of them.
+    ///
+    /// # Errors
+    /// When a similarity is set, an item is an error, or as [`Dedup::run`].
+    pub fn run_on_fingerprints<E: From<Error>>(
+        &self,
+        fingerprints: impl IntoIterator<Item = Result<(String, F), E>>,
+    ) -> Result<Clusters, E> {
+        if self.similarity.is_some() {
+            let what = "fingerprints have no texts to compare".to_owned();
+            return Err(Error::Option { option: "similarity", what }.into());
+        }
+        let distance = self.distance.unwrap_or(DEFAULT_DISTANCE);
+        Design::<F>::named("single", distance).map_err(Error::from)?;
+        let keep = Keep::new(false, None, &self.search.directory)?;
+        let mut builder = CorpusBuilder::new(&self.search, false, false, false, keep);
+        let mut counts = Counts::default();
+        for item in fingerprints {
+            let (id, fingerprint) = item?;
+            builder.push_fingerprint(&id, Outcome::Fingerprint(fingerprint))?;
+            counts.documents += 1;
+        }
+        let method = Method { distance: Some(distance), similarity: None };
+        Ok(self.search(builder.finish(counts)?, method)?)
+    }
+
     fn find(
         &self,
         read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
         fields: [String; 2],
     ) -> Result<Clusters, Error> {
-        // A distance that no design supports is refused before anything is read.
-        pairs::design::<F>(self.search.distance, 0)?;
-        let with_texts = self.keep_texts || self.check.is_some();
-        let mut keep = Keep::new(with_texts, self.keep_lines.then_some(fields), &self.search.directory)?;
-        let with_lengths = self.prefer == Preference::Longest;
-        let mut corpus = corpus::read(read, &self.fingerprinter, with_lengths, &mut keep)?;
+        let method = Method::of(self.distance, self.similarity);
+        // A distance that is too large is refused before anything is read.
+        Design::<F>::named("single", method.distance.unwrap_or(DEFAULT_DISTANCE))?;
+        let keep = Keep::new(self.keep_texts, self.keep_lines.then_some(fields), &self.search.directory)?;
+        let (with_sets, with_lengths) = (method.similarity.is_some(), self.prefer == Preference::Longest);
+        let mut builder =
+            CorpusBuilder::new(&self.search, with_sets, with_lengths, method.needs_fingerprints(), keep);
+        let counts = map_texts(
+            read,
+            || Extractor::new(&self.fingerprinter, method.similarity),
+            Extractor::features,
+            &mut |document, features| builder.push(&document, features),
+        )?;
+        let corpus = builder.finish(counts)?;
         if let Some(report) = &self.on_too_short {
             report(&corpus.too_short);
         }
+        self.search(corpus, method)
+    }
+
+    fn search(&self, mut corpus: Corpus<F>, method: Method) -> Result<Clusters, Error> {
         let known = match &self.against {
-            Some(index) => Some(corpus.mark_known(index, self.search.distance)?),
+            Some(index) => Some(corpus.mark_known(index, method.distance.unwrap_or(DEFAULT_DISTANCE))?),
             None => None,
         };
-        let kept = keep.finish()?;
-        let mut checker = match (self.check, &kept.texts) {
-            (Some(check), Some(texts)) => Some(Checker::new(check, texts)),
-            _ => None,
-        };
-        pairs::join(&mut corpus, &self.search, checker.as_mut())?;
-        let unconfirmed = checker.map(|checker| checker.refused);
+        let groups = Groups::of(&mut corpus, method, self.clustering, &self.search)?;
         Ok(Clusters {
-            members: members::find(&mut corpus),
+            members: members::find(&corpus, &groups, &self.search)?,
+            has_similarities: method.similarity.is_some(),
             ids: corpus.ids,
             states: corpus.states,
-            kept,
+            kept: corpus.kept,
             counts: corpus.counts,
             too_short: corpus.too_short,
             known,
-            unconfirmed,
         })
     }
 }

@@ -5,13 +5,15 @@ use std::io::{self, Write};
 use serde::ser::{SerializeMap, Serializer};
 
 /// A cell of a table. All cells of a column have its kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Cell<'a> {
     /// A text.
     Text(&'a str),
     /// A whole number.
     Number(u64),
+    /// A number that need not be whole.
+    Real(f64),
     /// True or false.
     Flag(bool),
 }
@@ -24,6 +26,8 @@ pub enum Kind {
     Text,
     /// Whole numbers.
     Number,
+    /// Numbers that need not be whole.
+    Real,
     /// True or false.
     Flag,
 }
@@ -39,6 +43,7 @@ pub fn write_json<N: AsRef<str>>(output: &mut impl Write, names: &[N], cells: &[
         match cell {
             Cell::Text(text) => map.serialize_entry(name.as_ref(), text)?,
             Cell::Number(number) => map.serialize_entry(name.as_ref(), number)?,
+            Cell::Real(number) => map.serialize_entry(name.as_ref(), number)?,
             Cell::Flag(flag) => map.serialize_entry(name.as_ref(), flag)?,
         }
     }
@@ -53,8 +58,8 @@ mod tests {
     #[test]
     fn json_keeps_the_order_of_the_columns() {
         let mut output = Vec::new();
-        let cells = [Cell::Number(3), Cell::Text("a\"b"), Cell::Flag(true)];
-        write_json(&mut output, &["z", "a", "m"], &cells).unwrap();
-        assert_eq!(output, b"{\"z\":3,\"a\":\"a\\\"b\",\"m\":true}\n");
+        let cells = [Cell::Number(3), Cell::Text("a\"b"), Cell::Flag(true), Cell::Real(1.0)];
+        write_json(&mut output, &["z", "a", "m", "r"], &cells).unwrap();
+        assert_eq!(output, b"{\"z\":3,\"a\":\"a\\\"b\",\"m\":true,\"r\":1.0}\n");
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use arrow_array::builder::{BooleanBuilder, StringBuilder, UInt64Builder};
+use arrow_array::builder::{BooleanBuilder, Float64Builder, StringBuilder, UInt64Builder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use hamdex_atomic_file::AtomicFile;
@@ -30,6 +30,7 @@ pub(crate) struct Rows {
 enum Column {
     Text(StringBuilder),
     Number(UInt64Builder),
+    Real(Float64Builder),
     Flag(BooleanBuilder),
 }
 
@@ -39,6 +40,7 @@ impl Rows {
             let kind = match kind {
                 Kind::Text => DataType::Utf8,
                 Kind::Number => DataType::UInt64,
+                Kind::Real => DataType::Float64,
                 Kind::Flag => DataType::Boolean,
             };
             Field::new(name, kind, false)
@@ -53,6 +55,7 @@ impl Rows {
             .map(|(_, kind)| match kind {
                 Kind::Text => Column::Text(StringBuilder::new()),
                 Kind::Number => Column::Number(UInt64Builder::new()),
+                Kind::Real => Column::Real(Float64Builder::new()),
                 Kind::Flag => Column::Flag(BooleanBuilder::new()),
             })
             .collect();
@@ -67,6 +70,7 @@ impl Rows {
                     builder.append_value(text);
                 }
                 (Column::Number(builder), Cell::Number(number)) => builder.append_value(*number),
+                (Column::Real(builder), Cell::Real(number)) => builder.append_value(*number),
                 (Column::Flag(builder), Cell::Flag(flag)) => builder.append_value(*flag),
                 _ => panic!("a cell is not of the kind of its column"),
             }
@@ -79,6 +83,7 @@ impl Rows {
         let arrays = self.columns.iter_mut().map(|column| match column {
             Column::Text(builder) => Arc::new(builder.finish()) as ArrayRef,
             Column::Number(builder) => Arc::new(builder.finish()) as ArrayRef,
+            Column::Real(builder) => Arc::new(builder.finish()) as ArrayRef,
             Column::Flag(builder) => Arc::new(builder.finish()) as ArrayRef,
         });
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays.collect());

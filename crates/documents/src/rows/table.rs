@@ -102,6 +102,7 @@ impl Rows {
                 let texts = cells.iter().map(|cell| match cell {
                     Cell::Text(text) => (*text).to_owned(),
                     Cell::Number(number) => number.to_string(),
+                    Cell::Real(number) => format!("{number:?}"),
                     Cell::Flag(flag) => flag.to_string(),
                 });
                 let written = writer.write_record(texts);

@@ -1,0 +1,117 @@
+//! Which documents are together: one group of classes per cluster.
+
+use hamdex::Engine;
+
+use crate::dedup::classes::Classes;
+use crate::dedup::corpus::{Corpus, Digest, State};
+use crate::dedup::links;
+use crate::dedup::method::{Clustering, Method};
+use crate::dedup::near::Near;
+use crate::dedup::search::Search;
+use crate::dedup::similar::Similar;
+use crate::dedup::similarity::Similarity;
+use crate::dedup::stars;
+use crate::error::Error;
+use crate::progress::{Progress, Stage};
+
+/// The classes of a corpus, and the first class of the group of each, which leads it.
+pub(crate) struct Groups {
+    pub(crate) classes: Classes,
+    pub(crate) first: Vec<u32>,
+}
+
+impl Groups {
+    /// Finds the groups of a corpus. Its digests are used up.
+    pub(crate) fn of<F: Engine>(
+        corpus: &mut Corpus<F>,
+        method: Method,
+        clustering: Clustering,
+        search: &Search,
+    ) -> Result<Self, Error> {
+        search.check(corpus.states.len() as u64, bytes_per_document::<F>(method))?;
+        let classes = classes(corpus, method);
+        let first = match method.similarity {
+            Some(similarity) => similar(corpus, &classes, (similarity, method.distance), clustering, search)?,
+            None => near(corpus, &classes, method.distance.unwrap_or_default(), clustering, search)?,
+        };
+        Ok(Self { classes, first })
+    }
+}
+
+/// What each document takes at most, its shingles and its id aside: the fingerprint and its copies, digests,
+/// places, classes.
+fn bytes_per_document<F: Engine>(method: Method) -> u64 {
+    let fingerprints = if method.similarity.is_some() { 1 } else { 6 };
+    64 + fingerprints * F::BYTES as u64
+}
+
+/// Brings together what the search need not tell apart.
+fn classes<F: Engine>(corpus: &mut Corpus<F>, method: Method) -> Classes {
+    let lengths = corpus.lengths.as_deref();
+    let mut classes = Classes::new(corpus.states.len());
+    let mut digests: Vec<(Digest, u32)> = std::mem::take(&mut corpus.digests);
+    digests.retain(|(_, document)| corpus.states[*document as usize] != State::Known);
+    let fingerprint = |document: u32| corpus.fingerprints[document as usize];
+    match (method.similarity, method.distance) {
+        (Some(_), None) => classes.add(digests, lengths),
+        (Some(_), Some(_)) => {
+            let keys =
+                digests.into_iter().map(|(digest, document)| ((digest, fingerprint(document)), document));
+            classes.add(keys.collect(), lengths);
+        }
+        (None, _) => {
+            let searched = (0..).zip(&corpus.states).filter(|(_, state)| **state == State::Fingerprint);
+            classes.add(searched.map(|(document, _)| (fingerprint(document), document)).collect(), lengths);
+            classes.add(digests, lengths);
+        }
+    }
+    classes.order(lengths);
+    classes
+}
+
+fn near<F: Engine>(
+    corpus: &Corpus<F>,
+    classes: &Classes,
+    distance: u32,
+    clustering: Clustering,
+    search: &Search,
+) -> Result<Vec<u32>, Error> {
+    let fingerprint = |(class, &leader): (u32, &u32)| {
+        let is_searched = corpus.states[leader as usize] == State::Fingerprint;
+        is_searched.then(|| (corpus.fingerprints[leader as usize], class))
+    };
+    let near = Near::new((0..).zip(classes.leaders()).filter_map(fingerprint).collect(), distance);
+    let count = classes.len() as u32;
+    match clustering {
+        Clustering::Stars => near.stars(count, search),
+        Clustering::Linked => near.linked(count, search),
+    }
+}
+
+fn similar<F: Engine>(
+    corpus: &Corpus<F>,
+    classes: &Classes,
+    (similarity, distance): (Similarity, Option<u32>),
+    clustering: Clustering,
+    search: &Search,
+) -> Result<Vec<u32>, Error> {
+    let sets = corpus.sets.as_ref().expect("they are kept where texts are compared");
+    let is_near = |one: u32, other: u32| {
+        let has_fingerprint = |document| corpus.states[document as usize] == State::Fingerprint;
+        let fingerprint = |document| corpus.fingerprints[document as usize];
+        distance.is_none_or(|distance| {
+            has_fingerprint(one)
+                && has_fingerprint(other)
+                && fingerprint(one).distance(fingerprint(other)) <= distance
+        })
+    };
+    let total = Some(classes.len() as u64);
+    search.report(Progress::new(Stage::Count, 0, total));
+    let similar = Similar::new(sets, classes, similarity, &is_near, search.census_bytes())?;
+    let report = |stage| move |done| search.report(Progress::new(stage, done, total));
+    let stars = stars::stars(similar.len(), &similar, &report(Stage::Compare))?;
+    match clustering {
+        Clustering::Stars => Ok(stars),
+        Clustering::Linked => links::linked(&similar, &stars, &report(Stage::Cluster)),
+    }
+}

@@ -1,0 +1,105 @@
+//! Chains: classes that are linked by similar ones.
+
+use rayon::prelude::*;
+
+use crate::dedup::prefix::Prefix;
+use crate::dedup::similar::{Scratch, Similar};
+use crate::dedup::stars::batches;
+use crate::dedup::unions::Unions;
+use crate::error::Error;
+
+/// A shingle in the prefix of a class.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Posting {
+    shingle: u64,
+    /// The star of the class: all of a star are linked already, and lie together.
+    star: u32,
+    class: u32,
+    /// Whether it leads to sets that are as large or larger.
+    is_short: bool,
+}
+
+/// Returns the first class of the chain of each, given its star. Calls `report` with the number of classes whose
+/// links are known.
+pub(crate) fn linked(similar: &Similar<'_>, stars: &[u32], report: &dyn Fn(u64)) -> Result<Vec<u32>, Error> {
+    let prefixes: Vec<Prefix> = (0..similar.len())
+        .into_par_iter()
+        .map_init(Scratch::default, |scratch, class| similar.prefix(class, scratch))
+        .collect::<Result<_, _>>()?;
+    let postings = postings(&prefixes, stars);
+    let mut unions = Unions::of(similar.len());
+    (0..).zip(stars).for_each(|(class, &star)| unions.join(class, star));
+    for batch in batches(similar.len()) {
+        report(batch.start.into());
+        let roots = unions.firsts();
+        let links: Vec<Vec<(u32, u32)>> = batch
+            .into_par_iter()
+            .map_init(Vec::new, |candidates, class| {
+                let mut links = Vec::new();
+                candidates.clear();
+                candidates_of(
+                    class,
+                    &prefixes[class as usize],
+                    (&postings, &roots, similar.sizes()),
+                    candidates,
+                );
+                similar.confirm(class, candidates, |other| {
+                    links.push((class, other));
+                    true
+                })?;
+                Ok(links)
+            })
+            .collect::<Result<_, Error>>()?;
+        links.into_iter().flatten().for_each(|(one, other)| unions.join(one, other));
+    }
+    Ok(unions.firsts())
+}
+
+/// All postings, in order.
+fn postings(prefixes: &[Prefix], stars: &[u32]) -> Vec<Posting> {
+    let mut all: Vec<Posting> = (0u32..)
+        .zip(prefixes)
+        .flat_map(|(class, prefix)| {
+            (0..).zip(&prefix.shingles).map(move |(place, &shingle)| Posting {
+                shingle,
+                star: stars[class as usize],
+                class,
+                is_short: place < prefix.short,
+            })
+        })
+        .collect();
+    all.par_sort_unstable();
+    all
+}
+
+/// Finds the earlier classes that may be similar and are not linked to this one yet.
+fn candidates_of(
+    class: u32,
+    prefix: &Prefix,
+    (postings, roots, sizes): (&[Posting], &[u32], &[u32]),
+    candidates: &mut Vec<u32>,
+) {
+    let size = sizes[class as usize];
+    for (place, &shingle) in prefix.shingles.iter().enumerate() {
+        let start = postings.partition_point(|posting| posting.shingle < shingle);
+        let mut rest = &postings[start..];
+        while let Some(&Posting { star, .. }) = rest.first().filter(|posting| posting.shingle == shingle) {
+            // A star can be a crowd: it is passed over as a whole.
+            let len = rest.partition_point(|posting| (posting.shingle, posting.star) <= (shingle, star));
+            if roots[star as usize] != roots[class as usize] {
+                let is_candidate = |posting: &&Posting| {
+                    let its = sizes[posting.class as usize];
+                    posting.class < class
+                        && match (place < prefix.short, posting.is_short) {
+                            (true, true) => true,
+                            (true, false) => its > size,
+                            (false, true) => its < size,
+                            (false, false) => false,
+                        }
+                };
+                candidates.extend(rest[..len].iter().filter(is_candidate).map(|posting| posting.class));
+            }
+            rest = &rest[len..];
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Classes whose fingerprints are within a distance: by the self-join of the engine.
+
+use std::ops::ControlFlow;
+
+use hamdex::{Engine, Pairs};
+use rayon::prelude::*;
+
+use crate::dedup::crowded::Crowded;
+use crate::dedup::search::Search;
+use crate::dedup::stars;
+use crate::dedup::unions::Unions;
+use crate::error::Error;
+use crate::progress::{Progress, Stage};
+
+/// Pairs that are kept per fingerprint, and at least. Where there are more, documents lie in crowds, and stars are
+/// found without pairs.
+const PAIRS_PER_FINGERPRINT: usize = 16;
+const MIN_PAIRS: usize = 1 << 22;
+
+/// The classes that have a fingerprint, by it.
+pub(crate) struct Near<F> {
+    /// Ascending, each once.
+    fingerprints: Vec<F>,
+    classes: Vec<u32>,
+    /// For every value of the first bits, where fingerprints with it start.
+    starts: Vec<u32>,
+    distance: u32,
+}
+
+/// The first bits of a fingerprint by which it is looked up.
+const START_BITS: u32 = 16;
+
+impl<F: Engine> Near<F> {
+    /// Takes distinct fingerprints and their classes.
+    pub(crate) fn new(mut of_class: Vec<(F, u32)>, distance: u32) -> Self {
+        of_class.par_sort_unstable();
+        let (fingerprints, classes): (Vec<F>, Vec<u32>) = of_class.into_iter().unzip();
+        let starts = (0..=1 << START_BITS)
+            .map(|start| fingerprints.partition_point(|&f| first_bits(f) < start) as u32)
+            .collect();
+        Self { fingerprints, classes, starts, distance }
+    }
+
+    /// Returns the centre of each of that many classes.
+    pub(crate) fn stars(&self, count: u32, search: &Search) -> Result<Vec<u32>, Error> {
+        let most = MIN_PAIRS.max(PAIRS_PER_FINGERPRINT * self.fingerprints.len());
+        // The later class first.
+        let mut pairs: Vec<(u32, u32)> = Vec::new();
+        let outcome = self.join(search, |one, other| {
+            pairs.push((one.max(other), one.min(other)));
+            if pairs.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        if outcome.is_break() {
+            drop(pairs);
+            let members = self.fingerprints.iter().copied().zip(self.classes.iter().copied());
+            let crowded = Crowded::new(members, count, self.distance);
+            let report = |done| search.report(Progress::new(Stage::Cluster, done, Some(count.into())));
+            return stars::stars(count, &crowded, &report);
+        }
+        pairs.par_sort_unstable();
+        let mut centres: Vec<u32> = (0..count).collect();
+        for (class, earlier) in pairs {
+            // All before it are settled; of its neighbours that are centres the first is met first.
+            let is_free = centres[class as usize] == class;
+            if is_free && centres[earlier as usize] == earlier {
+                centres[class as usize] = earlier;
+            }
+        }
+        Ok(centres)
+    }
+
+    /// Returns the first class of the chain of each of that many classes.
+    pub(crate) fn linked(&self, count: u32, search: &Search) -> Result<Vec<u32>, Error> {
+        let mut unions = Unions::of(count);
+        let _ = self.join(search, |one, other| {
+            unions.join(one, other);
+            ControlFlow::Continue(())
+        })?;
+        Ok(unions.firsts())
+    }
+
+    /// Calls `visit` with the classes of every pair within the distance until it breaks.
+    fn join(
+        &self,
+        search: &Search,
+        mut visit: impl FnMut(u32, u32) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Error> {
+        let reporter = search.on_progress.clone();
+        let pairs: Pairs<'_, F> = hamdex::pairs(&self.fingerprints, self.distance)
+            .memory(search.memory)
+            .threads(rayon::current_num_threads())
+            .progress(move |progress| {
+                if let Some(report) = &reporter {
+                    report(Progress::new(Stage::Compare, progress.done, progress.total));
+                }
+                ControlFlow::Continue(())
+            });
+        let outcome = F::for_each_batch(&pairs, &mut |batch| {
+            batch.iter().try_for_each(|pair| visit(self.class_of(pair.a), self.class_of(pair.b)))
+        })?;
+        Ok(outcome)
+    }
+
+    fn class_of(&self, fingerprint: F) -> u32 {
+        let start = first_bits(fingerprint) as usize;
+        let range = self.starts[start] as usize..self.starts[start + 1] as usize;
+        let place = range.start + self.fingerprints[range].partition_point(|&f| f < fingerprint);
+        self.classes[place]
+    }
+}
+
+fn first_bits<F: Engine>(fingerprint: F) -> u32 {
+    (fingerprint.to_u128() >> (F::BITS - START_BITS)) as u32
+}

@@ -1,0 +1,135 @@
+//! How similar texts must be.
+
+use std::num::NonZeroUsize;
+
+use hamdex_simhash::Shingle;
+
+use crate::error::Error;
+
+/// How similar two texts must be to be near-duplicates: the least share of their shingles that they have in common
+/// (Jaccard), as [`hamdex_simhash::Shingler`] cuts them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Similarity {
+    least: f64,
+    words: NonZeroUsize,
+}
+
+impl Default for Similarity {
+    /// 0.7 of the shingles of 5 words.
+    fn default() -> Self {
+        Self { least: Self::DEFAULT_LEAST, words: Self::DEFAULT_WORDS }
+    }
+}
+
+impl Similarity {
+    /// The least share of common shingles by default.
+    pub const DEFAULT_LEAST: f64 = 0.7;
+
+    /// The words per shingle by default.
+    pub const DEFAULT_WORDS: NonZeroUsize = NonZeroUsize::new(5).expect("5 is not 0");
+
+    /// The least share of common shingles, above 0 and at most 1, and the number of words per shingle.
+    ///
+    /// # Errors
+    /// When either is out of its range.
+    pub fn new(least: f64, words: NonZeroUsize) -> Result<Self, Error> {
+        if !(least > 0.0 && least <= 1.0) {
+            let what = format!("{least} is not above 0 and at most 1");
+            return Err(Error::Option { option: "similarity", what });
+        }
+        if words.get() > Shingle::MAX_WIDTH {
+            let what = format!("{words} are more than {}", Shingle::MAX_WIDTH);
+            return Err(Error::Option { option: "words per shingle", what });
+        }
+        Ok(Self { least, words })
+    }
+
+    /// The least share of common shingles of five words, above 0 and at most 1.
+    ///
+    /// # Errors
+    /// When it is out of its range.
+    pub fn at_least(least: f64) -> Result<Self, Error> {
+        Self::new(least, Self::DEFAULT_WORDS)
+    }
+
+    /// Returns the least share of common shingles.
+    #[must_use]
+    pub fn least(&self) -> f64 {
+        self.least
+    }
+
+    /// Returns the number of words per shingle.
+    #[must_use]
+    pub fn words(&self) -> NonZeroUsize {
+        self.words
+    }
+
+    /// Returns the fewest shingles that two sets of these sizes share if they are similar; more than the smaller
+    /// one has if they cannot be.
+    pub(crate) fn least_shared(&self, one: usize, other: usize) -> usize {
+        let is_enough = |shared: usize| shared as f64 / (one + other - shared) as f64 >= self.least;
+        let most = one.min(other);
+        // What rounding leaves open is settled by the very division that defines similarity.
+        let mut shared = ((one + other) as f64 * self.least / (1.0 + self.least)).ceil() as usize;
+        while shared > 0 && shared <= most + 1 && is_enough(shared - 1) {
+            shared -= 1;
+        }
+        while shared <= most && !is_enough(shared) {
+            shared += 1;
+        }
+        shared
+    }
+
+    /// Returns the fewest shingles that a set of this size shares with any similar one.
+    pub(crate) fn least_shared_with_any(&self, size: usize) -> usize {
+        // A similar set is at least that large itself, and has nothing else then.
+        let mut shared = (size as f64 * self.least).ceil() as usize;
+        while shared > 0 && (shared - 1) as f64 / size as f64 >= self.least {
+            shared -= 1;
+        }
+        shared.max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(least: f64) -> Similarity {
+        Similarity::new(least, Similarity::DEFAULT_WORDS).unwrap()
+    }
+
+    #[test]
+    fn only_shares_are_thresholds() {
+        let words = NonZeroUsize::new(4).unwrap();
+        assert!([0.01, 0.8, 1.0].iter().all(|&share| Similarity::new(share, words).is_ok()));
+        for wrong in [0.0, -0.1, 1.1, 80.0, f64::NAN] {
+            assert!(Similarity::new(wrong, words).unwrap_err().to_string().contains("above 0"));
+        }
+        assert!(Similarity::new(0.5, NonZeroUsize::MAX).unwrap_err().to_string().contains("words per"));
+    }
+
+    #[test]
+    fn the_fewest_shared_shingles_are_those_of_the_definition() {
+        for percent in 1..=100 {
+            let least = f64::from(percent) / 100.0;
+            for one in 1..40usize {
+                let mut with_any = usize::MAX;
+                for other in 1..60usize {
+                    let is_similar = |shared: &usize| *shared as f64 / (one + other - shared) as f64 >= least;
+                    let expected = (0..=one.min(other)).find(is_similar);
+                    let found = of(least).least_shared(one, other);
+                    assert_eq!(
+                        Some(found).filter(|&f| f <= one.min(other)),
+                        expected,
+                        "{one} {other} {least}"
+                    );
+                    with_any = with_any.min(expected.unwrap_or(usize::MAX));
+                }
+                assert!(of(least).least_shared_with_any(one) <= with_any, "{one} {least}");
+                let bound = (one as f64 * least).floor() as usize;
+                assert!(of(least).least_shared_with_any(one) >= bound.max(1), "{one} {least}");
+            }
+        }
+    }
+}

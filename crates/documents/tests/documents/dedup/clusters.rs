@@ -1,0 +1,138 @@
+//! Clusters are those of comparing every document with every other.
+
+use hamdex::{BuildOptions, Builder, Fingerprint, Index};
+use hamdex_documents::{Clustering, Dedup, Error, Preference};
+use hamdex_simhash::{Fingerprinter, Recipe, Scratch};
+use proptest::prelude::*;
+
+use super::common::{Rule, brute_force, corpus, found, text, texts};
+
+fn preference() -> impl Strategy<Value = Preference> {
+    prop_oneof![Just(Preference::First), Just(Preference::Longest)]
+}
+
+fn clustering() -> impl Strategy<Value = Clustering> {
+    prop_oneof![Just(Clustering::Stars), Just(Clustering::Linked)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn clusters_by_distance_are_those_of_brute_force(
+        texts in texts(),
+        distance in 0u32..=10,
+        prefer in preference(),
+        clustering in clustering(),
+    ) {
+        let rule = Rule { prefer, clustering, ..Rule::of_distance(distance) };
+        prop_assert_eq!(found(&rule.dedup::<u64>(), &texts), brute_force::<u64>(&texts, &[], rule));
+        prop_assert_eq!(found(&rule.dedup::<u128>(), &texts), brute_force::<u128>(&texts, &[], rule));
+    }
+
+    #[test]
+    fn clusters_by_similarity_are_those_of_brute_force(
+        texts in texts(),
+        percent in 1u32..=100,
+        words in 1usize..7,
+        prefer in preference(),
+        clustering in clustering(),
+    ) {
+        let least = f64::from(percent) / 100.0;
+        let rule = Rule { prefer, clustering, ..Rule::of_similarity(least, words) };
+        prop_assert_eq!(found(&rule.dedup::<u64>(), &texts), brute_force::<u64>(&texts, &[], rule));
+    }
+
+    #[test]
+    fn clusters_by_both_are_those_of_brute_force(
+        texts in texts(),
+        percent in 1u32..=100,
+        distance in 0u32..=12,
+        prefer in preference(),
+        clustering in clustering(),
+    ) {
+        let least = f64::from(percent) / 100.0;
+        let rule = Rule { distance: Some(distance), prefer, clustering, ..Rule::of_similarity(least, 3) };
+        prop_assert_eq!(found(&rule.dedup::<u64>(), &texts), brute_force::<u64>(&texts, &[], rule));
+    }
+
+    #[test]
+    fn what_is_known_belongs_to_no_cluster(texts in texts(), known in texts(), distance in 0u32..=8, by_texts: bool) {
+        let fingerprinter = Fingerprinter::<u64>::new(&Recipe::default()).unwrap();
+        let mut scratch = Scratch::default();
+        let known: Vec<u64> = known
+            .iter()
+            .take(2)
+            .filter_map(|text| fingerprinter.fingerprint(text, &mut scratch).reliable())
+            .collect();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("known.hamdex");
+        let mut builder = Builder::<u64>::with_options(&path, BuildOptions::new()).unwrap();
+        known.iter().for_each(|&fingerprint| builder.push(fingerprint).unwrap());
+        builder.finish().unwrap();
+        let index = Index::<u64>::open(&path).unwrap();
+        let rule = if by_texts { Rule::default() } else { Rule::of_distance(distance) };
+        let dedup = rule.dedup().against(&index);
+        prop_assert_eq!(found(&dedup, &texts), brute_force(&texts, &known, rule));
+    }
+
+    #[test]
+    fn fingerprints_without_texts_have_the_same_clusters(
+        fingerprints in prop::collection::vec(prop_oneof![0u64..64, any::<u64>()], 0..60),
+        distance in 0u32..6,
+    ) {
+        let rule = Rule::of_distance(distance);
+        let items = (0..).zip(&fingerprints).map(|(n, &f): (u32, _)| Ok::<_, Error>((n.to_string(), f)));
+        let clusters = rule.dedup::<u64>().run_on_fingerprints(items).unwrap();
+        let mut centres: Vec<u64> = Vec::new();
+        let mut duplicates = Vec::new();
+        for (document, &fingerprint) in (0..).zip(&fingerprints) {
+            match centres.iter().find(|centre| centre.distance(fingerprint) <= distance) {
+                Some(centre) => duplicates.push((document, centre.distance(fingerprint))),
+                None => centres.push(fingerprint),
+            }
+        }
+        let members = clusters.members().iter().filter(|member| !member.is_kept);
+        let mut found: Vec<(u32, u32)> = members.map(|member| (member.document, member.distance)).collect();
+        found.sort_unstable();
+        prop_assert_eq!(found, duplicates);
+    }
+}
+
+#[test]
+fn a_chain_is_several_stars() {
+    let texts: Vec<String> = (0..14).map(|replaced| text(0, replaced)).collect();
+    for rule in [Rule::of_distance(8), Rule::of_similarity(0.8, 5)] {
+        let linked = Rule { clustering: Clustering::Linked, ..rule };
+        let rows = found(&linked.dedup::<u64>(), &texts);
+        assert_eq!(rows, brute_force::<u64>(&texts, &[], linked));
+        assert_eq!((rows.len(), rows.iter().filter(|row| row.2).count()), (14, 1), "{rows:?}");
+        let rows = found(&rule.dedup::<u64>(), &texts);
+        assert!(rows.iter().filter(|row| row.2).count() > 1, "{rows:?}");
+    }
+}
+
+#[test]
+fn the_default_is_seven_tenths_of_the_shingles_of_five_words() {
+    // 60 words have 56 shingles. What is replaced at the start takes with it the same number of them.
+    let texts: Vec<String> = [0, 9, 10].iter().map(|&replaced| text(0, replaced)).collect();
+    let clusters = Rule::default().dedup::<u64>().run_on(corpus(&texts)).unwrap();
+    let similar = clusters.members().iter().map(|member| (member.document, member.similarity));
+    assert!(similar.eq([(0, Some(1.0)), (1, Some(47.0 / 65.0))]));
+}
+
+#[test]
+fn nothing_and_one_document_have_no_clusters() {
+    for rule in [Rule::default(), Rule::of_distance(3)] {
+        for texts in [vec![], vec![String::new()], vec![text(1, 0)], vec![String::new(); 3]] {
+            assert_eq!(found(&rule.dedup::<u64>(), &texts), []);
+        }
+    }
+}
+
+#[test]
+fn fingerprints_have_no_similarity() {
+    let dedup: Dedup<'_, u64> = Rule::of_similarity(0.5, 5).dedup();
+    let error = dedup.run_on_fingerprints([Ok::<_, Error>((String::new(), 0))]).unwrap_err();
+    assert!(error.to_string().contains("no texts"), "{error}");
+}

@@ -1,0 +1,55 @@
+//! What was found, in a line or two on standard error.
+
+use std::time::Instant;
+
+use hamdex_documents::{Clusters, Extent};
+use indicatif::HumanCount;
+
+use crate::counted::counted;
+use crate::documents::report;
+use crate::failure::{Failure, shown};
+use crate::say;
+
+/// Clusters that are named.
+const NAMED: usize = 3;
+
+/// Clusters of fewer documents are not worth naming.
+const MIN_NAMED: u64 = 3;
+
+/// Says how many documents and clusters there are, and which clusters are the largest.
+pub(super) fn print(clusters: &Clusters, are_linked: bool, started: Instant) -> Result<(), Failure> {
+    let mut parts = vec![
+        counted(clusters.count(), "cluster", "clusters"),
+        counted(clusters.duplicates(), "duplicate", "duplicates"),
+    ];
+    if let Some(known) = clusters.known() {
+        parts.push(format!("{} known already", HumanCount(known)));
+    }
+    if clusters.too_short().count() > 0 {
+        parts.push(format!("{} too short", HumanCount(clusters.too_short().count())));
+    }
+    let (rate, skipped) = (report::rate(clusters.counts(), started), report::skipped(clusters.counts()));
+    say::summary(format_args!("{rate}; {}{skipped}", parts.join(", ")));
+    let mut named = Vec::new();
+    for extent in clusters.largest(NAMED).iter().filter(|extent| extent.documents >= MIN_NAMED) {
+        named.push(describe(clusters, extent, are_linked)?);
+    }
+    if !named.is_empty() {
+        let what = if are_linked { "the largest chains" } else { "the largest clusters" };
+        say::summary(format_args!("{what}: {}", named.join("; ")));
+    }
+    Ok(())
+}
+
+/// `"t980" and 11 others`; of a chain also how far it leads.
+fn describe(clusters: &Clusters, extent: &Extent, are_linked: bool) -> Result<String, Failure> {
+    let id = clusters.id(extent.kept)?;
+    let mut text = format!("{} and {} others", shown(&id), HumanCount(extent.documents - 1));
+    if are_linked {
+        text += &match extent.least_similarity {
+            Some(similarity) => format!(", down to {similarity:.2} similar to it"),
+            None => format!(", up to {} bits from it", extent.greatest_distance),
+        };
+    }
+    Ok(text)
+}

@@ -1,0 +1,152 @@
+//! `hamdex dedup`: clusters, and what is left without the duplicates.
+//!
+//! - [`method`]: what makes near-duplicates
+//! - [`written`]: files of clusters and of what is left
+//! - [`truth`]: texts with known near-duplicates
+
+mod method;
+mod truth;
+mod written;
+
+use std::collections::BTreeMap;
+
+use crate::common::{Scratch, altered, json_line, story};
+
+/// Five documents: 1, 2 and an altered 1, another one, and 2 again but longer.
+fn corpus() -> String {
+    [
+        json_line("one", &story(1)),
+        json_line("two", &story(2)),
+        json_line("one again", &altered(&story(1))),
+        json_line("alone", &story(3)),
+        json_line("two and more", &format!("{} more", story(2))),
+    ]
+    .concat()
+}
+
+/// Clusters as `--json` prints them: the ids of each.
+fn clusters(text: &str) -> Vec<Vec<String>> {
+    let mut clusters: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    for line in text.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        clusters
+            .entry(line["cluster"].as_u64().unwrap())
+            .or_default()
+            .push(line["id"].as_str().unwrap().to_owned());
+    }
+    clusters.into_values().collect()
+}
+
+fn messages(scratch: &Scratch, args: &[&str]) -> String {
+    let output = scratch.hamdex(args).assert().success();
+    String::from_utf8(output.get_output().stderr.clone()).unwrap()
+}
+
+#[test]
+fn json_has_a_line_for_each_document_of_a_cluster() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "in.jsonl",
+        [json_line("a", &story(1)), json_line("b", &story(2)), json_line("c\"", &story(1))].concat(),
+    );
+    assert_eq!(
+        scratch.output(&["dedup", "in.jsonl", "--json"]),
+        "{\"cluster\":1,\"id\":\"a\",\"kept\":true,\"distance\":0,\"similarity\":1.0}\n\
+         {\"cluster\":1,\"id\":\"c\\\"\",\"kept\":false,\"distance\":0,\"similarity\":1.0}\n"
+    );
+    assert_eq!(scratch.output(&["dedup", "in.jsonl"]), "1\tkept\t0\t1.000\ta\n1\tduplicate\t0\t1.000\tc\"\n");
+    assert_eq!(scratch.output(&["dedup", "in.jsonl", "-k", "3"]), "1\tkept\t0\ta\n1\tduplicate\t0\tc\"\n");
+    let text = messages(&scratch, &["dedup", "in.jsonl"]);
+    assert!(text.contains("3 documents") && text.contains("1 cluster, 1 duplicate"), "{text}");
+}
+
+#[test]
+fn near_documents_are_found_and_others_are_not() {
+    let scratch = Scratch::new();
+    scratch.write("in.jsonl", corpus());
+    let text = scratch.output(&["dedup", "in.jsonl", "--json", "--distance", "8"]);
+    assert_eq!(clusters(&text), [["one", "one again"], ["two", "two and more"]]);
+    assert_eq!(
+        scratch.output(&["dedup", "in.jsonl", "--json", "--width", "128", "-k", "16"]).lines().count(),
+        4
+    );
+}
+
+#[test]
+fn clusters_are_numbered_by_their_first_document_and_stable() {
+    let scratch = Scratch::new();
+    let lines: String =
+        (0..400).map(|i| json_line(&i.to_string(), &story([7, 3, 9, 1000 + i][i as usize % 4]))).collect();
+    scratch.write("in.jsonl", &lines);
+    let text = scratch.output(&["dedup", "in.jsonl", "--json"]);
+    let found = clusters(&text);
+    assert_eq!(found.len(), 3);
+    assert_eq!([&found[0][0], &found[1][0], &found[2][0]], ["0", "1", "2"]);
+    assert!(found.iter().all(|cluster| cluster.len() == 100));
+    for args in [&["--memory", "16MiB"][..], &["--temp-dir", "."]] {
+        assert_eq!(scratch.output(&[&["dedup", "in.jsonl", "--json"], args].concat()), text, "{args:?}");
+    }
+    assert_eq!(scratch.names(), ["in.jsonl"], "nothing temporary is left");
+}
+
+#[test]
+fn the_first_or_the_longest_is_kept() {
+    let scratch = Scratch::new();
+    scratch.write("in.jsonl", corpus());
+    let kept = |keep: &str| -> Vec<String> {
+        let text = scratch.output(&["dedup", "in.jsonl", "--distance", "8", "--keep", keep]);
+        let kept = text.lines().filter(|line| line.contains("\tkept\t0\t"));
+        kept.map(|line| line.rsplit('\t').next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(kept("first"), ["one", "two"]);
+    assert_eq!(kept("longest"), ["one again", "two and more"]);
+}
+
+#[test]
+fn short_texts_are_together_only_when_equal() {
+    let scratch = Scratch::new();
+    let texts = ["Page not found", "Not found: page", "Page not found ", "", "", "!", "!", "Log in"];
+    let lines: String = (0..).zip(texts).map(|(i, text)| json_line(&format!("d{i}"), text)).collect();
+    scratch.write("in.jsonl", lines);
+    let text = scratch.output(&["dedup", "in.jsonl", "--json", "--distance", "8"]);
+    assert_eq!(clusters(&text), [["d0", "d2"], ["d5", "d6"]]);
+    assert!(messages(&scratch, &["dedup", "in.jsonl", "-k", "3"]).contains("8 too short"));
+    // Where texts are compared, none is too short, and punctuation does not count beside words.
+    scratch
+        .write("near.jsonl", [json_line("a", "Page not found"), json_line("b", "page, not found!")].concat());
+    assert_eq!(clusters(&scratch.output(&["dedup", "near.jsonl", "--json"])), [["a", "b"]]);
+    assert!(!messages(&scratch, &["dedup", "near.jsonl"]).contains("too short"));
+}
+
+#[test]
+fn only_what_is_new_is_left_against_an_index() {
+    let scratch = Scratch::new();
+    scratch.write("old.jsonl", [json_line("old", &story(1)), json_line("older", &story(9))].concat());
+    scratch.output(&["build", "-o", "old.hamdex", "--documents", "old.jsonl"]);
+    scratch.write(
+        "new.jsonl",
+        [1, 2, 1, 3, 2].map(|number| json_line(&number.to_string(), &story(number))).concat(),
+    );
+    let args = ["dedup", "new.jsonl", "--against", "old.hamdex"];
+    assert_eq!(
+        scratch.output(&[&args[..], &["--unique"]].concat()),
+        [2, 3].map(|number| json_line(&number.to_string(), &story(number))).concat()
+    );
+    assert_eq!(clusters(&scratch.output(&[&args[..], &["--json"]].concat())), [["2", "2"]]);
+    assert!(messages(&scratch, &args).contains("2 known already"));
+    let (code, text) = scratch.failure(&[&args[..], &["--recipe", "default weight=once"]].concat());
+    assert!(text.contains("old.hamdex: was built by the recipe"), "{text}");
+    assert_eq!(code, 2);
+    scratch.write("bare.txt", crate::common::LINES);
+    scratch.output(&["build", "-o", "bare.hamdex", "bare.txt"]);
+    let (code, text) = scratch.failure(&["dedup", "new.jsonl", "--against", "bare.hamdex"]);
+    assert!(text.contains("bare.hamdex: holds no recipe"), "{text}");
+    assert_eq!(code, 2);
+}
+
+#[test]
+fn nothing_and_one_document_have_no_clusters() {
+    let scratch = Scratch::new();
+    scratch.hamdex(&["dedup", "--json"]).write_stdin("a b\n").assert().success().stdout("");
+    scratch.hamdex(&["dedup", "--json"]).write_stdin("").assert().code(1).stdout("");
+}

@@ -188,6 +188,10 @@ pub enum Place {
     IdStarts,
     /// The directory of ids by block.
     IdDirectory,
+    /// The directory of names.
+    NameDirectory,
+    /// The names of ids.
+    Names,
     /// The user's metadata.
     Metadata,
     /// Unused bytes between sections.
@@ -209,6 +213,8 @@ impl fmt::Display for Place {
             Self::Ids => write!(f, "the ids"),
             Self::IdStarts => write!(f, "the id marks"),
             Self::IdDirectory => write!(f, "the id directory"),
+            Self::NameDirectory => write!(f, "the name directory"),
+            Self::Names => write!(f, "the names"),
             Self::Metadata => write!(f, "the metadata"),
             Self::Padding { offset } => write!(f, "byte {offset}, between sections"),
         }
@@ -255,6 +261,10 @@ pub enum BuildError {
     /// An id was given to an index without ids, or none to an index with ids.
     #[error("ids are all or nothing: {0}")]
     Ids(&'static str),
+    /// Names are out of order, lack an id, or were given to an index without names; or those of indexes to merge
+    /// do not agree.
+    #[error("names of ids: {0}")]
+    Names(String),
     /// An index that is merged cannot be read.
     #[error(transparent)]
     Input(#[from] ReadError),

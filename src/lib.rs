@@ -97,6 +97,7 @@ mod mapping;
 mod memory;
 mod merge;
 mod metadata;
+mod names;
 mod permutation;
 mod progress;
 mod table;
@@ -119,6 +120,7 @@ pub use index::{
 pub use mapping::Mapping;
 pub use memory::default_memory;
 pub use merge::{MAX_MERGED, Merger};
+pub use names::{Names, NamesIter};
 pub use permutation::Permutation;
 pub use progress::{Phase, Progress};
 

@@ -25,7 +25,7 @@ pub enum Phase {
         /// Of how many.
         tables: usize,
     },
-    /// Ids are written.
+    /// Ids are written, and their names.
     Ids,
     /// Everything is made durable.
     Sync,

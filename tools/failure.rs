@@ -188,7 +188,6 @@ fn of_documents_error(error: &hamdex_documents::Error) -> u8 {
     match error {
         Error::Index(error) => of_read_error(error),
         Error::Build(error) => of_build_error(error),
-        Error::Names { .. } | Error::NamesMissing { .. } => 3,
         Error::Design(_) | Error::Option { .. } | Error::UnknownEnding { .. } => 2,
         _ => 1,
     }

@@ -1,5 +1,6 @@
 //! The ids of a fingerprint on their way out.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::iter::Take;
@@ -7,10 +8,9 @@ use std::iter::Take;
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
-use hamdex_documents::Names;
-
 use crate::documents::report;
 use crate::failure::Failure;
+use crate::names::Names;
 
 /// The ids of a fingerprint as they are found.
 pub(crate) enum FoundIds<'a> {
@@ -24,15 +24,15 @@ pub(crate) enum FoundIds<'a> {
 pub(crate) enum Ids<'a> {
     Numbers(Take<hamdex::Ids<'a>>),
     Listed(Vec<u64>),
-    Names(Vec<String>),
+    Names(Vec<Cow<'a, str>>),
 }
 
 impl<'a> Ids<'a> {
     /// At most `max` ids as they are to be shown: by their names, where they have some.
-    pub(crate) fn new(found: FoundIds<'a>, names: Option<&mut Names>, max: usize) -> Result<Self, Failure> {
+    pub(crate) fn new(found: FoundIds<'a>, names: Option<Names<'a>>, max: usize) -> Result<Self, Failure> {
         Ok(match (found, names) {
             (FoundIds::Stored(ids), Some(names)) => {
-                Self::Names(ids.take(max).map(|id| names.get(id)).collect::<Result<_, _>>()?)
+                Self::Names(ids.take(max).map(|id| names.text(id)).collect::<Result<_, _>>()?)
             }
             (FoundIds::Stored(ids), None) => Self::Numbers(ids.take(max)),
             (FoundIds::Listed(mut ids), _) => {
@@ -48,6 +48,15 @@ impl<'a> Ids<'a> {
             Self::Numbers(ids) => print(output, ids),
             Self::Listed(ids) => print(output, ids.into_iter()),
             Self::Names(ids) => print(output, ids.iter().map(|id| report::plain_in_list(id))),
+        }
+    }
+
+    /// Calls `visit` with each id as it ends a line of text.
+    pub(crate) fn for_each(self, visit: &mut dyn FnMut(&dyn Display) -> io::Result<()>) -> io::Result<()> {
+        match self {
+            Self::Numbers(mut ids) => ids.try_for_each(|id| visit(&id)),
+            Self::Listed(ids) => ids.iter().try_for_each(|id| visit(id)),
+            Self::Names(names) => names.iter().try_for_each(|name| visit(&report::rest_of_line(name))),
         }
     }
 }

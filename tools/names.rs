@@ -1,36 +1,23 @@
-//! The names of the documents of an index, where there are some.
+//! What ids are called, where they have names.
 
-use std::path::Path;
+use std::borrow::Cow;
 
-use hamdex::{Fingerprint, Index};
-use hamdex_atomic_file::{AtomicFile, STANDARD_OUTPUT};
-use hamdex_documents::{Error, Names, names_path};
+use hamdex::{Engine, Index};
 
-use crate::documents::message::of_error;
 use crate::failure::Failure;
-use crate::output::Output;
-use crate::say;
 
-/// Opens the names of an index, if its ids stand for names. An index whose file of names is missing, damaged or
-/// of another index is usable: a warning is printed, and its ids are numbers.
-pub(crate) fn open<F: Fingerprint>(path: &Path, index: &Index<F>) -> Result<Option<Names>, Failure> {
-    match Names::of(path, index) {
-        Err(error @ (Error::NamesMissing { .. } | Error::Names { .. })) => {
-            say::caution(format_args!("{}; ids are shown as numbers", of_error(&error)));
-            Ok(None)
-        }
-        outcome => Ok(outcome?),
-    }
-}
+/// The names of the ids of an index, as text.
+#[derive(Clone, Copy)]
+pub(crate) struct Names<'a>(hamdex::Names<'a>);
 
-/// Starts the file of names beside an output; refuses an output that has no place for it, with that advice.
-pub(crate) fn create_names(output: &Output<'_>, advice: &str) -> Result<AtomicFile, Failure> {
-    let index = output.path();
-    if index.metadata().is_ok_and(|metadata| !metadata.is_file()) || index == Path::new(STANDARD_OUTPUT) {
-        return Err(Failure::Usage(format!(
-            "{}: the names of the documents need a file to lie beside; name one{advice}",
-            index.display()
-        )));
+impl<'a> Names<'a> {
+    /// Those of a file; `None` if its ids have none.
+    pub(crate) fn of<F: Engine>(index: &'a Index<F>) -> Result<Option<Self>, Failure> {
+        Ok(index.names().map_err(Failure::Index)?.map(Self))
     }
-    Ok(output.options().create(names_path(index))?)
+
+    /// The name of an id of the index; what is not UTF-8 is replaced.
+    pub(crate) fn text(&self, id: u64) -> Result<Cow<'a, str>, Failure> {
+        Ok(String::from_utf8_lossy(self.0.name_of(id).map_err(Failure::Index)?))
+    }
 }

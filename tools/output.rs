@@ -110,8 +110,3 @@ pub(crate) fn inputs_of<P: AsRef<OsStr>>(arguments: impl IntoIterator<Item = P>)
 pub(crate) fn inputs_or_standard_input(arguments: &[PathBuf]) -> Inputs {
     if arguments.is_empty() { inputs_of(["-"]) } else { inputs_of(arguments) }
 }
-
-/// An index, and the names beside it.
-pub(crate) fn inputs_of_index(index: &Path) -> Inputs {
-    Inputs::of([index, &hamdex_documents::names_path(index)])
-}

@@ -9,6 +9,7 @@ use hamdex_store::{Manifest, Snapshot, SnapshotIndexes, StoreReader};
 
 use crate::failure::Failure;
 use crate::ids::FoundIds;
+use crate::names::Names;
 
 /// Whether a path names a store rather than a file.
 pub(crate) fn is_store(path: &Path) -> bool {
@@ -45,18 +46,18 @@ impl<F: Engine> Stored<F> {
         Ok(Self::Store(Box::new(OpenStore { snapshot, manifest })))
     }
 
-    /// The file, if it is one.
-    pub(crate) fn file(&self) -> Option<&Index<F>> {
-        match self {
-            Self::File(index) => Some(index),
-            Self::Store(_) => None,
-        }
-    }
-
     pub(crate) fn has_ids(&self) -> bool {
         match self {
             Self::File(index) => index.has_ids(),
             Self::Store(store) => store.manifest.identity.has_ids,
+        }
+    }
+
+    /// What its ids are called, where they have names.
+    pub(crate) fn names(&self) -> Result<Option<Names<'_>>, Failure> {
+        match self {
+            Self::File(index) => Names::of(index),
+            Self::Store(_) => Ok(None),
         }
     }
 

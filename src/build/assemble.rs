@@ -5,9 +5,12 @@ use std::path::Path;
 use crate::build::census::Census;
 use crate::build::file_id::file_id;
 use crate::build::ids::SpooledIds;
+use crate::build::names::{NameSource, NameSpool};
 use crate::build::options::BuildOptions;
 use crate::build::output::Output;
+use crate::build::record::Record;
 use crate::build::sections::Sections;
+use crate::build::sort::Sorter;
 use crate::build::summary::Summary;
 use crate::build::table::TablesWriter;
 use crate::build::tables::{Tables, Turn};
@@ -21,17 +24,25 @@ use crate::permutation::Permutation;
 use crate::progress::Phase;
 use hamdex_fingerprint::Fingerprint;
 
+/// Where all ids are wanted, what part of the memory for sorting they get: the rest has the records.
+const ID_MEMORY_SHARE: usize = 8;
+
 /// Writes a whole file.
 pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
     options: &BuildOptions<F>,
     temp_dir: &Path,
     output: Output<'_>,
     mut tables: T,
+    names: Option<Box<dyn NameSource + '_>>,
 ) -> Result<(Summary, FileId), BuildError> {
-    let census = take_census(options, &mut tables)?;
+    let wants_ids = names.as_ref().is_some_and(|names| names.wants_ids());
+    let mut all_ids = wants_ids.then(|| Sorter::new(options.sort_memory() / ID_MEMORY_SHARE, temp_dir));
+    let census = take_census(options, &mut tables, all_ids.as_mut())?;
+    let names = names.map(|names| take_names(options, names, all_ids, census.ids)).transpose()?;
     let fingerprints = census.fingerprints;
     let design = options.choose_design(fingerprints)?;
-    let file_id = file_id(options, &design, (census.digest, fingerprints));
+    let file_id =
+        file_id(options, &design, (census.digest, fingerprints), names.as_ref().map(NameSpool::digest));
     let mut file = Sections::start(output, file_id)?;
     let mut writer = TablesWriter::new(options, &design, fingerprints);
 
@@ -43,6 +54,9 @@ pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
         writer.first(&mut file, census.counts, &mut tables, &mut |_| Ok(()))?;
         None
     };
+    if let Some(names) = names {
+        names.write(&mut file, options)?;
+    }
     turn_to_others(&design, fingerprints, &mut tables, |tables| writer.next(&mut file, tables))?;
 
     for (number, keys) in writer.keys.iter().enumerate() {
@@ -56,6 +70,7 @@ pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
         design: design.name().to_owned(),
         fingerprints,
         ids,
+        names: options.names,
         tables: writer.records,
         sections: file.records().to_vec(),
     };
@@ -65,10 +80,11 @@ pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
     Ok((summary, file_id))
 }
 
-/// Counts what there is.
+/// Counts what there is. Gathers all ids where they are wanted.
 fn take_census<F: Fingerprint, T: Tables<F>>(
     options: &BuildOptions<F>,
     tables: &mut T,
+    mut ids: Option<&mut Sorter<u64>>,
 ) -> Result<Census<T::Record>, BuildError> {
     let phase = Phase::Sort { table: 0, tables: options.known_tables() };
     let done = options.counter(phase, None)?;
@@ -76,9 +92,26 @@ fn take_census<F: Fingerprint, T: Tables<F>>(
     tables.records(&mut |batch| {
         let before = census.fingerprints;
         census.add(batch);
+        if let Some(ids) = &mut ids {
+            batch.iter().filter_map(Record::id).try_for_each(|id| ids.push(id, &done))?;
+        }
         Ok(done.add(census.fingerprints - before)?)
     })?;
     Ok(census)
+}
+
+/// Takes the names, and checks that they are those of the file's ids.
+fn take_names<F: Fingerprint>(
+    options: &BuildOptions<F>,
+    names: Box<dyn NameSource + '_>,
+    ids: Option<Sorter<u64>>,
+    bounds: Option<(u64, u64)>,
+) -> Result<NameSpool, BuildError> {
+    let done = options.silent_counter(Phase::Ids);
+    let ids = ids.map(|ids| ids.finish(&done)).transpose()?;
+    let names = names.spool(ids.as_ref())?;
+    names.check_bounds(bounds)?;
+    Ok(names)
 }
 
 /// Does something with each table but the first.

@@ -8,6 +8,7 @@ use std::path::Path;
 use hamdex_atomic_file::AtomicFile;
 
 use crate::build::job::Job;
+use crate::build::names::{NameSource, NameSpool};
 use crate::build::options::BuildOptions;
 use crate::build::passes::{Passes, Reader, Take};
 use crate::build::pushed::Pushed;
@@ -53,6 +54,8 @@ pub struct Builder<F: Fingerprint, W = IndexFile> {
     job: Job<F>,
     output: W,
     input: Input<F>,
+    /// What ids are called.
+    pub(super) names: Option<NameSpool>,
     pushed: u64,
     /// What was pushed last.
     last: Option<(F, u64)>,
@@ -89,7 +92,7 @@ impl<F: Fingerprint> Builder<F> {
         options.check()?;
         let path = path.as_ref();
         let output = AtomicFile::options().overwrite(options.overwrite).create(path)?;
-        Ok(Self::start(Job::new(options, Some(path))?, IndexFile(output)))
+        Self::start(Job::new(options, Some(path))?, IndexFile(output))
     }
 
     /// Sorts, compresses and writes everything; gives the file its name when it is durable.
@@ -108,13 +111,16 @@ impl<F: Fingerprint> Builder<F> {
     /// When memory or disk run out, the design is refused, or the progress callback stops the build. The
     /// target is untouched then.
     pub fn seal(self) -> Result<SealedIndex, BuildError> {
-        let Self { job, output: IndexFile(output), input, pushed, reading, .. } = self;
+        let Self { job, output: IndexFile(output), input, names, pushed, reading, .. } = self;
         reading.check()?;
+        let names = names.map(as_source);
         match input {
-            Input::Plain(sorter) => job.seal(output, |job| job.pushed(sorter, pushed)),
-            Input::WithIds(sorter) => job.seal(output, |job| job.pushed(sorter, pushed)),
-            Input::Source(reader) => job.seal(output, |job| Ok(Passes::new(reader, &job.options))),
-            Input::SourceWithIds(reader) => job.seal(output, |job| Ok(Passes::new(reader, &job.options))),
+            Input::Plain(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), None),
+            Input::WithIds(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), names),
+            Input::Source(reader) => job.seal(output, |job| Ok(Passes::new(reader, &job.options)), None),
+            Input::SourceWithIds(reader) => {
+                job.seal(output, |job| Ok(Passes::new(reader, &job.options)), names)
+            }
         }
     }
 }
@@ -151,7 +157,7 @@ impl<F: Fingerprint, W: Write + Send> Builder<F, W> {
     /// When an option is out of its range, or temporary files cannot be created.
     pub fn to_writer(writer: W, options: BuildOptions<F>) -> Result<Self, BuildError> {
         options.check()?;
-        Ok(Self::start(Job::new(options, None)?, writer))
+        Self::start(Job::new(options, None)?, writer)
     }
 
     /// Sorts, compresses and writes everything, and flushes the writer. Nothing is written before that.
@@ -160,26 +166,26 @@ impl<F: Fingerprint, W: Write + Send> Builder<F, W> {
     /// When memory or disk run out, the design is refused, the writer fails, or the progress callback stops
     /// the build. The writer may have a part of the index then.
     pub fn into_inner(self) -> Result<(W, Summary), BuildError> {
-        let Self { job, mut output, input, pushed, reading, .. } = self;
+        let Self { job, mut output, input, names, pushed, reading, .. } = self;
         reading.check()?;
-        let output_ref = &mut output;
+        let names = names.map(as_source);
+        let to = &mut output;
         let summary = match input {
-            Input::Plain(sorter) => job.write(output_ref, |job| job.pushed(sorter, pushed)),
-            Input::WithIds(sorter) => job.write(output_ref, |job| job.pushed(sorter, pushed)),
-            Input::Source(reader) => job.write(output_ref, |job| Ok(Passes::new(reader, &job.options))),
-            Input::SourceWithIds(reader) => {
-                job.write(output_ref, |job| Ok(Passes::new(reader, &job.options)))
-            }
+            Input::Plain(sorter) => job.write(to, |job| job.pushed(sorter, pushed), None),
+            Input::WithIds(sorter) => job.write(to, |job| job.pushed(sorter, pushed), names),
+            Input::Source(reader) => job.write(to, |job| Ok(Passes::new(reader, &job.options)), None),
+            Input::SourceWithIds(reader) => job.write(to, |job| Ok(Passes::new(reader, &job.options)), names),
         }?;
         Ok((output, summary))
     }
 }
 
 impl<F: Fingerprint, W> Builder<F, W> {
-    fn start(job: Job<F>, output: W) -> Self {
+    fn start(job: Job<F>, output: W) -> Result<Self, BuildError> {
         let input = if job.options.ids { Input::WithIds(job.sorter()) } else { Input::Plain(job.sorter()) };
+        let names = job.options.names.then(|| NameSpool::new(&job.temp_dir)).transpose()?;
         let reading = job.options.silent_counter(Phase::Read);
-        Self { job, output, input, pushed: 0, last: None, reading }
+        Ok(Self { job, output, input, names, pushed: 0, last: None, reading })
     }
 
     /// Takes all fingerprints from a source that can be read several times, instead of those that are pushed.
@@ -292,6 +298,10 @@ impl<F: Fingerprint, W> Builder<F, W> {
         }
         Ok(())
     }
+}
+
+fn as_source<'s>(names: NameSpool) -> Box<dyn NameSource + 's> {
+    Box::new(names)
 }
 
 impl<F: Fingerprint> Job<F> {

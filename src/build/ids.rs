@@ -1,13 +1,13 @@
 //! The ids of a file: gathered beside table 0, and written after it.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek};
+use std::io::{self, BufWriter, Seek};
 use std::path::{Path, PathBuf};
 
 use crate::build::options::BuildOptions;
 use crate::build::record::Record;
 use crate::build::sections::Sections;
-use crate::build::temporary::{rewind, spool};
+use crate::build::temporary::{Watched, rewind, spool};
 use crate::error::BuildError;
 use crate::format::checksum::UnitKind;
 use crate::format::footer::IdsRecord;
@@ -86,19 +86,6 @@ impl<F: Fingerprint> SpooledIds<F> {
         let bytes: Vec<u8> = directory.iter().flat_map(|place: &u64| place.to_le_bytes()).collect();
         file.copy(UnitKind::IdDirectory, &mut bytes.as_slice())?;
         Ok(record)
-    }
-}
-
-/// A spool that can be read until the build is stopped.
-struct Watched<'d> {
-    spool: BufReader<File>,
-    done: &'d Counter,
-}
-
-impl Read for Watched<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.done.check().map_err(|_| io::Error::other("the build is stopped"))?;
-        self.spool.read(buffer)
     }
 }
 

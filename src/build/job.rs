@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use hamdex_atomic_file::{AtomicFile, temporary_directory};
 
 use crate::build::assemble::assemble;
+use crate::build::names::NameSource;
 use crate::build::options::BuildOptions;
 use crate::build::output::Output;
 use crate::build::summary::{SealedIndex, Summary};
@@ -37,14 +38,15 @@ impl<F: Fingerprint> Job<F> {
         Ok(Self { options: options.memory(memory), temp_dir, pool })
     }
 
-    /// Writes an index to a file that has no name yet.
+    /// Writes an index to a file that has no name yet. `names` are those of its ids.
     pub(crate) fn seal<'j, T: Tables<F>>(
         &'j self,
         mut file: AtomicFile,
         tables: impl FnOnce(&'j Self) -> Result<T, BuildError> + Send,
+        names: Option<Box<dyn NameSource + '_>>,
     ) -> Result<SealedIndex, BuildError> {
         let path = file.path().to_owned();
-        let (summary, file_id) = self.assemble(Output::new(&mut file, Some(&path)), tables)?;
+        let (summary, file_id) = self.assemble(Output::new(&mut file, Some(&path)), tables, names)?;
         self.options.report(Progress::new(Phase::Sync, 0, None))?;
         Ok(SealedIndex { summary, file_id, file: file.seal()? })
     }
@@ -54,15 +56,17 @@ impl<F: Fingerprint> Job<F> {
         &'j self,
         writer: &mut (impl Write + Send),
         tables: impl FnOnce(&'j Self) -> Result<T, BuildError> + Send,
+        names: Option<Box<dyn NameSource + '_>>,
     ) -> Result<Summary, BuildError> {
-        Ok(self.assemble(Output::new(writer, None), tables)?.0)
+        Ok(self.assemble(Output::new(writer, None), tables, names)?.0)
     }
 
     fn assemble<'j, T: Tables<F>>(
         &'j self,
         output: Output<'_>,
         tables: impl FnOnce(&'j Self) -> Result<T, BuildError> + Send,
+        names: Option<Box<dyn NameSource + '_>>,
     ) -> Result<(Summary, FileId), BuildError> {
-        self.pool.install(|| assemble(&self.options, &self.temp_dir, output, tables(self)?))
+        self.pool.install(|| assemble(&self.options, &self.temp_dir, output, tables(self)?, names))
     }
 }

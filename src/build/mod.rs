@@ -12,6 +12,7 @@
 //! - [`census`]: what is known of a table before its code is chosen
 //! - [`table`]: the code, the blocks and the keys of a table
 //! - [`ids`]: the ids beside table 0
+//! - [`names`], [`named`]: what ids are called
 //! - [`sections`]: the sections of a file, one after the other
 //! - [`output`]: where the bytes go
 //! - [`temporary`]: files without a name
@@ -24,6 +25,8 @@ mod census;
 mod file_id;
 mod ids;
 mod job;
+mod named;
+mod names;
 mod options;
 mod output;
 mod passes;
@@ -41,6 +44,7 @@ mod temporary;
 
 pub use builder::{Builder, IndexFile};
 pub(crate) use job::Job;
+pub(crate) use names::{NameSource, NameSpool};
 pub use options::{BuildOptions, DesignChoice};
 pub use passes::Take;
 pub(crate) use record::{Record, WithId};

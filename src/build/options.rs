@@ -41,6 +41,7 @@ pub struct BuildOptions<F> {
     pub(super) temp_dir: Option<PathBuf>,
     pub(super) overwrite: bool,
     pub(crate) ids: bool,
+    pub(crate) names: bool,
     pub(super) sorted: bool,
     pub(super) metadata: Metadata,
     /// The most blocks that a table may have. Tests lower it.
@@ -68,6 +69,7 @@ impl<F: Fingerprint> BuildOptions<F> {
             temp_dir: None,
             overwrite: false,
             ids: false,
+            names: false,
             sorted: false,
             metadata: Metadata::new(),
             max_blocks: u64::from(u32::MAX),
@@ -135,10 +137,19 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Whether every fingerprint comes with an id.
+    /// Whether every fingerprint comes with an id. Without ids there are no names.
     #[must_use]
     pub fn ids(mut self, ids: bool) -> Self {
         self.ids = ids;
+        self.names &= ids;
+        self
+    }
+
+    /// Whether every id has a name ([`Builder::push_name`](crate::Builder::push_name)). With names there are ids.
+    #[must_use]
+    pub fn names(mut self, names: bool) -> Self {
+        self.names = names;
+        self.ids |= names;
         self
     }
 

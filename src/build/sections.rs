@@ -69,6 +69,15 @@ impl<'w> Sections<'w> {
         })
     }
 
+    /// Writes a section with what `write` puts into it.
+    pub(super) fn stream(
+        &mut self,
+        kind: UnitKind,
+        write: impl FnOnce(&mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()>,
+    ) -> Result<(), BuildError> {
+        self.paged(kind, 0, |section, output| write(&mut |bytes| section.write(output, bytes)))
+    }
+
     /// Writes the keys of a table.
     pub(super) fn keys<F: Fingerprint>(&mut self, table: usize, keys: &[F]) -> Result<(), BuildError> {
         let mut bytes = Vec::new();

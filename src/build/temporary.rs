@@ -1,10 +1,11 @@
 //! Temporary files of a build: without a name, so nothing is left behind whatever ends the process.
 
 use std::fs::File;
-use std::io::{self, Seek};
+use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use crate::error::BuildError;
+use crate::progress::Counter;
 
 /// Bytes gathered before they are written.
 const GATHER_BYTES: usize = 1 << 20;
@@ -28,4 +29,17 @@ pub(super) fn rewind(spool: io::BufWriter<File>) -> io::Result<io::BufReader<Fil
     let mut file = spool.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.rewind()?;
     Ok(io::BufReader::with_capacity(GATHER_BYTES, file))
+}
+
+/// A spool that can be read until the build is stopped.
+pub(super) struct Watched<'d> {
+    pub(super) spool: io::BufReader<File>,
+    pub(super) done: &'d Counter,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.done.check().map_err(|_| io::Error::other("the build is stopped"))?;
+        self.spool.read(buffer)
+    }
 }

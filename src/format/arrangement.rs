@@ -3,8 +3,8 @@
 //! refuses a file in which the two differ.
 //!
 //! ```text
-//! header page | blocks of table 0 | ids, id starts, id directory | blocks of tables 1… | keys of
-//! tables 0… | metadata | footer | trailer
+//! header page | blocks of table 0 | ids, id starts, id directory | name directory, names | blocks of
+//! tables 1… | keys of tables 0… | metadata | footer | trailer
 //! ```
 
 use crate::format::checksum::UnitKind;
@@ -48,10 +48,13 @@ impl Arrangement {
         &self.sections
     }
 
-    /// The arrangement that follows from a footer's counts; only the length of the metadata is taken
-    /// from its list of sections. `None` where that is beyond 64 bits.
+    /// The arrangement that follows from a footer's counts; only the lengths of the metadata and the names are
+    /// taken from its list of sections. `None` where that is beyond 64 bits.
     pub(crate) fn of(footer: &Footer) -> Option<Self> {
-        let metadata_length = footer.sections.last().map_or(0, |section| section.length);
+        let listed = |kind| {
+            let section = footer.sections.iter().find(|section| section.kind == kind);
+            section.map_or(0, |section| section.length)
+        };
         let block_bytes = footer.layout.block_bytes as u64;
         let mut arrangement = Self::new();
         for (number, table) in footer.tables.iter().enumerate() {
@@ -67,6 +70,10 @@ impl Arrangement {
                 )?;
                 let places = table.blocks.checked_add(ids.ranks(footer.fingerprints))?;
                 arrangement.push(UnitKind::IdDirectory, 0, places.checked_mul(8)?)?;
+                if footer.names {
+                    arrangement.push(UnitKind::NameDirectory, 0, listed(UnitKind::NameDirectory))?;
+                    arrangement.push(UnitKind::Names, 0, listed(UnitKind::Names))?;
+                }
             }
         }
         for (number, table) in footer.tables.iter().enumerate() {
@@ -76,7 +83,7 @@ impl Arrangement {
                 table.blocks.checked_mul(u64::from(footer.width) / 8)?,
             )?;
         }
-        arrangement.push(UnitKind::Metadata, 0, metadata_length)?;
+        arrangement.push(UnitKind::Metadata, 0, listed(UnitKind::Metadata))?;
         Some(arrangement)
     }
 }

@@ -17,12 +17,22 @@ pub(crate) enum UnitKind {
     Metadata = 6,
     Footer = 7,
     Trailer = 8,
+    NameDirectory = 9,
+    Names = 10,
 }
 
 impl UnitKind {
     /// Those that the footer lists.
-    pub(crate) const SECTIONS: [Self; 6] =
-        [Self::Block, Self::Keys, Self::Ids, Self::IdStarts, Self::IdDirectory, Self::Metadata];
+    pub(crate) const SECTIONS: [Self; 8] = [
+        Self::Block,
+        Self::Keys,
+        Self::Ids,
+        Self::IdStarts,
+        Self::IdDirectory,
+        Self::Metadata,
+        Self::NameDirectory,
+        Self::Names,
+    ];
 }
 
 /// The context that all units of one section share, digested once.

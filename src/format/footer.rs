@@ -28,6 +28,8 @@ pub(crate) struct Footer {
     /// Distinct fingerprints.
     pub(crate) fingerprints: u64,
     pub(crate) ids: Option<IdsRecord>,
+    /// Whether ids have names.
+    pub(crate) names: bool,
     pub(crate) tables: Vec<TableRecord>,
     /// In the order of the file.
     pub(crate) sections: Vec<SectionRecord>,
@@ -78,7 +80,8 @@ impl Footer {
         out.write_u32::<LittleEndian>(self.width)?;
         out.write_u8(self.layout.codec.tag())?;
         out.write_u8(self.layout.block_bytes.trailing_zeros() as u8)?;
-        out.write_u16::<LittleEndian>(0)?;
+        out.write_u8(u8::from(self.names))?;
+        out.write_u8(0)?;
         out.write_u32::<LittleEndian>(self.distance)?;
         out.write_u32::<LittleEndian>(self.tables.len() as u32)?;
         out.write_u64::<LittleEndian>(self.fingerprints)?;
@@ -128,7 +131,8 @@ impl Footer {
         let codec = codec.ok_or(Refusal::Field("the codec is unknown; update hamdex"))?;
         let size_log2 = bytes.read_u8()?;
         check(SIZES_LOG2.contains(&size_log2), "the block size is out of range")?;
-        check(bytes.read_u16::<LittleEndian>()? == 0, "reserved bytes are not zero")?;
+        let has_names = bytes.read_u8()?;
+        check(bytes.read_u8()? == 0, "a reserved byte is not zero")?;
         let layout = Layout { codec, block_bytes: 1 << size_log2 };
         let distance = bytes.read_u32::<LittleEndian>()?;
         check(distance <= width, "the distance exceeds the width")?;
@@ -146,6 +150,7 @@ impl Footer {
         let enough = id_count >= fingerprints && (fingerprints > 0 || id_count == 0);
         check(if has_ids == 1 { enough } else { without }, "the ids are too few or too many")?;
         let ids = (has_ids == 1).then_some(IdsRecord { count: id_count, base: id_base, bits: id_bits });
+        check(has_names <= has_ids, "the description of the names is out of range")?;
         let name = take(bytes, NAME_BYTES)?;
         check((1..=NAME_BYTES).contains(&name_length), "the design's name is too short or too long")?;
         check(name[name_length..].iter().all(|&b| b == 0), "bytes after the design's name are not zero")?;
@@ -153,7 +158,8 @@ impl Footer {
         let design = design.map_err(|_| Refusal::Field("the design's name is not UTF-8"))?.to_owned();
         let tables = (0..tables).map(|_| read_table(bytes, width)).collect::<Result<_, _>>()?;
         let sections = (0..sections).map(|_| read_section(bytes)).collect::<Result<_, _>>()?;
-        Ok(Self { width, layout, distance, design, fingerprints, ids, tables, sections })
+        let names = has_names == 1;
+        Ok(Self { width, layout, distance, design, fingerprints, ids, names, tables, sections })
     }
 }
 
@@ -222,6 +228,7 @@ mod tests {
             design: "halves".to_owned(),
             fingerprints: 1000,
             ids: Some(IdsRecord { count: 1001, base: 7, bits: 20 }),
+            names: true,
             tables: vec![table(0xffff_ffff << 32), table(0xffff_ffff)],
             sections: vec![SectionRecord { kind: UnitKind::Block, table: 0, offset: 4096, length: 16_384 }],
         }

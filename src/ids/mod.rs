@@ -13,7 +13,7 @@
 //! - [`writer`]: the three sections
 
 mod marks;
-mod packing;
+pub(crate) mod packing;
 pub(crate) mod reader;
 mod verify;
 pub(crate) mod writer;

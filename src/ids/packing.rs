@@ -13,7 +13,7 @@ pub(super) fn get(bytes: &[u8], place: u64, bits: u32) -> u64 {
 
 /// Appends numbers to a byte string.
 #[derive(Debug, Default)]
-pub(super) struct Packer {
+pub(crate) struct Packer {
     pending: u128,
     pending_bits: u32,
 }
@@ -21,7 +21,7 @@ pub(super) struct Packer {
 impl Packer {
     /// Appends the low `bits` bits of `value`, which has no others set; hands over finished bytes.
     #[inline]
-    pub(super) fn put(&mut self, value: u64, bits: u32, finished: &mut Vec<u8>) {
+    pub(crate) fn put(&mut self, value: u64, bits: u32, finished: &mut Vec<u8>) {
         // Above those that are pending stand some that have been handed over: they are pushed out in time.
         self.pending = self.pending << bits | u128::from(value);
         self.pending_bits += bits;
@@ -32,7 +32,7 @@ impl Packer {
     }
 
     /// Hands over the last bytes, filled up with zeros.
-    pub(super) fn finish(self, finished: &mut Vec<u8>) {
+    pub(crate) fn finish(self, finished: &mut Vec<u8>) {
         if self.pending_bits > 0 {
             let rest = (self.pending << (u64::BITS - self.pending_bits)) as u64;
             finished.extend_from_slice(&rest.to_be_bytes()[..self.pending_bits.div_ceil(8) as usize]);

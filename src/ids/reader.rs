@@ -44,6 +44,11 @@ impl Ids<'_> {
     /// No ids at all.
     pub(crate) const NONE: Self = Ids { bytes: &[], base: 0, bits: 0, first: 0, next: 0, end: 0, skew: 0 };
 
+    /// The same with that added to each id.
+    pub(crate) fn renumbered(self, offset: u64) -> Self {
+        Self { base: self.base.wrapping_add(offset), ..self }
+    }
+
     /// The places of those that have not been returned: see [`Index::places`](crate::Index::places).
     #[must_use]
     pub fn places(&self) -> Range<u64> {
@@ -81,6 +86,12 @@ impl IdTable {
     /// The ids of the entry of that number in that block of table 0.
     pub(crate) fn of<'a>(&self, file: &'a [u8], block: usize, entry: usize) -> Result<Ids<'a>, ReadError> {
         self.next(file, &mut self.walk(file, block, entry)?)
+    }
+
+    /// The id at a place, counted from 0, below the number of ids.
+    pub(crate) fn id_at(&self, file: &[u8], place: u64) -> Result<u64, ReadError> {
+        let mut ids = self.range(file, place, place + 1)?;
+        Ok(ids.next().unwrap_or(self.record.base))
     }
 
     /// Starts at the entry of that number in that block of table 0.

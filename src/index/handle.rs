@@ -13,6 +13,8 @@ use crate::format::section::Section;
 use crate::ids::reader::IdTable;
 use crate::index::read_ahead::ReadAhead;
 use crate::mapping::Mapping;
+use crate::names::Names;
+use crate::names::reader::NameTable;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
@@ -49,6 +51,7 @@ pub struct Index<F, D = Mapping> {
     pub(super) design: Design<F>,
     pub(super) tables: Vec<Table<F>>,
     pub(super) ids: Option<IdTable>,
+    pub(super) names: Option<NameTable>,
     pub(super) metadata_section: Section,
     pub(super) metadata: BTreeMap<String, Vec<u8>>,
     /// How to query each distance, worked out when it is first needed.
@@ -86,6 +89,27 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     #[must_use]
     pub fn has_ids(&self) -> bool {
         self.ids.is_some()
+    }
+
+    /// Whether the ids have names.
+    #[must_use]
+    pub fn has_names(&self) -> bool {
+        self.names.is_some()
+    }
+
+    /// The names of the ids; `None` if they have none. Of the names only the few bytes that say how they are listed
+    /// are read now; each name is read, and its checksum verified, when it is asked for.
+    ///
+    /// # Errors
+    /// When these bytes are damaged. The rest of the index can be queried all the same.
+    pub fn names(&self) -> Result<Option<Names<'_>>, ReadError> {
+        match &self.names {
+            Some(names) => {
+                let names = names.open(self.data.as_ref(), self.path.as_deref());
+                names.map(Some).map_err(|error| self.error(error))
+            }
+            None => Ok(None),
+        }
     }
 
     /// The id of the file, which its contents and the options of its build determine: files with the same id are the

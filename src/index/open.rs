@@ -20,6 +20,7 @@ use crate::index::handle::Index;
 use crate::index::read_ahead::{Hints, ReadAhead};
 use crate::mapping::Mapping;
 use crate::metadata;
+use crate::names::reader::NameTable;
 use crate::permutation::Permutation;
 use crate::table::keys::Keys;
 use crate::table::reader::Table;
@@ -145,14 +146,28 @@ impl OpenOptions {
             }
             if let Some(ids) = &index.ids {
                 for section in [&ids.ids, &ids.starts, &ids.directory] {
-                    for part in index.read_ahead.parts(&index.data, section.contents()) {
-                        section.read(file, part)?;
-                    }
+                    read_whole(&index, section)?;
+                }
+            }
+            if let Some(names) = &index.names {
+                for section in [&names.directory, &names.names] {
+                    read_whole(&index, section)?;
                 }
             }
         }
         Ok(index)
     }
+}
+
+/// Reads all of a section, a part at a time, and checks it.
+fn read_whole<F: Fingerprint, D: AsRef<[u8]>>(
+    index: &Index<F, D>,
+    section: &Section,
+) -> Result<(), ReadError> {
+    for part in index.read_ahead.parts(&index.data, section.contents()) {
+        section.read(index.data.as_ref(), part)?;
+    }
+    Ok(())
 }
 
 impl<F: Fingerprint> Index<F> {
@@ -258,6 +273,10 @@ fn read<F: Fingerprint, D: AsRef<[u8]>>(
         directory: sections.open(Place::IdDirectory, UnitKind::IdDirectory, 0),
         blocks: tables[0].keys.len(),
     });
+    let names = footer.names.then(|| NameTable {
+        directory: sections.open(Place::NameDirectory, UnitKind::NameDirectory, 0),
+        names: sections.open(Place::Names, UnitKind::Names, 0),
+    });
     let metadata_section = sections.open(Place::Metadata, UnitKind::Metadata, 0);
     let metadata = metadata::from_bytes(metadata_section.read_all(file)?)
         .ok_or_else(|| ReadError::damaged(Place::Metadata, "it is not a list of names and values"))?;
@@ -271,6 +290,7 @@ fn read<F: Fingerprint, D: AsRef<[u8]>>(
         design,
         tables,
         ids,
+        names,
         metadata_section,
         metadata,
         plans,

@@ -42,6 +42,8 @@ pub struct Stats<F> {
     pub tables: Vec<TableStats<F>>,
     /// The ids, if there are any.
     pub ids: Option<IdStats>,
+    /// Bytes of names and their directory in the file, if there are any.
+    pub name_bytes: Option<u64>,
 }
 
 /// What a table is made of.
@@ -126,6 +128,8 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
             bits: ids.bits,
             bytes: bytes_of(&[UnitKind::Ids, UnitKind::IdStarts, UnitKind::IdDirectory], 0),
         });
+        let name_bytes =
+            self.names.is_some().then(|| bytes_of(&[UnitKind::NameDirectory, UnitKind::Names], 0));
         let file_bytes = self.data.as_ref().len() as u64;
         let in_sections: u64 =
             self.footer.sections.iter().map(|s| s.end().expect("it lies inside the file") - s.offset).sum();
@@ -145,6 +149,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
             overhead_bytes: file_bytes - in_sections,
             tables,
             ids,
+            name_bytes,
         }
     }
 }

@@ -35,6 +35,8 @@ pub struct Verified {
     pub fingerprints: u64,
     /// Ids; 0 when the index holds none.
     pub ids: u64,
+    /// Names; 0 when the index holds none.
+    pub names: u64,
 }
 
 /// How to verify an index; the defaults suit most.
@@ -122,7 +124,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
         let blocks = self.tables.iter().map(|table| table.keys.len() as u64).sum();
         let done = progress.counter(Phase::Verify, Some(blocks))?;
         let go_on = || done.check().map_err(ReadError::from);
-        let mut first_digest = None;
+        let (mut first_digest, mut names) = (None, 0);
         for table in &self.tables {
             let gathered = self.verify_table(file, table, &done)?;
             if *first_digest.get_or_insert(gathered.digest) != gathered.digest {
@@ -131,6 +133,9 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
             }
             if let (0, Some(ids)) = (table.number, &self.ids) {
                 ids.verify(file, &gathered.entries, &go_on)?;
+                if let Some(table) = &self.names {
+                    names = table.verify(file, ids, &go_on)?;
+                }
             }
         }
         Ok(Verified {
@@ -139,6 +144,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
             blocks,
             fingerprints: self.len(),
             ids: self.ids.as_ref().map_or(0, |ids| ids.record.count),
+            names,
         })
     }
 

@@ -15,6 +15,8 @@ use hamdex_fingerprint::Fingerprint;
 pub(crate) struct TableView<'i, F, D> {
     index: &'i Index<F, D>,
     table: &'i Table<F>,
+    /// What is added to each id.
+    id_offset: u64,
 }
 
 impl<F, D> Clone for TableView<'_, F, D> {
@@ -34,16 +36,28 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// The table that begins with the bits under a mask, if there is one.
     pub(crate) fn table_of(&self, mask: F) -> Option<TableView<'_, F, D>> {
         let table = self.tables.iter().find(|table| table.permutation.mask() == mask)?;
-        Some(TableView { index: self, table })
+        Some(TableView { index: self, table, id_offset: 0 })
     }
 
     /// The table in natural order.
     pub(crate) fn natural_table(&self) -> TableView<'_, F, D> {
-        TableView { index: self, table: &self.tables[0] }
+        TableView { index: self, table: &self.tables[0], id_offset: 0 }
+    }
+
+    /// What no id exceeds, by how they are stored.
+    pub(crate) fn most_id(&self) -> Option<u64> {
+        let ids = self.ids.as_ref()?.record;
+        let most = u64::MAX.checked_shr(u64::BITS - ids.bits).unwrap_or(0);
+        Some(ids.base.saturating_add(most))
     }
 }
 
 impl<'i, F: Fingerprint, D: AsRef<[u8]>> TableView<'i, F, D> {
+    /// The same with that added to each id, which must not exceed 64 bits for it.
+    pub(crate) fn renumbered(self, id_offset: u64) -> Self {
+        Self { id_offset, ..self }
+    }
+
     /// How many blocks there are.
     pub(crate) fn blocks(&self) -> usize {
         self.table.keys.len()
@@ -84,9 +98,11 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> TableView<'i, F, D> {
         &self,
         block: usize,
         entries: Range<usize>,
-        visit: impl FnMut(usize, u64),
+        mut visit: impl FnMut(usize, u64),
     ) -> Result<(), ReadError> {
         let Some(ids) = &self.index.ids else { return Ok(()) };
+        let offset = self.id_offset;
+        let visit = |entry, id: u64| visit(entry, id.wrapping_add(offset));
         let visited = ids.for_each(self.index.data.as_ref(), block, entries, visit);
         visited.map_err(|error| self.index.error(error))
     }
@@ -97,14 +113,17 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> TableView<'i, F, D> {
         &self,
         block: usize,
     ) -> Result<impl FnMut() -> Result<Ids<'i>, ReadError> + use<'i, F, D>, ReadError> {
-        let index = self.index;
+        let (index, offset) = (self.index, self.id_offset);
         let file = index.data.as_ref();
         let mut walk: Option<IdWalk> = match &index.ids {
             Some(ids) => Some(ids.walk(file, block, 0).map_err(|error| index.error(error))?),
             None => None,
         };
         Ok(move || match (&index.ids, &mut walk) {
-            (Some(ids), Some(walk)) => ids.next(file, walk).map_err(|error| index.error(error)),
+            (Some(ids), Some(walk)) => {
+                let ids = ids.next(file, walk).map_err(|error| index.error(error))?;
+                Ok(ids.renumbered(offset))
+            }
             _ => Ok(Ids::NONE),
         })
     }

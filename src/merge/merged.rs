@@ -19,6 +19,8 @@ use hamdex_fingerprint::Fingerprint;
 pub(super) struct Merged<'m, F, D, R> {
     job: &'m Job<F>,
     inputs: &'m [&'m Index<F, D>],
+    /// What is added to the ids of each input.
+    id_offsets: &'m [u64],
     filter: Option<&'m Filter<'m, F>>,
     /// What the filter has left out when the records were read first, and what it has kept.
     dropped: Dropped<F>,
@@ -38,15 +40,25 @@ enum Source<'m, F, D> {
 impl<'m, F: Fingerprint, D: AsRef<[u8]> + Sync, R: Stored<F>> Merged<'m, F, D, R> {
     pub(super) fn new(
         job: &'m Job<F>,
-        inputs: &'m [&'m Index<F, D>],
+        (inputs, id_offsets): (&'m [&'m Index<F, D>], &'m [u64]),
         filter: Option<&'m Filter<'m, F>>,
     ) -> Self {
         let table = Source::Tables(Vec::new(), Dropped::NOTHING);
-        Self { job, inputs, filter, dropped: Dropped::NOTHING, kept: None, table, records: PhantomData }
+        Self {
+            job,
+            inputs,
+            id_offsets,
+            filter,
+            dropped: Dropped::NOTHING,
+            kept: None,
+            table,
+            records: PhantomData,
+        }
     }
 
     fn natural_tables(&self) -> Vec<TableView<'m, F, D>> {
-        self.inputs.iter().map(|index| index.natural_table()).collect()
+        let inputs = self.inputs.iter().zip(self.id_offsets);
+        inputs.map(|(index, &offset)| index.natural_table().renumbered(offset)).collect()
     }
 
     fn sorter<T: crate::build::Record>(&self) -> Sorter<T> {

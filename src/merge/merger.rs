@@ -6,11 +6,12 @@ use std::path::Path;
 
 use hamdex_atomic_file::{AtomicFile, Inputs};
 
-use crate::build::{BuildOptions, Job, SealedIndex, Summary, WithId};
+use crate::build::{BuildOptions, Job, NameSource, SealedIndex, Summary, WithId};
 use crate::error::BuildError;
 use crate::index::Index;
 use crate::mapping::Mapping;
 use crate::merge::merged::Merged;
+use crate::merge::names::MergedNames;
 use crate::merge::records::Filter;
 use hamdex_fingerprint::Fingerprint;
 
@@ -43,11 +44,12 @@ pub struct Merger<'i, F: Fingerprint, D = Mapping> {
     inputs: Vec<&'i Index<F, D>>,
     options: BuildOptions<F>,
     filter: Option<Box<Filter<'i, F>>>,
+    renumbers: bool,
 }
 
 impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// The options with which a build shapes a file as this one is: design, codec, bytes per block, and whether
-    /// there are ids.
+    /// there are ids and names.
     #[must_use]
     pub fn build_options(&self) -> BuildOptions<F> {
         let stats = self.stats();
@@ -56,6 +58,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
             .codec(stats.codec)
             .block_bytes(stats.block_bytes as usize)
             .ids(self.has_ids())
+            .names(self.has_names())
     }
 }
 
@@ -64,7 +67,7 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Merger<'i, F, D> {
     /// metadata.
     ///
     /// # Errors
-    /// When there is no index, or more than [`MAX_MERGED`]; or when some have ids and others have none.
+    /// When there is no index, or more than [`MAX_MERGED`]; or when some have ids, or names, and others have none.
     pub fn new(inputs: impl IntoIterator<Item = &'i Index<F, D>>) -> Result<Self, BuildError> {
         let inputs: Vec<&Index<F, D>> = inputs.into_iter().collect();
         let Some(first) = inputs.first().filter(|_| inputs.len() <= MAX_MERGED) else {
@@ -77,11 +80,15 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Merger<'i, F, D> {
         if inputs.iter().any(|index| index.has_ids() != first.has_ids()) {
             return Err(BuildError::Ids("some of the indexes to merge have ids, and others have none"));
         }
+        if inputs.iter().any(|index| index.has_names() != first.has_names()) {
+            let what = "some of the indexes to merge have them, and others have none";
+            return Err(BuildError::Names(what.to_owned()));
+        }
         let options = first.build_options();
-        Ok(Self { inputs, options, filter: None })
+        Ok(Self { inputs, options, filter: None, renumbers: false })
     }
 
-    /// Shapes the output by these options. It has ids if the inputs have, whatever the options say.
+    /// Shapes the output by these options. It has ids and names if the inputs have, whatever the options say.
     #[must_use]
     pub fn options(mut self, options: BuildOptions<F>) -> Self {
         self.options = options;
@@ -89,14 +96,23 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Merger<'i, F, D> {
     }
 
     /// Keeps only the records for which `keep` returns `true`, given the number of the input, a fingerprint, and
-    /// one of its ids if there are ids. A record that several inputs have is kept if it is kept from one of them.
-    /// A fingerprint of which no record is kept is not in the output.
+    /// one of its ids, as in the output, if there are ids. A record that several inputs have is kept if it is kept from one of them.
+    /// A fingerprint of which no record is kept is not in the output, nor is the name of such an id.
     ///
     /// It is called from any thread, in no particular order, and twice for each record: it must return the
     /// same both times.
     #[must_use]
     pub fn filter(mut self, keep: impl Fn(usize, F, Option<u64>) -> bool + Sync + 'i) -> Self {
         self.filter = Some(Box::new(keep));
+        self
+    }
+
+    /// Whether the ids of each input are moved up behind those of the inputs before it: for indexes with names that
+    /// were numbered apart, each from 0 on. Names move along. Otherwise ids stay as they are, and one that
+    /// several inputs have must have the same name in all of them.
+    #[must_use]
+    pub fn renumber(mut self, renumber: bool) -> Self {
+        self.renumbers = renumber;
         self
     }
 
@@ -117,16 +133,18 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Merger<'i, F, D> {
     /// As for [`Merger::finish`].
     pub fn seal(self, path: impl AsRef<Path>) -> Result<SealedIndex, BuildError> {
         let path = path.as_ref();
-        let Self { inputs, options, filter } = self;
+        let Self { inputs, options, filter, renumbers } = self;
         let options = checked(&inputs, options)?;
+        let id_offsets = id_offsets(&inputs, renumbers)?;
         let files = Inputs::of(inputs.iter().filter_map(|index| index.path()));
         let output = AtomicFile::options().overwrite(options.overwrites()).inputs(&files).create(path)?;
         let job = Job::new(options, Some(path))?;
-        let (inputs, filter) = (inputs.as_slice(), filter.as_deref());
+        let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
+        let names = names(inputs, filter.is_some(), &job)?;
         if job.options.ids {
-            job.seal(output, |job| Ok(Merged::<F, D, WithId<F>>::new(job, inputs, filter)))
+            job.seal(output, |job| Ok(Merged::<F, D, WithId<F>>::new(job, inputs, filter)), names)
         } else {
-            job.seal(output, |job| Ok(Merged::<F, D, F>::new(job, inputs, filter)))
+            job.seal(output, |job| Ok(Merged::<F, D, F>::new(job, inputs, filter)), None)
         }
     }
 
@@ -136,13 +154,15 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Merger<'i, F, D> {
     /// # Errors
     /// As for [`Merger::finish`]; the writer may have a part of the index then.
     pub fn write_to(self, writer: &mut (impl Write + Send)) -> Result<Summary, BuildError> {
-        let Self { inputs, options, filter } = self;
+        let Self { inputs, options, filter, renumbers } = self;
+        let id_offsets = id_offsets(&inputs, renumbers)?;
         let job = Job::new(checked(&inputs, options)?, None)?;
-        let (inputs, filter) = (inputs.as_slice(), filter.as_deref());
+        let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
+        let names = names(inputs, filter.is_some(), &job)?;
         if job.options.ids {
-            job.write(writer, |job| Ok(Merged::<F, D, WithId<F>>::new(job, inputs, filter)))
+            job.write(writer, |job| Ok(Merged::<F, D, WithId<F>>::new(job, inputs, filter)), names)
         } else {
-            job.write(writer, |job| Ok(Merged::<F, D, F>::new(job, inputs, filter)))
+            job.write(writer, |job| Ok(Merged::<F, D, F>::new(job, inputs, filter)), None)
         }
     }
 }
@@ -151,9 +171,51 @@ fn checked<F: Fingerprint, D: AsRef<[u8]>>(
     inputs: &[&Index<F, D>],
     options: BuildOptions<F>,
 ) -> Result<BuildOptions<F>, BuildError> {
-    let options = options.ids(inputs.iter().any(|index| index.has_ids()));
+    let options = options
+        .ids(inputs.iter().any(|index| index.has_ids()))
+        .names(inputs.iter().any(|index| index.has_names()));
     options.check()?;
     Ok(options)
+}
+
+/// What is added to the ids of each input.
+fn id_offsets<F: Fingerprint, D: AsRef<[u8]>>(
+    inputs: &[&Index<F, D>],
+    renumbers: bool,
+) -> Result<Vec<u64>, BuildError> {
+    let too_large = || BuildError::Names("together, the ids exceed 64 bits".to_owned());
+    let mut offsets = Vec::with_capacity(inputs.len());
+    let mut next = Some(0u64);
+    for index in inputs {
+        let offset = if renumbers { next.ok_or_else(too_large)? } else { 0 };
+        let most = index.most_id().unwrap_or(0);
+        if offset > 0 && offset.checked_add(most).is_none() {
+            return Err(too_large());
+        }
+        offsets.push(offset);
+        let last = match index.names()? {
+            Some(names) => names.last_id()?,
+            None => Some(most).filter(|_| !index.is_empty()),
+        };
+        if let Some(last) = last {
+            next = offset.checked_add(last).and_then(|last| last.checked_add(1));
+        }
+    }
+    Ok(offsets)
+}
+
+/// The names of all inputs, if they have names.
+fn names<'i, F: Fingerprint, D: AsRef<[u8]>>(
+    (inputs, id_offsets): (&[&'i Index<F, D>], &[u64]),
+    is_filtered: bool,
+    job: &Job<F>,
+) -> Result<Option<Box<dyn NameSource + 'i>>, BuildError> {
+    let mut names = Vec::new();
+    for (index, &offset) in inputs.iter().zip(id_offsets) {
+        names.extend(index.names()?.map(|names| (names, offset)));
+    }
+    let has_names = job.options.names;
+    Ok(has_names.then(|| Box::new(MergedNames::new(&names, is_filtered, &job.temp_dir)) as Box<_>))
 }
 
 impl<F: Fingerprint, D> fmt::Debug for Merger<'_, F, D> {

@@ -4,6 +4,7 @@
 //! - [`merged`]: the tables of the output, each from those of the inputs
 //! - [`parts`]: cutting the tables of all inputs where their keys permit it
 //! - [`gather`]: the records of a part, from all inputs
+//! - [`names`]: the names of the output
 //! - [`records`]: reading fingerprints alone, or with their ids
 //! - [`unite`]: ascending lists into one
 //! - [`dropped`]: what a filter leaves out
@@ -17,6 +18,7 @@ mod dropped;
 mod gather;
 mod merged;
 mod merger;
+mod names;
 mod parts;
 mod pipeline;
 mod records;

@@ -12,6 +12,7 @@ pub enum Answer<F> {
     Matches(Vec<(u32, F)>),
     Ids(Vec<u64>),
     Stored(bool),
+    Names(Vec<Option<Vec<u8>>>),
 }
 
 /// Asks each kind of question about one query, below, at and above the usual distance.
@@ -35,7 +36,18 @@ pub fn ask<F: Fingerprint, D: AsRef<[u8]>>(
     all.push(outcome.map(|_| Answer::Matches(visited)));
     all.push(index.contains(query).map(Answer::Stored));
     all.push(index.ids(query).map(|ids| Answer::Ids(ids.collect())));
+    all.push(names(index, query).map(Answer::Names));
     all
+}
+
+/// The names of a fingerprint's ids, and of a few others.
+fn names<F: Fingerprint, D: AsRef<[u8]>>(
+    index: &Index<F, D>,
+    query: F,
+) -> Result<Vec<Option<Vec<u8>>>, ReadError> {
+    let Some(names) = index.names()? else { return Ok(Vec::new()) };
+    let ids = index.ids(query)?.chain([0, 7, 100, u64::MAX]);
+    ids.map(|id| Ok(names.get(id)?.map(<[u8]>::to_vec))).collect()
 }
 
 /// The answers of a whole file.

@@ -8,7 +8,7 @@ use hamdex::reference::Coding;
 use hamdex::{Place, ReadError, ReadErrorKind};
 
 use super::file::{self, SectionAt, field};
-pub use super::file::{BLOCKS, ID_DIRECTORY, ID_STARTS, IDS, KEYS, METADATA};
+pub use super::file::{BLOCKS, ID_DIRECTORY, ID_STARTS, IDS, KEYS, METADATA, NAME_DIRECTORY, NAMES};
 
 /// Bytes of one section record of the footer.
 pub const SECTION_RECORD: usize = 24;
@@ -169,6 +169,8 @@ pub fn name_of(error: &ReadError) -> String {
                 Place::Ids => "Ids",
                 Place::IdStarts => "IdStarts",
                 Place::IdDirectory => "IdDirectory",
+                Place::NameDirectory => "NameDirectory",
+                Place::Names => "Names",
                 Place::Metadata => "Metadata",
                 Place::Padding { .. } => "Padding",
                 other => panic!("{other:?} is not in format-spec.md"),

@@ -237,6 +237,18 @@ pub fn built_with_ids<F: Fingerprint>(data: &[(F, u64)], options: BuildOptions<F
     std::fs::read(path).unwrap()
 }
 
+/// The bytes of an index over these fingerprints and ids, whose names are these.
+pub fn built_with_names<F: Fingerprint>(
+    data: &[(F, u64)],
+    names: &BTreeMap<u64, Vec<u8>>,
+    options: BuildOptions<F>,
+) -> Vec<u8> {
+    let mut builder = Builder::in_memory(options.names(true)).unwrap();
+    data.iter().try_for_each(|&(x, id)| builder.push_with_id(x, id)).unwrap();
+    names.iter().try_for_each(|(&id, name)| builder.push_name(id, name)).unwrap();
+    builder.into_inner().unwrap().0
+}
+
 pub fn index<F: Fingerprint>(bytes: Vec<u8>) -> Index<F, Vec<u8>> {
     Index::from_bytes(bytes).unwrap()
 }

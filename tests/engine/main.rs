@@ -13,6 +13,7 @@
 //! - [`in_memory`]: indexes read into memory
 //! - [`indexes`]: several indexes queried as one
 //! - [`merge`]: several indexes into one
+//! - [`names`]: what ids are called
 //! - [`pairs`]: the self-join
 //! - [`searchers`]: the nearest, ids of matches, owned searchers
 //! - [`source`]: builds from what is sorted, or can be read again
@@ -31,6 +32,7 @@ mod exactness;
 mod in_memory;
 mod indexes;
 mod merge;
+mod names;
 mod pairs;
 mod searchers;
 mod source;

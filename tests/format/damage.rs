@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use crate::common::ask::{Answer, ask, truth};
-use crate::common::{Numbers, Shape, built, built_with_ids, data, queries};
+use crate::common::{Numbers, Shape, built, built_with_ids, built_with_names, data, queries};
 use hamdex::{BuildOptions, Codec, Design, Fingerprint, Index, ReadErrorKind};
 use proptest::prelude::*;
 use rayon::prelude::*;
@@ -31,6 +31,17 @@ fn small<F: Fingerprint>() -> Vec<(&'static str, Vec<u8>)> {
                 options("single", 0).metadata("a", "").metadata("b", [9; 5]),
             ),
         ),
+        ("names, consecutive", {
+            let pairs = pairs(&uniform[..60], 1);
+            let names = pairs.iter().map(|&(_, id)| (id, vec![b'a'; id as usize % 7])).collect();
+            built_with_names(&pairs, &names, options("single", 1))
+        }),
+        ("names with gaps", {
+            let pairs = pairs(&clustered[..60], 3);
+            let names = pairs.iter().map(|&(_, id)| (id * id, id.to_string().into_bytes())).collect();
+            let pairs: Vec<(F, u64)> = pairs.iter().map(|&(x, id)| (x, id * id)).collect();
+            built_with_names(&pairs, &names, options("single", 1).metadata("recipe", "words"))
+        }),
         ("empty", built(&[], options("single", 3))),
         ("one", built(&[F::ONES], options("single", 3).metadata("", "x"))),
         ("two tables, Elias–Fano", built(&clustered, options("halves", 3).codec(Codec::EliasFano))),

@@ -1,11 +1,14 @@
 //! Files of released format versions, kept for ever: what they hold is still read, and what is wrong
 //! with the bad ones is still seen. See tests/golden/README.md.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
 use crate::common::forge::{BLOCKS, Forged, KEYS, name_of};
-use crate::common::{Numbers, Shape, brute_force, built, built_with_ids, data, id_lists, pairs, queries};
+use crate::common::{
+    Numbers, Shape, brute_force, built, built_with_ids, built_with_names, data, id_lists, pairs, queries,
+};
 use hamdex::reference::{FieldKind, read_block};
 use hamdex::{BuildOptions, Codec, Design, Fingerprint, Index, ReadError};
 
@@ -148,6 +151,48 @@ fn wide() {
     input.dedup();
     let input: Vec<(u128, u64)> = input.into_iter().rev().zip(0..).collect();
     check_with_ids("wide", &input, options("halves", 4));
+}
+
+/// Names of 0 bytes and of two pages, what is not UTF-8, the same for several, an id that no fingerprint has.
+fn some_names(pairs: &[(u64, u64)], gap: u64) -> BTreeMap<u64, Vec<u8>> {
+    let mut names: BTreeMap<u64, Vec<u8>> =
+        pairs.iter().map(|&(_, id)| (id, format!("page {}", id / 2).into_bytes())).collect();
+    let ids: Vec<u64> = names.keys().copied().collect();
+    names.insert(ids[3], Vec::new());
+    names.insert(ids[5], (0..5000).map(|byte| byte as u8).collect());
+    names.insert(ids[8], "zwölf".into());
+    names.insert(ids[ids.len() - 1] + gap, b"of nothing".to_vec());
+    names
+}
+
+fn check_names(name: &str, pairs: &[(u64, u64)], gap: u64) -> Index<u64> {
+    let names = some_names(pairs, gap);
+    let mut listed = String::new();
+    for (id, bytes) in &names {
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        writeln!(listed, "{id} {digits}").unwrap();
+    }
+    compare(&format!("{name}.txt"), listing(&id_lists(pairs).into_iter().collect::<Vec<_>>()).as_bytes());
+    compare(&format!("{name}.names.txt"), listed.as_bytes());
+    compare(&format!("{name}.hamdex"), &built_with_names(pairs, &names, options("single", 3)));
+    let index = check_contents::<u64>(name);
+    let stored = index.names().unwrap().unwrap();
+    let read = stored.iter().map(|name| name.map(|(id, name)| (id, name.to_vec())));
+    assert_eq!(read.collect::<Result<BTreeMap<_, _>, _>>().unwrap(), names);
+    assert!(names.iter().all(|(&id, name)| stored.get(id).unwrap() == Some(name)));
+    index
+}
+
+#[test]
+fn names_of_consecutive_ids() {
+    let stored: Vec<u64> = data(Shape::Clustered, 60, 21);
+    let pairs: Vec<(u64, u64)> = stored.into_iter().zip(100..).collect();
+    check_names("names", &pairs, 1);
+}
+
+#[test]
+fn names_of_ids_with_gaps() {
+    check_names("names-with-gaps", &several_ids(), 1000);
 }
 
 /// So many tables that the footer has two pages.
@@ -315,6 +360,8 @@ fn every_stored_file_has_a_test() {
             "empty-ids",
             "halves-ids",
             "many-ids",
+            "names",
+            "names-with-gaps",
             "one",
             "wide"
         ]

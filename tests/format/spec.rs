@@ -6,8 +6,8 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use crate::common::forge::Forged;
-use crate::common::{built, built_with_ids, index};
+use crate::common::forge::{Forged, NAME_DIRECTORY, NAMES};
+use crate::common::{built, built_with_ids, built_with_names, index};
 use hamdex::reference::{Field, FieldKind, read_block};
 use hamdex::{BuildOptions, Codec, Design, Fingerprint, Permutation};
 
@@ -27,6 +27,13 @@ fn example() -> Forged {
     let options = BuildOptions::new().design(design).block_bytes(512);
     let options = options.metadata("source", "example");
     Forged::new(built_with_ids(&PAIRS, options))
+}
+
+/// The name directory and the names of the example.
+fn names_example() -> Forged {
+    let names = [(7, "first"), (8, ""), (12, "zwölf")].map(|(id, name)| (id, name.as_bytes().to_vec()));
+    let pairs = [(1u64, 7), (2, 8), (3, 12)];
+    Forged::new(built_with_names(&pairs, &names.into(), BuildOptions::new()))
 }
 
 /// Entries of the example of codec 2.
@@ -142,6 +149,18 @@ fn the_elias_fano_example_is_the_one_in_the_text() {
     let block = &file.bytes[file.block(0, 0)];
     compare("example elias-fano", &hex_dump(block));
     compare("example elias-fano block", &bit_dump(block, block_fields(&file, 0), LOWEST_FIRST));
+}
+
+#[test]
+fn the_names_of_the_example_are_those_in_the_text() {
+    let file = names_example();
+    let dump = |name, kind| format!("{name}\n{}", hex_dump(file.contents(kind, 0)));
+    let fresh = [dump("name directory", NAME_DIRECTORY), dump("names", NAMES)].concat();
+    compare("example names", &fresh);
+    let directory = file.contents(NAME_DIRECTORY, 0);
+    assert_eq!(directory[24..], [0b0000_0110, 0b1000_0000, 0b0101_0101, 0b1011_0000]);
+    let index = index::<u64>(file.bytes);
+    assert_eq!(index.names().unwrap().unwrap().get(12).unwrap(), Some("zwölf".as_bytes()));
 }
 
 /// A row for each entry, from the definition of bucket and low field.

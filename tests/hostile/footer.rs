@@ -53,9 +53,9 @@ fn fields_of_the_footer_out_of_their_range_are_refused() {
     for log2 in [0, 8, 14, 63, 64, 255] {
         plain(field::BLOCK_LOG2, &[log2], "block size");
     }
-    for reserved in [1u16, 64, 128, 0x100, u16::MAX] {
-        plain(field::RESERVED, &reserved.to_le_bytes(), "reserved");
-        let file = file::with_footer(&ELIAS_FANO, field::RESERVED, &reserved.to_le_bytes());
+    for reserved in [1, 64, 128, 255] {
+        plain(field::RESERVED, &[reserved], "reserved");
+        let file = file::with_footer(&ELIAS_FANO, field::RESERVED, &[reserved]);
         assert_footer_damaged(&file, "reserved");
     }
     for distance in [65, 1000, u32::MAX] {

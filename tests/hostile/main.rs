@@ -9,6 +9,7 @@
 //! - [`blocks`]: keys, and blocks of any codec
 //! - [`huffman`], [`elias_fano`]: blocks of one codec
 //! - [`ids`]: ids and metadata
+//! - [`names`]: names of ids
 
 mod blocks;
 #[path = "../common/mod.rs"]
@@ -18,13 +19,14 @@ mod elias_fano;
 mod footer;
 mod huffman;
 mod ids;
+mod names;
 
 use std::sync::LazyLock;
 
 use common::allocations::{Watching, largest};
 use common::ask::ask;
 use common::file::{self, Parts};
-use common::{Shape, built, built_with_ids, data, queries};
+use common::{Shape, built, built_with_ids, built_with_names, data, queries};
 use hamdex::reference::{Coding, fingerprints, read_block, write_block};
 use hamdex::{
     BuildOptions, Checksums, Codec, Design, Fingerprint, Index, OpenOptions, Place, ReadError, ReadErrorKind,
@@ -73,10 +75,17 @@ static MANY_IDS: LazyLock<Vec<u8>> = LazyLock::new(|| {
     built_with_ids(&pairs.collect::<Vec<_>>(), options("single", 1).codec(Codec::EliasFano))
 });
 
+/// One table, and a name for each id, of which some are missing in between.
+static NAMED: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let pairs: Vec<(u64, u64)> = data(Shape::Uniform, 200, 6).into_iter().zip((0..).step_by(3)).collect();
+    let names = pairs.iter().map(|&(_, id)| (id, format!("document {id}").into_bytes())).collect();
+    built_with_names(&pairs, &names, options("single", 1))
+});
+
 static EMPTY: LazyLock<Vec<u8>> = LazyLock::new(|| built::<u64>(&[], options("single", 3)));
 
-fn seeds() -> [&'static [u8]; 5] {
-    [&PLAIN, &ELIAS_FANO, &SINGLE_IDS, &MANY_IDS, &EMPTY]
+fn seeds() -> [&'static [u8]; 6] {
+    [&PLAIN, &ELIAS_FANO, &SINGLE_IDS, &MANY_IDS, &NAMED, &EMPTY]
 }
 
 /// Opens, asks and verifies, in every way there is; gives the refusal.
@@ -175,7 +184,7 @@ proptest! {
     /// and holds together all the same.
     #[test]
     fn a_footer_of_lies_never_does_harm(
-        pick in 0usize..5,
+        pick in 0usize..6,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
     ) {
         let mut file = seeds()[pick].to_vec();
@@ -191,7 +200,7 @@ proptest! {
     /// The same for the contents of blocks and of all sections.
     #[test]
     fn contents_of_lies_never_do_harm(
-        pick in 0usize..4,
+        pick in 0usize..5,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>()), 1..5),
     ) {
         let mut file = seeds()[pick].to_vec();

@@ -18,7 +18,8 @@ use crate::threads::Threads;
 
 /// Print the fingerprints of documents.
 ///
-/// A line for each document: its id, a tab, the fingerprint in hexadecimal. A text with fewer features
+/// A line for each document: the fingerprint in hexadecimal, a tab, the document's id, as `hamdex build --ids names`
+/// reads it. A text with fewer features
 /// than the recipe requires has no reliable fingerprint: it is reported on standard error, counted, and
 /// left out (with --json it has a line, with null for the fingerprint).
 #[derive(clap::Args)]
@@ -126,7 +127,7 @@ fn print<F: Fingerprint>(
         serde_json::to_writer(&mut *output, &line).map_err(io::Error::from)?;
         writeln!(output)?;
     } else if let Some(fingerprint) = fingerprint {
-        writeln!(output, "{}\t{}", report::plain(&document.id), fingerprint.hex())?;
+        writeln!(output, "{}\t{}", fingerprint.hex(), report::rest_of_line(&document.id))?;
     }
     Ok(())
 }

@@ -14,8 +14,9 @@ use crate::failure::Failure;
 /// Options for making fingerprints of texts.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// The recipe: default, a name (simhash-py, seomoz, text-dedup, mfonda, yanyiwu, trafilatura), a name and
-    /// changes as in "default weight=once", or a full text form
+    /// The recipe: default; that of another library (simhash-py: PyPI simhash 2.1.2; text-dedup-0.4.0: PyPI text-dedup
+    /// 0.4.0; text-dedup: its main branch since; mfonda; trafilatura: PyPI trafilatura 2.3.1; seomoz and yanyiwu for given features); a name
+    /// and changes as in "default weight=once"; or a full text form
     #[arg(long, value_name = "RECIPE", help_heading = "Fingerprints")]
     pub(crate) recipe: Option<String>,
     /// A dictionary of inverse document frequencies, as `hamdex idf` writes it: words weigh by it

@@ -88,6 +88,12 @@ pub(crate) fn plain(id: &str) -> Cow<'_, str> {
     escaped(id, |c| c.is_control() || c == '\\')
 }
 
+/// The same for a name that is the rest of its line: only control characters are escaped, so that any other name is read
+/// back as it is.
+pub(crate) fn rest_of_line(name: &str) -> Cow<'_, str> {
+    escaped(name, char::is_control)
+}
+
 /// The same for a list of ids with commas between them.
 pub(crate) fn plain_in_list(id: &str) -> Cow<'_, str> {
     escaped(id, |c| c.is_control() || c == '\\' || c == ',')

@@ -8,7 +8,7 @@ use hamdex::Fingerprint;
 use indicatif::ProgressBar;
 
 use crate::failure::Failure;
-use crate::input::{self, Columns, Format, Reading};
+use crate::input::{self, Beside, Columns, Format, Found, Reading};
 
 /// Records that wait to be taken.
 const MAX_WAITING: usize = 1 << 18;
@@ -19,8 +19,9 @@ pub(crate) struct Order {
     pub(crate) paths: Vec<PathBuf>,
     pub(crate) format: Format,
     pub(crate) fingerprint_field: String,
-    /// Where an id stands beside each fingerprint, the column that has it in tables.
-    pub(crate) id_field: Option<String>,
+    /// The column of ids or names in tables, where some stand beside the fingerprints.
+    pub(crate) id_field: String,
+    pub(crate) beside: Beside,
     /// Whether what has come is taken at once.
     pub(crate) is_prompt: bool,
 }
@@ -39,18 +40,19 @@ pub(crate) struct Arrivals<T> {
 }
 
 impl<T: Send + 'static> Arrivals<T> {
-    /// Starts to read fingerprints, each as `record` makes it of the fingerprint and the id beside it.
+    /// Starts to read fingerprints, each as `record` makes it of the fingerprint and what stands beside it.
     pub(crate) fn of_fingerprints<F: Fingerprint>(
         order: Order,
-        record: impl Fn(F, Option<u64>) -> T + Send + 'static,
+        record: impl Fn(F, Found) -> T + Send + 'static,
     ) -> Result<Self, Failure> {
         let is_prompt = order.is_prompt;
         Self::start(is_prompt, move |send| {
-            let columns = Columns { fingerprint: &order.fingerprint_field, id: order.id_field.as_deref() };
-            let Order { paths, format, .. } = &order;
-            let reading = Reading { paths, format: *format, columns, temp_dir: None, is_prompt };
-            input::read_with::<F>(&reading, &ProgressBar::hidden(), &mut |fingerprint, id| {
-                send(record(fingerprint, id));
+            let columns = Columns { fingerprint: &order.fingerprint_field, id: &order.id_field };
+            let Order { paths, format, beside, .. } = &order;
+            let (format, beside) = (*format, *beside);
+            let reading = Reading { paths, format, columns, beside, temp_dir: None, is_prompt };
+            input::read_with::<F>(&reading, &ProgressBar::hidden(), &mut |fingerprint, found| {
+                send(record(fingerprint, found));
                 Ok(())
             })
         })

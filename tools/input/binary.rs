@@ -5,7 +5,7 @@ use std::io::{self, BufRead};
 use hamdex::Fingerprint;
 
 use crate::failure::Failure;
-use crate::input::{Sink, Source};
+use crate::input::{Found, Sink, Source};
 
 const ID_BYTES: usize = 8;
 
@@ -44,9 +44,13 @@ pub(super) fn read<F: Fingerprint>(
                 format_args!("it ends inside a record: {filled} of {record_bytes} bytes"),
             ));
         }
-        let id = pairs
-            .then(|| u64::from_le_bytes(record[F::BYTES..record_bytes].try_into().expect("8 bytes of id")));
-        sink(F::read_le(&record), id)?;
+        let found = match pairs {
+            true => {
+                Found::Id(u64::from_le_bytes(record[F::BYTES..record_bytes].try_into().expect("8 bytes")))
+            }
+            false => Found::Nothing,
+        };
+        sink(F::read_le(&record), found)?;
         offset += record_bytes as u64;
     }
 }
@@ -74,7 +78,7 @@ mod tests {
         let source = Source { name: "in.u64".to_owned() };
         let read_of = |there: usize, bytes: Option<u64>| {
             let mut found = Vec::new();
-            let mut sink = |fingerprint: u64, _: Option<u64>| {
+            let mut sink = |fingerprint: u64, _: Found| {
                 found.push(fingerprint);
                 Ok(())
             };

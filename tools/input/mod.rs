@@ -101,14 +101,38 @@ pub(crate) enum IdSource {
     Row,
     /// Each line or record is a fingerprint and an id
     Pairs,
-    /// Documents: their names, kept in a file beside the index
+    /// Names, which the index keeps: of documents, or beside each fingerprint in its line or record. An id is the
+    /// 0-based number of the document or fingerprint over all inputs
     Names,
     /// Documents: their names, which all are numbers of at most 64 bits
     Numbers,
 }
 
-/// What takes the fingerprints: each with the id that stands beside it, if one does.
-pub(crate) type Sink<'a, F> = dyn FnMut(F, Option<u64>) -> Result<(), Failure> + 'a;
+/// What stands beside each fingerprint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beside {
+    Nothing,
+    Id,
+    Name,
+}
+
+/// What is found beside a fingerprint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Found {
+    Nothing,
+    Id(u64),
+    /// As it was written.
+    Name(Vec<u8>),
+}
+
+impl Found {
+    pub(crate) fn id(self) -> Option<u64> {
+        if let Self::Id(id) = self { Some(id) } else { None }
+    }
+}
+
+/// What takes the fingerprints, each with what stands beside it.
+pub(crate) type Sink<'a, F> = dyn FnMut(F, Found) -> Result<(), Failure> + 'a;
 
 /// An input as messages name it.
 #[derive(Debug)]
@@ -137,9 +161,9 @@ pub(crate) struct Reading<'a> {
     /// Standard input for `-`, or when there are none.
     pub(crate) paths: &'a [PathBuf],
     pub(crate) format: Format,
-    /// In tables, where the fingerprints are; with a column of ids, an id stands beside each fingerprint in
-    /// any format.
+    /// In tables, where the fingerprints are, and what stands beside them.
     pub(crate) columns: Columns<'a>,
+    pub(crate) beside: Beside,
     /// Where temporary files go; without one, to the system's place for large files.
     pub(crate) temp_dir: Option<&'a Path>,
     /// Whether what has come is taken at once: somebody may wait for an answer before sending more.
@@ -174,7 +198,7 @@ fn read_one<F: Fingerprint>(
     sink: &mut Sink<'_, F>,
 ) -> Result<(), Failure> {
     let Opened { source, mut input, path, bytes } = open::open(path, bar)?;
-    let (columns, pairs) = (reading.columns, reading.columns.id.is_some());
+    let (columns, beside) = (reading.columns, reading.beside);
     let mut start = Start::default();
     let found = input.format();
     let format = match reading.format {
@@ -195,13 +219,20 @@ fn read_one<F: Fingerprint>(
         if let Some(directory) = reading.temp_dir {
             input = input.temp_dir(directory);
         }
-        return table::read(input, table, columns, reading.is_prompt, sink);
+        return table::read(input, table, (columns, beside), reading.is_prompt, sink);
     }
     let mut reader = start.bytes.as_slice().chain(input);
     match format {
         Format::Hex | Format::Decimal => {
             let (notation, is_detected) = (format.notation(), reading.format == Format::Auto);
-            text::read(&source, &mut reader, Lines { notation, is_detected, pairs }, sink)
+            text::read(&source, &mut reader, Lines { notation, is_detected, beside }, sink)
+        }
+        Format::U64le | Format::U128le | Format::Npy if beside == Beside::Name => {
+            Err(Failure::Usage(format!(
+                "{}: raw numbers and NumPy arrays have no names beside them: take text, CSV, Parquet or Arrow, or --ids \
+             pairs",
+                source.name
+            )))
         }
         Format::U64le | Format::U128le => {
             let bits = if format == Format::U64le { 64 } else { 128 };
@@ -212,9 +243,9 @@ fn read_one<F: Fingerprint>(
                     F::BITS
                 )));
             }
-            binary::read(&source, &mut reader, bytes, pairs, sink)
+            binary::read(&source, &mut reader, bytes, beside == Beside::Id, sink)
         }
-        Format::Npy => npy::read(&source, &mut reader, pairs, sink),
+        Format::Npy => npy::read(&source, &mut reader, beside == Beside::Id, sink),
         _ => unreachable!("detection gives a format, and tables are read above"),
     }
 }

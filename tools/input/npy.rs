@@ -7,7 +7,7 @@ use hamdex::Fingerprint;
 use npyz::{DType, NpyFile, Order, TypeChar};
 
 use crate::failure::Failure;
-use crate::input::{Sink, Source};
+use crate::input::{Found, Sink, Source};
 
 /// Bytes before the header: magic, version, the header's length.
 const PREFIX_BYTES: usize = 12;
@@ -50,7 +50,7 @@ pub(super) fn read<F: Fingerprint>(
             *cell = next.ok_or_else(|| source.complaint_at(place(), "the array ends too early"))?;
         }
         let wide = row[..words].iter().fold(0u128, |wide, &word| wide << 64 | u128::from(word));
-        sink(F::truncate(wide), pairs.then(|| row[words]))?;
+        sink(F::truncate(wide), if pairs { Found::Id(row[words]) } else { Found::Nothing })?;
     }
     Ok(())
 }

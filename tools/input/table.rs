@@ -1,12 +1,12 @@
-//! Fingerprints in a column of Parquet, Arrow, CSV or TSV, and ids in another. Binary columns of 8 or 16 bytes are
+//! Fingerprints in a column of Parquet, Arrow, CSV or TSV, and ids or names in another. Binary columns of 8 or 16 bytes are
 //! little-endian numbers, as raw files hold them.
 
 use hamdex::Fingerprint;
 use hamdex_documents::{Error, Format, Input, Place, Value};
 
 use crate::failure::{Failure, shown};
-use crate::input::Sink;
 use crate::input::numbers::{Evidence, Notation};
+use crate::input::{Beside, Found, Sink};
 
 /// Rows of texts that decide whether these are hexadecimal or decimal; the first alone where it is to be prompt.
 const DECIDING_ROWS: usize = 4096;
@@ -15,22 +15,29 @@ const DECIDING_ROWS: usize = 4096;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Columns<'a> {
     pub(crate) fingerprint: &'a str,
-    /// Wanted where ids stand beside the fingerprints.
-    pub(crate) id: Option<&'a str>,
+    /// The column of ids or names, where some stand beside the fingerprints.
+    pub(crate) id: &'a str,
 }
 
 pub(super) fn read<F: Fingerprint>(
     input: Input,
     format: Format,
-    columns: Columns<'_>,
+    (columns, beside): (Columns<'_>, Beside),
     is_prompt: bool,
     sink: &mut Sink<'_, F>,
 ) -> Result<(), Failure> {
-    let names: Vec<&str> = std::iter::once(columns.fingerprint).chain(columns.id).collect();
+    let names: Vec<&str> = match beside {
+        Beside::Nothing => vec![columns.fingerprint],
+        Beside::Id | Beside::Name => vec![columns.fingerprint, columns.id],
+    };
     let max_waiting = if is_prompt { 1 } else { DECIDING_ROWS };
     let mut texts = Texts { notation: None, evidence: Evidence::default(), waiting: Vec::new(), max_waiting };
     let outcome = input.for_each_row(format, &names, |place, cells| {
-        let id = cells.get(1).map(|cell| id(&place, cell)).transpose()?;
+        let id = match beside {
+            Beside::Nothing => Found::Nothing,
+            Beside::Id => Found::Id(id(&place, &cells[1])?),
+            Beside::Name => Found::Name(name(&place, &cells[1])?),
+        };
         match cells[0] {
             Value::Unsigned(_) | Value::Signed(_) if F::BITS != u64::BITS => Err(complaint(
                 &place,
@@ -60,7 +67,7 @@ pub(super) fn read<F: Fingerprint>(
 struct Texts {
     notation: Option<Notation>,
     evidence: Evidence,
-    waiting: Vec<(Place, String, Option<u64>)>,
+    waiting: Vec<(Place, String, Found)>,
     max_waiting: usize,
 }
 
@@ -69,7 +76,7 @@ impl Texts {
         &mut self,
         place: Place,
         text: &str,
-        id: Option<u64>,
+        id: Found,
         sink: &mut Sink<'_, F>,
     ) -> Result<(), Failure> {
         let text = text.trim();
@@ -132,6 +139,14 @@ fn id(place: &Place, cell: &Value<'_>) -> Result<u64, Failure> {
         };
         complaint(place, format_args!("expected a decimal id; found {found}"))
     })
+}
+
+fn name(place: &Place, cell: &Value<'_>) -> Result<Vec<u8>, Failure> {
+    match (cell, cell.to_text()) {
+        (Value::Bytes(bytes), _) => Ok(bytes.to_vec()),
+        (_, Some(text)) => Ok(text.as_bytes().to_vec()),
+        _ => Err(complaint(place, "expected a name; found nothing")),
+    }
 }
 
 fn complaint(place: &Place, what: impl ToString) -> Failure {

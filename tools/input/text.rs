@@ -1,4 +1,4 @@
-//! A fingerprint per line, perhaps with an id after it.
+//! A fingerprint per line, perhaps with an id or a name after it.
 
 use std::io::BufRead;
 
@@ -6,7 +6,7 @@ use hamdex::Fingerprint;
 
 use crate::failure::{Failure, shown};
 use crate::input::numbers::Notation;
-use crate::input::{Sink, Source, next_line};
+use crate::input::{Beside, Found, Sink, Source, next_line};
 
 /// What some editors put in front of UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -14,14 +14,23 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// No line of fingerprint and id is longer, whatever the blanks.
 const MAX_LINE_BYTES: u64 = 1024;
 
+/// No line of fingerprint and name is longer.
+const MAX_NAMED_LINE_BYTES: u64 = 1 << 20;
+
 /// How lines are written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lines {
     pub(super) notation: Notation,
     /// Whether the first lines decided on the notation, rather than the user.
     pub(super) is_detected: bool,
-    /// Whether an id stands after each fingerprint.
-    pub(super) pairs: bool,
+    /// What stands after each fingerprint.
+    pub(super) beside: Beside,
+}
+
+impl Lines {
+    fn max_bytes(self) -> u64 {
+        if self.beside == Beside::Name { MAX_NAMED_LINE_BYTES } else { MAX_LINE_BYTES }
+    }
 }
 
 pub(super) fn read<F: Fingerprint>(
@@ -33,15 +42,15 @@ pub(super) fn read<F: Fingerprint>(
     let mut line = Vec::new();
     let mut number = 0u64;
     while let Some(line) =
-        next_line(reader, &mut line, MAX_LINE_BYTES).map_err(|error| source.unreadable(&error))?
+        next_line(reader, &mut line, lines.max_bytes()).map_err(|error| source.unreadable(&error))?
     {
         number += 1;
         let line = if number == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
         let parsed = parse_line(line, lines);
-        if let Some((fingerprint, id)) =
+        if let Some((fingerprint, found)) =
             parsed.map_err(|what| source.complaint_at(format!(":{number}"), what))?
         {
-            sink(fingerprint, id)?;
+            sink(fingerprint, found)?;
         }
     }
     Ok(())
@@ -58,13 +67,13 @@ pub(super) fn starts_with_number<F: Fingerprint>(line: &[u8]) -> bool {
     std::str::from_utf8(token).is_ok_and(|token| Notation::Either.parse::<F>(token).is_ok())
 }
 
-/// The fingerprint on a line, and its id; `None` for a blank line.
-fn parse_line<F: Fingerprint>(
-    line: &[u8],
-    Lines { notation, is_detected, pairs }: Lines,
-) -> Result<Option<(F, Option<u64>)>, String> {
-    if line.len() as u64 == MAX_LINE_BYTES {
-        return Err(format!("the line is longer than {MAX_LINE_BYTES} bytes"));
+/// The fingerprint on a line, and what stands after it; `None` for a blank line.
+fn parse_line<F: Fingerprint>(line: &[u8], lines: Lines) -> Result<Option<(F, Found)>, String> {
+    if line.len() as u64 == lines.max_bytes() {
+        return Err(format!("the line is longer than {} bytes", lines.max_bytes()));
+    }
+    if lines.beside == Beside::Name {
+        return parse_named(line, lines);
     }
     let text = std::str::from_utf8(line).map_err(|_| "the line is not text".to_owned())?.trim();
     let mut tokens = text.split(|c: char| c.is_ascii_whitespace() || c == ',').filter(|t| !t.is_empty());
@@ -75,25 +84,59 @@ fn parse_line<F: Fingerprint>(
             Err("expected a fingerprint; found \",\"".to_owned())
         };
     };
-    let found = || shown(text);
-    let fingerprint = notation.parse(token).map_err(|error| {
-        let contradiction = is_detected.then(|| notation.contradiction::<F>(token)).flatten();
-        match contradiction {
-            Some(contradiction) => format!("{contradiction}; say which with --format"),
-            None => format!("{error}; found {}", found()),
-        }
-    })?;
+    let fingerprint = parse_number(token, text, lines)?;
+    let pairs = lines.beside == Beside::Id;
     let id = if pairs {
         let id = tokens.next().and_then(|token| u64::parse_decimal(token).ok());
-        Some(id.ok_or_else(|| format!("expected a fingerprint and a decimal id; found {}", found()))?)
+        let expected = || format!("expected a fingerprint and a decimal id; found {}", shown(text));
+        Found::Id(id.ok_or_else(expected)?)
     } else {
-        None
+        Found::Nothing
     };
     match tokens.next() {
         None => Ok(Some((fingerprint, id))),
-        Some(_) if pairs => Err(format!("expected a fingerprint and an id only; found {}", found())),
-        Some(_) => Err(format!("expected one fingerprint; found {} (with ids: --ids pairs)", found())),
+        Some(_) if pairs => Err(format!("expected a fingerprint and an id only; found {}", shown(text))),
+        Some(_) => Err(format!(
+            "expected one fingerprint; found {} (with ids: --ids pairs, with names: --ids names)",
+            shown(text)
+        )),
     }
+}
+
+/// A fingerprint and a name: all that comes after a tab, up to the end of the line, as it is; where there is no tab
+/// after the fingerprint, all after blanks or a comma.
+fn parse_named<F: Fingerprint>(line: &[u8], lines: Lines) -> Result<Option<(F, Found)>, String> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if line.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    let is_separator = |byte: &u8| matches!(byte, b'\t' | b' ' | b',');
+    let number_end = line.iter().position(is_separator).unwrap_or(line.len());
+    let (number, rest) = line.split_at(number_end);
+    let text = String::from_utf8_lossy(line);
+    let token =
+        std::str::from_utf8(number).map_err(|_| format!("expected a fingerprint; found {}", shown(&text)))?;
+    let fingerprint = parse_number(token, &text, lines)?;
+    let name = match rest {
+        [] => return Err(format!("expected a fingerprint, a tab and a name; found {}", shown(&text))),
+        [b'\t', name @ ..] => name,
+        [b',', name @ ..] => name.trim_ascii_start(),
+        blanks => blanks.trim_ascii_start(),
+    };
+    Ok(Some((fingerprint, Found::Name(name.to_vec()))))
+}
+
+/// The number that stands for a fingerprint on a line.
+fn parse_number<F: Fingerprint>(token: &str, line: &str, lines: Lines) -> Result<F, String> {
+    let Lines { notation, is_detected, .. } = lines;
+    notation.parse(token).map_err(|error| {
+        let contradiction = is_detected.then(|| notation.contradiction::<F>(token)).flatten();
+        match contradiction {
+            Some(contradiction) => format!("{contradiction}; say which with --format"),
+            None => format!("{error}; found {}", shown(line)),
+        }
+    })
 }
 
 #[cfg(test)]
@@ -103,7 +146,9 @@ mod tests {
     #[test]
     fn lines_are_read() {
         let parse = |line: &[u8], notation, pairs| {
-            parse_line::<u64>(line, Lines { notation, is_detected: false, pairs })
+            let beside = if pairs { Beside::Id } else { Beside::Nothing };
+            let parsed = parse_line::<u64>(line, Lines { notation, is_detected: false, beside });
+            parsed.map(|found| found.map(|(fingerprint, found)| (fingerprint, found.id())))
         };
         assert_eq!(parse(b"00000000000000ff\r\n", Notation::Hex, false), Ok(Some((255, None))));
         assert_eq!(parse(b"  17\t", Notation::Decimal, false), Ok(Some((17, None))));
@@ -113,9 +158,32 @@ mod tests {
     }
 
     #[test]
+    fn names_are_taken_as_they_are() {
+        let parse = |line: &[u8]| {
+            let lines = Lines { notation: Notation::Hex, is_detected: false, beside: Beside::Name };
+            parse_line::<u64>(line, lines)
+        };
+        for (line, name) in [
+            (&b"00000000000000ff\timg 1.png\r\n"[..], &b"img 1.png"[..]),
+            (b"00000000000000ff\t a\tb \n", b" a\tb "),
+            (b"00000000000000ff\t", b""),
+            (b"00000000000000ff  two, blanks", b"two, blanks"),
+            (b"00000000000000ff,img.png\n", b"img.png"),
+            (b"00000000000000ff\t\xff\xfe", b"\xff\xfe"),
+        ] {
+            assert_eq!(parse(line), Ok(Some((255, Found::Name(name.to_vec())))), "{line:?}");
+        }
+        assert_eq!(parse(b" \r\n"), Ok(None));
+        assert!(parse(b"00000000000000ff\n").unwrap_err().contains("a tab and a name"));
+        assert!(parse(b"img.png\t00000000000000ff").unwrap_err().contains("hexadecimal"));
+        assert!(parse(b"\xff\t1").unwrap_err().contains("expected a fingerprint"));
+    }
+
+    #[test]
     fn malformed_lines_say_what_was_expected() {
         let refusal = |line: &[u8], pairs| {
-            let lines = Lines { notation: Notation::Hex, is_detected: false, pairs };
+            let beside = if pairs { Beside::Id } else { Beside::Nothing };
+            let lines = Lines { notation: Notation::Hex, is_detected: false, beside };
             parse_line::<u64>(line, lines).unwrap_err()
         };
         assert!(refusal(b"xyz", false).contains("expected 16 hexadecimal digits"));

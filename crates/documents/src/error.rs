@@ -154,22 +154,6 @@ pub enum Error {
     /// An index cannot be read.
     #[error(transparent)]
     Index(#[from] ReadError),
-    /// The file of names that belongs to an index cannot be found.
-    #[error("{}: cannot open the names of the documents", path.display())]
-    NamesMissing {
-        /// The file of names.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
-    /// A file of names is damaged or belongs to another index.
-    #[error("{}: {what}", path.display())]
-    Names {
-        /// The file of names.
-        path: PathBuf,
-        /// The damage or the difference.
-        what: String,
-    },
     /// The caller stopped the reading.
     #[error("reading was stopped by the caller")]
     Stopped,

@@ -1,6 +1,5 @@
-//! Reads documents from files of all common formats, finds the near-duplicates among them, and stores their
-//! names in a file beside an index. The `hamdex` command is built on this library; other programs can use it
-//! in the same way.
+//! Reads documents from files of all common formats, and finds the near-duplicates among them. The `hamdex`
+//! command is built on this library; other programs can use it in the same way.
 //!
 //! From documents to clusters:
 //!
@@ -35,7 +34,6 @@
 //! - [`Dedup`] and [`Clusters`]: near-duplicates, by the similarity of texts ([`Similarity`]) or the distance of
 //!   fingerprints.
 //! - [`Rows`]: tables of results as JSON Lines, CSV or Parquet.
-//! - [`Names`] and [`NamesWriter`]: the names of an index's documents, in a file beside it.
 //! - [`RECIPE_KEY`], [`stored_recipe`]: the recipe in an index's metadata.
 //!
 //! The library prints nothing. It writes only the files that the caller names, and temporary files.
@@ -56,7 +54,6 @@ mod format;
 mod input;
 mod intake;
 mod magic;
-mod names;
 mod problem;
 mod progress;
 mod read;
@@ -80,9 +77,6 @@ pub use error::Error;
 pub use format::Format;
 pub use input::Input;
 pub use magic::{FileKind, FileSort, kind_of_file};
-pub use names::layout::{NAMES_KEY, NAMES_VERSION, names_path};
-pub use names::read::Names;
-pub use names::write::NamesWriter;
 pub use problem::{Action, Field, Notice, Place, Position, Problem};
 pub use progress::{Progress, Stage};
 pub use read::read_text;

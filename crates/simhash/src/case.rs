@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::error::RecipeError;
 
-/// How upper-case letters are folded before a text is cut into tokens.
+/// How upper-case letters are folded: before a text is cut into tokens, or after it was cut into shingles.
 ///
 /// The mappings come from the standard library. Unicode does not change them for existing characters,
 /// but a new version may add a lower-case partner to a letter that had none.
@@ -16,19 +16,41 @@ pub enum Case {
     Keep,
     /// `lower`: the full mapping of a whole text, final sigma included: Python's `str.lower`.
     Lower,
+    /// `lower-shingles`: as `lower`, but each shingle by itself after the text was cut, so that what stands around it
+    /// does not count (a final sigma, say), and a letter that becomes two is still one where the text is cut: as in
+    /// text-dedup 0.4.0.
+    LowerShingles,
     /// `simple`: one character for one, without context: Go's `bytes.ToLower`.
     Simple,
 }
 
 impl Case {
     /// The names that [`FromStr`] accepts.
-    pub const NAMES: [&'static str; 3] = ["keep", "lower", "simple"];
+    pub const NAMES: [&'static str; 4] = ["keep", "lower", "lower-shingles", "simple"];
 
-    /// Returns the folded text; `buffer` holds it if it differs from `text`.
+    /// Returns a shingle as it is hashed; `buffer` holds it if it differs from `shingle`.
+    #[inline]
+    pub(crate) fn fold_shingle<'t>(self, shingle: &'t str, buffer: &'t mut String) -> &'t str {
+        match self {
+            Self::LowerShingles if shingle.is_ascii() => {
+                buffer.clear();
+                buffer.push_str(shingle);
+                buffer.make_ascii_lowercase();
+                buffer
+            }
+            Self::LowerShingles => {
+                *buffer = shingle.to_lowercase();
+                buffer
+            }
+            Self::Keep | Self::Lower | Self::Simple => shingle,
+        }
+    }
+
+    /// Returns the text as it is before it is cut; `buffer` holds it if it differs from `text`.
     pub(crate) fn fold<'t>(self, text: &'t str, buffer: &'t mut String) -> &'t str {
         buffer.clear();
         match self {
-            Self::Keep => return text,
+            Self::Keep | Self::LowerShingles => return text,
             _ if text.is_ascii() => {
                 buffer.push_str(text);
                 buffer.make_ascii_lowercase();
@@ -46,6 +68,7 @@ impl fmt::Display for Case {
         f.write_str(match self {
             Self::Keep => "keep",
             Self::Lower => "lower",
+            Self::LowerShingles => "lower-shingles",
             Self::Simple => "simple",
         })
     }
@@ -58,6 +81,7 @@ impl FromStr for Case {
         match text {
             "keep" => Ok(Self::Keep),
             "lower" => Ok(Self::Lower),
+            "lower-shingles" => Ok(Self::LowerShingles),
             "simple" => Ok(Self::Simple),
             _ => Err(RecipeError::value("case", text, &Self::NAMES)),
         }
@@ -69,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_three_ways_differ_where_they_should() {
+    fn the_ways_differ_where_they_should() {
         let mut buffer = String::new();
         let mut fold = |case: Case, text: &str| case.fold(text, &mut buffer).to_owned();
         assert_eq!(fold(Case::Keep, "ΌΣ İ A"), "ΌΣ İ A");
@@ -77,5 +101,8 @@ mod tests {
         assert_eq!(fold(Case::Simple, "ΌΣ İ A"), "όσ i a");
         assert_eq!(fold(Case::Simple, "ABC"), "abc");
         assert_eq!(fold(Case::Simple, "\u{212a}"), "k");
+        assert_eq!(fold(Case::LowerShingles, "ΌΣ İ A"), "ΌΣ İ A");
+        let mut shingle = |text: &str| Case::LowerShingles.fold_shingle(text, &mut buffer).to_owned();
+        assert_eq!([shingle("ΌΣ"), shingle("ΌΣ İ"), shingle("A b")], ["ός", "ός i\u{307}", "a b"]);
     }
 }

@@ -21,6 +21,7 @@ pub(crate) struct Extractor {
 pub(crate) struct Workspace {
     folded: String,
     tokens: Tokens,
+    shingle: String,
 }
 
 impl Extractor {
@@ -52,9 +53,12 @@ impl Extractor {
         let recipe = &self.recipe;
         if recipe.shingle == Shingle::Words(NonZeroUsize::MIN) && recipe.min_tokens <= 1 {
             // Every token is a feature: none has to be kept.
-            self.tokens(text, &mut workspace.folded, &mut |token| feature(token));
+            let Workspace { folded, shingle, .. } = workspace;
+            self.tokens(text, folded, &mut |token| feature(recipe.case.fold_shingle(token, shingle)));
         } else {
-            self.extract(text, workspace).shingles(recipe.shingle, feature);
+            self.extract(text, workspace);
+            let Workspace { tokens, shingle, .. } = workspace;
+            tokens.shingles(recipe.shingle, |each| feature(recipe.case.fold_shingle(each, shingle)));
         }
     }
 
@@ -91,7 +95,7 @@ impl Extractor {
 
     /// Returns the tokens of `text` that are left; none if there are fewer than the recipe requires.
     pub(crate) fn extract<'w>(&self, text: &str, workspace: &'w mut Workspace) -> &'w Tokens {
-        let Workspace { folded, tokens } = workspace;
+        let Workspace { folded, tokens, .. } = workspace;
         let separator = self.recipe.tokens.separator();
         tokens.clear();
         self.tokens(text, folded, &mut |token| tokens.push(token, separator));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hamdex_fingerprint::Fingerprint;
 
+use crate::case::Case;
 use crate::error::RecipeError;
 use crate::extract::{Extractor, Workspace};
 use crate::lists::{IdfDictionary, StopWords};
@@ -174,8 +175,15 @@ impl<F: Fingerprint> Fingerprinter<F> {
 
     fn weigh(&self, text: &str, workspace: &mut Workspace) -> Outcome<F> {
         let recipe = self.extractor.recipe();
+        let mut lowered = Vec::new();
         let mut features = Vec::new();
-        self.extractor.extract(text, workspace).shingles(recipe.shingle, |feature| features.push(feature));
+        if recipe.case == Case::LowerShingles {
+            self.extractor.features(text, workspace, |feature| lowered.push(feature.to_owned()));
+            features.extend(lowered.iter().map(String::as_str));
+        } else {
+            let tokens = self.extractor.extract(text, workspace);
+            tokens.shingles(recipe.shingle, |feature| features.push(feature));
+        }
         if features.is_empty() {
             return nothing(recipe);
         }

@@ -19,7 +19,7 @@ use crate::vote::{Tally, WeightedTally};
 /// let fingerprinter = FeatureFingerprinter::<u64>::new(&"simhash-py".parse()?)?;
 /// let outcome = fingerprinter.counted([("aaa", 1), ("bbb", 1)]);
 /// assert_eq!(outcome.value(), Some(57087923692560392));
-/// assert!(outcome.is_too_short());
+/// assert!(!outcome.is_too_short());
 /// # Ok::<(), hamdex_simhash::RecipeError>(())
 /// ```
 #[derive(Debug, Clone)]

@@ -117,6 +117,12 @@ pub enum Error {
         /// Whether it has ids.
         has_ids: bool,
     },
+    /// A file is to be taken in, and it or the store has names: ids would be confused.
+    #[error("{}: files are not taken in where ids have names, since ids would be confused; insert what they hold", path.display())]
+    IngestNames {
+        /// The file.
+        path: PathBuf,
+    },
     /// Another writer of the same group met an error, which says more.
     #[error("{what}")]
     OfGroup {

@@ -15,6 +15,7 @@ use crate::index::matches::MatchVisitor;
 use crate::index::open::{OpenOptions, width};
 use crate::index::pairs::Pair;
 use crate::index::verify::{Verified, VerifyOptions};
+use crate::names::Names;
 use hamdex_fingerprint::Fingerprint;
 
 /// An index of whichever width the file has: for bindings and programs that learn of the width when they open it.
@@ -98,6 +99,14 @@ impl AnyIndex {
     #[must_use]
     pub fn has_ids(&self) -> bool {
         either!(self, index => index.has_ids())
+    }
+
+    /// The names of the ids; `None` if they have none: see [`Index::names`].
+    ///
+    /// # Errors
+    /// When what says how they are listed is damaged.
+    pub fn names(&self) -> Result<Option<Names<'_>>, ReadError> {
+        either!(self, index => index.names())
     }
 
     /// The distance for which the design is made.

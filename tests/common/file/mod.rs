@@ -23,13 +23,16 @@ pub const ID_DIRECTORY: u32 = 5;
 pub const METADATA: u32 = 6;
 pub const FOOTER: u32 = 7;
 pub const TRAILER: u32 = 8;
+pub const NAME_DIRECTORY: u32 = 9;
+pub const NAMES: u32 = 10;
 
 /// Where the fields of the footer lie.
 pub mod field {
     pub const WIDTH: usize = 0;
     pub const CODEC: usize = 4;
     pub const BLOCK_LOG2: usize = 5;
-    pub const RESERVED: usize = 6;
+    pub const HAS_NAMES: usize = 6;
+    pub const RESERVED: usize = 7;
     pub const DISTANCE: usize = 8;
     pub const TABLES: usize = 12;
     pub const FINGERPRINTS: usize = 16;

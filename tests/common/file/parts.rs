@@ -3,8 +3,8 @@
 use byteorder::{ByteOrder, LittleEndian as Le};
 
 use super::{
-    self as file, BLOCKS, HEADER_BYTES, ID_DIRECTORY, ID_STARTS, IDS, KEYS, METADATA, PAGE, SectionAt,
-    block_bytes, field, footer, section, table_record, width,
+    self as file, BLOCKS, HEADER_BYTES, ID_DIRECTORY, ID_STARTS, IDS, KEYS, METADATA, NAME_DIRECTORY, NAMES,
+    PAGE, SectionAt, block_bytes, field, footer, section, table_record, width,
 };
 
 /// All that a file says.
@@ -19,6 +19,8 @@ pub struct Parts {
     pub name: Vec<u8>,
     pub tables: Vec<TableParts>,
     pub ids: Option<IdParts>,
+    /// The name directory, and the names.
+    pub names: Option<[Vec<u8>; 2]>,
     pub metadata: Vec<u8>,
 }
 
@@ -78,6 +80,8 @@ impl Parts {
             starts: contents(ID_STARTS, 0).to_vec(),
             directory: contents(ID_DIRECTORY, 0).chunks(8).map(Le::read_u64).collect(),
         });
+        let names = (f[field::HAS_NAMES] == 1)
+            .then(|| [NAME_DIRECTORY, NAMES].map(|kind| contents(kind, 0).to_vec()));
         let name_length = usize::from(Le::read_u16(&f[field::NAME_LENGTH..]));
         Self {
             header: file[..HEADER_BYTES].try_into().unwrap(),
@@ -89,6 +93,7 @@ impl Parts {
             name: f[field::NAME..][..name_length].to_vec(),
             tables,
             ids,
+            names,
             metadata: contents(METADATA, 0).to_vec(),
         }
     }
@@ -107,6 +112,10 @@ impl Parts {
                 let directory: Vec<u8> = ids.directory.iter().flat_map(|place| place.to_le_bytes()).collect();
                 writer.put(ID_DIRECTORY, 0, &directory);
             }
+            if let (0, Some([directory, names])) = (number, &self.names) {
+                writer.put(NAME_DIRECTORY, 0, directory);
+                writer.put(NAMES, 0, names);
+            }
         }
         for (number, table) in (0..).zip(&self.tables) {
             let key_bytes = self.width as usize / 8;
@@ -123,7 +132,7 @@ impl Parts {
         let mut out = Vec::new();
         out.extend(self.width.to_le_bytes());
         out.extend([self.codec, self.block_log2]);
-        out.extend([0; 2]);
+        out.extend([u8::from(self.names.is_some()), 0]);
         out.extend(self.distance.to_le_bytes());
         out.extend((self.tables.len() as u32).to_le_bytes());
         out.extend(self.fingerprints.to_le_bytes());

@@ -2,6 +2,8 @@
 
 use crate::common::forge::{BLOCKS, Forged};
 use crate::common::{Shape, built, built_with_ids, data};
+use crate::refusals::ids::with_ids;
+use crate::refusals::names::with_names;
 use crate::refusals::{Refusal, Spoil, When, plain, plain_elias_fano, raw, sealed};
 use hamdex::BuildOptions;
 
@@ -105,6 +107,13 @@ pub(crate) const REFUSALS: &[Refusal] = &[
         ],
     ),
     damaged(
+        "footer.names",
+        &[
+            sealed("description of the names", |f| f.put_footer(6, &[1])),
+            sealed("description of the names", |f| f.put_footer(6, &[2])).of(with_names),
+        ],
+    ),
+    damaged(
         "footer.name",
         &[
             sealed("design's name", |f| f.put_footer(30, &[0])),
@@ -122,8 +131,8 @@ pub(crate) const REFUSALS: &[Refusal] = &[
     damaged(
         "footer.reserved",
         &[
-            sealed("reserved", |f| f.put_footer(6, &[1, 0])),
-            sealed("reserved", |f| f.put_footer(6, &[0, 0x80])).of(plain_elias_fano),
+            sealed("reserved", |f| f.put_footer(7, &[1])),
+            sealed("reserved", |f| f.put_footer(7, &[0x80])).of(plain_elias_fano),
             sealed("reserved", |f| put_table(f, 1, 20, &[1])),
         ],
     ),
@@ -176,6 +185,7 @@ pub(crate) const REFUSALS: &[Refusal] = &[
         &[
             sealed("unknown kind", |f| put_section(f, 0, 0, &[0])),
             sealed("unknown kind", |f| put_section(f, 0, 0, &[7])),
+            sealed("unknown kind", |f| put_section(f, 0, 0, &[11])),
         ],
     ),
     damaged(
@@ -184,6 +194,9 @@ pub(crate) const REFUSALS: &[Refusal] = &[
             // A section's kind, table, offset or length; a table's blocks.
             sealed("in order", |f| put_section(f, 0, 0, &[2])),
             sealed("in order", |f| put_section(f, 1, 4, &[0])),
+            sealed("in order", |f| f.put_footer(6, &[0])).of(with_names),
+            sealed("in order", |f| f.put_footer(6, &[1])).of(with_ids),
+            sealed("in order", |f| put_section(f, 4, 16, &[0xff; 8])).of(with_names),
             sealed("in order", |f| put_section(f, 1, 8, &[8])),
             sealed("in order", |f| put_section(f, 1, 16, &[8])),
             sealed("in order", |f| put_section(f, 4, 16, &[0xff; 8])),

@@ -6,6 +6,7 @@
 //! - [`contents`]: keys, metadata, and what all blocks and tables have in common
 //! - [`huffman`], [`elias_fano`]: blocks of either codec
 //! - [`ids`]: ids, marks and directory
+//! - [`names`]: names and their directory
 
 mod contents;
 mod elias_fano;
@@ -13,6 +14,7 @@ mod ends;
 mod footer;
 mod huffman;
 mod ids;
+mod names;
 
 use std::collections::BTreeSet;
 
@@ -78,6 +80,7 @@ fn refusals() -> impl Iterator<Item = &'static Refusal> {
         elias_fano::REFUSALS,
         contents::TABLES,
         ids::REFUSALS,
+        names::REFUSALS,
         ends::PADDING,
     ]
     .into_iter()
@@ -108,10 +111,12 @@ fn stored() -> Vec<u64> {
     data(Shape::Uniform, 300, 1)
 }
 
-/// Reads every block of table 0 and the ids of every fingerprint.
+/// Reads every block of table 0, the ids of every fingerprint, and their names.
 fn use_all(index: &Index<u64, Vec<u8>>) -> Result<(), ReadError> {
     index.searcher().within(0, 64)?;
-    stored().into_iter().try_for_each(|x| index.ids(x).map(drop))
+    stored().into_iter().try_for_each(|x| index.ids(x).map(drop))?;
+    let Some(names) = index.names()? else { return Ok(()) };
+    stored().into_iter().try_for_each(|x| index.ids(x)?.try_for_each(|id| names.get(id).map(drop)))
 }
 
 fn check(refusal: &Refusal, spoil: &Spoil) {
@@ -185,7 +190,9 @@ fn the_specification_lists_these_refusals() {
 
 #[test]
 fn unspoilt_files_are_accepted_even_when_sealed_anew() {
-    for bytes in [plain(), plain_elias_fano(), elias_fano::close(), dense(), ids::with_ids()] {
+    for bytes in
+        [plain(), plain_elias_fano(), elias_fano::close(), dense(), ids::with_ids(), names::with_names()]
+    {
         let mut file = Forged::new(bytes.clone());
         file.seal();
         assert!(file.bytes == bytes, "sealing changes nothing");
@@ -234,12 +241,11 @@ fn a_byte_order_mark_stays_in_the_name_of_a_design() {
     assert_eq!(index.design().name(), "\u{feff}abc");
 }
 
-/// Metadata of reserved names makes no file invalid: names beside the index are another file's matter.
+/// Metadata of reserved names makes no file invalid.
 #[test]
 fn reserved_names_of_metadata_are_no_reason_to_reject() {
-    for value in ["1", "2", "", "none"] {
-        let bytes =
-            built(&stored(), options().metadata("hamdex.names", value).metadata("hamdex.recipe", [0xff]));
+    for name in ["hamdex.", "hamdex.names", "hamdex.recipe"] {
+        let bytes = built(&stored(), options().metadata(name, [0xff]));
         let index = Index::<u64, _>::from_bytes(bytes).unwrap();
         index.verify().unwrap();
         use_all(&index).unwrap();

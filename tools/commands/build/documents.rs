@@ -1,10 +1,8 @@
 //! From documents to an index: fingerprints by a recipe that the index keeps, and what the documents
 //! are called.
 
-use std::path::Path;
-
 use hamdex::{BuildOptions, Builder, Engine, Fingerprint, Summary};
-use hamdex_documents::{Counts, Document, NAMES_KEY, NAMES_VERSION, NamesWriter, RECIPE_KEY, TooShort};
+use hamdex_documents::{Counts, Document, RECIPE_KEY, TooShort};
 use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe};
 
 use crate::bars::Phases;
@@ -13,7 +11,6 @@ use crate::documents::recipe::usage;
 use crate::documents::report;
 use crate::failure::{Failure, shown};
 use crate::input::IdSource;
-use crate::names::create_names;
 use crate::output::Output;
 
 /// What has been built of documents.
@@ -23,24 +20,20 @@ pub(super) struct Built {
     pub(super) too_short: TooShort,
 }
 
-/// Builds the index and the file of names beside it.
+/// Builds the index; ids are the numbers of the documents, unless these are called by numbers.
 pub(super) fn build<F: Engine>(
     reading: &Reading,
     ids: IdSource,
     (recipe, lists): (&Recipe, Lists),
     options: BuildOptions<F>,
     output: &Output<'_>,
-    temp_dir: &Path,
     phases: &Phases,
 ) -> Result<Built, Failure> {
     let fingerprinter = Fingerprinter::<F>::with_lists(recipe, lists).map_err(usage)?;
-    let mut options = options.ids(ids != IdSource::None).metadata(RECIPE_KEY, recipe.to_string());
-    let (mut names, mut names_file) = (None, None);
-    if ids == IdSource::Names {
-        names_file = Some(create_names(output, ", or take --ids row")?);
-        options = options.metadata(NAMES_KEY, NAMES_VERSION);
-        names = Some(NamesWriter::new(temp_dir)?);
-    }
+    let options = options
+        .ids(ids != IdSource::None)
+        .names(ids == IdSource::Names)
+        .metadata(RECIPE_KEY, recipe.to_string());
     let mut builder = Builder::with_options(output.path(), options)?;
     let mut too_short = TooShort::default();
     let mut row = 0u64;
@@ -49,11 +42,13 @@ pub(super) fn build<F: Engine>(
         let number = row;
         row += 1;
         let Some(fingerprint) = outcome.reliable() else { return Ok(()) };
-        match (ids, &mut names) {
-            (IdSource::None, _) => F::push(&mut builder, fingerprint)?,
-            (IdSource::Numbers, _) => F::push_with_id(&mut builder, fingerprint, numeric(&document.id)?)?,
-            (_, Some(names)) => F::push_with_id(&mut builder, fingerprint, names.push(&document.id)?)?,
-            (_, None) => F::push_with_id(&mut builder, fingerprint, number)?,
+        match ids {
+            IdSource::None => F::push(&mut builder, fingerprint)?,
+            IdSource::Numbers => F::push_with_id(&mut builder, fingerprint, numeric(&document.id)?)?,
+            _ => F::push_with_id(&mut builder, fingerprint, number)?,
+        }
+        if ids == IdSource::Names {
+            builder.push_name(number, &document.id)?;
         }
         Ok(())
     };
@@ -61,13 +56,7 @@ pub(super) fn build<F: Engine>(
     report::require_some(&counts)?;
     let sealed = F::seal(builder);
     phases.finish();
-    let sealed = sealed?;
-    if let Some((names, file)) = names.zip(names_file) {
-        // Both are complete and durable before either has its name. Names first: an index that is in place
-        // has its names.
-        names.seal(file, sealed.file_id())?.publish()?;
-    }
-    let summary = sealed.publish()?;
+    let summary = sealed?.publish()?;
     Ok(Built { summary, counts, too_short })
 }
 

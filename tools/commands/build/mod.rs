@@ -22,7 +22,7 @@ use crate::built::Built;
 use crate::documents::inputs::{self as texts, Fields, Reading};
 use crate::documents::{recipe, report as documents_report};
 use crate::failure::Failure;
-use crate::input::{self, Columns, Format, IdSource};
+use crate::input::{self, Beside, Columns, Format, Found, IdSource};
 use crate::output::{Force, Output, check_index_output, inputs_or_standard_input, path_of, temp_dir};
 use crate::say;
 use crate::threads::Threads;
@@ -43,10 +43,14 @@ pub(crate) use design::choose;
 /// (for 128 bits, 32) decimal digits, they can be either and are read as hexadecimal: if they are decimal, say
 /// --format decimal. A later line that contradicts is an error.
 ///
+/// With --ids names each line is a fingerprint, a tab and a name (in tables, --id-field is the column of the
+/// names): fingerprints that another program has made, of images, say. The index keeps the names as they are, and
+/// queries show them.
+///
 /// With --documents the inputs are texts. The index keeps the recipe of their fingerprints (metadata
-/// hamdex.recipe), so that a query by text uses the same one, and ids are those of the documents: their names
-/// are in a file beside the index, OUT.ids, which belongs to this index alone (move both). Texts too short
-/// for a reliable fingerprint are reported and left out.
+/// hamdex.recipe), so that a query by text uses the same one, and what the documents are called: their ids are
+/// their numbers in the order of the input, and queries show their names. Texts too short for a reliable
+/// fingerprint are reported and left out.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -55,6 +59,7 @@ Example:
   hamdex build -o news.hamdex --distance 3 fingerprints.txt
   hamdex build -o articles.hamdex --documents articles.jsonl
   hamdex build -o hashes.hamdex --ids pairs --id-field page hashes.parquet
+  hamdex build -o images.hamdex --ids names phashes.txt
   cut -f2 pages.tsv | hamdex build -o pages.hamdex --ids row"
 )]
 pub(crate) struct Args {
@@ -160,28 +165,35 @@ fn build<F: Engine>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Failure
     if let Some(texts) = texts {
         let reading = Reading::new(&args.inputs, texts.format, &args.fields)?.temp_dir(&temp_dir);
         let recipe = (texts.recipe, texts.lists);
-        let built = documents::build(&reading, ids, recipe, options, &output, &temp_dir, &phases)?;
+        let built = documents::build(&reading, ids, recipe, options, &output, &phases)?;
         documents_report::summary(&built.counts, &built.too_short, started);
         let documents = (built.counts.documents, built.too_short.count());
         return report::<F>(args, &built.summary, Some(documents), started);
     }
-    let mut builder = Builder::with_options(output.path(), options.ids(ids != IdSource::None))?;
+    let options = options.ids(ids != IdSource::None).names(ids == IdSource::Names);
+    let mut builder = Builder::with_options(output.path(), options)?;
     let mut row = 0u64;
     let reading = input::Reading {
         paths: &args.inputs,
         format: args.format,
-        columns: Columns {
-            fingerprint: &args.fingerprint_field,
-            id: (ids == IdSource::Pairs).then(|| args.fields.id_name()),
+        columns: Columns { fingerprint: &args.fingerprint_field, id: args.fields.id_name() },
+        beside: match ids {
+            IdSource::Pairs => Beside::Id,
+            IdSource::Names => Beside::Name,
+            _ => Beside::Nothing,
         },
         temp_dir: Some(&temp_dir),
         is_prompt: false,
     };
-    input::read::<F>(&reading, &mut |fingerprint, id| {
-        match (ids, id) {
+    input::read::<F>(&reading, &mut |fingerprint, found| {
+        match (ids, found) {
             (IdSource::None, _) => F::push(&mut builder, fingerprint)?,
-            (_, Some(id)) => F::push_with_id(&mut builder, fingerprint, id)?,
-            (_, None) => F::push_with_id(&mut builder, fingerprint, row)?,
+            (_, Found::Id(id)) => F::push_with_id(&mut builder, fingerprint, id)?,
+            (_, Found::Nothing) => F::push_with_id(&mut builder, fingerprint, row)?,
+            (_, Found::Name(name)) => {
+                F::push_with_id(&mut builder, fingerprint, row)?;
+                builder.push_name(row, name)?;
+            }
         }
         row += 1;
         Ok(())
@@ -214,7 +226,7 @@ fn id_source(args: &Args) -> Result<IdSource, Failure> {
     let (fits, default): (&[IdSource], _) = if args.documents.is_some() {
         (&[IdSource::Names, IdSource::Numbers, IdSource::Row, IdSource::None], IdSource::Names)
     } else {
-        (&[IdSource::None, IdSource::Row, IdSource::Pairs], IdSource::None)
+        (&[IdSource::None, IdSource::Row, IdSource::Pairs, IdSource::Names], IdSource::None)
     };
     let asked = args.ids.unwrap_or(default);
     if fits.contains(&asked) {

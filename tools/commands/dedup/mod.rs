@@ -16,7 +16,7 @@ use std::time::Instant;
 use bytesize::ByteSize;
 use hamdex::{Engine, Index};
 use hamdex_atomic_file::AtomicFile;
-use hamdex_documents::{Dedup, RECIPE_KEY, TableFormat, names_path};
+use hamdex_documents::{Dedup, RECIPE_KEY, TableFormat};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe};
 
 use crate::commands::dedup::bars::Bars;
@@ -164,7 +164,6 @@ fn create_output(args: &Args) -> Result<Option<AtomicFile>, Failure> {
     args.recipe.files().for_each(|list| inputs.add(list));
     if let Some(index) = &args.against {
         inputs.add(index);
-        inputs.add(names_path(index));
     }
     args.out.as_deref().map(|path| Output::new(path, args.force, &inputs).create()).transpose()
 }

@@ -24,6 +24,10 @@ pub(super) fn overview<F: Fingerprint>(
         .ids
         .as_ref()
         .map(|ids| json!({ "count": ids.count, "base": ids.base, "bits": ids.bits, "bytes": ids.bytes }));
+    let names = stats.name_bytes.map(|bytes| {
+        let count = index.names().ok().flatten().map(|names| names.len());
+        json!({ "count": count, "bytes": bytes })
+    });
     let metadata: serde_json::Map<String, Value> = index
         .metadata()
         .iter()
@@ -51,6 +55,7 @@ pub(super) fn overview<F: Fingerprint>(
         "bound_bits": stats.bound_bits,
         "memory_bytes": stats.memory_bytes,
         "ids": ids,
+        "names": names,
         "metadata": metadata,
         "tables": tables,
     });

@@ -18,9 +18,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use hamdex::{Engine, OpenOptions};
+use hamdex_atomic_file::Inputs;
 
 use crate::failure::Failure;
-use crate::output::{Force, Output, inputs_of_index};
+use crate::output::{Force, Output};
 use crate::stored::{self, is_store};
 
 /// Show what an index file or a store is made of.
@@ -65,9 +66,12 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["table", "block"])]
     fingerprints: bool,
     /// With --fingerprints, print a line for each id: the fingerprint, a tab and the id, as `hamdex build --ids
-    /// pairs` reads them. Ids that stand for names are printed as numbers
-    #[arg(long, requires = "fingerprints")]
+    /// pairs` reads them. Ids that have names are printed as numbers
+    #[arg(long, requires = "fingerprints", conflicts_with = "names")]
     ids: bool,
+    /// The same with the names of the ids, as `hamdex build --ids names` reads them
+    #[arg(long, requires = "fingerprints")]
+    names: bool,
     /// Show how the fingerprints are distributed; reads all of them
     #[arg(long, conflicts_with_all = ["table", "block", "fingerprints"])]
     stats: bool,
@@ -97,7 +101,7 @@ fn dump_store<F: Engine>(args: &Args) -> Result<(), Failure> {
     let dump = store::StoreDump::<F>::open(&args.index)?;
     let mut output = std::io::BufWriter::new(anstream::stdout().lock());
     if args.fingerprints {
-        let form = fingerprints::Form { ids: args.ids, json: args.json };
+        let form = fingerprints::Form { ids: args.ids, names: args.names, json: args.json };
         dump.print_fingerprints(form, &mut output)?;
     } else if args.json {
         dump.json(&mut output)?;
@@ -112,10 +116,10 @@ fn dump<F: Engine>(args: &Args) -> Result<(), Failure> {
     let index = F::open(&args.index, &OpenOptions::new()).map_err(Failure::Index)?;
     let mut output = std::io::BufWriter::new(anstream::stdout().lock());
     if args.fingerprints {
-        let form = fingerprints::Form { ids: args.ids, json: args.json };
+        let form = fingerprints::Form { ids: args.ids, names: args.names, json: args.json };
         fingerprints::print(&index, form, &mut output)?;
     } else if args.stats {
-        let inputs = inputs_of_index(&args.index);
+        let inputs = Inputs::of([&args.index]);
         let form = match &args.html {
             Some(path) => stats::Form::Page(Output::new(path, args.force, &inputs).create()?),
             None if args.json => stats::Form::Json,

@@ -58,6 +58,13 @@ fn header<F: Fingerprint>(
         )?,
         None => writeln!(output, "  ids             none")?,
     }
+    if let Some(bytes) = stats.name_bytes {
+        let count = match index.names() {
+            Ok(names) => HumanCount(names.map_or(0, |names| names.len())).to_string(),
+            Err(error) => format!("unreadable ({error})"),
+        };
+        writeln!(output, "  names           {count}, {}", HumanBytes(bytes))?;
+    }
     writeln!(output, "  codec           {}", stats.codec)?;
     writeln!(output, "  blocks          {} bytes", stats.block_bytes)?;
     writeln!(output, "  memory          {} beside the file", HumanBytes(stats.memory_bytes))?;

@@ -139,6 +139,9 @@ impl<'a, F: Engine> StoreDump<'a, F> {
         if form.ids && !self.inspected.manifest.identity.has_ids {
             return Err(Failure::Usage("the store holds no ids: leave out --ids".to_owned()));
         }
+        if form.names {
+            return Err(Failure::Usage("a store holds no names: leave out --names".to_owned()));
+        }
         let snapshot = self.reader.snapshot();
         let mut last: Option<Entry<F>> = None;
         for pair in snapshot.pairs_in_order() {

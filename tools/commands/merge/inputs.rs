@@ -31,7 +31,7 @@ pub(super) struct Merging<'p, F> {
 }
 
 impl<'p, F: Fingerprint> Merging<'p, F> {
-    /// Opens all of them; refuses those of which some have ids and others have none.
+    /// Opens all of them; refuses those of which some have ids, or names, and others have none.
     pub(super) fn open(paths: &'p [PathBuf]) -> Result<Self, Failure> {
         if paths.len() > hamdex::MAX_MERGED {
             return Err(Failure::Usage(format!(
@@ -42,16 +42,27 @@ impl<'p, F: Fingerprint> Merging<'p, F> {
         }
         let indexes = paths.iter().map(|path| Index::open(path).map_err(Failure::Index));
         let merging = Self { paths, indexes: indexes.collect::<Result<_, _>>()? };
-        let has_ids = merging.common(Index::has_ids);
-        has_ids.map_err(|(a, b)| {
-            let (with, without) = if merging.indexes[0].has_ids() { (a, b) } else { (b, a) };
+        merging.all_or_none("ids", Index::has_ids)?;
+        merging.all_or_none("names", Index::has_names)?;
+        Ok(merging)
+    }
+
+    /// Refuses files of which some have something and others have none of it.
+    fn all_or_none(&self, what: &str, has: impl Fn(&Index<F>) -> bool) -> Result<(), Failure> {
+        let outcome = self.common(&has).map(drop);
+        outcome.map_err(|(a, b)| {
+            let (with, without) = if has(&self.indexes[0]) { (a, b) } else { (b, a) };
             Failure::Wrong(format!(
-                "{} has ids, and {} has none: they cannot be merged",
+                "{} has {what}, and {} has none: they cannot be merged",
                 with.display(),
                 without.display()
             ))
-        })?;
-        Ok(merging)
+        })
+    }
+
+    /// Whether ids have names.
+    pub(super) fn has_names(&self) -> bool {
+        self.indexes.iter().any(Index::has_names)
     }
 
     /// What all indexes have, or two files that differ in it.

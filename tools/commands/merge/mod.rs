@@ -1,26 +1,22 @@
 //! `hamdex merge`: several index files into one.
 //!
 //! - [`inputs`]: what the files have in common, or why they cannot be merged
-//! - [`names`]: the names of documents beside them
 
 mod inputs;
-mod names;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
-use hamdex::{BuildOptions, Codec, Engine, Merger, Summary};
+use hamdex::{BuildOptions, Codec, Engine, Merger};
 use hamdex_atomic_file::Inputs;
-use hamdex_documents::names_path;
 
 use crate::bars::Phases;
 use crate::built::Built;
 use crate::commands::build::choose;
 use crate::failure::Failure;
-use crate::names::create_names;
-use crate::output::{Force, Output, check_index_output, temp_dir};
+use crate::output::{Force, Output, check_index_output};
 use crate::threads::Threads;
 use crate::values;
 
@@ -34,7 +30,12 @@ use inputs::Merging;
 ///
 /// Design, codec and block size are those of the inputs. Where these differ, options say which to take. Files
 /// with ids and files without, files of 64 and of 128 bits, and files whose recipes or metadata differ are not
-/// merged. Nor are files of documents whose ids stand for different names, as those of two separate builds do.
+/// merged.
+///
+/// Where ids have names, as those of documents do, each file was numbered by itself. Their ids are moved up: those of
+/// the second file come after those of the first, and so on, and every name stays with its fingerprint. A
+/// document that is in two files is in the output twice, under the same name. Files with names and files without
+/// are not merged.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -83,14 +84,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 fn merge<F: Engine>(args: &Args) -> Result<(), Failure> {
     let started = Instant::now();
-    let files = Inputs::of(args.inputs.iter().flat_map(|input| [input.clone(), names_path(input)]));
+    let files = Inputs::of(&args.inputs);
     let output = Output::new(&args.output, args.force, &files);
     output.check()?;
     check_index_output(&args.output, args.json)?;
     let merging = Merging::<F>::open(&args.inputs)?;
     let phases = Arc::new(Phases::default());
     let (options, codec) = options(args, &merging, &phases)?;
-    let summary = write(args, &merging, options, &output, &phases)?;
+    let merger = Merger::new(&merging.indexes)?.options(options).renumber(merging.has_names());
+    let sealed = F::merge(merger, output.path());
+    phases.finish();
+    let summary = sealed?.publish()?;
     let built = Built {
         output: &args.output,
         summary: &summary,
@@ -101,26 +105,6 @@ fn merge<F: Engine>(args: &Args) -> Result<(), Failure> {
     };
     let printed = built.print(args.json);
     printed.map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
-}
-
-fn write<F: Engine>(
-    args: &Args,
-    merging: &Merging<'_, F>,
-    options: BuildOptions<F>,
-    output: &Output<'_>,
-    phases: &Phases,
-) -> Result<Summary, Failure> {
-    let temp_dir = temp_dir(args.temp_dir.as_deref(), Some(&args.output));
-    let names = names::unite(merging, &temp_dir)?;
-    let names_file = names.is_some().then(|| create_names(output, "")).transpose()?;
-    let sealed = F::merge(Merger::new(&merging.indexes)?.options(options), output.path());
-    phases.finish();
-    let sealed = sealed?;
-    if let Some((names, file)) = names.zip(names_file) {
-        // Names first: an index that is in place has its names.
-        names.seal(file, sealed.file_id())?.publish()?;
-    }
-    Ok(sealed.publish()?)
 }
 
 fn options<F: Engine>(

@@ -12,14 +12,14 @@ use std::time::Instant;
 
 use bytesize::ByteSize;
 use hamdex::{Engine, Pairs, ReadError};
-use hamdex_atomic_file::AtomicFile;
+use hamdex_atomic_file::{AtomicFile, Inputs};
 
 use crate::bars::Phases;
 use crate::commands::pairs::output::{Form, Printer};
 use crate::counted::counted;
 use crate::failure::Failure;
-use crate::names;
-use crate::output::{Force, Output, inputs_of_index};
+use crate::names::Names;
+use crate::output::{Force, Output};
 use crate::say;
 use crate::stored::{self, Stored};
 use crate::threads::Threads;
@@ -77,16 +77,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn pairs<F: Engine>(args: &Args) -> Result<(), Failure> {
     let started = Instant::now();
     let index = Stored::<F>::open(&args.index)?;
-    let inputs = inputs_of_index(&args.index);
+    let inputs = Inputs::of([&args.index]);
     let file =
         args.output.as_deref().map(|path| Output::new(path, args.force, &inputs).create()).transpose()?;
     if args.ids && !index.has_ids() {
         return Err(Failure::Usage(format!("{}: holds no ids to print", args.index.display())));
     }
-    let names = match index.file() {
-        Some(file) if args.ids => names::open(&args.index, file)?,
-        _ => None,
-    };
+    let names = if args.ids { index.names()? } else { None };
     let joined = index.to_join()?;
     let phases = Arc::new(Phases::default());
     let mut pairs = joined
@@ -137,7 +134,7 @@ struct Work<'a, F: Engine> {
     args: &'a Args,
     index: &'a Stored<F>,
     pairs: Pairs<'a, F>,
-    names: Option<hamdex_documents::Names>,
+    names: Option<Names<'a>>,
 }
 
 impl<F: Engine> Work<'_, F> {

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::ids::Ids;
+use crate::names::Names;
 use crate::stored::StoredSearcher;
 
 /// How a pair is written down.
@@ -19,14 +20,14 @@ pub(super) enum Form {
 /// Looks up the ids of both fingerprints of a pair.
 pub(super) struct IdSource<'a, F: Engine> {
     pub(super) searcher: StoredSearcher<'a, F>,
-    pub(super) names: Option<hamdex_documents::Names>,
+    pub(super) names: Option<Names<'a>>,
 }
 
 impl<'a, F: Engine> IdSource<'a, F> {
     fn of(&mut self, pair: &Pair<F>) -> Result<(Ids<'_>, Ids<'_>), Failure> {
         let both = [pair.a, pair.b].map(|fingerprint| Match::of(fingerprint, fingerprint));
         let lists = self.searcher.ids_of(&both)?;
-        let mut ids = lists.into_iter().map(|ids| Ids::new(ids, self.names.as_mut(), usize::MAX));
+        let mut ids = lists.into_iter().map(|ids| Ids::new(ids, self.names, usize::MAX));
         let mut next = || ids.next().expect("a list for each");
         Ok((next()?, next()?))
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use hamdex::Engine;
 
 use crate::failure::Failure;
-use crate::input::{Arrivals, Format, Order, has_pipe};
+use crate::input::{Arrivals, Beside, Format, Order, has_pipe};
 
 /// Where records come from.
 #[derive(Debug, clap::Args)]
@@ -31,9 +31,10 @@ impl Records {
             paths: self.inputs.clone(),
             format: self.format,
             fingerprint_field: self.fingerprint_field.clone(),
-            id_field: pairs.then(|| self.id_field.clone()),
+            id_field: self.id_field.clone(),
+            beside: if pairs { Beside::Id } else { Beside::Nothing },
             is_prompt: has_pipe(&self.inputs),
         };
-        Arrivals::of_fingerprints(order, |fingerprint, id| (fingerprint, id))
+        Arrivals::of_fingerprints(order, |fingerprint, found| (fingerprint, found.id()))
     }
 }

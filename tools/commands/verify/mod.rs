@@ -20,9 +20,8 @@ use whole::{Contents, Whole};
 
 /// Read a whole index file or store and check everything in it.
 ///
-/// Checks all checksums and padding, the order of entries and keys, counts, codebooks and ids, and that all
-/// tables hold the same fingerprints; for an index of documents also the file of their names beside it; of a
-/// store, all its files, removals, logs and the manifest. Exits with 3 if something is damaged. What a crash has
+/// Checks all checksums and padding, the order of entries and keys, counts, codebooks, ids and their names, and
+/// that all tables hold the same fingerprints; of a store, all its files, removals, logs and the manifest. Exits with 3 if something is damaged. What a crash has
 /// left in a store, and its next writer removes, is no damage: it is printed.
 #[derive(clap::Args)]
 #[command(
@@ -89,8 +88,5 @@ fn verify<F: Engine>(args: &Args) -> Result<Whole, Failure> {
     let outcome = F::verify(&index, &options);
     phases.finish();
     let verified = outcome.map_err(Failure::Index)?;
-    let names = hamdex_documents::Names::of(&args.index, &index)?
-        .map(|mut names| names.verify(&index))
-        .transpose()?;
-    Ok(Whole::File(verified, names))
+    Ok(Whole::File(verified, index.has_names()))
 }

@@ -12,8 +12,8 @@ use crate::counted::counted;
 
 /// What was read and found right.
 pub(super) enum Whole {
-    /// A file, and how many names beside it.
-    File(Verified, Option<u64>),
+    /// A file, and whether its ids have names.
+    File(Verified, bool),
     Store(StoreVerified),
 }
 
@@ -44,13 +44,13 @@ pub(super) enum Contents<'a> {
 impl Whole {
     pub(super) fn contents(&self) -> Contents<'_> {
         match self {
-            Self::File(verified, names) => Contents::File {
+            Self::File(verified, has_names) => Contents::File {
                 bytes: verified.bytes,
                 tables: verified.tables,
                 blocks: verified.blocks,
                 fingerprints: verified.fingerprints,
                 ids: verified.ids,
-                names: *names,
+                names: has_names.then_some(verified.names),
             },
             Self::Store(verified) => Contents::Store {
                 segments: verified.segments,
@@ -65,7 +65,7 @@ impl Whole {
     /// Prints a line, and one for each note.
     pub(super) fn print(&self, path: &Path, output: &mut impl Write) -> io::Result<()> {
         match self {
-            Self::File(verified, names) => writeln!(
+            Self::File(verified, has_names) => writeln!(
                 output,
                 "{}: whole: {}, {} in {}, {}, {}{}",
                 path.display(),
@@ -74,7 +74,11 @@ impl Whole {
                 counted(verified.tables as u64, "table", "tables"),
                 counted(verified.blocks, "block", "blocks"),
                 counted(verified.ids, "id", "ids"),
-                names.map_or(String::new(), |names| format!(", {}", counted(names, "name", "names"))),
+                if *has_names {
+                    format!(", {}", counted(verified.names, "name", "names"))
+                } else {
+                    String::new()
+                },
             ),
             Self::Store(verified) => {
                 writeln!(

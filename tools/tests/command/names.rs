@@ -1,44 +1,145 @@
-//! The names file beside an index of documents, read from the bytes as format-spec.md describes them.
+//! The names in an index of documents, read from the bytes as format-spec.md describes them.
 
-use crate::common::{Scratch, json_line, story};
+use serde_json::json;
 
-/// CRC-32/ISO-HDLC, bit by bit: shares nothing with the command.
-fn crc(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |crc, &byte| {
-        (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 })
-    })
-}
+use crate::common::{Scratch, crc32, json_line, json_lines, story};
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
+/// The contents of a section without a table, their checksums compared.
+fn section(file: &[u8], wanted: u32) -> &[u8] {
+    let trailer = &file[file.len() - 32..];
+    let footer = &file[u64_at(trailer, 0) as usize..][..u64_at(trailer, 8) as usize];
+    let record =
+        footer.rchunks(24).find(|record| record[..8] == [&wanted.to_le_bytes()[..], &[0; 4]].concat());
+    let (offset, length) = (u64_at(record.unwrap(), 8) as usize, u64_at(record.unwrap(), 16) as usize);
+    let contents = &file[offset..offset + length];
+    let checksums = &file[offset + length.next_multiple_of(4)..];
+    for (number, page) in contents.chunks(4096).enumerate() {
+        let context =
+            [&file[32..48], &wanted.to_le_bytes(), &[0; 4], &(number as u64).to_le_bytes()].concat();
+        assert_eq!(checksums[4 * number..][..4], crc32(&[&context, page].concat()).to_le_bytes());
+    }
+    contents
+}
+
+/// A number of a packed list, most significant bit first.
+fn packed(list: &[u8], bits: usize, place: usize) -> u64 {
+    let bit = |at: usize| u64::from(list[at / 8] >> (7 - at % 8) & 1);
+    (place * bits..(place + 1) * bits).fold(0, |number, at| number << 1 | bit(at))
+}
+
 #[test]
-fn the_names_file_has_the_layout_of_the_specification() {
-    assert_eq!(crc(b"123456789"), 0xcbf4_3926);
+fn names_have_the_layout_of_the_specification() {
+    assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
     let scratch = Scratch::new();
-    let stored = ["one", "tw\u{f3}\n", "\u{feff}three", "four"];
-    scratch.write("in.jsonl", (1..).zip(stored).map(|(i, id)| json_line(id, &story(i))).collect::<String>());
+    let stored = ["one", "tw\u{f3}\n", "short", "\u{feff}three", "a\\b", "four"];
+    let text = |number: u64| if number == 2 { "too short".to_owned() } else { story(number) };
+    let lines: String = (0..).zip(stored).map(|(i, id)| json_line(id, &text(i))).collect();
+    scratch.write("in.jsonl", lines);
     scratch.output(&["build", "-o", "a.hamdex", "--documents", "in.jsonl"]);
-    let file_id = std::fs::read(scratch.path("a.hamdex")).unwrap()[32..48].to_vec();
-    let names = std::fs::read(scratch.path("a.hamdex.ids")).unwrap();
+    let file = std::fs::read(scratch.path("a.hamdex")).unwrap();
+    let (directory, names) = (section(&file, 9), section(&file, 10));
 
-    assert_eq!(names[..16], *b"\x89HDXID\r\n\x01\0\0\0\0\0\0\0");
-    assert_eq!(names[16..32], file_id);
-    let (count, bytes) = (u64_at(&names, 32) as usize, u64_at(&names, 40) as usize);
-    assert_eq!(names[48..52], crc(&names[..48]).to_le_bytes());
-    assert_eq!((count, bytes), (4, stored.concat().len()));
-    assert_eq!(names.len(), 52 + 12 * count + bytes);
-
-    let (ends, records) = names[52..].split_at(8 * count);
+    // Document 2 has no fingerprint, and so the index does not know its name.
+    let expected: Vec<(u64, &str)> = (0..).zip(stored).filter(|(id, _)| *id != 2).collect();
+    assert_eq!((u64_at(directory, 0), u64_at(directory, 8)), (5, 0));
+    let (id_bits, end_bits) = (usize::from(directory[16]), usize::from(directory[17]));
+    assert_eq!((id_bits, end_bits, &directory[18..24]), (3, 5, &[0; 6][..]));
+    let (ids, ends) = directory[24..].split_at((5 * id_bits).div_ceil(8));
+    assert_eq!(ends.len(), (5 * end_bits).div_ceil(8));
     let mut start = 0;
-    for (number, name) in stored.iter().enumerate() {
-        let end = u64_at(ends, 8 * number) as usize;
-        let (text, checksum) = records[start..end].split_at(end - start - 4);
-        assert_eq!(text, name.as_bytes());
-        let unit = [&file_id[..], &(number as u64).to_le_bytes(), text].concat();
-        assert_eq!(checksum, crc(&unit).to_le_bytes(), "{name}");
+    for (place, (id, name)) in expected.into_iter().enumerate() {
+        let end = packed(ends, end_bits, place) as usize;
+        assert_eq!((packed(ids, id_bits, place), &names[start..end]), (id, name.as_bytes()));
         start = end;
     }
-    assert_eq!(start, records.len());
+    assert_eq!(start, names.len());
+}
+
+/// Fingerprints of images, say, in the ways in which another program may write them.
+#[test]
+fn fingerprints_made_elsewhere_keep_their_names() {
+    let scratch = Scratch::new();
+    let lines =
+        "00000000000000ff\timg 1.png\n00000000000001ff\ta,b.png\n00000000000000ff\t\nffffffffffffffff\tx\n";
+    scratch.write("phash.txt", lines);
+    scratch
+        .write("phash.csv", "img,hash\nimg 1.png,255\n\"a,b.png\",511\n\"\",255\nx,18446744073709551615\n");
+    scratch.output(&["build", "-o", "a.hamdex", "--ids", "names", "phash.txt"]);
+    let csv = ["--ids", "names", "--id-field", "img", "--fingerprint-field", "hash", "phash.csv"];
+    scratch.output(&[&["build", "-o", "b.hamdex"], &csv[..]].concat());
+    let bytes = |name: &str| std::fs::read(scratch.path(name)).unwrap();
+    assert!(bytes("a.hamdex") == bytes("b.hamdex"));
+
+    let near = scratch.output(&["query", "a.hamdex", "00000000000000fe"]);
+    assert_eq!(
+        near,
+        "00000000000000fe\t00000000000000ff\t1\timg 1.png,\n00000000000000fe\t00000000000001ff\t2\ta\\,b.png\n"
+    );
+    let near = json_lines(&scratch.output(&["query", "a.hamdex", "00000000000000fe", "--json"]));
+    assert_eq!((&near[0]["ids"], &near[1]["ids"]), (&json!(["img 1.png", ""]), &json!(["a,b.png"])));
+
+    // What is printed is what is read.
+    let listed = scratch.output(&["dump", "a.hamdex", "--fingerprints", "--names"]);
+    let sorted =
+        "00000000000000ff\timg 1.png\n00000000000000ff\t\n00000000000001ff\ta,b.png\nffffffffffffffff\tx\n";
+    assert_eq!(listed, sorted);
+    scratch.write("c.txt", &listed);
+    scratch.output(&["build", "-o", "c.hamdex", "--ids", "names", "c.txt"]);
+    assert_eq!(scratch.output(&["dump", "c.hamdex", "--fingerprints", "--names"]), sorted);
+    let ids = json_lines(&scratch.output(&["dump", "a.hamdex", "--fingerprints", "--names", "--json"]));
+    assert_eq!(ids[0], json!({ "fingerprint": "00000000000000ff", "ids": ["img 1.png", ""] }));
+}
+
+#[test]
+fn names_of_any_bytes_are_kept_and_shown_as_far_as_they_are_text() {
+    let scratch = Scratch::new();
+    scratch.write("in.txt", b"00000000000000ff\tcaf\xe9\x1b.png\n");
+    scratch.output(&["build", "-o", "a.hamdex", "--ids", "names", "in.txt"]);
+    let file = std::fs::read(scratch.path("a.hamdex")).unwrap();
+    assert_eq!(section(&file, 10), b"caf\xe9\x1b.png");
+    assert!(
+        scratch.output(&["query", "a.hamdex", "00000000000000ff"]).ends_with("\tcaf\u{fffd}\\u{1b}.png\n")
+    );
+}
+
+#[test]
+fn fingerprints_of_documents_are_printed_as_they_are_read() {
+    let scratch = Scratch::new();
+    let lines: String = (0..5).map(|n| json_line(&format!("page {n}, of 5"), &story(n))).collect();
+    scratch.write("in.jsonl", lines);
+    scratch.output(&["build", "-o", "a.hamdex", "--documents", "in.jsonl"]);
+    scratch.write("prints.txt", scratch.output(&["fingerprint", "in.jsonl"]));
+    scratch.output(&["fingerprint", "in.jsonl", "--parquet", "prints.parquet"]);
+    for prints in ["prints.txt", "prints.parquet"] {
+        let index = format!("{prints}.hamdex");
+        scratch.output(&["build", "-o", &index, "--ids", "names", prints]);
+        let listed = |index: &str| scratch.output(&["dump", index, "--fingerprints", "--names"]);
+        assert_eq!(listed(&index), listed("a.hamdex"));
+    }
+}
+
+#[test]
+fn names_that_are_missing_are_refused() {
+    let scratch = Scratch::new();
+    let build = |input: &str| scratch.failure(&["build", "-o", "x.hamdex", "--ids", "names", input]);
+    scratch.write("bare.txt", "00000000000000ff\ta\n00000000000001ff\n");
+    scratch.write("null.csv", "fingerprint,id\n00000000000000ff,a\n00000000000001ff\n");
+    scratch.write("raw.u64", [1; 16]);
+    for (input, said, code) in [
+        ("bare.txt", "bare.txt:2: expected a fingerprint, a tab and a name", 1),
+        ("null.csv", "null.csv", 1),
+        ("raw.u64", "raw.u64: raw numbers and NumPy arrays have no names", 2),
+    ] {
+        let (found, text) = build(input);
+        assert!(text.contains(said) && found == code, "{text}");
+    }
+    assert!(!scratch.names().contains(&"x.hamdex".to_owned()));
+    scratch.write("in.txt", "00000000000000ff\n");
+    scratch.output(&["build", "-o", "plain.hamdex", "in.txt"]);
+    let (code, text) = scratch.failure(&["dump", "plain.hamdex", "--fingerprints", "--names"]);
+    assert!(text.contains("holds no names") && code == 2, "{text}");
 }

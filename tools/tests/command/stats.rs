@@ -81,17 +81,6 @@ fn the_page_shows_the_names_of_documents() {
 }
 
 #[test]
-fn without_the_names_file_the_page_shows_numbers() {
-    let scratch = with_names();
-    std::fs::remove_file(scratch.path("a.hamdex.ids")).unwrap();
-    let output = scratch.hamdex(&["dump", "a.hamdex", "--stats", "--html", "a.html"]).assert().success();
-    let warning = String::from_utf8(output.get_output().stderr.clone()).unwrap();
-    assert!(warning.starts_with("hamdex: a.hamdex.ids: ") && warning.lines().count() == 1, "{warning}");
-    let page = std::fs::read_to_string(scratch.path("a.html")).unwrap();
-    assert!(page.contains("<td>0; 1; 2 and 1 more</td>"), "{page}");
-}
-
-#[test]
 fn one_of_a_thing_is_singular_and_none_is_no_chart() {
     let scratch = Scratch::new();
     for (count, said) in [

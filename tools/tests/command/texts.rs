@@ -74,66 +74,21 @@ fn a_text_too_short_to_ask_for_says_so() {
 }
 
 #[test]
-fn without_its_names_an_index_answers_with_numbers() {
-    let scratch = with_index(&[]);
-    let query: [&str; 4] = ["query", "a.hamdex", "--text", &story(2)];
-    assert!(scratch.output(&query).ends_with("\t0\tn/9\n"));
-    std::fs::remove_file(scratch.path("a.hamdex.ids")).unwrap();
-    for args in [&query[..], &["pairs", "a.hamdex", "--ids"]] {
-        let output = scratch.hamdex(args).assert().success();
-        let warning = String::from_utf8(output.get_output().stderr.clone()).unwrap();
-        let warnings: Vec<&str> = warning.lines().filter(|line| line.contains("a.hamdex.ids")).collect();
-        assert!(warnings.len() == 1 && warnings[0].starts_with("hamdex: a.hamdex.ids: "), "{warning}");
-        assert!(warnings[0].ends_with("ids are shown as numbers"), "{warning}");
-    }
-    assert!(scratch.output(&query).ends_with("\t0\t2\n"));
-    let (code, text) = scratch.failure(&["verify", "a.hamdex"]);
-    assert!(text.contains("a.hamdex.ids: cannot open the names"), "{text}");
-    assert_eq!(code, 3);
-}
-
-#[test]
-fn names_that_are_damaged_or_of_another_index_are_never_shown() {
+fn names_that_are_damaged_are_never_shown_and_hinder_nobody_else() {
     let scratch = with_index(&[]);
     assert!(scratch.output(&["verify", "a.hamdex"]).ends_with("3 ids, 3 names\n"));
-    let ids = std::fs::read(scratch.path("a.hamdex.ids")).unwrap();
-    scratch.write("b.jsonl", [json_line("x", &story(2)), json_line("y", &story(3))].concat());
-    scratch.output(&["build", "-o", "b.hamdex", "--documents", "b.jsonl"]);
-    let text = story(2);
-    let numbers = |index: &str, warning: &str, number: &str| {
-        let output = scratch.hamdex(&["query", index, "--text", &text]).assert().success();
-        let output = output.get_output();
-        let (found, said) =
-            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(found.ends_with(&format!("\t0\t{number}\n")), "{found}");
-        assert!(said.contains(warning) && said.contains("ids are shown as numbers"), "{said}");
-        let (code, text) = scratch.failure(&["verify", index]);
-        assert!(code == 3 && text.contains(warning), "{text}");
-    };
-    scratch.write("b.hamdex.ids", &ids);
-    numbers("b.hamdex", "b.hamdex.ids: it belongs to another index", "0");
-    scratch.write("a.hamdex.ids", &ids[..ids.len() - 1]);
-    numbers("a.hamdex", "truncated", "2");
-    // A name that is damaged by itself is an error: the others are whole.
-    let mut damaged = ids.clone();
-    *damaged.last_mut().unwrap() ^= 1;
-    scratch.write("a.hamdex.ids", damaged);
-    for args in [&["query", "a.hamdex", "--text", &text][..], &["verify", "a.hamdex"]] {
+    let whole = std::fs::read(scratch.path("a.hamdex")).unwrap();
+    let query = ["query", "a.hamdex", "--text", &story(2)];
+    assert!(scratch.output(&query).ends_with("\t0\tn/9\n"));
+    let mut damaged = whole.clone();
+    let at = whole.windows(3).position(|bytes| bytes == b"n/9").unwrap();
+    damaged[at] ^= 1;
+    scratch.write("a.hamdex", damaged);
+    for args in [&query[..], &["pairs", "a.hamdex", "--ids", "-k", "64"], &["verify", "a.hamdex"]] {
         let (code, text) = scratch.failure(args);
-        assert!(code == 3 && text.contains("name 2 is damaged"), "{text}");
+        assert!(code == 3 && text.contains("a.hamdex: damaged at the names"), "{text}");
     }
-}
-
-#[test]
-fn other_names_are_not_written_over() {
-    let scratch = with_index(&[]);
-    std::fs::remove_file(scratch.path("a.hamdex")).unwrap();
-    let args = ["build", "-o", "a.hamdex", "--documents", "in.jsonl"];
-    let (code, text) = scratch.failure(&args);
-    assert!(text.contains("a.hamdex.ids") && text.contains("--force"), "{text}");
-    assert_eq!(code, 1);
-    scratch.output(&[&args[..], &["--force"]].concat());
-    assert!(scratch.output(&["query", "a.hamdex", "--text", &story(2)]).ends_with("n/9\n"));
+    assert!(scratch.output(&[&query[..], &["--no-ids"]].concat()).ends_with("\t0\n"));
 }
 
 #[test]
@@ -141,7 +96,6 @@ fn ids_can_be_numbers_rows_or_none() {
     let scratch = with_index(&[]);
     let last = |ids: &str, input: &str| {
         scratch.output(&["build", "-o", "b.hamdex", "--force", "--documents", "--ids", ids, input]);
-        assert!(!scratch.names().contains(&"b.hamdex.ids".to_owned()));
         scratch
             .output(&["query", "b.hamdex", "--text", &story(2)])
             .trim()
@@ -174,8 +128,8 @@ fn ids_that_do_not_fit_are_refused() {
         scratch.failure(&["build", "-o", "c.hamdex", "--documents", "--ids", "pairs", "in.jsonl"]);
     assert!(text.contains("--ids for documents is one of: names, numbers, row, none"), "{text}");
     assert_eq!(code, 2);
-    let (code, text) = scratch.failure(&["build", "-o", "c.hamdex", "--ids", "names", "in.jsonl"]);
-    assert!(text.contains("--ids for fingerprints is one of: none, row, pairs"), "{text}");
+    let (code, text) = scratch.failure(&["build", "-o", "c.hamdex", "--ids", "numbers", "in.jsonl"]);
+    assert!(text.contains("--ids for fingerprints is one of: none, row, pairs, names"), "{text}");
     assert_eq!(code, 2);
     assert!(
         scratch
@@ -189,10 +143,8 @@ fn ids_that_do_not_fit_are_refused() {
 fn the_same_documents_give_the_same_files() {
     let scratch = with_index(&[]);
     scratch.output(&["build", "-o", "b.hamdex", "--documents=jsonl", "--threads", "1", "in.jsonl"]);
-    for ending in ["hamdex", "hamdex.ids"] {
-        let bytes = |name: &str| std::fs::read(scratch.path(&format!("{name}.{ending}"))).unwrap();
-        assert!(bytes("a") == bytes("b"), "{ending}");
-    }
+    let bytes = |name: &str| std::fs::read(scratch.path(name)).unwrap();
+    assert!(bytes("a.hamdex") == bytes("b.hamdex"));
 }
 
 #[test]
@@ -286,4 +238,45 @@ fn a_dictionary_is_reported_for_programs_too() {
     assert_eq!((&report["output"], &report["documents"]), (&"in.idf".into(), &2.into()));
     assert_eq!((&report["words"], &report["error_documents"]), (&words.into(), &0.into()));
     assert_eq!(report["digest"].as_str().unwrap().len(), 32);
+}
+
+#[test]
+fn a_whole_file_of_documents_is_asked_for() {
+    let scratch = with_index(&[]);
+    let asked = [
+        json_line("same", &story(2)),
+        json_line("short", "two words"),
+        json_line("a\tb", &altered(&story(3))),
+    ];
+    scratch.write("asked.jsonl", asked.concat());
+    let args = ["query", "a.hamdex", "--documents", "--file", "asked.jsonl", "-k", "6"];
+    let found = scratch.output(&args);
+    let lines: Vec<Vec<&str>> = found.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!((lines[0][0], lines[0][2], lines[0][3]), ("same", "0", "n/9"), "{found}");
+    assert!(lines.iter().all(|line| line[0] != "short"), "{found}");
+    assert_eq!(scratch.output(&[&args[..], &["--first"]].concat()).lines().next(), found.lines().next());
+    let json = scratch.output(&[&args[..], &["--json", "--nearest", "1"]].concat());
+    let line: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (&line["document"], &line["distance"], &line["ids"][0]),
+        (&"same".into(), &0.into(), &"n/9".into())
+    );
+    let piped = ["query", "a.hamdex", "--documents=jsonl", "-k", "6"];
+    scratch.hamdex(&piped).write_stdin(asked.concat()).assert().success().stdout(found);
+    let output = scratch.hamdex(&args).assert().success();
+    let said = String::from_utf8(output.get_output().stderr.clone()).unwrap();
+    assert!(said.contains("\"short\" is too short") && said.contains("3 documents"), "{said}");
+    assert_eq!(scratch.failure(&[&args[..4], &["--text", "x"]].concat()).0, 2);
+}
+
+#[test]
+fn a_query_by_a_sentence_says_that_whole_documents_match() {
+    let scratch = with_index(&[]);
+    let said = |text: &str| {
+        let output = scratch.hamdex(&["query", "a.hamdex", "--text", text]).assert().success();
+        String::from_utf8(output.get_output().stderr.clone()).unwrap()
+    };
+    let sentence = story(2).split(' ').take(20).collect::<Vec<_>>().join(" ");
+    assert!(said(&sentence).contains("--text: whole documents match"), "{}", said(&sentence));
+    assert_eq!(said(&story(2)), "");
 }

@@ -4,6 +4,5 @@ mod collections;
 mod common;
 mod dedup;
 mod inputs;
-mod names;
 #[cfg(feature = "parquet")]
 mod rows;

@@ -25,8 +25,8 @@ use crate::tokenise::Tokeniser;
 /// | key | values | meaning |
 /// |---|---|---|
 /// | `width` | `64`, `128` | bits of the fingerprint |
-/// | `case` | `keep`, `lower`, `simple` | [`Case`] |
-/// | `tokens` | `words`, `words+bigrams`, `words+jieba`, `jieba`, `py-words`, `py-joined`, `mfonda`, `trafilatura`, `given` | [`Tokeniser`] |
+/// | `case` | `keep`, `lower`, `lower-shingles`, `simple` | [`Case`] |
+/// | `tokens` | `words`, `words+bigrams`, `words+jieba`, `jieba`, `py-words`, `py-joined`, `mfonda`, `trafilatura`, `whole`, `given` | [`Tokeniser`] |
 /// | `tables` | as [`Tokeniser::tables`] prints them | versions of the tokeniser's tables; must be this build's |
 /// | `min-chars` | a number | tokens of fewer characters are dropped |
 /// | `stop` | `none`, a digest | tokens on this list are dropped |

@@ -32,8 +32,16 @@ impl Default for Recipe {
 
 impl Recipe {
     /// The names of the recipes that have one.
-    pub const NAMES: [&'static str; 7] =
-        ["default", "simhash-py", "seomoz", "text-dedup", "mfonda", "yanyiwu", "trafilatura"];
+    pub const NAMES: [&'static str; 8] = [
+        "default",
+        "simhash-py",
+        "seomoz",
+        "text-dedup",
+        "text-dedup-0.4.0",
+        "mfonda",
+        "yanyiwu",
+        "trafilatura",
+    ];
 
     /// Returns the recipe of this name.
     ///
@@ -42,10 +50,22 @@ impl Recipe {
     /// | `default` | this library, for web text in any language; see the [crate documentation](crate#the-default-recipe) |
     /// | `simhash-py` | PyPI `simhash` 2.1.2 |
     /// | `seomoz` | seomoz simhash-cpp, simhash-py and simhash-pybind: of given features |
-    /// | `text-dedup` | text-dedup's simhash with its defaults |
+    /// | `text-dedup` | text-dedup's simhash with its defaults, as its main branch has had it since 2025 and no release has it: shingles of three words, seed 42 |
+    /// | `text-dedup-0.4.0` | the same of PyPI `text-dedup` 0.4.0, which pip installs: shingles of three characters, seed 0 |
     /// | `mfonda` | mfonda/simhash (Go) |
     /// | `yanyiwu` | yanyiwu/simhash (C++): of given terms and weights; see [`Recipe::yanyiwu_for_text`] |
-    /// | `trafilatura` | trafilatura's content fingerprint (which it prints without leading zeros) |
+    /// | `trafilatura` | the content fingerprint of PyPI `trafilatura` 2.3.1 (which it prints without leading zeros) |
+    ///
+    /// All but `default` give the bits that the library gives for every text that has a feature at all, however short
+    /// (`min-features=0`): whoever needs the same bits needs them of short texts, too. A text without features has the
+    /// library's value ([`Outcome::value`](crate::Outcome::value)) and is reported as too short.
+    ///
+    /// **Characters that a Python does not know.** What is a letter, and what its lower case is, comes from the Unicode
+    /// tables of the Python that the library ran on: 13 in Python 3.9 and 3.10, 14 in 3.11, 15 in 3.12, 15.1 in 3.13, 16
+    /// in 3.14. This build's tables are those that the recipe's text form names (`tables`). A text with a letter or
+    /// digit that came to Unicode in between is cut there by the older Python (`simhash-py`, `text-dedup`, `trafilatura`),
+    /// and its capitals stay as they are; here it is a letter. So such texts, which are rare, have other bits; all
+    /// others have the same with any version.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let compatible = |case, tokens, hash| Self {
@@ -54,6 +74,7 @@ impl Recipe {
             weight: Weight::Count,
             hash,
             empty: Empty::Tie,
+            min_features: 0,
             ..Self::default()
         };
         Some(match name {
@@ -69,6 +90,13 @@ impl Recipe {
                 shingle: Shingle::Words(nonzero(3)),
                 weight: Weight::Once,
                 ..compatible(Case::Lower, Tokeniser::PyWords, Hash::Xxh3 { seed: 42 })
+            },
+            "text-dedup-0.4.0" => Self {
+                // The text is one token, which goes where it has fewer characters than that.
+                min_chars: 5,
+                shingle: Shingle::Chars(nonzero(3)),
+                weight: Weight::Once,
+                ..compatible(Case::LowerShingles, Tokeniser::Whole, Hash::Xxh3 { seed: 0 })
             },
             "mfonda" => Self { tie: Tie::One, ..compatible(Case::Simple, Tokeniser::Mfonda, Hash::Fnv1) },
             "yanyiwu" => compatible(Case::Keep, Tokeniser::Given, Hash::Lookup3),
@@ -96,6 +124,7 @@ impl Recipe {
             hash: Hash::Lookup3,
             tie: Tie::Zero,
             empty: Empty::Tie,
+            min_features: 0,
             ..Self::default()
         }
         .with_stop_words(stop)

@@ -46,13 +46,15 @@ pub enum Tokeniser {
     /// `trafilatura`: tokens between white space, ASCII punctuation stripped at both ends, letters and
     /// digits only; the long ones, if there are enough of them.
     Trafilatura,
+    /// `whole`: the whole text is one token, for shingles of characters that are cut from the text as it is.
+    Whole,
     /// `given`: none; the features come from the caller.
     Given,
 }
 
 impl Tokeniser {
     /// All tokenisers, in the order of [`Self::NAMES`].
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Words,
         Self::WordsBigrams,
         Self::WordsJieba,
@@ -61,11 +63,12 @@ impl Tokeniser {
         Self::PyJoined,
         Self::Mfonda,
         Self::Trafilatura,
+        Self::Whole,
         Self::Given,
     ];
 
     /// The names that [`FromStr`] accepts.
-    pub const NAMES: [&'static str; 9] = [
+    pub const NAMES: [&'static str; 10] = [
         "words",
         "words+bigrams",
         "words+jieba",
@@ -74,6 +77,7 @@ impl Tokeniser {
         "py-joined",
         "mfonda",
         "trafilatura",
+        "whole",
         "given",
     ];
 
@@ -99,7 +103,7 @@ impl Tokeniser {
             }
             Self::Jieba => format!("{},{JIEBA}", categories()),
             Self::PyWords | Self::PyJoined | Self::Trafilatura => categories(),
-            Self::Mfonda | Self::Given => "none".to_owned(),
+            Self::Mfonda | Self::Whole | Self::Given => "none".to_owned(),
         }
     }
 
@@ -131,6 +135,8 @@ impl Tokeniser {
             Self::PyWords | Self::PyJoined => python::words(text).for_each(token),
             Self::Mfonda => mfonda::words(text).for_each(token),
             Self::Trafilatura => trafilatura::sample(text).into_iter().for_each(token),
+            Self::Whole if text.is_empty() => {}
+            Self::Whole => token(text),
             Self::Given => {}
             #[cfg(feature = "jieba")]
             Self::WordsJieba => {

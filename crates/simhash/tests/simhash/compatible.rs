@@ -1,6 +1,6 @@
 //! Fingerprints of other libraries, bit for bit: vectors of their own test suites, or of running them.
 
-use hamdex_simhash::{FeatureFingerprinter, Fingerprinter, Hash, Outcome, Scratch};
+use hamdex_simhash::{FeatureFingerprinter, Fingerprinter, Hash, Outcome, Recipe, Scratch};
 
 const FOX: &str = "The quick brown fox jumps over the lazy dog";
 
@@ -69,6 +69,54 @@ fn text_dedup_on_text() {
     assert_ne!(of_text("text-dedup", "one two three four five").value(), Some(0));
 }
 
+/// Of `embed_func` of text_dedup/simhash.py of PyPI text-dedup 0.4.0, run by Python 3.11 with xxhash 4.1.0 and bitarray
+/// 3.12.3, by its defaults and with 128 bits.
+#[test]
+fn text_dedup_0_4_0_on_text() {
+    let wide = Fingerprinter::<u128>::new(&"text-dedup-0.4.0 width=128".parse().unwrap()).unwrap();
+    for (text, narrow, of_128_bits) in [
+        (FOX, 0xa23ec554685f346c, 0x236c931c1fb53cada23ec554685f346c),
+        ("hello world", 0xdedafc8f126ab95b, 0xd2baa9485dc30070dedafc8f126ab95b),
+        ("abcde", 0x69ec7e874a3b3d71, 0x03844afde37a55b569ec7e874a3b3d71),
+        ("ab\ncd", 0xd9f51f9cadc82c49, 0x1fe93a822b0978ead9f51f9cadc82c49),
+        ("ΌΣΟΣ ΣΑΣ ΟΔΟΣ.", 0x8b90400b40855c11, 0xe58f04530632580708010387a64b8343),
+        ("İstanbul'da IĞDIR", 0x2b1b7406d5c612de, 0x3abe981999ba753a0b17b61eb59652d5),
+        ("这是一个测试。我们在测试中文。", 0x1ac2ed31c6da97b3, 0x14a590133bb12b24f68cba2104f24cf0),
+        ("Привет, МИР! Ещё раз.", 0x17be5b873e32e91b, 0xa7ed619822841142e6d9cc20d2e94614),
+        ("aaaaaaa", 0xe4ba3228795dc9ef, 0x1ba4b00492c7202ee4ba3228795dc9ef),
+        ("ẞtraße ǅ", 0xa4d390aaca803a20, 0x41512409a2070aaaa0db14a2a1c6e3b6),
+        ("a\u{301}e\u{301}i\u{301} 😀😀!", 0xcc60c967e087d1c1, 0x07200694b081800703148c8d1fd809d5),
+    ] {
+        assert_eq!(of_text("text-dedup-0.4.0", text), Outcome::Fingerprint(narrow), "{text}");
+        assert_eq!(
+            wide.fingerprint(text, &mut Scratch::default()),
+            Outcome::Fingerprint(of_128_bits),
+            "{text}"
+        );
+    }
+    // Fewer than five characters are nothing there.
+    for short in ["abcd", ""] {
+        assert_eq!(
+            of_text("text-dedup-0.4.0", short),
+            Outcome::TooShort { features: 0, fingerprint: Some(0) },
+            "{short:?}"
+        );
+    }
+}
+
+/// Whoever has fingerprints of another library needs those of short texts, too.
+#[test]
+fn compatible_recipes_give_a_fingerprint_to_every_text_with_a_feature() {
+    for recipe in Recipe::NAMES {
+        let needed = recipe.parse::<Recipe>().unwrap().min_features;
+        assert_eq!(needed, if recipe == "default" { 16 } else { 0 }, "{recipe}");
+    }
+    for recipe in ["simhash-py", "text-dedup-0.4.0", "mfonda", "trafilatura"] {
+        assert!(of_text(recipe, "hello").reliable().is_some(), "{recipe}");
+    }
+    assert!(of_text("text-dedup", "one two three four five").reliable().is_some());
+}
+
 #[test]
 fn mfonda_on_text() {
     for (text, fingerprint) in [
@@ -102,7 +150,7 @@ fn yanyiwu_on_given_terms() {
 fn yanyiwu_on_text_takes_the_heaviest_words() {
     use std::sync::Arc;
 
-    use hamdex_simhash::{IdfDictionary, Lists, Recipe, StopWords};
+    use hamdex_simhash::{IdfDictionary, Lists, StopWords};
 
     let idf = Arc::new(IdfDictionary::read("北京 4\n清华大学 9\n来到 5\n".as_bytes()).unwrap());
     let stop = Arc::new(StopWords::read("来到\n".as_bytes()).unwrap());
@@ -114,13 +162,17 @@ fn yanyiwu_on_text_takes_the_heaviest_words() {
     // A word of one character and a stop word do not vote; the unknown word votes with twice the mean, 6.
     let expected = of_features("yanyiwu").weighted([("Internet", 12.0), ("清华大学", 9.0)]);
     assert_eq!(outcome, expected);
-    assert_eq!(outcome, Outcome::TooShort { features: 2, fingerprint: expected.value() });
+    assert_eq!(outcome, Outcome::Fingerprint(expected.value().unwrap()));
 }
 
 #[test]
 fn trafilatura_on_text() {
     let outcome = of_text("trafilatura", "这是一个测试。我们在测试中文。");
-    assert_eq!(outcome, Outcome::TooShort { features: 2, fingerprint: Some(0xff377edee6edfb78) });
+    assert_eq!(outcome, Outcome::Fingerprint(0xff377edee6edfb78));
+    // Of content_fingerprint of PyPI trafilatura 2.3.1.
+    assert_eq!(of_text("trafilatura", FOX), Outcome::Fingerprint(0x1af083f01050ba17));
+    let mixed = "ẞtraße ǅ Привет мир, как дела?";
+    assert_eq!(of_text("trafilatura", mixed), Outcome::Fingerprint(0x3ee80f6aff45ef93));
     assert_eq!(of_text("trafilatura", ""), Outcome::TooShort { features: 0, fingerprint: Some(u64::MAX) });
     // The library prints it with {:x}, so leading zeros go; a caller who wants that does likewise.
     assert_eq!(format!("{:x}", outcome.value().unwrap()), "ff377edee6edfb78");

@@ -1,11 +1,11 @@
 //! One walk over the fingerprints, and what it counts.
 
 use hamdex::{Engine, Index};
-use hamdex_documents::Names;
 use indicatif::HumanCount;
 
 use crate::documents::report::plain;
 use crate::failure::Failure;
+use crate::names::Names;
 
 /// Leading bits by which fingerprints are counted.
 pub(super) const LEADING_BITS: u32 = 8;
@@ -62,7 +62,7 @@ impl Spike {
 }
 
 /// Reads all fingerprints; shows ids by their names, where there are names.
-pub(super) fn gather<F: Engine>(index: &Index<F>, mut names: Option<Names>) -> Result<Spread, Failure> {
+pub(super) fn gather<F: Engine>(index: &Index<F>, names: Option<Names<'_>>) -> Result<Spread, Failure> {
     let mut leading = vec![0u64; 1 << LEADING_BITS];
     let mut spikes: Vec<(u64, F)> = Vec::new();
     let mut sample = Vec::new();
@@ -101,7 +101,7 @@ pub(super) fn gather<F: Engine>(index: &Index<F>, mut names: Option<Names>) -> R
         bits: F::BITS,
         leading,
         crowded,
-        spikes: if index.has_ids() { Some(shown(index, &spikes, names.as_mut())?) } else { None },
+        spikes: if index.has_ids() { Some(shown(index, &spikes, names)?) } else { None },
         has_names: names.is_some(),
         ids,
         distances,
@@ -113,15 +113,15 @@ pub(super) fn gather<F: Engine>(index: &Index<F>, mut names: Option<Names>) -> R
 fn shown<F: Engine>(
     index: &Index<F>,
     spikes: &[(u64, F)],
-    mut names: Option<&mut Names>,
+    names: Option<Names<'_>>,
 ) -> Result<Vec<Spike>, Failure> {
-    let mut shown_id = |id: u64| match names.as_mut() {
-        Some(names) => names.get(id).map(|name| plain(&name).into_owned()).map_err(Failure::from),
+    let shown_id = |id: u64| match names {
+        Some(names) => names.text(id).map(|name| plain(&name).into_owned()),
         None => Ok(id.to_string()),
     };
     let spike = |&(ids, fingerprint): &(u64, F)| {
         let its = F::ids(index, fingerprint).map_err(Failure::Index)?;
-        let first_ids = its.take(MAX_SHOWN_IDS).map(&mut shown_id).collect::<Result<_, _>>()?;
+        let first_ids = its.take(MAX_SHOWN_IDS).map(shown_id).collect::<Result<_, _>>()?;
         Ok(Spike { fingerprint: fingerprint.hex().to_string(), ids, first_ids })
     };
     spikes.iter().map(spike).collect()

@@ -19,7 +19,7 @@ use hamdex::{Engine, Index};
 use hamdex_atomic_file::AtomicFile;
 
 use crate::failure::Failure;
-use crate::names;
+use crate::names::Names;
 
 /// How the statistics are written.
 pub(super) enum Form {
@@ -36,7 +36,7 @@ pub(super) fn print<F: Engine>(
     form: Form,
     output: &mut impl Write,
 ) -> Result<(), Failure> {
-    let spread = gather::gather(index, names::open(path, index)?)?;
+    let spread = gather::gather(index, Names::of(index)?)?;
     match form {
         Form::Text => text::print(path, &spread, output)?,
         Form::Json => json::print(&spread, output)?,

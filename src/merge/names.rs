@@ -1,0 +1,83 @@
+//! The names of the output: those of all inputs, by id.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::{Path, PathBuf};
+
+use crate::build::{NameSource, NameSpool, OneByOne, Sorted};
+use crate::error::{BuildError, ReadError};
+use crate::names::{Names, NamesIter};
+
+/// The names of several indexes.
+pub(super) struct MergedNames<'i> {
+    inputs: Vec<Input<'i>>,
+    /// Whether names are left out whose ids are.
+    is_filtered: bool,
+    temp_dir: PathBuf,
+}
+
+/// The names of one index that have not been taken yet.
+struct Input<'i> {
+    names: NamesIter<'i>,
+    /// By how much its ids are moved up.
+    offset: u64,
+}
+
+impl<'i> Input<'i> {
+    fn next(&mut self) -> Result<Option<(u64, &'i [u8])>, ReadError> {
+        Ok(self.names.next().transpose()?.map(|(id, name)| (id.saturating_add(self.offset), name)))
+    }
+}
+
+impl<'i> MergedNames<'i> {
+    /// Of these names, their ids moved up by so much.
+    pub(super) fn new(inputs: &[(Names<'i>, u64)], is_filtered: bool, temp_dir: &Path) -> Self {
+        let inputs = inputs.iter().map(|&(names, offset)| Input { names: names.iter(), offset }).collect();
+        Self { inputs, is_filtered, temp_dir: temp_dir.to_owned() }
+    }
+}
+
+impl NameSource for MergedNames<'_> {
+    fn wants_ids(&self) -> bool {
+        self.is_filtered
+    }
+
+    fn spool(mut self: Box<Self>, ids: Option<&Sorted<u64>>) -> Result<NameSpool, BuildError> {
+        let mut spool = NameSpool::new(&self.temp_dir)?;
+        let mut kept = ids.map(Sorted::one_by_one).transpose()?;
+        let mut next_kept = kept.as_mut().map_or(Ok(None), OneByOne::next)?;
+        let mut heads = BinaryHeap::new();
+        for (number, input) in self.inputs.iter_mut().enumerate() {
+            heads.extend(input.next()?.map(|(id, name)| Reverse((id, number, name))));
+        }
+        let mut last: Option<(u64, &[u8])> = None;
+        while let Some(Reverse((id, number, name))) = heads.pop() {
+            heads.extend(self.inputs[number].next()?.map(|(id, name)| Reverse((id, number, name))));
+            if let Some((last_id, last_name)) = last
+                && last_id == id
+            {
+                if last_name != name {
+                    return Err(differ(id, last_name, name));
+                }
+                continue;
+            }
+            last = Some((id, name));
+            if let Some(kept) = &mut kept {
+                while next_kept < Some(id) && next_kept.is_some() {
+                    next_kept = kept.next()?;
+                }
+                if next_kept != Some(id) {
+                    continue;
+                }
+            }
+            spool.push(id, name)?;
+        }
+        Ok(spool)
+    }
+}
+
+#[cold]
+fn differ(id: u64, one: &[u8], other: &[u8]) -> BuildError {
+    let [one, other] = [one, other].map(String::from_utf8_lossy);
+    BuildError::Names(format!("id {id} is {one:?} in one index and {other:?} in another"))
+}

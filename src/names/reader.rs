@@ -1,0 +1,204 @@
+//! The name of an id, found when it is wanted.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::bits;
+use crate::error::{Place, ReadError};
+use crate::format::section::Section;
+use crate::names::layout::{HEAD_BYTES, Head};
+
+/// The sections of names of an open file.
+pub(crate) struct NameTable {
+    pub(crate) directory: Section,
+    pub(crate) names: Section,
+}
+
+/// The names of an index's ids: made by [`Index::names`](crate::Index::names).
+#[derive(Clone, Copy)]
+pub struct Names<'a> {
+    file: &'a [u8],
+    table: &'a NameTable,
+    /// Where the index was opened, for errors.
+    path: Option<&'a Path>,
+    pub(super) head: Head,
+    /// Where the ends start in the directory.
+    ends_at: u64,
+}
+
+impl NameTable {
+    /// Reads what the directory begins with, and checks whether the rest fits it.
+    pub(crate) fn open<'a>(&'a self, file: &'a [u8], path: Option<&'a Path>) -> Result<Names<'a>, ReadError> {
+        let damaged = |what| ReadError::damaged(Place::NameDirectory, what);
+        let bytes = self.directory.read(file, 0..HEAD_BYTES)?;
+        let head = Head::from_bytes(bytes.try_into().expect("24 bytes"))
+            .ok_or_else(|| damaged("a field of its first bytes is out of range"))?;
+        let ends_at =
+            head.ends_at().filter(|_| head.directory_bytes() == Some(self.directory.length() as u64));
+        let ends_at = ends_at.ok_or_else(|| damaged("it is shorter or longer than its names need"))?;
+        let names = Names { file, table: self, path, head, ends_at };
+        let end = if head.count == 0 { 0 } else { names.end(head.count - 1)? };
+        if end != self.names.length() as u64 {
+            return Err(damaged("its last name does not end with the names"));
+        }
+        Ok(names)
+    }
+}
+
+impl<'a> Names<'a> {
+    /// How many names there are.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.head.count
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.head.count == 0
+    }
+
+    /// The name of an id; `None` if it has none.
+    ///
+    /// # Errors
+    /// When a page that matters is damaged.
+    pub fn get(&self, id: u64) -> Result<Option<&'a [u8]>, ReadError> {
+        let name = || match self.place_of(id)? {
+            Some(place) => Ok(Some(self.name(place)?)),
+            None => Ok(None),
+        };
+        name().map_err(|error: ReadError| error.of_file(self.path))
+    }
+
+    /// The name of an id that the index has: that there is none is damage.
+    ///
+    /// # Errors
+    /// When the id has no name, or a page that matters is damaged.
+    pub fn name_of(&self, id: u64) -> Result<&'a [u8], ReadError> {
+        let missing = || damaged(format_args!("id {id} has no name")).of_file(self.path);
+        self.get(id)?.ok_or_else(missing)
+    }
+
+    /// The greatest id that has a name; `None` if there are no names.
+    ///
+    /// # Errors
+    /// When a page that matters is damaged.
+    pub fn last_id(&self) -> Result<Option<u64>, ReadError> {
+        let last = self.head.count.checked_sub(1);
+        last.map(|place| self.id(place)).transpose().map_err(|error| error.of_file(self.path))
+    }
+
+    /// All ids that have a name, ascending, each with its name.
+    #[must_use]
+    pub fn iter(&self) -> NamesIter<'a> {
+        NamesIter { names: *self, next: 0 }
+    }
+
+    /// Whether an id has a name.
+    pub(super) fn contains(&self, id: u64) -> Result<bool, ReadError> {
+        Ok(self.place_of(id)?.is_some())
+    }
+
+    /// Which name, counted from 0, is that of an id.
+    fn place_of(&self, id: u64) -> Result<Option<u64>, ReadError> {
+        let Some(wanted) = id.checked_sub(self.head.first) else { return Ok(None) };
+        if self.head.id_bits == 0 {
+            return Ok((wanted < self.head.count).then_some(wanted));
+        }
+        let (mut least, mut end) = (0, self.head.count);
+        while least < end {
+            let middle = least + (end - least) / 2;
+            if self.number_of_id(middle)? < wanted {
+                least = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        let is_there = least < self.head.count && self.number_of_id(least)? == wanted;
+        Ok(is_there.then_some(least))
+    }
+
+    /// The id of the name of that number.
+    pub(super) fn id(&self, place: u64) -> Result<u64, ReadError> {
+        let number = if self.head.id_bits == 0 { place } else { self.number_of_id(place)? };
+        let id = self.head.first.checked_add(number);
+        id.ok_or_else(|| damaged(format_args!("the id of name {place} exceeds 64 bits")))
+    }
+
+    /// The bytes of the name of that number.
+    pub(super) fn name(&self, place: u64) -> Result<&'a [u8], ReadError> {
+        let start = if place == 0 { 0 } else { self.end(place - 1)? };
+        let end = self.end(place)?;
+        if start > end || end > self.table.names.length() as u64 {
+            return Err(damaged(format_args!("the end of name {place} is out of order")));
+        }
+        self.table.names.read(self.file, start as usize..end as usize)
+    }
+
+    /// Where the name of that number ends, counted from the start of name 0.
+    pub(super) fn end(&self, place: u64) -> Result<u64, ReadError> {
+        self.number(self.ends_at, place, self.head.end_bits)
+    }
+
+    /// By what an id exceeds the first one, as the directory has it.
+    fn number_of_id(&self, place: u64) -> Result<u64, ReadError> {
+        self.number(HEAD_BYTES as u64, place, self.head.id_bits)
+    }
+
+    /// A number of a packed list that starts at a byte of the directory.
+    fn number(&self, list_at: u64, place: u64, bits: u32) -> Result<u64, ReadError> {
+        // It lies inside the directory, whose length has been compared, so nothing here overflows.
+        let first_bit = place * u64::from(bits);
+        let start = list_at + first_bit / 8;
+        let end = list_at + (first_bit + u64::from(bits)).div_ceil(8);
+        let bytes = self.table.directory.read(self.file, start as usize..end as usize)?;
+        Ok(bits::read::<u64>(bytes, (first_bit % 8) as usize, bits))
+    }
+}
+
+/// Damage of the directory.
+#[cold]
+pub(super) fn damaged(what: impl fmt::Display) -> ReadError {
+    ReadError::damaged(Place::NameDirectory, what)
+}
+
+impl fmt::Debug for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Names").field("len", &self.head.count).finish_non_exhaustive()
+    }
+}
+
+impl<'a> IntoIterator for &Names<'a> {
+    type Item = Result<(u64, &'a [u8]), ReadError>;
+    type IntoIter = NamesIter<'a>;
+
+    fn into_iter(self) -> NamesIter<'a> {
+        self.iter()
+    }
+}
+
+/// Ids and their names, by ascending id: made by [`Names::iter`].
+#[derive(Debug, Clone)]
+pub struct NamesIter<'a> {
+    names: Names<'a>,
+    next: u64,
+}
+
+impl<'a> Iterator for NamesIter<'a> {
+    type Item = Result<(u64, &'a [u8]), ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let place = self.next;
+        if place == self.names.head.count {
+            return None;
+        }
+        self.next += 1;
+        let pair = || Ok((self.names.id(place)?, self.names.name(place)?));
+        Some(pair().map_err(|error: ReadError| error.of_file(self.names.path)))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = usize::try_from(self.names.head.count - self.next);
+        (left.unwrap_or(usize::MAX), left.ok())
+    }
+}

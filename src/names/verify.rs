@@ -1,0 +1,74 @@
+//! Whether the sections of names are what they should be.
+
+use rayon::prelude::*;
+
+use crate::error::ReadError;
+use crate::ids::reader::IdTable;
+use crate::names::layout::HEAD_BYTES;
+use crate::names::reader::{NameTable, Names, damaged};
+
+/// Names, or ids, that are verified between two looks at whether to go on.
+const AT_ONCE: u64 = 1 << 20;
+
+impl NameTable {
+    /// Checks both sections, that ids and ends ascend, and that every id of the file has a name. Returns the number
+    /// of names. Ends early with an error of `go_on`.
+    pub(crate) fn verify(
+        &self,
+        file: &[u8],
+        ids: &IdTable,
+        go_on: &dyn Fn() -> Result<(), ReadError>,
+    ) -> Result<u64, ReadError> {
+        for section in [&self.directory, &self.names] {
+            section.verify_while(file, go_on)?;
+        }
+        let names = self.open(file, None)?;
+        names.verify_order(go_on)?;
+        names.verify_spare_bits(self.directory.read_all(file)?)?;
+        for start in (0..ids.record.count).step_by(AT_ONCE as usize) {
+            go_on()?;
+            let end = ids.record.count.min(start + AT_ONCE);
+            (start..end).into_par_iter().try_for_each(|place| {
+                let id = ids.id_at(file, place)?;
+                if names.contains(id)? { Ok(()) } else { Err(damaged(format_args!("id {id} has no name"))) }
+            })?;
+        }
+        Ok(names.len())
+    }
+}
+
+impl Names<'_> {
+    fn verify_order(&self, go_on: &dyn Fn() -> Result<(), ReadError>) -> Result<(), ReadError> {
+        let (mut last_id, mut last_end) = (None, 0);
+        for place in 0..self.len() {
+            if place % AT_ONCE == 0 {
+                go_on()?;
+            }
+            let (id, end) = (self.id(place)?, self.end(place)?);
+            // The first one is the base of all others.
+            if last_id.replace(id) >= Some(id) || (place == 0 && id != self.head.first) {
+                return Err(damaged(format_args!("the id of name {place} is out of order")));
+            }
+            if end < last_end {
+                return Err(damaged(format_args!("the end of name {place} is out of order")));
+            }
+            last_end = end;
+        }
+        Ok(())
+    }
+
+    /// The bits after the last id and the last end are zero.
+    fn verify_spare_bits(&self, directory: &[u8]) -> Result<(), ReadError> {
+        let ends_at = self.head.ends_at().expect("the directory is that long") as usize;
+        let (ids, ends) = directory.split_at(ends_at);
+        for (bytes, bits) in [(&ids[HEAD_BYTES..], self.head.id_bits), (ends, self.head.end_bits)] {
+            let spare = self.len().wrapping_mul(u64::from(bits)) % 8;
+            if let (true, Some(last)) = (spare > 0, bytes.last())
+                && last & (0xff >> spare) != 0
+            {
+                return Err(damaged("bits after its end are set"));
+            }
+        }
+        Ok(())
+    }
+}

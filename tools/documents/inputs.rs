@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
 use clap::ValueEnum;
-use hamdex_documents::Documents;
+use hamdex_atomic_file::AtomicFile;
+use hamdex_documents::{Copied, Documents, TableFormat};
 use indicatif::ProgressBar;
 
 use crate::bars;
@@ -172,6 +173,21 @@ impl Reading {
     pub(crate) fn temp_dir(mut self, directory: &Path) -> Self {
         self.documents = self.documents.temp_dir(directory);
         self
+    }
+
+    /// Prepares for a copy of rows: to a file of this format, by default that of the first input.
+    pub(crate) fn copyable(mut self, format: Option<TableFormat>) -> Self {
+        self.documents = self.documents.copyable(format);
+        self
+    }
+
+    /// Copies the rows of documents that were read.
+    pub(crate) fn copy(
+        &self,
+        wanted: impl Iterator<Item = u32>,
+        file: AtomicFile,
+    ) -> Result<Copied, Failure> {
+        Ok(self.documents.copy(wanted, file)?)
     }
 
     /// Calls `read`, and shows the progress of reading until it returns.

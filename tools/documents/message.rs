@@ -56,6 +56,7 @@ pub(crate) fn of_error(error: &Error) -> String {
             };
             format!("{place}: {}{hint}", missing(*field, column, columns))
         }
+        Error::NoTextForm { .. } => format!("{error}: name one with --out, as in --out unique.parquet"),
         Error::ColumnType { .. } => format!("{error} (--text-field, --id-field)"),
         other => chain(other),
     }

@@ -10,14 +10,12 @@ pub struct Document {
     pub text: String,
     /// The value of the field named by [`Documents::extra_field`](crate::Documents::extra_field), if there is one.
     pub extra: Option<String>,
-    /// The line of JSON that contains it, if [`Documents::keep_lines`](crate::Documents::keep_lines) is set.
-    pub line: Option<String>,
 }
 
 impl Document {
     /// Makes a document of an id and a text.
     #[must_use]
     pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { id: id.into(), text: text.into(), extra: None, line: None }
+        Self { id: id.into(), text: text.into(), extra: None }
     }
 }

@@ -2,13 +2,15 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use encoding_rs::Encoding;
 
+use crate::copy::plan::Plan;
 use crate::error::Error;
 use crate::format::Format;
 use crate::problem::Notice;
+use crate::rows::table::TableFormat;
 
 /// The fields of a document, where nothing else is said.
 const DEFAULT_ID_FIELD: &str = "id";
@@ -58,8 +60,9 @@ pub struct Documents {
     pub(crate) selection: Selection,
     pub(crate) strict: bool,
     pub(crate) max_document_bytes: u64,
-    pub(crate) keep_lines: bool,
     pub(crate) temp_dir: Option<PathBuf>,
+    /// What is found out for a copy of rows.
+    pub(crate) plan: Option<Arc<Mutex<Plan>>>,
     pub(crate) on_read: Option<OnRead>,
     pub(crate) on_notice: Option<OnNotice>,
 }
@@ -90,8 +93,8 @@ impl Documents {
             selection: Selection::default(),
             strict: false,
             max_document_bytes: DEFAULT_MAX_DOCUMENT_BYTES,
-            keep_lines: false,
             temp_dir: None,
+            plan: None,
             on_read: None,
             on_notice: None,
         }
@@ -204,19 +207,21 @@ impl Documents {
         self
     }
 
-    /// Whether to keep the lines of JSON Lines with their documents ([`Document::line`](crate::Document::line)).
-    #[must_use]
-    pub fn keep_lines(mut self, keep: bool) -> Self {
-        self.keep_lines = keep;
-        self
-    }
-
     /// The directory of temporary files, which Parquet and Arrow need where they are compressed or come from
     /// standard input; by default the system's place for large files
     /// ([`hamdex_atomic_file::temporary_directory`]).
     #[must_use]
     pub fn temp_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.temp_dir = Some(directory.into());
+        self
+    }
+
+    /// Prepares for [`Documents::copy`] to a file of this format, by default that of the first input (which must be
+    /// text then). Reading then refuses inputs whose rows do not fit together, and keeps what cannot be read twice,
+    /// such as standard input, in a temporary file. The same value, or a clone of it, is to be read and copied.
+    #[must_use]
+    pub fn copyable(mut self, format: Option<TableFormat>) -> Self {
+        self.plan = Some(Arc::new(Mutex::new(Plan::new(format))));
         self
     }
 

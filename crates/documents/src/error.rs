@@ -89,6 +89,23 @@ pub enum Error {
         /// The problem.
         problem: Problem,
     },
+    /// The rows of an input do not fit into one table with those of another one.
+    #[error("{input}: has other columns than {first}; only JSON Lines (.jsonl) take both")]
+    OtherColumns {
+        /// The name of the input.
+        input: String,
+        /// The name of an earlier input.
+        first: String,
+    },
+    /// Columns with types cannot be copied to a stream of text.
+    #[error("{input}: its columns and types need a Parquet file to be written to")]
+    NoTextForm {
+        /// The name of the input.
+        input: String,
+    },
+    /// Inputs that are read twice were changed in between.
+    #[error("the inputs were changed while they were read; nothing is written")]
+    Changed,
     /// The crate was built without its feature `parquet`.
     #[error("{input}: this build of hamdex does not support Parquet and Arrow (cargo feature parquet)")]
     WithoutParquet {
@@ -96,7 +113,7 @@ pub enum Error {
         input: String,
     },
     /// The name of an output table has no known ending.
-    #[error("{}: the name must end in .jsonl, .csv or .parquet", path.display())]
+    #[error("{}: the name must end in .jsonl, .csv, .tsv or .parquet", path.display())]
     UnknownEnding {
         /// The output file.
         path: PathBuf,

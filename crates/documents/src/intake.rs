@@ -1,13 +1,19 @@
 //! Counts documents and their problems, and passes them on.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::path::Path;
 
+#[cfg(feature = "parquet")]
+use arrow_array::RecordBatch;
+
+use crate::copy::layout::Shape;
+use crate::copy::row::{Row, TakeRows};
 use crate::counts::Counts;
 use crate::document::Document;
 use crate::documents::Documents;
 use crate::error::Error;
-use crate::input::Input;
+use crate::input::{Input, input_name};
 use crate::magic::FileSort;
 use crate::problem::{Action, Notice, Place, Problem};
 use crate::repeats::Repeats;
@@ -15,12 +21,19 @@ use crate::repeats::Repeats;
 /// Receives documents.
 pub(crate) type Sink<'a> = dyn FnMut(Document) -> Result<(), Error> + 'a;
 
+/// Where documents go.
+pub(crate) enum Taker<'a> {
+    Sink(&'a mut Sink<'a>),
+    /// Rows that are documents, and others, are copied.
+    Rows(&'a mut dyn TakeRows),
+}
+
 /// Takes documents, and reports problems with them.
 pub(crate) struct Intake<'a> {
     pub(crate) documents: &'a Documents,
     counts: Counts,
     repeats: Repeats,
-    sink: &'a mut Sink<'a>,
+    taker: Taker<'a>,
     /// Whether the number of a row says which one it is: there is one input.
     is_only_input: bool,
     /// Whether the input was in another encoding: what could not be decoded is U+FFFD.
@@ -28,12 +41,12 @@ pub(crate) struct Intake<'a> {
 }
 
 impl<'a> Intake<'a> {
-    pub(crate) fn new(documents: &'a Documents, is_only_input: bool, sink: &'a mut Sink<'a>) -> Self {
+    pub(crate) fn new(documents: &'a Documents, is_only_input: bool, taker: Taker<'a>) -> Self {
         Self {
             documents,
             counts: Counts::default(),
             repeats: Repeats::new(documents.strict),
-            sink,
+            taker,
             is_only_input,
             is_transcoded: false,
         }
@@ -55,11 +68,45 @@ impl<'a> Intake<'a> {
     /// Opens a file, or standard input for `-`.
     pub(crate) fn open(&self, path: &Path) -> Result<Input, Error> {
         let Documents { format, encoding, on_read, temp_dir, .. } = self.documents;
-        let mut input = Input::open_with(path, on_read.clone())?;
+        let mut input = match self.stream(path)? {
+            Some(file) => Input::of_stream(path, file)?,
+            None => Input::open_with(path, on_read.clone())?,
+        };
         if let Some(directory) = temp_dir {
             input = input.temp_dir(directory);
         }
         input.decoded(*format, *encoding)
+    }
+
+    /// Returns a copy of an input that cannot be read twice, if it is to be.
+    fn stream(&self, path: &Path) -> Result<Option<File>, Error> {
+        let Some(plan) = &self.documents.plan else { return Ok(None) };
+        let mut plan = plan.lock().expect("no thread panics with it");
+        if plan.is_file(path) {
+            return Ok(None);
+        }
+        let directory = match &self.documents.temp_dir {
+            Some(directory) => directory.clone(),
+            None => hamdex_atomic_file::temporary_directory(None),
+        };
+        let on_read = |count| {
+            if let Some(report) = &self.documents.on_read {
+                report(count);
+            }
+        };
+        let file = plan.open_stream(path, &directory, &on_read);
+        file.map(Some).map_err(|source| Error::Read { input: input_name(path), source })
+    }
+
+    /// Takes note of the columns of an input before its rows.
+    pub(crate) fn enter(&mut self, input: &str, shape: impl FnOnce() -> Shape) -> Result<(), Error> {
+        let Some(plan) = &self.documents.plan else { return Ok(()) };
+        let shape = shape();
+        plan.lock().expect("no thread panics with it").enter(input, shape.clone())?;
+        if let Taker::Rows(rows) = &mut self.taker {
+            rows.enter(shape);
+        }
+        Ok(())
     }
 
     /// There are several inputs: the files of a directory or archive.
@@ -72,7 +119,12 @@ impl<'a> Intake<'a> {
         if self.is_only_input { number.to_string() } else { format!("{input}:{number}") }
     }
 
-    pub(crate) fn take(&mut self, document: Document, place: impl FnOnce() -> Place) -> Result<(), Error> {
+    pub(crate) fn take(
+        &mut self,
+        document: Document,
+        row: Row<'_>,
+        place: impl FnOnce() -> Place,
+    ) -> Result<(), Error> {
         match &mut self.repeats {
             Repeats::Counted(sample) => sample.note(&document.id),
             Repeats::Placed(places) => {
@@ -86,7 +138,34 @@ impl<'a> Intake<'a> {
             }
         }
         self.counts.take(&document.text);
-        (self.sink)(document)
+        match &mut self.taker {
+            Taker::Sink(sink) => sink(document),
+            Taker::Rows(rows) => rows.take(row, Some(&document)),
+        }
+    }
+
+    /// Skips a row; with strict reading it is an error. It is nobody's duplicate, so it is copied.
+    pub(crate) fn skip_row(&mut self, place: Place, problem: Problem, row: Row<'_>) -> Result<(), Error> {
+        self.skip(place, problem)?;
+        match &mut self.taker {
+            Taker::Sink(_) => Ok(()),
+            Taker::Rows(rows) => rows.take(row, None),
+        }
+    }
+
+    /// Ends a batch of rows, all of which were taken or skipped.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn end_batch(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        match &mut self.taker {
+            Taker::Sink(_) => Ok(()),
+            Taker::Rows(rows) => rows.end_batch(batch),
+        }
+    }
+
+    /// Returns whether rows are copied, with all their columns.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn is_copying(&self) -> bool {
+        matches!(self.taker, Taker::Rows(_))
     }
 
     /// Counts what is no file, directory or archive.
@@ -126,6 +205,9 @@ impl<'a> Intake<'a> {
     }
 
     pub(crate) fn too_long(&mut self, place: Place, what: &'static str) -> Result<(), Error> {
+        if let Taker::Rows(rows) = &mut self.taker {
+            rows.leave_out();
+        }
         let max_bytes = self.max_bytes();
         self.skip(place, Problem::TooLong { what, max_bytes })
     }

@@ -44,6 +44,7 @@
 //! ([`Error::WithoutParquet`]).
 
 mod collections;
+mod copy;
 mod counts;
 mod dedup;
 mod document;
@@ -65,6 +66,7 @@ mod shown;
 mod table;
 mod too_short;
 
+pub use copy::rows::Copied;
 pub use counts::Counts;
 pub use dedup::clusters::{Clusters, Extent};
 pub use dedup::members::Member;

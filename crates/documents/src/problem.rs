@@ -104,6 +104,14 @@ pub enum Problem {
         /// The number of its fields.
         found: usize,
     },
+    /// A record of CSV or TSV has more fields than there are names, and is to become a row of columns.
+    #[error("the record has {found} fields, more than there are columns ({names})")]
+    LongRecord {
+        /// The number of its fields.
+        found: usize,
+        /// The number of names.
+        names: usize,
+    },
     /// A quote of a CSV or TSV file is opened and never closed: it swallows all that follows.
     #[error("a quote that is opened on this line is not closed")]
     UnclosedQuote,

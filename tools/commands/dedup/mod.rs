@@ -2,7 +2,7 @@
 //!
 //! - [`method`]: what makes near-duplicates
 //! - [`bars`]: how far the search has come
-//! - [`output`]: clusters, ids, or what is left without the duplicates
+//! - [`output`]: clusters, or ids alone
 //! - [`summary`]: what was found
 
 mod bars;
@@ -10,7 +10,7 @@ mod method;
 mod output;
 mod summary;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bytesize::ByteSize;
@@ -20,7 +20,7 @@ use hamdex_documents::{Dedup, RECIPE_KEY, TableFormat};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe};
 
 use crate::commands::dedup::bars::Bars;
-use crate::commands::dedup::output::{Unique, Which};
+use crate::commands::dedup::output::Which;
 use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
@@ -47,7 +47,7 @@ use crate::values;
 /// a near-duplicate of kept ones joins the first of them, any other is kept. With --clusters linked, all that can be
 /// reached over near-duplicates is one cluster. Blank texts are in none.
 ///
-/// Memory: within --memory; ids and shingles beyond that go to a temporary file, as texts do for --unique.
+/// Memory: within --memory; ids and shingles beyond that go to a temporary file.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -63,11 +63,12 @@ pub(crate) struct Args {
     /// recipe is used
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Write the documents without the duplicates instead of the clusters: lines of JSON Lines as they
-    /// are, other documents by id and text; to standard output unless --out is given
+    /// Write what is left without the duplicates instead of the clusters, with all columns: to --out, or to
+    /// standard output as JSON Lines or, if the inputs are such, CSV or TSV. Parquet in, Parquet out. Rows without
+    /// a usable text are nobody's duplicates and kept. Inputs are read twice (standard input is kept meanwhile)
     #[arg(long)]
     unique: bool,
-    /// Write to this file, by its ending .jsonl, .csv or .parquet, instead of standard output
+    /// Write to this file, by its ending .jsonl, .csv, .tsv or .parquet, instead of standard output
     #[arg(short, long, value_name = "OUT", alias = "output")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -133,10 +134,15 @@ fn dedup<F: Engine>(args: &Args, recipe: Recipe, lists: Lists) -> Result<(), Fai
     let fingerprinter = Fingerprinter::<F>::with_lists(&recipe, lists).map_err(usage)?;
     let format = output::format_of(args.out.as_deref())?;
     let file = create_output(args)?;
-    let reading = args.inputs.reading()?;
+    let directory = temp_dir(args.temp_dir.as_deref(), args.out.as_deref());
+    check_temp_dir(&directory)?;
+    let mut reading = args.inputs.reading()?.temp_dir(&directory);
+    if args.unique {
+        reading = reading.copyable(format);
+    }
     let bars = Bars::new(reading.bar().clone());
     let bar = reading.bar().clone();
-    let mut dedup = options(args, format, fingerprinter)?
+    let mut dedup = options(args, &directory, fingerprinter)?
         .on_progress(bars.reporter())
         .on_too_short(move |documents| bar.suspend(|| report::too_short(documents)));
     if let Some((_, index)) = &against {
@@ -146,39 +152,37 @@ fn dedup<F: Engine>(args: &Args, recipe: Recipe, lists: Lists) -> Result<(), Fai
     bars.finish();
     let clusters = clusters?;
     report::require_some(clusters.counts())?;
-    if let Some(which) = args.print {
-        output::ids(&clusters, which, args.null)?;
-    } else if args.unique {
-        let fields = &args.inputs.fields;
-        let unique = Unique { clusters: &clusters, fields: [fields.id_name(), &fields.text_fields[0]] };
-        unique.write(file, format)?;
-    } else {
-        output::clusters(file, format, args.json, &clusters)?;
+    let mut copied = None;
+    match (args.print, file) {
+        (Some(which), _) => output::ids(&clusters, which, args.null)?,
+        (None, Some(file)) if args.unique => copied = Some(reading.copy(clusters.unique(), file)?),
+        (None, file) => {
+            output::clusters(file, format.unwrap_or(TableFormat::Jsonl), args.json, &clusters)?;
+        }
     }
-    summary::print(&clusters, args.method.are_linked(), started)
+    summary::print(&clusters, copied.as_ref(), args.method.are_linked(), started)
 }
 
-/// Starts the file of results, if there is to be one.
+/// Starts the file of results, unless these are printed. What is unique goes to standard output as to a file.
 fn create_output(args: &Args) -> Result<Option<AtomicFile>, Failure> {
     let mut inputs = inputs_or_standard_input(&args.inputs.paths);
     args.recipe.files().for_each(|list| inputs.add(list));
     if let Some(index) = &args.against {
         inputs.add(index);
     }
-    args.out.as_deref().map(|path| Output::new(path, args.force, &inputs).create()).transpose()
+    let path = match &args.out {
+        None if args.unique => Some(Path::new("-")),
+        out => out.as_deref(),
+    };
+    path.map(|path| Output::new(path, args.force, &inputs).create()).transpose()
 }
 
 fn options<'a, F: Engine>(
     args: &Args,
-    format: TableFormat,
+    directory: &Path,
     fingerprinter: Fingerprinter<F>,
 ) -> Result<Dedup<'a, F>, Failure> {
-    let directory = temp_dir(args.temp_dir.as_deref(), args.out.as_deref());
-    check_temp_dir(&directory)?;
-    let mut dedup = Dedup::new(fingerprinter)
-        .temp_dir(directory)
-        .keep_texts(args.unique && format != TableFormat::Jsonl)
-        .keep_lines(args.unique && format == TableFormat::Jsonl);
+    let mut dedup = Dedup::new(fingerprinter).temp_dir(directory);
     if let Some(memory) = args.memory {
         dedup = dedup.memory(memory.as_u64());
     }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use hamdex_documents::{Clusters, Extent};
+use hamdex_documents::{Clusters, Copied, Extent};
 use indicatif::HumanCount;
 
 use crate::counted::counted;
@@ -17,7 +17,15 @@ const NAMED: usize = 3;
 const MIN_NAMED: u64 = 3;
 
 /// Says how many documents and clusters there are, and which clusters are the largest.
-pub(super) fn print(clusters: &Clusters, are_linked: bool, started: Instant) -> Result<(), Failure> {
+pub(super) fn print(
+    clusters: &Clusters,
+    copied: Option<&Copied>,
+    are_linked: bool,
+    started: Instant,
+) -> Result<(), Failure> {
+    if let Some(copied) = copied {
+        caution(copied);
+    }
     let mut parts = vec![
         counted(clusters.count(), "cluster", "clusters"),
         counted(clusters.duplicates(), "duplicate", "duplicates"),
@@ -27,6 +35,10 @@ pub(super) fn print(clusters: &Clusters, are_linked: bool, started: Instant) -> 
     }
     if clusters.too_short().count() > 0 {
         parts.push(format!("{} too short", HumanCount(clusters.too_short().count())));
+    }
+    if let Some(copied) = copied.filter(|copied| copied.unread > 0) {
+        let are = if copied.unread == 1 { "is" } else { "are" };
+        parts.push(format!("{} without a usable text {are} kept", counted(copied.unread, "row", "rows")));
     }
     let (rate, skipped) = (report::rate(clusters.counts(), started), report::skipped(clusters.counts()));
     say::summary(format_args!("{rate}; {}{skipped}", parts.join(", ")));
@@ -39,6 +51,22 @@ pub(super) fn print(clusters: &Clusters, are_linked: bool, started: Instant) -> 
         say::summary(format_args!("{what}: {}", named.join("; ")));
     }
     Ok(())
+}
+
+/// Says what is missing in a copy of what is unique.
+fn caution(copied: &Copied) {
+    if copied.is_partial {
+        say::caution(
+            "only ids and texts are written; a file that ends as the inputs do, or in .jsonl, takes all fields",
+        );
+    }
+    if copied.left_out > 0 {
+        say::caution(format_args!(
+            "{} left out that cannot be copied: too long (--max-document), or without a text where only ids and \
+             texts are written",
+            counted(copied.left_out, "row is", "rows are")
+        ));
+    }
 }
 
 /// `"t980" and 11 others`; of a chain also how far it leads.

@@ -18,3 +18,4 @@ mod stats;
 mod store;
 mod terminal;
 mod texts;
+mod unique;

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use crate::counts::Counts;
 use crate::dedup::corpus::State;
 use crate::dedup::ids::Ids;
-use crate::dedup::keep::Kept;
 use crate::dedup::members::Member;
+use crate::dedup::spool::Spooled;
 use crate::error::Error;
 use crate::rows::cell::{Cell, Kind};
 use crate::rows::table::Rows;
@@ -21,7 +21,7 @@ pub struct Clusters {
     pub(crate) members: Vec<Member>,
     pub(crate) ids: Ids,
     pub(crate) states: Vec<State>,
-    pub(crate) kept: Kept,
+    pub(crate) texts: Option<Spooled>,
     pub(crate) counts: Counts,
     pub(crate) too_short: TooShort,
     pub(crate) known: Option<u64>,
@@ -118,20 +118,7 @@ impl Clusters {
     /// # Panics
     /// When there is no document of this number.
     pub fn text(&self, document: u32) -> Result<Option<String>, Error> {
-        self.kept.texts.as_ref().map(|texts| texts.get(document)).transpose()
-    }
-
-    /// Returns the document as a line of JSON without its line end, if lines were kept
-    /// ([`Dedup::keep_lines`](crate::Dedup::keep_lines)): the line from which it was read, or an object with its
-    /// id and text.
-    ///
-    /// # Errors
-    /// When the temporary file that holds it cannot be read.
-    ///
-    /// # Panics
-    /// When there is no document of this number.
-    pub fn line(&self, document: u32) -> Result<Option<String>, Error> {
-        self.kept.lines.as_ref().map(|lines| lines.get(document)).transpose()
+        self.texts.as_ref().map(|texts| texts.get(document)).transpose()
     }
 
     /// Calls `row` with the cells of every member, in the order of [`Clusters::columns`].

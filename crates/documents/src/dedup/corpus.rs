@@ -6,10 +6,10 @@ use rayon::prelude::*;
 
 use crate::counts::Counts;
 use crate::dedup::ids::{IdShelf, Ids};
-use crate::dedup::keep::{Keep, Kept};
 use crate::dedup::search::Search;
 use crate::dedup::shelf::{Shelf, Shelved};
 use crate::dedup::similarity::Similarity;
+use crate::dedup::spool::{Spool, Spooled};
 use crate::document::Document;
 use crate::error::Error;
 use crate::too_short::TooShort;
@@ -45,7 +45,8 @@ pub(crate) struct Corpus<F> {
     pub(crate) digests: Vec<(Digest, u32)>,
     /// The shingles, if texts are compared.
     pub(crate) sets: Option<Shelved<u64>>,
-    pub(crate) kept: Kept,
+    /// The texts, if they are kept.
+    pub(crate) texts: Option<Spooled>,
     pub(crate) too_short: TooShort,
     pub(crate) counts: Counts,
 }
@@ -99,7 +100,7 @@ pub(crate) struct CorpusBuilder<F> {
     lengths: Option<Vec<u64>>,
     digests: Vec<(Digest, u32)>,
     sets: Option<Shelf<u64>>,
-    keep: Keep,
+    texts: Option<Spool>,
     too_short: TooShort,
     /// Whether documents without a reliable fingerprint are noted.
     notes_short: bool,
@@ -111,7 +112,7 @@ impl<F: Engine> CorpusBuilder<F> {
         with_sets: bool,
         with_lengths: bool,
         notes_short: bool,
-        keep: Keep,
+        texts: Option<Spool>,
     ) -> Self {
         Self {
             states: Vec::new(),
@@ -120,7 +121,7 @@ impl<F: Engine> CorpusBuilder<F> {
             lengths: with_lengths.then(Vec::new),
             digests: Vec::new(),
             sets: with_sets.then(|| Shelf::new(&search.directory, search.set_bytes())),
-            keep,
+            texts,
             too_short: TooShort::default(),
             notes_short,
         }
@@ -138,7 +139,10 @@ impl<F: Engine> CorpusBuilder<F> {
         if let Some(lengths) = &mut self.lengths {
             lengths.push(document.text.len() as u64);
         }
-        self.keep.push(document)
+        match &mut self.texts {
+            Some(texts) => texts.push(&document.text),
+            None => Ok(()),
+        }
     }
 
     /// Takes a document of which nothing but the fingerprint is known; returns its number.
@@ -160,7 +164,7 @@ impl<F: Engine> CorpusBuilder<F> {
             lengths: self.lengths,
             digests: self.digests,
             sets: self.sets.map(Shelf::finish).transpose()?,
-            kept: self.keep.finish()?,
+            texts: self.texts.map(Spool::finish).transpose()?,
             too_short: self.too_short,
             counts,
         })

@@ -5,7 +5,7 @@
 //! - [`search`]: in which memory they are searched for
 //! - [`corpus`]: what is kept of each document
 //! - [`shelf`], [`ids`]: in memory, or in a temporary file
-//! - [`keep`], [`spool`]: what is written again of each document
+//! - [`spool`]: the texts, if they are kept
 //! - [`classes`]: equal documents, of which one is compared
 //! - [`groups`]: which classes are together
 //! - [`stars`]: near-duplicates of what is kept
@@ -23,7 +23,6 @@ mod corpus;
 mod crowded;
 mod groups;
 mod ids;
-mod keep;
 mod links;
 mod lists;
 pub(crate) mod members;

@@ -11,11 +11,11 @@ use crate::counts::Counts;
 use crate::dedup::clusters::Clusters;
 use crate::dedup::corpus::{Corpus, CorpusBuilder, Extractor};
 use crate::dedup::groups::Groups;
-use crate::dedup::keep::Keep;
 use crate::dedup::members;
 use crate::dedup::method::{Clustering, Method};
 use crate::dedup::search::Search;
 use crate::dedup::similarity::Similarity;
+use crate::dedup::spool::Spool;
 use crate::document::Document;
 use crate::documents::Documents;
 use crate::error::Error;
@@ -29,9 +29,6 @@ const DEFAULT_DISTANCE: u32 = 3;
 
 /// Receives the documents without a reliable fingerprint.
 type OnTooShort = Arc<dyn Fn(&TooShort) + Send + Sync>;
-
-/// The names of the fields of documents that come from memory.
-const FIELDS: [&str; 2] = ["id", "text"];
 
 /// Which document of a cluster is kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -84,7 +81,6 @@ pub struct Dedup<'a, F: Fingerprint> {
     similarity: Option<Similarity>,
     clustering: Clustering,
     keep_texts: bool,
-    keep_lines: bool,
     on_too_short: Option<OnTooShort>,
     search: Search,
 }
@@ -101,7 +97,6 @@ impl<'a, F: Engine> Dedup<'a, F> {
             similarity: None,
             clustering: Clustering::default(),
             keep_texts: false,
-            keep_lines: false,
             on_too_short: None,
             search: Search {
                 memory: default_memory(),
@@ -157,13 +152,6 @@ impl<'a, F: Engine> Dedup<'a, F> {
         self
     }
 
-    /// Keeps documents as lines of JSON in a temporary file, for [`Clusters::line`].
-    #[must_use]
-    pub fn keep_lines(mut self, keep: bool) -> Self {
-        self.keep_lines = keep;
-        self
-    }
-
     /// The memory limit in bytes; by default [`hamdex::default_memory`]. Shingles and ids that exceed their share go
     /// to temporary files. What must be in memory for every document is checked before the search starts.
     #[must_use]
@@ -201,10 +189,9 @@ impl<'a, F: Engine> Dedup<'a, F> {
     /// When documents cannot be read, the distance is too large, an index cannot be read, memory is too small for
     /// so many documents, or temporary files cannot be written.
     pub fn run(&self, documents: &Documents) -> Result<Clusters, Error> {
-        let mut documents = documents.clone().keep_lines(self.keep_lines);
+        let mut documents = documents.clone();
         documents.temp_dir.get_or_insert_with(|| self.search.directory.clone());
-        let names = [documents.id_name().to_owned(), documents.text_fields[0].clone()];
-        self.find(|sink| documents.read_into(sink), names)
+        self.find(|sink| documents.read_into(sink))
     }
 
     /// Finds the clusters of documents in memory.
@@ -223,7 +210,7 @@ impl<'a, F: Engine> Dedup<'a, F> {
             }
             Ok(counts)
         };
-        self.find(read, FIELDS.map(str::to_owned))
+        self.find(read)
     }
 
     /// Finds the clusters of fingerprints made elsewhere, each with an id. There are no texts, so that only a
@@ -241,8 +228,7 @@ impl<'a, F: Engine> Dedup<'a, F> {
         }
         let distance = self.distance.unwrap_or(DEFAULT_DISTANCE);
         Design::<F>::named("single", distance).map_err(Error::from)?;
-        let keep = Keep::new(false, None, &self.search.directory)?;
-        let mut builder = CorpusBuilder::new(&self.search, false, false, false, keep);
+        let mut builder = CorpusBuilder::new(&self.search, false, false, false, None);
         let mut counts = Counts::default();
         for item in fingerprints {
             let (id, fingerprint) = item?;
@@ -256,15 +242,14 @@ impl<'a, F: Engine> Dedup<'a, F> {
     fn find(
         &self,
         read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
-        fields: [String; 2],
     ) -> Result<Clusters, Error> {
         let method = Method::of(self.distance, self.similarity);
         // A distance that is too large is refused before anything is read.
         Design::<F>::named("single", method.distance.unwrap_or(DEFAULT_DISTANCE))?;
-        let keep = Keep::new(self.keep_texts, self.keep_lines.then_some(fields), &self.search.directory)?;
+        let texts = self.keep_texts.then(|| Spool::new(&self.search.directory)).transpose()?;
         let (with_sets, with_lengths) = (method.similarity.is_some(), self.prefer == Preference::Longest);
         let mut builder =
-            CorpusBuilder::new(&self.search, with_sets, with_lengths, method.needs_fingerprints(), keep);
+            CorpusBuilder::new(&self.search, with_sets, with_lengths, method.needs_fingerprints(), texts);
         let counts = map_texts(
             read,
             || Extractor::new(&self.fingerprinter, method.similarity),
@@ -289,7 +274,7 @@ impl<'a, F: Engine> Dedup<'a, F> {
             has_similarities: method.similarity.is_some(),
             ids: corpus.ids,
             states: corpus.states,
-            kept: corpus.kept,
+            texts: corpus.texts,
             counts: corpus.counts,
             too_short: corpus.too_short,
             known,

@@ -24,7 +24,7 @@ use crate::problem::Problem;
 const BUFFER_BYTES: usize = 1 << 18;
 
 /// The name of standard input in messages.
-pub(crate) const STANDARD_INPUT: &str = "standard input";
+const STANDARD_INPUT: &str = "standard input";
 
 /// Receives how many bytes have been read since the last call.
 pub(crate) type OnRead = Arc<dyn Fn(u64) + Send + Sync>;
@@ -83,12 +83,17 @@ impl Input {
 
     pub(crate) fn open_with(path: &Path, on_read: Option<OnRead>) -> Result<Self, Error> {
         let is_standard_input = path.as_os_str() == "-";
-        let name = if is_standard_input { STANDARD_INPUT.to_owned() } else { path.display().to_string() };
+        let name = input_name(path);
         let opened = source::open((!is_standard_input).then_some(path));
         let inner = opened.map_err(|source| Error::Read { input: name.clone(), source })?;
         let mut input = Self::of(name, path, Box::new(Reported { inner, on_read }))?;
         input.plain = (!is_standard_input && !input.is_compressed && path.is_file()).then(|| path.to_owned());
         Ok(input)
+    }
+
+    /// An input that was copied to a file without a name.
+    pub(crate) fn of_stream(path: &Path, file: File) -> Result<Self, Error> {
+        Self::of(input_name(path), path, Box::new(file))
     }
 
     /// An input of this name in messages; `path` says its format.
@@ -241,6 +246,11 @@ impl Input {
         file.rewind().map_err(Error::temporary("read a temporary file in it", &directory))?;
         Ok(file)
     }
+}
+
+/// Returns the name of an input in messages: its path, or `standard input` for `-`.
+pub(crate) fn input_name(path: &Path) -> String {
+    if path.as_os_str() == "-" { STANDARD_INPUT.to_owned() } else { path.display().to_string() }
 }
 
 impl Read for Input {

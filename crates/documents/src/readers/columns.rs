@@ -1,7 +1,14 @@
 //! Documents from Parquet and Arrow files: each row is one.
 
-use arrow_schema::Schema;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+
+use crate::copy::layout::Shape;
+use crate::copy::row::Row;
 use crate::document::Document;
 use crate::documents::Documents;
 use crate::error::Error;
@@ -10,41 +17,67 @@ use crate::input::Input;
 use crate::intake::Intake;
 use crate::problem::{Field, Place, Problem};
 use crate::shown::shown_names;
-use crate::table::columns::{self, Batches, Wanted};
+use crate::table::columns::{self, Batches, Visit, Wanted};
 use crate::table::value::Value;
 
 /// Reads a Parquet or Arrow file.
 pub(crate) fn read(input: Input, format: Format, intake: &mut Intake<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
     let documents = intake.documents;
-    // Whether there is an id: the schema is seen only when the file is open.
-    let has_id = std::cell::Cell::new(false);
-    let select = |schema: &Schema| {
+    // What is seen only when the file is open: whether there is an id, and the columns.
+    let (has_id, seen) = (Cell::new(false), RefCell::new(None));
+    let select = |schema: &SchemaRef| {
         let (id, mut wanted) = select(documents, schema, &name)?;
         has_id.set(id.is_some());
+        seen.replace(Some(Arc::clone(schema)));
         wanted.splice(0..0, id);
         Ok(wanted)
     };
-    let batches = Batches::open(input, format, &select)?;
-    let (first_text, texts) = (usize::from(has_id.get()), documents.text_fields.len());
-    batches.for_each_row(&mut |row, cells| {
-        let place = || Place::row(&name, row);
-        let (id, rest) = cells.split_at(first_text);
-        let (texts, extra) = rest.split_at(texts);
+    let batches = Batches::open(input, format, intake.is_copying(), &select)?;
+    if let Some(schema) = seen.into_inner() {
+        intake.enter(&name, || Shape::Columns(schema))?;
+    }
+    batches.for_each_row(&mut Rows { name: &name, has_id: has_id.get(), intake })
+}
+
+/// Makes documents of rows.
+struct Rows<'a, 'i> {
+    name: &'a str,
+    /// Whether the first cell is an id.
+    has_id: bool,
+    intake: &'a mut Intake<'i>,
+}
+
+impl Visit for Rows<'_, '_> {
+    fn row(&mut self, number: u64, cells: &[Value<'_>]) -> Result<(), Error> {
+        let Self { name, has_id, intake } = self;
+        let documents = intake.documents;
+        let place = || Place::row(name, number);
+        let (id, rest) = cells.split_at(usize::from(*has_id));
+        let (texts, extra) = rest.split_at(documents.text_fields.len());
         let id = id.first().and_then(|id| id.to_text());
         let id = match id.filter(|id| !id.is_empty() || documents.id_field.is_some()) {
             Some(id) => id.into_owned(),
-            None if documents.id_field.is_some() => return intake.skip(place(), Problem::Null),
-            None => intake.row_id(&name, row),
+            None if documents.id_field.is_some() => {
+                return intake.skip_row(place(), Problem::Null, Row::OfBatch);
+            }
+            None => intake.row_id(name, number),
         };
-        let Some(text) = joined(texts) else { return intake.skip(place(), Problem::Null) };
-        if text.len() as u64 > intake.max_bytes() {
-            return intake.too_long(place(), "text");
+        let Some(text) = joined(texts) else {
+            return intake.skip_row(place(), Problem::Null, Row::OfBatch);
+        };
+        let max_bytes = intake.max_bytes();
+        if text.len() as u64 > max_bytes {
+            return intake.skip_row(place(), Problem::TooLong { what: "text", max_bytes }, Row::OfBatch);
         }
         let mut document = Document::new(id, text);
-        document.extra = extra.first().and_then(|extra| extra.to_text()).map(std::borrow::Cow::into_owned);
-        intake.take(document, place)
-    })
+        document.extra = extra.first().and_then(|extra| extra.to_text()).map(Cow::into_owned);
+        intake.take(document, Row::OfBatch, place)
+    }
+
+    fn end_batch(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        self.intake.end_batch(batch)
+    }
 }
 
 /// The texts that are not empty, joined by line ends; `None` if all are null.

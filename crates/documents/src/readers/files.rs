@@ -2,6 +2,8 @@
 
 use std::io::Read;
 
+use crate::copy::layout::Shape;
+use crate::copy::row::Row;
 use crate::document::Document;
 use crate::error::Error;
 use crate::format;
@@ -12,6 +14,7 @@ use crate::readers::html;
 
 /// Reads a whole file as one document, its name the id.
 pub(crate) fn read(mut input: Input, as_html: bool, intake: &mut Intake<'_>) -> Result<(), Error> {
+    intake.enter(input.name(), || Shape::Texts)?;
     let max_bytes = intake.max_bytes();
     let mut bytes = Vec::new();
     let outcome = (&mut input).take(max_bytes.saturating_add(1)).read_to_end(&mut bytes);
@@ -26,5 +29,5 @@ pub(crate) fn read(mut input: Input, as_html: bool, intake: &mut Intake<'_>) -> 
     } else {
         text.into_owned()
     };
-    intake.take(Document::new(input.name(), text), place)
+    intake.take(Document::new(input.name(), text), Row::Text, place)
 }

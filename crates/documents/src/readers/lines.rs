@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, Read};
 
+use crate::copy::layout::Shape;
+use crate::copy::row::Row;
 use crate::document::Document;
 use crate::error::Error;
 use crate::input::Input;
@@ -10,16 +12,18 @@ use crate::problem::Place;
 
 /// Reads lines of ids and texts.
 pub(crate) fn read(input: Input, intake: &mut Intake<'_>) -> Result<(), Error> {
+    intake.enter(input.name(), || Shape::Texts)?;
     each(input, intake, &mut |line, at, intake| {
         let (id, text) = line.split_once([' ', '\t']).unwrap_or((line, ""));
-        intake.take(Document::new(id, text.trim_start()), || at.place())
+        intake.take(Document::new(id, text.trim_start()), Row::Text, || at.place())
     })
 }
 
 /// Reads lines that are texts.
 pub(crate) fn read_texts(input: Input, intake: &mut Intake<'_>) -> Result<(), Error> {
+    intake.enter(input.name(), || Shape::Texts)?;
     each(input, intake, &mut |line, at, intake| {
-        intake.take(Document::new(intake.row_id(at.input, at.number), line), || at.place())
+        intake.take(Document::new(intake.row_id(at.input, at.number), line), Row::Text, || at.place())
     })
 }
 

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::copy::layout::Shape;
+use crate::copy::row::Row;
 use crate::document::Document;
 use crate::documents::Documents;
 use crate::error::Error;
@@ -22,7 +24,11 @@ struct Columns {
 pub(crate) fn read(input: Input, delimiter: u8, intake: &mut Intake<'_>) -> Result<(), Error> {
     let documents = intake.documents;
     let mut records = Records::new(input, delimiter, intake.max_bytes());
-    let mut columns = if documents.has_header { None } else { Some(numbered(documents)?) };
+    let mut columns = None;
+    if !documents.has_header {
+        columns = Some(numbered(documents)?);
+        intake.enter(records.input(), || Shape::Records { names: None, delimiter })?;
+    }
     loop {
         match (records.next()?, &columns) {
             (Next::End, _) => return Ok(()),
@@ -34,7 +40,11 @@ pub(crate) fn read(input: Input, delimiter: u8, intake: &mut Intake<'_>) -> Resu
                 return Err(Error::Document { place: records.place(), problem });
             }
             (Next::TooLong(what), Some(_)) => intake.too_long(records.place(), what)?,
-            (Next::Record, None) => columns = Some(named(documents, &records)?),
+            (Next::Record, None) => {
+                let names = names(&records);
+                columns = Some(named(documents, &names, &records)?);
+                intake.enter(records.input(), || Shape::Records { names: Some(names), delimiter })?;
+            }
             (Next::Record, Some(columns)) => take(&records, columns, intake)?,
         }
     }
@@ -44,7 +54,8 @@ fn take(records: &Records, columns: &Columns, intake: &mut Intake<'_>) -> Result
     let texts: Vec<&[u8]> = columns.texts.iter().filter_map(|&column| records.field(column)).collect();
     let id = columns.id.map(|column| records.field(column));
     if id == Some(None) || texts.len() < columns.texts.len() {
-        return intake.skip(records.place(), Problem::ShortRecord { found: records.fields().count() });
+        let problem = Problem::ShortRecord { found: records.fields().count() };
+        return intake.skip_row(records.place(), problem, Row::Record(records));
     }
     let id = id.flatten();
     // All are checked as one, so invalid UTF-8 is reported once.
@@ -59,7 +70,7 @@ fn take(records: &Records, columns: &Columns, intake: &mut Intake<'_>) -> Result
     };
     let mut document = Document::new(id, joined(&texts));
     document.extra = columns.extra.and_then(|column| records.field(column)).map(owned);
-    intake.take(document, || records.place())
+    intake.take(document, Row::Record(records), || records.place())
 }
 
 /// The texts that are not empty, joined by line ends.
@@ -69,16 +80,18 @@ fn joined(texts: &[&[u8]]) -> String {
     texts.join("\n")
 }
 
+fn names(records: &Records) -> Vec<String> {
+    records.fields().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+}
+
 /// Finds columns by their names in the first record.
-fn named(documents: &Documents, records: &Records) -> Result<Columns, Error> {
-    let names: Vec<String> =
-        records.fields().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+fn named(documents: &Documents, names: &[String], records: &Records) -> Result<Columns, Error> {
     let find = |name: &str| names.iter().position(|each| each == name);
     let missing = |field, name: &str| Error::MissingColumn {
         place: records.place(),
         field: Some(field),
         column: name.to_owned(),
-        columns: shown_names(&names),
+        columns: shown_names(names),
     };
     let id = find(documents.id_name());
     if id.is_none() && documents.id_field.is_some() {

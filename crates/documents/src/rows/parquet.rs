@@ -49,7 +49,7 @@ impl Rows {
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let failed = file.failed();
         let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties))
-            .map_err(|error| failed(other(error)))?;
+            .map_err(|error| failed(io_error(error)))?;
         let columns = columns
             .iter()
             .map(|(_, kind)| match kind {
@@ -89,20 +89,20 @@ impl Rows {
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays.collect());
         (self.rows, self.bytes) = (0, 0);
         let written = batch.map_err(ParquetError::from).and_then(|batch| self.writer.write(&batch));
-        Ok(written.map_err(|error| self.writer.inner().failed()(other(error)))?)
+        Ok(written.map_err(|error| self.writer.inner().failed()(io_error(error)))?)
     }
 
     /// Writes the last batch; returns the file.
     pub(crate) fn finish(mut self) -> Result<AtomicFile, Error> {
         self.write()?;
         let failed = self.writer.inner().failed();
-        Ok(self.writer.into_inner().map_err(|error| failed(other(error)))?)
+        Ok(self.writer.into_inner().map_err(|error| failed(io_error(error)))?)
     }
 }
 
-fn other(error: ParquetError) -> io::Error {
+/// The error of the file itself, whose kind matters, where it is one.
+pub(crate) fn io_error(error: ParquetError) -> io::Error {
     match error {
-        // The error of the file itself, whose kind matters.
         ParquetError::External(error) => match error.downcast::<io::Error>() {
             Ok(error) => *error,
             Err(error) => io::Error::other(error),

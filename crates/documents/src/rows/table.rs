@@ -15,6 +15,8 @@ pub enum TableFormat {
     Jsonl,
     /// Comma-separated values, the first record naming the columns.
     Csv,
+    /// The same, separated by tabs.
+    Tsv,
     /// A Parquet file.
     Parquet,
 }
@@ -23,11 +25,12 @@ impl TableFormat {
     /// Returns the format that belongs to the ending of a file's name.
     ///
     /// # Errors
-    /// When the name ends in none of `.jsonl`, `.ndjson`, `.csv` and `.parquet`.
+    /// When the name ends in none of `.jsonl`, `.ndjson`, `.csv`, `.tsv` and `.parquet`.
     pub fn of(path: &Path) -> Result<Self, Error> {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("jsonl" | "ndjson") => Ok(Self::Jsonl),
             Some("csv") => Ok(Self::Csv),
+            Some("tsv") => Ok(Self::Tsv),
             Some("parquet") => Ok(Self::Parquet),
             _ => Err(Error::UnknownEnding { path: path.to_owned() }),
         }
@@ -69,8 +72,9 @@ impl Rows {
             TableFormat::Jsonl => {
                 Writer::Jsonl(file, columns.iter().map(|(name, _)| (*name).to_owned()).collect())
             }
-            TableFormat::Csv => {
-                let mut writer = csv::Writer::from_writer(file);
+            TableFormat::Csv | TableFormat::Tsv => {
+                let delimiter = if format == TableFormat::Csv { b',' } else { b'\t' };
+                let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(file);
                 let header = writer.write_record(columns.iter().map(|(name, _)| name));
                 header.map_err(|error| writer.get_ref().failed()(error.into()))?;
                 Writer::Csv(Box::new(writer))

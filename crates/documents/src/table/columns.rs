@@ -6,7 +6,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::{ArrowError, DataType, Fields, Schema};
+use arrow_schema::{ArrowError, DataType, Fields, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
@@ -27,10 +27,18 @@ pub(crate) struct Wanted {
 }
 
 /// Chooses columns of a file.
-pub(crate) type Select<'a> = dyn Fn(&Schema) -> Result<Vec<Wanted>, Error> + 'a;
+pub(crate) type Select<'a> = dyn Fn(&SchemaRef) -> Result<Vec<Wanted>, Error> + 'a;
 
-/// Receives the number of a row, and its cells.
-type Visit<'a> = dyn FnMut(u64, &[Value<'_>]) -> Result<(), Error> + 'a;
+/// Receives rows.
+pub(crate) trait Visit {
+    /// Receives the number of a row, and its cells in the order of the chosen columns.
+    fn row(&mut self, number: u64, cells: &[Value<'_>]) -> Result<(), Error>;
+
+    /// Receives a batch after all its rows.
+    fn end_batch(&mut self, _: &RecordBatch) -> Result<(), Error> {
+        Ok(())
+    }
+}
 
 /// The batches of a file.
 pub(crate) struct Batches {
@@ -41,10 +49,16 @@ pub(crate) struct Batches {
 }
 
 impl Batches {
-    pub(crate) fn open(mut input: Input, format: Format, select: &Select<'_>) -> Result<Self, Error> {
+    /// Opens a file. With `with_all`, batches have all columns, not only those that are chosen.
+    pub(crate) fn open(
+        mut input: Input,
+        format: Format,
+        with_all: bool,
+        select: &Select<'_>,
+    ) -> Result<Self, Error> {
         let name = input.name().to_owned();
         if format == Format::Parquet {
-            return Self::open_parquet(name, input, select);
+            return Self::open_parquet(name, input, with_all, select);
         }
         let refused = |error: ArrowError| refused(&name, Format::Arrow, error);
         if format::is_arrow_file(input.peek()?) {
@@ -58,11 +72,14 @@ impl Batches {
         }
     }
 
-    fn open_parquet(name: String, input: Input, select: &Select<'_>) -> Result<Self, Error> {
+    fn open_parquet(name: String, input: Input, with_all: bool, select: &Select<'_>) -> Result<Self, Error> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(input.into_file()?)
             .map_err(|error| refused(&name, Format::Parquet, error))?;
         let mut columns = select(builder.schema())?;
-        let mut roots: Vec<usize> = columns.iter().map(|wanted| wanted.column).collect();
+        let mut roots: Vec<usize> = match with_all {
+            true => (0..builder.schema().fields().len()).collect(),
+            false => columns.iter().map(|wanted| wanted.column).collect(),
+        };
         roots.sort_unstable();
         roots.dedup();
         // By number: a name with a dot would be taken for a path into a nested column.
@@ -76,8 +93,8 @@ impl Batches {
         Ok(Self { input: name, batches: Box::new(batches), columns })
     }
 
-    /// Calls `visit` with the number of every row, and its cells in the order of the chosen columns.
-    pub(crate) fn for_each_row(self, visit: &mut Visit<'_>) -> Result<(), Error> {
+    /// Visits every row and every batch.
+    pub(crate) fn for_each_row(self, visit: &mut impl Visit) -> Result<(), Error> {
         let mut number = 0u64;
         for batch in self.batches {
             let batch = batch.map_err(|error| Error::Damaged {
@@ -90,9 +107,10 @@ impl Batches {
             for row in 0..batch.num_rows() {
                 cells.clear();
                 cells.extend(columns.iter().map(|column| column.value(row)));
-                visit(number, &cells)?;
+                visit.row(number, &cells)?;
                 number += 1;
             }
+            visit.end_batch(&batch)?;
         }
         Ok(())
     }

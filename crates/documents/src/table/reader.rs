@@ -1,7 +1,7 @@
 //! Reading named columns, row by row.
 
 #[cfg(feature = "parquet")]
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, SchemaRef};
 
 use crate::error::Error;
 use crate::format::Format;
@@ -101,7 +101,7 @@ fn records(input: Input, delimiter: u8, columns: &[&str], visit: &mut Visit<'_>)
 #[cfg(feature = "parquet")]
 fn batches(input: Input, format: Format, columns: &[&str], visit: &mut Visit<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
-    let select = |schema: &Schema| {
+    let select = |schema: &SchemaRef| {
         let numbers = select(&Place::whole(&name), &columns::names(schema), columns)?;
         let wanted = numbers.into_iter().map(|column| {
             let field = schema.field(column);
@@ -114,8 +114,22 @@ fn batches(input: Input, format: Format, columns: &[&str], visit: &mut Visit<'_>
         });
         wanted.collect()
     };
-    let batches = Batches::open(input, format, &select)?;
-    batches.for_each_row(&mut |row, cells| visit(Place::row(&name, row), cells))
+    let batches = Batches::open(input, format, false, &select)?;
+    batches.for_each_row(&mut Rows { name: &name, visit })
+}
+
+/// Gives rows their places.
+#[cfg(feature = "parquet")]
+struct Rows<'a, 'v> {
+    name: &'a str,
+    visit: &'a mut Visit<'v>,
+}
+
+#[cfg(feature = "parquet")]
+impl columns::Visit for Rows<'_, '_> {
+    fn row(&mut self, number: u64, cells: &[Value<'_>]) -> Result<(), Error> {
+        (self.visit)(Place::row(self.name, number), cells)
+    }
 }
 
 #[cfg(not(feature = "parquet"))]

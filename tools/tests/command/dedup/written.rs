@@ -21,7 +21,7 @@ fn clusters_are_written_to_files() {
         "{csv}"
     );
     let (code, text) = scratch.failure(&[&args[..], &["--out", "out.txt"]].concat());
-    assert!(text.contains("must end in .jsonl, .csv or .parquet"), "{text}");
+    assert!(text.contains("must end in .jsonl, .csv, .tsv or .parquet"), "{text}");
     assert_eq!(code, 2);
 }
 

@@ -10,6 +10,8 @@ mod values;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use crate::copy::layout::Shape;
+use crate::copy::row::Row;
 use crate::document::Document;
 use crate::documents::Documents;
 use crate::error::Error;
@@ -21,6 +23,7 @@ use crate::readers::lines;
 
 /// Reads an object on each line.
 pub(crate) fn read_lines(input: Input, intake: &mut Intake<'_>) -> Result<(), Error> {
+    intake.enter(input.name(), || Shape::Objects)?;
     lines::each(input, intake, &mut |line, at, intake| take(line, at.input, at.number, || at.place(), intake))
 }
 
@@ -30,6 +33,7 @@ pub(crate) fn read(mut input: Input, intake: &mut Intake<'_>) -> Result<(), Erro
         return read_lines(input, intake);
     }
     let name = input.name().to_owned();
+    intake.enter(&name, || Shape::Objects)?;
     let mut values = Values::new(intake.max_bytes());
     for number in 1u64.. {
         let place = || Place::object(&name, number);
@@ -65,10 +69,10 @@ fn take(
     match parse(text, intake.documents) {
         Ok(parsed) => {
             let id = parsed.id.unwrap_or_else(|| intake.row_id(input, number));
-            let line = intake.documents.keep_lines.then(|| text.to_owned());
-            intake.take(Document { id, text: parsed.text, extra: parsed.extra, line }, place)
+            let document = Document { id, text: parsed.text, extra: parsed.extra };
+            intake.take(document, Row::Object(text), place)
         }
-        Err(problem) => intake.skip(place(), problem),
+        Err(problem) => intake.skip_row(place(), problem, Row::Object(text)),
     }
 }
 

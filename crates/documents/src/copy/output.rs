@@ -1,0 +1,174 @@
+//! The file to which rows are copied, in the layout that the inputs have in common.
+
+use std::io::{self, Write};
+
+use hamdex_atomic_file::AtomicFile;
+
+#[cfg(feature = "parquet")]
+use crate::copy::columns::Columns;
+use crate::copy::layout::Layout;
+use crate::copy::row::Row;
+use crate::document::Document;
+use crate::error::Error;
+use crate::problem::Problem;
+use crate::rows::cell::{Cell, Kind, write_json};
+use crate::rows::table::{Rows, TableFormat};
+use crate::table::csv::Records;
+
+/// The file to which rows are copied.
+pub(crate) enum Output {
+    Objects(AtomicFile),
+    Records(Box<csv::Writer<AtomicFile>>),
+    /// Cells of records, of which there are so many names.
+    Cells(Rows, usize),
+    IdsAndTexts(Rows),
+    #[cfg(feature = "parquet")]
+    Columns(Box<Columns>),
+}
+
+impl Output {
+    /// Starts the file. `fields` are the names of id and text, where a row has nothing else.
+    pub(crate) fn new(file: AtomicFile, layout: &Layout, fields: [&str; 2]) -> Result<Self, Error> {
+        Ok(match layout {
+            Layout::Objects => Self::Objects(file),
+            Layout::Records { names, delimiter } => {
+                let mut writer =
+                    csv::WriterBuilder::new().flexible(true).delimiter(*delimiter).from_writer(file);
+                if let Some(names) = names {
+                    let header = writer.write_record(names);
+                    header.map_err(|error| writer.get_ref().failed()(error.into()))?;
+                }
+                Self::Records(Box::new(writer))
+            }
+            Layout::Cells { names } => {
+                let columns: Vec<(&str, Kind)> =
+                    names.iter().map(|name| (name.as_str(), Kind::Text)).collect();
+                Self::Cells(Rows::new(file, TableFormat::Parquet, &columns)?, names.len())
+            }
+            Layout::IdsAndTexts(format) => {
+                Self::IdsAndTexts(Rows::new(file, *format, &fields.map(|name| (name, Kind::Text)))?)
+            }
+            #[cfg(feature = "parquet")]
+            Layout::Columns(schema) => Self::Columns(Box::new(Columns::new(file, schema)?)),
+        })
+    }
+
+    /// Writes a row. Returns `false` if there is no place for it: it is no document, and the output has nothing but
+    /// ids and texts.
+    pub(crate) fn write(
+        &mut self,
+        row: Row<'_>,
+        document: Option<&Document>,
+        names: &[String],
+        fields: &[String; 2],
+    ) -> Result<bool, Error> {
+        match (self, row, document) {
+            (Self::Objects(file), Row::Object(text), _) => {
+                write_object(file, text).map_err(file.failed())?;
+            }
+            (Self::Objects(file), Row::Record(records), _) => {
+                write_record(file, records, names).map_err(file.failed())?;
+            }
+            (Self::Objects(file), _, Some(document)) => {
+                let cells = [Cell::Text(&document.id), Cell::Text(&document.text)];
+                write_json(file, fields, &cells).map_err(file.failed())?;
+            }
+            (Self::Records(writer), Row::Record(records), _) => {
+                let written = writer.write_record(records.fields());
+                written.map_err(|error| writer.get_ref().failed()(error.into()))?;
+            }
+            (Self::Cells(rows, width), Row::Record(records), _) => push_record(rows, records, *width)?,
+            (Self::IdsAndTexts(rows), _, Some(document)) => {
+                rows.push(&[Cell::Text(&document.id), Cell::Text(&document.text)])?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Completes the file and gives it its name.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        match self {
+            Self::Objects(file) => Ok(file.finish()?),
+            Self::Records(writer) => {
+                let failed = writer.get_ref().failed();
+                Ok(writer.into_inner().map_err(|error| failed(error.into_error()))?.finish()?)
+            }
+            Self::Cells(rows, _) | Self::IdsAndTexts(rows) => rows.finish(),
+            #[cfg(feature = "parquet")]
+            Self::Columns(columns) => columns.finish(),
+        }
+    }
+}
+
+/// Writes an object as it is, on one line.
+fn write_object(output: &mut impl Write, text: &str) -> io::Result<()> {
+    if !text.contains(['\n', '\r']) {
+        return writeln!(output, "{text}");
+    }
+    // Line ends stand between values only; with the blanks around them they mean nothing.
+    let (mut is_in_string, mut is_escaped) = (false, false);
+    let mut line = Vec::with_capacity(text.len() + 1);
+    for &byte in text.as_bytes() {
+        if is_in_string || !byte.is_ascii_whitespace() {
+            line.push(byte);
+        }
+        is_in_string ^= byte == b'"' && !is_escaped;
+        is_escaped = is_in_string && byte == b'\\' && !is_escaped;
+    }
+    line.push(b'\n');
+    output.write_all(&line)
+}
+
+/// Writes a record as an object. Fields beyond the last name are named by their numbers, counted from 1.
+fn write_record(output: &mut impl Write, records: &Records, names: &[String]) -> io::Result<()> {
+    let texts: Vec<_> = records.fields().map(String::from_utf8_lossy).collect();
+    let numbers = (names.len()..texts.len()).map(|number| (number + 1).to_string());
+    let names: Vec<String> = names.iter().take(texts.len()).cloned().chain(numbers).collect();
+    let cells: Vec<Cell<'_>> = texts.iter().map(|text| Cell::Text(text)).collect();
+    write_json(output, &names, &cells)
+}
+
+/// Writes the fields of a record, and empty ones where it ends early.
+fn push_record(rows: &mut Rows, records: &Records, width: usize) -> Result<(), Error> {
+    let texts: Vec<_> = records.fields().map(String::from_utf8_lossy).collect();
+    if texts.len() > width {
+        let problem = Problem::LongRecord { found: texts.len(), names: width };
+        return Err(Error::Document { place: records.place(), problem });
+    }
+    let cells: Vec<Cell<'_>> =
+        (0..width).map(|at| Cell::Text(texts.get(at).map_or("", |text| text))).collect();
+    rows.push(&cells)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn written(text: &str) -> String {
+        let mut output = Vec::new();
+        write_object(&mut output, text).unwrap();
+        String::from_utf8(output).unwrap()
+    }
+
+    #[test]
+    fn lines_stay_as_they_are_and_others_become_one() {
+        assert_eq!(written("{ \"a\" : 1e3 }"), "{ \"a\" : 1e3 }\n");
+        assert_eq!(
+            written("{\n  \"a b\": \"x \\\" y\\\\\",\r\n \"c\": 1.50\n}"),
+            "{\"a b\":\"x \\\" y\\\\\",\"c\":1.50}\n"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn an_object_on_one_line_is_the_same(fields in prop::collection::btree_map(".{0,8}", ".{0,20}", 0..6)) {
+            let value = serde_json::to_value(fields).unwrap();
+            let line = written(&format!("{value:#}"));
+            prop_assert_eq!(line.matches('\n').count(), 1);
+            prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&line).unwrap(), value);
+        }
+    }
+}

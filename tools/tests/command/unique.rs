@@ -117,7 +117,7 @@ fn exactly_the_duplicates_are_left_out() {
     let mut rows = Vec::new();
     for number in 0..500u64 {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        rows.push((number, (state >> 60 != 0).then(|| state >> 40 & 127)));
+        rows.push((number, (state >> 60 != 0).then_some(state >> 40 & 127)));
     }
     let mut seen = BTreeSet::new();
     let kept: Vec<u64> = rows

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 
 /// Options for making fingerprints of texts.
 #[derive(Debug, clap::Args)]
+#[group(id = "recipe_options")]
 pub(crate) struct Options {
     /// The recipe: default; that of another library (simhash-py: PyPI simhash 2.1.2; text-dedup-0.4.0: PyPI text-dedup
     /// 0.4.0; text-dedup: its main branch since; mfonda; trafilatura: PyPI trafilatura 2.3.1; seomoz and yanyiwu for given features); a name

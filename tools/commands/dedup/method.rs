@@ -13,6 +13,7 @@ const DEFAULT_DISTANCE: u32 = 3;
 
 /// What makes documents near-duplicates, and what becomes of several.
 #[derive(Debug, clap::Args)]
+#[group(id = "method")]
 pub(super) struct Options {
     /// Texts are near-duplicates when they share at least this much of their shingles, above 0 and at most 1: where
     /// single words are changed, 0.7 is one in 26, 0.5 one in 13, 0.3 one in 7 [default: 0.7, unless -k is given]

@@ -35,7 +35,10 @@ impl<'a> Ids<'a> {
                 Self::Names(ids.take(max).map(|id| names.text(id)).collect::<Result<_, _>>()?)
             }
             (FoundIds::Stored(ids), None) => Self::Numbers(ids.take(max)),
-            (FoundIds::Listed(mut ids), _) => {
+            (FoundIds::Listed(ids), Some(names)) => {
+                Self::Names(ids.into_iter().take(max).map(|id| names.text(id)).collect::<Result<_, _>>()?)
+            }
+            (FoundIds::Listed(mut ids), None) => {
                 ids.truncate(max);
                 Self::Listed(ids)
             }

@@ -3,21 +3,42 @@
 use std::borrow::Cow;
 
 use hamdex::{Engine, Index};
+use hamdex_store::Snapshot;
 
 use crate::failure::Failure;
 
-/// The names of the ids of an index, as text.
+/// The names of ids, as text.
 #[derive(Clone, Copy)]
-pub(crate) struct Names<'a>(hamdex::Names<'a>);
+pub(crate) enum Names<'a> {
+    File(hamdex::Names<'a>),
+    Store(&'a dyn NamesOfStore),
+}
+
+/// What knows the names of a store's ids, whatever its width.
+pub(crate) trait NamesOfStore {
+    /// The name of an id that is stored.
+    fn name(&self, id: u64) -> Result<Option<&[u8]>, hamdex_store::Error>;
+}
+
+impl<F: Engine> NamesOfStore for Snapshot<F> {
+    fn name(&self, id: u64) -> Result<Option<&[u8]>, hamdex_store::Error> {
+        self.name(id)
+    }
+}
 
 impl<'a> Names<'a> {
     /// Those of a file; `None` if its ids have none.
     pub(crate) fn of<F: Engine>(index: &'a Index<F>) -> Result<Option<Self>, Failure> {
-        Ok(index.names().map_err(Failure::Index)?.map(Self))
+        Ok(index.names().map_err(Failure::Index)?.map(Self::File))
     }
 
-    /// The name of an id of the index; what is not UTF-8 is replaced.
+    /// The name of an id of the index or store; what is not UTF-8 is replaced.
     pub(crate) fn text(&self, id: u64) -> Result<Cow<'a, str>, Failure> {
-        Ok(String::from_utf8_lossy(self.0.name_of(id).map_err(Failure::Index)?))
+        let name = match self {
+            Self::File(names) => names.name_of(id).map_err(Failure::Index)?,
+            // Its files are checked to have the names of all their ids.
+            Self::Store(names) => names.name(id)?.unwrap_or_default(),
+        };
+        Ok(String::from_utf8_lossy(name))
     }
 }

@@ -24,6 +24,12 @@ pub(crate) fn width(path: &Path) -> Result<u32, Failure> {
     hamdex::width(path).map_err(Failure::Index)
 }
 
+/// What a store's manifest says that the metadata of an index file would say.
+pub(crate) fn metadata_of(manifest: &Manifest) -> BTreeMap<String, Vec<u8>> {
+    let recipe = manifest.recipe.iter();
+    recipe.map(|recipe| (RECIPE_KEY.to_owned(), recipe.clone().into_bytes())).collect()
+}
+
 /// An open index file or store.
 pub(crate) enum Stored<F: Engine> {
     File(Box<Index<F>>),
@@ -57,6 +63,9 @@ impl<F: Engine> Stored<F> {
     pub(crate) fn names(&self) -> Result<Option<Names<'_>>, Failure> {
         match self {
             Self::File(index) => Names::of(index),
+            Self::Store(store) if store.manifest.identity.has_names => {
+                Ok(Some(Names::Store(&store.snapshot)))
+            }
             Self::Store(_) => Ok(None),
         }
     }
@@ -73,10 +82,7 @@ impl<F: Engine> Stored<F> {
     pub(crate) fn metadata(&self) -> BTreeMap<String, Vec<u8>> {
         match self {
             Self::File(index) => index.metadata().clone(),
-            Self::Store(store) => {
-                let recipe = store.manifest.recipe.iter();
-                recipe.map(|recipe| (RECIPE_KEY.to_owned(), recipe.clone().into_bytes())).collect()
-            }
+            Self::Store(store) => metadata_of(&store.manifest),
         }
     }
 

@@ -172,13 +172,15 @@ pub trait Engine: Fingerprint {
     fn verify(index: &Index<Self>, options: &VerifyOptions) -> Result<Verified, ReadError>;
 
     /// Writes an index of records in order, to a writer: [`Builder::to_writer`] with
-    /// [`BuildOptions::sorted`]. Where the index has no ids, those of the records do not count.
+    /// [`BuildOptions::sorted`]. Where the index has no ids, those of the records do not count. `names` are those of
+    /// the ids, by ascending id; none where the index has none.
     ///
     /// # Errors
-    /// As there.
+    /// As there; what `names` returns.
     fn write_sorted(
         options: BuildOptions<Self>,
         records: &mut dyn Iterator<Item = (Self, u64)>,
+        names: &mut dyn Iterator<Item = Result<(u64, &[u8]), ReadError>>,
         writer: &mut (dyn Write + Send),
     ) -> Result<Summary, BuildError>;
 

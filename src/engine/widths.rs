@@ -123,6 +123,7 @@ macro_rules! impl_engine {
             fn write_sorted(
                 options: BuildOptions<Self>,
                 records: &mut dyn Iterator<Item = (Self, u64)>,
+                names: &mut dyn Iterator<Item = Result<(u64, &[u8]), ReadError>>,
                 writer: &mut (dyn Write + Send),
             ) -> Result<Summary, BuildError> {
                 let has_ids = options.ids;
@@ -133,6 +134,10 @@ macro_rules! impl_engine {
                     } else {
                         builder.push(fingerprint)?;
                     }
+                }
+                for named in names {
+                    let (id, name) = named?;
+                    builder.push_name(id, name)?;
                 }
                 Ok(builder.into_inner()?.1)
             }

@@ -32,6 +32,7 @@ const LAYERS: &[&str] = &[
     "error",
     "format",
     "ids",
+    "names",
     "table",
     "build",
     "index",

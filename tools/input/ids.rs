@@ -1,4 +1,4 @@
-//! Ids alone: a decimal number per line.
+//! Ids or names alone: one per line.
 
 use std::path::PathBuf;
 
@@ -12,20 +12,51 @@ use crate::input::{Source, next_line};
 /// No line of an id is longer, whatever the blanks.
 const MAX_LINE_BYTES: u64 = 256;
 
-/// Reads all inputs, in order; standard input for `-`, or when there are none.
+/// No line of a name is longer.
+const MAX_NAME_BYTES: u64 = 1 << 20;
+
+/// Reads decimal ids from all inputs, in order; from standard input for `-`, or when there are none.
 pub(crate) fn read_ids(paths: &[PathBuf], sink: &mut dyn FnMut(u64)) -> Result<(), Failure> {
+    for_each_line(paths, MAX_LINE_BYTES, |line, number, source| {
+        if let Some(id) = parse(line, number, source)? {
+            sink(id);
+        }
+        Ok(())
+    })
+}
+
+/// Reads names as they are written, up to the ends of their lines; no names of 0 bytes.
+pub(crate) fn read_names(paths: &[PathBuf], sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
+    for_each_line(paths, MAX_NAME_BYTES, |line, number, source| {
+        if line.len() as u64 == MAX_NAME_BYTES {
+            let what = format_args!("the line is longer than {MAX_NAME_BYTES} bytes");
+            return Err(source.complaint_at(format!(":{number}"), what));
+        }
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if !line.is_empty() {
+            sink(line);
+        }
+        Ok(())
+    })
+}
+
+/// Calls `each` with every line and its number.
+fn for_each_line(
+    paths: &[PathBuf],
+    max_bytes: u64,
+    mut each: impl FnMut(&[u8], u64, &Source) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let standard_input = [PathBuf::from("-")];
     let paths = if paths.is_empty() { &standard_input } else { paths };
     for path in paths {
         let Opened { source, mut input, .. } = open(path, &ProgressBar::hidden())?;
         let (mut line, mut number) = (Vec::new(), 0u64);
         while let Some(line) =
-            next_line(&mut input, &mut line, MAX_LINE_BYTES).map_err(|error| source.unreadable(&error))?
+            next_line(&mut input, &mut line, max_bytes).map_err(|error| source.unreadable(&error))?
         {
             number += 1;
-            if let Some(id) = parse(line, number, &source)? {
-                sink(id);
-            }
+            each(line, number, &source)?;
         }
     }
     Ok(())

@@ -7,7 +7,7 @@
 //! - [`binary`]: raw little-endian numbers
 //! - [`npy`]: NumPy arrays
 //! - [`table`]: columns of Parquet, Arrow, CSV and TSV
-//! - [`ids`]: ids alone
+//! - [`ids`]: ids or names alone
 //! - [`arrivals`]: all that as it comes
 
 mod arrivals;
@@ -35,7 +35,7 @@ use open::Opened;
 use text::Lines;
 
 pub(crate) use arrivals::{Arrivals, Order, has_pipe};
-pub(crate) use ids::read_ids;
+pub(crate) use ids::{read_ids, read_names};
 pub(crate) use numbers::Notation;
 pub(crate) use open::{say_that_it_waits, total_bytes};
 pub(crate) use table::Columns;

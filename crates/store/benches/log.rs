@@ -10,7 +10,8 @@ use hamdex_store::internals::log::{LogWriter, Position, replay};
 use hamdex_store::{Identity, Operation, StoreId};
 
 const PAIRS: u64 = 1_000_000;
-const IDENTITY: Identity = Identity { store: StoreId([0x5a; 16]), width: 64, has_ids: true };
+const IDENTITY: Identity =
+    Identity { store: StoreId([0x5a; 16]), width: 64, has_ids: true, has_names: false };
 
 /// Batches of so many pairs each.
 const BATCHES: [u64; 3] = [1, 100, 1_000];
@@ -69,8 +70,8 @@ fn replays(criterion: &mut Criterion) {
             bencher.iter(|| {
                 let mut sum = 0;
                 let start = Position::start_of(1, 0);
-                let replayed = replay::<u64, _>(&disk, &IDENTITY, start, None, |_, operations| {
-                    sum += operations.iter().map(|operation| operation.pair().1).sum::<u64>();
+                let replayed = replay::<u64, _>(&disk, &IDENTITY, start, None, |_, batch| {
+                    sum += batch.operations.iter().map(|operation| operation.pair().1).sum::<u64>();
                     Ok(())
                 });
                 assert_eq!(replayed.expect("it is whole").operations, PAIRS);

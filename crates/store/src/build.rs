@@ -3,13 +3,14 @@
 use std::io::BufWriter;
 use std::sync::Arc;
 
-use hamdex::{BuildError, BuildOptions, Engine};
+use hamdex::{BuildError, BuildOptions, Engine, ReadError};
 
 use crate::disk::{Disk, DiskFile};
 use crate::error::Error;
 use crate::layout;
 use crate::manifest::SegmentEntry;
-use crate::pair::Pair;
+use crate::pair::{Pair, ids_of};
+use crate::recent::Recent;
 use crate::segment::Segment;
 use crate::shared::Shared;
 
@@ -50,16 +51,21 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         self.disk.sync_directory(layout::SEGMENTS).map_err(Error::io("sync its directory", &path))
     }
 
-    /// Writes pairs, which ascend, to a new file: see [`Shared::new_segment`].
+    /// Writes recent pairs, with the names of their ids, to a new file: see [`Shared::new_segment`].
     ///
     /// # Errors
     /// As for [`Shared::new_segment`].
     pub(crate) fn build_segment(
         &self,
+        recent: &Recent<F>,
         pairs: &[Pair<F>],
     ) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
+        let ids = if self.shape.identity.has_names { ids_of(pairs) } else { Vec::new() };
+        let name =
+            |id| Ok::<_, ReadError>((id, recent.names.get(id).expect("every recent id came with its name")));
         self.new_segment(0, |options, mut output| {
-            F::write_sorted(options, &mut pairs.iter().copied(), &mut output)?;
+            let mut names = ids.into_iter().map(name);
+            F::write_sorted(options, &mut pairs.iter().copied(), &mut names, &mut output)?;
             Ok(output)
         })
     }

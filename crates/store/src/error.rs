@@ -109,6 +109,20 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// A pair without a name in a store with names, or the other way round.
+    #[error("{}: {}", path.display(), if *has_names { "this store has names: it gives the ids, and everything is inserted with its name" } else { "this store has no names" })]
+    Names {
+        /// The directory.
+        path: PathBuf,
+        /// Whether the store has names.
+        has_names: bool,
+    },
+    /// A store with names has given all ids that there are.
+    #[error("{}: no ids are left", path.display())]
+    NoIdsLeft {
+        /// The directory.
+        path: PathBuf,
+    },
     /// A file to be taken in has ids where the store has none, or the other way round.
     #[error("{}: {}", path.display(), if *has_ids { "has ids, and the store has none" } else { "has no ids, and the store has" })]
     IngestIds {

@@ -24,7 +24,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             self.writer().close_journal();
             self.publish(Change { added: None, dropped: Vec::new(), is_flush: true })
         } else {
-            match self.build_segment(&pairs) {
+            match self.build_segment(&frozen.recent, &pairs) {
                 Ok((segment, entry)) => {
                     let added = Added { segment, entry, journal_start: Some(journal_start) };
                     self.publish(Change { added: Some(added), dropped: Vec::new(), is_flush: true })

@@ -44,6 +44,8 @@ pub struct Identity {
     pub width: u32,
     /// Whether fingerprints have ids.
     pub has_ids: bool,
+    /// Whether ids have names: then the store gives the ids.
+    pub has_names: bool,
 }
 
 /// Two lower-case digits per byte.

@@ -32,7 +32,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         for directory in [SEGMENTS, DELETES, LOGS] {
             disk.create_directory(directory).map_err(Error::io("create it", disk.path(directory)))?;
         }
-        let identity = Identity { store, width: F::BITS, has_ids: create.ids };
+        let identity = Identity { store, width: F::BITS, has_ids: create.ids, has_names: create.names };
         let log = LogWriter::create(disk.clone(), identity, 1, 0)?;
         let manifest = Manifest {
             identity,
@@ -44,6 +44,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             first_log: log.number(),
             sealed: None,
             next_segment: 1,
+            next_id: 0,
             written: manifest::Written::default(),
             segments: Vec::new(),
         };
@@ -102,6 +103,7 @@ pub(crate) fn load<F: Engine, D: Disk>(
     }
     let mut state = State::new(manifest.distance);
     state.sequence = manifest.sequence;
+    state.next_id = manifest.next_id;
     let segments = manifest.segments.iter().map(|entry| open_segment(disk, manifest, entry));
     state.segments = segments.collect::<Result<Vec<_>, _>>()?.into();
     let replayed = replay_logs(disk, manifest, manifest.logs_start(), &mut state)?;
@@ -119,7 +121,11 @@ pub(crate) fn replay_logs<F: Engine, D: Disk>(
         manifest.segments.iter().map(|entry| (entry.number, entry.applied)).collect();
     let mut inserts = Vec::new();
     let replayed = replay(disk, &manifest.identity, from, manifest.sealed, |sequence, batch| {
-        for operation in batch {
+        if let Some(&(last, _)) = batch.names.last() {
+            state.next_id = state.next_id.max(last.saturating_add(1));
+            state.recent.names.insert(&batch.names);
+        }
+        for operation in &batch.operations {
             match *operation {
                 Operation::Insert(fingerprint, id) => inserts.push((fingerprint, id)),
                 Operation::Remove(fingerprint, id) => {
@@ -161,6 +167,9 @@ fn open_segment<F: Engine, D: Disk>(
         && segment.pairs() == entry.pairs;
     if !is_the_one {
         return Err(Error::damaged(path, None, "it is another file than the manifest names"));
+    }
+    if segment.index.has_names() != manifest.identity.has_names {
+        return Err(Error::damaged(path, None, "it has names, or none, other than the store"));
     }
     let removed = Removed::of(removals::read(disk, manifest.identity.store, entry)?);
     Ok(LiveSegment { segment: segment.into(), removed })

@@ -76,6 +76,7 @@ pub struct CreateOptions {
     pub(crate) design: Option<String>,
     pub(crate) codec: Codec,
     pub(crate) ids: bool,
+    pub(crate) names: bool,
     pub(crate) recipe: Option<String>,
 }
 
@@ -89,7 +90,7 @@ impl CreateOptions {
     /// For distance 3, with ids, the design that suits a hundred million fingerprints, the default codec.
     #[must_use]
     pub fn new() -> Self {
-        Self { distance: 3, design: None, codec: Codec::default(), ids: true, recipe: None }
+        Self { distance: 3, design: None, codec: Codec::default(), ids: true, names: false, recipe: None }
     }
 
     /// The distance that queries mostly ask for. Any other is answered exactly, too; a greater one takes longer.
@@ -117,6 +118,16 @@ impl CreateOptions {
     #[must_use]
     pub fn ids(mut self, ids: bool) -> Self {
         self.ids = ids;
+        self.names &= ids;
+        self
+    }
+
+    /// Whether ids have names: then the store gives the ids, and everything is inserted with the name of its id
+    /// ([`Store::insert_named`](crate::Store::insert_named)). With names there are ids.
+    #[must_use]
+    pub fn names(mut self, names: bool) -> Self {
+        self.names = names;
+        self.ids |= names;
         self
     }
 

@@ -81,6 +81,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         writer.sync()?;
         catch_up(added, &writer)?;
         let (state, sequence) = (self.state.load_full(), writer.sequence);
+        let next_id = state.next_id;
         drop(writer);
 
         let mut manifest = publisher.manifest().clone();
@@ -108,6 +109,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             manifest.sealed = None;
         }
         manifest.next_segment = self.peek_next_segment();
+        manifest.next_id = next_id;
         let logs = first_log..manifest.first_log;
         publisher.replace(manifest)?;
 

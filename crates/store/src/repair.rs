@@ -95,8 +95,8 @@ pub fn repair_logs<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<
     let new_log = next_log(disk, manifest)?;
     let mut log = LogWriter::<F, D>::create(disk.clone(), manifest.identity, new_log, manifest.sequence)?;
     let (identity, start) = (&manifest.identity, manifest.logs_start());
-    let salvaged = salvage(disk, identity, start, manifest.sealed, |sequence, operations| {
-        log.push(sequence, operations);
+    let salvaged = salvage(disk, identity, start, manifest.sealed, |sequence, batch| {
+        log.push_named(sequence, &batch.operations, &batch.names);
         log.write()
     })?;
     log.sync()?;

@@ -37,6 +37,6 @@ impl Shape {
     /// How its files are built.
     pub(crate) fn build_options<F: Engine>(&self) -> Result<BuildOptions<F>, DesignError> {
         let options = BuildOptions::new().design(self.design()?).codec(self.codec);
-        Ok(options.ids(self.identity.has_ids))
+        Ok(options.ids(self.identity.has_ids).names(self.identity.has_names))
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use hamdex::{Engine, Index, Indexes, ReadError, SharedIndexes};
 
+use crate::batch::Batch;
 use crate::disk::Disk;
 use crate::operation::Operation;
 use crate::pair::Pair;
@@ -22,6 +23,8 @@ pub(crate) struct State<F, D: Disk> {
     pub(crate) sequence: u64,
     /// How many removals have taken something away so far.
     pub(crate) removals: u64,
+    /// In a store with names, the id of the next pair that is inserted.
+    pub(crate) next_id: u64,
     pub(crate) recent: Recent<F>,
     /// What is being written to files, the oldest first.
     pub(crate) frozen: Vec<Frozen<F>>,
@@ -52,6 +55,7 @@ impl<F, D: Disk> Clone for State<F, D> {
             epoch: self.epoch,
             sequence: self.sequence,
             removals: self.removals,
+            next_id: self.next_id,
             recent: self.recent.clone(),
             frozen: self.frozen.clone(),
             segments: Arc::clone(&self.segments),
@@ -78,6 +82,7 @@ impl<F: Engine, D: Disk> State<F, D> {
             epoch: 0,
             sequence: 0,
             removals: 0,
+            next_id: 0,
             recent: Recent::new(distance),
             frozen: Vec::new(),
             segments: Arc::default(),
@@ -116,7 +121,7 @@ impl<F: Engine, D: Disk> State<F, D> {
     pub(crate) fn apply(
         &mut self,
         operations: &[Operation<F>],
-        effective: &mut Vec<Operation<F>>,
+        effective: &mut Batch<F>,
     ) -> Result<Written, ReadError> {
         let mut written = Written::default();
         let mut inserts: Vec<Pair<F>> = Vec::new();
@@ -125,14 +130,14 @@ impl<F: Engine, D: Disk> State<F, D> {
                 Operation::Insert(fingerprint, id) => {
                     inserts.push((fingerprint, id));
                     written.inserted += 1;
-                    effective.push(operation);
+                    effective.operations.push(operation);
                 }
                 Operation::Remove(fingerprint, id) => {
                     self.recent.insert(&inserts);
                     inserts.clear();
                     if self.remove((fingerprint, id), |_| true)? {
                         written.removed += 1;
-                        effective.push(operation);
+                        effective.operations.push(operation);
                     } else {
                         written.absent += 1;
                     }
@@ -141,6 +146,38 @@ impl<F: Engine, D: Disk> State<F, D> {
         }
         self.recent.insert(&inserts);
         Ok(written)
+    }
+
+    /// Inserts fingerprints whose ids the store gives, with the names of these. Returns the first id; `None` where
+    /// there is none left for all of them.
+    pub(crate) fn insert_named(&mut self, named: &[(F, Arc<[u8]>)], effective: &mut Batch<F>) -> Option<u64> {
+        let first = self.next_id;
+        self.next_id = first.checked_add(named.len() as u64)?;
+        let (mut pairs, mut names) = (Vec::with_capacity(named.len()), Vec::with_capacity(named.len()));
+        for (id, (fingerprint, name)) in (first..).zip(named) {
+            pairs.push((*fingerprint, id));
+            names.push((id, Arc::clone(name)));
+            effective.operations.push(Operation::Insert(*fingerprint, id));
+        }
+        self.recent.insert(&pairs);
+        self.recent.names.insert(&names);
+        effective.names.extend(names);
+        Some(first)
+    }
+
+    /// The name of an id that is there; `None` for any other, in general.
+    pub(crate) fn name(&self, id: u64) -> Result<Option<&[u8]>, ReadError> {
+        if let Some(name) = self.in_memory().find_map(|recent| recent.names.get(id)) {
+            return Ok(Some(name));
+        }
+        for live in &*self.segments {
+            if let Some(names) = live.index().names()?
+                && let Some(name) = names.get(id)?
+            {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
     }
 
     /// Removes a pair wherever it is, but only from segments that `concerns` says. Returns whether it was there.

@@ -122,6 +122,9 @@ impl<F: Engine, D: Disk> Store<F, D> {
     /// As for [`Store::remove`]; nothing has happened then, as far as anybody sees.
     pub fn write(&self, operations: Vec<Operation<F>>) -> Result<Written, Error> {
         self.check(operations.iter().map(|operation| operation.pair().1), operations.len())?;
+        if operations.iter().any(|operation| matches!(operation, Operation::Insert(..))) {
+            self.check_names(false)?;
+        }
         self.written(Request::Batch(operations))
     }
 
@@ -159,10 +162,14 @@ impl<F: Engine, D: Disk> Store<F, D> {
         Ok(if operations.is_empty() { 0 } else { self.write(operations)?.removed })
     }
 
+    pub(crate) fn no_ids_left(&self) -> Error {
+        Error::NoIdsLeft { path: self.shared().disk.path("") }
+    }
+
     fn written(&self, request: Request<F>) -> Result<Written, Error> {
         match self.shared().commit(request)? {
             Reply::Written(written) => Ok(written),
-            Reply::UnlessNear(_) | Reply::SearchAgain => unreachable!("a batch needs no search"),
+            _ => unreachable!("a batch needs no search and no ids"),
         }
     }
 
@@ -193,19 +200,44 @@ impl<F: Engine, D: Disk> Store<F, D> {
         distance: u32,
     ) -> Result<Vec<Option<Match<F>>>, Error> {
         self.check(pairs.iter().map(|pair| pair.1), pairs.len())?;
+        self.check_names(false)?;
+        self.unless_near(pairs, None, distance)
+    }
+
+    /// The same, with names for the pairs in a store with names.
+    pub(crate) fn unless_near(
+        &self,
+        pairs: &[(F, u64)],
+        names: Option<&[Arc<[u8]>]>,
+        distance: u32,
+    ) -> Result<Vec<Option<Match<F>>>, Error> {
         for _ in 0..MAX_SEARCHES {
-            let request = self.search(pairs, distance)?;
-            if let Reply::UnlessNear(outcomes) = self.shared().commit(Request::UnlessNear(request))? {
+            if let Some(outcomes) = self.try_unless_near(pairs, names, distance)? {
                 return Ok(outcomes);
             }
         }
         // Files come and go faster than it searches: without merges for once.
         let _merging = self.shared().hold_merges();
         loop {
-            let request = self.search(pairs, distance)?;
-            if let Reply::UnlessNear(outcomes) = self.shared().commit(Request::UnlessNear(request))? {
+            if let Some(outcomes) = self.try_unless_near(pairs, names, distance)? {
                 return Ok(outcomes);
             }
+        }
+    }
+
+    /// The same, unless pairs move meanwhile.
+    fn try_unless_near(
+        &self,
+        pairs: &[(F, u64)],
+        names: Option<&[Arc<[u8]>]>,
+        distance: u32,
+    ) -> Result<Option<Vec<Option<Match<F>>>>, Error> {
+        let mut request = self.search(pairs, distance)?;
+        request.names = names.map(<[_]>::to_vec);
+        match self.shared().commit(Request::UnlessNear(request))? {
+            Reply::UnlessNear(outcomes) => Ok(Some(outcomes)),
+            Reply::NoIdsLeft => Err(self.no_ids_left()),
+            _ => Ok(None),
         }
     }
 
@@ -218,7 +250,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
             nearest.push(searcher.nearest_within(fingerprint, 1, distance)?.first().copied());
         }
         let (epoch, removals) = (snapshot.state().epoch, snapshot.state().removals);
-        Ok(UnlessNear { pairs: pairs.to_vec(), distance, nearest, epoch, removals })
+        Ok(UnlessNear { pairs: pairs.to_vec(), names: None, distance, nearest, epoch, removals })
     }
 
     /// One moment of the set, for as long as it is held.
@@ -259,8 +291,16 @@ impl<F: Engine, D: Disk> Store<F, D> {
         self.shared().background.set_paused(is_paused);
     }
 
+    /// Refuses names where there are none, and their lack where there are.
+    pub(crate) fn check_names(&self, named: bool) -> Result<(), Error> {
+        if self.shared().shape.identity.has_names == named {
+            return Ok(());
+        }
+        Err(Error::Names { path: self.shared().disk.path(""), has_names: !named })
+    }
+
     /// Refuses ids where there are none, too much at once, and work after a fork.
-    fn check(&self, mut ids: impl Iterator<Item = u64>, count: usize) -> Result<(), Error> {
+    pub(crate) fn check(&self, mut ids: impl Iterator<Item = u64>, count: usize) -> Result<(), Error> {
         self.shared().check_process()?;
         if count > MAX_OPERATIONS {
             return Err(Error::BatchTooLarge { count, max: MAX_OPERATIONS });

@@ -49,7 +49,8 @@ pub(super) fn print<F: Engine>(index: &Index<F>, form: Form, output: &mut impl W
     })
 }
 
-fn line<F: Fingerprint>(
+/// Prints a fingerprint: a line, or one for each of its ids.
+pub(super) fn line<F: Fingerprint>(
     fingerprint: Hex<F>,
     ids: Option<Ids<'_>>,
     form: Form,

@@ -4,13 +4,14 @@ use std::io::Write;
 use std::path::Path;
 
 use hamdex::Engine;
-use hamdex_store::{Inspected, SegmentEntry, StoreReader, StoreStats, WrittenBytes};
+use hamdex_store::{Identity, Inspected, SegmentEntry, StoreReader, StoreStats, WrittenBytes};
 use indicatif::{HumanBytes, HumanCount};
-use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::commands::dump::fingerprints::Form;
+use crate::commands::dump::fingerprints::{Form, line};
 use crate::failure::Failure;
+use crate::ids::{FoundIds, Ids};
+use crate::names::Names;
 
 /// What a store is made of.
 pub(super) struct StoreDump<'a, F: Engine> {
@@ -38,7 +39,11 @@ impl<'a, F: Engine> StoreDump<'a, F> {
         let identity = &manifest.identity;
         writeln!(output, "{}", self.path.display())?;
         writeln!(output, "  store           {}", identity.store)?;
-        let ids = if identity.has_ids { "with ids" } else { "without ids" };
+        let ids = match identity {
+            Identity { has_names: true, .. } => "with names",
+            Identity { has_ids: true, .. } => "with ids",
+            _ => "without ids",
+        };
         writeln!(output, "  fingerprints    {} bits, {ids}", identity.width)?;
         writeln!(
             output,
@@ -139,10 +144,11 @@ impl<'a, F: Engine> StoreDump<'a, F> {
         if form.ids && !self.inspected.manifest.identity.has_ids {
             return Err(Failure::Usage("the store holds no ids: leave out --ids".to_owned()));
         }
-        if form.names {
-            return Err(Failure::Usage("a store holds no names: leave out --names".to_owned()));
+        if form.names && !self.inspected.manifest.identity.has_names {
+            return Err(Failure::Usage("the store holds no names: leave out --names".to_owned()));
         }
         let snapshot = self.reader.snapshot();
+        let names = form.names.then_some(Names::Store(&snapshot));
         let mut last: Option<Entry<F>> = None;
         for pair in snapshot.pairs_in_order() {
             let (fingerprint, id) = pair?;
@@ -150,12 +156,12 @@ impl<'a, F: Engine> StoreDump<'a, F> {
                 Some(last) if last.fingerprint == fingerprint => last.ids.push(id),
                 _ => {
                     if let Some(whole) = last.replace(Entry { fingerprint, ids: vec![id] }) {
-                        whole.print(form, output)?;
+                        whole.print(form, names, output)?;
                     }
                 }
             }
         }
-        last.map_or(Ok(()), |last| last.print(form, output))
+        last.map_or(Ok(()), |last| last.print(form, names, output))
     }
 }
 
@@ -165,28 +171,11 @@ struct Entry<F> {
     ids: Vec<u64>,
 }
 
-/// What `--json` prints of it.
-#[derive(Serialize)]
-struct Line<'a> {
-    fingerprint: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ids: Option<&'a [u64]>,
-}
-
 impl<F: Engine> Entry<F> {
-    fn print(&self, form: Form, output: &mut impl Write) -> Result<(), Failure> {
-        let fingerprint = self.fingerprint.hex();
-        if form.json {
-            let ids = form.ids.then_some(&*self.ids);
-            let line = Line { fingerprint: fingerprint.to_string(), ids };
-            serde_json::to_writer(&mut *output, &line).map_err(std::io::Error::from)?;
-            writeln!(output)?;
-        } else if form.ids {
-            self.ids.iter().try_for_each(|id| writeln!(output, "{fingerprint}\t{id}"))?;
-        } else {
-            writeln!(output, "{fingerprint}")?;
-        }
-        Ok(())
+    fn print(self, form: Form, names: Option<Names<'_>>, output: &mut impl Write) -> Result<(), Failure> {
+        let with_ids = form.ids || form.names;
+        let ids = with_ids.then(|| Ids::new(FoundIds::Listed(self.ids), names, usize::MAX)).transpose()?;
+        line(self.fingerprint.hex(), ids, form, output)
     }
 }
 

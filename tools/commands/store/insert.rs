@@ -1,22 +1,24 @@
-//! `hamdex store insert`: records into a store, all or those that nothing is near to.
+//! `hamdex store insert`: records or documents into a store, all or those that nothing is near to.
 
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::ValueEnum;
-use hamdex::{Engine, Match};
-use hamdex_store::{Durability, Operation, Store, StoreOptions};
-use indicatif::ProgressBar;
+use hamdex::Engine;
+use hamdex_store::{Durability, Identity, Manifest, Store, StoreOptions};
 use serde::Serialize;
 
-use crate::bars;
+use crate::commands::store::inserter::{Inserter, Wishes};
 use crate::commands::store::records::Records;
+use crate::commands::store::texts::Texts;
 use crate::commands::store::{manifest_of, of_width, print_json};
 use crate::counted::counted;
+use crate::documents::inputs::{self, Reading};
+use crate::documents::recipe;
 use crate::failure::Failure;
-use crate::input::Arrivals;
+use crate::input::Beside;
 use crate::say;
+use crate::threads::Threads;
 
 /// Records written together, at most.
 const MAX_BATCH: u32 = 1 << 20;
@@ -24,15 +26,19 @@ const MAX_BATCH: u32 = 1 << 20;
 /// Insert records into a store.
 ///
 /// Reads files, or standard input if none is named (or for -): a fingerprint and an id per record, in a store
-/// without ids a fingerprint alone, in every format that `hamdex build` reads. A pair that is there already
-/// stays.
+/// without ids a fingerprint alone, in a store with names a fingerprint and a name, in every format that `hamdex
+/// build` reads. A pair that is there already stays.
+///
+/// With --documents the inputs are texts, in every format that `hamdex dedup` reads. Their fingerprints are made by
+/// the recipe of the store. Texts too short for a reliable fingerprint are reported and left out.
 ///
 /// Records are written in batches, each of which is there as a whole after a crash, or not at all. Of a pipe, a
 /// batch is what has come, so that a program that sends records and waits for their acknowledgement gets it before
 /// it sends more. If a record cannot be read, those before it are inserted all the same.
 ///
 /// With --unless-near, a record to which something in the store is near is not inserted; a JSON line on standard
-/// output has the record and the nearest fingerprint with its ids. Records of one run see those before them.
+/// output has the record and the nearest fingerprint with its ids, or the names of these. Records of one run see
+/// those before them.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -40,7 +46,8 @@ const MAX_BATCH: u32 = 1 << 20;
 Example:
   hamdex store insert news.store pairs.txt
   hamdex store insert news.store --ids row hashes.u64
-  crawl | hamdex store insert news.store --unless-near 3 > seen.jsonl"
+  crawl | hamdex store insert news.store --unless-near 3 > seen.jsonl
+  hamdex store insert articles.store --documents --unless-near 6 today.jsonl"
 )]
 pub(super) struct Args {
     /// The directory of the store
@@ -49,8 +56,25 @@ pub(super) struct Args {
     #[command(flatten)]
     records: Records,
     /// Where ids come from, in a store with ids [default: pairs]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, conflicts_with = "documents")]
     ids: Option<IdSource>,
+    /// The inputs are documents: texts, not fingerprints; FORMAT is as for `hamdex dedup`
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "auto",
+        conflicts_with = "format"
+    )]
+    documents: Option<inputs::Format>,
+    #[command(flatten)]
+    recipe: recipe::Options,
+    #[command(flatten)]
+    fields: inputs::Fields,
+    #[command(flatten)]
+    threads: Threads,
     /// Records per batch, at most
     #[arg(long, value_name = "N", default_value_t = 1000,
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BATCH)))]
@@ -80,18 +104,6 @@ enum IdSource {
     Row,
 }
 
-/// What `--unless-near` prints.
-#[derive(Serialize)]
-struct Near {
-    fingerprint: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<u64>,
-    near: String,
-    distance: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ids: Option<Vec<u64>>,
-}
-
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Report {
@@ -104,23 +116,55 @@ struct Report {
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let manifest = manifest_of(&args.store)?;
-    let has_ids = manifest.identity.has_ids;
-    if args.ids.is_some() && !has_ids {
-        return Err(Failure::Usage(format!(
-            "{}: the store has no ids; leave --ids out, or create a store with --ids numbers",
-            args.store.display()
-        )));
+    let refused = |what: &str| Err(Failure::Usage(format!("{}: {what}", args.store.display())));
+    let Identity { has_ids, has_names, .. } = manifest.identity;
+    if args.documents.is_some() && manifest.recipe.is_none() {
+        return refused("is no store of documents; create one with --documents");
     }
-    of_width!(manifest, insert(args, has_ids))
+    if args.documents.is_none() && (args.recipe.recipe.is_some() || args.recipe.files().next().is_some()) {
+        return refused("--recipe, --idf and --stop-words are for --documents");
+    }
+    match args.ids {
+        Some(_) if !has_ids => {
+            refused("the store has no ids; leave --ids out, or create a store with --ids numbers")
+        }
+        Some(_) if has_names => refused("the store has names, and gives the ids; leave --ids out"),
+        _ => of_width!(manifest, insert(args, &manifest)),
+    }
 }
 
-fn insert<F: Engine>(args: &Args, has_ids: bool) -> Result<(), Failure> {
+fn insert<F: Engine>(args: &Args, manifest: &Manifest) -> Result<(), Failure> {
     let started = Instant::now();
+    args.threads.start()?;
+    let texts = match args.documents {
+        Some(format) => {
+            let reading = Reading::new(&args.records.inputs, format, &args.fields)?;
+            Some(Texts::<F>::new(reading, &args.store, &args.recipe, manifest)?)
+        }
+        None => None,
+    };
     let store = Store::<F>::open(&args.store, StoreOptions::new().durability(args.durability))?;
-    let pairs = has_ids && args.ids != Some(IdSource::Row);
-    let arrivals = args.records.read(pairs)?;
-    let mut inserter = Inserter::new(args, &store, has_ids);
-    let outcome = inserter.insert_all(arrivals);
+    let Identity { has_ids, has_names, .. } = manifest.identity;
+    let wishes = Wishes {
+        unless_near: args.unless_near,
+        acknowledge: args.acknowledge,
+        batch: args.batch as usize,
+        is_shown: texts.is_some(),
+    };
+    let mut inserter = Inserter::new(&store, has_ids, wishes);
+    let outcome = match texts {
+        Some(texts) => texts.insert_into(&mut inserter),
+        None => {
+            let beside = match args.ids {
+                _ if has_names => Beside::Name,
+                Some(IdSource::Row) => Beside::Nothing,
+                _ if has_ids => Beside::Id,
+                _ => Beside::Nothing,
+            };
+            let arrivals = args.records.read(beside, args.fields.id_name());
+            arrivals.and_then(|arrivals| inserter.insert_all(arrivals))
+        }
+    };
     let Inserter { read, near, .. } = inserter;
     // What has been inserted before a failure stays, so it has to be durable all the same.
     let outcome = outcome.and(store.sync().map_err(Failure::from));
@@ -143,85 +187,4 @@ fn insert<F: Engine>(args: &Args, has_ids: bool) -> Result<(), Failure> {
         counted(read, "record", "records")
     ));
     Ok(())
-}
-
-struct Inserter<'a, F: Engine> {
-    args: &'a Args,
-    store: &'a Store<F>,
-    has_ids: bool,
-    output: BufWriter<StdoutLock<'static>>,
-    bar: ProgressBar,
-    /// Records whose batches have been written.
-    read: u64,
-    /// How many of them have not been inserted, as something is near.
-    near: u64,
-}
-
-impl<'a, F: Engine> Inserter<'a, F> {
-    fn new(args: &'a Args, store: &'a Store<F>, has_ids: bool) -> Self {
-        // Beside lines on a terminal, a bar would be in their way.
-        let prints = args.acknowledge || args.unless_near.is_some();
-        let is_in_the_way = prints && io::stdout().is_terminal();
-        let bar = if is_in_the_way { ProgressBar::hidden() } else { bars::of_endless_items("Inserting") };
-        let output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        Self { args, store, has_ids, output, bar, read: 0, near: 0 }
-    }
-
-    fn insert_all(&mut self, mut arrivals: Arrivals<(F, Option<u64>)>) -> Result<(), Failure> {
-        let mut records = Vec::new();
-        let mut outcome = Ok(());
-        while outcome.is_ok() && arrivals.next(&mut records, self.args.batch as usize) {
-            let first = self.read;
-            let pair = |(number, &(fingerprint, id)): (u64, &(F, Option<u64>))| match (self.has_ids, id) {
-                (false, _) => (fingerprint, 0),
-                (true, Some(id)) => (fingerprint, id),
-                (true, None) => (fingerprint, number),
-            };
-            let batch: Vec<(F, u64)> = (first..).zip(&records).map(pair).collect();
-            outcome = self.insert(&batch);
-        }
-        self.bar.finish_and_clear();
-        outcome.and_then(|()| arrivals.end())
-    }
-
-    /// Inserts a batch, and prints what there is to say of it.
-    fn insert(&mut self, batch: &[(F, u64)]) -> Result<(), Failure> {
-        let nearest = match self.args.unless_near {
-            Some(distance) => self.store.insert_all_unless_near(batch, distance)?,
-            None => {
-                let insert = |&(fingerprint, id): &(F, u64)| Operation::Insert(fingerprint, id);
-                self.store.write(batch.iter().map(insert).collect())?;
-                Vec::new()
-            }
-        };
-        self.read += batch.len() as u64;
-        self.bar.inc(batch.len() as u64);
-        self.print_near(batch, &nearest)?;
-        if self.args.acknowledge {
-            writeln!(self.output, "acknowledged {}", self.read)?;
-        }
-        // Someone may wait for it.
-        self.output.flush()?;
-        Ok(())
-    }
-
-    /// Prints a line for each record that something is near to.
-    fn print_near(&mut self, batch: &[(F, u64)], nearest: &[Option<Match<F>>]) -> Result<(), Failure> {
-        let snapshot = self.store.snapshot();
-        for (&(fingerprint, id), nearest) in batch.iter().zip(nearest) {
-            let Some(near) = nearest else { continue };
-            self.near += 1;
-            let ids = if self.has_ids { Some(snapshot.ids(near.fingerprint)?) } else { None };
-            let line = Near {
-                fingerprint: fingerprint.hex().to_string(),
-                id: self.has_ids.then_some(id),
-                near: near.fingerprint.hex().to_string(),
-                distance: near.distance,
-                ids,
-            };
-            serde_json::to_writer(&mut self.output, &line).map_err(io::Error::from)?;
-            writeln!(self.output)?;
-        }
-        Ok(())
-    }
 }

@@ -1,24 +1,27 @@
 //! `hamdex store`: a set that grows and shrinks, in a directory.
 //!
 //! - [`create`]: a new one
-//! - [`insert`]: records into it, all or those that nothing is near to
+//! - [`insert`]: records into it, all or those that nothing is near to; [`inserter`] writes batches of them
 //! - [`remove`]: records out of it, or all with some ids
 //! - [`maintain`]: flush, compact, purge
 //! - [`backup`]: a consistent copy
 //! - [`ingest`]: index files that were built elsewhere join it
 //! - [`repair`]: what can be had of a damaged one
 //! - [`stats`]: what it holds, and what that costs
-//! - [`records`]: fingerprints and ids from files or a pipe
+//! - [`records`]: fingerprints, with ids or names, from files or a pipe
+//! - [`texts`]: documents into it
 
 mod backup;
 mod create;
 mod ingest;
 mod insert;
+mod inserter;
 mod maintain;
 mod records;
 mod remove;
 mod repair;
 mod stats;
+mod texts;
 
 use std::io::Write;
 use std::path::Path;

@@ -1,11 +1,11 @@
-//! Fingerprints and ids from files or a pipe.
+//! Fingerprints, with ids or names, from files or a pipe.
 
 use std::path::PathBuf;
 
 use hamdex::Engine;
 
 use crate::failure::Failure;
-use crate::input::{Arrivals, Beside, Format, Order, has_pipe};
+use crate::input::{Arrivals, Beside, Format, Found, Order, has_pipe};
 
 /// Where records come from.
 #[derive(Debug, clap::Args)]
@@ -16,25 +16,26 @@ pub(super) struct Records {
     /// The column of fingerprints in Parquet, Arrow, CSV and TSV files
     #[arg(long, value_name = "NAME", default_value = "fingerprint")]
     fingerprint_field: String,
-    /// The column of ids in such files
-    #[arg(long, value_name = "NAME", default_value = "id")]
-    id_field: String,
     /// Files of records; - or none for standard input
     #[arg(value_name = "INPUT")]
     pub(super) inputs: Vec<PathBuf>,
 }
 
 impl Records {
-    /// Starts to read fingerprints, and with `pairs` the id beside each.
-    pub(super) fn read<F: Engine>(&self, pairs: bool) -> Result<Arrivals<(F, Option<u64>)>, Failure> {
+    /// Starts to read fingerprints, each with what stands beside it: in tables, in this column.
+    pub(super) fn read<F: Engine>(
+        &self,
+        beside: Beside,
+        id_field: &str,
+    ) -> Result<Arrivals<(F, Found)>, Failure> {
         let order = Order {
             paths: self.inputs.clone(),
             format: self.format,
             fingerprint_field: self.fingerprint_field.clone(),
-            id_field: self.id_field.clone(),
-            beside: if pairs { Beside::Id } else { Beside::Nothing },
+            id_field: id_field.to_owned(),
+            beside,
             is_prompt: has_pipe(&self.inputs),
         };
-        Arrivals::of_fingerprints(order, |fingerprint, found| (fingerprint, found.id()))
+        Arrivals::of_fingerprints(order, |fingerprint, found| (fingerprint, found))
     }
 }

@@ -13,7 +13,7 @@ use crate::commands::store::records::Records;
 use crate::commands::store::{manifest_of, of_width, print_json};
 use crate::counted::counted;
 use crate::failure::Failure;
-use crate::input::{Arrivals, Format, read_ids, say_that_it_waits};
+use crate::input::{Arrivals, Beside, Format, Found, read_ids, read_names, say_that_it_waits};
 use crate::say;
 
 /// Records removed together, at most.
@@ -30,7 +30,8 @@ const MAX_BATCH: usize = 1 << 14;
 Example:
   hamdex store remove news.store pairs.txt
   echo 0123456789abcdef | hamdex store remove news.store --ids none
-  hamdex store remove news.store --ids only deleted-users.txt"
+  hamdex store remove news.store --ids only deleted-users.txt
+  hamdex store remove articles.store withdrawn.txt"
 )]
 pub(super) struct Args {
     /// The directory of the store
@@ -38,7 +39,10 @@ pub(super) struct Args {
     store: PathBuf,
     #[command(flatten)]
     records: Records,
-    /// What a record is [default: pairs in a store with ids, none in one without]
+    /// The column of ids in tables
+    #[arg(long, value_name = "NAME", default_value = "id")]
+    id_field: String,
+    /// What a record is [default: pairs in a store with ids, names in one with names, none in one without ids]
     #[arg(long, value_enum)]
     ids: Option<Ids>,
     /// Print what was removed as a JSON object
@@ -55,6 +59,8 @@ enum Ids {
     None,
     /// A decimal id, one per line: all pairs with it go. All that is stored is read for it, once
     Only,
+    /// A name, one per line, in a store with names: all that is called so goes. All that is stored is read for it
+    Names,
 }
 
 /// What has been removed; what `--json` prints.
@@ -72,15 +78,23 @@ struct Removed {
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let manifest = manifest_of(&args.store)?;
     let has_ids = manifest.identity.has_ids;
-    let ids = args.ids.unwrap_or(if has_ids { Ids::Pairs } else { Ids::None });
+    let has_names = manifest.identity.has_names;
+    let ids = args.ids.unwrap_or(match (has_names, has_ids) {
+        (true, _) => Ids::Names,
+        (false, true) => Ids::Pairs,
+        (false, false) => Ids::None,
+    });
+    if ids == Ids::Names && !has_names {
+        return Err(Failure::Usage(format!("{}: the store has no names", args.store.display())));
+    }
     if !has_ids && ids != Ids::None {
         return Err(Failure::Usage(format!(
             "{}: the store has no ids; leave --ids out",
             args.store.display()
         )));
     }
-    if ids == Ids::Only && args.records.format != Format::Auto {
-        return Err(Failure::Usage("--ids only reads a decimal id per line; leave --format out".to_owned()));
+    if matches!(ids, Ids::Only | Ids::Names) && args.records.format != Format::Auto {
+        return Err(Failure::Usage("an id or a name per line is read; leave --format out".to_owned()));
     }
     of_width!(manifest, remove(args, ids))
 }
@@ -90,8 +104,10 @@ fn remove<F: Engine>(args: &Args, ids: Ids) -> Result<(), Failure> {
     let mut removed = Removed::default();
     let outcome = match ids {
         Ids::Only => of_ids(&store, args, &mut removed),
+        Ids::Names => of_names(&store, args, &mut removed),
         Ids::Pairs | Ids::None => {
-            let arrivals = args.records.read(ids == Ids::Pairs)?;
+            let beside = if ids == Ids::Pairs { Beside::Id } else { Beside::Nothing };
+            let arrivals = args.records.read(beside, &args.id_field)?;
             removed.absent = Some(0);
             of_records(&store, arrivals, &mut removed)
         }
@@ -106,6 +122,7 @@ fn remove<F: Engine>(args: &Args, ids: Ids) -> Result<(), Failure> {
 fn say_removed(store: &Path, ids: Ids, removed: &Removed) -> Result<(), Failure> {
     let read = match ids {
         Ids::Only => counted(removed.read, "id", "ids"),
+        Ids::Names => counted(removed.read, "name", "names"),
         Ids::Pairs | Ids::None => counted(removed.read, "record", "records"),
     };
     let absent = match removed.absent {
@@ -129,38 +146,53 @@ fn of_ids<F: Engine>(store: &Store<F>, args: &Args, removed: &mut Removed) -> Re
     Ok(())
 }
 
+/// Removes all pairs whose ids have the names that the inputs have: all of them, or none.
+fn of_names<F: Engine>(store: &Store<F>, args: &Args, removed: &mut Removed) -> Result<(), Failure> {
+    say_that_it_waits(&args.records.inputs);
+    let mut names = HashSet::new();
+    read_names(&args.records.inputs, &mut |name| {
+        names.insert(name.to_vec());
+    })?;
+    removed.removed = store.remove_names(&names)?;
+    removed.read = names.len() as u64;
+    Ok(())
+}
+
 /// Removes pairs, or all pairs of fingerprints, batch by batch.
 fn of_records<F: Engine>(
     store: &Store<F>,
-    mut arrivals: Arrivals<(F, Option<u64>)>,
+    mut arrivals: Arrivals<(F, Found)>,
     removed: &mut Removed,
 ) -> Result<(), Failure> {
     let bar = bars::of_endless_items("Removing");
     let mut records = Vec::new();
     while arrivals.next(&mut records, MAX_BATCH) {
-        let (gone, absent) = if records.iter().any(|(_, id)| id.is_some()) {
-            let remove =
-                |&(fingerprint, id): &(F, Option<u64>)| Operation::Remove(fingerprint, id.unwrap_or(0));
-            let written = store.write(records.iter().map(remove).collect())?;
+        let count = records.len() as u64;
+        let (gone, absent) = if matches!(records.first(), Some((_, Found::Id(_)))) {
+            let remove = |(fingerprint, found): (F, Found)| {
+                Operation::Remove(fingerprint, found.id().unwrap_or_default())
+            };
+            let written = store.write(records.drain(..).map(remove).collect())?;
             (written.removed, written.absent)
         } else {
             of_fingerprints(store, &records)?
         };
-        removed.read += records.len() as u64;
+        removed.read += count;
         removed.removed += gone;
         *removed.absent.get_or_insert(0) += absent;
-        bar.inc(records.len() as u64);
+        bar.inc(count);
     }
     bar.finish_and_clear();
     arrivals.end()
 }
 
 /// Removes all pairs of fingerprints. Returns how many, and of how many fingerprints there was none.
-fn of_fingerprints<F: Engine>(store: &Store<F>, records: &[(F, Option<u64>)]) -> Result<(u64, u64), Failure> {
+fn of_fingerprints<F: Engine>(store: &Store<F>, records: &[(F, Found)]) -> Result<(u64, u64), Failure> {
     let snapshot = store.snapshot();
     let (mut absent, mut seen) = (0, HashSet::new());
     let mut present = Vec::new();
-    for &(fingerprint, _) in records {
+    for (fingerprint, _) in records {
+        let fingerprint = *fingerprint;
         // Nobody else writes: this is the one process that may, and this its one thread.
         if seen.insert(fingerprint) && snapshot.contains(fingerprint)? {
             present.push(fingerprint);

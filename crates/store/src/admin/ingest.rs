@@ -20,13 +20,14 @@ impl<F: Engine> Store<F> {
     /// The file must not be changed afterwards. Removals before this have no effect on it, those after it have.
     ///
     /// # Errors
-    /// When the file is damaged, or does not fit the store, or its ids have names, which would be confused, or the disk refuses it: nothing has changed then.
+    /// When the file is damaged, or does not fit the store, or file or store have names, so that ids would be
+    /// confused, or the disk refuses it: nothing has changed then.
     pub fn ingest(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let shared = self.shared();
         shared.check_process()?;
         let index = F::open(path, &OpenOptions::new())?;
-        if index.has_names() {
+        if shared.shape.identity.has_names || index.has_names() {
             return Err(Error::IngestNames { path: path.to_owned() });
         }
         if index.has_ids() != shared.shape.identity.has_ids {

@@ -12,7 +12,7 @@ use crate::layout;
 use crate::lock::StoreLock;
 use crate::log::Lost;
 use crate::manifest::{self, Manifest, ManifestFile, SegmentEntry};
-use crate::pair::Pair;
+use crate::pair::{Pair, ids_of};
 use crate::removals;
 use crate::repair::{keep_aside, repair_logs};
 use crate::segment::Segment;
@@ -172,7 +172,7 @@ impl<'d, F: Engine, D: Disk> Repair<'d, F, D> {
         Ok(())
     }
 
-    /// Every pair of a segment that can be read and has not been removed, in order.
+    /// Every pair of a segment that can be read, with its name if it has one, and has not been removed, in order.
     fn readable_pairs(&self, entry: &SegmentEntry, removed: Option<&RoaringTreemap>) -> Vec<Pair<F>> {
         let Ok(segment) = Segment::<F, D>::open(self.disk, entry.number) else { return Vec::new() };
         if segment.index.file_id().to_bytes() != entry.file_id {
@@ -189,10 +189,17 @@ impl<'d, F: Engine, D: Disk> Repair<'d, F, D> {
             });
             return pairs;
         }
+        let names = match segment.index.names() {
+            Ok(names) => names,
+            Err(_) => return pairs,
+        };
         for found in F::entries_of_blocks(&segment.index).into_iter().flatten().flatten() {
             let fingerprint = found.fingerprint;
             let left = found.ids.places().zip(found.ids).filter(|(place, _)| is_left(*place));
             pairs.extend(left.map(|(_, id)| (fingerprint, id)));
+        }
+        if let Some(names) = names {
+            pairs.retain(|&(_, id)| names.get(id).is_ok_and(|name| name.is_some()));
         }
         pairs
     }
@@ -217,7 +224,12 @@ impl<'d, F: Engine, D: Disk> Repair<'d, F, D> {
         let path = self.disk.path(&name);
         let file = self.disk.create_new(&name).map_err(Error::io("create it", &path))?;
         let mut file = BufWriter::with_capacity(WRITE_BYTES, file);
-        F::write_sorted(Shape::of(manifest).build_options()?, &mut pairs.iter().copied(), &mut file)?;
+        let damaged = Segment::<F, D>::open(self.disk, old.number)?;
+        let all_names = damaged.index.names()?;
+        let ids = if manifest.identity.has_names { ids_of(pairs) } else { Vec::new() };
+        let mut names = ids.into_iter().filter_map(|id| Some(all_names?.name_of(id).map(|name| (id, name))));
+        let options = Shape::of(manifest).build_options()?;
+        F::write_sorted(options, &mut pairs.iter().copied(), &mut names, &mut file)?;
         let mut file = file.into_inner().map_err(|error| Error::io("write it", &path)(error.into_error()))?;
         file.sync().map_err(Error::io("sync it", &path))?;
         self.disk.sync_directory(layout::SEGMENTS).map_err(Error::io("sync its directory", &path))?;

@@ -51,6 +51,7 @@ impl Header {
         bytes[40..48].copy_from_slice(&self.first_sequence.to_le_bytes());
         bytes[48..56].copy_from_slice(&self.previous_bytes.to_le_bytes());
         bytes[56] = u8::from(self.identity.has_ids);
+        bytes[57] = u8::from(self.identity.has_names);
         let checksum = crc32fast::hash(&bytes[..60]);
         bytes[60..].copy_from_slice(&checksum.to_le_bytes());
         bytes
@@ -73,12 +74,13 @@ impl Header {
             _ => return Err(HeaderError::Damaged("the header's version is 0")),
         }
         let width = u32_at(bytes, 12);
-        if !matches!(width, 64 | 128) || bytes[56] > 1 || bytes[57..60] != [0; 3] {
+        let [has_ids, has_names] = [bytes[56], bytes[57]];
+        if !matches!(width, 64 | 128) || has_ids > 1 || has_names > has_ids || bytes[58..60] != [0; 2] {
             return Err(HeaderError::Damaged("a field of the header is out of its range"));
         }
         let store = StoreId(bytes[16..32].try_into().expect("16 bytes"));
         Ok(Self {
-            identity: Identity { store, width, has_ids: bytes[56] == 1 },
+            identity: Identity { store, width, has_ids: has_ids == 1, has_names: has_names == 1 },
             number: u64_at(bytes, 32),
             first_sequence: u64_at(bytes, 40),
             previous_bytes: u64_at(bytes, 48),
@@ -99,7 +101,7 @@ mod tests {
     use super::*;
 
     fn header() -> Header {
-        let identity = Identity { store: StoreId([3; 16]), width: 128, has_ids: true };
+        let identity = Identity { store: StoreId([3; 16]), width: 128, has_ids: true, has_names: true };
         Header { identity, number: 23, first_sequence: 99, previous_bytes: 4711 }
     }
 
@@ -133,7 +135,7 @@ mod tests {
     #[test]
     fn what_is_out_of_range_is_refused_under_a_right_checksum() {
         assert_eq!(Header::parse(&changed(8, 2)), Err(HeaderError::Newer(2)));
-        for (at, byte) in [(8, 0), (12, 32), (56, 2), (57, 1), (59, 1)] {
+        for (at, byte) in [(8, 0), (12, 32), (56, 2), (56, 0), (57, 2), (58, 1), (59, 1)] {
             assert!(matches!(Header::parse(&changed(at, byte)), Err(HeaderError::Damaged(_))), "byte {at}");
         }
     }

@@ -10,11 +10,15 @@
 //! 32  …  the operations: 1 byte for the kind, the fingerprint, the id if there are ids
 //! ```
 //!
+//! In a store with names, the names of the ids that a record inserts come before its operations, in units of the same
+//! length, which count as operations: one with the id and the length of the name, then its bytes.
+//!
 //! The header has a checksum of its own, so that the synced length can be relied on where the operations were torn.
 
 use hamdex::Engine;
 
 use super::header::{u32_at, u64_at};
+use crate::batch::{Batch, Name};
 use crate::checksum::{Kind, checksum};
 use crate::identity::Identity;
 use crate::operation::Operation;
@@ -32,6 +36,10 @@ pub const MAX_SEQUENCE: u64 = u64::MAX >> 1;
 
 const INSERT: u8 = 1;
 const REMOVE: u8 = 2;
+/// The id of a name (8 bytes) and its length (8 bytes), then zeros.
+const NAME: u8 = 3;
+/// Bytes of the name before; zeros behind the last.
+const NAME_BYTES: u8 = 4;
 
 /// How many bytes one operation takes.
 pub(crate) fn operation_bytes(identity: &Identity) -> usize {
@@ -48,6 +56,12 @@ pub(crate) struct RecordHeader {
     operations_checksum: u32,
 }
 
+/// How many units of the length of an operation a record has.
+pub(crate) fn units<F>(identity: &Identity, operations: &[Operation<F>], names: &[Name]) -> usize {
+    let of_name = |(_, name): &Name| 1 + name.len().div_ceil(operation_bytes(identity) - 1);
+    operations.len() + names.iter().map(of_name).sum::<usize>()
+}
+
 /// Appends a record that will stand at an offset of a log.
 pub(crate) fn encode<F: Engine>(
     into: &mut Vec<u8>,
@@ -55,11 +69,15 @@ pub(crate) fn encode<F: Engine>(
     log: u64,
     offset: u64,
     (sequence, synced): (u64, u64),
-    operations: &[Operation<F>],
+    (operations, names): (&[Operation<F>], &[Name]),
 ) {
     let start = into.len();
-    into.reserve(RECORD_HEADER_BYTES + operations.len() * operation_bytes(identity));
+    let units = units(identity, operations, names);
+    into.reserve(RECORD_HEADER_BYTES + units * operation_bytes(identity));
     into.extend([0; RECORD_HEADER_BYTES]);
+    for (id, name) in names {
+        encode_name(into, identity, *id, name);
+    }
     for operation in operations {
         let (kind, (fingerprint, id)) = match operation {
             Operation::Insert(..) => (INSERT, operation.pair()),
@@ -75,7 +93,7 @@ pub(crate) fn encode<F: Engine>(
     header[..4].copy_from_slice(&MARKER);
     header[8..16].copy_from_slice(&sequence.to_le_bytes());
     header[16..24].copy_from_slice(&synced.to_le_bytes());
-    header[24..28].copy_from_slice(&(operations.len() as u32).to_le_bytes());
+    header[24..28].copy_from_slice(&(units as u32).to_le_bytes());
     let body_checksum = checksum(identity.store, Kind::Operations, log, offset, body);
     header[28..].copy_from_slice(&body_checksum.to_le_bytes());
     let header_checksum = checksum(identity.store, Kind::RecordHeader, log, offset, &header[8..]);
@@ -134,23 +152,88 @@ impl RecordHeader {
     }
 }
 
-/// Reads the operations of a record. `None` for a kind that there is not.
+fn encode_name(into: &mut Vec<u8>, identity: &Identity, id: u64, name: &[u8]) {
+    let payload_bytes = operation_bytes(identity) - 1;
+    let mut unit = |kind: u8, payload: &[u8]| {
+        into.push(kind);
+        into.extend_from_slice(payload);
+        into.resize(into.len() + payload_bytes - payload.len(), 0);
+    };
+    unit(NAME, &[id.to_le_bytes(), (name.len() as u64).to_le_bytes()].concat());
+    name.chunks(payload_bytes).for_each(|bytes| unit(NAME_BYTES, bytes));
+}
+
+/// Reads the operations of a record, and the names before them. Says what is wrong otherwise.
 pub(crate) fn decode<F: Engine>(
     body: &[u8],
     identity: &Identity,
-    into: &mut Vec<Operation<F>>,
-) -> Option<()> {
-    into.clear();
-    into.reserve(body.len() / operation_bytes(identity));
-    for operation in body.chunks_exact(operation_bytes(identity)) {
+    into: &mut Batch<F>,
+) -> Result<(), &'static str> {
+    into.operations.clear();
+    into.names.clear();
+    let mut units = body.chunks_exact(operation_bytes(identity));
+    if identity.has_names {
+        while let Some(first) = units.clone().next().filter(|unit| unit[0] == NAME) {
+            units.next();
+            let name = decode_name(first, &mut units)?;
+            if into.names.last().is_some_and(|last| last.0 >= name.0) {
+                return Err("names are out of order");
+            }
+            into.names.push(name);
+        }
+    }
+    into.operations.reserve(units.len());
+    for operation in units {
         let (fingerprint, id) = read_pair(&operation[1..], identity.has_ids);
-        into.push(match operation[0] {
+        into.operations.push(match operation[0] {
             INSERT => Operation::Insert(fingerprint, id),
             REMOVE => Operation::Remove(fingerprint, id),
-            _ => return None,
+            _ => return Err("there is no such kind of operation"),
         });
     }
-    Some(())
+    if identity.has_names {
+        check_names(into)?;
+    }
+    Ok(())
+}
+
+/// Reads the name that begins with this unit, and goes on in those that follow.
+fn decode_name<'b>(
+    first: &[u8],
+    units: &mut impl ExactSizeIterator<Item = &'b [u8]>,
+) -> Result<Name, &'static str> {
+    let (id, length) = (u64_at(first, 1), u64_at(first, 9));
+    let payload_bytes = first.len() - 1;
+    // As long as the record, at most.
+    let count = length.div_ceil(payload_bytes as u64);
+    if count > units.len() as u64 || first[17..].iter().any(|&byte| byte != 0) {
+        return Err("a name is longer than its record");
+    }
+    let mut name = Vec::with_capacity(count as usize * payload_bytes);
+    for unit in units.take(count as usize) {
+        if unit[0] != NAME_BYTES {
+            return Err("a name is cut short");
+        }
+        name.extend_from_slice(&unit[1..]);
+    }
+    if name[length as usize..].iter().any(|&byte| byte != 0) {
+        return Err("bytes behind a name are not zero");
+    }
+    name.truncate(length as usize);
+    Ok((id, name.into()))
+}
+
+/// Every id that is inserted has a name, and no other.
+fn check_names<F>(batch: &Batch<F>) -> Result<(), &'static str> {
+    let inserts = batch.operations.iter().filter_map(|operation| match operation {
+        Operation::Insert(_, id) => Some(*id),
+        Operation::Remove(..) => None,
+    });
+    if inserts.eq(batch.names.iter().map(|(id, _)| *id)) {
+        Ok(())
+    } else {
+        Err("names are not those of the ids")
+    }
 }
 
 #[inline]

@@ -10,11 +10,11 @@ use hamdex::Engine;
 use super::header::{HEADER_BYTES, Header, HeaderError, VERSION};
 use super::record::decode;
 use super::scan::LogBytes;
+use crate::batch::Batch;
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::layout;
-use crate::operation::Operation;
 
 /// How much of a log was synced at least, as the manifest has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub fn replay<F: Engine, D: Disk>(
     identity: &Identity,
     from: Position,
     sealed: Option<Sealed>,
-    mut apply: impl FnMut(u64, &[Operation<F>]) -> Result<(), Error>,
+    mut apply: impl FnMut(u64, &Batch<F>) -> Result<(), Error>,
 ) -> Result<Replayed, Error> {
     check_width::<F, D>(disk, identity)?;
     let mut numbers = log_numbers(disk, from.log)?;
@@ -104,7 +104,7 @@ pub fn replay<F: Engine, D: Disk>(
     let mut end = from;
     let mut replayed =
         Replayed { end, batches: 0, operations: 0, is_clean: false, torn: None, unfinished_log };
-    let mut batch = Vec::new();
+    let mut batch = Batch::default();
     for (at, &number) in numbers.iter().enumerate() {
         if number != from.log {
             end = Position::start_of(number, end.sequence);
@@ -118,10 +118,9 @@ pub fn replay<F: Engine, D: Disk>(
         };
         let known = Known { synced: complete_bytes.max(sealed_bytes).unwrap_or(0), complete: complete_bytes };
         let mut each = |sequence, body: &[u8], offset| {
-            decode(body, identity, &mut batch)
-                .ok_or_else(|| log.damaged(offset, "there is no such kind of operation"))?;
+            decode(body, identity, &mut batch).map_err(|what| log.damaged(offset, what))?;
             replayed.batches += 1;
-            replayed.operations += batch.len() as u64;
+            replayed.operations += batch.operations.len() as u64;
             apply(sequence, &batch)
         };
         (end, replayed.torn) = log.walk(&bytes, end, known, &mut each)?;

@@ -8,11 +8,11 @@ use super::header::{HEADER_BYTES, Header};
 use super::record::decode;
 use super::replay::{Position, Sealed, check_width};
 use super::scan::LogBytes;
+use crate::batch::Batch;
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::layout;
-use crate::operation::Operation;
 
 /// What was found in logs that may be damaged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub fn salvage<F: Engine, D: Disk>(
     identity: &Identity,
     start: Position,
     sealed: Option<Sealed>,
-    mut apply: impl FnMut(u64, &[Operation<F>]) -> Result<(), Error>,
+    mut apply: impl FnMut(u64, &Batch<F>) -> Result<(), Error>,
 ) -> Result<Salvaged, Error> {
     check_width::<F, D>(disk, identity)?;
     let names = disk.list(layout::LOGS).map_err(Error::io("list it", disk.path(layout::LOGS)))?;
@@ -66,7 +66,7 @@ pub fn salvage<F: Engine, D: Disk>(
     let mut salvaged = Salvaged::default();
     let mut last_sequence = start.sequence;
     let mut before = Before { log: start.log.saturating_sub(1), bytes: 0 };
-    let mut operations = Vec::new();
+    let mut batch = Batch::default();
     for log in logs {
         salvaged.logs.push(log);
         let name = layout::log(log);
@@ -75,13 +75,13 @@ pub fn salvage<F: Engine, D: Disk>(
         before.check(&bytes, sealed, &mut salvaged.lost);
         salvage_one(&bytes, &mut salvaged.lost, |sequence, body| {
             // A repair that was interrupted has left some of them twice.
-            if sequence <= last_sequence || decode(body, identity, &mut operations).is_none() {
+            if sequence <= last_sequence || decode(body, identity, &mut batch).is_err() {
                 return Ok(());
             }
             last_sequence = sequence;
             salvaged.batches += 1;
-            salvaged.operations += operations.len() as u64;
-            apply(sequence, &operations)
+            salvaged.operations += batch.operations.len() as u64;
+            apply(sequence, &batch)
         })?;
     }
     Ok(salvaged)

@@ -6,8 +6,9 @@ use std::marker::PhantomData;
 use hamdex::Engine;
 
 use super::header::{HEADER_BYTES, Header};
-use super::record::encode;
+use super::record::{encode, units};
 use super::replay::{Replayed, Sealed, check_width};
+use crate::batch::Name;
 use crate::disk::{Disk, DiskFile, create_anew};
 use crate::error::Error;
 use crate::identity::Identity;
@@ -151,12 +152,21 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
     /// [`MAX_SEQUENCE`](super::MAX_SEQUENCE), or there are more operations than
     /// [`MAX_OPERATIONS`](super::MAX_OPERATIONS).
     pub fn push(&mut self, sequence: u64, operations: &[Operation<F>]) {
+        self.push_named(sequence, operations, &[]);
+    }
+
+    /// Takes a batch and the names of its ids into the buffer, in a store with names.
+    ///
+    /// # Panics
+    /// As for [`Self::push`], where each part of a name as long as an operation counts as one.
+    pub fn push_named(&mut self, sequence: u64, operations: &[Operation<F>], names: &[Name]) {
         let is_next = sequence > self.sequence && sequence <= super::MAX_SEQUENCE;
         assert!(is_next, "batch {sequence} after batch {}", self.sequence);
-        assert!(operations.len() <= super::MAX_OPERATIONS, "a batch of {} operations", operations.len());
+        let units = units(&self.identity, operations, names);
+        assert!(units <= super::MAX_OPERATIONS, "a batch of {units} operations");
         let offset = self.bytes + self.buffer.len() as u64;
         let numbers = (sequence, self.synced);
-        encode(&mut self.buffer, &self.identity, self.number, offset, numbers, operations);
+        encode(&mut self.buffer, &self.identity, self.number, offset, numbers, (operations, names));
         self.sequence = sequence;
     }
 

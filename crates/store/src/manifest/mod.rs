@@ -47,6 +47,8 @@ pub struct Manifest {
     pub sealed: Option<Sealed>,
     /// The number of the next segment.
     pub next_segment: u64,
+    /// In a store with names, an id above all that were given before the logs that count; 0 elsewhere.
+    pub next_id: u64,
     /// How many bytes have been written over the life of the store.
     pub written: Written,
     /// The segments, by ascending numbers.
@@ -113,6 +115,12 @@ impl Manifest {
         }
         if !(1..=MAX_NUMBER).contains(&self.first_log) {
             return Err("a first log that cannot be".to_owned());
+        }
+        if self.identity.has_names && !self.identity.has_ids {
+            return Err("names without ids".to_owned());
+        }
+        if self.next_id > 0 && !self.identity.has_names {
+            return Err("a next id in a store that gives none".to_owned());
         }
         if self.sequence > MAX_SEQUENCE {
             return Err("a sequence number that cannot be".to_owned());

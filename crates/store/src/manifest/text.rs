@@ -36,6 +36,8 @@ pub(super) struct StoreLine {
     store: String,
     width: u32,
     ids: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    names: bool,
     distance: u32,
     design: String,
     codec: String,
@@ -49,6 +51,8 @@ pub(super) struct StateLine {
     first_log: u64,
     sealed: Option<SealedFields>,
     next_segment: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    next_id: Option<u64>,
     written: WrittenFields,
 }
 
@@ -96,6 +100,7 @@ pub fn to_text(manifest: &Manifest) -> String {
         store: manifest.identity.store.to_string(),
         width: manifest.identity.width,
         ids: manifest.identity.has_ids,
+        names: manifest.identity.has_names,
         distance: manifest.distance,
         design: manifest.design.clone(),
         codec: manifest.codec.to_string(),
@@ -107,6 +112,7 @@ pub fn to_text(manifest: &Manifest) -> String {
         first_log: manifest.first_log,
         sealed: manifest.sealed.map(|Sealed { log, bytes }| SealedFields { log, bytes }),
         next_segment: manifest.next_segment,
+        next_id: manifest.identity.has_names.then_some(manifest.next_id),
         written: WrittenFields { segments, removals, logs },
     });
     for entry in &manifest.segments {
@@ -114,6 +120,11 @@ pub fn to_text(manifest: &Manifest) -> String {
     }
     let checksums = checksum_line(&text);
     text + &checksums
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn line(fields: &impl Serialize) -> String {
@@ -225,7 +236,7 @@ fn version_of(contents: &str) -> Option<u64> {
 pub(super) fn assemble(store: &StoreLine, state: &StateLine) -> Result<Manifest, String> {
     let id = StoreId::parse(&store.store).ok_or("the store's id is none")?;
     Ok(Manifest {
-        identity: Identity { store: id, width: store.width, has_ids: store.ids },
+        identity: Identity { store: id, width: store.width, has_ids: store.ids, has_names: store.names },
         distance: store.distance,
         design: store.design.clone(),
         codec: store.codec.parse().map_err(|_| format!("there is no codec {:?}", store.codec))?,
@@ -234,6 +245,7 @@ pub(super) fn assemble(store: &StoreLine, state: &StateLine) -> Result<Manifest,
         first_log: state.first_log,
         sealed: state.sealed.as_ref().map(|&SealedFields { log, bytes }| Sealed { log, bytes }),
         next_segment: state.next_segment,
+        next_id: state.next_id.unwrap_or(0),
         written: Written {
             segments: state.written.segments,
             removals: state.written.removals,

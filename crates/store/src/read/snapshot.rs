@@ -78,7 +78,8 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
             let mut pairs: Vec<_> = state.in_memory().flat_map(Recent::to_sorted).collect();
             pairs.sort_unstable();
             let mut bytes = Vec::new();
-            F::write_sorted(self.shape.build_options()?, &mut pairs.into_iter(), &mut bytes)?;
+            let options = self.shape.build_options()?.names(false);
+            F::write_sorted(options, &mut pairs.into_iter(), &mut std::iter::empty(), &mut bytes)?;
             let data = Mapping::of_bytes(&bytes).map_err(Error::io("hold recent pairs", MEMORY))?;
             all.push(Arc::new(F::open_mapping(data, Path::new(MEMORY), &OpenOptions::new())?));
         }

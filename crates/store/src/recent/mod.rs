@@ -2,6 +2,7 @@
 //!
 //! - [`groups`]: the groups of bits by which fingerprints are bucketed
 //! - [`run`]: many pairs in buckets
+//! - [`names`]: what ids are called
 //!
 //! The newest pairs are a short unsorted list, the tail, which every write copies. A full tail becomes a run; runs
 //! of about equal size become one, as digits of a binary counter carry. So a pair is moved a logarithmic number of
@@ -9,6 +10,7 @@
 //! taken.
 
 mod groups;
+mod names;
 pub(crate) mod run;
 
 use std::ops::ControlFlow;
@@ -17,6 +19,7 @@ use std::sync::Arc;
 use hamdex::{Engine, Match};
 
 use crate::pair::Pair;
+use crate::recent::names::RecentNames;
 use crate::recent::run::Run;
 use crate::removed::Removed;
 
@@ -60,18 +63,25 @@ pub(crate) struct Recent<F> {
     tail: Arc<Vec<Pair<F>>>,
     /// From the oldest and longest to the newest.
     runs: Arc<Vec<LiveRun<F>>>,
+    /// Of all ids that have been inserted, also of those that have gone since.
+    pub(crate) names: RecentNames,
 }
 
 impl<F> Clone for Recent<F> {
     fn clone(&self) -> Self {
-        Self { distance: self.distance, tail: Arc::clone(&self.tail), runs: Arc::clone(&self.runs) }
+        Self {
+            distance: self.distance,
+            tail: Arc::clone(&self.tail),
+            runs: Arc::clone(&self.runs),
+            names: self.names.clone(),
+        }
     }
 }
 
 impl<F: Engine> Recent<F> {
     /// Nothing yet; to be searched at up to `distance`.
     pub(crate) fn new(distance: u32) -> Self {
-        Self { distance, tail: Arc::default(), runs: Arc::default() }
+        Self { distance, tail: Arc::default(), runs: Arc::default(), names: RecentNames::default() }
     }
 
     /// How many pairs, counting each as often as it is held.
@@ -81,7 +91,8 @@ impl<F: Engine> Recent<F> {
 
     /// Bytes of memory in use.
     pub(crate) fn bytes(&self) -> usize {
-        size_of_val(&**self.tail) + self.runs.iter().map(|live| live.run.bytes()).sum::<usize>()
+        let runs: usize = self.runs.iter().map(|live| live.run.bytes()).sum();
+        size_of_val(&**self.tail) + runs + self.names.bytes()
     }
 
     /// Adds pairs.

@@ -4,6 +4,7 @@ use std::sync::MutexGuard;
 
 use hamdex::Engine;
 
+use crate::batch::Batch;
 use crate::disk::Disk;
 use crate::durability::Durability;
 use crate::error::Error;
@@ -37,7 +38,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         let mut state = State::clone(&before);
         let (mut replies, mut batches) = (Vec::with_capacity(requests.len()), Vec::new());
         for request in requests {
-            let mut effective = Vec::new();
+            let mut effective = Batch::default();
             let reply = if request.always_succeeds() {
                 request.apply(&mut state, &mut effective)
             } else {
@@ -45,12 +46,12 @@ impl<F: Engine, D: Disk> Shared<F, D> {
                 let mut trial = state.clone();
                 let reply = request.apply(&mut trial, &mut effective);
                 match reply {
-                    Ok(Reply::SearchAgain) | Err(_) => effective.clear(),
+                    Ok(Reply::SearchAgain | Reply::NoIdsLeft) | Err(_) => effective = Batch::default(),
                     Ok(_) => state = trial,
                 }
                 reply
             };
-            if !effective.is_empty() {
+            if !effective.operations.is_empty() {
                 batches.push(effective);
             }
             replies.push(reply.map_err(Error::from));

@@ -1,7 +1,10 @@
 //! What writers ask for, and what they are told.
 
+use std::sync::Arc;
+
 use hamdex::{Engine, Match, ReadError};
 
+use crate::batch::Batch;
 use crate::disk::Disk;
 use crate::operation::Operation;
 use crate::pair::Pair;
@@ -11,6 +14,8 @@ use crate::state::{State, Written};
 pub(crate) enum Request<F> {
     /// These operations, in this order.
     Batch(Vec<Operation<F>>),
+    /// To insert fingerprints with names, by ids that the store gives.
+    Named(Vec<(F, Arc<[u8]>)>),
     /// To remove all pairs of these fingerprints.
     RemoveFingerprints(Vec<F>),
     /// To insert pairs, in order, each unless something is near to it by then.
@@ -20,6 +25,8 @@ pub(crate) enum Request<F> {
 /// Pairs to be inserted unless something is near.
 pub(crate) struct UnlessNear<F> {
     pub(crate) pairs: Vec<Pair<F>>,
+    /// In a store with names, what each of them is to be called; the ids of the pairs have no meaning then.
+    pub(crate) names: Option<Vec<Arc<[u8]>>>,
     pub(crate) distance: u32,
     /// What was nearest to each in a state that had been published.
     pub(crate) nearest: Vec<Option<Match<F>>>,
@@ -31,6 +38,10 @@ pub(crate) struct UnlessNear<F> {
 /// What a writer is told.
 pub(crate) enum Reply<F> {
     Written(Written),
+    /// The first id that was given; the others follow it.
+    Named(u64),
+    /// There are not so many ids left.
+    NoIdsLeft,
     /// For each pair what is near to it; `None` where nothing is, and the pair has been inserted.
     UnlessNear(Vec<Option<Match<F>>>),
     /// Pairs have moved, or what was near has gone: search again. Nothing has happened.
@@ -53,9 +64,13 @@ impl<F: Engine> Request<F> {
     pub(crate) fn apply<D: Disk>(
         self,
         state: &mut State<F, D>,
-        effective: &mut Vec<Operation<F>>,
+        effective: &mut Batch<F>,
     ) -> Result<Reply<F>, ReadError> {
         match self {
+            Self::Named(named) => {
+                let first = state.insert_named(&named, effective);
+                Ok(first.map_or(Reply::NoIdsLeft, Reply::Named))
+            }
             Self::Batch(operations) => state.apply(&operations, effective).map(Reply::Written),
             Self::RemoveFingerprints(fingerprints) => {
                 let mut operations = Vec::new();
@@ -76,13 +91,13 @@ impl<F: Engine> UnlessNear<F> {
     fn apply<D: Disk>(
         self,
         state: &mut State<F, D>,
-        effective: &mut Vec<Operation<F>>,
+        effective: &mut Batch<F>,
     ) -> Result<Reply<F>, ReadError> {
         if state.epoch != self.epoch {
             return Ok(Reply::SearchAgain);
         }
         let mut outcomes = Vec::with_capacity(self.pairs.len());
-        for (&(fingerprint, id), known) in self.pairs.iter().zip(self.nearest) {
+        for (number, (&(fingerprint, id), known)) in self.pairs.iter().zip(self.nearest).enumerate() {
             if let Some(known) = known
                 && state.removals != self.removals
                 && !state.contains(known.fingerprint)?
@@ -91,9 +106,18 @@ impl<F: Engine> UnlessNear<F> {
             }
             let recent = state.recent.nearest(fingerprint, self.distance);
             let nearest = known.into_iter().chain(recent).min();
-            if nearest.is_none() {
-                state.recent.insert(&[(fingerprint, id)]);
-                effective.push(Operation::Insert(fingerprint, id));
+            match &self.names {
+                _ if nearest.is_some() => {}
+                None => {
+                    state.recent.insert(&[(fingerprint, id)]);
+                    effective.operations.push(Operation::Insert(fingerprint, id));
+                }
+                Some(names) => {
+                    let named = [(fingerprint, Arc::clone(&names[number]))];
+                    if state.insert_named(&named, effective).is_none() {
+                        return Ok(Reply::NoIdsLeft);
+                    }
+                }
             }
             outcomes.push(nearest);
         }

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use hamdex::Engine;
 
+use crate::batch::Batch;
 use crate::disk::Disk;
 use crate::durability::Durability;
 use crate::error::Error;
@@ -30,9 +31,9 @@ impl<F: Engine, D: Disk> Writer<F, D> {
     }
 
     /// Writes batches to the log, and makes them as durable as they are to be. On an error none of them is in it.
-    pub(crate) fn log(&mut self, batches: &[Vec<Operation<F>>], durability: Durability) -> Result<(), Error> {
+    pub(crate) fn log(&mut self, batches: &[Batch<F>], durability: Durability) -> Result<(), Error> {
         for (number, batch) in (1..).zip(batches) {
-            self.log.push(self.sequence + number, batch);
+            self.log.push_named(self.sequence + number, &batch.operations, &batch.names);
         }
         self.log.write()?;
         if durability == Durability::Sync {
@@ -42,7 +43,8 @@ impl<F: Engine, D: Disk> Writer<F, D> {
         }
         self.sequence += batches.len() as u64;
         if self.readers > 0 {
-            self.journal.extend(batches.iter().flatten().filter_map(|operation| match *operation {
+            let operations = batches.iter().flat_map(|batch| &batch.operations);
+            self.journal.extend(operations.filter_map(|operation| match *operation {
                 Operation::Remove(fingerprint, id) => Some((fingerprint, id)),
                 Operation::Insert(..) => None,
             }));

@@ -8,7 +8,8 @@ use hamdex_store::{Engine, Error, Identity, Operation, StoreId};
 pub(crate) type Batch<F> = (u64, Vec<Operation<F>>);
 
 /// The kind of store that most tests use.
-pub(crate) const IDENTITY: Identity = Identity { store: StoreId([0x5a; 16]), width: 64, has_ids: true };
+pub(crate) const IDENTITY: Identity =
+    Identity { store: StoreId([0x5a; 16]), width: 64, has_ids: true, has_names: false };
 
 /// A disk with the directories of a store.
 pub(crate) fn disk() -> SimulatedDisk {
@@ -46,8 +47,8 @@ pub(crate) fn replayed_from<F: Engine>(
     sealed: Option<Sealed>,
 ) -> Result<(Vec<Batch<F>>, Replayed), Error> {
     let mut batches = Vec::new();
-    let replayed = replay(disk, identity, from, sealed, |sequence, operations| {
-        batches.push((sequence, operations.to_vec()));
+    let replayed = replay(disk, identity, from, sealed, |sequence, batch| {
+        batches.push((sequence, batch.operations.clone()));
         Ok(())
     })?;
     Ok((batches, replayed))

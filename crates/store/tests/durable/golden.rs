@@ -17,8 +17,8 @@ use roaring::RoaringTreemap;
 use crate::common::Batch;
 
 const STORE: StoreId = StoreId([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
-const EXAMPLE: Identity = Identity { store: STORE, width: 64, has_ids: true };
-const WIDE: Identity = Identity { store: STORE, width: 128, has_ids: false };
+const EXAMPLE: Identity = Identity { store: STORE, width: 64, has_ids: true, has_names: false };
+const WIDE: Identity = Identity { store: STORE, width: 128, has_ids: false, has_names: false };
 
 fn golden(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
@@ -65,6 +65,7 @@ fn fresh<F: Engine>(
         first_log: log.number(),
         sealed: Some(log.sealed()),
         next_segment: 1,
+        next_id: 0,
         written: Written { segments: 0, removals: 0, logs: log.bytes() },
         segments: Vec::new(),
     };
@@ -142,8 +143,8 @@ fn stored_batches<F: Engine>(name: &str) -> (Manifest, Vec<Batch<F>>) {
     let manifest = read(&disk).unwrap();
     let mut batches = Vec::new();
     let state =
-        replay(&disk, &manifest.identity, manifest.logs_start(), manifest.sealed, |sequence, operations| {
-            batches.push((sequence, operations.to_vec()));
+        replay(&disk, &manifest.identity, manifest.logs_start(), manifest.sealed, |sequence, batch| {
+            batches.push((sequence, batch.operations.clone()));
             Ok(())
         });
     assert!(state.unwrap().is_clean);

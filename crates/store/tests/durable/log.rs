@@ -2,7 +2,7 @@
 
 use hamdex_store::disk::{Disk, SimulatedDisk};
 use hamdex_store::internals::log::{LogWriter, Position, Sealed, replay};
-use hamdex_store::{Engine, Error, Identity, Operation, StoreId};
+use hamdex_store::{Engine, Error, Identity, Name, Operation, StoreId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -70,6 +70,39 @@ fn round_trip<F: Engine>(has_ids: bool, batches: &[(Vec<Operation<F>>, u8)]) {
     assert!(!state.is_clean && state.torn.is_none());
 }
 
+/// Names of any bytes come back with their batch, in a store of either width.
+fn names_round_trip<F: Engine>(batches: &[Vec<Vec<u8>>]) {
+    let identity = Identity { width: F::BITS, has_names: true, ..IDENTITY };
+    let disk = disk();
+    let mut log = writer::<F>(&disk, identity);
+    let (mut next, mut expected) = (7, Vec::new());
+    for (sequence, names) in (1..).zip(batches) {
+        let named: Vec<Name> =
+            (next..).step_by(3).zip(names).map(|(id, name)| (id, name[..].into())).collect();
+        next += 3 * names.len() as u64;
+        let mut operations: Vec<Operation<F>> = vec![Operation::Remove(F::ONES, 2)];
+        operations.extend(named.iter().map(|(id, _)| Operation::Insert(F::ZERO, *id)));
+        log.push_named(sequence, &operations, &named);
+        expected.push(hamdex_store::Batch { operations, names: named });
+    }
+    log.sync().unwrap();
+    let mut found = Vec::new();
+    let replayed = replay(&disk, &identity, Position::start_of(1, 0), None, |_, batch| {
+        found.push(batch.clone());
+        Ok(())
+    });
+    assert_eq!(replayed.unwrap().end.offset, log.bytes());
+    assert_eq!(found, expected);
+}
+
+proptest! {
+    #[test]
+    fn names_that_are_written_are_read(batches in vec(vec(vec(any::<u8>(), 0..60), 0..12), 0..8)) {
+        names_round_trip::<u64>(&batches);
+        names_round_trip::<u128>(&batches);
+    }
+}
+
 proptest! {
     #[test]
     fn what_is_written_is_read(
@@ -93,8 +126,8 @@ fn a_reader_goes_on_where_it_stopped() {
             .unwrap();
     let mut expected = batches;
     for sequence in 4..20 {
-        let state = replay(&disk, &IDENTITY, position, None, |sequence, operations| {
-            found.push((sequence, operations.to_vec()));
+        let state = replay(&disk, &IDENTITY, position, None, |sequence, batch| {
+            found.push((sequence, batch.operations.clone()));
             Ok(())
         });
         position = state.unwrap().end;

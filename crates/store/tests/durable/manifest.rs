@@ -39,6 +39,7 @@ pub(crate) fn manifest(sequence: u64) -> Manifest {
         first_log: 23,
         sealed: Some(Sealed { log: 23, bytes: 64 }),
         next_segment: 19,
+        next_id: 0,
         written: Written { segments: 1, removals: 2, logs: 3 },
         segments: vec![entry(17), entry(18)],
     }
@@ -59,11 +60,11 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn manifests()(has_ids in any::<bool>())(
-        has_ids in Just(has_ids), store in any::<[u8; 16]>(), wide in any::<bool>(), distance in 0..=64_u32,
+    fn manifests()(has_ids in any::<bool>(), has_names in any::<bool>())(
+        has_ids in Just(has_ids || has_names), has_names in Just(has_names), next_id in any::<u64>(), store in any::<[u8; 16]>(), wide in any::<bool>(), distance in 0..=64_u32,
         design in ".{0,20}", recipe in any::<Option<String>>(), elias_fano in any::<bool>(), sequence in 0..1_u64 << 63,
         first_log in 1..=MAX_NUMBER, sealed in any::<Option<(u64, u64)>>(), written in any::<[u64; 3]>(),
-        segments in vec((1..1_000_u64, segment(has_ids)), 0..5),
+        segments in vec((1..1_000_u64, segment(has_ids || has_names)), 0..5),
     ) -> Manifest {
         let mut last = 0;
         let segments: Vec<_> = segments.into_iter().map(|(gap, segment)| {
@@ -71,7 +72,7 @@ prop_compose! {
             SegmentEntry { number: last, ..segment }
         }).collect();
         Manifest {
-            identity: Identity { store: StoreId(store), width: if wide { 128 } else { 64 }, has_ids },
+            identity: Identity { store: StoreId(store), width: if wide { 128 } else { 64 }, has_ids, has_names },
             distance,
             design,
             codec: if elias_fano { Codec::EliasFano } else { Codec::Huffman },
@@ -80,6 +81,7 @@ prop_compose! {
             first_log,
             sealed: sealed.map(|(log, bytes)| Sealed { log: log.max(first_log), bytes }),
             next_segment: last + 1,
+            next_id: if has_names { next_id } else { 0 },
             written: Written { segments: written[0], removals: written[1], logs: written[2] },
             segments,
         }

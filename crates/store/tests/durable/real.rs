@@ -194,9 +194,9 @@ fn a_reader_beside_the_writer_sees_every_batch_in_order_and_no_damage() {
         let mut last = 0;
         loop {
             let was_done = is_done.load(Ordering::Acquire);
-            let replayed = replay::<u64, _>(&disk, &identity, position, None, |sequence, operations| {
+            let replayed = replay::<u64, _>(&disk, &identity, position, None, |sequence, batch| {
                 assert_eq!(sequence, last + 1);
-                assert_eq!(operations.len() as u64, sequence % 50);
+                assert_eq!(batch.operations.len() as u64, sequence % 50);
                 last = sequence;
                 Ok(())
             });

@@ -106,6 +106,44 @@ fn other_log(identity: Identity, sequence: u64) -> Vec<u8> {
 
 type Edit = Box<dyn Fn(&SimulatedDisk)>;
 
+/// Units of a log with names have so many bytes: kind, fingerprint, id.
+const UNIT: usize = 17;
+
+/// Makes it a store with names, whose one log has a record with the name of id 5, in two units more, and of id 9; then
+/// changes that record, and mends its checksums.
+fn named(change: fn(&mut [u8])) -> Edit {
+    Box::new(move |disk| {
+        let identity = Identity { has_names: true, ..IDENTITY };
+        let other = crate::common::disk();
+        let mut log = LogWriter::create(other.clone(), identity, 23, 1).unwrap();
+        let operations = [Operation::Insert(1_u64, 5), Operation::Remove(2, 3), Operation::Insert(1, 9)];
+        let names = [(5, b"a name of 20 bytes..".as_slice().into()), (9, b"b".as_slice().into())];
+        log.push_named(2, &operations, &names);
+        log.sync().unwrap();
+        let mut bytes = other.read("log/000023").unwrap();
+        assert_eq!(bytes.len(), 64 + 32 + 8 * UNIT);
+        let record = &mut bytes[64..];
+        change(&mut record[32..]);
+        let body = checksum(2, 23, 64, &record[32..]);
+        record[28..32].copy_from_slice(&body);
+        let header = checksum(1, 23, 64, &record[8..32]);
+        record[4..8].copy_from_slice(&header);
+        disk.alter("log/000023", |log| *log = bytes.clone());
+        let sealed = read(disk).unwrap().sealed.unwrap();
+        disk.remove("log/000024").unwrap();
+        edit(disk, &format!("{{\"log\":24,\"bytes\":{}}}", sealed.bytes), "null");
+        edit(disk, "\"ids\":true", "\"ids\":true,\"names\":true");
+        edit(disk, "\"next_segment\":19", "\"next_segment\":19,\"next_id\":0");
+    })
+}
+
+#[test]
+fn the_store_with_names_is_whole_as_it_is() {
+    let disk = store();
+    named(|_| ())(&disk);
+    open::<u64>(&disk).unwrap();
+}
+
 /// What makes a reader refuse a store, by the name of the row; several ways for some.
 fn edits() -> Vec<(&'static str, Edit)> {
     let text = |old: &'static str, new: &'static str| -> Edit { Box::new(move |disk| edit(disk, old, new)) };
@@ -176,6 +214,8 @@ fn edits() -> Vec<(&'static str, Edit)> {
                 });
             }),
         ),
+        ("manifest.names", text("\"next_segment\":19", "\"next_segment\":19,\"next_id\":7")),
+        ("manifest.names", text("\"ids\":true", "\"ids\":false,\"names\":true")),
         ("manifest.next-segment", text("\"next_segment\":19", "\"next_segment\":17")),
         ("manifest.next-segment", text("\"next_segment\":19", "\"next_segment\":9007199254740993")),
         ("manifest.file-id", text("\"file_id\":\"11", "\"file_id\":\"1g")),
@@ -200,6 +240,8 @@ fn edits() -> Vec<(&'static str, Edit)> {
         ("log.store", log(other_log(Identity { store: StoreId([1; 16]), ..IDENTITY }, 1))),
         ("log.pairs", header("log/000023", 12, &[128])),
         ("log.pairs", log(other_log(Identity { has_ids: false, ..IDENTITY }, 1))),
+        ("log.pairs", header("log/000023", 57, &[1])),
+        ("log.header", header("log/000023", 57, &[2])),
         ("log.number", header("log/000023", 32, &[22])),
         ("log.continues", header("log/000024", 48, &[0; 8])),
         ("log.continues", header("log/000024", 48, &[63, 0])),
@@ -219,6 +261,17 @@ fn edits() -> Vec<(&'static str, Edit)> {
         ("log.sequence", header("log/000023", 40, &[3])),
         ("log.operation", record(32, &[0])),
         ("log.operation", record(32 + 17, &[3])),
+        ("log.operation", named(|units| units[5 * UNIT] = 5)),
+        // A name without its bytes, one that leaves no unit for operations, ids that do not ascend, bytes behind a name,
+        // a name that is missing, the name of another id, and of none.
+        ("log.names", named(|units| units[2 * UNIT] = 3)),
+        ("log.names", named(|units| units[9..17].fill(0xff))),
+        ("log.names", named(|units| units[9] = 200)),
+        ("log.names", named(|units| units[3 * UNIT + 1] = 5)),
+        ("log.names", named(|units| units[3 * UNIT - 1] = 1)),
+        ("log.names", named(|units| units[1] = 6)),
+        ("log.names", named(|units| units[5 * UNIT] = 2)),
+        ("log.names", named(|units| units[6 * UNIT] = 1)),
         ("removals.missing", remove(REMOVALS)),
         ("removals.length", cut(REMOVALS, 75)),
         ("removals.magic", flip(REMOVALS, 3)),

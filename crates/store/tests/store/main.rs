@@ -6,4 +6,5 @@ mod concurrent;
 mod crash;
 mod faults;
 mod model;
+mod named;
 mod reader;

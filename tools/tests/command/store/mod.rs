@@ -3,9 +3,11 @@
 //! - [`round_trips`]: what is written is found, against brute force
 //! - [`process`]: pipes, kills, two processes
 //! - [`refusals`]: bad input
+//! - [`documents`]: documents, and fingerprints with names
 //! - [`damage`]: what is damaged is named, and repaired
 
 mod damage;
+mod documents;
 mod process;
 mod refusals;
 mod round_trips;

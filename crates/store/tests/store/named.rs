@@ -1,0 +1,269 @@
+//! Names of ids: durable with their pairs, merged along, gone with them.
+
+use std::collections::{BTreeMap, HashSet};
+
+use hamdex::VerifyOptions;
+use hamdex_store::disk::{SimulatedDisk, Survival};
+use hamdex_store::{
+    CreateOptions, Disk, Durability, Error, Operation, Snapshot, Store, StoreOptions, StoreReader,
+};
+
+use crate::common::{Chance, shape, tiny};
+
+/// Fingerprint and name of each id.
+type Named = BTreeMap<u64, (u64, Vec<u8>)>;
+
+fn named_shape() -> CreateOptions {
+    shape(true).names(true)
+}
+
+/// A name: short, empty, long, not text; now and then the same for several.
+fn name(chance: &mut Chance) -> Vec<u8> {
+    match chance.below(8) {
+        0 => Vec::new(),
+        1 => vec![0xff; chance.below(3000) as usize],
+        2 => b"the same".to_vec(),
+        _ => format!("https://example.org/{}", chance.next()).into_bytes(),
+    }
+}
+
+fn batch(chance: &mut Chance) -> Vec<(u64, Vec<u8>)> {
+    (0..1 + chance.below(60)).map(|_| (chance.fingerprint(), name(chance))).collect()
+}
+
+fn found<D: Disk>(snapshot: &Snapshot<u64, D>) -> Named {
+    let pairs = snapshot.pairs_in_order().map(Result::unwrap);
+    let named = |(fingerprint, id)| {
+        let name = snapshot.name(id).unwrap().unwrap_or_else(|| panic!("id {id} has no name"));
+        (id, (fingerprint, name.to_vec()))
+    };
+    pairs.map(named).collect()
+}
+
+/// What was done until power was lost: see `crash`.
+struct Done {
+    states: Vec<Named>,
+    least: usize,
+}
+
+/// Changes a store in one of several ways; returns whether that was acknowledged. The model knows of it in any case.
+fn change(store: &Store<u64, SimulatedDisk>, chance: &mut Chance, done: &mut Done) -> bool {
+    let mut next = done.states.last().unwrap().clone();
+    let last = next.last_key_value().map(|(id, _)| *id);
+    match chance.below(6) {
+        0 if !next.is_empty() => {
+            let (&id, &(fingerprint, _)) = next.iter().nth(chance.below(next.len() as u64) as usize).unwrap();
+            next.remove(&id);
+            done.states.push(next);
+            store.write(vec![Operation::Remove(fingerprint, id)]).is_ok()
+        }
+        1 => {
+            let names = HashSet::from([b"the same".to_vec(), b"of nobody".to_vec()]);
+            let before = next.len();
+            next.retain(|_, (_, name)| name != b"the same");
+            let removed = before - next.len();
+            done.states.push(next);
+            store.remove_names(&names).is_ok_and(|count| count == removed as u64)
+        }
+        2 => {
+            let named = batch(chance);
+            let Ok(outcomes) = store.insert_named_unless_near(&named, 1) else {
+                // What it would have inserted is not known here; the next state of the model is the same, or more.
+                return false;
+            };
+            let inserted = named.into_iter().zip(&outcomes).filter(|(_, near)| near.is_none());
+            let snapshot = store.snapshot();
+            let ids = snapshot.pairs_in_order().map(|pair| pair.unwrap().1);
+            let mut ids: Vec<u64> = ids.filter(|id| last.is_none_or(|last| *id > last)).collect();
+            ids.sort_unstable();
+            let inserted: Vec<_> = inserted.map(|(pair, _)| pair).collect();
+            assert_eq!(ids.len(), inserted.len());
+            next.extend(ids.into_iter().zip(inserted));
+            done.states.push(next);
+            true
+        }
+        _ => {
+            let named = batch(chance);
+            let first = store.snapshot().pairs_in_order().map(|pair| pair.unwrap().1 + 1).max().unwrap_or(0);
+            match store.insert_named(&named) {
+                Ok(ids) => {
+                    assert!(ids.start >= first && ids.end - ids.start == named.len() as u64);
+                    next.extend(ids.zip(named));
+                    done.states.push(next);
+                    true
+                }
+                Err(_) => {
+                    // Ids that were given and whose pairs have gone are not given again, so what comes next is not
+                    // known here; what is found has these pairs all the same, or none of them.
+                    next.extend((1 << 40..).zip(named));
+                    done.states.push(next);
+                    false
+                }
+            }
+        }
+    }
+}
+
+fn work(disk: &SimulatedDisk, seed: u64, options: StoreOptions) -> Option<Done> {
+    let mut chance = Chance(seed);
+    let mut done = Done { states: vec![Named::default()], least: 0 };
+    let mut store = Store::<u64, _>::create_on(disk.clone(), &named_shape(), options).ok()?;
+    let is_sync = options == tiny().merges(false);
+    for _ in 0..22 {
+        let is_done = match chance.below(8) {
+            0..=4 => {
+                let is_done = change(&store, &mut chance, &mut done);
+                if is_done && is_sync {
+                    done.least = done.states.len() - 1;
+                }
+                is_done
+            }
+            5 => store.flush().is_ok() && settled(&mut done),
+            6 => store.compact().is_ok() && settled(&mut done),
+            _ => {
+                drop(store);
+                match Store::open_on(disk.clone(), options) {
+                    Ok(opened) => store = opened,
+                    Err(_) => return Some(done),
+                }
+                true
+            }
+        };
+        if !is_done {
+            return Some(done);
+        }
+        if done.least + 1 == done.states.len() || is_sync {
+            assert_eq!(found(&store.snapshot()), *done.states.last().unwrap());
+        }
+    }
+    Some(done)
+}
+
+fn settled(done: &mut Done) -> bool {
+    done.least = done.states.len() - 1;
+    true
+}
+
+/// Without the ids, which a batch whose outcome is not known has no part in.
+fn values(named: &Named) -> Vec<&(u64, Vec<u8>)> {
+    let mut values: Vec<_> = named.values().collect();
+    values.sort_unstable();
+    values
+}
+
+fn check(disk: &SimulatedDisk, done: &Done, what: &str) {
+    let store = Store::<u64, _>::open_on(disk.clone(), tiny().merges(false))
+        .unwrap_or_else(|error| panic!("{what}: {error}\n{:#?}", disk.trace()));
+    let is = found(&store.snapshot());
+    let allowed = &done.states[done.least..];
+    let is_allowed = |state: &&Named| values(state) == values(&is);
+    let newest_is_unknown = allowed.iter().find(is_allowed).is_none();
+    // An insert unless something is near that was under way: all that was there, and perhaps more.
+    let known = allowed.last().unwrap();
+    let is_more = known.iter().all(|(id, named)| is.get(id) == Some(named));
+    assert!(!newest_is_unknown || is_more, "{what}: none of the {} allowed states", allowed.len());
+    store.verify(&VerifyOptions::new().threads(1)).unwrap();
+    // It goes on, and gives no id twice.
+    let ids = store.insert_named(&[(42, "one more")]).unwrap();
+    assert!(is.keys().all(|id| *id < ids.start), "{what}");
+    store.compact().unwrap();
+    let mut expected = is;
+    expected.insert(ids.start, (42, b"one more".to_vec()));
+    assert_eq!(found(&store.snapshot()), expected, "{what}");
+    store.verify(&VerifyOptions::new().threads(1)).unwrap();
+}
+
+fn crash_everywhere(seed: u64, options: StoreOptions, step: usize) {
+    let whole = SimulatedDisk::new();
+    work(&whole, seed, options).unwrap();
+    let changes = whole.changes();
+    let mut chance = Chance(seed ^ 0xabcd);
+    for last in (0..changes).step_by(step) {
+        let disk = SimulatedDisk::new();
+        disk.lose_power_after(last);
+        let Some(done) = work(&disk, seed, options) else { continue };
+        let any = Survival::Any(chance.next());
+        for survival in [Survival::Nothing, Survival::Everything, Survival::Names, Survival::Bytes, any] {
+            let what = format!("seed {seed}, power lost after {last} of {changes}, {survival:?} survives");
+            check(&disk.crashed(survival), &done, &what);
+        }
+    }
+}
+
+#[test]
+fn a_crash_after_any_change_loses_no_name_that_was_acknowledged() {
+    (0..2).for_each(|seed| crash_everywhere(seed, tiny().merges(false), 3));
+}
+
+#[test]
+fn without_syncs_a_crash_loses_only_the_latest_names() {
+    crash_everywhere(10, tiny().merges(false).durability(Durability::None), 3);
+}
+
+#[test]
+fn names_agree_with_the_model_through_flushes_merges_and_openings() {
+    for seed in 100..130 {
+        work(&SimulatedDisk::new(), seed, tiny().merges(false)).unwrap();
+    }
+}
+
+#[test]
+fn a_reader_sees_names_and_old_snapshots_keep_theirs() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("named.store");
+    let store = Store::<u64>::create(&path, &named_shape(), tiny().merges(false)).unwrap();
+    store.insert_named(&[(1, "one"), (2, "two")]).unwrap();
+    let mut reader = StoreReader::<u64>::open(&path).unwrap();
+    let old = store.snapshot();
+    store.flush().unwrap();
+    store.insert_named(&[(3, "three")]).unwrap();
+    assert_eq!(store.remove_names(&HashSet::from([b"one".to_vec()])).unwrap(), 1);
+    store.compact().unwrap();
+    assert_eq!(reader.snapshot().name(1).unwrap(), Some(&b"two"[..]));
+    reader.refresh().unwrap();
+    for snapshot in [store.snapshot(), reader.snapshot()] {
+        let names = [0, 1, 2, 3].map(|id| snapshot.name(id).unwrap().map(<[u8]>::to_vec));
+        assert_eq!(names, [None, Some(b"two".to_vec()), Some(b"three".to_vec()), None]);
+    }
+    assert_eq!(old.name(0).unwrap(), Some(&b"one"[..]));
+}
+
+#[test]
+fn purged_names_are_in_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("named.store");
+    let store = Store::<u64>::create(&path, &named_shape(), tiny().merges(false)).unwrap();
+    store.insert_named(&[(1, "https://example.org/forgotten"), (2, "https://example.org/kept")]).unwrap();
+    store.flush().unwrap();
+    store.insert_named(&[(3, "https://example.org/forgotten")]).unwrap();
+    assert_eq!(store.remove_names(&HashSet::from([b"https://example.org/forgotten".to_vec()])).unwrap(), 2);
+    store.purge().unwrap();
+    let mut kept = 0;
+    for file in walk(&path) {
+        let bytes = std::fs::read(&file).unwrap();
+        let has = |name: &[u8]| bytes.windows(name.len()).any(|part| part == name);
+        assert!(!has(b"/forgotten"), "{}", file.display());
+        kept += usize::from(has(b"/kept"));
+    }
+    assert_eq!(kept, 1);
+}
+
+fn walk(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn names_where_there_are_none_and_their_lack_are_refused() {
+    let open = |create: &CreateOptions| {
+        Store::<u64, _>::create_on(SimulatedDisk::new(), create, tiny().merges(false)).unwrap()
+    };
+    let (named, plain) = (open(&named_shape()), open(&shape(true)));
+    assert!(matches!(named.insert(1, 1), Err(Error::Names { has_names: true, .. })));
+    assert!(matches!(named.insert_unless_near(1, 1, 3), Err(Error::Names { has_names: true, .. })));
+    assert!(matches!(plain.insert_named(&[(1, "a")]), Err(Error::Names { has_names: false, .. })));
+    assert!(matches!(plain.insert_named_unless_near(&[(1, "a")], 3), Err(Error::Names { .. })));
+    assert!(matches!(plain.remove_names(&HashSet::new()), Err(Error::Names { .. })));
+    assert!(!named.remove(7, 7).unwrap());
+    assert_eq!(plain.snapshot().name(0).unwrap(), None);
+}

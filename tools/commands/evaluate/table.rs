@@ -6,6 +6,8 @@ use hamdex_simhash::evaluate::Score;
 use indicatif::HumanCount;
 use serde_json::{Value, json};
 
+use crate::commands::evaluate::clusters::{Band, Outcome};
+
 /// How a method does at each of its levels.
 pub(super) struct Method {
     pub(super) name: String,
@@ -19,6 +21,8 @@ pub(super) struct Report {
     /// Pairs that are near-duplicates.
     pub(super) truth: u64,
     pub(super) methods: Vec<Method>,
+    /// What `hamdex dedup` finds, by rule.
+    pub(super) clusters: Vec<Outcome>,
 }
 
 impl Report {
@@ -30,6 +34,7 @@ impl Report {
             HumanCount(self.too_short),
             HumanCount(self.truth)
         )?;
+        self.print_clusters(output)?;
         for method in &self.methods {
             writeln!(output, "\n{}", method.name)?;
             writeln!(
@@ -49,6 +54,24 @@ impl Report {
             }
         }
         Ok(())
+    }
+
+    /// A column for each rule.
+    fn print_clusters(&self, output: &mut impl Write) -> io::Result<()> {
+        let mut row = |label: &str, pairs: &str, cell: &dyn Fn(&Outcome) -> String| {
+            write!(output, "{label:<28}  {pairs:>7}")?;
+            self.clusters.iter().try_for_each(|outcome| write!(output, "  {:>16}", cell(outcome)))?;
+            writeln!(output)
+        };
+        row("\nhamdex dedup: found", "pairs", &|outcome| outcome.rule.clone())?;
+        let bands = self.clusters.first().map_or(&[][..], |outcome| &outcome.bands);
+        for (at, Band { up_to_percent, pairs, .. }) in bands.iter().enumerate() {
+            let label = format!("words changed, up to {up_to_percent} %");
+            row(&label, &pairs.to_string(), &|outcome| share(outcome.bands[at].share()))?;
+        }
+        row("removed", "", &|outcome| outcome.removed.to_string())?;
+        row("less than 0.7 similar", "", &|outcome| outcome.removed_wrongly.to_string())?;
+        row("seconds", "", &|outcome| format!("{:.2}", outcome.seconds))
     }
 
     pub(super) fn print_json(&self, output: &mut impl Write) -> io::Result<()> {
@@ -72,7 +95,9 @@ impl Report {
                 json!({ "method": method.name, "scores": scores })
             })
             .collect();
+        let clusters: Vec<Value> = self.clusters.iter().map(clusters_json).collect();
         let whole = json!({
+            "dedup": clusters,
             "documents": self.documents,
             "too_short": self.too_short,
             "true_pairs": self.truth,
@@ -81,6 +106,19 @@ impl Report {
         serde_json::to_writer_pretty(&mut *output, &whole)?;
         writeln!(output)
     }
+}
+
+fn clusters_json(outcome: &Outcome) -> Value {
+    let bands = outcome.bands.iter().map(
+        |band| json!({ "changed_percent": band.up_to_percent, "pairs": band.pairs, "found": band.found }),
+    );
+    json!({
+        "rule": outcome.rule,
+        "by_words_changed": bands.collect::<Vec<Value>>(),
+        "removed": outcome.removed,
+        "removed_wrongly": outcome.removed_wrongly,
+        "seconds": outcome.seconds,
+    })
 }
 
 fn share(share: Option<f64>) -> String {

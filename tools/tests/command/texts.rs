@@ -200,6 +200,7 @@ fn methods_are_scored_against_pairs_or_groups() {
     assert!(std::fs::read_to_string(scratch.path("curve.svg")).unwrap().starts_with("<svg"));
     let text = scratch.output(&args);
     assert!(text.contains("precision") && text.contains("longest sentences"), "{text}");
+    assert!(text.contains("words changed, up to 5 %") && text.contains("less than 0.7 similar"), "{text}");
 
     let groups = [("a", "x", 1), ("b", "x", 1), ("c", "y", 2)];
     let lines = groups.map(|(id, group, number)| {
@@ -208,6 +209,10 @@ fn methods_are_scored_against_pairs_or_groups() {
     scratch.write("groups.jsonl", lines.concat());
     let grouped = scratch.output(&["evaluate", "groups.jsonl", "--group-field", "group", "--json"]);
     let grouped: Value = serde_json::from_str(&grouped).unwrap();
+    let dedup = grouped["dedup"].as_array().unwrap();
+    assert_eq!((&dedup[0]["rule"], &dedup[1]["rule"]), (&"--similarity 0.7".into(), &"-k 3".into()));
+    let same = serde_json::json!({ "changed_percent": 0, "pairs": 1, "found": 1 });
+    assert!(dedup.iter().all(|rule| rule["by_words_changed"][0] == same && rule["removed_wrongly"] == 0));
     assert_eq!(grouped["true_pairs"], 1);
     assert_eq!(grouped["methods"][0]["scores"][0]["recall"], 1.0);
 }

@@ -42,6 +42,13 @@ impl Truth {
         self.pairs.len() as u64
     }
 
+    /// Returns the pairs that are near-duplicates, each once, the lower document first, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
+        let mut pairs: Vec<(u32, u32)> = self.pairs.iter().copied().collect();
+        pairs.sort_unstable();
+        pairs.into_iter()
+    }
+
     /// Returns whether these two are near-duplicates.
     #[must_use]
     pub fn contains(&self, a: u32, b: u32) -> bool {
@@ -118,6 +125,7 @@ mod tests {
         let truth = Truth::of_pairs([(1, 2), (2, 1), (3, 3)]);
         assert_eq!(truth.pairs(), 1);
         assert!(truth.contains(2, 1) && !truth.contains(1, 3));
+        assert!(Truth::of_pairs([(5, 4), (1, 2)]).iter().eq([(1, 2), (4, 5)]));
     }
 
     #[test]

@@ -114,6 +114,8 @@ pub(crate) enum Beside {
     Nothing,
     Id,
     Name,
+    /// A name where there is one; in tables, always.
+    NameIfAny,
 }
 
 /// What is found beside a fingerprint.

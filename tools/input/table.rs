@@ -28,7 +28,7 @@ pub(super) fn read<F: Fingerprint>(
 ) -> Result<(), Failure> {
     let names: Vec<&str> = match beside {
         Beside::Nothing => vec![columns.fingerprint],
-        Beside::Id | Beside::Name => vec![columns.fingerprint, columns.id],
+        Beside::Id | Beside::Name | Beside::NameIfAny => vec![columns.fingerprint, columns.id],
     };
     let max_waiting = if is_prompt { 1 } else { DECIDING_ROWS };
     let mut texts = Texts { notation: None, evidence: Evidence::default(), waiting: Vec::new(), max_waiting };
@@ -36,7 +36,7 @@ pub(super) fn read<F: Fingerprint>(
         let id = match beside {
             Beside::Nothing => Found::Nothing,
             Beside::Id => Found::Id(id(&place, &cells[1])?),
-            Beside::Name => Found::Name(name(&place, &cells[1])?),
+            Beside::Name | Beside::NameIfAny => Found::Name(name(&place, &cells[1])?),
         };
         match cells[0] {
             Value::Unsigned(_) | Value::Signed(_) if F::BITS != u64::BITS => Err(complaint(

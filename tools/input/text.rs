@@ -28,8 +28,12 @@ pub(super) struct Lines {
 }
 
 impl Lines {
+    fn is_named(self) -> bool {
+        matches!(self.beside, Beside::Name | Beside::NameIfAny)
+    }
+
     fn max_bytes(self) -> u64 {
-        if self.beside == Beside::Name { MAX_NAMED_LINE_BYTES } else { MAX_LINE_BYTES }
+        if self.is_named() { MAX_NAMED_LINE_BYTES } else { MAX_LINE_BYTES }
     }
 }
 
@@ -72,7 +76,7 @@ fn parse_line<F: Fingerprint>(line: &[u8], lines: Lines) -> Result<Option<(F, Fo
     if line.len() as u64 == lines.max_bytes() {
         return Err(format!("the line is longer than {} bytes", lines.max_bytes()));
     }
-    if lines.beside == Beside::Name {
+    if lines.is_named() {
         return parse_named(line, lines);
     }
     let text = std::str::from_utf8(line).map_err(|_| "the line is not text".to_owned())?.trim();
@@ -119,6 +123,7 @@ fn parse_named<F: Fingerprint>(line: &[u8], lines: Lines) -> Result<Option<(F, F
         std::str::from_utf8(number).map_err(|_| format!("expected a fingerprint; found {}", shown(&text)))?;
     let fingerprint = parse_number(token, &text, lines)?;
     let name = match rest {
+        [] if lines.beside == Beside::NameIfAny => return Ok(Some((fingerprint, Found::Nothing))),
         [] => return Err(format!("expected a fingerprint, a tab and a name; found {}", shown(&text))),
         [b'\t', name @ ..] => name,
         [b',', name @ ..] => name.trim_ascii_start(),
@@ -175,6 +180,8 @@ mod tests {
         }
         assert_eq!(parse(b" \r\n"), Ok(None));
         assert!(parse(b"00000000000000ff\n").unwrap_err().contains("a tab and a name"));
+        let lines = Lines { notation: Notation::Hex, is_detected: false, beside: Beside::NameIfAny };
+        assert_eq!(parse_line::<u64>(b"00000000000000ff\n", lines), Ok(Some((255, Found::Nothing))));
         assert!(parse(b"img.png\t00000000000000ff").unwrap_err().contains("hexadecimal"));
         assert!(parse(b"\xff\t1").unwrap_err().contains("expected a fingerprint"));
     }

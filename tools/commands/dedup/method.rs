@@ -8,7 +8,7 @@ use hamdex_documents::{Clustering, Dedup, Preference, Similarity};
 
 use crate::failure::Failure;
 
-/// The distance of `--check`, where none is given.
+/// The distance of `--check` and `--fingerprints`, where none is given.
 const DEFAULT_DISTANCE: u32 = 3;
 
 /// What makes documents near-duplicates, and what becomes of several.
@@ -72,8 +72,14 @@ impl Options {
         Ok(())
     }
 
-    pub(super) fn apply<'a, F: Engine>(&self, mut dedup: Dedup<'a, F>) -> Result<Dedup<'a, F>, Failure> {
-        let distance = self.distance.or(self.check.map(|_| DEFAULT_DISTANCE));
+    /// Sets the options of a search, whose inputs may be fingerprints.
+    pub(super) fn apply<'a, F: Engine>(
+        &self,
+        mut dedup: Dedup<'a, F>,
+        of_fingerprints: bool,
+    ) -> Result<Dedup<'a, F>, Failure> {
+        let is_default = of_fingerprints || self.check.is_some();
+        let distance = self.distance.or(is_default.then_some(DEFAULT_DISTANCE));
         if let Some(distance) = distance {
             dedup = dedup.distance(distance);
         }

@@ -1,11 +1,13 @@
 //! `hamdex dedup`: the near-duplicates of a corpus, as clusters.
 //!
 //! - [`method`]: what makes near-duplicates
+//! - [`fingerprints`]: inputs that are no texts
 //! - [`bars`]: how far the search has come
 //! - [`output`]: clusters, or ids alone
 //! - [`summary`]: what was found
 
 mod bars;
+mod fingerprints;
 mod method;
 mod output;
 mod summary;
@@ -54,11 +56,14 @@ Example:
   hamdex dedup articles.jsonl --json
   hamdex dedup /usr/share/doc --out clusters.csv
   hamdex dedup pages.csv --similarity 0.9 --print duplicates
+  hamdex dedup --fingerprints -k 6 phashes.tsv
   hamdex dedup news/*.jsonl.zst --unique --out unique.jsonl --keep longest
   hamdex dedup today.csv --against old.hamdex --unique --out new.jsonl")]
 pub(crate) struct Args {
     #[command(flatten)]
     method: method::Options,
+    #[command(flatten)]
+    fingerprints: fingerprints::Options,
     /// Leave out documents whose fingerprints are within K bits (3 unless -k is given) of one in this index; its
     /// recipe is used
     #[arg(long, value_name = "FILE")]
@@ -100,7 +105,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    args.method.check(false)?;
+    args.method.check(args.fingerprints.are_given())?;
     args.threads.start()?;
     if let Some(out) = &args.out {
         output::format_of(Some(out))?;
@@ -148,7 +153,11 @@ fn dedup<F: Engine>(args: &Args, recipe: Recipe, lists: Lists) -> Result<(), Fai
     if let Some((_, index)) = &against {
         dedup = dedup.against(index);
     }
-    let clusters = reading.read(|documents| Ok(dedup.run(documents)?));
+    let clusters = if args.fingerprints.are_given() {
+        fingerprints::clusters(args, &dedup)
+    } else {
+        reading.read(|documents| Ok(dedup.run(documents)?))
+    };
     bars.finish();
     let clusters = clusters?;
     report::require_some(clusters.counts())?;
@@ -186,5 +195,5 @@ fn options<'a, F: Engine>(
     if let Some(memory) = args.memory {
         dedup = dedup.memory(memory.as_u64());
     }
-    args.method.apply(dedup)
+    args.method.apply(dedup, args.fingerprints.are_given())
 }

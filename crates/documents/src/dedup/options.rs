@@ -213,14 +213,15 @@ impl<'a, F: Engine> Dedup<'a, F> {
         self.find(read)
     }
 
-    /// Finds the clusters of fingerprints made elsewhere, each with an id. There are no texts, so that only a
-    /// distance makes near-duplicates, by default 3, and nothing is kept of them.
+    /// Finds the clusters of fingerprints made elsewhere. `read` calls its argument with the id of each and the
+    /// fingerprint, in order. There are no texts, so that only a distance makes near-duplicates, by default 3, and
+    /// nothing is kept of them.
     ///
     /// # Errors
-    /// When a similarity is set, an item is an error, or as [`Dedup::run`].
+    /// When a similarity is set, the error that `read` returns, or as [`Dedup::run`].
     pub fn run_on_fingerprints<E: From<Error>>(
         &self,
-        fingerprints: impl IntoIterator<Item = Result<(String, F), E>>,
+        read: impl FnOnce(&mut dyn FnMut(&str, F) -> Result<(), Error>) -> Result<(), E>,
     ) -> Result<Clusters, E> {
         if self.similarity.is_some() {
             let what = "fingerprints have no texts to compare".to_owned();
@@ -230,11 +231,10 @@ impl<'a, F: Engine> Dedup<'a, F> {
         Design::<F>::named("single", distance).map_err(Error::from)?;
         let mut builder = CorpusBuilder::new(&self.search, false, false, false, None);
         let mut counts = Counts::default();
-        for item in fingerprints {
-            let (id, fingerprint) = item?;
-            builder.push_fingerprint(&id, Outcome::Fingerprint(fingerprint))?;
+        read(&mut |id, fingerprint| {
             counts.documents += 1;
-        }
+            builder.push_fingerprint(id, Outcome::Fingerprint(fingerprint)).map(drop)
+        })?;
         let method = Method { distance: Some(distance), similarity: None };
         Ok(self.search(builder.finish(counts)?, method)?)
     }

@@ -124,6 +124,10 @@ fn options_that_contradict_each_other_are_refused() {
         (&["--print", "kept", "--json"], "cannot be used with"),
         (&["--print", "kept", "--unique"], "cannot be used with"),
         (&["-k", "17"], "too large"),
+        (&["--fingerprints", "--similarity", "0.7"], "--fingerprints has no texts"),
+        (&["--fingerprints", "--keep", "longest"], "--fingerprints has no texts"),
+        (&["--fingerprints", "--unique"], "cannot be used with"),
+        (&["--ids", "row"], "--fingerprints"),
     ] {
         let (code, text) = scratch.failure(&[&["dedup", "in.jsonl"][..], args].concat());
         assert!(text.contains(expected), "{args:?}: {text}");
@@ -144,4 +148,29 @@ fn too_little_memory_is_refused_with_what_is_enough() {
     assert!(text.contains("(--memory)"), "{text}");
     assert_eq!(code, 1);
     assert_eq!(scratch.output(&["dedup", "in.jsonl", "--memory", "8MiB"]).lines().count(), 20_000);
+}
+
+#[test]
+fn fingerprints_from_elsewhere_have_clusters() {
+    let scratch = Scratch::new();
+    scratch.write("a.tsv", "00000000000000ff\timg 1.png\n0123456789abcdef\tb.png\n00000000000000fe\tc.png\n");
+    scratch.write("b.txt", "0123456789abcdff\n");
+    let run = |args: &[&str]| scratch.output(&[&["dedup", "--fingerprints"][..], args].concat());
+    let expected = "1\tkept\t0\timg 1.png\n1\tduplicate\t1\tc.png\n2\tkept\t0\tb.png\n2\tduplicate\t1\t3\n";
+    assert_eq!(run(&["a.tsv", "b.txt"]), expected);
+    assert_eq!(run(&["a.tsv", "b.txt", "-k", "0"]), "");
+    assert_eq!(run(&["a.tsv", "b.txt", "--print", "duplicates", "-0"]), "c.png\x003\0");
+    assert!(
+        run(&["a.tsv", "b.txt", "--json"])
+            .contains("{\"cluster\":1,\"id\":\"c.png\",\"kept\":false,\"distance\":1}")
+    );
+    scratch.write("c.csv", "page,phash\nx,00000000000000ff\ny,00000000000000ff\n");
+    let columns = ["c.csv", "--fingerprint-field", "phash"];
+    assert_eq!(run(&[&columns[..], &["--id-field", "page"]].concat()), "1\tkept\t0\tx\n1\tduplicate\t0\ty\n");
+    assert_eq!(run(&[&columns[..], &["--ids", "row"]].concat()), "1\tkept\t0\t0\n1\tduplicate\t0\t1\n");
+    let (code, text) = scratch.failure(&[&["dedup", "--fingerprints"][..], &columns].concat());
+    assert!(text.contains("no column is named \"id\" (--id-field)"), "{text}");
+    assert_eq!(code, 1);
+    scratch.write("wide.txt", "00000000000000000000000000000001\ta\n00000000000000000000000000000003\tb\n");
+    assert_eq!(run(&["--width", "128", "wide.txt"]).lines().count(), 2);
 }

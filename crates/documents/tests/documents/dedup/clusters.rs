@@ -1,7 +1,7 @@
 //! Clusters are those of comparing every document with every other.
 
 use hamdex::{BuildOptions, Builder, Fingerprint, Index};
-use hamdex_documents::{Clustering, Dedup, Error, Preference};
+use hamdex_documents::{Clustering, Clusters, Dedup, Error, Preference};
 use hamdex_simhash::{Fingerprinter, Recipe, Scratch};
 use proptest::prelude::*;
 
@@ -82,8 +82,10 @@ proptest! {
         distance in 0u32..6,
     ) {
         let rule = Rule::of_distance(distance);
-        let items = (0..).zip(&fingerprints).map(|(n, &f): (u32, _)| Ok::<_, Error>((n.to_string(), f)));
-        let clusters = rule.dedup::<u64>().run_on_fingerprints(items).unwrap();
+        let clusters = rule.dedup::<u64>().run_on_fingerprints(|sink| {
+            fingerprints.iter().try_for_each(|&fingerprint| sink("", fingerprint))
+        });
+        let clusters: Clusters = clusters.unwrap();
         let mut centres: Vec<u64> = Vec::new();
         let mut duplicates = Vec::new();
         for (document, &fingerprint) in (0..).zip(&fingerprints) {
@@ -133,6 +135,6 @@ fn nothing_and_one_document_have_no_clusters() {
 #[test]
 fn fingerprints_have_no_similarity() {
     let dedup: Dedup<'_, u64> = Rule::of_similarity(0.5, 5).dedup();
-    let error = dedup.run_on_fingerprints([Ok::<_, Error>((String::new(), 0))]).unwrap_err();
+    let error: Error = dedup.run_on_fingerprints(|_| Ok(())).unwrap_err();
     assert!(error.to_string().contains("no texts"), "{error}");
 }

@@ -48,7 +48,8 @@ pub enum Preference {
 /// way the search is exact: the clusters are those of comparing every document with every other.
 ///
 /// Memory: some 100 bytes per document, its id, and its shingles, 8 bytes per word, where texts are compared. What
-/// exceeds the limit ([`Dedup::memory`]) of ids, shingles and texts is kept in temporary files.
+/// exceeds the limit ([`Dedup::memory`]) of ids and shingles is kept in temporary files. Lists of shingles that
+/// documents have in common come on top: nothing for texts that share little, at most about as much as all shingles.
 ///
 /// Time: that of reading, and a comparison for each duplicate. Texts that have most of their shingles in common with
 /// many others and are yet similar to none take longer, in the worst case the square of their number.

@@ -141,6 +141,11 @@ fn trimmed(start: &[u8]) -> &[u8] {
     start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start()
 }
 
+/// Whether a file starts like Parquet or Arrow.
+pub(crate) fn is_columns(start: &[u8]) -> bool {
+    [PARQUET_MAGIC, ARROW_FILE_MAGIC, ARROW_STREAM_START].iter().any(|magic| start.starts_with(magic))
+}
+
 pub(crate) fn is_zip(start: &[u8]) -> bool {
     ZIP_MAGICS.iter().any(|magic| start.starts_with(magic))
 }

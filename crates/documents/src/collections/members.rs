@@ -39,6 +39,8 @@ impl Members {
         // The first bytes do not say that a file has rows: a text may begin with a brace.
         let format = documents.format.unwrap_or(match input.format() {
             format @ (Format::Parquet | Format::Html) => format,
+            // A name that is also that of a binary format is not enough.
+            format if !format.is_text() && !input.is_binary() && !input.is_columns() => Format::Text,
             format if input.format_of_name().is_some_and(Format::has_rows) => format,
             _ => Format::Text,
         });

@@ -189,6 +189,11 @@ impl Input {
         format::is_binary(self.reader.buffer())
     }
 
+    /// Returns whether it starts like a Parquet or Arrow file.
+    pub(crate) fn is_columns(&self) -> bool {
+        format::is_columns(self.reader.buffer())
+    }
+
     /// Returns whether it is a zip archive.
     pub(crate) fn is_zip(&self) -> bool {
         format::is_zip(self.reader.buffer())

@@ -1,5 +1,7 @@
 //! Parquet and Arrow files, read in batches of rows.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -9,6 +11,7 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Fields, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::RowGroupMetaData;
 
 use crate::error::Error;
 use crate::format::{self, Format};
@@ -60,21 +63,27 @@ impl Batches {
         if format == Format::Parquet {
             return Self::open_parquet(name, input, with_all, select);
         }
-        let refused = |error: ArrowError| refused(&name, Format::Arrow, error);
+        let refused = |source| Error::NotFormat { input: name.clone(), format: Format::Arrow, source };
         if format::is_arrow_file(input.peek()?) {
-            let batches = FileReader::try_new_buffered(input.into_file()?, None).map_err(refused)?;
+            let file = input.into_file()?;
+            let batches = guarded(|| FileReader::try_new_buffered(file, None)).map_err(refused)?;
             let columns = select(&batches.schema())?;
             Ok(Self { input: name, batches: Box::new(batches), columns })
         } else {
-            let batches = StreamReader::try_new(input, None).map_err(refused)?;
+            let batches = guarded(|| StreamReader::try_new(input, None)).map_err(refused)?;
             let columns = select(&batches.schema())?;
             Ok(Self { input: name, batches: Box::new(batches), columns })
         }
     }
 
     fn open_parquet(name: String, input: Input, with_all: bool, select: &Select<'_>) -> Result<Self, Error> {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(input.into_file()?)
-            .map_err(|error| refused(&name, Format::Parquet, error))?;
+        let refused = |source| Error::NotFormat { input: name.clone(), format: Format::Parquet, source };
+        let file = input.into_file()?;
+        let bytes = file.metadata().map_or(u64::MAX, |metadata| metadata.len());
+        let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(file)).map_err(refused)?;
+        if !builder.metadata().row_groups().iter().all(|group| is_within(group, bytes)) {
+            return Err(refused("its footer is damaged: a column lies outside the file".into()));
+        }
         let mut columns = select(builder.schema())?;
         let mut roots: Vec<usize> = match with_all {
             true => (0..builder.schema().fields().len()).collect(),
@@ -84,8 +93,8 @@ impl Batches {
         roots.dedup();
         // By number: a name with a dot would be taken for a path into a nested column.
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots.iter().copied());
-        let batches = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
-        let batches = batches.map_err(|error| refused(&name, Format::Parquet, error))?;
+        let build = || builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
+        let batches = guarded(build).map_err(refused)?;
         // Batches have the chosen columns only, in the order of the file.
         for wanted in &mut columns {
             wanted.column = roots.partition_point(|&root| root < wanted.column);
@@ -94,13 +103,12 @@ impl Batches {
     }
 
     /// Visits every row and every batch.
-    pub(crate) fn for_each_row(self, visit: &mut impl Visit) -> Result<(), Error> {
+    pub(crate) fn for_each_row(mut self, visit: &mut impl Visit) -> Result<(), Error> {
         let mut number = 0u64;
-        for batch in self.batches {
-            let batch = batch.map_err(|error| Error::Damaged {
-                place: Place::row(&self.input, number),
-                source: Box::new(error),
-            })?;
+        loop {
+            let next = guarded(|| self.batches.next().transpose());
+            let damaged = |source| Error::Damaged { place: Place::row(&self.input, number), source };
+            let Some(batch) = next.map_err(damaged)? else { return Ok(()) };
             let columns: Vec<Column<'_>> =
                 self.columns.iter().map(|wanted| Column::find(&batch, wanted)).collect();
             let mut cells = Vec::with_capacity(columns.len());
@@ -112,7 +120,6 @@ impl Batches {
             }
             visit.end_batch(&batch)?;
         }
-        Ok(())
     }
 }
 
@@ -141,8 +148,27 @@ fn find_in(fields: &Fields, name: &str) -> Option<Vec<usize>> {
     })
 }
 
-fn refused(input: &str, format: Format, error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::NotFormat { input: input.to_owned(), format, source: Box::new(error) }
+/// The error of a decoder.
+type Source = Box<dyn std::error::Error + Send + Sync>;
+
+/// Calls a decoder. A damaged file can make it panic, which is an error of the file.
+fn guarded<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<T, Source>
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(outcome) => outcome.map_err(Into::into),
+        Err(_) => Err("it is damaged in a way that its decoder does not expect".into()),
+    }
+}
+
+/// Whether the columns of a group of rows lie within a file of so many bytes.
+fn is_within(group: &RowGroupMetaData, bytes: u64) -> bool {
+    group.columns().iter().all(|column| {
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let (start, length) = (u64::try_from(start), u64::try_from(column.compressed_size()));
+        start.is_ok_and(|start| length.is_ok_and(|length| start.saturating_add(length) <= bytes))
+    })
 }
 
 pub(crate) fn names(schema: &Schema) -> Vec<String> {

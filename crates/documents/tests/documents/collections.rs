@@ -27,8 +27,12 @@ fn a_directory_of_prose_has_a_document_in_each_file() {
     scratch.write("tree/a/page.html", "<p>a page");
     scratch.write("tree/a/.hidden", "hidden");
     scratch.write("tree/brace", "{ is no object");
+    scratch.write("tree/keys.arrows", "up and down");
     let read = scratch.read_file("tree");
-    assert_eq!(read.ids(), ["tree/a/.hidden", "tree/a/page.html", "tree/brace", "tree/z"]);
+    assert_eq!(
+        read.ids(),
+        ["tree/a/.hidden", "tree/a/page.html", "tree/brace", "tree/keys.arrows", "tree/z"]
+    );
     assert_eq!(read.texts()[1], "a page");
     let lines = scratch.read(scratch.documents(&["tree"]).format(Format::TextLines));
     assert_eq!(lines.ids()[0], "tree/a/.hidden:1");

@@ -241,3 +241,46 @@ fn columns_without_names_are_numbered() {
     scratch.write("b.csv", format!("1,\"{secret}\"\n"));
     assert!(scratch.refusal("b.csv").len() < 200);
 }
+
+#[test]
+fn damaged_inputs_end_and_are_read_the_same_again() {
+    let scratch = Scratch::new();
+    let files: [(&str, &[u8]); 5] = [
+        (
+            "a.jsonl",
+            b"{\"id\": 1, \"text\": \"one\"}\n{\"id\": \"x\\u00e9\", \"text\": \"two \\\" three\"}\n",
+        ),
+        (
+            "a.json",
+            b"[{\"id\": 1, \"text\": \"one\"},\n {\"text\": {\"text\": [1, \"two\"]}}, {\"text\": \"x\"}]",
+        ),
+        ("a.csv", b"id,text\n1,\"one, \"\"two\"\"\n three\"\r\n2,four\n"),
+        ("a.html", b"<html><meta charset='koi8-r'><p>one &amp; <b>two</b><script>x</script>"),
+        ("a.lines", b"\xff\xfe1\0 \0o\0n\0e\0\n\x002\0 \0t\0w\0o\0"),
+    ];
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    for round in 0..400 {
+        let (name, bytes) = files[round % files.len()];
+        let mut damaged = bytes.to_vec();
+        for _ in 0..=random(3) {
+            let at = random(damaged.len());
+            match random(3) {
+                0 => damaged[at] = b"\"{}[],\n\r\0\xff\\<"[random(12)],
+                1 => damaged.truncate(at + 1),
+                _ => damaged.insert(at, b"\"{}[],\n\r\0\xff\\<"[random(12)]),
+            }
+        }
+        scratch.write(name, &damaged);
+        let read = || match scratch.try_read(scratch.documents(&[name]).max_document_bytes(40)) {
+            Ok(read) => (read.documents, read.notices, None),
+            Err(error) => (Vec::new(), Vec::new(), Some(error)),
+        };
+        assert_eq!(read(), read(), "{name}: {damaged:?}");
+    }
+}

@@ -1,6 +1,8 @@
 //! The crate as programs use it.
 
 mod collections;
+#[cfg(feature = "parquet")]
+mod columns;
 mod common;
 mod dedup;
 mod inputs;

@@ -14,7 +14,7 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use hamdex_documents::{Documents, Error, Format, Input, Value};
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{BrotliLevel, Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 /// A cell that outlives its row.
@@ -83,6 +83,8 @@ fn written(directory: &Path, batch: &RecordBatch) -> Vec<(PathBuf, Format)> {
         ("snappy.parquet", Compression::SNAPPY),
         ("zstd.parquet", zstd),
         ("lz4.parquet", Compression::LZ4_RAW),
+        ("hadoop.parquet", Compression::LZ4),
+        ("brotli.parquet", Compression::BROTLI(BrotliLevel::default())),
     ] {
         add(name, Format::Parquet, &|path| parquet(path, batch, compression));
     }

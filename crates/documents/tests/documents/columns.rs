@@ -1,0 +1,93 @@
+//! Documents from columns of Parquet and Arrow files: nested ones, several, of wrong types, and damaged files.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray};
+use arrow_ipc::writer::{FileWriter, StreamWriter};
+use arrow_schema::{DataType, Field};
+use parquet::arrow::ArrowWriter;
+
+use crate::common::Scratch;
+
+/// Three rows: a title, a text in a column `body`, which is null in the second, and no id but a key.
+fn batch() -> RecordBatch {
+    let inner: ArrayRef = Arc::new(StringArray::from(vec![Some("one"), Some("hidden"), Some("three")]));
+    let field = Arc::new(Field::new("text", DataType::Utf8, true));
+    let body = StructArray::new(vec![field].into(), vec![inner], Some(vec![true, false, true].into()));
+    let columns: [(&str, ArrayRef); 4] = [
+        ("title", Arc::new(StringArray::from(vec![Some("T"), Some("U"), None]))),
+        ("body", Arc::new(body)),
+        ("key", Arc::new(Int64Array::from(vec![Some(7), Some(-8), None]))),
+        ("score", Arc::new(Float64Array::from(vec![0.5; 3]))),
+    ];
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap()
+}
+
+/// The batch in each format: as a name and its bytes.
+fn files() -> [(&'static str, Vec<u8>); 3] {
+    let batch = batch();
+    let mut parquet = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    parquet.write(&batch).unwrap();
+    let mut file = FileWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    file.write(&batch).unwrap();
+    let mut stream = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    stream.write(&batch).unwrap();
+    [
+        ("a.parquet", parquet.into_inner().unwrap()),
+        ("a.feather", file.into_inner().unwrap()),
+        ("a.arrows", stream.into_inner().unwrap()),
+    ]
+}
+
+#[test]
+fn texts_lie_in_columns_within_columns_and_in_several() {
+    let scratch = Scratch::new();
+    for (name, bytes) in files() {
+        scratch.write(name, bytes);
+        let read = scratch.read(scratch.documents(&[name]).text_field("body.text"));
+        assert_eq!((read.ids(), read.texts()), (vec!["0", "2"], vec!["one", "three"]), "{name}");
+        assert_eq!(read.counts.missing_field, 1, "where the outer column is null, the inner one is");
+        let both = scratch.read(scratch.documents(&[name]).text_fields(["title", "body.text"]));
+        assert_eq!(both.texts(), ["T\none", "U", "three"], "{name}");
+        let keyed = scratch.read(scratch.documents(&[name]).text_field("title").id_field("key"));
+        assert_eq!((keyed.ids(), keyed.counts.missing_field), (vec!["7", "-8"], 1), "{name}");
+    }
+}
+
+#[test]
+fn columns_of_other_types_are_named_with_their_types() {
+    let scratch = Scratch::new();
+    for (name, bytes) in files() {
+        scratch.write(name, bytes);
+        let refusal = |text: &str, id: Option<&str>| {
+            let mut documents = scratch.documents(&[name]).text_field(text);
+            if let Some(id) = id {
+                documents = documents.id_field(id);
+            }
+            scratch.try_read(documents).unwrap_err()
+        };
+        let wrong = |column: &str, kind: &str, expected: &str| {
+            format!("{name}: the column {column:?} has the type {kind}; expected {expected}")
+        };
+        assert_eq!(refusal("key", None), wrong("key", "Int64", "text"));
+        assert!(
+            refusal("body", None).starts_with(&format!("{name}: the column \"body\" has the type Struct"))
+        );
+        assert_eq!(refusal("title", Some("score")), wrong("score", "Float64", "text or integers"));
+        assert!(refusal("body.other", None).contains("no column is named \"body.other\""));
+    }
+}
+
+#[test]
+fn damaged_files_are_errors_and_never_panics() {
+    let scratch = Scratch::new();
+    for (name, bytes) in files() {
+        for at in (0..bytes.len()).step_by(5) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x55;
+            scratch.write(name, &damaged);
+            // Most of these bytes have no checksum; what matters is that reading ends.
+            let _ = scratch.try_read(scratch.documents(&[name]).text_field("title"));
+        }
+    }
+}

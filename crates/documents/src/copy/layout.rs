@@ -59,10 +59,8 @@ impl Agreed {
 
     /// Takes note of an input; refuses one whose rows do not fit beside those of the others.
     pub(crate) fn enter(&mut self, input: &str, shape: Shape) -> Result<(), Error> {
-        let format = match self.format {
-            Some(format) => format,
-            None => own_format(input, &shape)?,
-        };
+        let format = self.format.or_else(|| own_format(&shape));
+        let format = format.ok_or_else(|| Error::NoTextForm { input: input.to_owned() })?;
         self.format = Some(format);
         let layout = layout(format, &shape);
         let is_partial = match (&layout, &shape) {
@@ -93,14 +91,14 @@ impl Agreed {
     }
 }
 
-/// The format of an output that is like such an input.
-fn own_format(input: &str, shape: &Shape) -> Result<TableFormat, Error> {
+/// The format of an output that is like such an input; `None` if that is no text.
+fn own_format(shape: &Shape) -> Option<TableFormat> {
     match shape {
-        Shape::Records { delimiter: b'\t', .. } => Ok(TableFormat::Tsv),
-        Shape::Records { .. } => Ok(TableFormat::Csv),
+        Shape::Records { delimiter: b'\t', .. } => Some(TableFormat::Tsv),
+        Shape::Records { .. } => Some(TableFormat::Csv),
         #[cfg(feature = "parquet")]
-        Shape::Columns(_) => Err(Error::NoTextForm { input: input.to_owned() }),
-        _ => Ok(TableFormat::Jsonl),
+        Shape::Columns(_) => None,
+        _ => Some(TableFormat::Jsonl),
     }
 }
 

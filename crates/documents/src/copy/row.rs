@@ -16,6 +16,7 @@ pub(crate) enum Row<'a> {
     /// A record of CSV or TSV.
     Record(&'a Records),
     /// A row of the current batch of Parquet or Arrow.
+    #[cfg(feature = "parquet")]
     OfBatch,
     /// A line or file of text, which has nothing besides its id and text.
     Text,

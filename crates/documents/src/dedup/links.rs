@@ -12,11 +12,11 @@ use crate::error::Error;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Posting {
     shingle: u64,
+    /// Whether it leads to smaller sets only.
+    is_long: bool,
     /// The star of the class: all of a star are linked already, and lie together.
     star: u32,
     class: u32,
-    /// Whether it leads to sets that are as large or larger.
-    is_short: bool,
 }
 
 /// Returns the first class of the chain of each, given its star. Calls `report` with the number of classes whose
@@ -62,9 +62,9 @@ fn postings(prefixes: &[Prefix], stars: &[u32]) -> Vec<Posting> {
         .flat_map(|(class, prefix)| {
             (0..).zip(&prefix.shingles).map(move |(place, &shingle)| Posting {
                 shingle,
+                is_long: place >= prefix.short,
                 star: stars[class as usize],
                 class,
-                is_short: place < prefix.short,
             })
         })
         .collect();
@@ -80,26 +80,33 @@ fn candidates_of(
     candidates: &mut Vec<u32>,
 ) {
     let size = sizes[class as usize];
+    let root = roots[class as usize];
     for (place, &shingle) in prefix.shingles.iter().enumerate() {
-        let start = postings.partition_point(|posting| posting.shingle < shingle);
-        let mut rest = &postings[start..];
-        while let Some(&Posting { star, .. }) = rest.first().filter(|posting| posting.shingle == shingle) {
-            // A star can be a crowd: it is passed over as a whole.
-            let len = rest.partition_point(|posting| (posting.shingle, posting.star) <= (shingle, star));
-            if roots[star as usize] != roots[class as usize] {
-                let is_candidate = |posting: &&Posting| {
-                    let its = sizes[posting.class as usize];
-                    posting.class < class
-                        && match (place < prefix.short, posting.is_short) {
-                            (true, true) => true,
-                            (true, false) => its > size,
-                            (false, true) => its < size,
-                            (false, false) => false,
-                        }
-                };
-                candidates.extend(rest[..len].iter().filter(is_candidate).map(|posting| posting.class));
+        let is_short = place < prefix.short;
+        // The first common shingle is in the short prefix of the smaller set.
+        for is_long in [false, true] {
+            if is_long && !is_short {
+                continue;
             }
-            rest = &rest[len..];
+            let key = |posting: &Posting| (posting.shingle, posting.is_long);
+            let start = postings.partition_point(|posting| key(posting) < (shingle, is_long));
+            let mut rest = &postings[start..];
+            while let Some((posting, others)) =
+                rest.split_first().filter(|(first, _)| key(first) == (shingle, is_long))
+            {
+                let is_same =
+                    |other: &Posting| (key(other), other.star) == ((shingle, is_long), posting.star);
+                let its = sizes[posting.class as usize];
+                rest = others;
+                if roots[posting.star as usize] == root {
+                    // A star can be a crowd: it is passed over as a whole.
+                    if others.first().is_some_and(is_same) {
+                        rest = &others[others.partition_point(is_same)..];
+                    }
+                } else if posting.class < class && if is_long { its > size } else { is_short || its < size } {
+                    candidates.push(posting.class);
+                }
+            }
         }
     }
 }

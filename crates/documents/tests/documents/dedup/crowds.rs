@@ -81,5 +81,8 @@ fn a_template_that_many_texts_share_is_no_copy() {
         let own = (0..26).map(|word| format!("own{document}word{word}"));
         Document::new(document.to_string(), template.iter().cloned().chain(own).collect::<Vec<_>>().join(" "))
     });
-    assert_eq!(Rule::default().dedup::<u64>().run_on(documents).unwrap().count(), 0);
+    for clustering in [Clustering::Stars, Clustering::Linked] {
+        let rule = Rule { clustering, ..Rule::default() };
+        assert_eq!(rule.dedup::<u64>().run_on(documents.clone()).unwrap().count(), 0);
+    }
 }

@@ -171,6 +171,12 @@ pub enum Error {
     /// An index cannot be read.
     #[error(transparent)]
     Index(#[from] ReadError),
+    /// What documents are held against cannot be read.
+    #[error("{source}")]
+    Reference {
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The caller stopped the reading.
     #[error("reading was stopped by the caller")]
     Stopped,

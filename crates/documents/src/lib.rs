@@ -73,6 +73,7 @@ pub use dedup::clusters::{Clusters, Extent};
 pub use dedup::members::Member;
 pub use dedup::method::Clustering;
 pub use dedup::options::{Dedup, Preference};
+pub use dedup::reference::{Known, Reference};
 pub use dedup::similarity::Similarity;
 pub use document::Document;
 pub use documents::Documents;

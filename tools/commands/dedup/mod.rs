@@ -3,11 +3,13 @@
 //! - [`method`]: what makes near-duplicates
 //! - [`fingerprints`]: inputs that are no texts
 //! - [`bars`]: how far the search has come
+//! - [`known`]: an index or a store that documents are held against
 //! - [`output`]: clusters, or ids alone
 //! - [`summary`]: what was found
 
 mod bars;
 mod fingerprints;
+mod known;
 mod method;
 mod output;
 mod summary;
@@ -16,19 +18,21 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bytesize::ByteSize;
-use hamdex::{Engine, Index};
+use hamdex::Engine;
 use hamdex_atomic_file::AtomicFile;
 use hamdex_documents::{Dedup, RECIPE_KEY, TableFormat};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe};
 use indicatif::ProgressBar;
 
 use crate::commands::dedup::bars::Bars;
+use crate::commands::dedup::known::Against;
 use crate::commands::dedup::output::Which;
 use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
 use crate::output::{Force, Output, check_temp_dir, inputs_or_standard_input, temp_dir};
+use crate::stored::{self, Stored};
 use crate::threads::Threads;
 use crate::values;
 
@@ -65,8 +69,9 @@ pub(crate) struct Args {
     method: method::Options,
     #[command(flatten)]
     fingerprints: fingerprints::Options,
-    /// Leave out documents whose fingerprints are within K bits (3 unless -k is given) of one in this index; its
-    /// recipe is used
+    /// Leave out documents whose fingerprints are within K bits (3 unless -k is given) of one in this index or store,
+    /// whose recipe is used. They are printed after the clusters, with what is stored there: names, ids or the
+    /// fingerprint
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     /// Write what is left without the duplicates instead of the clusters, with all columns: to --out, or to
@@ -112,7 +117,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         output::format_of(Some(out))?;
     }
     let against_width = match &args.against {
-        Some(path) => Some(hamdex::width(path).map_err(Failure::Index)?),
+        Some(path) => Some(stored::width(path)?),
         None => None,
     };
     let width = against_width.map(|bits| bits.to_string());
@@ -126,15 +131,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn dedup<F: Engine>(args: &Args, recipe: Recipe, lists: Lists) -> Result<(), Failure> {
     let started = Instant::now();
     let against = match &args.against {
-        Some(path) => Some((path, Index::<F>::open(path).map_err(Failure::Index)?)),
+        Some(path) => Some((path, Against(Stored::<F>::open(path)?))),
         None => None,
     };
     let (recipe, lists) = match &against {
         // With an index of bare fingerprints, the user names the recipe.
-        Some((_, index)) if args.recipe.recipe.is_some() && !index.metadata().contains_key(RECIPE_KEY) => {
+        Some((_, against))
+            if args.recipe.recipe.is_some() && !against.0.metadata().contains_key(RECIPE_KEY) =>
+        {
             (recipe, lists)
         }
-        Some((path, index)) => args.recipe.of_index(path, index.metadata())?,
+        Some((path, against)) => args.recipe.of_index(path, &against.0.metadata())?,
         None => (recipe, lists),
     };
     let fingerprinter = Fingerprinter::<F>::with_lists(&recipe, lists).map_err(usage)?;
@@ -153,8 +160,8 @@ fn dedup<F: Engine>(args: &Args, recipe: Recipe, lists: Lists) -> Result<(), Fai
     let mut dedup = options(args, &directory, fingerprinter)?
         .on_progress(bars.reporter())
         .on_too_short(move |documents| bar.suspend(|| report::too_short(documents)));
-    if let Some((_, index)) = &against {
-        dedup = dedup.against(index);
+    if let Some((_, against)) = &against {
+        dedup = dedup.against(against);
     }
     let clusters = match &reading {
         Some(reading) => reading.read(|documents| Ok(dedup.run(documents)?)),
@@ -170,7 +177,11 @@ fn dedup<F: Engine>(args: &Args, recipe: Recipe, lists: Lists) -> Result<(), Fai
             copied = Some(reading.copy(clusters.unique(), file)?);
         }
         (None, file, _) => {
+            let is_printed = file.is_none();
             output::clusters(file, format.unwrap_or(TableFormat::Jsonl), args.json, &clusters)?;
+            if let Some((_, against)) = against.as_ref().filter(|_| is_printed) {
+                output::known(&clusters, against, args.json)?;
+            }
         }
     }
     summary::print(&clusters, copied.as_ref(), args.method.are_linked(), started)

@@ -4,9 +4,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use clap::ValueEnum;
+use hamdex::Engine;
 use hamdex_atomic_file::AtomicFile;
 use hamdex_documents::{Clusters, Rows, TableFormat, write_json};
 
+use crate::commands::dedup::known::{self, Against};
 use crate::documents::report::plain;
 use crate::failure::Failure;
 
@@ -53,6 +55,24 @@ pub(super) fn clusters(
         }
         writeln!(output, "{}", plain(&clusters.id(member.document)?))?;
     }
+    Ok(output.flush()?)
+}
+
+/// Prints a line for each document that is known already.
+pub(super) fn known<F: Engine>(clusters: &Clusters, against: &Against<F>, json: bool) -> Result<(), Failure> {
+    let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    known::for_each(clusters, against, |row| {
+        if json {
+            serde_json::to_writer(&mut output, &row).map_err(io::Error::from)?;
+            writeln!(output)?;
+        } else {
+            // Where clusters have a number, it has none.
+            write!(output, "-\tknown\t{}\t{}", row.distance, plain(row.id))?;
+            row.known.print(&mut output)?;
+            writeln!(output)?;
+        }
+        Ok(())
+    })?;
     Ok(output.flush()?)
 }
 

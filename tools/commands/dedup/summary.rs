@@ -31,7 +31,7 @@ pub(super) fn print(
         counted(clusters.duplicates(), "duplicate", "duplicates"),
     ];
     if let Some(known) = clusters.known() {
-        parts.push(format!("{} known already", HumanCount(known)));
+        parts.push(format!("{} known already", HumanCount(known.len() as u64)));
     }
     if clusters.too_short().count() > 0 {
         parts.push(format!("{} too short", HumanCount(clusters.too_short().count())));

@@ -6,6 +6,7 @@ use crate::counts::Counts;
 use crate::dedup::corpus::State;
 use crate::dedup::ids::Ids;
 use crate::dedup::members::Member;
+use crate::dedup::reference::Known;
 use crate::dedup::spool::Spooled;
 use crate::error::Error;
 use crate::rows::cell::{Cell, Kind};
@@ -24,7 +25,7 @@ pub struct Clusters {
     pub(crate) texts: Option<Spooled>,
     pub(crate) counts: Counts,
     pub(crate) too_short: TooShort,
-    pub(crate) known: Option<u64>,
+    pub(crate) known: Option<Vec<Known>>,
     pub(crate) has_similarities: bool,
 }
 
@@ -164,11 +165,11 @@ impl Clusters {
         &self.too_short
     }
 
-    /// Returns the number of documents near a fingerprint of the index, with
+    /// Returns the documents near a fingerprint that they were held against, in their order, with
     /// [`Dedup::against`](crate::Dedup::against).
     #[must_use]
-    pub fn known(&self) -> Option<u64> {
-        self.known
+    pub fn known(&self) -> Option<&[Known]> {
+        self.known.as_deref()
     }
 }
 

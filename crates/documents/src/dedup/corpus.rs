@@ -1,11 +1,11 @@
 //! What is kept of each document.
 
-use hamdex::{Engine, Index};
+use hamdex::Engine;
 use hamdex_simhash::{Fingerprinter, Hash, Outcome, Scratch, Shingler, Shingles};
-use rayon::prelude::*;
 
 use crate::counts::Counts;
 use crate::dedup::ids::{IdShelf, Ids};
+use crate::dedup::reference::{Known, Reference};
 use crate::dedup::search::Search;
 use crate::dedup::shelf::{Shelf, Shelved};
 use crate::dedup::similarity::Similarity;
@@ -172,27 +172,27 @@ impl<F: Engine> CorpusBuilder<F> {
 }
 
 impl<F: Engine> Corpus<F> {
-    /// Marks the documents that are near a fingerprint of an index; returns their number.
-    pub(crate) fn mark_known(&mut self, index: &Index<F>, distance: u32) -> Result<u64, hamdex::ReadError> {
-        let mut known = 0;
+    /// Marks the documents that are near a fingerprint of the reference; returns them.
+    pub(crate) fn mark_known(
+        &mut self,
+        reference: &dyn Reference<F>,
+        distance: u32,
+    ) -> Result<Vec<Known>, Error> {
+        let mut known = Vec::new();
+        let mut first = 0;
         for (states, fingerprints) in
             self.states.chunks_mut(LOOKUP_BATCH).zip(self.fingerprints.chunks(LOOKUP_BATCH))
         {
-            let found: Vec<bool> = states
-                .par_iter()
-                .zip(fingerprints)
-                .map_init(
-                    || index.searcher(),
-                    |searcher, (state, &fingerprint)| {
-                        Ok(*state == State::Fingerprint
-                            && F::first(searcher, fingerprint, distance)?.is_some())
-                    },
-                )
-                .collect::<Result<_, hamdex::ReadError>>()?;
-            for (state, _) in states.iter_mut().zip(found).filter(|(_, found)| *found) {
+            let is_asked = |state: &State| *state == State::Fingerprint;
+            let asked = states.iter().zip(fingerprints).map(|(state, &f)| is_asked(state).then_some(f));
+            let nearest = reference.nearest(&asked.collect::<Vec<_>>(), distance)?;
+            for ((document, state), nearest) in (first..).zip(states.iter_mut()).zip(nearest) {
+                let Some(nearest) = nearest else { continue };
                 *state = State::Known;
-                known += 1;
+                let (fingerprint, distance) = (nearest.fingerprint.to_u128(), nearest.distance);
+                known.push(Known { document, fingerprint, distance });
             }
+            first += states.len() as u32;
         }
         Ok(known)
     }

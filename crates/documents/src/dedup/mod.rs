@@ -14,6 +14,7 @@
 //! - [`similar`], [`links`]: by texts
 //! - [`census`], [`prefix`], [`postings`], [`lists`]: how similar texts are found
 //! - [`members`]: the members of clusters, and the kept document of each
+//! - [`reference`]: what is known already
 //! - [`clusters`]: the result
 
 mod census;
@@ -31,6 +32,7 @@ mod near;
 pub(crate) mod options;
 mod postings;
 mod prefix;
+pub(crate) mod reference;
 mod search;
 mod shelf;
 mod similar;

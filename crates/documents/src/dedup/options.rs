@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hamdex::{Design, Engine, Fingerprint, Index, default_memory};
+use hamdex::{Design, Engine, Fingerprint, default_memory};
 use hamdex_atomic_file::temporary_directory;
 use hamdex_simhash::{Fingerprinter, Outcome};
 
@@ -13,6 +13,7 @@ use crate::dedup::corpus::{Corpus, CorpusBuilder, Extractor};
 use crate::dedup::groups::Groups;
 use crate::dedup::members;
 use crate::dedup::method::{Clustering, Method};
+use crate::dedup::reference::Reference;
 use crate::dedup::search::Search;
 use crate::dedup::similarity::Similarity;
 use crate::dedup::spool::Spool;
@@ -76,7 +77,7 @@ pub enum Preference {
 /// ```
 pub struct Dedup<'a, F: Fingerprint> {
     fingerprinter: Fingerprinter<F>,
-    against: Option<&'a Index<F>>,
+    against: Option<&'a dyn Reference<F>>,
     prefer: Preference,
     distance: Option<u32>,
     similarity: Option<Similarity>,
@@ -131,11 +132,11 @@ impl<'a, F: Engine> Dedup<'a, F> {
         self
     }
 
-    /// Leaves out documents whose fingerprints are near one of an index: within [`Dedup::distance`], or 3 bits where
-    /// that is not set.
+    /// Leaves out documents whose fingerprints are near one of an index, or of another reference: within
+    /// [`Dedup::distance`], or 3 bits where that is not set. [`Clusters::known`] has them.
     #[must_use]
-    pub fn against(mut self, index: &'a Index<F>) -> Self {
-        self.against = Some(index);
+    pub fn against(mut self, reference: &'a dyn Reference<F>) -> Self {
+        self.against = Some(reference);
         self
     }
 
@@ -265,8 +266,10 @@ impl<'a, F: Engine> Dedup<'a, F> {
     }
 
     fn search(&self, mut corpus: Corpus<F>, method: Method) -> Result<Clusters, Error> {
-        let known = match &self.against {
-            Some(index) => Some(corpus.mark_known(index, method.distance.unwrap_or(DEFAULT_DISTANCE))?),
+        let known = match self.against {
+            Some(reference) => {
+                Some(corpus.mark_known(reference, method.distance.unwrap_or(DEFAULT_DISTANCE))?)
+            }
             None => None,
         };
         let groups = Groups::of(&mut corpus, method, self.clustering, &self.search)?;

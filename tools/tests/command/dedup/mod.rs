@@ -10,7 +10,9 @@ mod written;
 
 use std::collections::BTreeMap;
 
-use crate::common::{Scratch, altered, json_line, story};
+use serde_json::Value;
+
+use crate::common::{Scratch, altered, json_line, json_lines, story};
 
 /// Five documents: 1, 2 and an altered 1, another one, and 2 again but longer.
 fn corpus() -> String {
@@ -132,7 +134,24 @@ fn only_what_is_new_is_left_against_an_index() {
         scratch.output(&[&args[..], &["--unique"]].concat()),
         [2, 3].map(|number| json_line(&number.to_string(), &story(number))).concat()
     );
-    assert_eq!(clusters(&scratch.output(&[&args[..], &["--json"]].concat())), [["2", "2"]]);
+    let lines = json_lines(&scratch.output(&[&args[..], &["--json"]].concat()));
+    let (known, others): (Vec<Value>, Vec<Value>) =
+        lines.into_iter().partition(|line| !line["known"].is_null());
+    assert_eq!(others.iter().map(|line| &line["id"]).collect::<Vec<_>>(), ["2", "2"]);
+    let row = serde_json::json!({ "id": "1", "known": ["old"], "distance": 0 });
+    assert_eq!(known, [row.clone(), row]);
+    let text = scratch.output(&args);
+    assert_eq!(text.matches("-\tknown\t0\t1\told\n").count(), 2, "{text}");
+    // The same against a store, and against fingerprints without names or ids.
+    scratch.output(&["store", "create", "old.store", "--documents"]);
+    scratch.output(&["store", "insert", "old.store", "--documents", "old.jsonl"]);
+    assert_eq!(scratch.output(&["dedup", "new.jsonl", "--against", "old.store"]), text);
+    let prints = scratch.output(&["fingerprint", "old.jsonl"]);
+    let prints: Vec<&str> = prints.lines().map(|line| line.split('\t').next().unwrap()).collect();
+    scratch.write("prints.txt", prints.join("\n"));
+    scratch.output(&["build", "-o", "prints.hamdex", "prints.txt"]);
+    let bare = ["dedup", "new.jsonl", "--against", "prints.hamdex", "--recipe", "default"];
+    assert!(scratch.output(&bare).contains(&format!("-\tknown\t0\t1\t{}\n", prints[0])));
     assert!(messages(&scratch, &args).contains("2 known already"));
     let (code, text) = scratch.failure(&[&args[..], &["--recipe", "default weight=once"]].concat());
     assert!(text.contains("old.hamdex: was built by the recipe"), "{text}");

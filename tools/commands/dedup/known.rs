@@ -1,0 +1,78 @@
+//! What documents are held against: an index or a store, and what is known of documents that it has.
+
+use hamdex::{Engine, Match};
+use hamdex_documents::{Clusters, Error, Known, Reference};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::ids::Ids;
+use crate::names::Names;
+use crate::stored::{Stored, StoredSearcher};
+
+/// Ids of a stored fingerprint that are shown, at most.
+const MAX_IDS: usize = 10;
+
+/// An index file or a store that documents are held against.
+pub(super) struct Against<F: Engine>(pub(super) Stored<F>);
+
+impl<F: Engine> Reference<F> for Against<F> {
+    fn nearest(&self, fingerprints: &[Option<F>], distance: u32) -> Result<Vec<Option<Match<F>>>, Error> {
+        let nearest = fingerprints.par_iter().map_init(
+            || self.0.searcher(),
+            |searcher, fingerprint| match fingerprint {
+                Some(fingerprint) => searcher.nearest_within(*fingerprint, 1, distance),
+                None => Ok(Vec::new()),
+            },
+        );
+        let nearest = nearest.map(|found| found.map(|found| found.first().copied()).map_err(of_failure));
+        nearest.collect()
+    }
+}
+
+fn of_failure(failure: Failure) -> Error {
+    match failure {
+        Failure::Index(error) => Error::Index(error),
+        other => Error::Reference { source: other.line().into() },
+    }
+}
+
+/// What is printed of a document that is known.
+#[derive(Serialize)]
+pub(super) struct Row<'a> {
+    pub(super) id: &'a str,
+    /// The ids of the nearest stored fingerprint: names, where they have some; where there are none, its digits.
+    pub(super) known: Ids<'a>,
+    /// In bits.
+    pub(super) distance: u32,
+}
+
+/// Calls `print` with each document that is known.
+pub(super) fn for_each<F: Engine>(
+    clusters: &Clusters,
+    against: &Against<F>,
+    mut print: impl FnMut(Row<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let names = against.0.names()?;
+    let mut searcher = against.0.searcher();
+    for known in clusters.known().unwrap_or_default() {
+        let id = clusters.id(known.document)?;
+        let ids = ids_of(known, &against.0, &mut searcher, names)?;
+        print(Row { id: &id, known: ids, distance: known.distance })?;
+    }
+    Ok(())
+}
+
+fn ids_of<'a, F: Engine>(
+    known: &Known,
+    stored: &Stored<F>,
+    searcher: &'a mut StoredSearcher<'_, F>,
+    names: Option<Names<'a>>,
+) -> Result<Ids<'a>, Failure> {
+    let fingerprint = F::truncate(known.fingerprint);
+    if !stored.has_ids() {
+        return Ok(Ids::Names(vec![fingerprint.hex().to_string().into()]));
+    }
+    let lists = searcher.ids_of(&[Match::of(fingerprint, fingerprint)])?;
+    lists.into_iter().next().map_or(Ok(Ids::Listed(Vec::new())), |ids| Ids::new(ids, names, MAX_IDS))
+}

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
-use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -97,7 +96,7 @@ impl Command {
 }
 
 /// Runs the command line, whose first item is the name of the program, and returns its exit code.
-pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> ExitCode {
+pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
     say::use_color(color_of(&args));
     let cli = match Cli::try_parse_from(&args) {
@@ -111,8 +110,8 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> ExitCode {
     }
     let outcome = cli.command.run();
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
+        Ok(()) => 0,
+        Err(failure) if failure.is_closed_pipe() => 0,
         Err(failure) => {
             say::error(&failure);
             failure.exit_code()
@@ -135,27 +134,27 @@ fn color_of(args: &[OsString]) -> clap::ColorChoice {
 }
 
 /// Prints what the parser has to say: help and version as results, errors on one line.
-fn refuse(error: &clap::Error) -> ExitCode {
+fn refuse(error: &clap::Error) -> u8 {
     let text = error.render();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let mut output = anstream::stdout().lock();
             match write!(output, "{}", text.ansi()).and_then(|()| output.flush()) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+                Ok(()) => 0,
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
                 Err(error) => {
                     say::error(&Failure::Output(error));
-                    ExitCode::FAILURE
+                    1
                 }
             }
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             say::text(&text.ansi().to_string());
-            ExitCode::from(2)
+            2
         }
         _ => {
             say::error(&Failure::Usage(one_line(&text.to_string())));
-            ExitCode::from(2)
+            2
         }
     }
 }
@@ -182,13 +181,13 @@ fn one_line(text: &str) -> String {
     format!("{what}; see '{} --help'", command.join(" "))
 }
 
-fn show_help(name: &OsString) -> ExitCode {
+fn show_help(name: &OsString) -> u8 {
     let mut cli = Cli::command();
     cli.build();
     let name = name.to_string_lossy();
     let command = cli.find_subcommand_mut(&*name).expect("the parser has found it");
     say::text(&command.render_help().ansi().to_string());
-    ExitCode::from(2)
+    2
 }
 
 #[cfg(test)]

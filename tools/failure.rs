@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use hamdex::{BuildError, DesignError, OutputError, ReadError, ReadErrorKind};
 use hamdex_atomic_file::STANDARD_OUTPUT;
@@ -113,11 +112,11 @@ impl Failure {
         error.kind() == io::ErrorKind::BrokenPipe
     }
 
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        ExitCode::from(match self {
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
             Self::InPlace { .. } => 4,
             _ if self.about_output().is_some_and(OutputError::is_in_place) => 4,
-            Self::Partly { failure, .. } => return failure.exit_code(),
+            Self::Partly { failure, .. } => failure.exit_code(),
             Self::Index(error) => of_read_error(error),
             Self::Block { .. } => 3,
             Self::Store(error) => of_store_error(error),
@@ -125,7 +124,7 @@ impl Failure {
             Self::Documents(error) => of_documents_error(error),
             Self::Usage(_) | Self::Design(_) => 2,
             _ => 1,
-        })
+        }
     }
 }
 

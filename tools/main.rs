@@ -1,5 +1,5 @@
 //! The `hamdex` command; all of it is in the library beside this file.
 
 fn main() -> std::process::ExitCode {
-    hamdex_tools::run(std::env::args_os())
+    hamdex_tools::run(std::env::args_os()).into()
 }

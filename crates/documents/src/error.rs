@@ -177,8 +177,8 @@ pub enum Error {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The caller stopped the reading.
-    #[error("reading was stopped by the caller")]
+    /// The caller stopped the work.
+    #[error("stopped by the caller")]
     Stopped,
 }
 

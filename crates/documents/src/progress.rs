@@ -1,5 +1,6 @@
 //! Progress of a search for near-duplicates.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// What a search for near-duplicates is doing.
@@ -36,4 +37,4 @@ impl Progress {
 }
 
 /// Receives progress.
-pub(crate) type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
+pub(crate) type OnProgress = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;

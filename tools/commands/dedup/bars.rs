@@ -1,5 +1,6 @@
 //! Progress of the search, as bars.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use hamdex_documents::{Progress, Stage};
@@ -20,9 +21,12 @@ impl Bars {
     }
 
     /// Returns a function that shows reported progress.
-    pub(super) fn reporter(&self) -> impl Fn(Progress) + Send + Sync + use<> {
+    pub(super) fn reporter(&self) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + use<> {
         let bars = self.clone();
-        move |progress| bars.show(progress)
+        move |progress| {
+            bars.show(progress);
+            ControlFlow::Continue(())
+        }
     }
 
     fn show(&self, progress: Progress) {

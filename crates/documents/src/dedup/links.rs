@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use crate::dedup::prefix::Prefix;
+use crate::dedup::search::Report;
 use crate::dedup::similar::{Scratch, Similar};
 use crate::dedup::stars::batches;
 use crate::dedup::unions::Unions;
@@ -21,7 +22,7 @@ struct Posting {
 
 /// Returns the first class of the chain of each, given its star. Calls `report` with the number of classes whose
 /// links are known.
-pub(crate) fn linked(similar: &Similar<'_>, stars: &[u32], report: &dyn Fn(u64)) -> Result<Vec<u32>, Error> {
+pub(crate) fn linked(similar: &Similar<'_>, stars: &[u32], report: &Report<'_>) -> Result<Vec<u32>, Error> {
     let prefixes: Vec<Prefix> = (0..similar.len())
         .into_par_iter()
         .map_init(Scratch::default, |scratch, class| similar.prefix(class, scratch))
@@ -30,7 +31,7 @@ pub(crate) fn linked(similar: &Similar<'_>, stars: &[u32], report: &dyn Fn(u64))
     let mut unions = Unions::of(similar.len());
     (0..).zip(stars).for_each(|(class, &star)| unions.join(class, star));
     for batch in batches(similar.len()) {
-        report(batch.start.into());
+        report(batch.start.into())?;
         let roots = unions.firsts();
         let links: Vec<Vec<(u32, u32)>> = batch
             .into_par_iter()

@@ -70,7 +70,7 @@ pub(crate) fn find<F: Engine>(
         let total = Some(members.len() as u64);
         let mut done = 0;
         for some in members.chunks_mut(MEASURED_AT_ONCE) {
-            search.report(Progress::new(Stage::Measure, done, total));
+            search.report(Progress::new(Stage::Measure, done, total))?;
             done += some.len() as u64;
             some.par_iter_mut()
                 .try_for_each(|member| measure(member, kept[member.cluster as usize - 1], (groups, sets)))?;

@@ -90,10 +90,8 @@ impl<F: Engine> Near<F> {
             .memory(search.memory)
             .threads(rayon::current_num_threads())
             .progress(move |progress| {
-                if let Some(report) = &reporter {
-                    report(Progress::new(Stage::Compare, progress.done, progress.total));
-                }
-                ControlFlow::Continue(())
+                let progress = Progress::new(Stage::Compare, progress.done, progress.total);
+                reporter.as_ref().map_or(ControlFlow::Continue(()), |report| report(progress))
             });
         let outcome = F::for_each_batch(&pairs, &mut |batch| {
             batch.iter().try_for_each(|pair| visit(self.class_of(pair.a), self.class_of(pair.b)))

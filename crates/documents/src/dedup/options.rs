@@ -1,5 +1,6 @@
 //! Options of a search for near-duplicates, and its steps in their order.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -178,9 +179,13 @@ impl<'a, F: Engine> Dedup<'a, F> {
         self
     }
 
-    /// Calls `report` repeatedly with the progress of the search. It may be called on another thread.
+    /// Calls `report` repeatedly with the progress of the search, until it breaks: the search ends with
+    /// [`Error::Stopped`] then. It may be called on another thread.
     #[must_use]
-    pub fn on_progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+    pub fn on_progress(
+        mut self,
+        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Self {
         self.search.on_progress = Some(Arc::new(report));
         self
     }

@@ -10,6 +10,9 @@ const SETS_SHARE: u64 = 2;
 const IDS_SHARE: u64 = 16;
 const CENSUS_SHARE: u64 = 8;
 
+/// Takes the units done of a stage. It is an error if the caller stops the search.
+pub(crate) type Report<'r> = dyn Fn(u64) -> Result<(), Error> + 'r;
+
 /// Options of the search.
 #[derive(Clone)]
 pub(crate) struct Search {
@@ -21,9 +24,14 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    pub(crate) fn report(&self, progress: Progress) {
-        if let Some(report) = &self.on_progress {
-            report(progress);
+    /// Reports progress.
+    ///
+    /// # Errors
+    /// When the caller stops the search.
+    pub(crate) fn report(&self, progress: Progress) -> Result<(), Error> {
+        match &self.on_progress {
+            Some(report) if report(progress).is_break() => Err(Error::Stopped),
+            _ => Ok(()),
         }
     }
 

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::dedup::search::Report;
 use crate::error::Error;
 
 /// Classes of the first batch, and of the largest. The first ones are small, since the classes of a batch are
@@ -43,13 +44,13 @@ pub(crate) trait Neighbourhood: Sync {
 pub(crate) fn stars<N: Neighbourhood>(
     count: u32,
     neighbourhood: &N,
-    report: &dyn Fn(u64),
+    report: &Report<'_>,
 ) -> Result<Vec<u32>, Error> {
     let mut centres: Vec<u32> = (0..count).collect();
     let mut index = N::Index::default();
     let mut scratch = N::Scratch::default();
     for batch in batches(count) {
-        report(batch.start.into());
+        report(batch.start.into())?;
         // With the centres of earlier batches; these come before all of this one.
         let found: Vec<(N::Key, Option<u32>)> = batch
             .clone()

@@ -1,5 +1,6 @@
 //! Memory, threads, temporary files, and what is reported.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use hamdex_documents::{Clustering, Document, Error, Stage};
@@ -82,6 +83,7 @@ fn no_temporary_file_has_a_name() {
             let mut record = record.lock().unwrap();
             record.0.push(progress.stage);
             record.1.extend(watched.read_dir().unwrap().map(|entry| entry.unwrap().file_name()));
+            ControlFlow::Continue(())
         });
     let documents = (0..50).map(|number| Document::new(number.to_string(), text(number / 2, 0)));
     assert_eq!(dedup.run_on(documents).unwrap().count(), 25);
@@ -90,4 +92,22 @@ fn no_temporary_file_has_a_name() {
         assert!(stages.contains(&stage), "every stage reports its progress: {stage:?}");
     }
     assert!(names.is_empty(), "{names:?}");
+}
+
+#[test]
+fn a_search_ends_in_the_stage_in_which_it_is_stopped() {
+    let documents = || many().into_iter().map(|text| Document::new("", text));
+    let by_distance = Rule::of_distance(3);
+    for rule in [Rule { clustering: Clustering::Linked, ..Rule::default() }, by_distance] {
+        for last in [Stage::Count, Stage::Compare, Stage::Cluster, Stage::Measure] {
+            let seen = Arc::new(Mutex::new(Vec::new()));
+            let record = Arc::clone(&seen);
+            let dedup = rule.dedup::<u64>().on_progress(move |progress| {
+                record.lock().unwrap().push(progress.stage);
+                if progress.stage == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            let outcome = dedup.run_on(documents());
+            assert_eq!(outcome.is_err(), seen.lock().unwrap().contains(&last), "{last:?}");
+        }
+    }
 }

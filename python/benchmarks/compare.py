@@ -1,0 +1,149 @@
+"""hamdex beside datasketch (MinHashLSH), simhash (SimhashIndex) and a binary multi-hash of FAISS, on the same data.
+
+    pip install datasketch faiss-cpu simhash
+    python benchmarks/compare.py --fingerprints 1000000 --texts 20000
+
+What is not installed is left out, and said. Every row has its recall: the share of what brute force finds. Times are
+the least of several rounds, in seconds.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import hamdex
+import numpy as np
+
+SEED = 2007
+
+
+def least(rounds: int, work: Callable[[], Any]) -> tuple[float, Any]:
+    """The least time of some rounds, and what the last one returned."""
+    times, result = [], None
+    for _ in range(rounds):
+        start = time.perf_counter()
+        result = work()
+        times.append(time.perf_counter() - start)
+    return min(times), result
+
+
+def row(name: str, build: float, query: float, queries: int, recall: float) -> None:
+    print(f"| {name} | {build:.3f} | {query:.4f} | {queries / query:,.0f} | {recall:.4f} |")
+
+
+def header(title: str) -> None:
+    print(f"\n{title}\n\n| | build, s | queries, s | queries per second | recall |\n|---|---|---|---|---|")
+
+
+def fingerprints(count: int, k: int, rounds: int) -> None:
+    """Queries of fingerprints within k bits."""
+    random = np.random.default_rng(SEED)
+    stored = random.integers(0, 2**64, count, dtype=np.uint64)
+    queries = stored[random.integers(0, count, 2000)].copy()
+    for _ in range(k):
+        queries ^= np.uint64(1) << random.integers(0, 64, len(queries)).astype(np.uint64)
+    sample = queries[:200]
+    truth = {(row, int(x)) for row, query in enumerate(sample) for x in stored[np.bitwise_count(stored ^ query) <= k]}
+
+    def recall(found: set[tuple[int, int]]) -> float:
+        return len({pair for pair in found if pair[0] < len(sample)} & truth) / len(truth)
+
+    header(f"{count:,} fingerprints of 64 bits, {len(queries):,} queries within {k} bits")
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "x.hamdex"
+        for codec in ("huffman", "elias-fano"):
+            built, _ = least(1, lambda: hamdex.build(path, stored, codec=codec, distance=k, overwrite=True))
+            index = hamdex.Index(path)
+            asked, table = least(rounds, lambda: index.batch(queries, k=k))
+            found = set(zip(table["query"].tolist(), table["fingerprint"].tolist(), strict=True))
+            row(f"hamdex.batch, {codec}", built, asked, len(queries), recall(found))
+            asked, answers = least(rounds, lambda: [index.query(int(query), k=k) for query in queries])
+            found = {(place, match.fingerprint) for place, matches in enumerate(answers) for match in matches}
+            row(f"hamdex.query, {codec}", built, asked, len(queries), recall(found))
+    if find_spec("faiss") is None:
+        print("| FAISS | not installed | | | |")
+    else:
+        import faiss
+
+        binary = stored.view(np.uint8).reshape(-1, 8)
+        hashes = faiss.IndexBinaryMultiHash(64, k + 1, 16)
+        built, _ = least(1, lambda: hashes.add(binary))
+        asked, answer = least(rounds, lambda: hashes.range_search(queries.view(np.uint8).reshape(-1, 8), k + 1))
+        limits, _, places = answer
+        found = {
+            (place, int(stored[hit]))
+            for place in range(len(queries))
+            for hit in places[limits[place] : limits[place + 1]]
+        }
+        row("FAISS IndexBinaryMultiHash", built, asked, len(queries), recall(found))
+    if find_spec("simhash") is None:
+        print("| simhash | not installed | | | |")
+    elif count > 200_000:
+        print("| simhash | left out above 200,000 | | | |")
+    else:
+        from simhash import Simhash, SimhashIndex
+
+        objects = [(str(place), Simhash(int(value))) for place, value in enumerate(stored)]
+        built, buckets = least(1, lambda: SimhashIndex(objects, k=k))
+        asks = [Simhash(int(query)) for query in queries]
+        asked, answers = least(rounds, lambda: [buckets.get_near_dups(ask) for ask in asks])
+        found = {(place, int(stored[int(hit)])) for place, hits in enumerate(answers) for hit in hits}
+        row("simhash SimhashIndex", built, asked, len(queries), recall(found))
+
+
+def texts(count: int, rounds: int) -> None:
+    """Near-duplicates among texts: pairs that share at least 0.7 of their shingles."""
+    random = np.random.default_rng(SEED)
+    words = np.array(["".join(random.choice(list("abcdefghijklmnop"), 6)) for _ in range(5000)])
+    corpus = [list(random.choice(words, 120)) for _ in range(count)]
+    copies = random.integers(0, count, count // 10)
+    for original in copies:
+        copy = list(corpus[original])
+        copy[random.integers(0, len(copy))] = "edited"
+        corpus.append(copy)
+    joined = [" ".join(text) for text in corpus]
+    planted = {(int(original), count + number) for number, original in enumerate(copies)}
+    print(f"\n{len(joined):,} texts of 120 words, {len(planted):,} planted copies with a word changed\n")
+    print("| | s | planted copies found |\n|---|---|---|")
+    taken, _ = least(rounds, lambda: hamdex.fingerprint(joined))
+    print(f"| hamdex.fingerprint | {taken:.3f} | |")
+    taken, table = least(rounds, lambda: hamdex.dedup(joined))
+    of = dict(zip(table["id"].tolist(), table["cluster"].tolist(), strict=True))
+    found = sum(of.get(left, -1) == of.get(right, -2) for left, right in planted)
+    print(f"| hamdex.dedup | {taken:.3f} | {found / len(planted):.4f} |")
+    if find_spec("datasketch") is None:
+        print("| datasketch | not installed | |")
+        return
+    from datasketch import MinHash, MinHashLSH
+
+    def lsh() -> set[tuple[int, int]]:
+        index = MinHashLSH(threshold=0.7, num_perm=128)
+        pairs = set()
+        for place, text in enumerate(corpus):
+            sketch = MinHash(num_perm=128)
+            sketch.update_batch([" ".join(text[start : start + 5]).encode() for start in range(len(text) - 4)])
+            pairs |= {(int(other), place) for other in index.query(sketch)}
+            index.insert(str(place), sketch)
+        return pairs
+
+    taken, pairs = least(1, lsh)
+    print(f"| datasketch MinHashLSH, 128 permutations | {taken:.3f} | {len(pairs & planted) / len(planted):.4f} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fingerprints", type=int, default=1_000_000, help="how many are stored [default: %(default)s]")
+    parser.add_argument("--texts", type=int, default=20_000, help="how many texts [default: %(default)s]")
+    parser.add_argument("--distance", type=int, default=3, help="within how many bits [default: %(default)s]")
+    parser.add_argument("--rounds", type=int, default=3, help="of how many the least is told [default: %(default)s]")
+    arguments = parser.parse_args()
+    fingerprints(arguments.fingerprints, arguments.distance, arguments.rounds)
+    texts(arguments.texts, arguments.rounds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+//! Columns of numbers and texts.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_buffer::ScalarBuffer;
+use arrow_schema::DataType;
+use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+/// The one column of this name in all batches of a table.
+pub(crate) fn of_table(arrays: &[ArrayRef], name: &str) -> PyResult<Vec<ArrayRef>> {
+    arrays.iter().map(|array| column(array, name)).collect()
+}
+
+fn column(array: &ArrayRef, name: &str) -> PyResult<ArrayRef> {
+    let Some(table) = array.as_struct_opt() else {
+        let what = format!("a table was expected, and this is a column of type {}", array.data_type());
+        return Err(PyTypeError::new_err(what));
+    };
+    if table.null_count() > 0 {
+        return Err(PyValueError::new_err("some rows of the table are null as a whole"));
+    }
+    let batch = RecordBatch::from(table);
+    let found = batch.column_by_name(name).cloned();
+    found.ok_or_else(|| {
+        let names: Vec<String> = table.column_names().iter().map(|name| format!("{name:?}")).collect();
+        PyKeyError::new_err(format!("no column is named {name:?}; there are: {}", names.join(", ")))
+    })
+}
+
+/// Refuses nulls, naming the first row.
+pub(crate) fn refuse_nulls(arrays: &[ArrayRef], what: &str) -> PyResult<()> {
+    let mut before = 0;
+    for array in arrays {
+        if let Some(nulls) = array.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
+            let row = before + (0..array.len()).find(|&row| nulls.is_null(row)).unwrap_or_default();
+            return Err(PyValueError::new_err(format!(
+                "the {what} of row {row} is null: leave such rows out"
+            )));
+        }
+        before += array.len();
+    }
+    Ok(())
+}
+
+/// Numbers of 64 bits, those with a sign as bit patterns; without a copy where there is one array.
+pub(crate) fn words(arrays: &[ArrayRef], what: &str) -> PyResult<ScalarBuffer<u64>> {
+    refuse_nulls(arrays, what)?;
+    let mut parts: Vec<ScalarBuffer<u64>> =
+        arrays.iter().map(|array| words_of(array, what)).collect::<PyResult<_>>()?;
+    if parts.len() == 1 {
+        return Ok(parts.remove(0));
+    }
+    Ok(parts.iter().flat_map(|part| part.iter().copied()).collect::<Vec<u64>>().into())
+}
+
+fn words_of(array: &ArrayRef, what: &str) -> PyResult<ScalarBuffer<u64>> {
+    match array.data_type() {
+        DataType::UInt64 => Ok(array.as_primitive::<UInt64Type>().values().clone()),
+        DataType::Int64 => {
+            let signed = array.as_primitive::<Int64Type>().values().clone();
+            let length = signed.len();
+            Ok(ScalarBuffer::new(signed.into_inner(), 0, length))
+        }
+        other => Err(PyTypeError::new_err(format!(
+            "the {what} are of type {other}: uint64 or int64 are taken, and for 128 bits fixed_size_binary[16]"
+        ))),
+    }
+}
+
+/// Whether these are numbers of 128 bits.
+pub(crate) fn are_wide(arrays: &[ArrayRef]) -> bool {
+    arrays.first().is_some_and(|array| *array.data_type() == DataType::FixedSizeBinary(16))
+}
+
+/// Numbers of 128 bits, as little-endian bytes.
+pub(crate) fn wide(arrays: &[ArrayRef], what: &str) -> PyResult<Vec<u128>> {
+    refuse_nulls(arrays, what)?;
+    let number = |bytes: &[u8]| u128::from_le_bytes(bytes.try_into().expect("16 bytes"));
+    let of = |array: &ArrayRef| -> Vec<u128> {
+        let array = array.as_fixed_size_binary();
+        (0..array.len()).map(|row| number(array.value(row))).collect()
+    };
+    Ok(arrays.iter().flat_map(of).collect())
+}
+
+/// The texts of an array.
+pub(crate) fn texts<'a>(array: &'a ArrayRef, what: &str, into: &mut Vec<&'a str>) -> PyResult<()> {
+    match array.data_type() {
+        DataType::Utf8 => into.extend(array.as_string::<i32>().iter().flatten()),
+        DataType::LargeUtf8 => into.extend(array.as_string::<i64>().iter().flatten()),
+        DataType::Utf8View => into.extend(array.as_string_view().iter().flatten()),
+        other => {
+            let text = format!("the {what} are of type {other}: they must be strings");
+            return Err(PyTypeError::new_err(text));
+        }
+    }
+    Ok(())
+}

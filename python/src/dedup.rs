@@ -1,0 +1,195 @@
+//! Near-duplicates of a table of texts.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, UInt32Array, UInt64Array};
+use arrow_select::concat::concat;
+use arrow_select::take::take;
+use hamdex::Engine;
+use hamdex_documents::{
+    Clustering, Clusters, Dedup, Document, Member, Preference, Progress, Similarity, Stage,
+};
+use hamdex_simhash::{Fingerprinter, Recipe, Width as Bits};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::arrow::{self, columns};
+use crate::errors::OrRaise;
+use crate::recipe::recipe;
+use crate::table::{Table, raise};
+use crate::texts::Texts;
+use crate::work::{self, Watch};
+
+/// What makes two texts near-duplicates.
+struct Choices {
+    similarity: Option<Similarity>,
+    distance: Option<u32>,
+    prefer: Preference,
+    clusters: Clustering,
+    memory: Option<u64>,
+    threads: usize,
+}
+
+/// Find the near-duplicates among texts: clusters, with the one text of each that is kept.
+///
+/// ``table`` is an Arrow table with a column of texts, or a list of str. Texts are near-duplicates when they share
+/// ``similarity`` of their shingles (0.7 of five words each, unless given); with ``k`` alone, when their fingerprints
+/// differ in at most ``k`` bits; with both, when both hold. Either way the search is exact.
+///
+/// The result has a row for every text that is in a cluster: ``cluster`` from 1 on, ``id`` (of the column ``id``, or the
+/// number of the row), ``kept``, ``distance`` of its fingerprint to that of the kept text, in bits, and ``similarity`` to
+/// it where texts are compared. Texts in no cluster are unique. ``keep`` is "first" or "longest"; ``clusters`` is "stars",
+/// where every text is a near-duplicate of the kept one, or "linked", where near-duplicates are always together.
+///
+/// >>> import hamdex
+/// >>> text = "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse"
+/// >>> hamdex.dedup([text, "something else", text + "!"])["id"].tolist()
+/// [0, 2]
+#[pyfunction]
+#[pyo3(signature = (table, *, text = "text", id = None, similarity = None, shingle = 5, k = None, keep = "first",
+    clusters = "stars", recipe = "default", memory = None, threads = None, progress = None))]
+#[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
+pub(crate) fn dedup<'py>(
+    py: Python<'py>,
+    table: &Bound<'py, PyAny>,
+    text: &str,
+    id: Option<&str>,
+    similarity: Option<f64>,
+    shingle: usize,
+    k: Option<u32>,
+    keep: &str,
+    clusters: &str,
+    recipe: &str,
+    memory: Option<u64>,
+    threads: Option<usize>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Table> {
+    let shingle =
+        NonZeroUsize::new(shingle).ok_or_else(|| PyValueError::new_err("shingle must be at least 1"))?;
+    let similarity = match (similarity, k) {
+        (None, Some(_)) => None,
+        (least, _) => Some(Similarity::new(least.unwrap_or(Similarity::DEFAULT_LEAST), shingle).or_raise()?),
+    };
+    let choices = Choices {
+        similarity,
+        distance: k,
+        prefer: one_of("keep", keep, [("first", Preference::First), ("longest", Preference::Longest)])?,
+        clusters: one_of(
+            "clusters",
+            clusters,
+            [("stars", Clustering::Stars), ("linked", Clustering::Linked)],
+        )?,
+        memory,
+        threads: work::threads(threads)?,
+    };
+    let (texts, ids) = input(table, text, id)?;
+    let recipe = self::recipe(recipe, None)?;
+    let members = match recipe.width {
+        Bits::Bits64 => find::<u64>(py, &texts, &recipe, &choices, progress),
+        Bits::Bits128 => find::<u128>(py, &texts, &recipe, &choices, progress),
+    };
+    result(&members?, ids, choices.similarity.is_some())
+}
+
+fn one_of<T: Copy, const N: usize>(option: &str, given: &str, known: [(&str, T); N]) -> PyResult<T> {
+    let found = known.iter().find(|(name, _)| *name == given);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let names = known.map(|(name, _)| name).join(" or ");
+        PyValueError::new_err(format!("{option} cannot be {given:?}: {names}"))
+    })
+}
+
+/// The texts, and the column of ids if there is one.
+fn input(table: &Bound<'_, PyAny>, text: &str, id: Option<&str>) -> PyResult<(Texts, Option<Vec<ArrayRef>>)> {
+    if !arrow::speaks_arrow(table)? {
+        if id.is_some() {
+            return Err(PyTypeError::new_err(
+                "id names a column, and a list of texts has none: give an Arrow table",
+            ));
+        }
+        return Ok((Texts::of(table)?, None));
+    }
+    let batches = arrow::import(table)?;
+    if batches.iter().all(|batch| !matches!(batch.data_type(), arrow_schema::DataType::Struct(_)))
+        && id.is_none()
+    {
+        // A column of texts.
+        return Ok((Texts::of_column(batches)?, None));
+    }
+    let texts = Texts::of_column(columns::of_table(&batches, text)?)?;
+    let ids = id.map(|id| columns::of_table(&batches, id)).transpose()?;
+    if let Some(ids) = &ids {
+        columns::refuse_nulls(ids, "id")?;
+    }
+    Ok((texts, ids))
+}
+
+fn find<F: Engine>(
+    py: Python<'_>,
+    texts: &Texts,
+    recipe: &Recipe,
+    choices: &Choices,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<Member>> {
+    let texts = texts.as_strs()?;
+    let fingerprinter = Fingerprinter::<F>::new(recipe).or_raise()?;
+    work::run(py, progress, |watch| {
+        let mut dedup = Dedup::new(fingerprinter).prefer(choices.prefer).clusters(choices.clusters);
+        if let Some(similarity) = choices.similarity {
+            dedup = dedup.similarity(similarity);
+        }
+        if let Some(distance) = choices.distance {
+            dedup = dedup.distance(distance);
+        }
+        if let Some(memory) = choices.memory {
+            dedup = dedup.memory(memory);
+        }
+        let own = Arc::clone(watch);
+        let dedup = dedup.on_progress(move |progress| own.note(shown(progress)));
+        let clusters = work::pool(choices.threads)?.install(|| dedup.run_on(documents(&texts, watch)));
+        clusters.or_raise().map(|clusters: Clusters| clusters.members().to_vec())
+    })
+}
+
+/// The texts as documents; none after the work has been stopped.
+fn documents<'a>(texts: &'a [&str], watch: &'a Watch) -> impl Iterator<Item = Document> + Send + 'a {
+    let total = Some(texts.len() as u64);
+    texts.iter().zip(1u64..).map_while(move |(text, number)| {
+        watch.note(("reading", number, total)).is_continue().then(|| Document::new("", *text))
+    })
+}
+
+fn shown(progress: Progress) -> work::Shown {
+    let phase = match progress.stage {
+        Stage::Count => "counting",
+        Stage::Compare => "comparing",
+        Stage::Cluster => "clustering",
+        _ => "measuring",
+    };
+    (phase, progress.done, progress.total)
+}
+
+fn result(members: &[Member], ids: Option<Vec<ArrayRef>>, has_similarities: bool) -> PyResult<Table> {
+    let rows = || members.iter().map(|member| u64::from(member.document));
+    let ids: ArrayRef = match ids {
+        None => Arc::new(UInt64Array::from_iter_values(rows())),
+        Some(parts) if parts.is_empty() => Arc::new(UInt64Array::from_iter_values(rows())),
+        Some(parts) => {
+            let parts: Vec<&dyn arrow_array::Array> = parts.iter().map(|part| &**part).collect();
+            let all = concat(&parts).map_err(raise)?;
+            take(&all, &UInt64Array::from_iter_values(rows()), None).map_err(raise)?
+        }
+    };
+    let mut columns: Vec<(&str, ArrayRef)> = vec![
+        ("cluster", Arc::new(UInt32Array::from_iter_values(members.iter().map(|member| member.cluster)))),
+        ("id", ids),
+        ("kept", Arc::new(BooleanArray::from_iter(members.iter().map(|member| Some(member.is_kept))))),
+        ("distance", Arc::new(UInt32Array::from_iter_values(members.iter().map(|member| member.distance)))),
+    ];
+    if has_similarities {
+        let similarities = members.iter().map(|member| member.similarity.unwrap_or_default());
+        columns.push(("similarity", Arc::new(Float64Array::from_iter_values(similarities))));
+    }
+    Table::new(columns).map_err(raise)
+}

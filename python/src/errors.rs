@@ -1,0 +1,195 @@
+//! Errors of the engine as exceptions of Python.
+//!
+//! What Python has a name for gets that name; the rest is a `hamdex.Error`. The text is that of the error and its
+//! causes, on one line.
+
+use std::error::Error as StdError;
+use std::io;
+use std::path::Path;
+
+use hamdex::{DesignError, OutputError, ReadError, ReadErrorKind};
+use hamdex_simhash::RecipeError;
+use pyo3::create_exception;
+use pyo3::exceptions::{
+    PyException, PyFileExistsError, PyFileNotFoundError, PyIsADirectoryError, PyMemoryError, PyOSError,
+    PyPermissionError, PyValueError,
+};
+use pyo3::prelude::*;
+
+create_exception!(hamdex, Error, PyException, "What goes wrong in hamdex and has no name in Python.");
+create_exception!(hamdex, DamagedError, Error, "Some bytes of a file are not those that were written.");
+create_exception!(
+    hamdex,
+    FormatError,
+    Error,
+    "A file is no hamdex file, or of a version that this one cannot read."
+);
+create_exception!(hamdex, BuildError, Error, "An index cannot be built.");
+create_exception!(
+    hamdex,
+    StoreError,
+    Error,
+    "A store cannot be used now: it is in use, full, or of another process."
+);
+
+/// An error that becomes an exception.
+pub(crate) trait IntoException {
+    /// The exception.
+    fn into_exception(self) -> PyErr;
+}
+
+/// Does for results what [`IntoException`] does for errors.
+pub(crate) trait OrRaise<T> {
+    /// The value, or the exception.
+    fn or_raise(self) -> PyResult<T>;
+}
+
+impl<T, E: IntoException> OrRaise<T> for Result<T, E> {
+    fn or_raise(self) -> PyResult<T> {
+        self.map_err(IntoException::into_exception)
+    }
+}
+
+/// An error and its causes, on one line.
+pub(crate) fn chain(error: &dyn StdError) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text.replace(['\n', '\r'], " ")
+}
+
+/// What the operating system refused: Python finds the class by the number.
+pub(crate) fn of_io(error: &io::Error, path: Option<&Path>, text: String) -> PyErr {
+    match (error.raw_os_error(), path) {
+        (Some(number), Some(path)) => PyOSError::new_err((number, strerror(error), path.to_path_buf())),
+        (Some(number), None) => PyOSError::new_err((number, text)),
+        _ => match error.kind() {
+            io::ErrorKind::NotFound => PyFileNotFoundError::new_err(text),
+            io::ErrorKind::PermissionDenied => PyPermissionError::new_err(text),
+            _ => PyOSError::new_err(text),
+        },
+    }
+}
+
+/// What the operating system calls an error, without the number that Rust adds.
+fn strerror(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+fn value_error(error: &dyn StdError) -> PyErr {
+    PyValueError::new_err(chain(error))
+}
+
+impl IntoException for PyErr {
+    fn into_exception(self) -> PyErr {
+        self
+    }
+}
+
+impl IntoException for ReadError {
+    fn into_exception(self) -> PyErr {
+        let text = chain(&self);
+        match self.kind() {
+            ReadErrorKind::Io(error) => of_io(error, self.path(), text),
+            ReadErrorKind::NotHamdex
+            | ReadErrorKind::TooNew { .. }
+            | ReadErrorKind::TooOld { .. }
+            | ReadErrorKind::UnknownFeatures { .. } => FormatError::new_err(text),
+            ReadErrorKind::Truncated { .. } | ReadErrorKind::Damaged { .. } => DamagedError::new_err(text),
+            ReadErrorKind::Width { .. } | ReadErrorKind::QueryTooWide { .. } => PyValueError::new_err(text),
+            ReadErrorKind::OutOfMemory { .. } => PyMemoryError::new_err(text),
+            ReadErrorKind::Threads(error) => of_io(error, None, text),
+            _ => Error::new_err(text),
+        }
+    }
+}
+
+impl IntoException for OutputError {
+    fn into_exception(self) -> PyErr {
+        let text = chain(&self);
+        match &self {
+            Self::Exists { .. } => PyFileExistsError::new_err(format!("{text}; overwrite=True replaces it")),
+            Self::IsInput { .. } => PyValueError::new_err(text),
+            Self::NotAFile { path, .. } if path.is_dir() => PyIsADirectoryError::new_err(text),
+            Self::NotAFile { .. } => PyValueError::new_err(text),
+            Self::Io { path, source, .. } => of_io(source, Some(path), text),
+            _ => Error::new_err(text),
+        }
+    }
+}
+
+impl IntoException for hamdex::BuildError {
+    fn into_exception(self) -> PyErr {
+        let text = chain(&self);
+        match self {
+            Self::Io { source, path, .. } => of_io(&source, Some(&path), text),
+            Self::Output(error) => error.into_exception(),
+            Self::Input(error) => error.into_exception(),
+            Self::Design(error) => error.into_exception(),
+            Self::Option { .. } | Self::Ids(_) | Self::Names(_) | Self::Unsorted { .. } => {
+                PyValueError::new_err(text)
+            }
+            Self::OutOfMemory { .. } => PyMemoryError::new_err(text),
+            Self::Threads { source } => of_io(&source, None, text),
+            _ => BuildError::new_err(text),
+        }
+    }
+}
+
+impl IntoException for DesignError {
+    fn into_exception(self) -> PyErr {
+        value_error(&self)
+    }
+}
+
+impl IntoException for RecipeError {
+    fn into_exception(self) -> PyErr {
+        value_error(&self)
+    }
+}
+
+impl IntoException for hamdex_store::Error {
+    fn into_exception(self) -> PyErr {
+        let text = chain(&self);
+        match self {
+            Self::Io { source, path, .. } => of_io(&source, Some(&path), text),
+            Self::NotAStore { .. } | Self::Newer { .. } => FormatError::new_err(text),
+            Self::Exists { .. } => PyFileExistsError::new_err(text),
+            Self::Damaged { .. } | Self::Missing { .. } => DamagedError::new_err(text),
+            Self::BatchTooLarge { .. }
+            | Self::NoWidth { .. }
+            | Self::NoIds { .. }
+            | Self::IngestIds { .. }
+            | Self::Names { .. }
+            | Self::Width { .. } => PyValueError::new_err(text),
+            Self::Design(error) => error.into_exception(),
+            Self::Read(error) => error.into_exception(),
+            Self::Build(error) => error.into_exception(),
+            _ => StoreError::new_err(text),
+        }
+    }
+}
+
+impl IntoException for hamdex_documents::Error {
+    fn into_exception(self) -> PyErr {
+        let text = chain(&self);
+        match self {
+            Self::Index(error) => error.into_exception(),
+            Self::Build(error) => error.into_exception(),
+            Self::Design(error) => error.into_exception(),
+            Self::Option { .. } => PyValueError::new_err(text),
+            Self::Memory { .. } => PyMemoryError::new_err(format!("{text}; memory= allows more")),
+            Self::Temporary { source, directory, .. } => of_io(&source, Some(&directory), text),
+            Self::Thread { source } => of_io(&source, None, text),
+            _ => Error::new_err(text),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What is given to a store, one or many.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyList};
+
+use crate::numbers::{self, Fingerprints, check_lengths};
+use crate::snapshot::Shape;
+use crate::texts::Texts;
+use crate::width::Width;
+
+/// What is to be written: fingerprints with ids, or with names.
+pub(crate) enum Given<F> {
+    Pairs(Vec<(F, u64)>),
+    Named(Vec<(F, String)>),
+}
+
+impl<F: Width> Given<F> {
+    /// What is given to a store of this shape.
+    pub(crate) fn of(
+        fingerprints: &Bound<'_, PyAny>,
+        ids: Option<&Bound<'_, PyAny>>,
+        shape: Shape,
+    ) -> PyResult<Self> {
+        let ids = ids.filter(|ids| !ids.is_none());
+        if ids.is_some() != shape.has_ids {
+            let text =
+                if shape.has_ids { "this store has ids: give one for each" } else { "this store has no ids" };
+            return Err(PyValueError::new_err(text));
+        }
+        let is_one = is_one(fingerprints)?;
+        let fingerprints: Vec<F> = all(fingerprints)?;
+        let Some(ids) = ids else {
+            return Ok(Self::Pairs(fingerprints.into_iter().map(|fingerprint| (fingerprint, 0)).collect()));
+        };
+        let ids = if is_one { PyList::new(ids.py(), [ids])?.into_any() } else { ids.clone() };
+        if shape.has_names {
+            let names = Texts::of(&ids)?;
+            let names = names.as_strs()?;
+            check_lengths(fingerprints.len(), names.len())?;
+            let names = names.into_iter().map(str::to_owned);
+            return Ok(Self::Named(fingerprints.into_iter().zip(names).collect()));
+        }
+        let ids = numbers::ids(&ids)?;
+        let ids = ids.as_slice()?;
+        check_lengths(fingerprints.len(), ids.len())?;
+        Ok(Self::Pairs(fingerprints.into_iter().zip(ids.iter().copied()).collect()))
+    }
+}
+
+/// The fingerprints that are given: one, or many.
+pub(crate) fn all<F: Width>(fingerprints: &Bound<'_, PyAny>) -> PyResult<Vec<F>> {
+    if is_one(fingerprints)? {
+        return Ok(vec![F::one(fingerprints)?]);
+    }
+    F::slice(&Fingerprints::of(fingerprints)?).map(<[F]>::to_vec)
+}
+
+/// Whether this is one fingerprint, not many: a number, or a scalar of numpy.
+pub(crate) fn is_one(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if object.is_instance_of::<PyInt>() {
+        return Ok(true);
+    }
+    Ok(object.hasattr("ndim")?
+        && object.getattr("ndim")?.extract::<usize>().is_ok_and(|dimensions| dimensions == 0))
+}

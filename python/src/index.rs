@@ -1,0 +1,318 @@
+//! An open index.
+
+use std::path::PathBuf;
+use std::sync::{Arc, RwLock};
+
+use hamdex::{AnyIndex, Codec, FileId, Index, OpenOptions, VerifyOptions};
+use hamdex_documents::stored_recipe;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
+
+use crate::batch::{batch, batch_options};
+use crate::errors::{Error, OrRaise};
+use crate::join::Source;
+use crate::numbers::Fingerprints;
+use crate::pairs::Pairs;
+use crate::query::{Wanted, find, query_of};
+use crate::results;
+use crate::table::Table;
+use crate::width::Width;
+use crate::work;
+
+/// An open index: all fingerprints within k bits of one, of many, or of each other; exactly.
+///
+/// Opening maps the file, which costs next to nothing. Any number of threads may use an index. It can be pickled, which
+/// takes its path and the id of the file along, and sent to other processes.
+///
+/// >>> import hamdex, tempfile, os
+/// >>> path = os.path.join(tempfile.mkdtemp(), "small.hamdex")
+/// >>> _ = hamdex.build(path, [0b0000, 0b0111, 0b1111], ids=["a", "b", "c"])
+/// >>> with hamdex.Index(path) as index:
+/// ...     print(len(index), index.query(0b0001, k=1))
+/// 3 [Match(fingerprint=0, distance=1, ids=['a'])]
+#[pyclass(frozen, module = "hamdex", name = "Index")]
+pub(crate) struct Handle {
+    path: PathBuf,
+    index: RwLock<Option<Arc<AnyIndex>>>,
+}
+
+/// The index, if it is of 64 bits.
+pub(crate) fn as_64(index: &AnyIndex) -> Option<&Index<u64>> {
+    match index {
+        AnyIndex::Bits64(index) => Some(index),
+        _ => None,
+    }
+}
+
+/// The index, if it is of 128 bits.
+pub(crate) fn as_128(index: &AnyIndex) -> Option<&Index<u128>> {
+    match index {
+        AnyIndex::Bits128(index) => Some(index),
+        _ => None,
+    }
+}
+
+/// Does the same with an index of either width.
+macro_rules! either {
+    ($any:expr, $index:ident => $result:expr) => {
+        match &*$any {
+            AnyIndex::Bits64($index) => $result,
+            AnyIndex::Bits128($index) => $result,
+            _ => Err(Error::new_err("the index has fingerprints of an unknown width")),
+        }
+    };
+}
+impl Handle {
+    /// The index, unless it has been closed.
+    pub(crate) fn index(&self) -> PyResult<Arc<AnyIndex>> {
+        let index = self.index.read().map_err(|_| Error::new_err("the index is in an unknown state"))?;
+        index
+            .clone()
+            .ok_or_else(|| PyValueError::new_err(format!("{}: the index is closed", self.path.display())))
+    }
+
+    fn open(py: Python<'_>, path: PathBuf, in_memory: bool, larger_than_memory: bool) -> PyResult<Self> {
+        let path = std::path::absolute(&path)?;
+        let options = OpenOptions::new().in_memory(in_memory).larger_than_memory(larger_than_memory);
+        let index = py.detach(|| AnyIndex::open_with(&path, &options)).or_raise()?;
+        Ok(Self { path, index: RwLock::new(Some(Arc::new(index))) })
+    }
+
+    /// One query: how many matches at most, and within which distance.
+    fn find<'py>(
+        &self,
+        query: &Bound<'py, PyAny>,
+        wanted: Wanted,
+        distance: Option<u32>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let any = self.index()?;
+        let distance = distance.unwrap_or_else(|| any.distance());
+        let found = either!(any, index => {
+            find(query.py(), index, query_of(index, query)?, wanted, distance)
+        })?;
+        let matches = found.into_iter().map(|found| results::one_match(query.py(), found));
+        PyList::new(query.py(), matches.collect::<PyResult<Vec<_>>>()?)
+    }
+}
+
+#[pymethods]
+impl Handle {
+    #[new]
+    #[pyo3(signature = (path, *, in_memory = false, larger_than_memory = false))]
+    fn new(py: Python<'_>, path: PathBuf, in_memory: bool, larger_than_memory: bool) -> PyResult<Self> {
+        Self::open(py, path, in_memory, larger_than_memory)
+    }
+
+    /// The number of distinct fingerprints.
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(usize::try_from(self.index()?.len()).unwrap_or(usize::MAX))
+    }
+
+    fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let any = self.index()?;
+        either!(any, index => {
+            index.contains(query_of(index, fingerprint)?).or_raise()
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        let path = self.path.display();
+        let Ok(any) = self.index() else { return format!("<hamdex.Index {path}, closed>") };
+        let ids = match (any.has_ids(), any.names()) {
+            (_, Ok(Some(_))) => "with names",
+            (true, _) => "with ids",
+            _ => "without ids",
+        };
+        let (width, distance, design, codec) = (any.width(), any.distance(), any.design(), any.codec());
+        format!(
+            "<hamdex.Index {path}: {} fingerprints of {width} bits, {ids}, distance {distance}, {design}, {codec}>",
+            any.len()
+        )
+    }
+
+    /// The file.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// The width of the fingerprints, in bits: 64 or 128.
+    #[getter]
+    fn width(&self) -> PyResult<u32> {
+        Ok(self.index()?.width())
+    }
+
+    /// The distance for which the index is made; any other is answered exactly, too.
+    #[getter]
+    fn distance(&self) -> PyResult<u32> {
+        Ok(self.index()?.distance())
+    }
+
+    /// The name of the design: which tables there are.
+    #[getter]
+    fn design(&self) -> PyResult<String> {
+        Ok(self.index()?.design().to_owned())
+    }
+
+    /// The name of the codec: how blocks are coded.
+    #[getter]
+    fn codec(&self) -> PyResult<&'static str> {
+        Ok(Codec::name(self.index()?.codec()))
+    }
+
+    /// Whether fingerprints have ids.
+    #[getter]
+    fn has_ids(&self) -> PyResult<bool> {
+        Ok(self.index()?.has_ids())
+    }
+
+    /// The id of the file: files of the same id are the same, byte for byte.
+    #[getter]
+    fn file_id(&self) -> PyResult<String> {
+        Ok(self.index()?.file_id().to_string())
+    }
+
+    /// How the fingerprints are made of texts; ``None`` if the index does not say.
+    #[getter]
+    fn recipe(&self) -> PyResult<Option<String>> {
+        let any = self.index()?;
+        Ok(stored_recipe(any.metadata()).or_raise()?.map(|recipe| recipe.to_string()))
+    }
+
+    /// The metadata: names, and bytes.
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let metadata = PyDict::new(py);
+        for (name, value) in self.index()?.metadata() {
+            metadata.set_item(name, PyBytes::new(py, value))?;
+        }
+        Ok(metadata)
+    }
+
+    /// All stored fingerprints within ``k`` bits, nearest first, with their ids; by default within the distance of the
+    /// index, and however many there are. ``query`` is a fingerprint, or a text if the index has a recipe.
+    #[pyo3(signature = (query, k = None, *, limit = None))]
+    fn query<'py>(
+        &self,
+        query: &Bound<'py, PyAny>,
+        k: Option<u32>,
+        limit: Option<usize>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        self.find(query, Wanted::Nearest(limit.unwrap_or(usize::MAX)), k)
+    }
+
+    /// The ``count`` nearest of all stored fingerprints, nearest first; within ``k`` bits if that is given.
+    #[pyo3(signature = (query, count = 1, *, k = None))]
+    fn nearest<'py>(
+        &self,
+        query: &Bound<'py, PyAny>,
+        count: usize,
+        k: Option<u32>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        self.find(query, Wanted::Nearest(count), Some(k.unwrap_or(u128::BITS)))
+    }
+
+    /// Some stored fingerprint within ``k`` bits, or ``None``: the quickest answer to whether there is one.
+    #[pyo3(signature = (query, k = None))]
+    fn first<'py>(&self, query: &Bound<'py, PyAny>, k: Option<u32>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = self.find(query, Wanted::First, k)?;
+        if found.is_empty() { Ok(None) } else { found.get_item(0).map(Some) }
+    }
+
+    /// The answers to many queries, by all threads: a table of ``query`` (its row), ``fingerprint``, ``distance`` and,
+    /// where there are ids, ``id``; a row for each id of each match, queries in their order, matches nearest first.
+    #[pyo3(signature = (queries, k = None, *, limit = None, strategy = "auto", memory = None, threads = None,
+        progress = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
+    fn batch<'py>(
+        &self,
+        py: Python<'py>,
+        queries: &Bound<'py, PyAny>,
+        k: Option<u32>,
+        limit: Option<usize>,
+        strategy: &str,
+        memory: Option<u64>,
+        threads: Option<usize>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Table> {
+        if queries.is_instance_of::<PyString>() {
+            return Err(PyTypeError::new_err("batch takes many queries; query() takes one text"));
+        }
+        let any = self.index()?;
+        let distance = k.unwrap_or_else(|| any.distance());
+        let options = batch_options(limit, strategy, memory, threads)?;
+        let queries = Fingerprints::of(queries)?;
+        either!(any, index => {
+            let queries = Width::slice(&queries)?;
+            let rows = work::run(py, progress, |watch| batch(index, queries, distance, &options, watch))?;
+            rows.into_table()
+        })
+    }
+
+    /// All pairs of stored fingerprints within ``k`` bits, each once: a stream of tables of ``left``, ``right`` and
+    /// ``distance``.
+    #[pyo3(signature = (k = None, *, memory = None, threads = None))]
+    fn pairs(&self, k: Option<u32>, memory: Option<u64>, threads: Option<usize>) -> PyResult<Pairs> {
+        let any = self.index()?;
+        let distance = k.unwrap_or_else(|| any.distance());
+        Pairs::new(Source::Index(any), distance, memory, threads)
+    }
+
+    /// Read the whole file and check everything. Raises ``DamagedError`` at the first damage.
+    #[pyo3(signature = (*, threads = None, progress = None))]
+    fn verify<'py>(
+        &self,
+        py: Python<'py>,
+        threads: Option<usize>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let any = self.index()?;
+        let options = VerifyOptions::new().threads(work::threads(threads)?);
+        let verified = work::run(py, progress, |watch| any.verify_with(&options.progress(watch.callback())))?;
+        results::verified(
+            py,
+            (verified.bytes, verified.tables, verified.blocks, verified.fingerprints, verified.ids),
+        )
+    }
+
+    /// Give the file back. Whatever is asked of the index afterwards is a ``ValueError``.
+    fn close(&self) -> PyResult<()> {
+        *self.index.write().map_err(|_| Error::new_err("the index is in an unknown state"))? = None;
+        Ok(())
+    }
+
+    /// Whether the index has been closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.index().is_err()
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close()
+    }
+
+    /// Open again where it is unpickled: the same file, or an error.
+    #[classmethod]
+    fn _reopen(class: &Bound<'_, PyType>, path: PathBuf, file_id: [u8; 16]) -> PyResult<Self> {
+        let handle = Self::open(class.py(), path, false, false)?;
+        if handle.index()?.file_id() != FileId::from(file_id) {
+            let text = "is another file than when it was pickled";
+            return Err(Error::new_err(format!("{}: {text}", handle.path.display())));
+        }
+        Ok(handle)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let file_id = slf.get().index()?.file_id();
+        let path = &slf.get().path;
+        let arguments = (path, PyBytes::new(py, &file_id.to_bytes())).into_pyobject(py)?;
+        (slf.get_type().getattr("_reopen")?, arguments).into_pyobject(py)
+    }
+}

@@ -1,0 +1,71 @@
+//! The Python package of hamdex: near-duplicates among fingerprints and texts, exactly.
+//!
+//! Data flows one way: what Python gives is read where it lies (`numbers`, `texts`, `arrow/`), work is done without
+//! Python's lock (`work`), and what is found becomes tables and named tuples (`rows`, `table`, `results`).
+//!
+//! - `errors`: errors of the engine as exceptions
+//! - `work`: threads, signals, progress
+//! - `recipe`, `build`, `merge`, `dedup`: texts to fingerprints to indexes, and near-duplicates
+//! - `index`, with `query` and `batch`; `pairs`, with `join` and `stream`; `store` and `snapshot`: what is open
+//! - `command`: the command
+//!
+//! The rest of the package is in `python/hamdex`.
+
+mod arrow;
+mod batch;
+mod build;
+mod command;
+mod dedup;
+mod errors;
+mod given;
+mod index;
+mod join;
+mod merge;
+mod numbers;
+mod opening;
+mod pairs;
+mod query;
+mod recipe;
+mod results;
+mod rows;
+mod snapshot;
+mod store;
+mod stream;
+mod table;
+mod texts;
+mod width;
+mod work;
+
+/// The compiled part of the package.
+#[pyo3::pymodule(name = "_hamdex")]
+mod module {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::build::build;
+    #[pymodule_export]
+    use crate::command::run_command;
+    #[pymodule_export]
+    use crate::dedup::dedup;
+    #[pymodule_export]
+    use crate::errors::{BuildError, DamagedError, Error, FormatError, StoreError};
+    #[pymodule_export]
+    use crate::index::Handle;
+    #[pymodule_export]
+    use crate::merge::merge;
+    #[pymodule_export]
+    use crate::pairs::{Pairs, pairs};
+    #[pymodule_export]
+    use crate::recipe::fingerprint;
+    #[pymodule_export]
+    use crate::snapshot::Snapshot;
+    #[pymodule_export]
+    use crate::store::Store;
+    #[pymodule_export]
+    use crate::table::Table;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

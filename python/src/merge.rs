@@ -1,0 +1,103 @@
+//! Merging indexes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hamdex::{AnyIndex, Index, Merger, Summary};
+use hamdex_documents::RECIPE_KEY;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::build::Choices;
+use crate::errors::OrRaise;
+use crate::index::{self, Handle};
+use crate::results;
+use crate::width::Width;
+use crate::work;
+
+/// Merge indexes into one, without sorting what is sorted already.
+///
+/// ``inputs`` are paths or open indexes of one width; all have ids, or none has. Recipe and metadata must agree, and are
+/// kept. The result has the design and the codec of the first unless others are chosen. Of ids that are named, those of
+/// each input are moved up behind those before it; numbers stay as they are.
+#[pyfunction]
+#[pyo3(signature = (inputs, path, *, distance = None, design = None, codec = None, overwrite = false, memory = None,
+    threads = None, temp_dir = None, progress = None))]
+#[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
+pub(crate) fn merge<'py>(
+    py: Python<'py>,
+    inputs: Vec<Bound<'py, PyAny>>,
+    path: PathBuf,
+    distance: Option<u32>,
+    design: Option<String>,
+    codec: Option<String>,
+    overwrite: bool,
+    memory: Option<u64>,
+    threads: Option<usize>,
+    temp_dir: Option<PathBuf>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let inputs = inputs.iter().map(open).collect::<PyResult<Vec<_>>>()?;
+    let threads = work::threads(threads)?;
+    let mut choices = Choices {
+        distance,
+        design,
+        codec,
+        overwrite,
+        memory,
+        threads,
+        temp_dir,
+        metadata: Default::default(),
+    };
+    if let Some(first) = inputs.first() {
+        let metadata = first.metadata();
+        if inputs.iter().any(|other| other.metadata().get(RECIPE_KEY) != metadata.get(RECIPE_KEY)) {
+            let text = "the indexes were built by different recipes: their fingerprints cannot be compared";
+            return Err(PyValueError::new_err(text));
+        }
+        if inputs.iter().any(|other| other.metadata() != metadata) {
+            return Err(PyValueError::new_err("the metadata of the indexes differ: they cannot be merged"));
+        }
+        choices.metadata = metadata.clone();
+    }
+    let is_wide = inputs.first().is_some_and(|index| index.width() == 128);
+    if inputs.iter().any(|index| (index.width() == 128) != is_wide) {
+        return Err(PyValueError::new_err(
+            "some of the indexes have fingerprints of 64 bits, and others of 128",
+        ));
+    }
+    let summary = if is_wide {
+        let inputs: Vec<&Index<u128>> = inputs.iter().filter_map(|index| index::as_128(index)).collect();
+        write(py, &inputs, path, &choices, progress)
+    } else {
+        let inputs: Vec<&Index<u64>> = inputs.iter().filter_map(|index| index::as_64(index)).collect();
+        write(py, &inputs, path, &choices, progress)
+    };
+    results::summary(py, summary?)
+}
+
+fn open(input: &Bound<'_, PyAny>) -> PyResult<Arc<AnyIndex>> {
+    match input.cast::<Handle>() {
+        Ok(index) => index.get().index(),
+        Err(_) => {
+            let path = input.extract::<PathBuf>()?;
+            input.py().detach(|| AnyIndex::open(path)).or_raise().map(Arc::new)
+        }
+    }
+}
+
+fn write<F: Width>(
+    py: Python<'_>,
+    inputs: &[&Index<F>],
+    path: PathBuf,
+    choices: &Choices,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Summary> {
+    // What cannot be merged at all is refused before the first is looked at.
+    Merger::new(inputs.iter().copied()).map(drop).or_raise()?;
+    let options = choices.apply(inputs[0].build_options())?;
+    work::run(py, progress, move |watch| {
+        let merger = Merger::new(inputs.iter().copied())?.options(options.progress(watch.callback()));
+        F::merge(merger.renumber(inputs[0].has_names()), &path)?.publish()
+    })
+}

@@ -1,0 +1,239 @@
+//! Fingerprints and ids, from Python and back.
+
+use arrow_buffer::ScalarBuffer;
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyList, PyTuple};
+
+use crate::arrow::{self, columns};
+
+/// Numbers of 64 bits, where they are.
+pub(crate) enum Words<'py> {
+    Array(PyReadonlyArray1<'py, u64>),
+    Column(ScalarBuffer<u64>),
+    Own(Vec<u64>),
+}
+
+impl Words<'_> {
+    /// The numbers.
+    pub(crate) fn as_slice(&self) -> PyResult<&[u64]> {
+        match self {
+            Self::Array(array) => array.as_slice().map_err(|error| PyValueError::new_err(error.to_string())),
+            Self::Column(column) => Ok(column),
+            Self::Own(numbers) => Ok(numbers),
+        }
+    }
+}
+
+/// Fingerprints of one width.
+pub(crate) enum Fingerprints<'py> {
+    Bits64(Words<'py>),
+    Bits128(Vec<u128>),
+}
+
+impl<'py> Fingerprints<'py> {
+    /// Takes fingerprints: an array of numpy, a column of Arrow, or a list of numbers.
+    pub(crate) fn of(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let what = "fingerprints";
+        if let Some(items) = list_items(object)? {
+            return items
+                .iter()
+                .map(|item| word_of(item, what))
+                .collect::<PyResult<_>>()
+                .map(|own| Self::Bits64(Words::Own(own)));
+        }
+        if object.cast::<PyUntypedArray>().is_err() && arrow::speaks_arrow(object)? {
+            let arrays = arrow::import(object)?;
+            if columns::are_wide(&arrays) {
+                return columns::wide(&arrays, what).map(Self::Bits128);
+            }
+            return columns::words(&arrays, what).map(|column| Self::Bits64(Words::Column(column)));
+        }
+        let array = as_array(object, what)?;
+        match array.shape() {
+            [_] => flat(&array, what).map(|array| Self::Bits64(Words::Array(array))),
+            [_, 2] => {
+                let words = flat(&array, what)?;
+                let words = words.as_slice().map_err(|error| PyValueError::new_err(error.to_string()))?;
+                let pairs = words.chunks_exact(2).map(|pair| u128::from(pair[0]) << 64 | u128::from(pair[1]));
+                Ok(Self::Bits128(pairs.collect()))
+            }
+            shape => Err(PyValueError::new_err(format!(
+                "{what} of shape {shape:?}: one of 64 bits each is an array of shape (n,), of 128 bits (n, 2), \
+                 the high word first"
+            ))),
+        }
+    }
+
+    /// Their width, in bits.
+    pub(crate) fn width(&self) -> u32 {
+        match self {
+            Self::Bits64(_) => 64,
+            Self::Bits128(_) => 128,
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> PyResult<usize> {
+        match self {
+            Self::Bits64(words) => Ok(words.as_slice()?.len()),
+            Self::Bits128(wide) => Ok(wide.len()),
+        }
+    }
+}
+
+/// Takes ids: not negative, at most 64 bits.
+pub(crate) fn ids<'py>(object: &Bound<'py, PyAny>) -> PyResult<Words<'py>> {
+    let what = "ids";
+    if let Some(items) = list_items(object)? {
+        return items.iter().map(|item| word_of(item, what)).collect::<PyResult<_>>().map(Words::Own);
+    }
+    if object.cast::<PyUntypedArray>().is_err() && arrow::speaks_arrow(object)? {
+        let arrays = arrow::import(object)?;
+        let is_signed =
+            arrays.first().is_some_and(|array| *array.data_type() == arrow_schema::DataType::Int64);
+        let column = columns::words(&arrays, what)?;
+        refuse_negative(is_signed, &column)?;
+        return Ok(Words::Column(column));
+    }
+    let array = as_array(object, what)?;
+    if array.shape().len() != 1 {
+        return Err(PyValueError::new_err(format!(
+            "ids of shape {:?}: they are an array of shape (n,)",
+            array.shape()
+        )));
+    }
+    let is_signed = kind_of(&array)? == "i";
+    let words = Words::Array(flat(&array, what)?);
+    refuse_negative(is_signed, words.as_slice()?)?;
+    Ok(words)
+}
+
+fn refuse_negative(is_signed: bool, words: &[u64]) -> PyResult<()> {
+    match words.iter().position(|&word| is_signed && word > i64::MAX as u64) {
+        Some(place) => {
+            Err(PyValueError::new_err(format!("the id at {place} is negative: {}", words[place] as i64)))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses lists of different lengths.
+pub(crate) fn check_lengths(fingerprints: usize, ids: usize) -> PyResult<()> {
+    if fingerprints == ids {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!(
+        "{fingerprints} fingerprints and {ids} ids: one id for each is needed"
+    )))
+}
+
+/// The items of a list or tuple.
+fn list_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
+    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        return object.try_iter()?.collect::<PyResult<_>>().map(Some);
+    }
+    Ok(None)
+}
+
+fn word_of(item: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
+    narrow(number(item)?, what)
+}
+
+fn narrow(number: u128, what: &str) -> PyResult<u64> {
+    let text = "an array of shape (n, 2) has numbers of 128 bits";
+    u64::try_from(number)
+        .map_err(|_| PyOverflowError::new_err(format!("{what} of more than 64 bits; {text}")))
+}
+
+/// A number: of Python, or a scalar of numpy, whose negative ones are bit patterns of 64 bits.
+fn number(item: &Bound<'_, PyAny>) -> PyResult<u128> {
+    if !item.is_instance_of::<PyInt>() && item.hasattr("dtype")? {
+        let kind = item.getattr("dtype")?.getattr("kind")?.extract::<String>()?;
+        match kind.as_str() {
+            "i" => return Ok(u128::from(item.extract::<i64>()? as u64)),
+            "u" => return item.extract(),
+            _ => {}
+        }
+    }
+    if !item.is_instance_of::<PyInt>() {
+        let class = item.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("a whole number was expected, and this is a {class}")));
+    }
+    item.extract::<u128>().map_err(|_| {
+        let what = "is negative, or has more than 128 bits";
+        PyOverflowError::new_err(format!(
+            "{} {what}",
+            item.repr().map_or_else(|_| "a number".into(), |text| text.to_string())
+        ))
+    })
+}
+
+/// One fingerprint: a number, or for 128 bits two words, the high one first.
+pub(crate) fn fingerprint(object: &Bound<'_, PyAny>) -> PyResult<u128> {
+    match object.cast::<PyUntypedArray>() {
+        Ok(array) if array.shape() == [2] => {
+            let words = flat(array, "fingerprints")?;
+            let words = words.as_slice().map_err(|error| PyValueError::new_err(error.to_string()))?;
+            Ok(u128::from(words[0]) << 64 | u128::from(words[1]))
+        }
+        Ok(array) if !array.shape().is_empty() => {
+            let text =
+                format!("one fingerprint was expected, and this is an array of shape {:?}", array.shape());
+            Err(PyValueError::new_err(format!("{text}: batch() takes many")))
+        }
+        _ => number(object),
+    }
+}
+
+fn kind_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<String> {
+    array.getattr("dtype")?.getattr("kind")?.extract()
+}
+
+/// An array of integers of 64 bits.
+fn as_array<'py>(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let array = match object.cast::<PyUntypedArray>() {
+        Ok(array) => array.clone(),
+        Err(_) if object.hasattr("__array__")? => {
+            let array = object.py().import("numpy")?.call_method1("asarray", (object,))?;
+            array.cast_into::<PyUntypedArray>()?
+        }
+        Err(_) => {
+            let class = object.get_type().name()?;
+            let taken = "a numpy array, an Arrow column or a list of numbers is taken";
+            return Err(PyTypeError::new_err(format!("{what} cannot be a {class}: {taken}")));
+        }
+    };
+    let dtype = array.getattr("dtype")?;
+    let (kind, bytes) = (kind_of(&array)?, dtype.getattr("itemsize")?.extract::<usize>()?);
+    if !matches!(kind.as_str(), "u" | "i") || bytes != 8 {
+        let advice = match kind.as_str() {
+            "f" => ": as floats they have lost bits already",
+            "u" | "i" => "; widen them with astype(\"uint64\")",
+            "O" if what == "fingerprints" => {
+                "; of whole numbers below 2**64, make an array with dtype=\"uint64\""
+            }
+            _ => "",
+        };
+        return Err(PyTypeError::new_err(format!(
+            "{what} of type {dtype}: uint64 and int64 are taken{advice}"
+        )));
+    }
+    Ok(array)
+}
+
+/// The words of an array of integers of 64 bits, one after the other; without a copy if they lie so.
+fn flat<'py>(array: &Bound<'py, PyUntypedArray>, what: &str) -> PyResult<PyReadonlyArray1<'py, u64>> {
+    let native = if array.getattr("dtype")?.getattr("isnative")?.extract::<bool>()? {
+        array.clone().into_any()
+    } else {
+        let dtype = array.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
+        array.call_method1("astype", (dtype,))?
+    };
+    let numpy = array.py().import("numpy")?;
+    let dense = numpy.call_method1("ascontiguousarray", (native,))?.call_method1("reshape", (-1,))?;
+    let words = dense.call_method1("view", ("uint64",))?;
+    let words = words.cast::<PyArray1<u64>>().map_err(PyErr::from)?;
+    words.try_readonly().map_err(|error| PyValueError::new_err(format!("{what}: {error}")))
+}

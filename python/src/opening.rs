@@ -1,0 +1,116 @@
+//! Opening a store, or making it where there is none.
+
+use std::io;
+use std::path::Path;
+
+use hamdex::Codec;
+use hamdex_store::{AnyStore, CreateOptions, StoreOptions, inspect};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::errors::OrRaise;
+use crate::recipe::recipe;
+use crate::snapshot::Shape;
+
+/// What a store is to be, as far as the user says.
+pub(crate) struct Wanted {
+    pub(crate) distance: Option<u32>,
+    pub(crate) ids: Option<bool>,
+    pub(crate) names: Option<bool>,
+    pub(crate) width: Option<u32>,
+    pub(crate) design: Option<String>,
+    pub(crate) codec: Option<Codec>,
+    pub(crate) recipe: Option<String>,
+}
+
+impl Wanted {
+    /// Opens the store, which must be what is wanted; makes it where there is nothing yet.
+    pub(crate) fn open(
+        self,
+        py: Python<'_>,
+        path: &Path,
+        options: StoreOptions,
+    ) -> PyResult<(AnyStore, Shape)> {
+        let store = if is_free(path) {
+            let width = self.width.unwrap_or(64);
+            let create = self.to_create()?;
+            py.detach(|| AnyStore::create(path, width, &create, options)).or_raise()?
+        } else {
+            self.check(path)?;
+            py.detach(|| AnyStore::open(path, options)).or_raise()?
+        };
+        let manifest = inspect(path).or_raise()?.manifest;
+        let shape = Shape {
+            has_ids: manifest.identity.has_ids,
+            has_names: manifest.identity.has_names,
+            distance: manifest.distance,
+        };
+        Ok((store, shape))
+    }
+
+    fn to_create(&self) -> PyResult<CreateOptions> {
+        let names = self.names.unwrap_or(false);
+        if names && self.ids == Some(false) {
+            return Err(PyValueError::new_err("names are names of ids: ids cannot be False"));
+        }
+        let mut create = CreateOptions::new().ids(self.ids.unwrap_or(true)).names(names);
+        if let Some(distance) = self.distance {
+            create = create.distance(distance);
+        }
+        if let Some(design) = &self.design {
+            create = create.design(design);
+        }
+        if let Some(codec) = self.codec {
+            create = create.codec(codec);
+        }
+        if let Some(text) = &self.recipe {
+            let width = self.width.unwrap_or(64);
+            let recipe = recipe(text, (!text.contains("width=")).then_some(width))?;
+            if recipe.width.bits() != width {
+                let bits = recipe.width.bits();
+                let text =
+                    format!("the recipe makes fingerprints of {bits} bits, and the store is for {width}");
+                return Err(PyValueError::new_err(text));
+            }
+            create = create.recipe(recipe.to_string());
+        }
+        Ok(create)
+    }
+
+    /// Refuses options that differ from what a store is.
+    fn check(&self, path: &Path) -> PyResult<()> {
+        let manifest = inspect(path).or_raise()?.manifest;
+        let identity = manifest.identity;
+        refuse(path, "width", self.width.as_ref(), &identity.width)?;
+        refuse(path, "distance", self.distance.as_ref(), &manifest.distance)?;
+        refuse(path, "design", self.design.as_ref(), &manifest.design)?;
+        refuse(path, "codec", self.codec.as_ref(), &manifest.codec)?;
+        refuse(path, "ids", self.ids.as_ref(), &identity.has_ids)?;
+        refuse(path, "names", self.names.as_ref(), &identity.has_names)?;
+        if let Some(text) = &self.recipe {
+            let recipe = recipe(text, (!text.contains("width=")).then_some(identity.width))?.to_string();
+            refuse(path, "recipe", Some(&recipe), &manifest.recipe.unwrap_or_else(|| "none".to_owned()))?;
+        }
+        Ok(())
+    }
+}
+
+fn refuse<T: PartialEq + ToString>(path: &Path, option: &str, given: Option<&T>, found: &T) -> PyResult<()> {
+    match given.filter(|given| *given != found) {
+        None => Ok(()),
+        Some(given) => Err(PyValueError::new_err(format!(
+            "{}: the store was made with {option}={}, not {}: leave {option} out, or name another directory",
+            path.display(),
+            found.to_string(),
+            given.to_string()
+        ))),
+    }
+}
+
+/// Whether there is nothing yet: no such directory, or an empty one.
+fn is_free(path: &Path) -> bool {
+    match path.read_dir() {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}

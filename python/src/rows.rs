@@ -1,0 +1,99 @@
+//! The rows of a batch: for each match of each query its ids, or the match alone where there are none.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, StringArray, UInt32Array, UInt64Array};
+use hamdex::Match;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::table::{Table, raise};
+use crate::width::Width;
+
+/// What is found, row by row.
+pub(crate) struct Rows<F> {
+    queries: Vec<u64>,
+    fingerprints: Vec<F>,
+    distances: Vec<u32>,
+    ids: Labels,
+}
+
+/// What documents are called.
+pub(crate) enum Labels {
+    None,
+    Numbers(Vec<u64>),
+    Names(Vec<String>),
+}
+
+impl Labels {
+    /// No ids yet, of an index that has them or not.
+    pub(crate) fn new(has_ids: bool, has_names: bool) -> Self {
+        match (has_ids, has_names) {
+            (_, true) => Self::Names(Vec::new()),
+            (true, false) => Self::Numbers(Vec::new()),
+            (false, false) => Self::None,
+        }
+    }
+
+    /// The ids as a list.
+    pub(crate) fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        match self {
+            Self::None => Ok(PyList::empty(py).into_any()),
+            Self::Numbers(numbers) => numbers.into_bound_py_any(py),
+            Self::Names(names) => names.into_bound_py_any(py),
+        }
+    }
+
+    fn column(self) -> Option<ArrayRef> {
+        match self {
+            Self::None => None,
+            Self::Numbers(numbers) => Some(Arc::new(UInt64Array::from(numbers))),
+            Self::Names(names) => Some(Arc::new(StringArray::from_iter_values(names))),
+        }
+    }
+}
+
+impl<F: Width> Rows<F> {
+    pub(crate) fn new(ids: Labels) -> Self {
+        Self { queries: Vec::new(), fingerprints: Vec::new(), distances: Vec::new(), ids }
+    }
+
+    /// Adds a match alone.
+    pub(crate) fn push(&mut self, query: u64, fingerprint: F, distance: u32) {
+        self.queries.push(query);
+        self.fingerprints.push(fingerprint);
+        self.distances.push(distance);
+    }
+
+    /// Adds a match with each of its ids.
+    pub(crate) fn push_numbers(&mut self, query: u64, one: &Match<F>, ids: impl Iterator<Item = u64>) {
+        for id in ids {
+            self.push(query, one.fingerprint, one.distance);
+            if let Labels::Numbers(numbers) = &mut self.ids {
+                numbers.push(id);
+            }
+        }
+    }
+
+    /// Adds a match with the name of each of its ids.
+    pub(crate) fn push_names(&mut self, query: u64, one: &Match<F>, ids: impl IntoIterator<Item = String>) {
+        for name in ids {
+            self.push(query, one.fingerprint, one.distance);
+            if let Labels::Names(names) = &mut self.ids {
+                names.push(name);
+            }
+        }
+    }
+
+    /// The rows as a table.
+    pub(crate) fn into_table(self) -> PyResult<Table> {
+        let mut columns: Vec<(&str, ArrayRef)> = vec![
+            ("query", Arc::new(UInt64Array::from(self.queries))),
+            ("fingerprint", F::column(self.fingerprints)),
+            ("distance", Arc::new(UInt32Array::from(self.distances))),
+        ];
+        columns.extend(self.ids.column().map(|ids| ("id", ids)));
+        Table::new(columns).map_err(raise)
+    }
+}

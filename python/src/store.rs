@@ -1,0 +1,345 @@
+//! A live store.
+
+use std::collections::HashSet;
+use std::mem;
+use std::path::PathBuf;
+use std::process;
+use std::sync::RwLock;
+
+use hamdex_store::{AnyStore, Operation, StoreOptions, UnknownDurability};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+use crate::build::codec;
+use crate::errors::Error;
+use crate::given::{Given, all, is_one};
+use crate::opening::Wanted;
+use crate::results;
+use crate::snapshot::{Moment, Shape, Snapshot, found};
+use crate::table::Table;
+use crate::work;
+
+/// A set of fingerprints that grows and shrinks while it is queried, in a directory: every write is durable when it is
+/// acknowledged, unless ``durability`` says less.
+///
+/// What is not there is made: for fingerprints of ``width`` bits, with ids unless ``ids=False``, which are names with
+/// ``names=True``, for queries at ``distance``. One process at a time has a store open. After a fork, the child must open it again.
+///
+/// >>> import hamdex, tempfile, os
+/// >>> path = os.path.join(tempfile.mkdtemp(), "small.store")
+/// >>> with hamdex.Store(path) as store:
+/// ...     store.insert([0b0000, 0b1111], ids=[1, 2])
+/// ...     store.insert_unless_near(0b0001, 3, k=1)
+/// ...     store.query(0b1111)
+/// Match(fingerprint=0, distance=1, ids=[1])
+/// [Match(fingerprint=15, distance=0, ids=[2])]
+#[pyclass(frozen, module = "hamdex", name = "Store")]
+pub(crate) struct Store {
+    path: PathBuf,
+    shape: Shape,
+    store: RwLock<Option<AnyStore>>,
+    /// The process that has opened it.
+    process: u32,
+}
+
+/// Does the same with a store of either width.
+macro_rules! either {
+    ($any:expr, $store:ident => $result:expr) => {
+        match $any {
+            AnyStore::Bits64($store) => $result,
+            AnyStore::Bits128($store) => $result,
+        }
+    };
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // The threads of the store are not there in a forked process: to close it would be to wait for them.
+        if process::id() != self.process
+            && let Ok(store) = self.store.get_mut()
+        {
+            mem::forget(store.take());
+        }
+    }
+}
+
+impl Store {
+    /// The store, unless it has been closed.
+    fn store(&self) -> PyResult<AnyStore> {
+        let store = self.store.read().map_err(|_| Error::new_err("the store is in an unknown state"))?;
+        store
+            .clone()
+            .ok_or_else(|| PyValueError::new_err(format!("{}: the store is closed", self.path.display())))
+    }
+
+    /// One moment of the store.
+    fn moment(&self) -> PyResult<Snapshot> {
+        let moment = match self.store()? {
+            AnyStore::Bits64(store) => Moment::Bits64(store.snapshot()),
+            AnyStore::Bits128(store) => Moment::Bits128(store.snapshot()),
+        };
+        Ok(Snapshot::new(moment, self.shape))
+    }
+}
+
+#[pymethods]
+impl Store {
+    #[new]
+    #[pyo3(signature = (path, *, distance = None, ids = None, names = None, width = None, design = None, codec = None, recipe = None,
+        durability = "sync", memory = None, threads = None, merges = true))]
+    #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        distance: Option<u32>,
+        ids: Option<bool>,
+        names: Option<bool>,
+        width: Option<u32>,
+        design: Option<String>,
+        codec: Option<&str>,
+        recipe: Option<String>,
+        durability: &str,
+        memory: Option<u64>,
+        threads: Option<usize>,
+        merges: bool,
+    ) -> PyResult<Self> {
+        let path = std::path::absolute(&path)?;
+        let durability = durability
+            .parse()
+            .map_err(|error: UnknownDurability| PyValueError::new_err(error.to_string()))?;
+        let mut options =
+            StoreOptions::new().durability(durability).merges(merges).threads(work::threads(threads)?);
+        if let Some(memory) = memory {
+            options = options.memory(memory);
+        }
+        let codec = codec.map(self::codec).transpose()?;
+        let wanted = Wanted { distance, ids, names, width, design, codec, recipe };
+        let (store, shape) = wanted.open(py, &path, options)?;
+        Ok(Self { path, shape, store: RwLock::new(Some(store)), process: process::id() })
+    }
+
+    /// The directory.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// The width of the fingerprints, in bits: 64 or 128.
+    #[getter]
+    fn width(&self) -> PyResult<u32> {
+        Ok(match self.store()? {
+            AnyStore::Bits64(_) => 64,
+            AnyStore::Bits128(_) => 128,
+        })
+    }
+
+    /// The distance for which the store is made; any other is answered exactly, too.
+    #[getter]
+    fn distance(&self) -> u32 {
+        self.shape.distance
+    }
+
+    /// Whether fingerprints have ids.
+    #[getter]
+    fn has_ids(&self) -> bool {
+        self.shape.has_ids
+    }
+
+    fn __repr__(&self) -> String {
+        let path = self.path.display();
+        let Ok(width) = self.width() else { return format!("<hamdex.Store {path}, closed>") };
+        let ids = match (self.shape.has_names, self.shape.has_ids) {
+            (true, _) => "with names",
+            (false, true) => "with ids",
+            (false, false) => "without ids",
+        };
+        format!(
+            "<hamdex.Store {path}: fingerprints of {width} bits, {ids}, distance {}>",
+            self.shape.distance
+        )
+    }
+
+    /// Insert fingerprints, one or many, with their ids: all of them, or none.
+    #[pyo3(signature = (fingerprints, ids = None))]
+    fn insert(
+        &self,
+        py: Python<'_>,
+        fingerprints: &Bound<'_, PyAny>,
+        ids: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        either!(self.store()?, store => match Given::of(fingerprints, ids, self.shape)? {
+            Given::Pairs(pairs) => {
+                let inserts = pairs.into_iter().map(|(fingerprint, id)| Operation::Insert(fingerprint, id)).collect();
+                work::run_here(py, |_| store.write(inserts).map(drop))
+            }
+            Given::Named(named) => work::run_here(py, |_| store.insert_named(&named).map(drop)),
+        })
+    }
+
+    /// Insert fingerprints, one or many, each unless something is within ``k`` bits of it: what is stored, or was
+    /// inserted before it. Returns the nearest, or ``None`` where it has been inserted; for many a list.
+    #[pyo3(signature = (fingerprints, ids = None, *, k = None))]
+    fn insert_unless_near<'py>(
+        &self,
+        py: Python<'py>,
+        fingerprints: &Bound<'py, PyAny>,
+        ids: Option<&Bound<'py, PyAny>>,
+        k: Option<u32>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (shape, distance) = (self.shape, k.unwrap_or(self.shape.distance));
+        let outcomes = either!(self.store()?, store => {
+            let given = Given::of(fingerprints, ids, shape)?;
+            work::run_here(py, |_| {
+                let outcomes = match given {
+                    Given::Pairs(pairs) => store.insert_all_unless_near(&pairs, distance)?,
+                    Given::Named(named) => store.insert_named_unless_near(&named, distance)?,
+                };
+                let snapshot = store.snapshot();
+                let told = outcomes.iter().map(|near| near.as_ref().map(|near| found(&snapshot, shape, near)).transpose());
+                told.collect::<Result<Vec<_>, hamdex_store::Error>>()
+            })?
+        });
+        let told = outcomes.into_iter().map(|near| match near {
+            None => Ok(py.None().into_bound(py)),
+            Some(found) => results::one_match(py, found),
+        });
+        let told = told.collect::<PyResult<Vec<_>>>()?;
+        match told.as_slice() {
+            [one] if is_one(fingerprints)? => Ok(one.clone()),
+            all => Ok(PyList::new(py, all)?.into_any()),
+        }
+    }
+
+    /// Remove fingerprints, one or many: with ids these pairs, without ids all that the fingerprints have. Returns how
+    /// many pairs there were.
+    #[pyo3(signature = (fingerprints, ids = None))]
+    fn remove(
+        &self,
+        py: Python<'_>,
+        fingerprints: &Bound<'_, PyAny>,
+        ids: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<u64> {
+        let ids = ids.filter(|ids| !ids.is_none());
+        if ids.is_some() && self.shape.has_names {
+            let text = "in a store with names, remove fingerprints without ids, or names with remove_names()";
+            return Err(PyValueError::new_err(text));
+        }
+        let written = either!(self.store()?, store => match ids {
+            Some(_) => {
+                let Given::Pairs(pairs) = Given::of(fingerprints, ids, self.shape)? else { return Ok(0) };
+                let removals = pairs.into_iter().map(|(fingerprint, id)| Operation::Remove(fingerprint, id)).collect();
+                work::run_here(py, |_| store.write(removals))?
+            }
+            None => {
+                let all = all(fingerprints)?;
+                work::run_here(py, |_| store.remove_fingerprints(all))?
+            }
+        });
+        Ok(written.removed)
+    }
+
+    /// Remove all that has one of these names; all that is stored is read for it. Returns how many pairs there were.
+    fn remove_names(&self, py: Python<'_>, names: HashSet<String>) -> PyResult<u64> {
+        let names = names.into_iter().map(String::into_bytes).collect();
+        either!(self.store()?, store => work::run(py, None, |_| store.remove_names(&names)))
+    }
+
+    /// All fingerprints within ``k`` bits, nearest first, with their ids.
+    #[pyo3(signature = (query, k = None, *, limit = None))]
+    fn query<'py>(
+        &self,
+        query: &Bound<'py, PyAny>,
+        k: Option<u32>,
+        limit: Option<usize>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        self.moment()?.query(query, k, limit)
+    }
+
+    /// The ``count`` nearest of all fingerprints, nearest first; within ``k`` bits if that is given.
+    #[pyo3(signature = (query, count = 1, *, k = None))]
+    fn nearest<'py>(
+        &self,
+        query: &Bound<'py, PyAny>,
+        count: usize,
+        k: Option<u32>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        self.moment()?.nearest(query, count, k)
+    }
+
+    /// Some fingerprint within ``k`` bits, or ``None``.
+    #[pyo3(signature = (query, k = None))]
+    fn first<'py>(&self, query: &Bound<'py, PyAny>, k: Option<u32>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.moment()?.first(query, k)
+    }
+
+    /// The answers to many queries: see ``Index.batch``.
+    #[pyo3(signature = (queries, k = None, *, threads = None, progress = None))]
+    fn batch<'py>(
+        &self,
+        py: Python<'py>,
+        queries: &Bound<'py, PyAny>,
+        k: Option<u32>,
+        threads: Option<usize>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Table> {
+        self.moment()?.batch(py, queries, k, threads, progress)
+    }
+
+    fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.moment()?.contains(fingerprint)
+    }
+
+    /// The set as it is now, for as long as it is held: queries of a snapshot see no later writes.
+    fn snapshot(&self) -> PyResult<Snapshot> {
+        self.moment()
+    }
+
+    /// Make all that has been written durable, whatever ``durability`` says.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        either!(self.store()?, store => work::run(py, None, |_| store.sync()))
+    }
+
+    /// Write all that is in memory to a file.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        either!(self.store()?, store => work::run(py, None, |_| store.flush()))
+    }
+
+    /// Merge everything into one file, without what has been removed.
+    fn compact(&self, py: Python<'_>) -> PyResult<()> {
+        either!(self.store()?, store => work::run(py, None, |_| store.compact()))
+    }
+
+    /// What the store holds, and what that costs.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let stats = either!(self.store()?, store => py.detach(|| store.stats()));
+        results::stats(py, &stats)
+    }
+
+    /// Close the store. Whatever is asked of it afterwards is a ``ValueError``.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let store =
+            self.store.write().map_err(|_| Error::new_err("the store is in an unknown state"))?.take();
+        if process::id() == self.process {
+            py.detach(|| drop(store));
+        } else {
+            mem::forget(store);
+        }
+        Ok(())
+    }
+
+    /// Whether the store has been closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.store().is_err()
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
+    }
+}

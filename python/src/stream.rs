@@ -1,0 +1,101 @@
+//! Pairs that are found while they are read.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use hamdex::ReadError;
+use pyo3::prelude::*;
+
+use crate::errors::{chain, of_io};
+use crate::join::Job;
+use crate::work::{Watch, look_for_signals};
+
+/// Rows of a table of the stream, about.
+const ROWS: usize = 1 << 16;
+
+/// Tables that wait to be read.
+const WAITING: usize = 2;
+
+/// How often signals are looked for while the next table is waited for.
+const POLL: Duration = Duration::from_millis(20);
+
+/// Pairs on their way. Dropped, it ends the work.
+pub(crate) struct Stream {
+    receiver: Receiver<Result<RecordBatch, ReadError>>,
+    watch: Arc<Watch>,
+    schema: SchemaRef,
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.watch.stop();
+    }
+}
+
+impl Stream {
+    /// The next table. `look` is called now and then; what it returns ends the waiting.
+    pub(crate) fn next<E>(
+        &self,
+        look: impl Fn() -> Result<(), E>,
+    ) -> Result<Option<Result<RecordBatch, ReadError>>, E> {
+        loop {
+            match self.receiver.recv_timeout(POLL) {
+                Ok(next) => return Ok(Some(next)),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => look()?,
+            }
+        }
+    }
+}
+
+/// The stream as Arrow reads it.
+impl Iterator for Stream {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let stopped = |exception: PyErr| ArrowError::ExternalError(exception.into());
+        match Stream::next(self, look_for_signals) {
+            Ok(next) => {
+                next.map(|next| next.map_err(|error| ArrowError::ExternalError(chain(&error).into())))
+            }
+            Err(exception) => Some(Err(stopped(exception))),
+        }
+    }
+}
+
+impl RecordBatchReader for Stream {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+impl Job {
+    /// Starts to find the pairs.
+    pub(crate) fn start(&self) -> PyResult<Stream> {
+        let (sender, receiver) = sync_channel(WAITING);
+        let watch = Arc::new(Watch::default());
+        let (job, own) = (self.clone(), Arc::clone(&watch));
+        let thread =
+            thread::Builder::new().name("hamdex-pairs".to_owned()).spawn(move || job.send(&own, &sender));
+        match thread {
+            Ok(_) => Ok(Stream { receiver, watch, schema: self.schema() }),
+            Err(error) => Err(of_io(&error, None, format!("cannot start a thread: {error}"))),
+        }
+    }
+
+    fn send(&self, watch: &Arc<Watch>, sender: &SyncSender<Result<RecordBatch, ReadError>>) {
+        let outcome = self.for_each(watch, ROWS, &mut |batch| match sender.send(Ok(batch)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        });
+        if let Err(error) = outcome {
+            // Who does not read on does not want to know.
+            let _ = sender.send(Err(error));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Texts, from Python.
+
+use arrow_array::ArrayRef;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyString;
+
+use crate::arrow::{self, columns};
+
+/// Texts, where Python has them.
+pub(crate) enum Texts {
+    Strings(Vec<PyBackedStr>),
+    Column(Vec<ArrayRef>),
+}
+
+impl Texts {
+    /// Takes texts: a column of Arrow, or anything that can be gone through and has strings.
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if arrow::speaks_arrow(object)? {
+            let column = arrow::import(object)?;
+            return Self::of_column(column);
+        }
+        let items = object.try_iter().map_err(|_| {
+            let class = object.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string());
+            PyTypeError::new_err(format!(
+                "texts cannot be a {class}: a list of str or an Arrow column is taken"
+            ))
+        })?;
+        let mut strings = Vec::with_capacity(object.len().unwrap_or_default());
+        for (place, item) in items.enumerate() {
+            let item = item?;
+            let Ok(string) = item.cast_into::<PyString>() else {
+                let text = format!("the text at {place} is no str: leave it out, or convert it");
+                return Err(PyTypeError::new_err(text));
+            };
+            let string = PyBackedStr::try_from(string).map_err(|_| {
+                PyValueError::new_err(format!(
+                    "the text at {place} has half a surrogate pair, which no UTF-8 has"
+                ))
+            })?;
+            strings.push(string);
+        }
+        Ok(Self::Strings(strings))
+    }
+
+    /// Takes a column of Arrow.
+    pub(crate) fn of_column(column: Vec<ArrayRef>) -> PyResult<Self> {
+        columns::refuse_nulls(&column, "text")?;
+        let texts = Self::Column(column);
+        texts.as_strs()?;
+        Ok(texts)
+    }
+
+    /// The texts, in order.
+    pub(crate) fn as_strs(&self) -> PyResult<Vec<&str>> {
+        match self {
+            Self::Strings(strings) => Ok(strings.iter().map(|string| &**string).collect()),
+            Self::Column(arrays) => {
+                let mut texts = Vec::new();
+                arrays.iter().try_for_each(|array| columns::texts(array, "texts", &mut texts))?;
+                Ok(texts)
+            }
+        }
+    }
+}

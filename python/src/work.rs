@@ -1,0 +1,265 @@
+//! Work beside Python: without its lock, ended by Ctrl-C, watched by a progress bar, and without a panic that crosses
+//! the border.
+
+use std::any::Any;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hamdex::{Phase, Progress};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::errors::{Error, IntoException, of_io};
+
+/// How often signals are looked for. Python runs their handlers on its main thread only, and only when asked.
+const POLL: Duration = Duration::from_millis(20);
+
+/// How often a query that runs on the calling thread looks for them.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How often a bar is moved.
+const SHOW: Duration = Duration::from_millis(100);
+
+/// How far work has come: the name of its phase, units done, units in all.
+pub(crate) type Shown = (&'static str, u64, Option<u64>);
+
+/// What work and the thread that waits for it know of each other.
+#[derive(Default)]
+pub(crate) struct Watch {
+    is_stopped: AtomicBool,
+    is_done: AtomicBool,
+    last: Mutex<Option<Shown>>,
+}
+
+impl Watch {
+    /// Whether the work may go on.
+    pub(crate) fn go_on(&self) -> ControlFlow<()> {
+        if self.is_stopped.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    /// Ends the work as soon as it looks.
+    pub(crate) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes how far the work has come. Returns whether it may go on.
+    pub(crate) fn note(&self, shown: Shown) -> ControlFlow<()> {
+        // What another thread notes at the same time is as good.
+        if let Ok(mut last) = self.last.try_lock() {
+            *last = Some(shown);
+        }
+        self.go_on()
+    }
+
+    /// What the options of the engine take as their callback.
+    pub(crate) fn callback(
+        self: &Arc<Self>,
+    ) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static + use<> {
+        let watch = Arc::clone(self);
+        move |progress| watch.note((name_of(progress.phase), progress.done, progress.total))
+    }
+
+    fn last(&self) -> Option<Shown> {
+        self.last.lock().ok().and_then(|last| *last)
+    }
+}
+
+fn name_of(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Read => "reading",
+        Phase::Sort { .. } => "sorting",
+        Phase::Write { .. } => "writing",
+        Phase::Ids => "writing ids",
+        Phase::Sync => "syncing",
+        Phase::Verify => "verifying",
+        Phase::Query | Phase::Batch => "searching",
+        Phase::Pairs => "comparing",
+        _ => "working",
+    }
+}
+
+/// Does work on a thread of its own while the calling thread looks for signals and moves the bar.
+///
+/// `progress` is what the functions of the package take: nothing, `True` for a bar, or a function of a phase, units
+/// done and units in all.
+pub(crate) fn run<T: Send, E: IntoException + Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Arc<Watch>) -> Result<T, E> + Send,
+) -> PyResult<T> {
+    let bar = bar_of(py, progress)?;
+    let watch = Arc::new(Watch::default());
+    let (done, interruption) = py.detach(|| {
+        thread::scope(|scope| {
+            let caller = thread::current();
+            let worker_watch = &watch;
+            let worker =
+                thread::Builder::new().name("hamdex-work".to_owned()).spawn_scoped(scope, move || {
+                    let outcome = catch_unwind(AssertUnwindSafe(|| work(worker_watch)));
+                    worker_watch.is_done.store(true, Ordering::Release);
+                    caller.unpark();
+                    outcome
+                });
+            let worker = match worker {
+                Ok(worker) => worker,
+                Err(error) => {
+                    return (None, Some(of_io(&error, None, format!("cannot start a thread: {error}"))));
+                }
+            };
+            let interruption = attend(&watch, bar.as_ref());
+            if interruption.is_some() {
+                watch.stop();
+            }
+            (Some(worker.join().and_then(|outcome| outcome)), interruption)
+        })
+    });
+    let last = watch.last().filter(|_| interruption.is_none());
+    let closed = bar.map_or(Ok(()), |bar| close(bar.bind(py), last));
+    match (interruption, done) {
+        (Some(exception), _) => Err(exception),
+        (None, Some(done)) => settle(done).and_then(|done| closed.map(|()| done)),
+        (None, None) => Err(Error::new_err("the work did not start")),
+    }
+}
+
+/// Waits until the work is done, or a signal, or the bar, ends it.
+fn attend(watch: &Watch, bar: Option<&Py<PyAny>>) -> Option<PyErr> {
+    let mut shown_at = Instant::now();
+    while !watch.is_done.load(Ordering::Acquire) {
+        thread::park_timeout(POLL);
+        let is_due = bar.is_some() && shown_at.elapsed() >= SHOW;
+        let outcome = Python::attach(|py| {
+            py.check_signals()?;
+            match (bar, watch.last()) {
+                (Some(bar), Some(last)) if is_due => bar.call1(py, last).map(drop),
+                _ => Ok(()),
+            }
+        });
+        if is_due {
+            shown_at = Instant::now();
+        }
+        if let Err(exception) = outcome {
+            return Some(exception);
+        }
+    }
+    None
+}
+
+/// Lets Python run the handlers of signals that have come.
+pub(crate) fn look_for_signals() -> PyResult<()> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        Ok(())
+    })
+}
+
+/// Does a short piece of work on the calling thread. Should it take long, `work` calls what it is given, which looks
+/// for signals.
+pub(crate) fn run_here<T: Send, E: IntoException + Send>(
+    py: Python<'_>,
+    work: impl FnOnce(Looker) -> Result<T, E> + Send,
+) -> PyResult<T> {
+    let looker = Looker(Arc::new(Mutex::new(Looked { at: Instant::now(), interruption: None })));
+    let own = looker.clone();
+    let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(|| work(own))));
+    let interruption = looker.0.lock().ok().and_then(|mut looked| looked.interruption.take());
+    match interruption {
+        Some(exception) => Err(exception),
+        None => settle(outcome),
+    }
+}
+
+/// Looks for signals from within work on the calling thread.
+#[derive(Clone)]
+pub(crate) struct Looker(Arc<Mutex<Looked>>);
+
+struct Looked {
+    at: Instant,
+    interruption: Option<PyErr>,
+}
+
+impl Looker {
+    /// What a searcher takes as its callback.
+    pub(crate) fn callback(self) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static {
+        move |_| self.look()
+    }
+
+    fn look(&self) -> ControlFlow<()> {
+        let Ok(mut looked) = self.0.lock() else { return ControlFlow::Break(()) };
+        if looked.at.elapsed() >= LOOK {
+            looked.at = Instant::now();
+            if let Err(exception) = look_for_signals() {
+                looked.interruption = Some(exception);
+            }
+        }
+        if looked.interruption.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+fn settle<T, E: IntoException>(outcome: Result<Result<T, E>, Box<dyn Any + Send>>) -> PyResult<T> {
+    match outcome {
+        Ok(done) => done.map_err(IntoException::into_exception),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
+            Err(Error::new_err(format!("a bug of hamdex, please report it: {text}")))
+        }
+    }
+}
+
+/// The function to call with progress.
+fn bar_of(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
+    let Some(progress) = progress.filter(|progress| !progress.is_none()) else { return Ok(None) };
+    if let Ok(is_wanted) = progress.extract::<bool>() {
+        return if is_wanted {
+            Ok(Some(py.import("hamdex._bars")?.getattr("Bar")?.call0()?.unbind()))
+        } else {
+            Ok(None)
+        };
+    }
+    if progress.is_callable() {
+        return Ok(Some(progress.clone().unbind()));
+    }
+    Err(pyo3::exceptions::PyTypeError::new_err(
+        "progress must be True, False or a function of a phase, done and total",
+    ))
+}
+
+/// Shows where the work has ended, unless it was interrupted, and takes the bar away.
+fn close(bar: &Bound<'_, PyAny>, last: Option<Shown>) -> PyResult<()> {
+    if let Some(last) = last {
+        bar.call1(last)?;
+    }
+    if bar.hasattr("close")? {
+        bar.call_method0("close")?;
+    }
+    Ok(())
+}
+
+/// The number of threads to use. It is never left to the engine: its threads live as long as the process, and a forked
+/// child would wait for them forever.
+pub(crate) fn threads(threads: Option<usize>) -> PyResult<usize> {
+    match threads {
+        Some(0) => Err(PyValueError::new_err("threads must be at least 1, or None for all")),
+        Some(threads) => Ok(threads),
+        None => {
+            let variable = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok());
+            Ok(variable.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get))
+        }
+    }
+}
+
+/// A pool of that many threads, gone after the work.
+pub(crate) fn pool(threads: usize) -> PyResult<rayon::ThreadPool> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|error| Error::new_err(format!("cannot start threads: {error}")))
+}

@@ -1,0 +1,173 @@
+"""What cannot be used is refused with a sentence, and leaves nothing behind."""
+
+from pathlib import Path
+
+import hamdex
+import numpy as np
+import pyarrow as pa
+import pytest
+from conftest import Build, uniform
+
+ONES = np.ones(3, dtype=np.uint64)
+
+
+@pytest.mark.parametrize(
+    ("fingerprints", "error", "text"),
+    [
+        (np.ones(3), TypeError, "floats"),
+        (np.ones(3, dtype=object), TypeError, "uint64"),
+        (np.ones(3, dtype=np.uint32), TypeError, "widen"),
+        (np.ones(3, dtype=bool), TypeError, "uint64"),
+        (np.ones((3, 3), dtype=np.uint64), ValueError, r"\(n, 2\)"),
+        (np.uint64(3), ValueError, "shape"),
+        ([1, -2], OverflowError, "negative"),
+        ([1, 2**64], OverflowError, "64 bits"),
+        ([1, 2.5], TypeError, "whole number"),
+        (["a"], TypeError, "whole number"),
+        ("text", TypeError, "str"),
+        (None, TypeError, "NoneType"),
+        (pa.array([1, None], pa.uint64()), ValueError, "row 1 is null"),
+        (pa.array([1.5]), TypeError, "Float64"),
+        (pa.array(["a"]), TypeError, "Utf8"),
+    ],
+)
+def test_wrong_fingerprints(tmp_path: Path, fingerprints: object, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        hamdex.build(tmp_path / "x", fingerprints)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("ids", "error", "text"),
+    [
+        ([1, 2], ValueError, "3 fingerprints and 2 ids"),
+        (np.array([1, -1, 2]), ValueError, "at 1 is negative: -1"),
+        (np.array([1.0, np.nan, 2.0]), TypeError, "float64"),
+        (np.ones((3, 1), dtype=np.uint64), ValueError, "shape"),
+        ([1, -1, 2], OverflowError, "negative"),
+        (["a", "b", 3], TypeError, "at 2 is no str"),
+        (pa.array([1, None, 2]), ValueError, "row 1 is null"),
+        ("abc", TypeError, "str"),
+    ],
+)
+def test_wrong_ids(tmp_path: Path, ids: object, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        hamdex.build(tmp_path / "x", ONES, ids)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"distance": 200}, "distance"),
+        ({"design": "nonsense"}, "there are: "),
+        ({"codec": "zip"}, "huffman, elias-fano"),
+        ({"recipe": "defautl"}, "there are: "),
+        ({"recipe": "default width=128"}, "128 bits, and these have 64"),
+        ({"metadata": {"hamdex.x": "y"}}, "kept for hamdex"),
+        ({"threads": 0}, "at least 1"),
+        ({"memory": 1}, "at least 16 MiB"),
+    ],
+)
+def test_wrong_options(tmp_path: Path, options: dict[str, object], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        hamdex.build(tmp_path / "x", ONES, **options)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_arrays_are_taken_as(build: Build) -> None:
+    values = uniform(100)
+    expected = build(values).file_id
+    strided = np.stack([values, uniform(100, 2)], axis=1)[:, 0]
+    for same in (
+        values.view(np.int64),
+        strided,
+        values.astype(">u8"),
+        values[::-1],
+        values.tolist(),
+        tuple(values.tolist()),
+        pa.array(values),
+        pa.array(values.view(np.int64)),
+        pa.chunked_array([pa.array(values[:30]), pa.array(values[30:])]),
+    ):
+        assert build(same).file_id == expected
+    assert build(values[values > 2**63].view(np.int64)).query(np.int64(-1), k=64)[0].fingerprint > 2**63
+
+
+def test_empty_input_makes_an_empty_index(build: Build) -> None:
+    empties: list[object] = [[], np.array([], dtype=np.uint64), pa.array([], pa.uint64())]
+    for empty in empties:
+        index = build(empty)
+        assert len(index) == 0 and index.query(0, k=64) == [] and len(index.pairs().read_all()) == 0
+    with pytest.raises(TypeError, match="float64"):
+        build(np.array([]))
+
+
+def test_errors_have_the_names_of_python(tmp_path: Path, build: Build) -> None:
+    with pytest.raises(FileNotFoundError):
+        hamdex.Index(tmp_path / "missing")
+    with pytest.raises(OSError):
+        hamdex.Index(tmp_path)
+    with pytest.raises(IsADirectoryError):
+        hamdex.build(tmp_path, ONES)
+    with pytest.raises(FileNotFoundError):
+        hamdex.build(tmp_path / "no" / "where", ONES)
+    path = build(ONES).path
+    before = path.read_bytes()
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        hamdex.build(path, ONES)
+    with pytest.raises(ValueError, match="is the input"):
+        hamdex.merge([path], path, overwrite=True)
+    assert path.read_bytes() == before
+
+
+def test_damage_and_other_files(tmp_path: Path, build: Build) -> None:
+    path = build(uniform(5000)).path
+    whole = path.read_bytes()
+    (tmp_path / "other").write_bytes(b"something else" * 1000)
+    with pytest.raises(hamdex.FormatError, match="not a hamdex file"):
+        hamdex.Index(tmp_path / "other")
+    (tmp_path / "short").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(hamdex.DamagedError, match="truncated"):
+        hamdex.Index(tmp_path / "short")
+    damaged = bytearray(whole)
+    damaged[len(whole) // 3] ^= 1
+    (tmp_path / "damaged").write_bytes(damaged)
+    with pytest.raises(hamdex.DamagedError, match="damaged at"):
+        hamdex.Index(tmp_path / "damaged").verify()
+    assert issubclass(hamdex.DamagedError, hamdex.Error)
+
+
+def test_wrong_queries(build: Build) -> None:
+    index = build(ONES)
+    with pytest.raises(ValueError, match="recipe="):
+        index.query("some text")
+    with pytest.raises(OverflowError, match="64 bits"):
+        index.query(2**64)
+    with pytest.raises(OverflowError, match="negative"):
+        index.query(-1)
+    with pytest.raises(TypeError, match="whole number"):
+        index.query(1.0)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"batch\(\)"):
+        index.query(ONES)
+    with pytest.raises(ValueError, match=r"these have 128"):
+        index.batch(np.ones((2, 2), dtype=np.uint64))
+    with pytest.raises(ValueError, match="there are: auto"):
+        index.batch(ONES, strategy="best")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="one text"):
+        index.batch("text")  # type: ignore[arg-type]
+    with pytest.raises(KeyError, match="query, fingerprint"):
+        index.batch(ONES)["rows"]
+
+
+def test_wrong_merges(tmp_path: Path) -> None:
+    hamdex.build(tmp_path / "narrow", ONES)
+    hamdex.build(tmp_path / "wide", np.ones((1, 2), dtype=np.uint64))
+    hamdex.build(tmp_path / "ids", ONES, ids=[1, 2, 3])
+    hamdex.build(tmp_path / "other", ONES, metadata={"a": "b"})
+    for other, text in (("wide", "64 bits, and others of 128"), ("ids", "have ids"), ("other", "metadata")):
+        with pytest.raises(ValueError, match=text):
+            hamdex.merge([tmp_path / "narrow", tmp_path / other], tmp_path / "out")
+    with pytest.raises(ValueError, match="from 1 to"):
+        hamdex.merge([], tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,142 @@
+"""The live store."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import hamdex
+import numpy as np
+import pyarrow as pa
+import pytest
+from conftest import clustered, near, uniform
+
+
+def test_it_equals_a_set(tmp_path: Path) -> None:
+    values = clustered(2000)
+    with hamdex.Store(tmp_path / "s", durability="none", memory=1 << 14) as store:
+        store.insert(values[:1500], np.arange(1500))
+        store.insert(values[1500:], list(range(1500, 2000)))
+        assert store.remove(values[:500], np.arange(500)) == 500
+        left = values[500:]
+        moment = store.snapshot()
+        for query in (*values[:20], np.uint64(0)):
+            found = store.query(query, k=5)
+            assert [(m.distance, m.fingerprint) for m in found] == near(query, left, 5)
+            for match in found:
+                assert match.ids == [500 + int(place) for place in np.flatnonzero(left == np.uint64(match.fingerprint))]
+            assert store.nearest(query, 3) == moment.nearest(query, 3)
+            assert (store.first(query, k=5) is None) == (not found)
+        table = pa.table(store.batch(values[:100], k=5))
+        rows = list(zip(*(table[name].to_pylist() for name in ("query", "fingerprint", "distance", "id")), strict=True))
+        assert rows == [
+            (row, match.fingerprint, match.distance, id)
+            for row, query in enumerate(values[:100])
+            for match in store.query(query, k=5)
+            for id in match.ids
+        ]
+        pairs = store.snapshot().pairs(k=4).read_all()
+        assert len(pairs) == len(hamdex.pairs(left, k=4).read_all())
+        store.compact()
+        assert store.stats()["files"] == 1 and store.query(values[900], k=5) == moment.query(values[900], k=5)
+
+
+def test_it_is_there_again(tmp_path: Path) -> None:
+    with hamdex.Store(tmp_path / "s", distance=2) as store:
+        store.insert(7, 1)
+        assert "with ids" in repr(store)
+    with hamdex.Store(tmp_path / "s") as store:
+        assert (store.distance, store.width, store.has_ids) == (2, 64, True)
+        assert store.query(7) == [(7, 0, [1])] and 7 in store and 8 not in store
+    assert store.closed
+    with pytest.raises(ValueError, match="closed"):
+        store.insert(1, 1)
+
+
+def test_insert_unless_near(tmp_path: Path) -> None:
+    store = hamdex.Store(tmp_path / "s")
+    assert store.insert_unless_near(0b0, 1, k=1) is None
+    assert store.insert_unless_near(0b1, 2, k=1) == hamdex.Match(0, 1, [1])
+    assert store.insert_unless_near([0b11, 0b111, 0b1], [3, 4, 5], k=1) == [None, (3, 1, [3]), (0, 1, [1])]
+    assert store.insert_unless_near(np.array([255], dtype=np.uint64), [9], k=1) == [None]
+
+
+def test_without_ids_and_of_128_bits(tmp_path: Path) -> None:
+    store = hamdex.Store(tmp_path / "s", ids=False, width=128)
+    values = np.stack([uniform(10), uniform(10, 2)], axis=1)
+    store.insert(values)
+    assert len(store.batch(values, k=0)) == 10 and "id" not in store.batch(values)
+    assert store.remove(values[:4]) == 4 and store.remove(values[:5]) == 1
+    with pytest.raises(ValueError, match="no ids"):
+        store.insert(values, list(range(10)))
+    with pytest.raises(ValueError, match="128 bits are needed"):
+        store.insert(uniform(3))
+
+
+def test_ids_can_be_names(tmp_path: Path) -> None:
+    with hamdex.Store(tmp_path / "s", names=True) as store:
+        store.insert([1, 1, 255], ["a", "b", "c"])
+        assert store.insert_unless_near(3, "d", k=1) == hamdex.Match(1, 1, ["a", "b"])
+        assert store.insert_unless_near([2**63], ["e"], k=1) == [None]
+        assert store.batch([255, 2**63], k=0)["id"] == ["c", "e"]
+        assert store.remove_names({"a", "c"}) == 2 and 255 not in store
+        with pytest.raises(ValueError, match="remove_names"):
+            store.remove(1, 0)
+        assert store.remove(1) == 1
+    store = hamdex.Store(tmp_path / "s")
+    assert store.query(2**63, k=0) == [(2**63, 0, ["e"])] and "with names" in repr(store)
+
+
+def test_snapshots_see_no_later_writes(tmp_path: Path) -> None:
+    store = hamdex.Store(tmp_path / "s")
+    store.insert([1, 2], [1, 2])
+    snapshot = store.snapshot()
+    store.insert(3, 3)
+    assert store.remove(1) == 1
+    assert 1 in snapshot and 3 not in snapshot and 1 not in store and 3 in store
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    store = hamdex.Store(tmp_path / "s")
+    with pytest.raises(hamdex.StoreError, match="in use"):
+        hamdex.Store(tmp_path / "s")
+    store.close()
+    with pytest.raises(ValueError, match="made with width=64, not 128"):
+        hamdex.Store(tmp_path / "s", width=128)
+    with pytest.raises(ValueError, match="durability"):
+        hamdex.Store(tmp_path / "s", durability="maybe")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").touch()
+    with pytest.raises(hamdex.FormatError, match="not a store"):
+        hamdex.Store(tmp_path / "other")
+    assert os.listdir(tmp_path / "other") == ["file"]
+    store = hamdex.Store(tmp_path / "s")
+    with pytest.raises(ValueError, match="give one for each"):
+        store.insert([1, 2])
+    with pytest.raises(ValueError, match="2 fingerprints and 1 ids"):
+        store.insert([1, 2], [1])
+    with pytest.raises(OverflowError, match="negative"):
+        store.insert(1, -1)
+
+
+FORKED = """
+import os, sys, hamdex
+store = hamdex.Store(sys.argv[1])
+store.insert(1, 1)
+child = os.fork()
+if child == 0:
+    try:
+        store.insert(2, 2)
+    except hamdex.StoreError as error:
+        assert "after a fork" in str(error)
+        store.close()
+        sys.exit(7)
+    sys.exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+store.insert(3, 3)
+assert [match.fingerprint for match in store.query(1, k=64)] == [1, 3]
+"""
+
+
+def test_a_forked_process_is_told_to_open_it_again(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", FORKED, str(tmp_path / "s")], check=True, timeout=60)

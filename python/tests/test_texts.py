@@ -1,0 +1,111 @@
+"""Fingerprints of texts, and near-duplicates."""
+
+import hamdex
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+
+def story(number: int, words: int = 80) -> str:
+    return " ".join(f"word{number}x{place}" for place in range(words))
+
+
+TEXTS = [story(number) for number in range(40)]
+
+
+def test_fingerprints_are_those_of_single_texts() -> None:
+    fingerprints = hamdex.fingerprint(TEXTS)
+    assert fingerprints.dtype == np.uint64
+    assert fingerprints.tolist() == [hamdex.fingerprint(text) for text in TEXTS]
+    assert (hamdex.fingerprint(TEXTS, threads=1) == fingerprints).all()
+    for column in (
+        pa.array(TEXTS),
+        pa.array(TEXTS, pa.large_string()),
+        pa.array(TEXTS, pa.string_view()),
+        pa.chunked_array([TEXTS[:7], TEXTS[7:]]),
+        pl.Series(TEXTS),
+        (text for text in TEXTS),
+    ):
+        assert (hamdex.fingerprint(column) == fingerprints).all()
+
+
+def test_both_widths_have_the_high_word_first() -> None:
+    wide = hamdex.fingerprint(TEXTS, width=128)
+    assert wide.shape == (len(TEXTS), 2)
+    assert [int(high) << 64 | int(low) for high, low in wide] == [hamdex.fingerprint(text, width=128) for text in TEXTS]
+
+
+def test_short_texts_are_told() -> None:
+    fingerprints, reliable = hamdex.fingerprint([TEXTS[0], "too short", ""], return_reliable=True)
+    assert reliable.tolist() == [True, False, False] and int(fingerprints[2]) == 0
+    assert hamdex.fingerprint("too short", return_reliable=True)[1] is False
+    assert len(hamdex.fingerprint([])) == 0
+
+
+def test_wrong_texts() -> None:
+    with pytest.raises(TypeError, match="the text at 1 is no str"):
+        hamdex.fingerprint(["a", None])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="cannot be a int"):
+        hamdex.fingerprint(3)  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="the text at 0 has half a surrogate pair"):
+        hamdex.fingerprint(["\ud800"])
+    with pytest.raises(ValueError, match="the text of row 1 is null"):
+        hamdex.fingerprint(pa.array(["a", None]))
+    with pytest.raises(TypeError, match="must be strings"):
+        hamdex.fingerprint(pa.array([1]))
+    with pytest.raises(ValueError, match="64 or 128"):
+        hamdex.fingerprint(TEXTS, width=32)  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="idf"):
+        hamdex.fingerprint(TEXTS, recipe="default weight=idf:0123456789abcdef")
+
+
+CORPUS = [TEXTS[0], TEXTS[1], TEXTS[0].replace("x40", "y"), TEXTS[2], TEXTS[1], "short", "short"]
+
+
+def rows(table: hamdex.Table) -> list[tuple[object, ...]]:
+    return list(zip(table["cluster"].tolist(), list(table["id"]), table["kept"].tolist(), strict=True))
+
+
+def test_near_duplicates_by_similarity() -> None:
+    table = hamdex.dedup(CORPUS)
+    assert table.column_names == ["cluster", "id", "kept", "distance", "similarity"]
+    assert rows(table) == [
+        (1, 0, True), (1, 2, False), (2, 1, True), (2, 4, False), (3, 5, True), (3, 6, False),
+    ]  # fmt: skip
+    assert table["similarity"].tolist()[3] == 1.0 and 0.7 <= table["similarity"][1] < 1
+    assert rows(hamdex.dedup(CORPUS, similarity=1.0)) == [(1, 1, True), (1, 4, False), (2, 5, True), (2, 6, False)]
+
+
+def test_near_duplicates_by_distance() -> None:
+    table = hamdex.dedup(CORPUS, k=12)
+    assert table.column_names == ["cluster", "id", "kept", "distance"]
+    fingerprints = hamdex.fingerprint(CORPUS)
+    away = int(np.bitwise_count(fingerprints[0] ^ fingerprints[2]))
+    assert away <= 12 and table["distance"].tolist()[1] == away
+
+
+def test_ids_keep_their_type() -> None:
+    names = [f"page{number}" for number in range(len(CORPUS))]
+    for ids in (pa.array(names), pa.array(range(len(CORPUS)), pa.int32()), pa.chunked_array([names[:3], names[3:]])):
+        table = hamdex.dedup(pa.table({"body": CORPUS, "key": ids}), text="body", id="key")
+        result = pa.table(table)
+        assert result["id"].type == ids.type
+        assert result["id"].to_pylist() == [ids[place].as_py() for place in (0, 2, 1, 4, 5, 6)]
+    frame = pl.DataFrame({"text": CORPUS, "id": names})
+    assert pl.DataFrame(hamdex.dedup(frame, id="id", keep="longest"))["kept"].sum() == 3
+
+
+def test_wrong_tables() -> None:
+    table = pa.table({"text": ["a", None], "id": [1, 2]})
+    with pytest.raises(ValueError, match="the text of row 1 is null"):
+        hamdex.dedup(table)
+    with pytest.raises(KeyError, match="there are: .*text.*id"):
+        hamdex.dedup(table, text="body")
+    with pytest.raises(TypeError, match="give an Arrow table"):
+        hamdex.dedup(CORPUS, id="id")
+    with pytest.raises(ValueError, match="first or longest"):
+        hamdex.dedup(CORPUS, keep="last")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="above 0"):
+        hamdex.dedup(CORPUS, similarity=80)
+    assert len(hamdex.dedup([])) == 0

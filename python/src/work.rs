@@ -25,6 +25,9 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How often a bar is moved.
 const SHOW: Duration = Duration::from_millis(100);
 
+/// The most threads that may be asked for, as in the engine: more than any machine has a use for.
+const MAX_THREADS: usize = 1024;
+
 /// How far work has come: the name of its phase, units done, units in all.
 pub(crate) type Shown = (&'static str, u64, Option<u64>);
 
@@ -250,6 +253,9 @@ fn close(bar: &Bound<'_, PyAny>, last: Option<Shown>) -> PyResult<()> {
 pub(crate) fn threads(threads: Option<usize>) -> PyResult<usize> {
     match threads {
         Some(0) => Err(PyValueError::new_err("threads must be at least 1, or None for all")),
+        Some(threads) if threads > MAX_THREADS => {
+            Err(PyValueError::new_err(format!("threads cannot be {threads}: at most {MAX_THREADS}")))
+        }
         Some(threads) => Ok(threads),
         None => {
             let variable = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok());

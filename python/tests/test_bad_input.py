@@ -66,6 +66,7 @@ def test_wrong_ids(tmp_path: Path, ids: object, error: type[Exception], text: st
         ({"recipe": "default width=128"}, "128 bits, and these have 64"),
         ({"metadata": {"hamdex.x": "y"}}, "kept for hamdex"),
         ({"threads": 0}, "at least 1"),
+        ({"threads": 5000}, "at most 1024"),
         ({"memory": 1}, "at least 16 MiB"),
     ],
 )

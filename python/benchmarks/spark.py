@@ -1,0 +1,143 @@
+"""Pairs and queries on Spark with one and two executors, beside one machine.
+
+    python benchmarks/spark.py --fingerprints 20000000
+
+Each run has a Spark of its own, in a process of its own. Times are seconds, without the start of Spark.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SEED = 20_070_508
+QUERIES = 100_000
+SHARE_OF_COPIES = 5
+
+
+def fingerprints(count: int) -> Any:
+    """Return fingerprints of which every fifth is a copy with up to four changed bits."""
+    random = np.random.default_rng(SEED)
+    values = random.integers(0, 2**64, count, dtype=np.uint64)
+    copies = count // SHARE_OF_COPIES
+    values[:copies] = values[copies : 2 * copies]
+    for _ in range(4):
+        bits = random.integers(0, 128, copies)
+        flips = np.where(bits < 64, np.uint64(1) << np.minimum(bits, 63).astype(np.uint64), np.uint64(0))
+        values[:copies] ^= flips
+    return values
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the seconds of some work, and what it returns."""
+    start = time.perf_counter()
+    result = work()
+    return round(time.perf_counter() - start, 2), result
+
+
+def session(executors: int, directory: str) -> Any:
+    """Return a Spark with so many executors of one core."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master(f"local-cluster[{executors},1,2048]").appName("hamdex")
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.executor.memory": "2g",
+        "spark.driver.memory": "2g",
+        "spark.driver.maxResultSize": "2g",
+        "spark.local.dir": directory,
+        "spark.worker.dir": directory,
+        "spark.sql.shuffle.partitions": "16",
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+    }
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def parquet(values: Any, directory: str) -> str:
+    """Write fingerprints as Spark reads them, and return where."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    where = Path(directory, "fingerprints")
+    where.mkdir()
+    for part in range(8):
+        some = range(part * len(values) // 8, (part + 1) * len(values) // 8)
+        table = {
+            "id": pa.array(some, pa.int64()),
+            "fingerprint": pa.array(values[some.start : some.stop].view(np.int64)),
+        }
+        pq.write_table(pa.table(table), where / f"{part}.parquet")
+    return str(where)
+
+
+def on_spark(executors: int, count: int, directory: str) -> dict[str, Any]:
+    """Return the times of Spark."""
+    from hamdex import spark as hs
+
+    where = parquet(fingerprints(count), directory)
+    spark = session(executors, directory)
+    df = spark.read.parquet(where)
+    times: dict[str, Any] = {}
+    # The Python workers are started before time is taken.
+    hs.pairs(df.limit(1000), 3, id=None).count()
+    times["pairs"], times["pairs found"] = timed(lambda: hs.pairs(df, 3, id=None).count())
+    times["build"], _ = timed(lambda: hs.build(df, Path(directory, "set"), shards=8))
+    queries = df.where(f"id < {QUERIES}")
+    times["query"], times["matches"] = timed(lambda: hs.query(queries, Path(directory, "set"), 3).count())
+    spark.stop()
+    return times
+
+
+def on_one_machine(count: int, directory: str) -> dict[str, Any]:
+    """Return the times of the same work without Spark."""
+    import hamdex
+
+    values = fingerprints(count)
+    times: dict[str, Any] = {}
+    times["pairs"], counts = timed(lambda: hamdex.pairs(values, 3).count_by_distance())
+    times["pairs found"] = int(counts.sum())
+    ids = np.arange(count, dtype=np.uint64)
+    path = Path(directory, "one.hamdex")
+    times["build"], _ = timed(lambda: hamdex.build(path, values, ids))
+    index = hamdex.Index(path)
+    times["query"], found = timed(lambda: index.batch(values[:QUERIES], 3))
+    times["matches"] = len(found)
+    return times
+
+
+def main() -> None:
+    """Run each part in a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fingerprints", type=int, default=20_000_000)
+    parser.add_argument("--part", choices=["one machine", "1 executor", "2 executors"])
+    options = parser.parse_args()
+    if options.part is None:
+        for part in ("one machine", "1 executor", "2 executors"):
+            subprocess.run([sys.executable, *sys.argv, "--part", part], check=True)
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        if options.part == "one machine":
+            times = on_one_machine(options.fingerprints, directory)
+        else:
+            times = on_spark(int(options.part.split()[0]), options.fingerprints, directory)
+    print(options.part, json.dumps(times), flush=True)
+
+
+if __name__ == "__main__":
+    main()

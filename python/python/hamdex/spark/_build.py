@@ -1,0 +1,170 @@
+"""Building a set of shards."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import hamdex
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+
+from . import _columns, _shards, _words
+from ._shards import Shard, Shards
+from ._tasks import on_executors, threads
+
+NUMBERS = ("fingerprints", "ids", "bytes")
+
+
+def build(
+    df: DataFrame,
+    directory: str | os.PathLike[str],
+    *,
+    shards: int = 64,
+    distance: int = 3,
+    fingerprint: str = "fingerprint",
+    id: str | None = "id",
+    design: str | None = None,
+    codec: str = "huffman",
+    recipe: str | None = None,
+    overwrite: bool = False,
+    memory: int | None = None,
+) -> Shards:
+    """Build an index of fingerprints: one file per shard, and a list of them.
+
+    ``directory`` must mean the same on all machines: a file system that they share. Which shard a row is in depends on
+    its fingerprint alone, so a task that runs twice writes the same file, whole, and the set is there once its list is.
+    An existing set is replaced only with ``overwrite=True``, and then when the new one is complete. ``id`` is a column
+    of numbers or of names; ``id=None`` builds without. A task has the rows of a shard in memory.
+    """
+    width = _columns.width(df, fingerprint)
+    _columns.check_distance(distance, width)
+    _columns.check_count("shards", shards)
+    if id is not None:
+        _columns.check_id(df, id)
+    options = {"distance": distance, "design": design, "codec": codec, "recipe": recipe, "memory": memory}
+    try_options(width, options)
+    target = _shards.local(directory)
+    old = prepare(target, overwrite)
+    build_id = uuid.uuid4().hex[:12]
+    names = [f"{number:05d}-of-{shards:05d}-{build_id}.hamdex" for number in range(shards)]
+    rows = df.select(_columns.column(df, fingerprint).alias("fingerprint"), *ids(df, id))
+    rows = rows.repartitionById(shards, F.pmod(F.xxhash64("fingerprint"), F.lit(shards)).cast("int"))
+    text = ("file_id", "recipe")
+    schema = StructType(
+        [StructField("number", IntegerType(), False)]
+        + [StructField(name, LongType(), False) for name in NUMBERS]
+        + [StructField(name, StringType(), True) for name in text]
+    )
+    named = id is not None and isinstance(_columns.data_type(df, id), StringType)
+    id_type = None if id is None else "names" if named else "numbers"
+    arguments = {"directory": str(target), "names": names, "width": width, "id_type": id_type, "options": options}
+    try:
+        results = rows.mapInArrow(on_executors(__name__, "work", **arguments), schema).collect()
+        built = listed(target, names, (width, distance, id_type), [row.asDict() for row in results])
+        _shards.write(built)
+    except BaseException:
+        discard(target, names)
+        raise
+    if old is not None:
+        discard(target, [shard.file for shard in old.shards])
+    return built
+
+
+def try_options(width: int, options: dict[str, Any]) -> None:
+    """Refuse options that no shard could be built with, before any work."""
+    nothing = _words.plain(np.zeros((0, width // _words.WORD_BITS), dtype=np.uint64))
+    with tempfile.TemporaryDirectory() as directory:
+        hamdex.build(Path(directory, "empty.hamdex"), nothing, **options)
+
+
+def prepare(target: Path, overwrite: bool) -> Shards | None:
+    """Make the directory, and return the set that is to be replaced."""
+    target.mkdir(parents=True, exist_ok=True)
+    if not any(target.iterdir()):
+        return None
+    if not (target / _shards.LIST).exists():
+        if not overwrite:
+            raise FileExistsError(f"{target}: the directory has other files: give it one of its own")
+        # What is there is not ours to remove; beside it is room.
+        return None
+    if not overwrite:
+        raise FileExistsError(f"{target}: there is a set of shards; overwrite=True replaces it")
+    return _shards.read(target)
+
+
+def ids(df: DataFrame, name: str | None) -> list[Any]:
+    """Return the column of ids, if there is one: numbers as bigint."""
+    if name is None:
+        return []
+    column = _columns.column(df, name)
+    if not isinstance(_columns.data_type(df, name), StringType):
+        column = column.cast("long")
+        text = f"the column {name!r} has a negative id"
+        column = F.when(column >= 0, column).otherwise(F.raise_error(F.lit(text)))
+    return [column.alias("id")]
+
+
+def work(
+    batches: Iterable[pa.RecordBatch],
+    directory: str,
+    names: list[str],
+    width: int,
+    id_type: str | None,
+    options: dict[str, Any],
+) -> Iterator[pa.RecordBatch]:
+    """Build the file of one shard."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    number = 0 if context is None else context.partitionId()
+    path = Path(directory, names[number])
+    if not path.parent.is_dir():
+        text = (
+            f"{directory}: an executor does not see the directory: it must lie in a file system that all machines share"
+        )
+        raise FileNotFoundError(text)
+    table = list(batches)
+    parts = [_words.to_words(batch.column("fingerprint")) for batch in table]
+    words = np.concatenate(parts) if parts else np.zeros((0, width // _words.WORD_BITS), dtype=np.uint64)
+    given = None
+    if id_type is not None:
+        kind = pa.string() if id_type == "names" else pa.int64()
+        given = pa.chunked_array([batch.column("id") for batch in table], kind)
+    # Another attempt at this task writes the same file: it replaces it, whole.
+    summary = hamdex.build(path, _words.plain(words), given, threads=threads(), overwrite=True, **options)
+    with hamdex.Index(path) as index:
+        file_id, recipe = index.file_id, index.recipe
+    numbers = {"fingerprints": summary.fingerprints, "ids": summary.ids, "bytes": summary.bytes}
+    columns: dict[str, Any] = {"number": pa.array([number], pa.int32())}
+    columns |= {name: pa.array([numbers[name]], pa.int64()) for name in NUMBERS}
+    columns |= {"file_id": pa.array([file_id], pa.string()), "recipe": pa.array([recipe], pa.string())}
+    yield pa.RecordBatch.from_pydict(columns)
+
+
+def listed(target: Path, names: list[str], kind: tuple[int, int, str | None], results: list[dict[str, Any]]) -> Shards:
+    """Return the set that tasks have built, once all of it is seen here."""
+    results.sort(key=lambda row: row["number"])
+    if [row["number"] for row in results] != list(range(len(names))):
+        raise hamdex.BuildError(f"{target}: of {len(names)} shards, {len(results)} were built")
+    shards = tuple(
+        Shard(file=names[row["number"]], file_id=row["file_id"], **{name: row[name] for name in NUMBERS})
+        for row in results
+    )
+    width, distance, id_type = kind
+    found = Shards(target, width, distance, results[0]["recipe"], id_type, shards)
+    _shards.check_files(found)
+    return found
+
+
+def discard(target: Path, names: list[str]) -> None:
+    """Remove shards that no list names."""
+    for name in names:
+        (target / name).unlink(missing_ok=True)

@@ -1,0 +1,113 @@
+"""Near-duplicates on Spark, beside one machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hamdex
+import pyarrow as pa
+import pytest
+from hamdex import spark as hs
+from hamdex.spark import _stars
+
+from .conftest import ARTICLES
+
+Clusters = dict[frozenset[Any], tuple[Any, dict[Any, int], dict[Any, float] | None]]
+
+
+def clusters(rows: list[dict[str, Any]]) -> Clusters:
+    """Return the clusters by their members: what is kept, distances, similarities."""
+    by_cluster: dict[Any, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_cluster.setdefault(row["cluster"], []).append(row)
+    found: Clusters = {}
+    for members in by_cluster.values():
+        (kept,) = (row["id"] for row in members if row["kept"])
+        similarities = {row["id"]: row["similarity"] for row in members} if "similarity" in members[0] else None
+        found[frozenset(row["id"] for row in members)] = (
+            kept,
+            {row["id"]: row["distance"] for row in members},
+            similarities,
+        )
+    assert sum(map(len, found)) == len(rows)
+    return found
+
+
+def same(spark: Any, documents: list[tuple[Any, str]], **options: Any) -> Clusters:
+    """Return the clusters that Spark and one machine both find."""
+    kind = "long" if isinstance(documents[0][0], int) else "string"
+    df = spark.createDataFrame(documents, f"id {kind}, text string").repartition(5)
+    result = hs.dedup(df, **options)
+    mine = [row.asDict() for row in result.collect()]
+    result.unpersist()
+    table = pa.table({"id": [one for one, _ in documents], "text": [text for _, text in documents]})
+    expected = clusters(pa.table(hamdex.dedup(table, id="id", **options)).to_pylist())
+    assert clusters(mine) == expected
+    assert all(row["cluster"] == row["id"] for row in mine if row["kept"])
+    return expected
+
+
+@pytest.mark.parametrize("options", [{"k": 3}, {"k": 8, "clusters": "linked"}, {"k": 6, "keep": "longest"}], ids=str)
+def test_clusters_are_those_of_one_machine(
+    spark: Any, documents: list[tuple[int, str]], options: dict[str, Any]
+) -> None:
+    assert len(same(spark, documents, **options)) > 5
+
+
+def test_clusters_of_many_pairs_are_the_same(
+    spark: Any, documents: list[tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if there were too many for one task.
+    monkeypatch.setattr(_stars, "FEW", 0)
+    same(spark, documents, k=8)
+    same(spark, [(f"n{number:05}", text) for number, text in documents], k=8, clusters="linked")
+
+
+def test_shared_articles_have_the_same_clusters(spark: Any) -> None:
+    if not ARTICLES.exists():
+        pytest.skip(f"{ARTICLES} is not there")
+    lines = ARTICLES.read_text(encoding="utf-8").splitlines()
+    documents = sorted((name, text) for name, _, text in (line.partition(" ") for line in lines))
+    assert len(same(spark, documents, k=3)) >= 5
+
+
+def test_an_order_of_ones_own_says_what_is_kept(spark: Any, documents: list[tuple[int, str]]) -> None:
+    rows = [(number, text, -number) for number, text in documents]
+    df = spark.createDataFrame(rows, "id long, text string, age long")
+    found = clusters([row.asDict() for row in hs.dedup(df, k=6, order="age").collect()])
+    table = pa.table({"id": [n for n, _ in documents[::-1]], "text": [text for _, text in documents[::-1]]})
+    assert found == clusters(pa.table(hamdex.dedup(table, id="id", k=6)).to_pylist())
+
+
+def test_clusters_do_not_depend_on_how_data_are_spread(spark: Any, documents: list[tuple[int, str]]) -> None:
+    df = spark.createDataFrame(documents, "id long, text string")
+    one = {tuple(row) for row in hs.dedup(df.repartition(1), k=6, partitions=1).collect()}
+    other = {tuple(row) for row in hs.dedup(df.orderBy("text").repartition(7), k=6, partitions=6).collect()}
+    assert one == other
+
+
+def test_nothing_and_blank_texts_have_no_clusters(spark: Any) -> None:
+    for rows in ([], [(1, ""), (2, " ")]):
+        df = spark.createDataFrame(rows, "id long, text string")
+        different: list[dict[str, Any]] = [{"k": 3}, {"k": 3, "clusters": "linked"}]
+        for options in different:
+            assert hs.dedup(df, **options).collect() == []
+
+
+def test_bad_input_is_refused(spark: Any) -> None:
+    df = spark.createDataFrame([(1, "a", 1.5), (1, "b", None)], "id long, text string, age double")
+    with pytest.raises(ValueError, match="the id 1 is there 2 times"):
+        hs.dedup(df, k=3)
+    with pytest.raises(KeyError, match="no column is named 'body'"):
+        hs.dedup(df, k=3, text="body")
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"keep": "last"}, "first or longest"),
+        ({"keep": "longest", "order": "age"}, "leave order out"),
+        ({"clusters": "chains"}, "stars or linked"),
+        ({"k": 65}, "0 to 64"),
+    ]
+    for options, text in wrong:
+        with pytest.raises(ValueError, match=text):
+            hs.dedup(df, **({"k": 3} | options))
+    with pytest.raises(Exception, match="the column 'age' has a null"):
+        hs.dedup(df, k=3, order="age")

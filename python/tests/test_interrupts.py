@@ -1,8 +1,9 @@
 """Ctrl-C ends long work soon, and leaves nothing half done; progress is told."""
 
 import _thread
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hamdex
@@ -11,6 +12,14 @@ import pytest
 from conftest import uniform
 
 MANY = np.arange(3_000_000, dtype=np.uint64)
+
+
+@pytest.fixture(autouse=True)
+def heeded() -> Iterator[None]:
+    """Whoever starts the tests in the background may have the signal ignored: then nothing would ever end."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def interrupted(work: Callable[[], object]) -> None:

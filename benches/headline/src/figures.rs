@@ -1,0 +1,126 @@
+//! The figures of a run. They are kept in a file after each stage, so that a run that was killed goes on with the
+//! next one.
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use hamdex_atomic_file::AtomicFile;
+use serde::{Deserialize, Serialize};
+
+use crate::system::Cost;
+
+/// What was measured, and of what.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Figures {
+    pub of: Measured,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build: Option<Build>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub online: Option<Online>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<Batch>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<Check>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<Pairs>,
+}
+
+/// What figures depend on. A run goes on only where all of it is the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Measured {
+    pub log2: u32,
+    pub design: String,
+    pub codec: String,
+    pub memory_bytes: u64,
+    pub queries: usize,
+    pub batch: usize,
+    pub strategy: String,
+    pub checked: usize,
+    pub processor: String,
+    pub version: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Build {
+    pub cost: Cost,
+    pub peak_memory_bytes: u64,
+    pub file_bytes: u64,
+    /// 0: the set is made again for each pass instead.
+    pub temporary_bytes: u64,
+}
+
+/// Queries one by one, on a file of which nothing is in memory at first.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Online {
+    pub open_seconds: f64,
+    pub open_memory_bytes: u64,
+    pub median_seconds: f64,
+    pub p99_seconds: f64,
+    pub pages_per_query: f64,
+    pub expected_pages_per_query: f64,
+    pub major_faults_per_query: f64,
+}
+
+/// All queries at once, on a file of which nothing is in memory at first.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Batch {
+    pub cost: Cost,
+    pub peak_memory_bytes: u64,
+    pub matches: u64,
+    pub planted: u64,
+    pub planted_found: u64,
+    /// What reading the whole file in order would take, measured in the same run.
+    pub sequential_seconds: f64,
+}
+
+/// Answers held against brute force.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Check {
+    pub queries: usize,
+    pub matches: u64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Pairs {
+    pub cost: Cost,
+    pub peak_memory_bytes: u64,
+    pub found: u64,
+    pub expected: f64,
+}
+
+impl Figures {
+    /// Those of a run that was broken off, or none yet.
+    pub(crate) fn begin_or_go_on(path: &Path, of: Measured) -> Result<Self> {
+        let text = match fs::read_to_string(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Self { of, build: None, online: None, batch: None, check: None, pairs: None });
+            }
+            text => text.with_context(|| format!("cannot read {}", path.display()))?,
+        };
+        let begun: Self = serde_json::from_str(&text)
+            .with_context(|| format!("{}: no figures; remove it to begin again", path.display()))?;
+        if begun.of != of {
+            bail!(
+                "{}: a run with other options or on another machine; finish it with those, or remove it to begin again",
+                path.display()
+            );
+        }
+        Ok(begun)
+    }
+
+    pub(crate) fn save(&self, path: &Path) -> Result<()> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        write(path, &text)
+    }
+}
+
+/// Puts a small file in place, whole or not at all.
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
+    let mut file = AtomicFile::options().overwrite(true).create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.finish()?;
+    Ok(())
+}

@@ -51,4 +51,4 @@ pub use error::Error;
 pub use file::{AtomicFile, CreateOptions, SealedFile};
 pub use inputs::Inputs;
 pub use target::STANDARD_OUTPUT;
-pub use temporary::temporary_directory;
+pub use temporary::{read_exact_at, temporary_directory};

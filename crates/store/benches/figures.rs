@@ -150,7 +150,8 @@ fn ingest(path: &Path, shape: &CreateOptions, count: u64) -> Result {
 /// Per second, one by one and in batches.
 fn unless_near(store: &Store<u64>, count: u64) -> Result<(f64, f64)> {
     // Every other one is near something.
-    let pair = |rank: u64| (if rank % 2 == 0 { number(rank) } else { number(rank % count) ^ 5 }, rank);
+    let pair =
+        |rank: u64| (if rank.is_multiple_of(2) { number(rank) } else { number(rank % count) ^ 5 }, rank);
     let (start, tries) = (Instant::now(), 100_000);
     for rank in count..count + tries {
         let (fingerprint, id) = pair(rank);

@@ -50,7 +50,7 @@ impl<D: Disk> StoreLock<D> {
 #[cfg(test)]
 impl<D: Disk> StoreLock<D> {
     /// As it is in a process that was forked from the one that took it.
-    pub(crate) fn as_after_a_fork(self) -> Self {
+    pub(crate) fn forked(self) -> Self {
         Self { process: self.process ^ 1, ..self }
     }
 }

@@ -122,7 +122,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
 #[cfg(test)]
 impl<F: Engine, D: Disk> Shared<F, D> {
     /// As it is in a process that was forked from the one that opened it.
-    pub(crate) fn as_after_a_fork(self) -> Self {
-        Self { lock: self.lock.as_after_a_fork(), ..self }
+    pub(crate) fn forked(self) -> Self {
+        Self { lock: self.lock.forked(), ..self }
     }
 }

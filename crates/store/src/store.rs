@@ -215,7 +215,7 @@ mod tests {
         let options = StoreOptions::new().durability(Durability::None);
         let shared = Shared::create(disk.clone(), &CreateOptions::new(), options).unwrap();
         let before = disk.read(MANIFEST).unwrap();
-        let store = Store::<u64>::start(shared.as_after_a_fork()).unwrap();
+        let store = Store::<u64>::start(shared.forked()).unwrap();
         assert!(matches!(store.insert(1, 1), Err(Error::Forked { .. })));
         assert!(matches!(store.clone().close(), Err(Error::Forked { .. })));
         // Its threads are told nothing here, so to wait for them would take for ever.

@@ -54,7 +54,8 @@ impl Pool {
 pub(crate) fn count(threads: usize) -> NonZeroUsize {
     let wanted = NonZeroUsize::new(threads).unwrap_or_else(|| {
         let is_in_pool = rayon::current_thread_index().is_some() || has_global_pool();
-        let of_pool = NonZeroUsize::new(rayon::current_num_threads()).filter(|_| is_in_pool);
+        // Asked only where there is a pool: rayon panics where it could not start one.
+        let of_pool = is_in_pool.then(rayon::current_num_threads).and_then(NonZeroUsize::new);
         of_pool.unwrap_or_else(default_threads)
     });
     affordable(wanted)

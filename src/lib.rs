@@ -120,6 +120,7 @@ pub use index::{
 pub use mapping::Mapping;
 pub use memory::default_memory;
 pub use merge::{MAX_MERGED, Merger};
+pub use metadata::RECIPE_KEY;
 pub use names::{Names, NamesIter};
 pub use permutation::Permutation;
 pub use progress::{Phase, Progress};

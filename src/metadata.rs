@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 
 use byteorder::{ByteOrder, LittleEndian};
 
+/// The name under which an index has the recipe of its fingerprints, if it has one: see the format specification.
+pub const RECIPE_KEY: &str = "hamdex.recipe";
+
 /// Names and values.
 pub(crate) type Metadata = BTreeMap<String, Vec<u8>>;
 

@@ -1,7 +1,7 @@
 //! What can be chosen for a build.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::codec::{Codec, Layout, SIZES_LOG2};
 use crate::design::{Design, DesignError};
@@ -178,6 +178,45 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
+    /// Whether every fingerprint comes with an id.
+    #[must_use]
+    pub fn has_ids(&self) -> bool {
+        self.ids
+    }
+
+    /// Whether every id has a name.
+    #[must_use]
+    pub fn has_names(&self) -> bool {
+        self.names
+    }
+
+    /// The memory to keep to, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory
+    }
+
+    /// Where temporary files go, if that has been chosen.
+    #[must_use]
+    pub fn temp_directory(&self) -> Option<&Path> {
+        self.temp_dir.as_deref()
+    }
+
+    /// A value that has been added to the metadata.
+    #[must_use]
+    pub fn metadata_value(&self, name: &str) -> Option<&[u8]> {
+        self.metadata.get(name).map(Vec::as_slice)
+    }
+
+    /// The distance, in bits, for which the index will be made.
+    #[must_use]
+    pub fn design_distance(&self) -> u32 {
+        match &self.design {
+            DesignChoice::Auto { distance } => *distance,
+            DesignChoice::Given(design) => design.distance(),
+        }
+    }
+
     pub(crate) fn report(&self, progress: Progress) -> Result<(), BuildError> {
         Ok(self.progress.report(progress)?)
     }
@@ -223,7 +262,8 @@ impl<F: Fingerprint> BuildOptions<F> {
     }
 
     /// Whether a file of the output's name may be replaced.
-    pub(crate) fn overwrites(&self) -> bool {
+    #[must_use]
+    pub fn overwrites(&self) -> bool {
         self.overwrite
     }
 

@@ -1,6 +1,8 @@
 //! What has been built.
 
-use hamdex_atomic_file::SealedFile;
+use std::path::Path;
+
+use hamdex_atomic_file::{AtomicDirectory, SealedFile};
 
 use crate::error::BuildError;
 use crate::format::header::FileId;
@@ -45,6 +47,26 @@ impl SealedIndex {
     /// the error is [`BuildError::is_in_place`].
     pub fn publish(self) -> Result<Summary, BuildError> {
         self.file.publish()?;
+        Ok(self.summary)
+    }
+
+    /// What has been built.
+    #[must_use]
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Gives the file a name in a directory that is not in place yet, instead of the name that it was built for: so
+    /// that files which belong together appear together.
+    ///
+    /// # Errors
+    /// When the name is taken, or cannot be given.
+    pub fn put_into(
+        self,
+        directory: &AtomicDirectory,
+        name: impl AsRef<Path>,
+    ) -> Result<Summary, BuildError> {
+        directory.take(name, self.file)?;
         Ok(self.summary)
     }
 }

@@ -217,6 +217,16 @@ pub trait Engine: Fingerprint {
     /// The same without ids: [`Index::fingerprints`].
     fn for_each_readable(index: &Index<Self>, visit: &mut dyn FnMut(Self));
 
+    /// [`IndexesSearcher::within`].
+    ///
+    /// # Errors
+    /// As there.
+    fn within_all<'s>(
+        searcher: &'s mut IndexesSearcher<Arc<Index<Self>>>,
+        query: Self,
+        distance: u32,
+    ) -> Result<UnitedMatches<'s, Self>, ReadError>;
+
     /// [`IndexesSearcher::nearest_within`].
     ///
     /// # Errors

@@ -178,6 +178,14 @@ macro_rules! impl_engine {
                 index.fingerprints().split(usize::MAX).into_iter().flatten().flatten().for_each(visit);
             }
 
+            fn within_all<'s>(
+                searcher: &'s mut IndexesSearcher<Arc<Index<Self>>>,
+                query: Self,
+                distance: u32,
+            ) -> Result<UnitedMatches<'s, Self>, ReadError> {
+                searcher.within(query, distance)
+            }
+
             fn nearest_within_all<'s>(
                 searcher: &'s mut IndexesSearcher<Arc<Index<Self>>>,
                 query: Self,

@@ -48,6 +48,16 @@ pub enum Error {
         /// What the operating system said.
         source: io::Error,
     },
+    /// The directory is complete and has its name, and what it replaced could not be removed.
+    #[error("{}: is complete and in place, but what it replaced cannot be removed: it is {}", path.display(), old.display())]
+    NotRemoved {
+        /// The output.
+        path: PathBuf,
+        /// What it replaced.
+        old: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
 }
 
 impl Error {
@@ -60,6 +70,6 @@ impl Error {
     /// Whether the output is complete and in place in spite of the error.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
-        matches!(self, Self::NotDurable { .. })
+        matches!(self, Self::NotDurable { .. } | Self::NotRemoved { .. })
     }
 }

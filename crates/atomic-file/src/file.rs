@@ -215,6 +215,18 @@ impl SealedFile {
         self.publish_with(sync_directory)
     }
 
+    /// Gives the file another name than that which it was created for, on the same file system, without syncing the
+    /// directory of that name.
+    pub(crate) fn name_it(self, name: &Path) -> Result<(), Error> {
+        let Some((_, file)) = self.file else {
+            return Err(Error::NotAFile { path: self.path, what: "is a stream" });
+        };
+        file.name(name, false).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Error::Exists { path: name.to_owned() },
+            _ => Error::io("give it its name", name)(error),
+        })
+    }
+
     fn publish_with(self, sync_directory: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), Error> {
         let Self { path, overwrite, file } = self;
         let Some((name, file)) = file else { return Ok(()) };

@@ -19,6 +19,8 @@
 //!   holds data, so it needs permission.
 //! - Anything else (a directory, a socket) is refused.
 //!
+//! Files that belong together get their names together, in a directory of their own: [`AtomicDirectory`].
+//!
 //! ```
 //! use std::io::Write;
 //! use hamdex_atomic_file::{AtomicFile, Inputs};
@@ -39,16 +41,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod directory;
 mod error;
 mod file;
 mod identity;
 mod inputs;
+mod link;
 mod target;
 mod temporary;
 mod unfinished;
 
+pub use directory::AtomicDirectory;
 pub use error::Error;
 pub use file::{AtomicFile, CreateOptions, SealedFile};
 pub use inputs::Inputs;
+pub use link::link_or_copy;
 pub use target::STANDARD_OUTPUT;
-pub use temporary::{read_exact_at, temporary_directory};
+pub use temporary::temporary_directory;

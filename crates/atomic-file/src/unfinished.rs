@@ -87,7 +87,7 @@ fn without_name(error: io::Error) -> io::Error {
 }
 
 /// Names that are not in the way, and say what they are.
-fn temporary_names() -> tempfile::Builder<'static, 'static> {
+pub(crate) fn temporary_names() -> tempfile::Builder<'static, 'static> {
     let mut names = tempfile::Builder::new();
     names.prefix(".hamdex-").suffix(".tmp");
     names

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
+pub use hamdex::RECIPE_KEY;
 use hamdex_simhash::{Recipe, RecipeError};
-
-/// The metadata key of the full text form of an index's recipe.
-pub const RECIPE_KEY: &str = "hamdex.recipe";
 
 /// Returns the recipe in an index's metadata; `None` for an index that was built from bare fingerprints.
 ///

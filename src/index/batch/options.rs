@@ -131,15 +131,10 @@ impl BatchOptions {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 
-    /// How many matches a query gets at most: as many as [`BatchOptions::limit`] says, or all.
+    /// How many matches a query gets at most; `usize::MAX` without a limit.
     #[must_use]
     pub fn most_matches(&self) -> usize {
         self.limit.unwrap_or(usize::MAX)
-    }
-
-    /// The same without a limit, for a part of the work of which some matches may not count.
-    pub(in crate::index) fn without_limit(self) -> Self {
-        Self { limit: None, ..self }
     }
 
     /// Counts the units of a phase, and says whether to go on.
@@ -156,8 +151,9 @@ impl BatchOptions {
         })
     }
 
-    /// Bytes for matches.
-    pub(in crate::index) fn match_bytes(&self) -> usize {
+    /// How much of the memory is for matches on their way, in bytes.
+    #[must_use]
+    pub fn match_bytes(&self) -> usize {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 }

@@ -38,6 +38,29 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> IndexesSearcher<R> {
         Self { indexes, searches, united: United::default(), report: Report::default() }
     }
 
+    /// Queries these indexes from now on, with the same filter and the memory that it has: for a set of which each query
+    /// needs a few.
+    ///
+    /// ```
+    /// use hamdex::{Builder, BuildOptions, Index, Indexes};
+    ///
+    /// let build = |fingerprint: u64| -> Result<Index<u64, Vec<u8>>, Box<dyn std::error::Error>> {
+    ///     let mut builder = Builder::in_memory(BuildOptions::new())?;
+    ///     builder.push(fingerprint)?;
+    ///     Ok(Index::from_bytes(builder.into_inner()?.0)?)
+    /// };
+    /// let all = [build(0x0f)?, build(0xf0)?, build(0xff)?];
+    /// let mut searcher = Indexes::new([&all[0]]).searcher();
+    /// assert_eq!(searcher.within(0xff, 0)?.len(), 0);
+    /// searcher.turn_to(&all[1..]);
+    /// assert_eq!(searcher.within(0xff, 0)?.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn turn_to(&mut self, indexes: impl IntoIterator<Item = R>) {
+        self.indexes.replace(indexes);
+        self.searches.resize_with(self.indexes.as_slice().len(), Search::default);
+    }
+
     /// The indexes.
     #[must_use]
     pub fn indexes(&self) -> &Indexes<R> {

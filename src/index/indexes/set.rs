@@ -80,6 +80,12 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Indexes<R> {
         self.indexes.iter().map(|index| index.design().distance()).min().unwrap_or(0)
     }
 
+    /// Takes the place of all indexes.
+    pub(super) fn replace(&mut self, indexes: impl IntoIterator<Item = R>) {
+        self.indexes.clear();
+        self.indexes.extend(indexes);
+    }
+
     /// Whether some matches may not count.
     pub(super) fn is_filtered(&self) -> bool {
         self.filter.is_some()

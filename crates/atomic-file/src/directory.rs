@@ -1,0 +1,246 @@
+//! A directory of files that appears whole.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::error::Error;
+use crate::file::SealedFile;
+use crate::target::directory_of;
+use crate::unfinished::{sync_directory, temporary_names};
+
+/// A directory on its way to its name: files that belong together, and are there together or not at all.
+///
+/// It is made under a temporary name beside its own once its files are complete ([`SealedFile`]), so a killed process
+/// leaves it behind only if it is killed in the instant in which the files get their names. Dropped, it is gone.
+///
+/// ```
+/// use std::io::Write;
+/// use hamdex_atomic_file::{AtomicDirectory, AtomicFile};
+///
+/// let parent = tempfile::tempdir()?;
+/// let mut file = AtomicFile::options().create(parent.path().join("one"))?;
+/// file.write_all(b"contents")?;
+/// let sealed = file.seal()?;
+///
+/// let path = parent.path().join("set");
+/// let directory = AtomicDirectory::create(&path)?;
+/// directory.take("first", sealed)?;
+/// assert!(!path.exists());
+/// directory.publish()?;
+/// assert_eq!(std::fs::read(path.join("first"))?, b"contents");
+/// assert!(!parent.path().join("one").exists());
+/// assert!(AtomicDirectory::create(&path)?.publish().is_err(), "it exists");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "a directory that is not published is gone"]
+pub struct AtomicDirectory {
+    /// As it was given.
+    path: PathBuf,
+    /// Symbolic links followed.
+    target: PathBuf,
+    temporary: TempDir,
+}
+
+impl AtomicDirectory {
+    /// Starts a directory beside the one of this name, which may exist: see [`AtomicDirectory::replace`].
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref().to_owned();
+        let target = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let mut names = temporary_names();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // As any new directory: what the process's mask leaves of it.
+            names.permissions(std::fs::Permissions::from_mode(0o777));
+        }
+        let temporary = names.tempdir_in(directory_of(&target)).map_err(Error::io("create it", &path))?;
+        Ok(Self { path, target, temporary })
+    }
+
+    /// Gives a complete file its name in this directory, instead of the one that it was created for, which has to be on
+    /// the same file system: beside the directory, for example.
+    ///
+    /// # Errors
+    /// When the name is taken, or cannot be given.
+    pub fn take(&self, name: impl AsRef<Path>, file: SealedFile) -> Result<(), Error> {
+        file.name_it(&self.temporary.path().join(name))
+    }
+
+    /// Takes in another name of a file that lies elsewhere, or a copy of it where it cannot have one.
+    ///
+    /// # Errors
+    /// When the name is taken or cannot be given, or the file cannot be read, copied or synced.
+    pub fn link(&self, name: impl AsRef<Path>, file: impl AsRef<Path>) -> Result<(), Error> {
+        crate::link::link_or_copy(file.as_ref(), &self.temporary.path().join(name))
+    }
+
+    /// Gives the directory its name.
+    ///
+    /// # Errors
+    /// When there is something of that name, or it cannot be given: there is no new directory then.
+    /// [`Error::NotDurable`] is the exception: the directory is in place.
+    pub fn publish(self) -> Result<(), Error> {
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => {
+                Error::Exists { path: self.path.clone() }
+            }
+            _ => Error::io("give it its name", &self.path)(error),
+        };
+        sync_directory(self.temporary.path()).map_err(failed)?;
+        rename::to_free_name(self.temporary.path(), &self.target).map_err(failed)?;
+        // Its temporary name is gone, so nothing of it is left to be removed.
+        let _ = self.temporary.keep();
+        sync_directory(directory_of(&self.target))
+            .map_err(|source| Error::NotDurable { path: self.path, source })
+    }
+
+    /// Puts the directory in the place of the one that has its name, whose files of these names are removed then.
+    /// Between the two there is always one of that name where the system can exchange names, as Linux can.
+    ///
+    /// # Errors
+    /// As for [`AtomicDirectory::publish`]; [`Error::NotRemoved`] when the new directory is in place, and the old one
+    /// cannot be removed: something else is in it.
+    pub fn replace(self, files: &[&str]) -> Result<(), Error> {
+        let failed = || Error::io("give it its name", &self.path);
+        sync_directory(self.temporary.path()).map_err(failed())?;
+        let old = rename::exchange(self.temporary.path(), &self.target).map_err(failed())?;
+        let _ = self.temporary.keep();
+        sync_directory(directory_of(&self.target))
+            .map_err(|source| Error::NotDurable { path: self.path.clone(), source })?;
+        let removed = files.iter().try_for_each(|name| match std::fs::remove_file(old.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        });
+        removed.and_then(|()| std::fs::remove_dir(&old)).map_err(|source| Error::NotRemoved {
+            path: self.path,
+            old,
+            source,
+        })
+    }
+}
+
+mod rename {
+    //! Names of directories, given and exchanged.
+
+    use std::io;
+    use std::path::{Path, PathBuf};
+
+    #[cfg(target_os = "linux")]
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    #[cfg(target_os = "linux")]
+    use rustix::io::Errno;
+
+    /// Renames a directory to a name that nothing has.
+    pub(super) fn to_free_name(from: &Path, to: &Path) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // A file system that cannot promise it.
+            Err(Errno::INVAL | Errno::NOSYS) => {}
+            outcome => return Ok(outcome?),
+        }
+        if to.symlink_metadata().is_ok() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        std::fs::rename(from, to)
+    }
+
+    /// Gives a directory the name of another one; returns what that is called then.
+    pub(super) fn exchange(from: &Path, to: &Path) -> io::Result<PathBuf> {
+        #[cfg(target_os = "linux")]
+        match renameat_with(CWD, from, CWD, to, RenameFlags::EXCHANGE) {
+            Err(Errno::INVAL | Errno::NOSYS) => {}
+            outcome => {
+                outcome?;
+                return Ok(from.to_owned());
+            }
+        }
+        let mut name = from.as_os_str().to_owned();
+        name.push(".old");
+        let old = PathBuf::from(name);
+        std::fs::rename(to, &old)?;
+        std::fs::rename(from, to).inspect_err(|_| {
+            // Back to what was there; where even that is refused, it has the other name.
+            let _ = std::fs::rename(&old, to);
+        })?;
+        Ok(old)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::io::Write;
+
+    use super::*;
+    use crate::file::AtomicFile;
+
+    fn sealed(parent: &Path, contents: &str) -> SealedFile {
+        let mut file = AtomicFile::options().create(parent.join("somewhere")).unwrap();
+        file.write_all(contents.as_bytes()).unwrap();
+        file.seal().unwrap()
+    }
+
+    /// All files below a directory, with their contents.
+    fn files(directory: &Path) -> BTreeMap<PathBuf, String> {
+        let mut found = BTreeMap::new();
+        for entry in directory.read_dir().unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                found.extend(files(&path));
+            } else {
+                found.insert(path.clone(), std::fs::read_to_string(&path).unwrap());
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn it_replaces_only_on_request_and_removes_only_what_it_knows() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("set");
+        let with = |contents| {
+            let directory = AtomicDirectory::create(&path).unwrap();
+            directory.take("a", sealed(parent.path(), contents)).unwrap();
+            directory
+        };
+        with("one").publish().unwrap();
+        let error = with("two").publish().unwrap_err();
+        assert!(matches!(error, Error::Exists { .. }), "{error}");
+        assert_eq!(files(parent.path()), BTreeMap::from([(path.join("a"), "one".to_owned())]));
+        with("three").replace(&["a", "not there"]).unwrap();
+        assert_eq!(files(parent.path()), BTreeMap::from([(path.join("a"), "three".to_owned())]));
+        std::fs::write(path.join("mine"), "mine").unwrap();
+        let error = with("four").replace(&["a"]).unwrap_err();
+        assert!(error.is_in_place() && matches!(error, Error::NotRemoved { .. }), "{error}");
+        assert_eq!(std::fs::read_to_string(path.join("a")).unwrap(), "four");
+        assert!(files(parent.path()).values().any(|contents| contents == "mine"));
+    }
+
+    #[test]
+    fn dropped_it_leaves_nothing_and_links_are_followed() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("set");
+        let directory = AtomicDirectory::create(&path).unwrap();
+        directory.take("a", sealed(parent.path(), "x")).unwrap();
+        assert!(directory.take("a", sealed(parent.path(), "y")).is_err(), "the name is taken");
+        drop(directory);
+        assert!(files(parent.path()).is_empty());
+        assert_eq!(parent.path().read_dir().unwrap().count(), 0);
+        #[cfg(unix)]
+        {
+            std::fs::create_dir(parent.path().join("real")).unwrap();
+            std::os::unix::fs::symlink("real", &path).unwrap();
+            assert!(AtomicDirectory::create(&path).unwrap().publish().is_err());
+            let directory = AtomicDirectory::create(&path).unwrap();
+            directory.take("a", sealed(parent.path(), "x")).unwrap();
+            directory.replace(&[]).unwrap();
+            assert!(path.is_symlink() && parent.path().join("real/a").exists());
+        }
+    }
+}

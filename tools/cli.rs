@@ -9,7 +9,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
     build, completions, dedup, demo, designs, dump, evaluate, fingerprint, idf, man, merge, pairs, query,
-    store, verify,
+    shards, store, verify,
 };
 use crate::failure::Failure;
 use crate::say;
@@ -62,6 +62,7 @@ enum Command {
     Dump(dump::Args),
     Verify(verify::Args),
     Store(store::Args),
+    Shards(shards::Args),
     Designs(designs::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -82,6 +83,7 @@ impl Command {
             Self::Dump(args) => dump::run(args),
             Self::Verify(args) => verify::run(args),
             Self::Store(args) => store::run(args),
+            Self::Shards(args) => shards::run(args),
             Self::Designs(args) => designs::run(args),
             Self::Demo(args) => demo::run(args),
             Self::Completions(args) => completions::run(args, &mut Cli::command()),

@@ -33,6 +33,8 @@ pub(crate) enum Failure {
     Build(#[from] BuildError),
     #[error(transparent)]
     Store(#[from] hamdex_store::Error),
+    #[error(transparent)]
+    Shards(#[from] hamdex_shards::Error),
     /// What came before it has been done, and stays.
     #[error("{failure}")]
     Partly { failure: Box<Failure>, done: String },
@@ -71,8 +73,11 @@ impl Failure {
     /// What the command offers against it: a library knows no options.
     fn hint(&self) -> &'static str {
         use hamdex_documents::Error::{Build, Index, Memory};
+        use hamdex_shards::Error::Read;
         match self {
-            Self::Index(error) | Self::Documents(Index(error)) if is_no_index(error) => {
+            Self::Index(error) | Self::Documents(Index(error)) | Self::Shards(Read(error))
+                if is_no_index(error) =>
+            {
                 ": build one with `hamdex build`"
             }
             Self::Build(BuildError::OutOfMemory { .. })
@@ -89,7 +94,10 @@ impl Failure {
         match self {
             Self::File(error)
             | Self::Build(BuildError::Output(error))
-            | Self::Documents(hamdex_documents::Error::Output(error)) => Some(error),
+            | Self::Documents(hamdex_documents::Error::Output(error))
+            | Self::Shards(
+                hamdex_shards::Error::Output(error) | hamdex_shards::Error::Build(BuildError::Output(error)),
+            ) => Some(error),
             _ => None,
         }
     }
@@ -120,6 +128,7 @@ impl Failure {
             Self::Index(error) => of_read_error(error),
             Self::Block { .. } => 3,
             Self::Store(error) => of_store_error(error),
+            Self::Shards(error) => of_shards_error(error),
             Self::Build(error) => of_build_error(error),
             Self::Documents(error) => of_documents_error(error),
             Self::Usage(_) | Self::Design(_) => 2,
@@ -178,6 +187,17 @@ fn of_store_error(error: &hamdex_store::Error) -> u8 {
         Error::Read(error) => of_read_error(error),
         Error::Build(error) => of_build_error(error),
         Error::Design(_) | Error::BatchTooLarge { .. } => 2,
+        _ => 1,
+    }
+}
+
+fn of_shards_error(error: &hamdex_shards::Error) -> u8 {
+    use hamdex_shards::Error;
+    match error {
+        Error::NotShards { .. } | Error::Newer { .. } | Error::Damaged { .. } | Error::Missing { .. } => 3,
+        Error::Read(error) => of_read_error(error),
+        Error::Build(error) => of_build_error(error),
+        Error::Option { .. } => 2,
         _ => 1,
     }
 }

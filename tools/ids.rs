@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::iter::Take;
 
+use hamdex_shards::StoredId;
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
@@ -18,6 +19,8 @@ pub(crate) enum FoundIds<'a> {
     Stored(hamdex::Ids<'a>),
     /// In a store, brought together from all its files.
     Listed(Vec<u64>),
+    /// In a set of shards, with the shard of each.
+    Placed(Vec<StoredId>),
 }
 
 /// The first ids of a fingerprint: numbers, those of a file never all in memory, or names.
@@ -37,6 +40,13 @@ impl<'a> Ids<'a> {
             (FoundIds::Stored(ids), None) => Self::Numbers(ids.take(max)),
             (FoundIds::Listed(ids), Some(names)) => {
                 Self::Names(ids.into_iter().take(max).map(|id| names.text(id)).collect::<Result<_, _>>()?)
+            }
+            (FoundIds::Placed(ids), Some(names)) => {
+                let names = ids.into_iter().take(max).map(|id| names.text_in_shard(id));
+                Self::Names(names.collect::<Result<_, _>>()?)
+            }
+            (FoundIds::Placed(ids), None) => {
+                Self::Listed(ids.into_iter().take(max).map(|stored| stored.id).collect())
             }
             (FoundIds::Listed(mut ids), None) => {
                 ids.truncate(max);

@@ -11,6 +11,7 @@ mod documents;
 mod failure;
 mod ids;
 mod input;
+mod joined;
 mod names;
 mod output;
 mod say;

@@ -1,39 +1,61 @@
-//! What is queried: an index file, or the directory of a store. Both answer the same questions.
+//! What is queried: an index file, or the directory of a store or of a set of shards. All answer the same questions.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hamdex::{BatchOptions, Engine, Index, Match, MatchVisitor, OpenOptions, Pairs};
+use hamdex::{BatchOptions, Engine, Index, Match, MatchVisitor, OpenOptions};
 use hamdex_documents::RECIPE_KEY;
-use hamdex_store::{Manifest, Snapshot, SnapshotIndexes, StoreReader};
+use hamdex_shards::{IdType, MANIFEST, Shards, ShardsSearcher};
+use hamdex_store::{Manifest, Snapshot, StoreReader};
 
 use crate::failure::Failure;
 use crate::ids::FoundIds;
+use crate::joined::Joined;
 use crate::names::Names;
 
-/// Whether a path names a store rather than a file.
-pub(crate) fn is_store(path: &Path) -> bool {
-    path.is_dir()
+/// What a path names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File,
+    Store,
+    Shards,
 }
 
-/// The width of an index file or a store.
-pub(crate) fn width(path: &Path) -> Result<u32, Failure> {
-    if is_store(path) {
-        return Ok(hamdex_store::width(path)?);
+/// What a path names: of a directory, its manifest tells.
+pub(crate) fn kind(path: &Path) -> Kind {
+    if !path.is_dir() {
+        Kind::File
+    } else if path.join(MANIFEST).exists() {
+        Kind::Shards
+    } else {
+        Kind::Store
     }
-    hamdex::width(path).map_err(Failure::Index)
+}
+
+/// The width of what a path names.
+pub(crate) fn width(path: &Path) -> Result<u32, Failure> {
+    match kind(path) {
+        Kind::File => hamdex::width(path).map_err(Failure::Index),
+        Kind::Store => Ok(hamdex_store::width(path)?),
+        Kind::Shards => Ok(hamdex_shards::width(path)?),
+    }
 }
 
 /// What a store's manifest says that the metadata of an index file would say.
 pub(crate) fn metadata_of(manifest: &Manifest) -> BTreeMap<String, Vec<u8>> {
-    let recipe = manifest.recipe.iter();
-    recipe.map(|recipe| (RECIPE_KEY.to_owned(), recipe.clone().into_bytes())).collect()
+    metadata_with(manifest.recipe.as_deref())
 }
 
-/// An open index file or store.
+/// Metadata that has a recipe, if there is one.
+fn metadata_with(recipe: Option<&str>) -> BTreeMap<String, Vec<u8>> {
+    recipe.map(|recipe| (RECIPE_KEY.to_owned(), recipe.as_bytes().to_vec())).into_iter().collect()
+}
+
+/// An open index file, store or set of shards.
 pub(crate) enum Stored<F: Engine> {
     File(Box<Index<F>>),
     Store(Box<OpenStore<F>>),
+    Shards(Box<Shards<F>>),
 }
 
 /// One moment of a store that another process may be writing to.
@@ -44,8 +66,12 @@ pub(crate) struct OpenStore<F: Engine> {
 
 impl<F: Engine> Stored<F> {
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        if !is_store(path) {
-            return Ok(Self::File(Box::new(F::open(path, &OpenOptions::new()).map_err(Failure::Index)?)));
+        match kind(path) {
+            Kind::File => {
+                return Ok(Self::File(Box::new(F::open(path, &OpenOptions::new()).map_err(Failure::Index)?)));
+            }
+            Kind::Shards => return Ok(Self::Shards(Box::new(Shards::open(path, &OpenOptions::new())?))),
+            Kind::Store => {}
         }
         let manifest = hamdex_store::inspect(path)?.manifest;
         let snapshot = StoreReader::open(path)?.snapshot();
@@ -56,6 +82,7 @@ impl<F: Engine> Stored<F> {
         match self {
             Self::File(index) => index.has_ids(),
             Self::Store(store) => store.manifest.identity.has_ids,
+            Self::Shards(set) => set.manifest().id_type.is_some(),
         }
     }
 
@@ -67,6 +94,9 @@ impl<F: Engine> Stored<F> {
                 Ok(Some(Names::Store(&store.snapshot)))
             }
             Self::Store(_) => Ok(None),
+            Self::Shards(set) => {
+                Ok((set.manifest().id_type == Some(IdType::Names)).then_some(Names::Shards(&**set)))
+            }
         }
     }
 
@@ -75,6 +105,7 @@ impl<F: Engine> Stored<F> {
         match self {
             Self::File(index) => index.design().distance(),
             Self::Store(store) => store.manifest.distance,
+            Self::Shards(set) => set.distance(),
         }
     }
 
@@ -83,6 +114,7 @@ impl<F: Engine> Stored<F> {
         match self {
             Self::File(index) => index.metadata().clone(),
             Self::Store(store) => metadata_of(&store.manifest),
+            Self::Shards(set) => metadata_with(set.manifest().recipe.as_deref()),
         }
     }
 
@@ -100,6 +132,7 @@ impl<F: Engine> Stored<F> {
                 F::batch_with(index, queries, distance, options, visit).map_err(Failure::Index)?
             }
             Self::Store(store) => store.snapshot.batch_with(queries, distance, options, visit)?,
+            Self::Shards(set) => set.batch_with(queries, distance, options, visit)?,
         };
         Ok(())
     }
@@ -108,6 +141,7 @@ impl<F: Engine> Stored<F> {
         match self {
             Self::File(index) => StoredSearcher::File(Box::new(index.searcher())),
             Self::Store(store) => StoredSearcher::Store(Box::new(store.snapshot.searcher())),
+            Self::Shards(set) => StoredSearcher::Shards(Box::new(set.searcher())),
         }
     }
 
@@ -116,6 +150,7 @@ impl<F: Engine> Stored<F> {
         Ok(match self {
             Self::File(index) => Joined::File(index),
             Self::Store(store) => Joined::Store(store.snapshot.indexes()?),
+            Self::Shards(set) => Joined::Shards(set),
         })
     }
 }
@@ -124,6 +159,7 @@ impl<F: Engine> Stored<F> {
 pub(crate) enum StoredSearcher<'a, F: Engine> {
     File(Box<hamdex::Searcher<&'a Index<F>>>),
     Store(Box<hamdex_store::Searcher<F>>),
+    Shards(Box<ShardsSearcher<'a, F>>),
 }
 
 impl<F: Engine> StoredSearcher<'_, F> {
@@ -139,6 +175,7 @@ impl<F: Engine> StoredSearcher<'_, F> {
                 F::nearest_within(searcher, query, count, distance).map_err(Failure::Index)?.to_vec()
             }
             Self::Store(searcher) => searcher.nearest_within(query, count, distance)?.to_vec(),
+            Self::Shards(searcher) => searcher.nearest_within(query, count, distance)?.to_vec(),
         })
     }
 
@@ -147,6 +184,7 @@ impl<F: Engine> StoredSearcher<'_, F> {
         Ok(match self {
             Self::File(searcher) => F::first(searcher, query, distance).map_err(Failure::Index)?,
             Self::Store(searcher) => searcher.first(query, distance)?,
+            Self::Shards(searcher) => searcher.first(query, distance)?,
         })
     }
 
@@ -161,34 +199,10 @@ impl<F: Engine> StoredSearcher<'_, F> {
                 let lists = matches.iter().map(|found| searcher.ids(found.fingerprint).map(FoundIds::Listed));
                 lists.collect::<Result<_, _>>()?
             }
+            Self::Shards(searcher) => {
+                let lists = matches.iter().map(|found| searcher.ids(found.fingerprint).map(FoundIds::Placed));
+                lists.collect::<Result<_, _>>()?
+            }
         })
-    }
-}
-
-/// What a self-join goes through.
-pub(crate) enum Joined<'a, F: Engine> {
-    File(&'a Index<F>),
-    Store(SnapshotIndexes<F>),
-}
-
-impl<F: Engine> Joined<'_, F> {
-    pub(crate) fn pairs(&self, distance: u32) -> Pairs<'_, F> {
-        match self {
-            Self::File(index) => F::pairs(index, distance),
-            Self::Store(indexes) => F::pairs_of_all(indexes, distance),
-        }
-    }
-
-    /// How many fingerprints there are; of a store, at most: one may lie in several of its files.
-    pub(crate) fn len(&self) -> u64 {
-        match self {
-            Self::File(index) => index.len(),
-            Self::Store(indexes) => indexes.stored(),
-        }
-    }
-
-    /// Whether [`Joined::len`] is exact.
-    pub(crate) fn is_counted(&self) -> bool {
-        matches!(self, Self::File(_))
     }
 }

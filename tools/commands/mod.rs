@@ -11,6 +11,7 @@
 //! - [`dump`]: the contents of a file, down to the bit
 //! - [`verify`]: whether a file is whole
 //! - [`store`]: a set that grows and shrinks
+//! - [`shards`]: sets of many index files
 //! - [`designs`]: the choices of tables, with their costs
 //! - [`demo`]: all of it, on data it makes itself
 //! - [`completions`], [`man`]: what shells and manuals know of it
@@ -28,5 +29,6 @@ pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod pairs;
 pub(crate) mod query;
+pub(crate) mod shards;
 pub(crate) mod store;
 pub(crate) mod verify;

@@ -122,7 +122,7 @@ def test_equal_texts_without_a_fingerprint_have_one_key() -> None:
 
 
 def shards(directory: Path) -> _shards.Shards:
-    shard = _shards.Shard("a.hamdex", 10, 12, 100, "abc")
+    shard = _shards.Shard("a.hamdex", 10, 12, 100, "0123456789abcdef" * 2)
     return _shards.Shards(directory, 64, 3, None, "numbers", (shard,))
 
 
@@ -140,6 +140,10 @@ def test_a_list_of_shards_that_is_damaged_is_refused(tmp_path: Path) -> None:
     good = json.loads(path.read_text())
 
     def refused(content: Any, kind: type[Exception], text: str) -> None:
+        if isinstance(content, dict):
+            # With a right checksum.
+            covered = json.dumps({name: content[name] for name in content if name != "checksum"})[:-1] + ","
+            content = f'{covered}"checksum": "{_shards.checksum(covered.encode())}"\n}}\n'
         path.write_text(content if isinstance(content, str) else json.dumps(content))
         with pytest.raises(kind, match=text):
             _shards.read(tmp_path)
@@ -152,6 +156,17 @@ def test_a_list_of_shards_that_is_damaged_is_refused(tmp_path: Path) -> None:
     refused(good | {"shards": [good["shards"][0] | {"file": "../a"}]}, hamdex.DamagedError, "not possible")
     refused(good | {"shards": [good["shards"][0] | {"bytes": -1}]}, hamdex.DamagedError, "not possible")
     refused(good | {"shards": [{}]}, hamdex.DamagedError, "damaged")
+    refused(good | {"layout": "rings"}, hamdex.DamagedError, "not possible")
+    # One shard for four families.
+    refused(good | {"layout": "families"}, hamdex.DamagedError, "not possible")
+    refused(good | {"shards": good["shards"] * 2}, hamdex.DamagedError, "not possible")
+    refused(good | {"shards": [good["shards"][0] | {"file_id": "abc"}]}, hamdex.DamagedError, "not possible")
+    _shards.write(shards(tmp_path))
+    text = path.read_bytes()
+    for place in range(len(text)):
+        path.write_bytes(text[:place] + bytes([text[place] ^ 1]) + text[place + 1 :])
+        with pytest.raises((hamdex.DamagedError, hamdex.FormatError)):
+            _shards.read(tmp_path)
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(hamdex.DamagedError):
         _shards.read(tmp_path)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +159,32 @@ def test_options_are_checked_before_any_work(spark: Any, tmp_path: Path) -> None
         with pytest.raises(ValueError):
             hs.build(df, tmp_path / "set", **options)
     assert not (tmp_path / "set").exists()
+
+
+def command(*arguments: Any) -> str:
+    """Return what the hamdex command prints."""
+    run = [sys.executable, "-m", "hamdex._command", *map(str, arguments)]
+    return subprocess.run(run, check=True, capture_output=True, text=True).stdout
+
+
+def test_the_command_and_spark_read_each_others_sets(spark: Any, tmp_path: Path) -> None:
+    stored, queries = skewed(300, 8), skewed(40, 8) + skewed(20, 9)
+    lines = "".join(f"{number:016x}\t{place}\n" for place, number in enumerate(stored))
+    (tmp_path / "in.txt").write_text(lines)
+    expected = by_all(queries, stored, 3)
+    for layout in ("hash", "families"):
+        options = ("--ids", "pairs", "--shards", "3", "--layout", layout)
+        command("build", tmp_path / "in.txt", "-o", tmp_path / layout, *options)
+        rows = hs.query(frame(spark, queries), tmp_path / layout).collect()
+        assert len(rows) == len(set(rows))
+        assert {tuple(row) for row in rows} == expected, layout
+    hs.build(frame(spark, stored), tmp_path / "spark", shards=3)
+    of_command = [command("dump", tmp_path / name, "--fingerprints", "--ids") for name in ("hash", "spark")]
+    assert of_command[0] == of_command[1]
+    command("verify", tmp_path / "spark")
+    found = set()
+    for place, query in enumerate(queries):
+        for line in command("query", tmp_path / "spark", f"0x{query:016x}", "--json").splitlines():
+            match = json.loads(line)
+            found |= {(place, id, match["distance"]) for id in match["ids"]}
+    assert found == expected

@@ -2,10 +2,14 @@
 //!
 //! - [`design`]: which tables
 //! - [`documents`]: texts to fingerprints and names
+//! - [`sink`]: what is built: a file, or a set of shards
+//! - [`shards`]: what a set of shards needs, and what is said of it
 //! - [`skew`]: a word of warning
 
 mod design;
 mod documents;
+mod shards;
+mod sink;
 mod skew;
 
 use std::path::PathBuf;
@@ -14,7 +18,7 @@ use std::time::Instant;
 
 use bytesize::ByteSize;
 use clap::ValueEnum;
-use hamdex::{BuildOptions, Builder, Codec, Engine, Summary};
+use hamdex::{BuildOptions, Codec, Engine, Summary};
 use hamdex_simhash::Width;
 
 use crate::bars::Phases;
@@ -27,6 +31,8 @@ use crate::output::{Force, Output, check_index_output, inputs_or_standard_input,
 use crate::say;
 use crate::threads::Threads;
 use crate::values;
+
+use sink::{Finished, Sink};
 
 pub(crate) use design::choose;
 
@@ -51,6 +57,11 @@ pub(crate) use design::choose;
 /// hamdex.recipe), so that a query by text uses the same one, and what the documents are called: their ids are
 /// their numbers in the order of the input, and queries show their names. Texts too short for a reliable
 /// fingerprint are reported and left out.
+///
+/// With --shards the output is a directory of index files, a set of shards, which `hamdex query`, `pairs`, `dump` and
+/// `verify` take as they take an index file. The layout families keeps every fingerprint K + 1 times, split by another
+/// part of its bits each time, so that a query asks K + 1 shards however many there are; the layout hash keeps it once,
+/// and a query asks all shards. What is read is kept beside the output where it does not fit into --memory.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -60,12 +71,15 @@ Example:
   hamdex build -o articles.hamdex --documents articles.jsonl
   hamdex build -o hashes.hamdex --ids pairs --id-field page hashes.parquet
   hamdex build -o images.hamdex --ids names phashes.txt
+  hamdex build -o web.shards --shards 16 --ids row web.u64
   cut -f2 pages.tsv | hamdex build -o pages.hamdex --ids row"
 )]
 pub(crate) struct Args {
-    /// The index file to write; - for standard output
+    /// The index file to write, - for standard output; with --shards, the directory
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
+    #[command(flatten)]
+    shards: shards::Options,
     /// Find everything within this many bits
     #[arg(short = 'k', long, value_name = "K", default_value_t = 3)]
     distance: u32,
@@ -159,19 +173,25 @@ fn build<F: Engine>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Failure
     let mut inputs = inputs_or_standard_input(&args.inputs);
     args.recipe.files().for_each(|list| inputs.add(list));
     let output = Output::new(&args.output, args.force, &inputs);
-    output.check()?;
-    check_index_output(&args.output, args.json)?;
+    match args.shards.shards {
+        Some(_) => shards::check_output(args)?,
+        None => {
+            output.check()?;
+            check_index_output(&args.output, args.json)?;
+        }
+    }
     let temp_dir = temp_dir(args.temp_dir.as_deref(), Some(&args.output));
     if let Some(texts) = texts {
         let reading = Reading::new(&args.inputs, texts.format, &args.fields)?.temp_dir(&temp_dir);
         let recipe = (texts.recipe, texts.lists);
-        let built = documents::build(&reading, ids, recipe, options, &output, &phases)?;
+        let start = |options| Sink::start(args, &output, options);
+        let built = documents::build(&reading, ids, recipe, options, start, &phases)?;
         documents_report::summary(&built.counts, &built.too_short, started);
         let documents = (built.counts.documents, built.too_short.count());
-        return report::<F>(args, &built.summary, Some(documents), started);
+        return report::<F>(args, &built.finished, Some(documents), started);
     }
     let options = options.ids(ids != IdSource::None).names(ids == IdSource::Names);
-    let mut builder = Builder::with_options(output.path(), options)?;
+    let mut sink = Sink::start(args, &output, options)?;
     let mut row = 0u64;
     let reading = input::Reading {
         paths: &args.inputs,
@@ -187,28 +207,26 @@ fn build<F: Engine>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Failure
     };
     input::read::<F>(&reading, &mut |fingerprint, found| {
         match (ids, found) {
-            (IdSource::None, _) => F::push(&mut builder, fingerprint)?,
-            (_, Found::Id(id)) => F::push_with_id(&mut builder, fingerprint, id)?,
-            (_, Found::Nothing) => F::push_with_id(&mut builder, fingerprint, row)?,
-            (_, Found::Name(name)) => {
-                F::push_with_id(&mut builder, fingerprint, row)?;
-                builder.push_name(row, name)?;
-            }
+            (IdSource::None, _) => sink.push(fingerprint, None, None)?,
+            (_, Found::Id(id)) => sink.push(fingerprint, Some(id), None)?,
+            (_, Found::Nothing) => sink.push(fingerprint, Some(row), None)?,
+            (_, Found::Name(name)) => sink.push(fingerprint, Some(row), Some(name.as_ref()))?,
         }
         row += 1;
         Ok(())
     })?;
-    let outcome = F::seal(builder);
-    phases.finish();
-    report::<F>(args, &outcome?.publish()?, None, started)
+    report::<F>(args, &sink.finish(&phases)?, None, started)
 }
 
 fn options<F: Engine>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOptions<F>, Failure> {
     let mut options = choose(BuildOptions::<F>::new(), &args.design, args.distance)?
         .codec(args.codec)
         .overwrite(args.force.force)
-        .threads(args.threads.count())
-        .progress(phases.reporter());
+        .threads(args.threads.count());
+    if args.shards.shards.is_none() {
+        // The phases of shard after shard say less than how many are done.
+        options = options.progress(phases.reporter());
+    }
     if let Some(bytes) = args.block_size {
         options = options.block_bytes(bytes as usize);
     }
@@ -238,26 +256,24 @@ fn id_source(args: &Args) -> Result<IdSource, Failure> {
     Err(Failure::Usage(format!("--ids for {what} is one of: {}", names.join(", "))))
 }
 
-/// Says what has been built; if that fails, that the index is there all the same. `documents` is how many
-/// there were and how many of them too short.
+/// Says what has been built; if that fails, that it is there all the same. `documents` is how many there were and how
+/// many of them too short.
 fn report<F: Engine>(
     args: &Args,
-    summary: &Summary,
+    finished: &Finished,
     documents: Option<(u64, u64)>,
     started: Instant,
 ) -> Result<(), Failure> {
-    let built = Built {
-        output: &args.output,
-        summary,
-        codec: args.codec,
-        documents,
-        merged: None,
-        seconds: started.elapsed().as_secs_f64(),
+    let seconds = started.elapsed().as_secs_f64();
+    let said = match finished {
+        Finished::Shards(summary) => shards::report(args, summary, documents, seconds),
+        Finished::File(summary) => {
+            let (output, codec) = (args.output.as_path(), args.codec);
+            let built = Built { output, summary, codec, documents, merged: None, seconds };
+            built.print(args.json).and_then(|()| warn_of_skew::<F>(args, summary))
+        }
     };
-    built
-        .print(args.json)
-        .and_then(|()| warn_of_skew::<F>(args, summary))
-        .map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
+    said.map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
 }
 
 fn warn_of_skew<F: Engine>(args: &Args, summary: &Summary) -> Result<(), Failure> {

@@ -6,11 +6,13 @@
 //! - [`fingerprints`]: all fingerprints, with their ids or without
 //! - [`stats`]: how the fingerprints are spread
 //! - [`store`]: a store, its segments, logs and removals
+//! - [`shards`]: a set of shards
 
 mod block;
 mod fingerprints;
 mod json;
 mod overview;
+mod shards;
 mod stats;
 mod store;
 
@@ -22,9 +24,9 @@ use hamdex_atomic_file::Inputs;
 
 use crate::failure::Failure;
 use crate::output::{Force, Output};
-use crate::stored::{self, is_store};
+use crate::stored::{self, Kind};
 
-/// Show what an index file or a store is made of.
+/// Show what an index file, a store or a set of shards is made of.
 ///
 /// Without further options: header, footer and design; for each table its codebook, its fill, its size
 /// compared with the information bound, and the memory that it needs.
@@ -34,7 +36,7 @@ use crate::stored::{self, is_store};
 /// most ids.
 ///
 /// Of a store: manifest, segments, logs, what has been removed, and how much has been written. Its segments are
-/// index files.
+/// index files. Of a set of shards: how fingerprints are spread over them, and each shard, which is an index file.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -47,7 +49,7 @@ Example:
   hamdex dump news.hamdex --stats --html news.html"
 )]
 pub(crate) struct Args {
-    /// The index file, or the directory of a store
+    /// The index file, or the directory of a store or of shards
     #[arg(value_name = "FILE")]
     index: PathBuf,
     /// Print a JSON object; with --fingerprints, one per fingerprint
@@ -83,12 +85,36 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    match (stored::width(&args.index)?, is_store(&args.index)) {
-        (128, true) => dump_store::<u128>(args),
-        (_, true) => dump_store::<u64>(args),
-        (128, false) => dump::<u128>(args),
-        (_, false) => dump::<u64>(args),
+    if stored::width(&args.index)? == 128 { dump_any::<u128>(args) } else { dump_any::<u64>(args) }
+}
+
+fn dump_any<F: Engine>(args: &Args) -> Result<(), Failure> {
+    match stored::kind(&args.index) {
+        Kind::File => dump::<F>(args),
+        Kind::Store => dump_store::<F>(args),
+        Kind::Shards => dump_shards::<F>(args),
     }
+}
+
+fn dump_shards<F: Engine>(args: &Args) -> Result<(), Failure> {
+    if args.table.is_some() || args.stats {
+        return Err(Failure::Usage(format!(
+            "{}: a set of shards: --table and --stats are for index files, such as those in it",
+            args.index.display()
+        )));
+    }
+    let dump = shards::ShardsDump::<F>::open(&args.index)?;
+    let mut output = std::io::BufWriter::new(anstream::stdout().lock());
+    if args.fingerprints {
+        let form = fingerprints::Form { ids: args.ids, names: args.names, json: args.json };
+        dump.print_fingerprints(form, &mut output)?;
+    } else if args.json {
+        dump.json(&mut output)?;
+    } else {
+        dump.print(&mut output)?;
+    }
+    output.flush()?;
+    Ok(())
 }
 
 fn dump_store<F: Engine>(args: &Args) -> Result<(), Failure> {

@@ -11,13 +11,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
-use hamdex::{Engine, Pairs, ReadError};
+use hamdex::Engine;
 use hamdex_atomic_file::{AtomicFile, Inputs};
 
 use crate::bars::Phases;
 use crate::commands::pairs::output::{Form, Printer};
 use crate::counted::counted;
 use crate::failure::Failure;
+use crate::joined::JoinedPairs;
 use crate::names::Names;
 use crate::output::{Force, Output};
 use crate::say;
@@ -43,7 +44,7 @@ Example:
   hamdex pairs articles.hamdex --distance 2 --ids --json -o near.jsonl"
 )]
 pub(crate) struct Args {
-    /// The index file, or the directory of a store
+    /// The index file, or the directory of a store or of shards
     #[arg(value_name = "FILE")]
     index: PathBuf,
     /// Find pairs within K bits; beyond the index's own distance it takes longer [default: the index's]
@@ -88,7 +89,7 @@ fn pairs<F: Engine>(args: &Args) -> Result<(), Failure> {
     let phases = Arc::new(Phases::default());
     let mut pairs = joined
         .pairs(args.distance.unwrap_or(index.distance()))
-        .progress(phases.reporter())
+        .progress(&phases)
         .threads(args.threads.count());
     if let Some(memory) = args.memory {
         pairs = pairs.memory(memory.as_u64());
@@ -133,16 +134,15 @@ fn into_file(
 struct Work<'a, F: Engine> {
     args: &'a Args,
     index: &'a Stored<F>,
-    pairs: Pairs<'a, F>,
+    pairs: JoinedPairs<'a, F>,
     names: Option<Names<'a>>,
 }
 
 impl<F: Engine> Work<'_, F> {
     /// Writes the pairs, or how many there are at each distance; returns how many there are.
     fn write(self, output: &mut impl Write) -> Result<u64, Failure> {
-        let damaged = |error: ReadError| Failure::Index(error);
         if self.args.count {
-            let counts = F::count_by_distance(&self.pairs).map_err(damaged)?;
+            let counts = self.pairs.count_by_distance()?;
             output::counts(output, self.args.json, &counts)?;
             return Ok(counts.iter().sum());
         }
@@ -151,7 +151,7 @@ impl<F: Engine> Work<'_, F> {
         let mut ids =
             self.args.ids.then(|| output::IdSource { searcher: self.index.searcher(), names: self.names });
         let (mut found, mut failure) = (0, None);
-        let outcome = F::for_each_batch(&self.pairs, &mut |pairs| {
+        let outcome = self.pairs.for_each_batch(&mut |pairs| {
             let printed = pairs.iter().try_for_each(|pair| {
                 printer.print(pair, ids.as_mut())?;
                 found += 1;
@@ -162,7 +162,7 @@ impl<F: Engine> Work<'_, F> {
         });
         match failure {
             Some(failure) => Err(failure),
-            None => outcome.map(|_| found).map_err(damaged),
+            None => outcome.map(|()| found),
         }
     }
 }

@@ -64,7 +64,8 @@ impl From<Strategy> for hamdex::Strategy {
 /// line begins with the id of the document that is looked for instead of a fingerprint; with --json it is the field
 /// document. Documents too short for a reliable fingerprint are reported and left out.
 ///
-/// A store is queried as it is at the start, also while another process writes to it.
+/// A store is queried as it is at the start, also while another process writes to it. A set of shards is queried as
+/// one index; of one with families, each query within the distance of the set asks few of the files.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -78,7 +79,7 @@ Example:
   hamdex query articles.hamdex --documents --file today.jsonl --first"
 )]
 pub(crate) struct Args {
-    /// The index file, or the directory of a store
+    /// The index file, or the directory of a store or of shards
     #[arg(value_name = "FILE")]
     index: PathBuf,
     /// Fingerprints to look for: 16 (32) hexadecimal digits, 0x and digits, or decimal

@@ -1,4 +1,4 @@
-//! `hamdex verify`: whether a file or a store is whole.
+//! `hamdex verify`: whether a file, a store or a set of shards is whole.
 //!
 //! - [`whole`]: what was read and found right
 
@@ -9,19 +9,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hamdex::{Engine, OpenOptions, VerifyOptions};
+use hamdex_shards::Shards;
 use hamdex_store::StoreReader;
 use serde::Serialize;
 
 use crate::bars::Phases;
 use crate::failure::Failure;
-use crate::stored::{self, is_store};
+use crate::stored::{self, Kind};
 use crate::threads::Threads;
 use whole::{Contents, Whole};
 
-/// Read a whole index file or store and check everything in it.
+/// Read a whole index file, store or set of shards and check everything in it.
 ///
 /// Checks all checksums and padding, the order of entries and keys, counts, codebooks, ids and their names, and
-/// that all tables hold the same fingerprints; of a store, all its files, removals, logs and the manifest. Exits with 3 if something is damaged. What a crash has
+/// that all tables hold the same fingerprints; of a store, all its files, removals, logs and the manifest;
+/// of a set of shards, all its files, that each is the one that the manifest names, and of families that every
+/// fingerprint is in the right shard of each. Exits with 3 if something is damaged. What a crash has
 /// left in a store, and its next writer removes, is no damage: it is printed.
 #[derive(clap::Args)]
 #[command(
@@ -32,7 +35,7 @@ Example:
   hamdex verify news.hamdex --json"
 )]
 pub(crate) struct Args {
-    /// The index file, or the directory of a store
+    /// The index file, or the directory of a store or of shards
     #[arg(value_name = "FILE")]
     index: PathBuf,
     #[command(flatten)]
@@ -79,10 +82,19 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn verify<F: Engine>(args: &Args) -> Result<Whole, Failure> {
     let phases = Arc::new(Phases::default());
     let options = VerifyOptions::new().progress(phases.reporter());
-    if is_store(&args.index) {
-        let outcome = StoreReader::<F>::open(&args.index).and_then(|reader| reader.verify(&options));
-        phases.finish();
-        return Ok(Whole::Store(outcome?));
+    match stored::kind(&args.index) {
+        Kind::Store => {
+            let outcome = StoreReader::<F>::open(&args.index).and_then(|reader| reader.verify(&options));
+            phases.finish();
+            return Ok(Whole::Store(outcome?));
+        }
+        Kind::Shards => {
+            let set = Shards::<F>::open(&args.index, &OpenOptions::new())?;
+            let outcome = set.verify(&options);
+            phases.finish();
+            return Ok(Whole::Shards(outcome?));
+        }
+        Kind::File => {}
     }
     let index = F::open(&args.index, &OpenOptions::new()).map_err(Failure::Index)?;
     let outcome = F::verify(&index, &options);

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use hamdex::Verified;
+use hamdex_shards::ShardsVerified;
 use hamdex_store::StoreVerified;
 use indicatif::HumanBytes;
 use serde::Serialize;
@@ -15,6 +16,7 @@ pub(super) enum Whole {
     /// A file, and whether its ids have names.
     File(Verified, bool),
     Store(StoreVerified),
+    Shards(ShardsVerified),
 }
 
 /// What `--json` prints of it.
@@ -39,6 +41,16 @@ pub(super) enum Contents<'a> {
         batches: u64,
         notes: &'a [String],
     },
+    Shards {
+        shards: usize,
+        families: usize,
+        bytes: u64,
+        blocks: u64,
+        /// In one family; of layout `hash` at most.
+        fingerprints: u64,
+        ids: u64,
+        notes: &'a [String],
+    },
 }
 
 impl Whole {
@@ -57,6 +69,15 @@ impl Whole {
                 bytes: verified.bytes,
                 fingerprints: verified.fingerprints,
                 batches: verified.batches,
+                notes: &verified.notes,
+            },
+            Self::Shards(verified) => Contents::Shards {
+                shards: verified.shards,
+                families: verified.families,
+                bytes: verified.bytes,
+                blocks: verified.blocks,
+                fingerprints: verified.fingerprints,
+                ids: verified.ids,
                 notes: &verified.notes,
             },
         }
@@ -89,6 +110,20 @@ impl Whole {
                     counted(verified.fingerprints, "fingerprint", "fingerprints"),
                     counted(verified.segments as u64, "segment", "segments"),
                     counted(verified.batches, "batch", "batches"),
+                )?;
+                verified.notes.iter().try_for_each(|note| writeln!(output, "{note}"))
+            }
+            Self::Shards(verified) => {
+                writeln!(
+                    output,
+                    "{}: whole: {}, {}{} in {}, {}, {}",
+                    path.display(),
+                    HumanBytes(verified.bytes),
+                    if verified.families == 1 { "at most " } else { "" },
+                    counted(verified.fingerprints, "fingerprint", "fingerprints"),
+                    counted(verified.shards as u64, "shard", "shards"),
+                    counted(verified.blocks, "block", "blocks"),
+                    counted(verified.ids, "id", "ids"),
                 )?;
                 verified.notes.iter().try_for_each(|note| writeln!(output, "{note}"))
             }

@@ -6,7 +6,7 @@ use predicates::prelude::*;
 
 use crate::common::{LINES, Scratch, with_index};
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "dedup",
     "fingerprint",
     "idf",
@@ -18,6 +18,7 @@ const COMMANDS: [&str; 15] = [
     "dump",
     "verify",
     "store",
+    "shards",
     "designs",
     "demo",
     "completions",
@@ -27,6 +28,9 @@ const COMMANDS: [&str; 15] = [
 /// Those of `hamdex store`.
 const OF_STORE: [&str; 10] =
     ["create", "insert", "remove", "flush", "compact", "purge", "backup", "ingest", "stats", "repair"];
+
+/// Those of `hamdex shards`.
+const OF_SHARDS: [&str; 2] = ["create", "add"];
 
 #[test]
 fn completions_and_manual_pages_know_every_command() {
@@ -40,7 +44,8 @@ fn completions_and_manual_pages_know_every_command() {
     assert!(scratch.output(&["man"]).contains(".TH hamdex"));
     scratch.output(&["man", "pages/man1"]);
     let of_store = OF_STORE.map(|command| format!("store-{command}"));
-    for command in COMMANDS.map(str::to_owned).into_iter().chain(of_store) {
+    let of_shards = OF_SHARDS.map(|command| format!("shards-{command}"));
+    for command in COMMANDS.map(str::to_owned).into_iter().chain(of_store).chain(of_shards) {
         let page = std::fs::read_to_string(scratch.path(&format!("pages/man1/hamdex-{command}.1"))).unwrap();
         assert!(page.contains(".SH SYNOPSIS") && page.contains("Example"), "{command}");
     }
@@ -55,7 +60,7 @@ fn manual_pages_are_replaced_only_by_force_and_then_all() {
     assert_eq!((code, scratch.names()), (1, vec!["hamdex-pairs.1".to_owned()]));
     scratch.output(&["man", ".", "--force"]);
     assert!(std::fs::read_to_string(scratch.path("hamdex-pairs.1")).unwrap().contains(".TH"));
-    assert_eq!(scratch.names().len(), COMMANDS.len() + OF_STORE.len() + 1);
+    assert_eq!(scratch.names().len(), COMMANDS.len() + OF_STORE.len() + OF_SHARDS.len() + 1);
 }
 
 #[test]
@@ -75,7 +80,9 @@ fn results_and_an_index_are_not_mixed_on_standard_output() {
 fn help_fits_a_narrow_terminal_without_broken_words() {
     let scratch = Scratch::new();
     let commands = COMMANDS.iter().map(|command| vec![*command]);
-    for command in commands.chain(OF_STORE.map(|command| vec!["store", command])) {
+    let of_store = OF_STORE.map(|command| vec!["store", command]);
+    let of_shards = OF_SHARDS.map(|command| vec!["shards", command]);
+    for command in commands.chain(of_store).chain(of_shards) {
         for option in ["--help", "-h"] {
             let help =
                 scratch.hamdex(&[&command[..], &[option]].concat()).env("COLUMNS", "80").assert().success();

@@ -14,6 +14,7 @@ mod names;
 mod outputs;
 mod pairs;
 mod query;
+mod shards;
 mod stats;
 mod store;
 mod terminal;

@@ -6,4 +6,4 @@
 
 pub(crate) mod policy;
 mod removed_pairs;
-pub(crate) mod run;
+mod run;

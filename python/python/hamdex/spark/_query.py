@@ -32,11 +32,12 @@ def query(
 ) -> DataFrame:
     """Find all stored fingerprints within ``k`` bits of queries: the columns ``query``, ``id`` and ``distance``.
 
-    ``shards`` is the directory of a set, what ``build`` returned, or a list of index files that were built one by one
+    ``shards`` is the directory of a set, which ``build`` or the ``hamdex`` command has made, what ``build`` returned, or a list of index files that were built one by one
     in the same way. ``query`` is the id of the query, ``id`` that of the match. Sets without ids have ``fingerprint``,
     the match itself, in its place. By default ``k`` is the distance for which the set is made.
 
-    Every query goes to every shard; a task asks one shard, so that its machine reads that one only.
+    Every query goes to every shard, of a set of families to those of one family; a task asks one shard, so that its
+    machine reads that one only.
     """
     found = open_set(shards)
     width = _columns.width(queries, fingerprint)
@@ -70,6 +71,7 @@ def open_set(shards: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] |
         found = _shards.read(_shards.local(shards))
     else:
         return _shards.of_files(shards)
+    found = _shards.in_one_family(found)
     _shards.check_files(found)
     return found
 

@@ -1,12 +1,17 @@
-"""The shards of a set: index files in one directory, and a file beside them that lists them."""
+"""The shards of a set: index files in one directory, and a file beside them that lists them.
+
+The list is the manifest of section 23 of the format specification, which `hamdex` reads and writes, too.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
+import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -18,6 +23,14 @@ import pyarrow as pa
 LIST = "shards.json"
 FORMAT = "hamdex shards"
 VERSION = 1
+
+MAX_SHARDS = 1 << 15
+MAX_COUNT = 1 << 48
+
+# How a list ends, and the member before.
+BEFORE_CHECKSUM = '"checksum": "'
+AFTER_CHECKSUM = '"\n}\n'
+TAIL = len(BEFORE_CHECKSUM) + 8 + len(AFTER_CHECKSUM)
 
 
 @dataclass(frozen=True)
@@ -42,16 +55,28 @@ class Shards:
     #: "numbers" or "names"; ``None`` where there are no ids.
     id_type: str | None
     shards: tuple[Shard, ...]
+    #: "hash": a fingerprint is in any shard; "families": in one shard of each family, of which there are distance + 1.
+    layout: str = "hash"
+
+    @property
+    def families(self) -> int:
+        """How many times the set has each fingerprint."""
+        return self.distance + 1 if self.layout == "families" else 1
+
+    @property
+    def first_family(self) -> tuple[Shard, ...]:
+        """Shards that have every fingerprint together."""
+        return self.shards[: len(self.shards) // self.families]
 
     @property
     def fingerprints(self) -> int:
-        """The distinct fingerprints of all shards."""
-        return sum(shard.fingerprints for shard in self.shards)
+        """The distinct fingerprints of all shards; those that are in several files are counted in each."""
+        return sum(shard.fingerprints for shard in self.first_family)
 
     @property
     def ids(self) -> int:
-        """The ids of all shards."""
-        return sum(shard.ids for shard in self.shards)
+        """The ids of all shards, counted in the same way."""
+        return sum(shard.ids for shard in self.first_family)
 
     @property
     def bytes(self) -> int:
@@ -77,14 +102,10 @@ def local(directory: str | os.PathLike[str]) -> Path:
 
 def write(shards: Shards) -> None:
     """Write the list of shards: whole, or not at all."""
-    content: dict[str, Any] = asdict(shards)
-    del content["directory"]
-    content = {"format": FORMAT, "version": VERSION, **content}
     number, name = tempfile.mkstemp(prefix=".shards-", suffix=".tmp", dir=shards.directory)
     try:
-        with os.fdopen(number, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1)
-            file.write("\n")
+        with os.fdopen(number, "w", encoding="utf-8", newline="\n") as file:
+            file.write(to_text(shards))
             file.flush()
             os.fsync(file.fileno())
         # As any new file's, where mkstemp lets nobody else read.
@@ -94,6 +115,20 @@ def write(shards: Shards) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def to_text(shards: Shards) -> str:
+    """Return the list as text, whose last member is a checksum of all before it."""
+    content: dict[str, Any] = asdict(shards)
+    del content["directory"]
+    content = {"format": FORMAT, "version": VERSION, "layout": content.pop("layout"), **content}
+    covered = json.dumps(content, indent=1).removesuffix("\n}") + ",\n "
+    return covered + BEFORE_CHECKSUM + checksum(covered.encode()) + AFTER_CHECKSUM
+
+
+def checksum(covered: bytes) -> str:
+    """Return the digits of the checksum of what comes before it."""
+    return f"{zlib.crc32(covered):08x}"
 
 
 def umask() -> int:
@@ -116,20 +151,23 @@ def read(directory: Path) -> Shards:
     """Read the list of shards of a directory."""
     path = directory / LIST
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_bytes()
+        content = json.loads(text)
     except FileNotFoundError:
-        text = f"{path}: there is no list of shards: hamdex.spark.build makes one"
-        raise FileNotFoundError(text) from None
-    except ValueError as error:
+        advice = f"{path}: there is no list of shards: hamdex.spark.build makes one, or hamdex build --shards"
+        raise FileNotFoundError(advice) from None
+    except (ValueError, RecursionError) as error:
         raise hamdex.DamagedError(f"{path}: this is no list of shards: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise hamdex.FormatError(f"{path}: this is no list of shards")
     if content.get("version") != VERSION:
-        text = f"{path}: version {content.get('version')!r} of the list, and this program reads version {VERSION}"
-        raise hamdex.FormatError(text)
+        advice = f"{path}: version {content.get('version')!r} of the list, and this program reads version {VERSION}"
+        raise hamdex.FormatError(advice)
+    if text[-TAIL:].decode(errors="replace") != BEFORE_CHECKSUM + checksum(text[:-TAIL]) + AFTER_CHECKSUM:
+        raise hamdex.DamagedError(f"{path}: the list of shards is damaged: its checksum differs")
     try:
         shards = tuple(Shard(**shard) for shard in content["shards"])
-        names = ("width", "distance", "recipe", "id_type")
+        names = ("width", "distance", "recipe", "id_type", "layout")
         found = Shards(directory=directory, shards=shards, **{name: content[name] for name in names})
     except (KeyError, TypeError, AttributeError) as error:
         raise hamdex.DamagedError(f"{path}: the list of shards is damaged: {error!r}") from None
@@ -139,18 +177,29 @@ def read(directory: Path) -> Shards:
 
 def check_values(shards: Shards, path: Path) -> None:
     """Refuse a list whose values cannot be."""
-    numbers = [shards.distance, *(n for s in shards.shards for n in (s.fingerprints, s.ids, s.bytes))]
+    numbers = [n for s in shards.shards for n in (s.fingerprints, s.ids, s.bytes)]
     right = (
         shards.width in (64, 128)
+        and type(shards.distance) is int
+        and 0 <= shards.distance <= shards.width - (shards.layout == "families")
+        and shards.layout in ("hash", "families")
         and shards.id_type in (None, "numbers", "names")
         and (shards.recipe is None or isinstance(shards.recipe, str))
-        and all(type(number) is int and number >= 0 for number in numbers)
+        and all(type(number) is int and 0 <= number <= MAX_COUNT for number in numbers)
         and all(isinstance(s.file, str) and isinstance(s.file_id, str) for s in shards.shards)
-        and len(shards.shards) > 0
+        and all(re.fullmatch("[0-9a-f]{32}", s.file_id) for s in shards.shards)
+        and 0 < len(shards.shards) <= MAX_SHARDS
+        and len(shards.shards) % shards.families == 0
+        and len({s.file for s in shards.shards}) == len(shards.shards)
     )
     # A name with a path in it would lead out of the directory.
-    if not right or any(Path(shard.file).name != shard.file for shard in shards.shards):
+    if not right or any(not is_plain(shard.file) for shard in shards.shards):
         raise hamdex.DamagedError(f"{path}: the list of shards is damaged: a value is not possible")
+
+
+def is_plain(name: str) -> bool:
+    """Return whether a name is that of a file in the directory."""
+    return name not in ("", ".", "..", LIST) and not re.search(r"[/\\:\x00-\x1f\x7f-\x9f]", name)
 
 
 def of_files(files: Sequence[str | os.PathLike[str]]) -> Shards:
@@ -184,6 +233,11 @@ def check_same(first: Path, one: tuple[Any, ...], path: Path, other: tuple[Any, 
         if mine != its:
             text = f"{path} has {name.replace('_type', 's')} {its!r}, and {first} {mine!r}"
             raise ValueError(f"the shards differ: {text}: build all in the same way")
+
+
+def in_one_family(shards: Shards) -> Shards:
+    """Return a set of which every fingerprint is in one file only: all of it, or one of its families."""
+    return replace(shards, layout="hash", shards=shards.first_family)
 
 
 def check_files(shards: Shards) -> None:

@@ -1,0 +1,267 @@
+//! The builder of a set.
+
+use std::fmt;
+use std::path::Path;
+
+use hamdex::{BuildOptions, Builder, Engine, RECIPE_KEY, SealedIndex};
+
+use super::output::{Target, check_open_files, put};
+use super::records::{Record, Records, Shape};
+use crate::error::Error;
+use crate::manifest::{IdType, Layout, MAX_SHARDS, Manifest};
+use crate::set::recipe_of_metadata;
+use crate::split::Split;
+
+/// The least memory that a build of an index takes.
+const MIN_MEMORY: u64 = 16 << 20;
+
+/// Builds a set of shards: fingerprints in any order, one directory out.
+///
+/// The same fingerprints, ids and options give the same shards, in whatever order they come, whatever the memory limit
+/// and the number of threads. Until [`ShardsBuilder::finish`] has succeeded there is nothing under the directory's name,
+/// or the set that was there before.
+///
+/// What is pushed is kept in memory while it fits, and then in temporary files without names: twice for a set of families
+/// (once as it came, once by shard), else once. Then shards are built, one after the other, in half of the memory limit.
+pub struct ShardsBuilder<F: Engine> {
+    target: Target,
+    layout: Layout,
+    split: Split<F>,
+    options: BuildOptions<F>,
+    /// What is pushed, by the shards of the first family.
+    parts: Vec<Records<F>>,
+    /// The same as it came, for the other families.
+    all: Option<Records<F>>,
+    pushed: u64,
+}
+
+/// What has been built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShardsSummary {
+    /// Fingerprints pushed, repeats counted.
+    pub pushed: u64,
+    /// What the manifest says.
+    pub manifest: Manifest,
+}
+
+/// A set whose files are complete and durable, and have no names yet. Dropped, it leaves nothing behind.
+#[must_use = "a set that is not published is gone"]
+pub struct SealedShards {
+    target: Target,
+    pushed: u64,
+    manifest: Manifest,
+    files: Vec<(String, SealedIndex)>,
+}
+
+impl<F: Engine> ShardsBuilder<F> {
+    /// Starts a set of `shards` shards in each family. `options` are those of each shard; their memory limit is that of
+    /// the whole build, and their permission to overwrite is for a set of that name, and for no other directory.
+    ///
+    /// # Errors
+    /// When the directory exists and may not be replaced, an option is out of its range, there are more shards than a
+    /// set, or the open files of a process, may have, or nothing can be written there.
+    pub fn create(
+        directory: impl AsRef<Path>,
+        layout: Layout,
+        shards: usize,
+        options: BuildOptions<F>,
+    ) -> Result<Self, Error> {
+        let target = Target::new(directory.as_ref(), options.overwrites())?;
+        let families = match layout {
+            Layout::Hash => 1,
+            Layout::Families if options.design_distance() >= F::BITS => {
+                let expected = format!("below the width, {} bits, in a set of families", F::BITS);
+                return Err(Error::Option {
+                    option: "the distance",
+                    given: options.design_distance().into(),
+                    expected,
+                });
+            }
+            Layout::Families => options.design_distance() + 1,
+        };
+        let most = MAX_SHARDS / families as usize;
+        if shards == 0 || shards > most {
+            let expected = format!("1 to {most} for {families} of these");
+            return Err(Error::Option { option: "the number of shards", given: shards as u64, expected });
+        }
+        check_open_files(shards * families as usize)?;
+        let memory = options.memory_bytes();
+        let temp_dir = options.temp_directory().map_or_else(|| target.beside(), Path::to_owned);
+        let options = options.overwrite(false).temp_dir(&temp_dir);
+        // Whatever is wrong with the options is known before anything is read.
+        drop(Builder::with_options(target.shard("shard"), options.clone())?);
+        let options = options.memory((memory / 2).max(MIN_MEMORY));
+        let split = match layout {
+            Layout::Hash => Split::whole(shards),
+            Layout::Families => Split::of(families, shards),
+        };
+        let shape = Shape { ids: options.has_ids(), names: options.has_names() };
+        let room = usize::try_from(memory / 4).unwrap_or(usize::MAX);
+        let records = |room| Records::new(shape, room, &temp_dir);
+        let parts = (0..shards).map(|_| records(room / shards)).collect();
+        let all = (families > 1).then(|| records(room));
+        Ok(Self { target, layout, split, options, parts, all, pushed: 0 })
+    }
+
+    /// Adds a fingerprint to a set without ids.
+    ///
+    /// # Errors
+    /// When the set was to have ids, or temporary files cannot be written.
+    pub fn push(&mut self, fingerprint: F) -> Result<(), Error> {
+        self.require(false, false)?;
+        self.add(Record { fingerprint, id: 0, name: &[] })
+    }
+
+    /// Adds a fingerprint and one of its ids to a set with ids and without names.
+    ///
+    /// # Errors
+    /// When the set was to have none, or names; when temporary files cannot be written.
+    pub fn push_with_id(&mut self, fingerprint: F, id: u64) -> Result<(), Error> {
+        self.require(true, false)?;
+        self.add(Record { fingerprint, id, name: &[] })
+    }
+
+    /// Adds a fingerprint, its id and what that is called to a set with names. Ids ascend from one to the next.
+    ///
+    /// # Errors
+    /// When the set was to have no names, or temporary files cannot be written. Ids that do not ascend are refused when
+    /// the set is built.
+    pub fn push_named(&mut self, fingerprint: F, id: u64, name: impl AsRef<[u8]>) -> Result<(), Error> {
+        self.require(true, true)?;
+        self.add(Record { fingerprint, id, name: name.as_ref() })
+    }
+
+    fn require(&self, ids: bool, names: bool) -> Result<(), Error> {
+        if (self.options.has_ids(), self.options.has_names()) == (ids, names) {
+            return Ok(());
+        }
+        let text = "each fingerprint comes with what the options say: nothing, an id, or an id and a name";
+        Err(hamdex::BuildError::Ids(text).into())
+    }
+
+    fn add(&mut self, record: Record<'_, F>) -> Result<(), Error> {
+        self.parts[self.split.shard(0, record.fingerprint)].push(record)?;
+        if let Some(all) = &mut self.all {
+            all.push(record)?;
+        }
+        self.pushed += 1;
+        Ok(())
+    }
+
+    /// Builds all shards, and gives the set its name when all of it is durable.
+    ///
+    /// # Errors
+    /// When memory or disk run out, a design is refused, the directory has come to exist meanwhile, or the progress
+    /// callback stops the build. What was there is untouched then, unless the output is in place.
+    pub fn finish(self) -> Result<ShardsSummary, Error> {
+        self.seal(&mut |_, _| {})?.publish()
+    }
+
+    /// Does all that [`ShardsBuilder::finish`] does but give the set its name. `built` is called before each shard, with
+    /// the number of those that are complete and that of all.
+    ///
+    /// # Errors
+    /// As for [`ShardsBuilder::finish`]; nothing is left behind then.
+    pub fn seal(mut self, built: &mut dyn FnMut(usize, usize)) -> Result<SealedShards, Error> {
+        let shards = self.split.shards();
+        let total = shards * self.split.families();
+        let mut files = Vec::with_capacity(total);
+        for family in 0..self.split.families() {
+            let parts = if family == 0 { std::mem::take(&mut self.parts) } else { self.parts_of(family)? };
+            if family + 1 == self.split.families() {
+                self.all = None;
+            }
+            for (shard, part) in parts.into_iter().enumerate() {
+                built(files.len(), total);
+                let file = match self.layout {
+                    Layout::Hash => format!("shard-{shard:05}.hamdex"),
+                    Layout::Families => format!("family-{family}-shard-{shard:05}.hamdex"),
+                };
+                let sealed = self.build(&file, part)?;
+                files.push((file, sealed));
+            }
+        }
+        built(total, total);
+        let (pushed, manifest) = (self.pushed, self.manifest()?);
+        Ok(SealedShards { target: self.target, pushed, manifest, files })
+    }
+
+    /// All records, by the shards of a later family.
+    fn parts_of(&mut self, family: usize) -> Result<Vec<Records<F>>, Error> {
+        let Self { split, all, .. } = self;
+        let all = all.as_mut().expect("there is a later family");
+        let mut parts: Vec<_> = (0..split.shards()).map(|_| all.shared_by(split.shards())).collect();
+        all.for_each(&mut |record| parts[split.shard(family, record.fingerprint)].push(record))?;
+        Ok(parts)
+    }
+
+    fn build(&self, file: &str, mut part: Records<F>) -> Result<SealedIndex, Error> {
+        let mut builder = Builder::with_options(self.target.shard(file), self.options.clone())?;
+        let (ids, names) = (self.options.has_ids(), self.options.has_names());
+        part.for_each(&mut |Record { fingerprint, id, name }| {
+            if ids {
+                F::push_with_id(&mut builder, fingerprint, id)?;
+            } else {
+                F::push(&mut builder, fingerprint)?;
+            }
+            if names {
+                builder.push_name(id, name)?;
+            }
+            Ok(())
+        })?;
+        drop(part);
+        Ok(F::seal(builder)?)
+    }
+
+    /// What the manifest will say, but for the shards.
+    fn manifest(&self) -> Result<Manifest, Error> {
+        let id_type = match (self.options.has_ids(), self.options.has_names()) {
+            (false, _) => None,
+            (true, false) => Some(IdType::Numbers),
+            (true, true) => Some(IdType::Names),
+        };
+        Ok(Manifest {
+            layout: self.layout,
+            width: F::BITS,
+            distance: self.options.design_distance(),
+            recipe: recipe_of_metadata(self.options.metadata_value(RECIPE_KEY), self.target.path())?,
+            id_type,
+            shards: Vec::new(),
+        })
+    }
+}
+
+impl SealedShards {
+    /// Gives the set its name.
+    ///
+    /// # Errors
+    /// When the directory has come to exist meanwhile, or cannot be named. What was there is untouched then, unless the
+    /// output is in place.
+    pub fn publish(self) -> Result<ShardsSummary, Error> {
+        let Self { target, pushed, mut manifest, files } = self;
+        let directory = target.start()?;
+        for (file, sealed) in files {
+            manifest.shards.push(put(&directory, file, sealed)?);
+        }
+        target.publish(directory, &manifest)?;
+        Ok(ShardsSummary { pushed, manifest })
+    }
+}
+
+impl<F: Engine> fmt::Debug for ShardsBuilder<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShardsBuilder")
+            .field("target", &self.target)
+            .field("layout", &self.layout)
+            .field("options", &self.options)
+            .field("pushed", &self.pushed)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for SealedShards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SealedShards").field("manifest", &self.manifest).finish_non_exhaustive()
+    }
+}

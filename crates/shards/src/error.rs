@@ -1,0 +1,151 @@
+//! What can go wrong with a set of shards.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hamdex::{BuildError, OutputError, ReadError};
+
+/// Why a set of shards cannot be opened, queried, built or added to.
+///
+/// An error of the operating system is the [source](std::error::Error::source), and not in the text.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused something.
+    #[error("{}: cannot {doing}", path.display())]
+    Io {
+        /// What was attempted.
+        doing: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The directory has no manifest, or a file of that name that is none.
+    #[error("{}: not a set of shards: it has no shards.json of one", path.display())]
+    NotShards {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The manifest was written by a later version of the format.
+    #[error("{}: format version {found} is too new: this program knows {supported}; update hamdex", path.display())]
+    Newer {
+        /// The manifest.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+        /// The version that this program knows.
+        supported: u64,
+    },
+    /// The manifest is not what was written, or a shard is not the file that it names.
+    #[error("{}: damaged: {what}; restore it from a copy, or build the set again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        what: String,
+    },
+    /// A shard is not there.
+    #[error("{}: is missing; restore it from a copy, or build the set again", path.display())]
+    Missing {
+        /// The shard.
+        path: PathBuf,
+    },
+    /// The set holds fingerprints of another width than expected.
+    #[error("{}: holds fingerprints of {found} bits, not {expected}", path.display())]
+    Width {
+        /// The directory.
+        path: PathBuf,
+        /// Its width.
+        found: u32,
+        /// The width expected.
+        expected: u32,
+    },
+    /// A query has more bits than the fingerprints of the set.
+    #[error("the query {query:#x} has more than the {width} bits of the stored fingerprints")]
+    QueryTooWide {
+        /// The query.
+        query: u128,
+        /// The width of the fingerprints, in bits.
+        width: u32,
+    },
+    /// A file is to join a set of families.
+    #[error("{}: is split into families, and takes no files as they are: build it again from all fingerprints, or keep the files in a set of layout hash", path.display())]
+    Families {
+        /// The directory of the set.
+        path: PathBuf,
+    },
+    /// A file is to join a set whose files are different.
+    #[error("{}: has {found}, and the set {expected}: build all files in the same way", path.display())]
+    Unlike {
+        /// The file.
+        path: PathBuf,
+        /// What the file has.
+        found: String,
+        /// What the set has.
+        expected: String,
+    },
+    /// A file is to join a set that has it.
+    #[error("{}: is in the set already, as {file}", path.display())]
+    Twice {
+        /// The file.
+        path: PathBuf,
+        /// The shard that it is.
+        file: String,
+    },
+    /// Another process adds to the set.
+    #[error("{}: another process adds to the set; wait for its end", path.display())]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// What is to be replaced is not a set of shards, or holds more than one.
+    #[error("{}: {what}: only a set of shards is replaced; name another directory, or remove this one", path.display())]
+    NotReplaced {
+        /// The directory.
+        path: PathBuf,
+        /// What it is, or what is in it.
+        what: String,
+    },
+    /// An option is out of its range.
+    #[error("{option} cannot be {given}: {expected}")]
+    Option {
+        /// Which option.
+        option: &'static str,
+        /// What was given.
+        given: u64,
+        /// What is possible.
+        expected: String,
+    },
+    /// More files would be open at once than the system permits.
+    #[error(
+        "{wanted} shards need as many open files, and {possible} are permitted: take fewer shards, or raise the limit (`ulimit -n`)"
+    )]
+    OpenFiles {
+        /// How many shards are to be built.
+        wanted: u64,
+        /// How many could be.
+        possible: u64,
+    },
+    /// A shard is damaged, or cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A shard cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The directory or the manifest cannot be written, or exists already.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+impl Error {
+    /// Returns what turns an I/O error into one about this file.
+    pub(crate) fn io(doing: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { doing, path: path.as_ref().to_owned(), source }
+    }
+
+    /// Damage of a file.
+    pub(crate) fn damaged(path: impl Into<PathBuf>, what: impl Into<String>) -> Self {
+        Self::Damaged { path: path.into(), what: what.into() }
+    }
+}

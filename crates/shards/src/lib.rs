@@ -1,0 +1,41 @@
+//! A set of fingerprints in many index files, queried exactly as one.
+//!
+//! A set is a directory of index files, its *shards*, and a manifest, `shards.json`, which the format specification
+//! describes. It is for sets that are too large for one file or one machine, and for files that come from several.
+//!
+//! - [`Layout::Families`]: k + 1 families of shards, each with every fingerprint, split by a hash of one of k + 1 groups of
+//!   bits. Two fingerprints within k bits agree in a group, so a query asks one shard of each family, however many
+//!   there are.
+//! - [`Layout::Hash`]: every fingerprint once, in any shard; a query asks all of them.
+//!
+//! [`ShardsBuilder`] writes either; [`Shards`] is an open set, with queries ([`ShardsSearcher`]), batches, the self-join
+//! ([`ShardsPairs`]), entries and verification; [`create`] and [`add`] make a set of layout `hash` of index files that
+//! were built one by one.
+
+mod add;
+mod any;
+mod batch;
+mod build;
+mod entries;
+mod error;
+mod ids;
+mod manifest;
+mod pairs;
+mod searcher;
+mod set;
+mod split;
+mod verify;
+
+pub use add::{add, create};
+pub use any::{AnyShards, width};
+pub use build::{SealedShards, ShardsBuilder, ShardsSummary};
+pub use entries::{SetEntries, SetEntry};
+pub use error::Error;
+pub use ids::StoredId;
+pub use manifest::{
+    IdType, Layout, MANIFEST, MAX_SHARDS, Manifest, ShardEntry, VERSION, read as read_manifest,
+};
+pub use pairs::ShardsPairs;
+pub use searcher::ShardsSearcher;
+pub use set::Shards;
+pub use verify::ShardsVerified;

@@ -1,0 +1,228 @@
+//! An open set of shards.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use hamdex::{Engine, Index, Indexes, OpenOptions, RECIPE_KEY, SharedIndexes};
+
+use crate::error::Error;
+use crate::manifest::{self, IdType, Layout, Manifest, ShardEntry};
+use crate::split::Split;
+
+/// A set of fingerprints in many files, its *shards*, queried as one: any of the files may be on the way of a query, and
+/// no query sees that there are several. A directory, whose manifest says how fingerprints are spread: see [`Layout`].
+///
+/// A shard is opened when it is first needed, since opening one reads its keys: a query of a set of families brings
+/// only the shards that it asks. Opened shards stay open. They are mapped, so they take address space and no open files.
+///
+/// ```
+/// use hamdex::{BuildOptions, OpenOptions};
+/// use hamdex_shards::{Layout, Shards, ShardsBuilder};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("news.shards");
+/// let mut builder = ShardsBuilder::<u64>::create(&path, Layout::Families, 4, BuildOptions::new().ids(true))?;
+/// for (fingerprint, id) in [(0x00ff, 1), (0x01ff, 2), (0xabcd_ef01_2345_6789, 3)] {
+///     builder.push_with_id(fingerprint, id)?;
+/// }
+/// builder.finish()?;
+///
+/// let set = Shards::<u64>::open(&path, &OpenOptions::new())?;
+/// let mut searcher = set.searcher();
+/// let near: Vec<u64> = searcher.within(0x00ff, 3)?.iter().map(|m| m.fingerprint).collect();
+/// assert_eq!(near, [0x00ff, 0x01ff]);
+/// assert_eq!(searcher.ids(0x01ff)?[0].id, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Shards<F: Engine> {
+    directory: PathBuf,
+    manifest: Manifest,
+    options: OpenOptions,
+    /// Of a set of families.
+    split: Option<Split<F>>,
+    opened: Box<[OnceLock<Arc<Index<F>>>]>,
+    /// Shards that hold every fingerprint together.
+    whole: OnceLock<SharedIndexes<F>>,
+}
+
+impl<F: Engine> Shards<F> {
+    /// Opens a set: reads its manifest, and looks whether all files are there with their lengths. `options` are those
+    /// with which each shard is opened when it is first needed.
+    ///
+    /// # Errors
+    /// When the directory is no set, its manifest is damaged or of a later version, a shard is missing or has another
+    /// length, or the set holds another width.
+    pub fn open(directory: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, Error> {
+        let directory = directory.as_ref().to_owned();
+        let manifest = manifest::read(&directory)?;
+        if manifest.width != F::BITS {
+            return Err(Error::Width { path: directory, found: manifest.width, expected: F::BITS });
+        }
+        for shard in &manifest.shards {
+            check_length(&directory.join(&shard.file), shard.bytes)?;
+        }
+        let split = match manifest.layout {
+            Layout::Hash => None,
+            Layout::Families => {
+                Some(Split::of(manifest.distance + 1, manifest.shards.len() / manifest.families()))
+            }
+        };
+        let opened = manifest.shards.iter().map(|_| OnceLock::new()).collect();
+        Ok(Self { directory, manifest, options: options.clone(), split, opened, whole: OnceLock::new() })
+    }
+
+    /// What the manifest says.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The directory of the set.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// How many fingerprints the set has; of layout `hash` at most, since one may lie in several shards.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.manifest.fingerprints()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The distance, in bits, for which the set is made. Queries beyond it are as exact, and ask a whole family.
+    #[must_use]
+    pub fn distance(&self) -> u32 {
+        self.manifest.distance
+    }
+
+    /// How many shards have been opened so far.
+    #[must_use]
+    pub fn opened(&self) -> usize {
+        self.opened.iter().filter(|shard| shard.get().is_some()).count()
+    }
+
+    /// A shard by its number in the manifest, opened now unless it is open. Most work needs no shard by itself.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, or is not the file that the manifest names.
+    pub fn shard(&self, number: usize) -> Result<&Arc<Index<F>>, Error> {
+        if let Some(index) = self.opened[number].get() {
+            return Ok(index);
+        }
+        let entry = &self.manifest.shards[number];
+        let path = self.directory.join(&entry.file);
+        let index = F::open(&path, &self.options)?;
+        check_shard(&index, &path, entry, &self.manifest)?;
+        // Another thread may have been quicker: it has opened the same.
+        Ok(self.opened[number].get_or_init(|| Arc::new(index)))
+    }
+
+    /// Whether a shard is open.
+    pub(crate) fn is_open(&self, number: usize) -> bool {
+        self.opened[number].get().is_some()
+    }
+
+    /// How the families are split, where there are families and they serve a distance.
+    pub(crate) fn split_for(&self, distance: u32) -> Option<&Split<F>> {
+        self.split.as_ref().filter(|_| distance <= self.manifest.distance)
+    }
+
+    /// How the families are split, where there are families.
+    pub(crate) fn split(&self) -> Option<&Split<F>> {
+        self.split.as_ref()
+    }
+
+    /// The numbers of shards that hold every fingerprint together.
+    pub(crate) fn first_family(&self) -> std::ops::Range<usize> {
+        0..self.manifest.first_family().len()
+    }
+
+    /// Shards that hold every fingerprint together, as one.
+    pub(crate) fn whole(&self) -> Result<&SharedIndexes<F>, Error> {
+        if let Some(whole) = self.whole.get() {
+            return Ok(whole);
+        }
+        let indexes = self.first_family().map(|number| self.shard(number).cloned());
+        let indexes = Indexes::new(indexes.collect::<Result<Vec<_>, _>>()?);
+        Ok(self.whole.get_or_init(|| indexes))
+    }
+}
+
+fn check_length(path: &Path, bytes: u64) -> Result<(), Error> {
+    match path.metadata() {
+        Ok(file) if !file.is_file() => Err(Error::damaged(path, "it is not a file")),
+        Ok(file) if file.len() != bytes => {
+            Err(Error::damaged(path, format!("it has {} bytes, and shards.json says {bytes}", file.len())))
+        }
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(Error::Missing { path: path.to_owned() })
+        }
+        Err(error) => Err(Error::io("look at it", path)(error)),
+    }
+}
+
+/// Refuses a file that is not the shard that a manifest names.
+fn check_shard<F: Engine>(
+    index: &Index<F>,
+    path: &Path,
+    entry: &ShardEntry,
+    manifest: &Manifest,
+) -> Result<(), Error> {
+    let differs = if index.file_id().to_string() != entry.file_id {
+        "its file id"
+    } else if index.len() != entry.fingerprints || ids_of(index) != entry.ids {
+        "its number of fingerprints or ids"
+    } else if id_type(index) != manifest.id_type {
+        "what its ids are"
+    } else if recipe(index, path)? != manifest.recipe {
+        "its recipe"
+    } else {
+        return Ok(());
+    };
+    Err(Error::damaged(path, format!("it is not the file that shards.json names: {differs} differs")))
+}
+
+/// How many ids an index has.
+pub(crate) fn ids_of<F: Engine>(index: &Index<F>) -> u64 {
+    index.stats().ids.map_or(0, |ids| ids.count)
+}
+
+/// What the ids of an index are.
+pub(crate) fn id_type<F: Engine>(index: &Index<F>) -> Option<IdType> {
+    match (index.has_ids(), index.has_names()) {
+        (false, _) => None,
+        (true, false) => Some(IdType::Numbers),
+        (true, true) => Some(IdType::Names),
+    }
+}
+
+/// The recipe of an index's fingerprints, if it has one.
+pub(crate) fn recipe<F: Engine>(index: &Index<F>, path: &Path) -> Result<Option<String>, Error> {
+    recipe_of_metadata(index.metadata().get(RECIPE_KEY).map(Vec::as_slice), path)
+}
+
+/// A recipe as the metadata of an index has it.
+pub(crate) fn recipe_of_metadata(bytes: Option<&[u8]>, path: &Path) -> Result<Option<String>, Error> {
+    let recipe = bytes.map(|bytes| String::from_utf8(bytes.to_vec())).transpose();
+    recipe.map_err(|_| Error::damaged(path, "its recipe is not UTF-8"))
+}
+
+impl<F: Engine> fmt::Debug for Shards<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shards")
+            .field("directory", &self.directory)
+            .field("layout", &self.manifest.layout)
+            .field("shards", &self.manifest.shards.len())
+            .field("opened", &self.opened())
+            .finish_non_exhaustive()
+    }
+}

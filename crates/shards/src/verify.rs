@@ -1,0 +1,109 @@
+//! Reading everything: every shard, and what the set says of all of them together.
+
+use std::ops::ControlFlow;
+
+use hamdex::{Engine, VerifyOptions};
+
+use crate::error::Error;
+use crate::manifest::{MANIFEST, strangers};
+use crate::set::Shards;
+use crate::split::{Split, mix};
+
+/// What a verification has read and found right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShardsVerified {
+    /// Shards.
+    pub shards: usize,
+    /// Families; 1 of layout `hash`.
+    pub families: usize,
+    /// Bytes of all shards.
+    pub bytes: u64,
+    /// Blocks of all shards.
+    pub blocks: u64,
+    /// Distinct fingerprints; of layout `hash` at most, since one may lie in several shards.
+    pub fingerprints: u64,
+    /// Ids, those of each fingerprint counted; of layout `hash` at most.
+    pub ids: u64,
+    /// What else was found in the directory, which is no damage: a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A sum over all pairs of fingerprint and id, in any order, that other pairs have by chance only.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Contents {
+    sums: [u64; 2],
+}
+
+impl Contents {
+    fn add(&mut self, fingerprint: u128, id: u64) {
+        for (seed, sum) in (1..).zip(&mut self.sums) {
+            let high = mix((fingerprint >> 64) as u64 ^ mix(seed));
+            *sum = sum.wrapping_add(mix(id ^ mix(fingerprint as u64 ^ high)));
+        }
+    }
+}
+
+impl<F: Engine> Shards<F> {
+    /// Reads every shard and checks everything: what [`hamdex::Index::verify_with`] checks of each, that each is the
+    /// file that the manifest names, and, in a set of families, that every fingerprint is in the shard in which it is
+    /// looked for, and that all families hold the same.
+    ///
+    /// # Errors
+    /// The first damage found; when no thread can be started; or when the progress callback stops the work.
+    pub fn verify(&self, options: &VerifyOptions) -> Result<ShardsVerified, Error> {
+        let manifest = self.manifest();
+        let notes = strangers(self.directory(), manifest)?.into_iter();
+        let mut verified = ShardsVerified {
+            shards: manifest.shards.len(),
+            families: manifest.families(),
+            bytes: 0,
+            blocks: 0,
+            fingerprints: manifest.fingerprints(),
+            ids: manifest.ids(),
+            notes: notes.map(|name| format!("{name}: is no part of the set")).collect(),
+        };
+        for number in 0..manifest.shards.len() {
+            let of_shard = F::verify(self.shard(number)?, options)?;
+            verified.bytes += of_shard.bytes;
+            verified.blocks += of_shard.blocks;
+        }
+        if let Some(split) = self.split() {
+            self.verify_families(split)?;
+        }
+        Ok(verified)
+    }
+
+    fn verify_families(&self, split: &Split<F>) -> Result<(), Error> {
+        let mut first = None;
+        for family in 0..split.families() {
+            let mut contents = Contents::default();
+            for shard in 0..split.shards() {
+                let number = family * split.shards() + shard;
+                let path = || self.directory().join(&self.manifest().shards[number].file);
+                let mut stranger = None;
+                let _ = F::for_each_entry(self.shard(number)?, &mut |entry| {
+                    if split.shard(family, entry.fingerprint) != shard {
+                        stranger = Some(entry.fingerprint);
+                        return ControlFlow::Break(());
+                    }
+                    let bits = entry.fingerprint.to_u128();
+                    if self.manifest().id_type.is_none() {
+                        contents.add(bits, 0);
+                    }
+                    entry.ids.for_each(|id| contents.add(bits, id));
+                    ControlFlow::Continue(())
+                })?;
+                if let Some(fingerprint) = stranger {
+                    let what = format!("fingerprint {} belongs in another shard", fingerprint.hex());
+                    return Err(Error::damaged(path(), what));
+                }
+            }
+            if *first.get_or_insert(contents) != contents {
+                let what = format!("families 0 and {family} do not hold the same");
+                return Err(Error::damaged(self.directory().join(MANIFEST), what));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,213 @@
+//! Sets of shards answer as comparing all with all does: both layouts, both widths, uniform and skewed fingerprints.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use common::{Pushed, build, distinct, kinds, mix};
+use hamdex::{BatchOptions, Engine, Match, OpenOptions, VerifyOptions};
+use hamdex_shards::{Layout, Shards};
+use proptest::prelude::*;
+
+/// Distance and fingerprint of each match.
+fn plain<F: Engine>(matches: &[Match<F>]) -> Vec<(u32, F)> {
+    matches.iter().map(|found| (found.distance, found.fingerprint)).collect()
+}
+
+/// What comparing with all finds, in the order of answers.
+fn expected<F: Engine>(stored: &BTreeSet<F>, query: F, distance: u32) -> Vec<(u32, F)> {
+    let mut near: Vec<_> = stored.iter().map(|&one| (one.distance(query), one)).collect();
+    near.retain(|(found, _)| *found <= distance);
+    near.sort_unstable();
+    near
+}
+
+fn check_queries<F: Engine>(set: &Shards<F>, stored: &BTreeSet<F>, queries: &[F], distance: u32) {
+    let mut searcher = set.searcher();
+    for &query in queries {
+        let near = expected(stored, query, distance);
+        assert_eq!(plain(searcher.within(query, distance).unwrap()), near, "{query:x}, {distance}");
+        let first = searcher.first(query, distance).unwrap();
+        assert_eq!(first.is_some(), !near.is_empty());
+        assert!(first.is_none_or(|found| near.contains(&(found.distance, found.fingerprint))));
+        for count in [1, 3] {
+            let nearest = plain(searcher.nearest_within(query, count, distance).unwrap());
+            assert_eq!(nearest, near[..near.len().min(count)], "{count} of {query:x}");
+        }
+        assert_eq!(searcher.contains(query).unwrap(), stored.contains(&query));
+    }
+    for limit in [None, Some(2)] {
+        let options = limit.map_or(BatchOptions::new(), |limit| BatchOptions::new().limit(limit));
+        for options in [options.clone(), options.memory(1 << 12)] {
+            let mut place = 0;
+            let mut visit = |number: usize, matches: &[Match<F>]| {
+                assert_eq!(number, place);
+                let mut near = expected(stored, queries[place], distance);
+                near.truncate(limit.unwrap_or(usize::MAX));
+                assert_eq!(plain(matches), near, "{:x}", queries[place]);
+                place += 1;
+                ControlFlow::Continue(())
+            };
+            let _ = set.batch_with(queries, distance, &options, &mut visit).unwrap();
+            assert_eq!(place, queries.len());
+        }
+    }
+}
+
+fn check_pairs<F: Engine>(set: &Shards<F>, stored: &BTreeSet<F>, distance: u32) {
+    let mut all = BTreeSet::new();
+    let mut counts = vec![0; distance as usize + 1];
+    for &a in stored {
+        for &b in stored.range(a..).skip(1) {
+            if a.distance(b) <= distance {
+                assert!(all.insert((a, b, a.distance(b))));
+                counts[a.distance(b) as usize] += 1;
+            }
+        }
+    }
+    let found = set.pairs(distance).collect().unwrap();
+    assert_eq!(found.len(), all.len(), "each once");
+    assert_eq!(found.iter().map(|pair| (pair.a, pair.b, pair.distance)).collect::<BTreeSet<_>>(), all);
+    assert_eq!(set.pairs(distance).memory(16 << 20).threads(1).count_by_distance().unwrap(), counts);
+}
+
+fn check_ids<F: Engine>(set: &Shards<F>, pushed: &[Pushed<F>]) {
+    let mut all: BTreeMap<F, BTreeSet<u64>> = BTreeMap::new();
+    for &(fingerprint, id) in pushed {
+        all.entry(fingerprint).or_default().insert(id);
+    }
+    let has_ids = set.manifest().id_type.is_some();
+    let ids_of = |ids: &BTreeSet<u64>| -> Vec<u64> {
+        if has_ids { ids.iter().copied().collect() } else { Vec::new() }
+    };
+    let mut entries = set.entries().unwrap();
+    for (&fingerprint, ids) in &all {
+        let entry = entries.next().unwrap().unwrap();
+        assert_eq!(entry.fingerprint, fingerprint);
+        assert_eq!(entry.ids.iter().map(|stored| stored.id).collect::<Vec<_>>(), ids_of(ids));
+    }
+    assert!(entries.next().is_none());
+    let mut searcher = set.searcher();
+    for (&fingerprint, ids) in all.iter().take(20) {
+        let found: Vec<u64> =
+            searcher.ids(fingerprint).unwrap().into_iter().map(|stored| stored.id).collect();
+        assert_eq!(found, ids_of(ids));
+    }
+    assert!(searcher.ids(F::truncate(0x5555_1234_5555)).unwrap().is_empty());
+}
+
+fn check_all<F: Engine>(layout: Layout, shards: usize, pushed: &[Pushed<F>], seed: u64, ids: bool) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("set");
+    build(&path, layout, shards, 3, pushed, ids);
+    let set = Shards::<F>::open(&path, &OpenOptions::new()).unwrap();
+    let stored = distinct(pushed);
+    assert_eq!(set.len(), stored.len() as u64);
+    let families = if layout == Layout::Families { 4 } else { 1 };
+    assert_eq!(set.manifest().shards.len(), shards * families);
+    let mut queries: Vec<F> = pushed.iter().take(25).map(|&(fingerprint, _)| fingerprint).collect();
+    queries.extend((0..25u64).map(|number| {
+        // Few bits from something stored, where there is something.
+        let near = pushed.get(mix(seed ^ number) as usize % pushed.len().max(1)).map_or(F::ZERO, |p| p.0);
+        (0..number % 5).fold(near, |bits, flip| bits ^ F::bit(mix(number + 31 * flip) as u32 % F::BITS))
+    }));
+    queries.extend([F::ZERO, F::ONES]);
+    for distance in 0..=6 {
+        check_queries(&set, &stored, &queries, distance);
+    }
+    for distance in [0, 1, 3, 5] {
+        check_pairs(&set, &stored, distance);
+    }
+    let mut searcher = set.searcher();
+    let all = expected(&stored, queries[0], F::BITS);
+    assert_eq!(plain(searcher.nearest(queries[0], 7).unwrap()), all[..all.len().min(7)]);
+    check_ids(&set, pushed);
+    let verified = set.verify(&VerifyOptions::new()).unwrap();
+    assert_eq!((verified.fingerprints, verified.notes.len()), (stored.len() as u64, 0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn sets_equal_comparing_with_all(
+        kind in 0..kinds::COUNT, count in 0..300usize, seed: u64, shards in 1..6usize, families: bool, ids: bool,
+    ) {
+        let layout = if families { Layout::Families } else { Layout::Hash };
+        check_all::<u64>(layout, shards, &kinds::of(kind, count, seed), seed, ids);
+    }
+
+    #[test]
+    fn sets_of_128_bits_equal_comparing_with_all(
+        kind in 0..kinds::COUNT, count in 0..200usize, seed: u64, shards in 1..6usize, families: bool,
+    ) {
+        let layout = if families { Layout::Families } else { Layout::Hash };
+        check_all::<u128>(layout, shards, &kinds::of(kind, count, seed), seed, true);
+    }
+}
+
+#[test]
+fn nothing_one_and_crowds_are_sets_like_others() {
+    for layout in [Layout::Families, Layout::Hash] {
+        for kind in 0..kinds::COUNT {
+            check_all::<u64>(layout, 1, &kinds::of(kind, 150, 7), 7, true);
+            check_all::<u64>(layout, 3, &kinds::of(kind, 0, 7), 7, true);
+            check_all::<u64>(layout, 3, &kinds::of(kind, 1, 7), 7, false);
+            // More shards than most have fingerprints.
+            check_all::<u64>(layout, 40, &kinds::of(kind, 60, 8), 8, true);
+        }
+    }
+}
+
+#[test]
+fn a_query_opens_one_shard_of_each_family() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("set");
+    let pushed: Vec<Pushed<u64>> = (0..2000).map(|number| (mix(number), number)).collect();
+    build(&path, Layout::Families, 16, 3, &pushed, true);
+    let set = Shards::<u64>::open(&path, &OpenOptions::new()).unwrap();
+    assert_eq!(set.opened(), 0);
+    let mut searcher = set.searcher();
+    assert_eq!(searcher.within(mix(7) ^ 0b111, 3).unwrap()[0].fingerprint, mix(7));
+    assert_eq!(searcher.ids(mix(7)).unwrap()[0].id, 7);
+    assert_eq!(set.opened(), 4);
+    searcher.within(mix(7), 4).unwrap();
+    assert!((16..20).contains(&set.opened()), "beyond its distance: one family, {}", set.opened());
+}
+
+#[test]
+fn other_distances_have_as_many_families() {
+    for distance in [0, 1, 2, 6] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("set");
+        let pushed: Vec<Pushed<u64>> = kinds::of(1, 200, u64::from(distance));
+        build(&path, Layout::Families, 3, distance, &pushed, false);
+        let set = Shards::<u64>::open(&path, &OpenOptions::new()).unwrap();
+        assert_eq!(set.manifest().shards.len(), 3 * (distance as usize + 1));
+        let queries: Vec<u64> = pushed.iter().map(|pushed| pushed.0 ^ 1).collect();
+        for asked in 0..=distance + 1 {
+            check_queries(&set, &distinct(&pushed), &queries, asked);
+            check_pairs(&set, &distinct(&pushed), asked);
+        }
+    }
+}
+
+#[test]
+fn a_batch_that_breaks_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    let pushed: Vec<Pushed<u64>> = kinds::of(0, 500, 3);
+    for layout in [Layout::Families, Layout::Hash] {
+        let path = directory.path().join(layout.to_string());
+        build(&path, layout, 2, 3, &pushed, false);
+        let set = Shards::<u64>::open(&path, &OpenOptions::new()).unwrap();
+        let queries: Vec<u64> = pushed.iter().map(|pushed| pushed.0).collect();
+        let mut seen = 0;
+        let outcome = set.batch_with(&queries, 3, &BatchOptions::new(), &mut |_, _| {
+            seen += 1;
+            if seen == 100 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert!(outcome.unwrap().is_break());
+        assert_eq!(seen, 100);
+    }
+}

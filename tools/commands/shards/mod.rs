@@ -1,0 +1,92 @@
+//! `hamdex shards`: sets of index files that were built one by one.
+//!
+//! - [`create`]: a new set of index files
+//! - [`add`]: more of them into a set
+
+mod add;
+mod create;
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::path::Path;
+
+use clap::Subcommand;
+use hamdex_shards::Manifest;
+use serde::Serialize;
+
+use crate::counted::counted;
+use crate::failure::Failure;
+use crate::say;
+
+/// Query many index files as one set, in a directory.
+///
+/// Index files that were built apart, on other machines or other days, make a set: a directory of these files, its
+/// shards, with a manifest, shards.json. `hamdex query`, `pairs`, `dump` and `verify` take the directory as they take
+/// an index file. `hamdex build --shards` builds such a set itself, and with families one of which a query asks a few
+/// shards only, however many there are; hamdex.spark builds one on many machines.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex shards create web.shards monday.hamdex tuesday.hamdex
+  hamdex shards add web.shards wednesday.hamdex
+  hamdex query web.shards 0123456789abcdef"
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Create(create::Args),
+    Add(add::Args),
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    match &args.command {
+        Command::Create(args) => create::run(args),
+        Command::Add(args) => add::run(args),
+    }
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    output: Cow<'a, str>,
+    added: usize,
+    layout: String,
+    shards: usize,
+    fingerprints: u64,
+    ids: u64,
+    bytes: u64,
+}
+
+/// Says what a set has now that files have joined it.
+fn report(set: &Path, added: usize, manifest: &Manifest, json: bool) -> Result<(), Failure> {
+    if !json {
+        say::summary(format_args!(
+            "{}: {} taken in; {}, at most {}",
+            set.display(),
+            counted(added as u64, "file", "files"),
+            counted(manifest.shards.len() as u64, "shard", "shards"),
+            counted(manifest.fingerprints(), "fingerprint", "fingerprints"),
+        ));
+        return Ok(());
+    }
+    let report = Report {
+        output: set.to_string_lossy(),
+        added,
+        layout: manifest.layout.to_string(),
+        shards: manifest.shards.len(),
+        fingerprints: manifest.fingerprints(),
+        ids: manifest.ids(),
+        bytes: manifest.bytes(),
+    };
+    let mut output = std::io::stdout().lock();
+    let written = serde_json::to_writer(&mut output, &report).map_err(std::io::Error::from);
+    written
+        .and_then(|()| writeln!(output))
+        .map_err(|error| Failure::InPlace { path: set.to_owned(), source: Box::new(Failure::Output(error)) })
+}

@@ -97,9 +97,11 @@ struct Portion<K> {
 impl<K: Record> Portion<K> {
     fn take<T: Sync>(&mut self, items: &[T], key: impl Fn(&T) -> K + Sync) -> Result<(), BuildError> {
         let (above, up_to) = (self.above, self.up_to);
-        let is_here = |key: &K| Some(*key) > above && up_to.is_none_or(|end| *key <= end);
-        let lists: Vec<Vec<K>> =
-            items.par_chunks(CHUNK).map(|chunk| chunk.iter().map(&key).filter(is_here).collect()).collect();
+        let is_here = |key: K| above.is_none_or(|bound| key > bound) & up_to.is_none_or(|end| key <= end);
+        let lists: Vec<Vec<K>> = items
+            .par_chunks(CHUNK)
+            .map_init(Vec::new, |scratch, chunk| wanted(chunk, &key, is_here, scratch).to_vec())
+            .collect();
         for mut list in lists {
             if self.keys.len() + list.len() > self.capacity {
                 self.make_room();
@@ -134,6 +136,27 @@ impl<K: Record> Portion<K> {
         }
         Ok(())
     }
+}
+
+/// The keys that are wanted, in `scratch`. Each key is written there, whether wanted or not: of most readings most
+/// keys belong to other portions, but not so many that a branch would be foreseen.
+#[inline]
+fn wanted<'s, T, K: Record>(
+    items: &[T],
+    key: impl Fn(&T) -> K,
+    is_wanted: impl Fn(K) -> bool,
+    scratch: &'s mut Vec<K>,
+) -> &'s [K] {
+    if let Some(first) = items.first() {
+        scratch.resize(items.len(), key(first));
+    }
+    let mut count = 0;
+    for item in items {
+        let key = key(item);
+        scratch[count] = key;
+        count += usize::from(is_wanted(key));
+    }
+    &scratch[..count]
 }
 
 /// Keys at even distances in the order of the source.

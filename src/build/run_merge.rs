@@ -8,6 +8,8 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
 
+use hamdex_atomic_file::read_exact_at;
+
 use crate::build::record::Record;
 use crate::error::BuildError;
 
@@ -110,22 +112,4 @@ impl<'a, R: Record> Reader<'a, R> {
         self.left.start += records;
         Ok(records > 0)
     }
-}
-
-#[cfg(unix)]
-fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
-}
-
-#[cfg(windows)]
-fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
-    while !buffer.is_empty() {
-        let read = std::os::windows::fs::FileExt::seek_read(file, buffer, offset)?;
-        if read == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        buffer = &mut buffer[read..];
-        offset += read as u64;
-    }
-    Ok(())
 }

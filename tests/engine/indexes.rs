@@ -166,12 +166,21 @@ fn what_does_not_count_is_not_found() {
         assert_eq!(of_matches(searcher.nearest(query, 5).unwrap()), expected);
         check_ids(&mut searcher, &parts, query);
     }
-    let _ = indexes
-        .batch_with(&queries, 3, &BatchOptions::new(), |place, matches| {
-            assert_eq!(of_matches(matches), brute_force(&parts, queries[place], 3));
+    // So many that they are answered together.
+    let queries = crate::common::queries(&stored, 300, 44);
+    for (memory, limit) in [(64 << 20, usize::MAX), (64 << 20, 1), (4096, 2), (64 << 20, 0)] {
+        let options = BatchOptions::new().memory(memory).limit(limit);
+        let mut answered = 0;
+        let outcome = indexes.batch_with(&queries, 3, &options, |place, matches| {
+            let mut expected = brute_force(&parts, queries[place], 3);
+            expected.truncate(limit);
+            assert_eq!(of_matches(matches), expected, "at most {limit}");
+            answered += 1;
             ControlFlow::Continue(())
-        })
-        .unwrap();
+        });
+        assert!(outcome.unwrap().is_continue());
+        assert_eq!(answered, queries.len());
+    }
 }
 
 /// All pairs of what counts, ascending.

@@ -57,4 +57,4 @@ pub use file::{AtomicFile, CreateOptions, SealedFile};
 pub use inputs::Inputs;
 pub use link::link_or_copy;
 pub use target::STANDARD_OUTPUT;
-pub use temporary::temporary_directory;
+pub use temporary::{read_exact_at, temporary_directory};

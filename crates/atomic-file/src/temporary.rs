@@ -1,6 +1,8 @@
-//! Where temporary files go.
+//! Where temporary files go, and how they are read.
 
 use std::env;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::target::{Target, directory_of};
@@ -20,6 +22,37 @@ fn system_directory() -> PathBuf {
     let large = Path::new("/var/tmp");
     let is_free_choice = cfg!(unix) && env::var_os("TMPDIR").is_none();
     if is_free_choice && large.is_dir() { large.to_owned() } else { env::temp_dir() }
+}
+
+/// Fills a buffer with the bytes of a file from an offset on, from any thread: readers of one file are not in each
+/// other's way. On Windows it moves the place from which the file is read otherwise.
+///
+/// # Errors
+/// What the operating system refuses; [`io::ErrorKind::UnexpectedEof`] where the file ends before the buffer is full.
+#[cfg(unix)]
+pub fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
+}
+
+/// Fills a buffer with the bytes of a file from an offset on, from any thread: readers of one file are not in each
+/// other's way. On Windows it moves the place from which the file is read otherwise.
+///
+/// # Errors
+/// What the operating system refuses; [`io::ErrorKind::UnexpectedEof`] where the file ends before the buffer is full.
+#[cfg(windows)]
+pub fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !buffer.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, buffer, offset) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => {
+                buffer = &mut buffer[read..];
+                offset += read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -43,5 +76,22 @@ mod tests {
             assert_eq!(temporary_directory(Some(Path::new("/dev/null"))), system);
             assert_eq!(temporary_directory(Some(Path::new("/dev/stdout"))), system);
         }
+    }
+
+    #[test]
+    fn bytes_are_read_from_any_place_and_not_beyond_the_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, b"0123456789").unwrap();
+        let file = File::open(path).unwrap();
+        let mut buffer = [0; 4];
+        for offset in [6, 0, 3] {
+            read_exact_at(&file, &mut buffer, offset).unwrap();
+            assert_eq!(buffer[0], b'0' + offset as u8);
+            assert_eq!(buffer[3], b'3' + offset as u8);
+        }
+        let error = read_exact_at(&file, &mut buffer, 7).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        read_exact_at(&file, &mut [], 99).unwrap();
     }
 }

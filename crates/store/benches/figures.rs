@@ -41,6 +41,7 @@ fn main() -> Result {
         ingest(&path, &shape, count)?;
         let file = at("one.hamdex");
         one_file(&file, codec, design, count)?;
+        blocks(&path, codec, design, count)?;
         queries(&path, &file)?;
         std::fs::remove_file(file)?;
         std::fs::remove_dir_all(path)?;
@@ -130,12 +131,7 @@ fn ingest(path: &Path, shape: &CreateOptions, count: u64) -> Result {
     println!("  queries meanwhile: p99 {worst:.1} µs");
     let begun = Instant::now();
     store.flush()?;
-    // Until nothing is left to be merged.
-    let mut before = usize::MAX;
-    while store.stats().segments.len() != before {
-        before = store.stats().segments.len();
-        thread::sleep(Duration::from_secs(3));
-    }
+    store.settle()?;
     let stats = store.stats();
     println!(
         "  at rest after {:.1} s: {} segments, write amplification {:.1}, {:.2} bytes per pair",
@@ -144,19 +140,30 @@ fn ingest(path: &Path, shape: &CreateOptions, count: u64) -> Result {
         stats.write_amplification,
         stats.bytes as f64 / count as f64
     );
-    let unless = unless_near(&store, count)?;
-    println!("  insert_unless_near, one thread, synced every 100 ms: {unless:.0} per second");
+    let (alone, together) = unless_near(&store, count)?;
+    println!("  insert_unless_near, one thread, synced every 100 ms: {alone:.0} per second");
+    println!("  insert_all_unless_near, batches of {BATCH}, the same: {together:.0} per second");
+    store.close()?;
     Ok(())
 }
 
-fn unless_near(store: &Store<u64>, count: u64) -> Result<f64> {
-    let (start, tries) = (Instant::now(), 20_000);
+/// Per second, one by one and in batches.
+fn unless_near(store: &Store<u64>, count: u64) -> Result<(f64, f64)> {
+    // Every other one is near something.
+    let pair =
+        |rank: u64| (if rank.is_multiple_of(2) { number(rank) } else { number(rank % count) ^ 5 }, rank);
+    let (start, tries) = (Instant::now(), 100_000);
     for rank in count..count + tries {
-        // Every other one is near something.
-        let fingerprint = if rank % 2 == 0 { number(rank) } else { number(rank % count) ^ 5 };
-        store.insert_unless_near(fingerprint, rank, 3)?;
+        let (fingerprint, id) = pair(rank);
+        store.insert_unless_near(fingerprint, id, 3)?;
     }
-    Ok(tries as f64 / start.elapsed().as_secs_f64())
+    let alone = tries as f64 / start.elapsed().as_secs_f64();
+    let (start, first) = (Instant::now(), count + tries);
+    for first in (first..first + 2 * tries).step_by(BATCH as usize) {
+        let pairs: Vec<(u64, u64)> = (first..first + BATCH).map(pair).collect();
+        store.insert_all_unless_near(&pairs, 3)?;
+    }
+    Ok((alone, 2.0 * tries as f64 / start.elapsed().as_secs_f64()))
 }
 
 /// The same set as one file, with ids.
@@ -170,22 +177,47 @@ fn one_file(path: &Path, codec: Codec, design: &str, count: u64) -> Result {
     Ok(())
 }
 
+/// How many blocks a query looks into, by the cost model, which `tests/cold.rs` of the engine checks.
+fn blocks(path: &Path, codec: Codec, design: &str, count: u64) -> Result {
+    let design = Design::<u64>::named(design, 3)?;
+    let of = |count| design.cost(count, codec, codec.default_block_bytes() as u32).blocks_per_query;
+    let store = Store::<u64>::open(path, StoreOptions::new().merges(false))?;
+    let sizes: Vec<u64> = store.stats().segments.iter().map(|segment| segment.fingerprints).collect();
+    let all: f64 = sizes.iter().map(|&size| of(size)).sum();
+    println!(
+        "  blocks per query: {all:.1} in {} segments, {:.1} in one file: {:.2}x",
+        sizes.len(),
+        of(count),
+        all / of(count)
+    );
+    Ok(())
+}
+
 /// Opening, and queries of the store beside those of one file: before and after everything is merged.
 fn queries(path: &Path, file: &Path) -> Result {
     let begun = Instant::now();
     let index = Index::<u64>::open(file)?;
     let open_file = begun.elapsed();
     let begun = Instant::now();
-    let store = Store::<u64>::open(path, StoreOptions::new().merges(false))?;
+    let mut store = Store::<u64>::open(path, StoreOptions::new().merges(false))?;
     let open_store = begun.elapsed();
     println!(
         "  open after a clean end: {:.1} ms, one file {:.1} ms",
         open_store.as_secs_f64() * 1e3,
         open_file.as_secs_f64() * 1e3
     );
-    for state in ["at rest", "compacted"] {
-        if state == "compacted" {
-            store.compact()?;
+    for state in ["at rest", "in memory", "compacted"] {
+        match state {
+            "in memory" => {
+                store.close()?;
+                store = Store::open(path, StoreOptions::new().merges(false).in_memory(true))?;
+            }
+            "compacted" => {
+                store.close()?;
+                store = Store::open(path, StoreOptions::new().merges(false))?;
+                store.compact()?;
+            }
+            _ => {}
         }
         let mut searcher = index.searcher();
         let (mut of_file, mut of_store) = (f64::MAX, f64::MAX);

@@ -3,7 +3,7 @@
 use std::io::BufWriter;
 use std::sync::Arc;
 
-use hamdex::{BuildError, BuildOptions, Engine, ReadError};
+use hamdex::{BuildError, BuildOptions, Engine, ReadError, default_memory};
 
 use crate::disk::{Disk, DiskFile};
 use crate::error::Error;
@@ -11,7 +11,7 @@ use crate::layout;
 use crate::manifest::SegmentEntry;
 use crate::pair::{Pair, ids_of};
 use crate::recent::Recent;
-use crate::segment::Segment;
+use crate::segment::{Opening, Segment};
 use crate::shared::Shared;
 
 /// A new file.
@@ -32,7 +32,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         write: impl FnOnce(BuildOptions<F>, Output<D>) -> Result<Output<D>, BuildError>,
     ) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
         let number = self.next_segment();
-        let built = self.write_segment(number, write).and_then(|()| self.open_segment(number, level));
+        let built = self.write_segment(number, write).and_then(|()| self.open_segment(number, level, true));
         built.inspect_err(|_| drop(self.disk.remove(&layout::segment(number))))
     }
 
@@ -70,15 +70,18 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         })
     }
 
-    /// Opens a file that is durable, as one that is to join the store.
+    /// Opens a file that is durable, as one that is to join the store. One that has just been written is checked, and
+    /// brought before queries, as far as it is still in memory.
     pub(crate) fn open_segment(
         &self,
         number: u64,
         level: u32,
+        is_fresh: bool,
     ) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
         let name = layout::segment(number);
         let bytes = self.disk.length(&name).map_err(Error::io("read it", self.disk.path(&name)))?;
-        let segment = Segment::open(&self.disk, number)?;
+        let opening = Opening { is_checked: is_fresh && bytes <= default_memory(), ..self.options.opening() };
+        let segment = Segment::open_as(&self.disk, number, opening)?;
         let sequence = self.state.load().sequence;
         let entry = SegmentEntry {
             number,

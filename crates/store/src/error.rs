@@ -131,11 +131,13 @@ pub enum Error {
         /// Whether it has ids.
         has_ids: bool,
     },
-    /// A file is to be taken in, and it or the store has names: ids would be confused.
-    #[error("{}: files are not taken in where ids have names, since ids would be confused; insert what they hold", path.display())]
+    /// A file to be taken in has names where the store has none, or the other way round.
+    #[error("{}: {}", path.display(), if *has_names { "has names, and the store has none; create a store with names for it" } else { "has no names, and the store has; insert what it holds, with names" })]
     IngestNames {
         /// The file.
         path: PathBuf,
+        /// Whether it has names.
+        has_names: bool,
     },
     /// Another writer of the same group met an error, which says more.
     #[error("{what}")]

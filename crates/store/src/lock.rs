@@ -47,6 +47,14 @@ impl<D: Disk> StoreLock<D> {
     }
 }
 
+#[cfg(test)]
+impl<D: Disk> StoreLock<D> {
+    /// As it is in a process that was forked from the one that took it.
+    pub(crate) fn forked(self) -> Self {
+        Self { process: self.process ^ 1, ..self }
+    }
+}
+
 /// Who holds a lock, by what is written in its file: any text, if something else has written there.
 fn holder(text: &str) -> String {
     let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();

@@ -16,7 +16,7 @@ use crate::options::{CreateOptions, EXPECTED_FINGERPRINTS, StoreOptions};
 use crate::publisher::Publisher;
 use crate::removals;
 use crate::removed::Removed;
-use crate::segment::{LiveSegment, Segment};
+use crate::segment::{LiveSegment, Opening, Segment};
 use crate::shared::Shared;
 use crate::state::State;
 use crate::write::writer::Writer;
@@ -60,7 +60,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         manifest::read(&disk)?;
         let lock = StoreLock::take(&disk)?;
         let manifest = manifest::read(&disk)?;
-        let (state, replayed) = load(&disk, &manifest)?;
+        let (state, replayed) = load(&disk, &manifest, options.opening())?;
         // Before anything is answered, what has been read is made durable.
         let mut publisher = Publisher::new(disk.clone(), manifest.clone());
         publisher.take_over(replayed.is_clean)?;
@@ -96,6 +96,7 @@ pub(crate) fn refuse_to_replace<D: Disk>(disk: &D) -> Result<(), Error> {
 pub(crate) fn load<F: Engine, D: Disk>(
     disk: &D,
     manifest: &Manifest,
+    opening: Opening,
 ) -> Result<(State<F, D>, Replayed), Error> {
     if manifest.identity.width != F::BITS {
         let found = manifest.identity.width;
@@ -104,7 +105,7 @@ pub(crate) fn load<F: Engine, D: Disk>(
     let mut state = State::new(manifest.distance);
     state.sequence = manifest.sequence;
     state.next_id = manifest.next_id;
-    let segments = manifest.segments.iter().map(|entry| open_segment(disk, manifest, entry));
+    let segments = manifest.segments.iter().map(|entry| open_segment(disk, manifest, entry, opening));
     state.segments = segments.collect::<Result<Vec<_>, _>>()?.into();
     let replayed = replay_logs(disk, manifest, manifest.logs_start(), &mut state)?;
     Ok((state, replayed))
@@ -155,13 +156,14 @@ fn open_segment<F: Engine, D: Disk>(
     disk: &D,
     manifest: &Manifest,
     entry: &SegmentEntry,
+    opening: Opening,
 ) -> Result<LiveSegment<F, D>, Error> {
     let name = layout::segment(entry.number);
     let path = disk.path(&name);
     if !disk.exists(&name).map_err(Error::io("read it", &path))? {
         return Err(Error::Missing { path });
     }
-    let segment = Segment::open(disk, entry.number)?;
+    let segment = Segment::open_as(disk, entry.number, opening)?;
     let is_the_one = segment.index.file_id().to_bytes() == entry.file_id
         && segment.index.len() == entry.fingerprints
         && segment.pairs() == entry.pairs;

@@ -3,6 +3,7 @@
 use hamdex::{Codec, default_memory};
 
 use crate::durability::Durability;
+use crate::segment::Opening;
 
 /// Memory for recent pairs, by default and at least, in bytes.
 const MAX_DEFAULT_RECENT_BYTES: u64 = 256 << 20;
@@ -18,6 +19,7 @@ pub struct StoreOptions {
     pub(crate) memory: u64,
     pub(crate) threads: usize,
     pub(crate) merges: bool,
+    pub(crate) in_memory: bool,
 }
 
 impl Default for StoreOptions {
@@ -31,7 +33,7 @@ impl StoreOptions {
     #[must_use]
     pub fn new() -> Self {
         let memory = MAX_DEFAULT_RECENT_BYTES.min(default_memory() / 2);
-        Self { durability: Durability::Sync, memory, threads: 0, merges: true }
+        Self { durability: Durability::Sync, memory, threads: 0, merges: true, in_memory: false }
     }
 
     /// When a write is durable.
@@ -62,6 +64,18 @@ impl StoreOptions {
     pub fn merges(mut self, merges: bool) -> Self {
         self.merges = merges;
         self
+    }
+
+    /// Whether files are read into memory of the process, in huge pages where the system has them, instead of mapped:
+    /// faster to query where there are gigabytes, slower to open, and with all of the store in memory.
+    #[must_use]
+    pub fn in_memory(mut self, in_memory: bool) -> Self {
+        self.in_memory = in_memory;
+        self
+    }
+
+    pub(crate) fn opening(&self) -> Opening {
+        Opening { in_memory: self.in_memory, is_checked: false }
     }
 
     pub(crate) fn recent_bytes(&self) -> usize {

@@ -73,6 +73,8 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             *start += removals.len();
             remove_all(segment, removed, &removals)?;
         }
+        // Most of the log, without keeping them waiting, too.
+        self.sync_beside()?;
         let mut writer = self.writer();
         if let Some((added, _)) = added {
             added.journal_start.get_or_insert_with(|| writer.open_journal());
@@ -108,6 +110,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             manifest.written.logs += frozen.log_bytes;
             manifest.sealed = None;
         }
+        drop(state);
         manifest.next_segment = self.peek_next_segment();
         manifest.next_id = next_id;
         let logs = first_log..manifest.first_log;
@@ -117,9 +120,9 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         catch_up(added, &writer)?;
         let mut state = State::clone(&self.state.load());
         let segments = Arc::make_mut(&mut state.segments);
-        for gone in segments.extract_if(.., |live| dropped.contains(&live.segment.number)) {
-            gone.segment.retire();
-        }
+        let is_gone = |live: &mut LiveSegment<F, D>| dropped.contains(&live.segment.number);
+        let gone: Vec<_> = segments.extract_if(.., is_gone).collect();
+        gone.iter().for_each(|live| live.segment.retire());
         segments.extend(added.as_ref().map(|(added, removed)| LiveSegment {
             segment: Arc::clone(&added.segment),
             removed: removed.clone(),
@@ -128,8 +131,11 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             state.frozen.remove(0);
         }
         state.epoch += 1;
-        self.state.store(Arc::new(state));
+        let before = self.state.swap(Arc::new(state));
         drop(writer);
+        // Large files take their time to go: nobody waits for it.
+        self.searchers.clear();
+        drop((before, gone));
         if is_flush {
             self.background.report(None);
         }

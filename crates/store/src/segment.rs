@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hamdex::{Engine, Index, OpenOptions, ReadError};
+use hamdex::{Checksums, Engine, Index, OpenOptions, ReadError};
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -22,13 +22,29 @@ pub(crate) struct Segment<F, D: Disk> {
     is_obsolete: AtomicBool,
 }
 
+/// How a file is opened. By default it is mapped, and a block is checked when it is first read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Opening {
+    /// Whether it is read into memory of the process.
+    pub(crate) in_memory: bool,
+    /// Whether all of it is read and checked at once. Queries find all of it in memory then, and make no system call.
+    pub(crate) is_checked: bool,
+}
+
 impl<F: Engine, D: Disk> Segment<F, D> {
-    /// Maps and opens a file of the store.
+    /// Opens a file of the store by default.
     pub(crate) fn open(disk: &D, number: u64) -> Result<Self, Error> {
+        Self::open_as(disk, number, Opening::default())
+    }
+
+    /// Opens a file of the store.
+    pub(crate) fn open_as(disk: &D, number: u64, opening: Opening) -> Result<Self, Error> {
         let name = layout::segment(number);
         let path = disk.path(&name);
-        let data = disk.map(&name).map_err(Error::io("map it", &path))?;
-        let index = Arc::new(F::open_mapping(data, &path, &OpenOptions::new())?);
+        let data = if opening.in_memory { disk.load(&name) } else { disk.map(&name) };
+        let data = data.map_err(Error::io("map it", &path))?;
+        let checksums = if opening.is_checked { Checksums::UpFront } else { Checksums::FirstTouch };
+        let index = Arc::new(F::open_mapping(data, &path, &OpenOptions::new().checksums(checksums))?);
         Ok(Self { number, index, disk: disk.clone(), is_obsolete: AtomicBool::new(false) })
     }
 

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::lock::StoreLock;
 use crate::options::StoreOptions;
 use crate::publisher::Publisher;
+use crate::read::pool::SearcherPool;
 use crate::shape::Shape;
 use crate::state::State;
 use crate::write::queue::Queue;
@@ -29,6 +30,7 @@ pub(crate) struct Shared<F: Engine, D: Disk> {
     pub(crate) state: ArcSwap<State<F, D>>,
     pub(crate) queue: Queue<Request<F>, Result<Reply<F>, Error>>,
     pub(crate) background: Background,
+    pub(crate) searchers: SearcherPool<F, D>,
     writer: Mutex<Writer<F, D>>,
     publisher: Mutex<Publisher<D>>,
     next_segment: AtomicU64,
@@ -54,6 +56,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             state: ArcSwap::from_pointee(state),
             queue: Queue::new(),
             background: Background::default(),
+            searchers: SearcherPool::new(),
             writer: Mutex::new(writer),
             publisher: Mutex::new(publisher),
             next_segment,
@@ -89,6 +92,16 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         self.merging.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Makes durable what has been written by now, while others write on.
+    ///
+    /// # Errors
+    /// When the disk refuses it, or has refused something before.
+    pub(crate) fn sync_beside(&self) -> Result<(), Error> {
+        let Some(pending) = self.writer().begin_sync()? else { return Ok(()) };
+        let outcome = pending.run();
+        self.writer().end_sync(outcome)
+    }
+
     /// Makes everything durable, and notes in the manifest where the log ends: damage to its end is noticed then.
     pub(crate) fn seal(&self) -> Result<(), Error> {
         let mut publisher = self.publisher();
@@ -103,5 +116,13 @@ impl<F: Engine, D: Disk> Shared<F, D> {
     /// Refuses to work after a fork.
     pub(crate) fn check_process(&self) -> Result<(), Error> {
         self.lock.check()
+    }
+}
+
+#[cfg(test)]
+impl<F: Engine, D: Disk> Shared<F, D> {
+    /// As it is in a process that was forked from the one that opened it.
+    pub(crate) fn forked(self) -> Self {
+        Self { lock: self.lock.forked(), ..self }
     }
 }

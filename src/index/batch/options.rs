@@ -131,10 +131,15 @@ impl BatchOptions {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 
-    /// How many matches a query gets at most; `usize::MAX` without a limit.
+    /// How many matches a query gets at most: as many as [`BatchOptions::limit`] says, or all.
     #[must_use]
     pub fn most_matches(&self) -> usize {
         self.limit.unwrap_or(usize::MAX)
+    }
+
+    /// The same without a limit, for a part of the work of which some matches may not count.
+    pub(in crate::index) fn without_limit(self) -> Self {
+        Self { limit: None, ..self }
     }
 
     /// Counts the units of a phase, and says whether to go on.

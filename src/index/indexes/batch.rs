@@ -70,6 +70,8 @@ where
     ) -> Result<ControlFlow<()>, ReadError> {
         let done = Arc::new(options.counter(Phase::Batch, Some(queries.len() as u64))?);
         let inner = options.watched_by(&done);
+        // Which matches count is known only when all of an index are: the nearest of them may not.
+        let inner = if self.is_filtered() { inner.without_limit() } else { inner };
         let mut united = United::default();
         let (mut at, mut size) = (0, MAX_QUERIES);
         while at < queries.len() {

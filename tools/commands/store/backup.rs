@@ -2,18 +2,15 @@
 
 use std::path::PathBuf;
 
-use hamdex::Engine;
-use hamdex_store::{Store, StoreOptions};
-
 use crate::bars;
-use crate::commands::store::{manifest_of, of_width};
 use crate::failure::Failure;
 use crate::say;
 
-/// Copy a store to another directory.
+/// Copy a store to another directory, also while another process writes to it.
 ///
-/// The copy is a store of its own. On the same file system its large files are links, so that it takes little time
-/// and space; for a copy on another device name a directory there. It is a store only when the command has ended.
+/// The copy is a store of its own, with all that was acknowledged before the command began. On the same file system its
+/// large files are links, so that it takes little time and space; for a copy on another device name a directory there.
+/// It is a store only when the command has ended.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -31,14 +28,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let manifest = manifest_of(&args.store)?;
-    of_width!(manifest, backup(args))
-}
-
-fn backup<F: Engine>(args: &Args) -> Result<(), Failure> {
-    let store = Store::<F>::open(&args.store, StoreOptions::new().merges(false))?;
     let bar = bars::of_work("Copying");
-    let outcome = store.backup(&args.target);
+    let outcome = hamdex_store::backup(&args.store, &args.target);
     bar.finish_and_clear();
     outcome?;
     say::summary(format_args!("{}: copied to {}", args.store.display(), args.target.display()));

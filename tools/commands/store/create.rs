@@ -168,5 +168,5 @@ fn create<F: Engine>(args: &Args, recipe: Option<&Recipe>) -> Result<(), Failure
     if args.design != AUTO {
         options = options.design(&args.design);
     }
-    Ok(Store::<F>::create(&args.store, &options, StoreOptions::new()).map(drop)?)
+    Ok(Store::<F>::create(&args.store, &options, StoreOptions::new())?.close()?)
 }

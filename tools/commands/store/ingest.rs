@@ -16,6 +16,8 @@ use crate::say;
 /// Every file is read and checked before. It must have the width of the store, and ids if the store has ids; design
 /// and codec may differ. On the same file system the store links the file, otherwise it copies it: the file must not
 /// be changed in place afterwards, but may be deleted.
+///
+/// A file with names joins a store with names, which moves its ids up behind all that it has given.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -54,6 +56,7 @@ fn ingest<F: Engine>(args: &Args) -> Result<(), Failure> {
         outcome?;
         bar.inc(1);
     }
+    store.close()?;
     bar.finish_and_clear();
     say::summary(format_args!(
         "{}: {} taken in",

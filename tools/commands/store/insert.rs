@@ -167,11 +167,10 @@ fn insert<F: Engine>(args: &Args, manifest: &Manifest) -> Result<(), Failure> {
     };
     let Inserter { read, near, .. } = inserter;
     // What has been inserted before a failure stays, so it has to be durable all the same.
-    let outcome = outcome.and(store.sync().map_err(Failure::from));
+    let outcome = outcome.and(store.close().map_err(Failure::from));
     outcome.map_err(|failure| {
         failure.after(format!("{} inserted before that", counted(read, "record", "records")))
     })?;
-    drop(store);
     let seconds = started.elapsed().as_secs_f64();
     if args.json {
         let near = args.unless_near.map(|_| near);

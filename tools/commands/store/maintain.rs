@@ -1,6 +1,7 @@
 //! `hamdex store flush`, `compact` and `purge`: a store as a whole is brought into another form.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use hamdex::Engine;
@@ -8,7 +9,7 @@ use hamdex_store::{Store, StoreOptions, StoreStats};
 use indicatif::HumanBytes;
 use serde::Serialize;
 
-use crate::bars;
+use crate::bars::{self, Phases};
 use crate::commands::store::{manifest_of, of_width, print_json};
 use crate::counted::counted;
 use crate::failure::Failure;
@@ -88,7 +89,7 @@ pub(super) fn flush(args: &FlushArgs) -> Result<(), Failure> {
     let manifest = manifest_of(&args.target.store)?;
     of_width!(
         manifest,
-        maintain(&args.target.store, args.target.json, "Writing", |store| store.flush().map(|()| None))
+        maintain(&args.target.store, args.target.json, Some("Writing"), |store| store.flush().map(|()| None))
     )
 }
 
@@ -96,7 +97,12 @@ pub(super) fn compact(args: &CompactArgs) -> Result<(), Failure> {
     let manifest = manifest_of(&args.target.store)?;
     of_width!(
         manifest,
-        maintain(&args.target.store, args.target.json, "Merging", |store| store.compact().map(|()| None))
+        maintain(&args.target.store, args.target.json, None, |store| {
+            let phases = Arc::new(Phases::default());
+            let outcome = store.compact_with(phases.reporter());
+            phases.finish();
+            outcome.map(|()| None)
+        })
     )
 }
 
@@ -104,7 +110,7 @@ pub(super) fn purge(args: &PurgeArgs) -> Result<(), Failure> {
     let manifest = manifest_of(&args.target.store)?;
     of_width!(
         manifest,
-        maintain(&args.target.store, args.target.json, "Purging", |store| {
+        maintain(&args.target.store, args.target.json, Some("Purging"), |store| {
             let purged = store.purge()?;
             // No snapshot of this process is open but the one that a merge has just let go.
             for path in &purged.held {
@@ -115,22 +121,25 @@ pub(super) fn purge(args: &PurgeArgs) -> Result<(), Failure> {
     )
 }
 
-/// Opens a store, does something with it as a whole, and says what it is like then.
+/// Opens a store, does something with it as a whole, and says what it is like then. `doing` is shown meanwhile, unless the
+/// work shows how far it is.
 fn maintain<F: Engine>(
     path: &Path,
     json: bool,
-    doing: &'static str,
+    doing: Option<&'static str>,
     work: impl FnOnce(&Store<F>) -> Result<Option<u64>, hamdex_store::Error>,
 ) -> Result<(), Failure> {
     let started = Instant::now();
     // Nothing beside the work that was asked for.
     let store = Store::<F>::open(path, StoreOptions::new().merges(false))?;
-    let bar = bars::of_work(doing);
+    let bar = doing.map(bars::of_work);
     let outcome = work(&store);
-    bar.finish_and_clear();
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
     let purged = outcome?;
     let stats = store.stats();
-    drop(store);
+    store.close()?;
     let seconds = started.elapsed().as_secs_f64();
     if json {
         return print_json(&Report { segments: stats.segments.len(), bytes: stats.bytes, purged, seconds });

@@ -112,7 +112,7 @@ fn remove<F: Engine>(args: &Args, ids: Ids) -> Result<(), Failure> {
             of_records(&store, arrivals, &mut removed)
         }
     };
-    drop(store);
+    let outcome = outcome.and(store.close().map_err(Failure::from));
     outcome.map_err(|failure| {
         failure.after(format!("{} removed before that", counted(removed.read, "record", "records")))
     })?;

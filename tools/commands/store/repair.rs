@@ -38,6 +38,7 @@ struct Report {
     found: Vec<String>,
     saved_records: u64,
     lost_records: u64,
+    lost_names: u64,
     saved_batches: u64,
     kept: Vec<String>,
 }
@@ -52,6 +53,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             found: repaired.found,
             saved_records: repaired.saved_pairs,
             lost_records: repaired.lost_pairs,
+            lost_names: repaired.lost_names,
             saved_batches: repaired.saved_batches,
             kept: repaired.kept.iter().map(|path| path.display().to_string()).collect(),
         });

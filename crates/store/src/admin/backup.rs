@@ -8,10 +8,58 @@ use crate::disk::copy::copy;
 use crate::disk::{Disk, RealDisk, link_or_copy};
 use crate::error::Error;
 use crate::layout::{self, DELETES, LOGS, SEGMENTS};
-use crate::log::Sealed;
+use crate::log::{Sealed, replay};
+use crate::manifest::Manifest;
 use crate::open::refuse_to_replace;
 use crate::publisher::Publisher;
+use crate::read::reader::steadily;
 use crate::store::Store;
+
+/// Copies a store, as it is at one moment, to a directory that does not exist yet, or is empty, also while another
+/// process writes to it: what was acknowledged before this was called is in the copy. Otherwise as
+/// [`Store::backup_to`].
+///
+/// ```
+/// use hamdex_store::{CreateOptions, Store, StoreOptions, backup};
+///
+/// let directory = tempfile::tempdir()?;
+/// let (path, copy) = (directory.path().join("news.store"), directory.path().join("copy.store"));
+/// let store = Store::<u64>::create(&path, &CreateOptions::new(), StoreOptions::new())?;
+/// store.insert(0x00ff, 1)?;
+/// backup(&path, &copy)?;
+/// assert!(Store::<u64>::open(&copy, StoreOptions::new())?.snapshot().contains(0x00ff)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When it is no store, or damaged; when there is something already, or the disk refuses it.
+pub fn backup(path: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<(), Error> {
+    backup_on(&RealDisk::new(path), &RealDisk::new(directory))
+}
+
+/// As [`backup`], on any disk.
+///
+/// # Errors
+/// As for [`backup`].
+pub fn backup_on<D: Disk>(disk: &D, target: &D) -> Result<(), Error> {
+    // A directory that is no store leads to no other.
+    crate::manifest::read(disk)?;
+    prepare(target)?;
+    let mut copied = Vec::new();
+    steadily(disk, |manifest| {
+        // What has been copied of files that have been replaced since.
+        for name in copied.drain(..) {
+            let name: String = name;
+            target.remove(&name).map_err(Error::io("remove it", target.path(&name)))?;
+        }
+        let end = if manifest.identity.width == 128 {
+            end_of_logs::<u128, _>(disk, &manifest)
+        } else {
+            end_of_logs::<u64, _>(disk, &manifest)
+        };
+        copy_all(disk, manifest, end?, target, &mut copied)
+    })
+}
 
 impl<F: Engine> Store<F> {
     /// Copies the store, as it is at one moment, to a directory that does not exist yet, or is empty: see
@@ -35,39 +83,65 @@ impl<F: Engine, D: Disk> Store<F, D> {
         let shared = self.shared();
         shared.check_process()?;
         let publisher = shared.publisher();
-        let mut manifest = publisher.manifest().clone();
         // What is acknowledged by now is in the logs up to here.
-        let (last_log, last_bytes) = {
+        let end = {
             let mut writer = shared.writer();
             writer.sync()?;
-            (writer.log.number(), writer.log.bytes())
+            writer.log.sealed()
         };
-        target.create_directory("").map_err(Error::io("create it", target.path("")))?;
-        refuse_to_replace(target)?;
-        for directory in [SEGMENTS, DELETES, LOGS] {
-            target.create_directory(directory).map_err(Error::io("create it", target.path(directory)))?;
-        }
-        let copy_to = |target: &D, name: &str, at_most: u64| {
-            let copied = copy(&shared.disk, name, target, name, at_most);
-            copied.map_err(Error::io("copy it", target.path(name)))
-        };
-        for entry in &manifest.segments {
-            let name = layout::segment(entry.number);
-            let linked = link_or_copy(&shared.disk, &name, target, &name);
-            linked.map_err(Error::io("copy it", target.path(&name)))?;
-            if let Some(removals) = entry.removals {
-                copy_to(target, &layout::removals(entry.number, removals.version), u64::MAX)?;
-            }
-        }
-        for number in manifest.first_log..=last_log {
-            let bytes = if number == last_log { last_bytes } else { u64::MAX };
-            copy_to(target, &layout::log(number), bytes)?;
-        }
-        for directory in [SEGMENTS, DELETES, LOGS] {
-            target.sync_directory(directory).map_err(Error::io("sync it", target.path(directory)))?;
-        }
-        // All of it is durable: damage to the end of its last log is noticed.
-        manifest.sealed = Some(Sealed { log: last_log, bytes: last_bytes });
-        Publisher::new(target.clone(), manifest.clone()).replace(manifest)
+        prepare(target)?;
+        copy_all(&shared.disk, publisher.manifest().clone(), end, target, &mut Vec::new())
     }
+}
+
+/// Makes the directories of a copy.
+fn prepare<D: Disk>(target: &D) -> Result<(), Error> {
+    target.create_directory("").map_err(Error::io("create it", target.path("")))?;
+    refuse_to_replace(target)?;
+    for directory in [SEGMENTS, DELETES, LOGS] {
+        target.create_directory(directory).map_err(Error::io("create it", target.path(directory)))?;
+    }
+    Ok(())
+}
+
+/// Where the logs end that count by now.
+fn end_of_logs<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<Sealed, Error> {
+    let start = manifest.logs_start();
+    let end = replay::<F, D>(disk, &manifest.identity, start, manifest.sealed, |_, _| Ok(()))?.end;
+    Ok(Sealed { log: end.log, bytes: end.offset })
+}
+
+/// Copies all that a manifest names, and the logs up to an end; last of all the manifest. Appends the names of what has
+/// been copied before that to `copied`.
+fn copy_all<D: Disk>(
+    disk: &D,
+    mut manifest: Manifest,
+    end: Sealed,
+    target: &D,
+    copied: &mut Vec<String>,
+) -> Result<(), Error> {
+    for entry in &manifest.segments {
+        let name = layout::segment(entry.number);
+        let linked = link_or_copy(disk, &name, target, &name);
+        linked.map_err(Error::io("copy it", target.path(&name)))?;
+        copied.push(name);
+    }
+    let removals = manifest.segments.iter().filter_map(|entry| {
+        let removals = entry.removals?;
+        Some((layout::removals(entry.number, removals.version), u64::MAX))
+    });
+    let logs = (manifest.first_log..=end.log).map(|number| {
+        let bytes = if number == end.log { end.bytes } else { u64::MAX };
+        (layout::log(number), bytes)
+    });
+    for (name, bytes) in removals.chain(logs) {
+        copy(disk, &name, target, &name, bytes).map_err(Error::io("copy it", target.path(&name)))?;
+        copied.push(name);
+    }
+    for directory in [SEGMENTS, DELETES, LOGS] {
+        target.sync_directory(directory).map_err(Error::io("sync it", target.path(directory)))?;
+    }
+    // All of it is durable: damage to the end of its last log is noticed.
+    manifest.sealed = Some(end);
+    Publisher::new(target.clone(), manifest.clone()).replace(manifest)
 }

@@ -2,13 +2,16 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
-use hamdex::{Engine, Mapping, OpenOptions, VerifyOptions};
+use hamdex::{Engine, Index, Mapping, OpenOptions, ReadError, VerifyOptions};
 
 use crate::disk::{Disk, DiskFile, RealDisk};
 use crate::error::Error;
 use crate::layout::{self, SEGMENTS};
+use crate::manifest::SegmentEntry;
 use crate::publish::{Added, Change};
+use crate::segment::Segment;
 use crate::shared::Shared;
 use crate::store::Store;
 
@@ -19,28 +22,64 @@ impl<F: Engine> Store<F> {
     ///
     /// The file must not be changed afterwards. Removals before this have no effect on it, those after it have.
     ///
+    /// A file with names joins a store with names: its ids are moved up behind all that the store has given, as a merge
+    /// of files moves them, so it is written anew. What is taken in twice is there twice, by different ids.
+    ///
     /// # Errors
-    /// When the file is damaged, or does not fit the store, or file or store have names, so that ids would be
-    /// confused, or the disk refuses it: nothing has changed then.
+    /// When the file is damaged, or does not fit the store, or one of the two has names and the other has none, or the
+    /// disk refuses it: nothing has changed then.
     pub fn ingest(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let shared = self.shared();
         shared.check_process()?;
         let index = F::open(path, &OpenOptions::new())?;
-        if shared.shape.identity.has_names || index.has_names() {
-            return Err(Error::IngestNames { path: path.to_owned() });
-        }
-        if index.has_ids() != shared.shape.identity.has_ids {
+        let identity = shared.shape.identity;
+        if index.has_ids() != identity.has_ids {
             return Err(Error::IngestIds { path: path.to_owned(), has_ids: index.has_ids() });
         }
+        if index.has_names() != identity.has_names {
+            return Err(Error::IngestNames { path: path.to_owned(), has_names: index.has_names() });
+        }
         F::verify(&index, &VerifyOptions::new().threads(shared.options.threads))?;
-        drop(index);
-        let number = shared.next_segment();
-        let brought = shared.bring(path, number).and_then(|()| shared.open_segment(number, 0));
-        let (segment, entry) = brought.inspect_err(|_| drop(shared.disk.remove(&layout::segment(number))))?;
+        let brought = if identity.has_names {
+            let Some(last) = index.names()?.map(|names| names.last_id()).transpose()?.flatten() else {
+                return Ok(());
+            };
+            let first = last.checked_add(1).and_then(|count| shared.reserve_ids(count));
+            let first = first.ok_or_else(|| self.no_ids_left())?;
+            shared.write_moved_up(&index, first)
+        } else {
+            drop(index);
+            let number = shared.next_segment();
+            let brought = shared.bring(path, number).and_then(|()| shared.open_segment(number, 0, false));
+            brought.inspect_err(|_| drop(shared.disk.remove(&layout::segment(number))))
+        };
+        let (segment, entry) = brought?;
         let added = Added { segment, entry, journal_start: None };
         shared.publish(Change { added: Some(added), dropped: Vec::new(), is_flush: false })?;
         Ok(())
+    }
+}
+
+impl<F: Engine, D: Disk> Shared<F, D> {
+    /// Writes the pairs and the names of a file to a new one, with all ids greater by the same number.
+    fn write_moved_up(&self, index: &Index<F>, by: u64) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
+        self.new_segment(0, |options, mut output| {
+            let mut failure: Option<ReadError> = None;
+            let entries = F::entries(index, F::ZERO).map_while(|entry| match entry {
+                Ok(entry) => Some(entry),
+                Err(error) => {
+                    failure = Some(error);
+                    None
+                }
+            });
+            let mut pairs = entries.flat_map(|entry| entry.ids.map(move |id| (entry.fingerprint, by + id)));
+            let names = index.names()?;
+            let mut names = names.iter().flatten().map(|named| named.map(|(id, name)| (by + id, name)));
+            F::write_sorted(options, &mut pairs, &mut names, &mut output)?;
+            drop(pairs);
+            failure.map_or(Ok(output), |error| Err(error.into()))
+        })
     }
 }
 

@@ -4,15 +4,15 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use hamdex::{Engine, VerifyOptions};
-use roaring::RoaringTreemap;
 
+use crate::admin::readable::{readable_names, readable_pairs};
 use crate::disk::{Disk, DiskFile, RealDisk};
 use crate::error::Error;
 use crate::layout;
 use crate::lock::StoreLock;
 use crate::log::Lost;
 use crate::manifest::{self, Manifest, ManifestFile, SegmentEntry};
-use crate::pair::{Pair, ids_of};
+use crate::pair::Pair;
 use crate::removals;
 use crate::repair::{keep_aside, repair_logs};
 use crate::segment::Segment;
@@ -31,6 +31,8 @@ pub struct Repaired {
     pub saved_pairs: u64,
     /// Pairs of damaged segments that could not be read.
     pub lost_pairs: u64,
+    /// Ids of saved pairs whose names could not be read: they have the empty name now.
+    pub lost_names: u64,
     /// Batches that were read from damaged logs.
     pub saved_batches: u64,
     /// Copies of all that was damaged, as it was.
@@ -48,17 +50,24 @@ pub struct Repaired {
 /// When it is no store, is in use, or its manifest says too little to go on; when the operating system refuses
 /// something.
 pub fn repair(path: impl AsRef<Path>) -> Result<Repaired, Error> {
-    let disk = RealDisk::new(path);
-    let (is_damaged, width) = match manifest::read(&disk) {
+    repair_on(&RealDisk::new(path))
+}
+
+/// As [`repair`], on any disk.
+///
+/// # Errors
+/// As for [`repair`].
+pub fn repair_on<D: Disk>(disk: &D) -> Result<Repaired, Error> {
+    let (is_damaged, width) = match manifest::read(disk) {
         Ok(manifest) => (false, manifest.identity.width),
-        Err(error @ Error::Damaged { .. }) => (true, salvage_manifest(&disk, error)?.0.identity.width),
+        Err(error @ Error::Damaged { .. }) => (true, salvage_manifest(disk, error)?.0.identity.width),
         Err(error) => return Err(error),
     };
-    let lock = StoreLock::take(&disk)?;
+    let lock = StoreLock::take(disk)?;
     let repaired = if width == 128 {
-        Repair::<u128, _>::new(&disk).run(is_damaged)
+        Repair::<u128, _>::new(disk).run(is_damaged)
     } else {
-        Repair::<u64, _>::new(&disk).run(is_damaged)
+        Repair::<u64, _>::new(disk).run(is_damaged)
     };
     drop(lock);
     repaired
@@ -144,15 +153,20 @@ impl<'d, F: Engine, D: Disk> Repair<'d, F, D> {
         self.repaired.found.push(damage.chain());
         damaged_files.push(layout::segment(entry.number));
         damaged_files.extend(entry.removals.map(|r| layout::removals(entry.number, r.version)));
-        let pairs = self.readable_pairs(entry, removed.as_ref());
+        let damaged = self.open_damaged(entry);
+        let pairs =
+            damaged.as_ref().map_or_else(Vec::new, |damaged| readable_pairs(damaged, removed.as_ref()));
         let gone = removed.map_or(0, |removed| removed.len());
         let saved = pairs.len() as u64;
         self.repaired.saved_pairs += saved;
         self.repaired.lost_pairs += entry.pairs.saturating_sub(gone).saturating_sub(saved);
-        if !pairs.is_empty() {
+        if let Some(damaged) = damaged.filter(|_| !pairs.is_empty()) {
             let number = self.free_number()?.max(mended.next_segment);
             mended.next_segment = number + 1;
-            mended.segments.push(self.write(manifest, entry, number, &pairs)?);
+            let names =
+                if manifest.identity.has_names { readable_names(&damaged, &pairs) } else { Vec::new() };
+            self.count_lost_names(entry, &names);
+            mended.segments.push(self.write(manifest, entry, number, &pairs, &names)?);
         }
         Ok(())
     }
@@ -172,36 +186,23 @@ impl<'d, F: Engine, D: Disk> Repair<'d, F, D> {
         Ok(())
     }
 
-    /// Every pair of a segment that can be read, with its name if it has one, and has not been removed, in order.
-    fn readable_pairs(&self, entry: &SegmentEntry, removed: Option<&RoaringTreemap>) -> Vec<Pair<F>> {
-        let Ok(segment) = Segment::<F, D>::open(self.disk, entry.number) else { return Vec::new() };
-        if segment.index.file_id().to_bytes() != entry.file_id {
-            return Vec::new();
+    /// A damaged segment, if it can be opened at all.
+    fn open_damaged(&self, entry: &SegmentEntry) -> Option<Segment<F, D>> {
+        let segment = Segment::<F, D>::open(self.disk, entry.number).ok()?;
+        (segment.index.file_id().to_bytes() == entry.file_id).then_some(segment)
+    }
+
+    /// Says of how many ids the names are lost.
+    fn count_lost_names(&mut self, entry: &SegmentEntry, names: &[(u64, Option<&[u8]>)]) {
+        let lost = names.iter().filter(|(_, name)| name.is_none()).count() as u64;
+        if lost > 0 {
+            self.repaired.lost_names += lost;
+            let path = self.disk.path(&layout::segment(entry.number));
+            self.repaired.found.push(format!(
+                "{}: the names of {lost} ids cannot be read; what has these ids is saved, with the empty name",
+                path.display()
+            ));
         }
-        let is_left = |place: u64| removed.is_none_or(|removed| !removed.contains(place));
-        let mut pairs = Vec::new();
-        // A part for each block: the others can be read where one cannot.
-        if !segment.index.has_ids() {
-            F::for_each_readable(&segment.index, &mut |fingerprint| {
-                // Where a block before it cannot be read, its place is not known.
-                let place = F::places(&segment.index, fingerprint).ok().and_then(|mut places| places.next());
-                pairs.extend(place.is_none_or(is_left).then_some((fingerprint, 0)));
-            });
-            return pairs;
-        }
-        let names = match segment.index.names() {
-            Ok(names) => names,
-            Err(_) => return pairs,
-        };
-        for found in F::entries_of_blocks(&segment.index).into_iter().flatten().flatten() {
-            let fingerprint = found.fingerprint;
-            let left = found.ids.places().zip(found.ids).filter(|(place, _)| is_left(*place));
-            pairs.extend(left.map(|(_, id)| (fingerprint, id)));
-        }
-        if let Some(names) = names {
-            pairs.retain(|&(_, id)| names.get(id).is_ok_and(|name| name.is_some()));
-        }
-        pairs
     }
 
     /// A number above those of all segments that are there, whether or not they count.
@@ -219,15 +220,13 @@ impl<'d, F: Engine, D: Disk> Repair<'d, F, D> {
         old: &SegmentEntry,
         number: u64,
         pairs: &[Pair<F>],
+        names: &[(u64, Option<&[u8]>)],
     ) -> Result<SegmentEntry, Error> {
         let name = layout::segment(number);
         let path = self.disk.path(&name);
         let file = self.disk.create_new(&name).map_err(Error::io("create it", &path))?;
         let mut file = BufWriter::with_capacity(WRITE_BYTES, file);
-        let damaged = Segment::<F, D>::open(self.disk, old.number)?;
-        let all_names = damaged.index.names()?;
-        let ids = if manifest.identity.has_names { ids_of(pairs) } else { Vec::new() };
-        let mut names = ids.into_iter().filter_map(|id| Some(all_names?.name_of(id).map(|name| (id, name))));
+        let mut names = names.iter().map(|&(id, name)| Ok((id, name.unwrap_or_default())));
         let options = Shape::of(manifest).build_options()?;
         F::write_sorted(options, &mut pairs.iter().copied(), &mut names, &mut file)?;
         let mut file = file.into_inner().map_err(|error| Error::io("write it", &path)(error.into_error()))?;

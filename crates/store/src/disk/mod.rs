@@ -107,6 +107,14 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     /// Whatever the operating system refuses.
     fn map(&self, name: &str) -> io::Result<Mapping>;
 
+    /// Reads a file that nothing will change into memory; where a disk knows no better, as [`Disk::map`] does.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses, too little memory above all.
+    fn load(&self, name: &str) -> io::Result<Mapping> {
+        self.map(name)
+    }
+
     /// Takes an exclusive hold on a file, which is created if need be, without waiting. The text is written into
     /// it, for others to read; `Err` of the inner result is the text of the one who holds it.
     ///

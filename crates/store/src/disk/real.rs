@@ -109,6 +109,10 @@ impl Disk for RealDisk {
         Mapping::open(self.path(name))
     }
 
+    fn load(&self, name: &str) -> io::Result<Mapping> {
+        Mapping::load(self.path(name))
+    }
+
     fn lock(&self, name: &str, text: &str) -> io::Result<Result<File, String>> {
         let path = self.path(name);
         let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;

@@ -4,16 +4,18 @@
 //! - [`scan`]: the records of one log
 //! - [`replay`]: all logs of a store, and what a bad record means
 //! - [`salvage`]: what can be had of damaged logs
-//! - [`writer`]: appending, syncing, and beginning the next log
+//! - [`writer`]: appending, syncing, and beginning the next log; [`pending`]: a sync beside it
 
 mod header;
+mod pending;
 mod record;
 mod replay;
 mod salvage;
 mod scan;
 mod writer;
 
+pub use pending::PendingSync;
 pub use record::{MAX_OPERATIONS, MAX_SEQUENCE};
 pub use replay::{Position, Replayed, Sealed, TornTail, replay};
 pub use salvage::{Lost, Salvaged, salvage};
-pub use writer::{LogWriter, PendingSync};
+pub use writer::LogWriter;

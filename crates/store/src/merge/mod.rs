@@ -6,4 +6,4 @@
 
 pub(crate) mod policy;
 mod removed_pairs;
-mod run;
+pub(crate) mod run;

@@ -1,8 +1,9 @@
 //! Merging files.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Engine, Merger};
+use hamdex::{Engine, Merger, Progress};
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -13,13 +14,16 @@ use crate::publish::{Added, Change};
 use crate::segment::{LiveSegment, Segment};
 use crate::shared::Shared;
 
+/// Who is told how far a merge has come, and may stop it.
+pub(crate) type Report = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
+
 impl<F: Engine, D: Disk> Shared<F, D> {
     /// Merges the files that are due, if any are. Returns whether there were any.
     ///
     /// # Errors
     /// When the disk refuses it, or a file is damaged: the files stay as they are then.
     pub(crate) fn merge_due(&self) -> Result<bool, Error> {
-        self.merge(|segments| {
+        self.merge(None, |segments| {
             let size =
                 |live: &LiveSegment<F, D>| Size { pairs: live.segment.pairs(), removed: live.removed.len() };
             let sizes: Vec<Size> = segments.iter().map(size).collect();
@@ -31,8 +35,8 @@ impl<F: Engine, D: Disk> Shared<F, D> {
     ///
     /// # Errors
     /// As for [`Shared::merge_due`].
-    pub(crate) fn merge_all(&self) -> Result<bool, Error> {
-        self.merge(|segments| {
+    pub(crate) fn merge_all(&self, report: &Report) -> Result<bool, Error> {
+        self.merge(Some(report), |segments| {
             let is_done = segments.len() <= 1 && segments.iter().all(|live| live.removed.is_empty());
             (!is_done).then(|| (0..segments.len()).collect())
         })
@@ -45,7 +49,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
     /// As for [`Shared::merge_due`].
     pub(crate) fn rewrite(&self, number: u64) -> Result<u64, Error> {
         let mut removed = 0;
-        self.merge(|segments| {
+        self.merge(None, |segments| {
             let at = segments.iter().position(|live| live.segment.number == number)?;
             removed = segments[at].removed.len();
             Some(vec![at])
@@ -53,7 +57,11 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         Ok(removed)
     }
 
-    fn merge(&self, choose: impl FnOnce(&[LiveSegment<F, D>]) -> Option<Vec<usize>>) -> Result<bool, Error> {
+    fn merge(
+        &self,
+        report: Option<&Report>,
+        choose: impl FnOnce(&[LiveSegment<F, D>]) -> Option<Vec<usize>>,
+    ) -> Result<bool, Error> {
         let _merging = self.merging.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut writer = self.writer();
         let state = self.state.load_full();
@@ -70,7 +78,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             return Ok(true);
         }
         let level = self.level_above(&inputs);
-        match self.merge_into_segment(&inputs, level) {
+        match self.merge_into_segment(&inputs, level, report) {
             Ok((segment, entry)) => {
                 let added = Added { segment, entry, journal_start: Some(journal_start) };
                 self.publish(Change { added: Some(added), dropped, is_flush: false })?;
@@ -88,9 +96,13 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         &self,
         inputs: &[LiveSegment<F, D>],
         level: u32,
+        report: Option<&Report>,
     ) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
         let removed = inputs.iter().map(RemovedPairs::of).collect::<Result<Vec<_>, _>>()?;
-        self.new_segment(level, |options, mut output| {
+        self.new_segment(level, |mut options, mut output| {
+            if let Some(report) = report.cloned() {
+                options = options.progress(move |progress| report(progress));
+            }
             let mut merger = Merger::new(inputs.iter().map(|live| &**live.index()))?.options(options);
             if removed.iter().any(|removed| !removed.is_empty()) {
                 merger = merger.filter(|input, fingerprint, id| {

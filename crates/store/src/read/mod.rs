@@ -2,10 +2,12 @@
 //!
 //! - [`snapshot`]: one moment of the set, for as long as it is held
 //! - [`searcher`]: queries, one at a time
+//! - [`pool`]: searchers that wait to be used again
 //! - [`reader`]: a store that another process may be writing to
 //! - [`pairs`]: all pairs of fingerprint and id, in order
 
 pub(crate) mod pairs;
+pub(crate) mod pool;
 pub(crate) mod reader;
 pub(crate) mod searcher;
 pub(crate) mod snapshot;

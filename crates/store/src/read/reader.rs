@@ -14,6 +14,7 @@ use crate::log::Position;
 use crate::manifest::{self, Manifest};
 use crate::open::{load, replay_logs};
 use crate::read::snapshot::Snapshot;
+use crate::segment::Opening;
 use crate::shape::Shape;
 use crate::state::State;
 
@@ -109,7 +110,7 @@ impl<F: Engine, D: Disk> StoreReader<F, D> {
 
 impl<F: Engine, D: Disk> Seen<F, D> {
     fn of(disk: &D, manifest: Manifest) -> Result<Self, Error> {
-        let (state, replayed) = load(disk, &manifest)?;
+        let (state, replayed) = load(disk, &manifest, Opening::default())?;
         let shape = Arc::new(Shape::of(&manifest));
         Ok(Self { manifest, state: Arc::new(state), shape, end: replayed.end })
     }
@@ -125,7 +126,10 @@ impl<F: Engine, D: Disk> Seen<F, D> {
 
 /// Reads the manifest, and what it names. If that fails and the manifest is another one by then, a writer has
 /// replaced files meanwhile, and all is read again.
-fn steadily<D: Disk, T>(disk: &D, read: impl Fn(Manifest) -> Result<T, Error>) -> Result<T, Error> {
+pub(crate) fn steadily<D: Disk, T>(
+    disk: &D,
+    mut read: impl FnMut(Manifest) -> Result<T, Error>,
+) -> Result<T, Error> {
     let mut attempts = 0;
     loop {
         let manifest = manifest::read(disk)?;

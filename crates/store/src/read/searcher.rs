@@ -9,6 +9,7 @@ use hamdex::{Engine, Index, IndexesSearcher, Match};
 use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::read::snapshot::Snapshot;
+use crate::segment::LiveSegment;
 
 /// Queries a snapshot, using the same memory again and again; every thread has its own. Made by
 /// [`Snapshot::searcher`].
@@ -29,9 +30,15 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
 }
 
 impl<F: Engine, D: Disk> Searcher<F, D> {
-    fn new(snapshot: Snapshot<F, D>) -> Self {
+    pub(crate) fn new(snapshot: Snapshot<F, D>) -> Self {
         let segments = snapshot.state().segments_as_one().searcher();
         Self { snapshot, segments, matches: Vec::new() }
+    }
+
+    /// Lets the snapshot go, and keeps the memory.
+    pub(crate) fn rest(self) -> Resting<F, D> {
+        let of = Arc::clone(&self.snapshot.state().segments);
+        Resting { of, segments: self.segments, matches: self.matches }
     }
 
     /// The snapshot.
@@ -82,6 +89,14 @@ impl<F: Engine, D: Disk> Searcher<F, D> {
                 ControlFlow::Continue(())
             });
         }
+        keep_nearest(matches, count, 0);
+        // Where there are as many as are wanted, files matter only within the distance of the last of them; and where it
+        // is the query itself, not at all.
+        let distance = match count.checked_sub(1).and_then(|last| matches.get(last)) {
+            Some(last) if last.distance == 0 => return Ok(matches),
+            Some(last) => last.distance,
+            None => distance,
+        };
         let found = F::nearest_within_all(segments, query, count, distance)?;
         matches.extend(found.iter().map(|found| found.found_in[0].found));
         keep_nearest(matches, count, 0);
@@ -102,6 +117,26 @@ impl<F: Engine, D: Disk> Searcher<F, D> {
     /// When a block or page that matters is damaged.
     pub fn ids(&self, fingerprint: F) -> Result<Vec<u64>, Error> {
         self.snapshot.ids(fingerprint)
+    }
+}
+
+/// The memory of a searcher without a snapshot.
+pub(crate) struct Resting<F: Engine, D: Disk> {
+    /// The files that it is for.
+    of: Arc<Vec<LiveSegment<F, D>>>,
+    segments: IndexesSearcher<Arc<Index<F>>>,
+    matches: Vec<Match<F>>,
+}
+
+impl<F: Engine, D: Disk> Resting<F, D> {
+    /// Whether these are its files, and the same pairs of them have been removed.
+    pub(crate) fn is_for(&self, segments: &Arc<Vec<LiveSegment<F, D>>>) -> bool {
+        Arc::ptr_eq(&self.of, segments)
+    }
+
+    /// A searcher of a snapshot that it [is for](Self::is_for).
+    pub(crate) fn wake(self, snapshot: Snapshot<F, D>) -> Searcher<F, D> {
+        Searcher { snapshot, segments: self.segments, matches: self.matches }
     }
 }
 

@@ -108,13 +108,40 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
                 let (own, behind) = rest.split_at(count);
                 rest = behind;
                 matches.clear();
-                matches.extend(own.iter().map(|(_, found)| *found));
+                // What is in memory and what is in files is limited each by itself.
+                matches.extend(own.iter().map(|(_, found)| *found).take(options.most_matches()));
                 if visit(number * CHUNK + place, &matches).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// The nearest fingerprint within `distance` of each query; the least of several.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged.
+    pub(crate) fn nearest_of_each(
+        &self,
+        queries: &[F],
+        distance: u32,
+        options: BatchOptions,
+    ) -> Result<Vec<Option<Match<F>>>, Error> {
+        let recent =
+            |&query: &F| self.state.in_memory().filter_map(|recent| recent.nearest(query, distance)).min();
+        let mut nearest: Vec<Option<Match<F>>> = queries.iter().map(recent).collect();
+        // Nothing is nearer than what equals the query.
+        let is_open = |place: &usize| nearest[*place].is_none_or(|found| found.distance > 0);
+        let open: Vec<usize> = (0..queries.len()).filter(is_open).collect();
+        let asked: Vec<F> = open.iter().map(|&place| queries[place]).collect();
+        let indexes = self.state.segments_as_one();
+        let _ = F::batch_of_all(&indexes, &asked, distance, &options.limit(1), &mut |query, matches| {
+            let nearest = &mut nearest[open[query]];
+            *nearest = nearest.iter().copied().chain(matches.get(0).map(|near| near.found_in[0].found)).min();
+            ControlFlow::Continue(())
+        })?;
+        Ok(nearest)
     }
 
     /// The matches of all queries, in the order of queries and of matches.

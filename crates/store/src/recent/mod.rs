@@ -2,6 +2,7 @@
 //!
 //! - [`groups`]: the groups of bits by which fingerprints are bucketed
 //! - [`run`]: many pairs in buckets
+//! - [`live_run`]: the same, of which pairs can be removed
 //! - [`names`]: what ids are called
 //!
 //! The newest pairs are a short unsorted list, the tail, which every write copies. A full tail becomes a run; runs
@@ -10,6 +11,7 @@
 //! taken.
 
 mod groups;
+mod live_run;
 mod names;
 pub(crate) mod run;
 
@@ -19,42 +21,11 @@ use std::sync::Arc;
 use hamdex::{Engine, Match};
 
 use crate::pair::Pair;
+use crate::recent::live_run::LiveRun;
 use crate::recent::names::RecentNames;
-use crate::recent::run::Run;
-use crate::removed::Removed;
 
 /// Pairs of the tail, at most: few enough to be compared one by one, and copied by every write.
 const MAX_TAIL: usize = 256;
-
-/// A run, and which of its pairs have been removed.
-#[derive(Debug)]
-pub(crate) struct LiveRun<F> {
-    pub(crate) run: Arc<Run<F>>,
-    pub(crate) removed: Removed,
-}
-
-impl<F> Clone for LiveRun<F> {
-    fn clone(&self) -> Self {
-        Self { run: Arc::clone(&self.run), removed: self.removed.clone() }
-    }
-}
-
-impl<F: Engine> LiveRun<F> {
-    fn of(pairs: &[Pair<F>], distance: u32) -> Self {
-        Self { run: Arc::new(Run::new(pairs, distance)), removed: Removed::default() }
-    }
-
-    /// How many pairs are left.
-    fn len(&self) -> u64 {
-        self.run.len() as u64 - self.removed.len()
-    }
-
-    /// The pairs that are left, in order, from the first whose fingerprint is not below `from` on.
-    pub(crate) fn pairs_from(&self, from: F) -> impl Iterator<Item = Pair<F>> + '_ {
-        let left = self.run.pairs_from(from).filter(|&(place, _)| !self.removed.contains(place));
-        left.map(|(_, pair)| pair)
-    }
-}
 
 /// Recent pairs, some of them perhaps more than once. Cloning is cheap, and a clone never changes.
 #[derive(Debug)]
@@ -82,6 +53,11 @@ impl<F: Engine> Recent<F> {
     /// Nothing yet; to be searched at up to `distance`.
     pub(crate) fn new(distance: u32) -> Self {
         Self { distance, tail: Arc::default(), runs: Arc::default(), names: RecentNames::default() }
+    }
+
+    /// Whether nothing has been inserted or removed between the two.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.tail, &other.tail) && Arc::ptr_eq(&self.runs, &other.runs)
     }
 
     /// How many pairs, counting each as often as it is held.

@@ -66,6 +66,17 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         Ok(replies)
     }
 
+    /// Gives so many ids to what comes from outside, in a store with names: the first of them; `None` where there are not
+    /// so many left. Those whose pairs do not come are not given again, unless the store is opened again before.
+    pub(crate) fn reserve_ids(&self, count: u64) -> Option<u64> {
+        let _writer = self.writer();
+        let mut state = State::clone(&self.state.load());
+        let first = state.next_id;
+        state.next_id = first.checked_add(count)?;
+        self.state.store(std::sync::Arc::new(state));
+        Some(first)
+    }
+
     /// The writer, once there is room in memory for more.
     fn writer_with_room(&self) -> Result<MutexGuard<'_, Writer<F, D>>, Error> {
         let mut writer = self.writer();
@@ -114,10 +125,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
     /// Syncs the log where its durability is that of an interval, and the interval is over.
     pub(crate) fn sync_if_due(&self) -> Result<(), Error> {
         let Durability::Interval(interval) = self.options.durability else { return Ok(()) };
-        let mut writer = self.writer();
-        match writer.unsynced_since() {
-            Some(since) if since.elapsed() >= interval => writer.sync(),
-            _ => Ok(()),
-        }
+        let since = self.writer().unsynced_since();
+        if since.is_some_and(|since| since.elapsed() >= interval) { self.sync_beside() } else { Ok(()) }
     }
 }

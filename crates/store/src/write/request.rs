@@ -8,6 +8,7 @@ use crate::batch::Batch;
 use crate::disk::Disk;
 use crate::operation::Operation;
 use crate::pair::Pair;
+use crate::recent::Recent;
 use crate::state::{State, Written};
 
 /// What a writer asks for: all of it happens, or nothing.
@@ -30,7 +31,8 @@ pub(crate) struct UnlessNear<F> {
     pub(crate) distance: u32,
     /// What was nearest to each in a state that had been published.
     pub(crate) nearest: Vec<Option<Match<F>>>,
-    /// The epoch of that state, and its removals.
+    /// What was recent in that state; its epoch, and its removals.
+    pub(crate) recent: Recent<F>,
     pub(crate) epoch: u64,
     pub(crate) removals: u64,
 }
@@ -96,30 +98,39 @@ impl<F: Engine> UnlessNear<F> {
         if state.epoch != self.epoch {
             return Ok(Reply::SearchAgain);
         }
-        let mut outcomes = Vec::with_capacity(self.pairs.len());
-        for (number, (&(fingerprint, id), known)) in self.pairs.iter().zip(self.nearest).enumerate() {
+        let Self { pairs, names, distance, nearest, recent, removals, .. } = self;
+        let (has_come, has_gone) = (!state.recent.is_same(&recent), state.removals != removals);
+        // What of this request comes before a pair.
+        let (mut own, mut new) = (Recent::new(distance), Vec::new());
+        let mut outcomes = Vec::with_capacity(pairs.len());
+        for (number, (&pair, known)) in pairs.iter().zip(nearest).enumerate() {
             if let Some(known) = known
-                && state.removals != self.removals
+                && has_gone
                 && !state.contains(known.fingerprint)?
             {
                 return Ok(Reply::SearchAgain);
             }
-            let recent = state.recent.nearest(fingerprint, self.distance);
-            let nearest = known.into_iter().chain(recent).min();
-            match &self.names {
-                _ if nearest.is_some() => {}
-                None => {
-                    state.recent.insert(&[(fingerprint, id)]);
-                    effective.operations.push(Operation::Insert(fingerprint, id));
-                }
-                Some(names) => {
-                    let named = [(fingerprint, Arc::clone(&names[number]))];
-                    if state.insert_named(&named, effective).is_none() {
-                        return Ok(Reply::NoIdsLeft);
-                    }
-                }
+            let come = if has_come { state.recent.nearest(pair.0, distance) } else { None };
+            let nearest = known.into_iter().chain(come).chain(own.nearest(pair.0, distance)).min();
+            if nearest.is_none() {
+                own.insert(&[pair]);
+                new.push(number);
             }
             outcomes.push(nearest);
+        }
+        match names {
+            None => {
+                let new: Vec<Pair<F>> = new.into_iter().map(|number| pairs[number]).collect();
+                state.recent.insert(&new);
+                effective.operations.extend(new.into_iter().map(|(value, id)| Operation::Insert(value, id)));
+            }
+            Some(names) => {
+                let named = |number: usize| (pairs[number].0, Arc::clone(&names[number]));
+                let new: Vec<_> = new.into_iter().map(named).collect();
+                if state.insert_named(&new, effective).is_none() {
+                    return Ok(Reply::NoIdsLeft);
+                }
+            }
         }
         Ok(Reply::UnlessNear(outcomes))
     }

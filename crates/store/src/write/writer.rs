@@ -1,5 +1,6 @@
 //! The one who writes: the log, what comes next in it, and what the background has to be told.
 
+use std::io;
 use std::time::Instant;
 
 use hamdex::Engine;
@@ -8,7 +9,7 @@ use crate::batch::Batch;
 use crate::disk::Disk;
 use crate::durability::Durability;
 use crate::error::Error;
-use crate::log::LogWriter;
+use crate::log::{LogWriter, PendingSync, Sealed};
 use crate::operation::Operation;
 use crate::pair::Pair;
 
@@ -57,6 +58,21 @@ impl<F: Engine, D: Disk> Writer<F, D> {
         self.log.sync()?;
         self.unsynced_since = None;
         Ok(())
+    }
+
+    /// Begins to make durable what is in the log, while it is written on; `None` where all of it is durable.
+    pub(crate) fn begin_sync(&mut self) -> Result<Option<PendingSync<D>>, Error> {
+        if self.log.is_synced() && !self.log.is_poisoned() {
+            return Ok(None);
+        }
+        let pending = self.log.begin_sync()?;
+        self.unsynced_since = None;
+        Ok(Some(pending))
+    }
+
+    /// Takes note of what has become of a sync that was begun.
+    pub(crate) fn end_sync(&mut self, outcome: io::Result<Sealed>) -> Result<(), Error> {
+        self.log.end_sync(outcome)
     }
 
     /// Since when there is something in the log that has not been synced.

@@ -16,15 +16,15 @@ use roaring::RoaringTreemap;
 
 use crate::common::Batch;
 
-const STORE: StoreId = StoreId([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+pub(crate) const STORE: StoreId = StoreId([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
 const EXAMPLE: Identity = Identity { store: STORE, width: 64, has_ids: true, has_names: false };
 const WIDE: Identity = Identity { store: STORE, width: 128, has_ids: false, has_names: false };
 
-fn golden(name: &str) -> PathBuf {
+pub(crate) fn golden(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
 }
 
-fn is_blessing() -> bool {
+pub(crate) fn is_blessing() -> bool {
     std::env::var_os("HAMDEX_BLESS").is_some()
 }
 
@@ -125,7 +125,7 @@ fn wide_batches() -> [Batch<u128>; 1] {
 }
 
 /// Compares with the stored files; when blessing, stores.
-fn compare(name: &str, disk: &RealDisk, files: &[&str]) {
+pub(crate) fn compare(name: &str, disk: &RealDisk, files: &[&str]) {
     for file in files {
         let (stored, fresh) = (golden(name).join(file), disk.read(file).unwrap());
         if is_blessing() {

@@ -1,6 +1,6 @@
 //! What of a store is durable: logs, manifests, removals and the lock, by themselves.
 //!
-//! - [`golden`]: files of released versions, and the examples of store-spec.md
+//! - [`golden`], [`golden_named`]: files of released versions, and the examples of store-spec.md
 //! - [`log`]: what is written is read, and what is damaged is refused
 //! - [`log_crash`]: a crash after every operation, and every operation failing, against a model
 //! - [`manifest`], [`removals`]: the same for these
@@ -10,6 +10,7 @@
 
 mod common;
 mod golden;
+mod golden_named;
 mod log;
 mod log_crash;
 mod manifest;

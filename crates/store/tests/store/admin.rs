@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
-use hamdex::{BuildOptions, Builder, Design, VerifyOptions};
+use hamdex::{BuildError, BuildOptions, Builder, Design, Phase, VerifyOptions};
 use hamdex_store::{Durability, Error, Operation, Store};
 
 use crate::common::{Chance, Model, assert_same, shape, tiny};
@@ -172,6 +174,57 @@ fn ids_where_there_are_none_are_refused() {
     assert!(matches!(store.insert(1, 1), Err(Error::NoIds { .. })));
     store.write(vec![Operation::Insert(1, 0)]).unwrap();
     assert!(store.snapshot().contains(1).unwrap());
+}
+
+#[test]
+fn at_rest_each_file_is_more_than_twice_as_large_as_all_smaller_ones() {
+    let directory = tempfile::tempdir().unwrap();
+    for merges in [false, true] {
+        let path = directory.path().join(format!("s{merges}"));
+        let store = Store::<u64>::create(path, &shape(true), tiny().merges(merges)).unwrap();
+        let (mut chance, mut model) = (Chance(9), Model::default());
+        for _ in 0..30 {
+            let operations = (0..200).map(|id| Operation::Insert(chance.next(), id)).collect::<Vec<_>>();
+            model.apply(&operations);
+            store.write(operations).unwrap();
+        }
+        store.pause_merges(true);
+        store.flush().unwrap();
+        store.settle().unwrap();
+        let mut sizes: Vec<u64> = store.stats().segments.iter().map(|segment| segment.pairs).collect();
+        sizes.sort_unstable();
+        let mut smaller = 0;
+        for size in sizes {
+            assert!(size > 2 * smaller);
+            smaller += size;
+        }
+        assert_eq!(smaller, model.0.len() as u64);
+        assert_same(&store.snapshot(), &model, &[0], true);
+    }
+}
+
+#[test]
+fn a_merge_of_everything_says_how_far_it_is_and_can_be_stopped() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, model, _) = filled(&directory.path().join("s"), 10);
+    let before = store.stats().segments;
+    let stopped = store.compact_with(|_| ControlFlow::Break(())).unwrap_err();
+    assert!(matches!(stopped, Error::Build(BuildError::Stopped)), "{stopped}");
+    assert!(store.stats().segments.len() >= before.len());
+    assert_same(&store.snapshot(), &model, &[0], true);
+    let phases = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&phases);
+    store
+        .compact_with(move |progress| {
+            seen.lock().unwrap().push(progress);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    let phases = phases.lock().unwrap();
+    assert!(phases.iter().any(|progress| matches!(progress.phase, Phase::Write { .. })), "{phases:?}");
+    assert!(phases.iter().all(|progress| progress.total.is_none_or(|total| progress.done <= total)));
+    assert_eq!(store.stats().segments.len(), 1);
+    assert_same(&store.snapshot(), &model, &[0], true);
 }
 
 #[test]

@@ -82,6 +82,42 @@ pub(crate) fn assert_same<F: Engine, D: Disk>(
     assert_eq!(answered, queries.len());
 }
 
+/// Many queries at once are answered as the model answers them, also where only the nearest are wanted.
+pub(crate) fn assert_same_batches<F: Engine, D: Disk>(
+    snapshot: &Snapshot<F, D>,
+    model: &Model<F>,
+    queries: &[F],
+) {
+    for limit in [usize::MAX, 1, 3] {
+        let mut answered = 0;
+        let options = BatchOptions::new().threads(1).limit(limit);
+        let outcome = snapshot.batch_with(queries, 3, &options, |place, matches| {
+            answered += 1;
+            let found: Vec<(u32, F)> = matches.iter().map(|m| (m.distance, m.fingerprint)).collect();
+            let mut expected = model.within(queries[place], 3);
+            expected.truncate(limit);
+            assert_eq!(found, expected, "at most {limit}");
+            ControlFlow::Continue(())
+        });
+        assert!(outcome.unwrap().is_continue());
+        assert_eq!(answered, queries.len());
+    }
+}
+
+/// How many times as long the tests go on as usual: `.ci/campaign-store` sets it.
+const CAMPAIGN: &str = "HAMDEX_CAMPAIGN";
+
+/// So many seeds as usual, and more in a campaign.
+pub(crate) fn seeds(usual: std::ops::Range<u64>) -> std::ops::Range<u64> {
+    let times: u64 = std::env::var(CAMPAIGN).map_or(1, |times| times.parse().unwrap());
+    usual.start..usual.start + (usual.end - usual.start) * times
+}
+
+/// Every so manieth of many places, as usual; in a campaign each.
+pub(crate) fn step(usual: usize) -> usize {
+    if std::env::var_os(CAMPAIGN).is_some() { 1 } else { usual }
+}
+
 /// Little memory, so that everything happens often.
 pub(crate) fn tiny() -> StoreOptions {
     StoreOptions::new().memory(1 << 14).threads(1)

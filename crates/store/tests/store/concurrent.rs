@@ -103,11 +103,19 @@ fn of_those_that_are_near_to_each_other_exactly_one_is_inserted() {
                 let store = &store;
                 scope.spawn(move || {
                     let (mut chance, mut inserted) = (Chance(writer), Vec::new());
-                    for number in 0..400 {
-                        let fingerprint = chance.fingerprint() ^ chance.below(16) << 56;
-                        match store.insert_unless_near(fingerprint, number * 4 + writer, 3).unwrap() {
-                            None => inserted.push(fingerprint),
-                            Some(near) => assert!(near.distance <= 3),
+                    let mut batches = [1, 1, 90, 1, 20].into_iter().cycle();
+                    let mut number = 0;
+                    while number < 800 {
+                        let batch: Vec<(u64, u64)> = (number..number + batches.next().unwrap())
+                            .map(|id| (chance.fingerprint() ^ chance.below(256) << 52, id * 4 + writer))
+                            .collect();
+                        number += batch.len() as u64;
+                        let outcomes = store.insert_all_unless_near(&batch, 3).unwrap();
+                        for (pair, outcome) in batch.iter().zip(outcomes) {
+                            match outcome {
+                                None => inserted.push(pair.0),
+                                Some(near) => assert!(near.distance <= 3),
+                            }
                         }
                     }
                     inserted

@@ -8,17 +8,17 @@ use hamdex_store::{
     CreateOptions, Disk, Durability, Error, Operation, Snapshot, Store, StoreOptions, StoreReader,
 };
 
-use crate::common::{Chance, shape, tiny};
+use crate::common::{Chance, seeds, shape, step, tiny};
 
 /// Fingerprint and name of each id.
 type Named = BTreeMap<u64, (u64, Vec<u8>)>;
 
-fn named_shape() -> CreateOptions {
+pub(super) fn named_shape() -> CreateOptions {
     shape(true).names(true)
 }
 
 /// A name: short, empty, long, not text; now and then the same for several.
-fn name(chance: &mut Chance) -> Vec<u8> {
+pub(super) fn name(chance: &mut Chance) -> Vec<u8> {
     match chance.below(8) {
         0 => Vec::new(),
         1 => vec![0xff; chance.below(3000) as usize],
@@ -27,7 +27,7 @@ fn name(chance: &mut Chance) -> Vec<u8> {
     }
 }
 
-fn batch(chance: &mut Chance) -> Vec<(u64, Vec<u8>)> {
+pub(super) fn batch(chance: &mut Chance) -> Vec<(u64, Vec<u8>)> {
     (0..1 + chance.below(60)).map(|_| (chance.fingerprint(), name(chance))).collect()
 }
 
@@ -173,12 +173,12 @@ fn check(disk: &SimulatedDisk, done: &Done, what: &str) {
     store.verify(&VerifyOptions::new().threads(1)).unwrap();
 }
 
-fn crash_everywhere(seed: u64, options: StoreOptions, step: usize) {
+fn crash_everywhere(seed: u64, options: StoreOptions) {
     let whole = SimulatedDisk::new();
     work(&whole, seed, options).unwrap();
     let changes = whole.changes();
     let mut chance = Chance(seed ^ 0xabcd);
-    for last in (0..changes).step_by(step) {
+    for last in (0..changes).step_by(step(3)) {
         let disk = SimulatedDisk::new();
         disk.lose_power_after(last);
         let Some(done) = work(&disk, seed, options) else { continue };
@@ -192,17 +192,18 @@ fn crash_everywhere(seed: u64, options: StoreOptions, step: usize) {
 
 #[test]
 fn a_crash_after_any_change_loses_no_name_that_was_acknowledged() {
-    (0..2).for_each(|seed| crash_everywhere(seed, tiny().merges(false), 3));
+    seeds(0..2).for_each(|seed| crash_everywhere(seed, tiny().merges(false)));
 }
 
 #[test]
 fn without_syncs_a_crash_loses_only_the_latest_names() {
-    crash_everywhere(10, tiny().merges(false).durability(Durability::None), 3);
+    let options = tiny().merges(false).durability(Durability::None);
+    seeds(10_000..10_001).for_each(|seed| crash_everywhere(seed, options));
 }
 
 #[test]
 fn names_agree_with_the_model_through_flushes_merges_and_openings() {
-    for seed in 100..130 {
+    for seed in seeds(100_000..100_030) {
         work(&SimulatedDisk::new(), seed, tiny().merges(false)).unwrap();
     }
 }

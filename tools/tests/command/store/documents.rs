@@ -93,8 +93,23 @@ fn fingerprints_made_elsewhere_keep_their_names() {
     let (code, text) = scratch.failure(&["store", "insert", "s", "--ids", "row", "pairs.txt"]);
     assert!(text.contains("gives the ids") && code == 2, "{text}");
     scratch.output(&["build", "-o", "named.hamdex", "--ids", "names", "phash.txt"]);
-    let (code, text) = scratch.failure(&["store", "ingest", "s", "named.hamdex"]);
-    assert!(text.contains("named.hamdex: files are not taken in") && code == 1, "{text}");
+    scratch.output(&["store", "create", "plain"]);
+    let (code, text) = scratch.failure(&["store", "ingest", "plain", "named.hamdex"]);
+    assert!(text.contains("named.hamdex: has names, and the store has none") && code == 1, "{text}");
+    scratch.write("numbers.txt", "00000000000000ff 7\n");
+    scratch.output(&["build", "-o", "bare.hamdex", "--ids", "pairs", "numbers.txt"]);
+    let (code, text) = scratch.failure(&["store", "ingest", "s", "bare.hamdex"]);
+    assert!(text.contains("bare.hamdex: has no names, and the store has") && code == 1, "{text}");
+    scratch.output(&["store", "ingest", "s", "named.hamdex"]);
+    let near = json_lines(&scratch.output(&["query", "s", "00000000000000fe", "--json"]));
+    assert_eq!(near[0]["ids"], json!(["img 1.png", "img 1.png"]));
+    let listed = scratch.output(&["dump", "s", "--fingerprints", "--ids"]);
+    assert_eq!(
+        listed,
+        "00000000000000ff\t0\n00000000000000ff\t2\nffffffffffffffff\t1\nffffffffffffffff\t3\n"
+    );
+    scratch.write("twice.txt", "00000000000000ff\t2\nffffffffffffffff\t3\n");
+    scratch.output(&["store", "remove", "s", "--ids", "pairs", "twice.txt"]);
     // Pairs go by number as well.
     let listed = scratch.output(&["dump", "s", "--fingerprints", "--ids"]);
     assert_eq!(listed, "00000000000000ff\t0\nffffffffffffffff\t1\n");

@@ -1,13 +1,15 @@
 //! `hamdex store`, and `query`, `pairs`, `dump` and `verify` of a store.
 //!
 //! - [`round_trips`]: what is written is found, against brute force
-//! - [`process`]: pipes, kills, two processes
+//! - [`process`]: pipes, two processes
+//! - [`kills`]: processes that are killed at any time
 //! - [`refusals`]: bad input
 //! - [`documents`]: documents, and fingerprints with names
 //! - [`damage`]: what is damaged is named, and repaired
 
 mod damage;
 mod documents;
+mod kills;
 mod process;
 mod refusals;
 mod round_trips;

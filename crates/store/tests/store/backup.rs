@@ -1,0 +1,86 @@
+//! Copies of a store that is written to.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use hamdex::VerifyOptions;
+use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
+use hamdex_store::{Error, Operation, Store, backup, backup_on};
+
+use crate::common::{Chance, Model, assert_same, shape, tiny};
+
+#[test]
+fn a_copy_has_all_that_was_acknowledged_before_and_no_batch_in_part() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s");
+    let store = Store::<u64>::create(&path, &shape(true), tiny()).unwrap();
+    let acknowledged = AtomicU64::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut chance = Chance(11);
+            for batch in 0..300u64 {
+                let operations = (0..40).map(|n| Operation::Insert(chance.next(), batch * 40 + n));
+                store.write(operations.collect()).unwrap();
+                acknowledged.store(batch + 1, Ordering::SeqCst);
+                if batch % 60 == 59 {
+                    store.compact().unwrap();
+                }
+            }
+        });
+        let mut copies = 0;
+        loop {
+            let least = acknowledged.load(Ordering::SeqCst);
+            let copy = directory.path().join(format!("copy{copies}"));
+            backup(&path, &copy).unwrap();
+            let most = acknowledged.load(Ordering::SeqCst) + 1;
+            let copied = Store::<u64>::open(&copy, tiny()).unwrap();
+            let mut ids: Vec<u64> = copied.snapshot().pairs_in_order().map(|pair| pair.unwrap().1).collect();
+            ids.sort_unstable();
+            // The first so many batches.
+            assert_eq!(ids, (0..ids.len() as u64).collect::<Vec<_>>());
+            let batches = ids.len() as u64 / 40;
+            assert_eq!(ids.len() % 40, 0);
+            assert!((least..=most).contains(&batches), "{least} ≤ {batches} ≤ {most}");
+            copied.verify(&VerifyOptions::new()).unwrap();
+            copies += 1;
+            if least == 300 {
+                break;
+            }
+        }
+        assert!(copies > 1);
+    });
+}
+
+#[test]
+fn a_copy_is_a_store_only_when_it_is_whole_and_durable() {
+    let disk = SimulatedDisk::new();
+    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+    let (mut chance, mut model) = (Chance(12), Model::default());
+    for step in 0..5 {
+        let operations = chance.operations(150, true);
+        model.apply(&operations);
+        store.write(operations).unwrap();
+        if step % 2 == 0 {
+            store.flush().unwrap();
+        }
+    }
+    let before = disk.operations();
+    let whole = disk.beside("whole");
+    backup_on(&disk, &whole).unwrap();
+    let operations = disk.operations() - before;
+    let crashed = whole.crashed(Survival::Nothing);
+    assert_same(&Store::<u64, _>::open_on(crashed, tiny()).unwrap().snapshot(), &model, &[0], true);
+    for number in 1..=operations {
+        let target = disk.beside(&format!("copy{number}"));
+        disk.fail_operation(disk.operations() + number, Failure::Io);
+        let outcome = backup_on(&disk, &target);
+        disk.fail_operations(0..0, Failure::Io);
+        match Store::<u64, _>::open_on(target.clone(), tiny().merges(false)) {
+            Ok(copy) => assert_same(&copy.snapshot(), &model, &[0], true),
+            Err(error) => assert!(matches!(error, Error::NotAStore { .. }) && outcome.is_err(), "{error}"),
+        }
+        assert!(outcome.is_err() || target.exists("manifest").unwrap());
+    }
+    assert!(matches!(backup_on(&disk, &whole), Err(Error::Exists { .. })));
+    assert!(matches!(backup_on(&disk.beside("none"), &disk.beside("new")), Err(Error::NotAStore { .. })));
+}

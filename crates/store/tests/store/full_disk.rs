@@ -1,0 +1,96 @@
+//! A disk that is really full: a small file system in memory, where one may be mounted.
+
+use std::path::Path;
+use std::process::Command;
+
+use hamdex::VerifyOptions;
+use hamdex_store::{Operation, Store};
+
+use crate::common::{Chance, Model, assert_same, seeds, shape, tiny};
+
+/// A small file system, as long as it is held.
+struct Small<'a>(&'a Path);
+
+impl<'a> Small<'a> {
+    fn mount(at: &'a Path, kilobytes: u32) -> Option<Self> {
+        let size = format!("size={kilobytes}k");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(at).output();
+        mounted.is_ok_and(|output| output.status.success()).then_some(Self(at))
+    }
+}
+
+impl Drop for Small<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0).output();
+    }
+}
+
+#[test]
+fn a_full_disk_refuses_writes_and_loses_nothing() {
+    let mut refused = 0;
+    for seed in seeds(0..3) {
+        let directory = tempfile::tempdir().unwrap();
+        let Some(_small) = Small::mount(directory.path(), 600 + 50 * seed as u32) else {
+            println!("skipped: a file system for it cannot be mounted here");
+            return;
+        };
+        let path = directory.path().join("s");
+        let ballast = directory.path().join("ballast");
+        let (mut chance, mut model) = (Chance(seed), Model::default());
+        let mut store = Store::<u64>::create(&path, &shape(true), tiny()).unwrap();
+        let mut since_reopened = 0;
+        for round in 0..400u64 {
+            let batch: Vec<_> = (0..1 + chance.below(200))
+                .map(|_| Operation::Insert(chance.next() & 0xffff_ffff, round))
+                .collect();
+            match store.write(batch.clone()) {
+                Ok(_) => model.apply(&batch),
+                Err(_) => refused += 1,
+            }
+            if chance.below(40) == 0 {
+                let _ = store.compact();
+            }
+            if chance.below(60) == 0 {
+                // Somebody else fills what is left, or makes room.
+                match std::fs::remove_file(&ballast) {
+                    Ok(()) => {}
+                    Err(_) => drop(std::fs::write(&ballast, vec![0; 200 << 10])),
+                }
+            }
+            since_reopened += 1;
+            if since_reopened > 50 || store.sync().is_err() {
+                // Whatever failed: it is opened again as soon as there is room.
+                since_reopened = 0;
+                drop(store);
+                let _ = std::fs::remove_file(&ballast);
+                store = match Store::open(&path, tiny()) {
+                    Ok(store) => store,
+                    Err(_) => {
+                        // More is stored than leaves room for a log to be written again: it grows.
+                        let grown = Command::new("mount")
+                            .args(["-o", "remount,size=8m"])
+                            .arg(directory.path())
+                            .status();
+                        assert!(grown.unwrap().success());
+                        Store::open(&path, tiny()).unwrap()
+                    }
+                };
+            }
+            if round % 20 == 0 {
+                assert_same(&store.snapshot(), &model, &[chance.fingerprint(), 0], true);
+            }
+        }
+        let _ = std::fs::remove_file(&ballast);
+        let grown = Command::new("mount").args(["-o", "remount,size=16m"]).arg(directory.path()).status();
+        assert!(grown.unwrap().success());
+        drop(store);
+        let store = Store::<u64>::open(&path, tiny()).unwrap();
+        assert_same(&store.snapshot(), &model, &[chance.fingerprint(), 0], true);
+        store.compact().unwrap();
+        store.verify(&VerifyOptions::new()).unwrap();
+        assert_same(&store.snapshot(), &model, &[chance.fingerprint(), 0], true);
+        drop(store);
+    }
+    println!("{refused} writes refused by a full disk, nothing lost");
+    assert!(refused > 0, "the disk was never full");
+}

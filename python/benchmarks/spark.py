@@ -1,8 +1,10 @@
-"""Pairs and queries on Spark with one and two executors, beside one machine.
+"""Pairs, queries and near-duplicate texts on Spark with one and two executors, beside one machine and Spark ML.
 
-    python benchmarks/spark.py --fingerprints 20000000
+    python benchmarks/spark.py --fingerprints 20000000 --texts 20000
 
-Each run has a Spark of its own, in a process of its own. Times are seconds, without the start of Spark.
+Each run has a Spark of its own, in a process of its own. Times are seconds, without the start of Spark. Texts come with
+the share of similar pairs that is found (recall), and the share of what is found that is not similar (wrong). Spark ML's
+MinHashLSH runs on two executors, with as many hash tables as --tables says.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import corpus
 import numpy as np
 
 SEED = 20_070_508
@@ -86,7 +89,7 @@ def parquet(values: Any, directory: str) -> str:
     return str(where)
 
 
-def on_spark(executors: int, count: int, directory: str) -> dict[str, Any]:
+def on_spark(executors: int, count: int, texts: int, directory: str) -> dict[str, Any]:
     """Return the times of Spark."""
     from hamdex import spark as hs
 
@@ -100,11 +103,57 @@ def on_spark(executors: int, count: int, directory: str) -> dict[str, Any]:
     times["build"], _ = timed(lambda: hs.build(df, Path(directory, "set"), shards=8))
     queries = df.where(f"id < {QUERIES}")
     times["query"], times["matches"] = timed(lambda: hs.query(queries, Path(directory, "set"), 3).count())
+    joined, similar = corpus.texts(texts)
+    documents = written(spark, joined, directory)
+    hs.fingerprint(documents.limit(100)).count()
+    for name, k in (("dedup", None), ("dedup k=3", 3)):
+        times[name], result = timed(lambda: hs.dedup(documents, k=k))
+        rows = result.select("id", "cluster", "kept").toArrow()
+        found = corpus.pairs_of(*(rows[column].to_pylist() for column in rows.column_names))
+        times[f"{name} recall"], times[f"{name} wrong"] = corpus.shares(found, similar)
     spark.stop()
     return times
 
 
-def on_one_machine(count: int, directory: str) -> dict[str, Any]:
+def written(spark: Any, joined: list[str], directory: str) -> Any:
+    """Return texts as Spark reads them."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    where = Path(directory, "texts.parquet")
+    table = pa.table({"id": pa.array(range(len(joined)), pa.int64()), "text": joined})
+    pq.write_table(table, where, row_group_size=-(-len(joined) // 8))
+    return spark.read.parquet(str(where)).repartition(8)
+
+
+def with_ml(texts: int, tables: int, directory: str) -> dict[str, Any]:
+    """Return the times of Spark ML's MinHashLSH."""
+    from pyspark.ml.feature import HashingTF, MinHashLSH, NGram, RegexTokenizer
+    from pyspark.sql import functions as F
+
+    spark = session(2, directory)
+    joined, similar = corpus.texts(texts)
+    documents = written(spark, joined, directory)
+    documents.limit(100).collect()
+
+    def join() -> Any:
+        words = RegexTokenizer(inputCol="text", outputCol="words").transform(documents)
+        runs = NGram(n=corpus.SHINGLE, inputCol="words", outputCol="shingles").transform(words)
+        sets = HashingTF(numFeatures=1 << 20, binary=True, inputCol="shingles", outputCol="set").transform(runs)
+        sets = sets.select("id", "set").persist()
+        model = MinHashLSH(inputCol="set", outputCol="hashes", numHashTables=tables, seed=corpus.SEED).fit(sets)
+        # The distance is 1 less the similarity; a little more, since sums of doubles decide.
+        pairs = model.approxSimilarityJoin(sets, sets, 1 - corpus.SIMILARITY + 1e-9, "distance")
+        ends = F.col("datasetA.id").alias("one"), F.col("datasetB.id").alias("other")
+        return pairs.select(*ends).where("one < other").distinct().toArrow()
+
+    taken, rows = timed(join)
+    recall, wrong = corpus.shares(set(zip(rows["one"].to_pylist(), rows["other"].to_pylist())), similar)
+    spark.stop()
+    return {"dedup": taken, "dedup recall": recall, "dedup wrong": wrong}
+
+
+def on_one_machine(count: int, texts: int, directory: str) -> dict[str, Any]:
     """Return the times of the same work without Spark."""
     import hamdex
 
@@ -118,24 +167,37 @@ def on_one_machine(count: int, directory: str) -> dict[str, Any]:
     index = hamdex.Index(path)
     times["query"], found = timed(lambda: index.batch(values[:QUERIES], 3))
     times["matches"] = len(found)
+    joined, similar = corpus.texts(texts)
+    for name, k in (("dedup", None), ("dedup k=3", 3)):
+        times[name], table = timed(lambda: hamdex.dedup(joined, k=k))
+        pairs = corpus.pairs_of(*(table[column].tolist() for column in ("id", "cluster", "kept")))
+        times[f"{name} recall"], times[f"{name} wrong"] = corpus.shares(pairs, similar)
     return times
+
+
+PARTS = ("one machine", "1 executor", "2 executors", "Spark ML")
 
 
 def main() -> None:
     """Run each part in a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fingerprints", type=int, default=20_000_000)
-    parser.add_argument("--part", choices=["one machine", "1 executor", "2 executors"])
+    parser.add_argument("--fingerprints", type=int, default=20_000_000, help="how many [default: %(default)s]")
+    parser.add_argument("--texts", type=int, default=20_000, help="how many [default: %(default)s]")
+    parser.add_argument("--tables", type=int, default=16, help="hash tables of Spark ML [default: %(default)s]")
+    parser.add_argument("--part", choices=PARTS, help="this part alone")
     options = parser.parse_args()
     if options.part is None:
-        for part in ("one machine", "1 executor", "2 executors"):
+        for part in PARTS:
             subprocess.run([sys.executable, *sys.argv, "--part", part], check=True)
         return
     with tempfile.TemporaryDirectory() as directory:
         if options.part == "one machine":
-            times = on_one_machine(options.fingerprints, directory)
+            times = on_one_machine(options.fingerprints, options.texts, directory)
+        elif options.part == "Spark ML":
+            times = with_ml(options.texts, options.tables, directory)
         else:
-            times = on_spark(int(options.part.split()[0]), options.fingerprints, directory)
+            executors = int(options.part.split()[0])
+            times = on_spark(executors, options.fingerprints, options.texts, directory)
     print(options.part, json.dumps(times), flush=True)
 
 

@@ -9,7 +9,6 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-use crate::arrow;
 use crate::errors::OrRaise;
 use crate::numbers::{self, Fingerprints, Words, check_lengths};
 use crate::recipe;
@@ -36,7 +35,7 @@ impl<'py> Ids<'py> {
                 "ids cannot be a str: a list of them, one for each fingerprint",
             ));
         }
-        let ids = if are_texts(object)? {
+        let ids = if Texts::are(object)? {
             Self::Names(Texts::of(object)?)
         } else {
             Self::Numbers(numbers::ids(object)?)
@@ -49,21 +48,6 @@ impl<'py> Ids<'py> {
         check_lengths(fingerprints, count)?;
         Ok(ids)
     }
-}
-
-/// Whether ids are texts, as the first one says.
-fn are_texts(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    if let Ok(first) = object.get_item(0) {
-        // Arrow libraries have scalars of their own.
-        return Ok(first.is_instance_of::<PyString>() || arrow::speaks_arrow(object)? && holds_texts(object)?);
-    }
-    Ok(false)
-}
-
-fn holds_texts(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    use arrow_schema::DataType::{LargeUtf8, Utf8, Utf8View};
-    let arrays = arrow::import(object)?;
-    Ok(arrays.first().is_some_and(|array| matches!(array.data_type(), Utf8 | LargeUtf8 | Utf8View)))
 }
 
 /// What can be chosen for a build and for a merge.
@@ -183,14 +167,7 @@ pub(crate) fn build<'py>(
         metadata: self::metadata(metadata)?,
     };
     if let Some(text) = recipe {
-        let width = fingerprints.width();
-        let recipe = recipe::recipe(text, (!text.contains("width=")).then_some(width))?;
-        if recipe.width.bits() != width {
-            let bits = recipe.width.bits();
-            return Err(PyValueError::new_err(format!(
-                "the recipe makes fingerprints of {bits} bits, and these have {width}"
-            )));
-        }
+        let recipe = recipe::of_width(text, fingerprints.width(), "these have")?;
         choices.metadata.insert(RECIPE_KEY.to_owned(), recipe.to_string().into_bytes());
     }
     let summary = match fingerprints.width() {

@@ -6,19 +6,22 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, UInt32Array, UInt64Array};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
-use hamdex::Engine;
 use hamdex_documents::{
-    Clustering, Clusters, Dedup, Document, Member, Preference, Progress, Similarity, Stage,
+    Clustering, Clusters, Dedup, Document, Known, Member, Preference, Progress, Similarity, Stage,
 };
 use hamdex_simhash::{Fingerprinter, Recipe, Width as Bits};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::against::{Against, Watched};
 use crate::arrow::{self, columns};
 use crate::errors::OrRaise;
 use crate::recipe::recipe;
+use crate::rows::Labels;
 use crate::table::{Table, raise};
 use crate::texts::Texts;
+use crate::width::Width;
 use crate::work::{self, Watch};
 
 /// What makes two texts near-duplicates.
@@ -29,6 +32,13 @@ struct Choices {
     clusters: Clustering,
     memory: Option<u64>,
     threads: usize,
+    against: Option<Against>,
+}
+
+/// What has been found.
+struct Outcome {
+    members: Vec<Member>,
+    known: Option<(Vec<Known>, Labels)>,
 }
 
 /// Find the near-duplicates among texts: clusters, with the one text of each that is kept.
@@ -42,13 +52,18 @@ struct Choices {
 /// it where texts are compared. Texts in no cluster are unique. ``keep`` is "first" or "longest"; ``clusters`` is "stars",
 /// where every text is a near-duplicate of the kept one, or "linked", where near-duplicates are always together.
 ///
+/// ``against`` is an index or a store, or the path of one, of what is known already. Its recipe is used. Texts whose
+/// fingerprints are within ``k`` bits (3 unless given) of one in it are left out of the clusters, and the result is a
+/// pair then: the clusters, and a table with a row for each text that is known: ``id``, the nearest ``fingerprint`` that
+/// is stored, its ``distance``, and ``known``, the first id or name that it has there, if it has any.
+///
 /// >>> import hamdex
 /// >>> text = "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse"
 /// >>> hamdex.dedup([text, "something else", text + "!"])["id"].tolist()
 /// [0, 2]
 #[pyfunction]
 #[pyo3(signature = (table, *, text = "text", id = None, similarity = None, shingle = 5, k = None, keep = "first",
-    clusters = "stars", recipe = "default", memory = None, threads = None, progress = None))]
+    clusters = "stars", recipe = None, against = None, memory = None, threads = None, progress = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
 pub(crate) fn dedup<'py>(
     py: Python<'py>,
@@ -60,11 +75,12 @@ pub(crate) fn dedup<'py>(
     k: Option<u32>,
     keep: &str,
     clusters: &str,
-    recipe: &str,
+    recipe: Option<&str>,
+    against: Option<&Bound<'py, PyAny>>,
     memory: Option<u64>,
     threads: Option<usize>,
     progress: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Table> {
+) -> PyResult<Bound<'py, PyAny>> {
     let shingle =
         NonZeroUsize::new(shingle).ok_or_else(|| PyValueError::new_err("shingle must be at least 1"))?;
     let similarity = match (similarity, k) {
@@ -82,14 +98,29 @@ pub(crate) fn dedup<'py>(
         )?,
         memory,
         threads: work::threads(threads)?,
+        against: against.filter(|against| !against.is_none()).map(Against::of).transpose()?,
+    };
+    let recipe = match &choices.against {
+        Some(against) => against.recipe(recipe)?,
+        None => self::recipe(recipe.unwrap_or("default"), None)?,
     };
     let (texts, ids) = input(table, text, id)?;
-    let recipe = self::recipe(recipe, None)?;
-    let members = match recipe.width {
+    let outcome = match recipe.width {
         Bits::Bits64 => find::<u64>(py, &texts, &recipe, &choices, progress),
         Bits::Bits128 => find::<u128>(py, &texts, &recipe, &choices, progress),
     };
-    result(&members?, ids, choices.similarity.is_some())
+    let Outcome { members, known } = outcome?;
+    let clusters = clusters_table(&members, ids.as_deref(), choices.similarity.is_some())?;
+    match known {
+        None => clusters.into_bound_py_any(py),
+        Some((known, labels)) => {
+            let known = match recipe.width {
+                Bits::Bits64 => known_table::<u64>(&known, labels, ids.as_deref()),
+                Bits::Bits128 => known_table::<u128>(&known, labels, ids.as_deref()),
+            };
+            (clusters, known?).into_bound_py_any(py)
+        }
+    }
 }
 
 fn one_of<T: Copy, const N: usize>(option: &str, given: &str, known: [(&str, T); N]) -> PyResult<T> {
@@ -125,16 +156,17 @@ fn input(table: &Bound<'_, PyAny>, text: &str, id: Option<&str>) -> PyResult<(Te
     Ok((texts, ids))
 }
 
-fn find<F: Engine>(
+fn find<F: Width>(
     py: Python<'_>,
     texts: &Texts,
     recipe: &Recipe,
     choices: &Choices,
     progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Vec<Member>> {
+) -> PyResult<Outcome> {
     let texts = texts.as_strs()?;
     let fingerprinter = Fingerprinter::<F>::new(recipe).or_raise()?;
     work::run(py, progress, |watch| {
+        let against = choices.against.as_ref().map(|against| Watched { against, watch });
         let mut dedup = Dedup::new(fingerprinter).prefer(choices.prefer).clusters(choices.clusters);
         if let Some(similarity) = choices.similarity {
             dedup = dedup.similarity(similarity);
@@ -145,10 +177,17 @@ fn find<F: Engine>(
         if let Some(memory) = choices.memory {
             dedup = dedup.memory(memory);
         }
+        if let Some(against) = &against {
+            dedup = dedup.against(against);
+        }
         let own = Arc::clone(watch);
         let dedup = dedup.on_progress(move |progress| own.note(shown(progress)));
         let clusters = work::pool(choices.threads)?.install(|| dedup.run_on(documents(&texts, watch)));
-        clusters.or_raise().map(|clusters: Clusters| clusters.members().to_vec())
+        let clusters: Clusters = clusters.or_raise()?;
+        let known = choices.against.as_ref().zip(clusters.known());
+        let known =
+            known.map(|(against, known)| Ok::<_, PyErr>((known.to_vec(), against.labels::<F>(known)?)));
+        Ok::<_, PyErr>(Outcome { members: clusters.members().to_vec(), known: known.transpose()? })
     })
 }
 
@@ -170,20 +209,23 @@ fn shown(progress: Progress) -> work::Shown {
     (phase, progress.done, progress.total)
 }
 
-fn result(members: &[Member], ids: Option<Vec<ArrayRef>>, has_similarities: bool) -> PyResult<Table> {
-    let rows = || members.iter().map(|member| u64::from(member.document));
-    let ids: ArrayRef = match ids {
-        None => Arc::new(UInt64Array::from_iter_values(rows())),
-        Some(parts) if parts.is_empty() => Arc::new(UInt64Array::from_iter_values(rows())),
-        Some(parts) => {
+/// The ids of texts, by the numbers of these.
+fn ids_of(numbers: impl Iterator<Item = u64>, ids: Option<&[ArrayRef]>) -> PyResult<ArrayRef> {
+    let numbers = UInt64Array::from_iter_values(numbers);
+    match ids {
+        Some(parts) if !parts.is_empty() => {
             let parts: Vec<&dyn arrow_array::Array> = parts.iter().map(|part| &**part).collect();
             let all = concat(&parts).map_err(raise)?;
-            take(&all, &UInt64Array::from_iter_values(rows()), None).map_err(raise)?
+            take(&all, &numbers, None).map_err(raise)
         }
-    };
+        _ => Ok(Arc::new(numbers)),
+    }
+}
+
+fn clusters_table(members: &[Member], ids: Option<&[ArrayRef]>, has_similarities: bool) -> PyResult<Table> {
     let mut columns: Vec<(&str, ArrayRef)> = vec![
         ("cluster", Arc::new(UInt32Array::from_iter_values(members.iter().map(|member| member.cluster)))),
-        ("id", ids),
+        ("id", ids_of(members.iter().map(|member| u64::from(member.document)), ids)?),
         ("kept", Arc::new(BooleanArray::from_iter(members.iter().map(|member| Some(member.is_kept))))),
         ("distance", Arc::new(UInt32Array::from_iter_values(members.iter().map(|member| member.distance)))),
     ];
@@ -191,5 +233,15 @@ fn result(members: &[Member], ids: Option<Vec<ArrayRef>>, has_similarities: bool
         let similarities = members.iter().map(|member| member.similarity.unwrap_or_default());
         columns.push(("similarity", Arc::new(Float64Array::from_iter_values(similarities))));
     }
+    Table::new(columns).map_err(raise)
+}
+
+fn known_table<F: Width>(known: &[Known], labels: Labels, ids: Option<&[ArrayRef]>) -> PyResult<Table> {
+    let mut columns: Vec<(&str, ArrayRef)> = vec![
+        ("id", ids_of(known.iter().map(|known| u64::from(known.document)), ids)?),
+        ("fingerprint", F::column(known.iter().map(|known| F::truncate(known.fingerprint)).collect())),
+        ("distance", Arc::new(UInt32Array::from_iter_values(known.iter().map(|known| known.distance)))),
+    ];
+    columns.extend(labels.column().map(|labels| ("known", labels)));
     Table::new(columns).map_err(raise)
 }

@@ -2,12 +2,14 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList};
+use pyo3::types::{PyInt, PyList, PyString};
 
 use crate::numbers::{self, Fingerprints, check_lengths};
-use crate::snapshot::Shape;
+use crate::recipe::{Purpose, of_text, of_texts};
+use crate::shape::Shape;
 use crate::texts::Texts;
 use crate::width::Width;
+use crate::work;
 
 /// What is to be written: fingerprints with ids, or with names.
 pub(crate) enum Given<F> {
@@ -16,11 +18,11 @@ pub(crate) enum Given<F> {
 }
 
 impl<F: Width> Given<F> {
-    /// What is given to a store of this shape.
+    /// What is given to a store of this shape: fingerprints, or texts if it has a recipe.
     pub(crate) fn of(
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
-        shape: Shape,
+        shape: &Shape,
     ) -> PyResult<Self> {
         let ids = ids.filter(|ids| !ids.is_none());
         if ids.is_some() != shape.has_ids {
@@ -29,7 +31,14 @@ impl<F: Width> Given<F> {
             return Err(PyValueError::new_err(text));
         }
         let is_one = is_one(fingerprints)?;
-        let fingerprints: Vec<F> = all(fingerprints)?;
+        let fingerprints: Vec<F> = match fingerprints.cast::<PyString>() {
+            Ok(text) => vec![of_text(&shape.recipe()?, text.to_str()?, Purpose::Insert)?],
+            Err(_) if Texts::are(fingerprints)? => {
+                let texts = Texts::of(fingerprints)?;
+                of_texts(fingerprints.py(), &shape.recipe()?, &texts, work::threads(None)?, Purpose::Insert)?
+            }
+            Err(_) => all(fingerprints)?,
+        };
         let Some(ids) = ids else {
             return Ok(Self::Pairs(fingerprints.into_iter().map(|fingerprint| (fingerprint, 0)).collect()));
         };
@@ -56,9 +65,9 @@ pub(crate) fn all<F: Width>(fingerprints: &Bound<'_, PyAny>) -> PyResult<Vec<F>>
     F::slice(&Fingerprints::of(fingerprints)?).map(<[F]>::to_vec)
 }
 
-/// Whether this is one fingerprint, not many: a number, or a scalar of numpy.
+/// Whether this is one fingerprint or text, not many: a number, a scalar of numpy, or a str.
 pub(crate) fn is_one(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    if object.is_instance_of::<PyInt>() {
+    if object.is_instance_of::<PyInt>() || object.is_instance_of::<PyString>() {
         return Ok(true);
     }
     Ok(object.hasattr("ndim")?

@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 
-use hamdex::{AnyIndex, Codec, FileId, Index, OpenOptions, VerifyOptions};
+use hamdex::{AnyIndex, Codec, FileId, OpenOptions, VerifyOptions};
 use hamdex_documents::stored_recipe;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple, PyType};
 
 use crate::batch::{batch, batch_options};
 use crate::errors::{Error, OrRaise};
 use crate::join::Source;
-use crate::numbers::Fingerprints;
 use crate::pairs::Pairs;
-use crate::query::{Wanted, find, query_of};
+use crate::pool::Pool;
+use crate::query::{Wanted, queries_of, query_of, recipe_of};
 use crate::results;
 use crate::table::Table;
 use crate::width::Width;
@@ -34,23 +34,13 @@ use crate::work;
 #[pyclass(frozen, module = "hamdex", name = "Index")]
 pub(crate) struct Handle {
     path: PathBuf,
-    index: RwLock<Option<Arc<AnyIndex>>>,
+    opened: RwLock<Option<Opened>>,
 }
 
-/// The index, if it is of 64 bits.
-pub(crate) fn as_64(index: &AnyIndex) -> Option<&Index<u64>> {
-    match index {
-        AnyIndex::Bits64(index) => Some(index),
-        _ => None,
-    }
-}
-
-/// The index, if it is of 128 bits.
-pub(crate) fn as_128(index: &AnyIndex) -> Option<&Index<u128>> {
-    match index {
-        AnyIndex::Bits128(index) => Some(index),
-        _ => None,
-    }
+#[derive(Clone)]
+struct Opened {
+    index: Arc<AnyIndex>,
+    searchers: Arc<Pool>,
 }
 
 /// Does the same with an index of either width.
@@ -64,19 +54,24 @@ macro_rules! either {
     };
 }
 impl Handle {
-    /// The index, unless it has been closed.
-    pub(crate) fn index(&self) -> PyResult<Arc<AnyIndex>> {
-        let index = self.index.read().map_err(|_| Error::new_err("the index is in an unknown state"))?;
-        index
+    fn opened(&self) -> PyResult<Opened> {
+        let opened = self.opened.read().map_err(|_| Error::new_err("the index is in an unknown state"))?;
+        opened
             .clone()
             .ok_or_else(|| PyValueError::new_err(format!("{}: the index is closed", self.path.display())))
+    }
+
+    /// The index, unless it has been closed.
+    pub(crate) fn index(&self) -> PyResult<Arc<AnyIndex>> {
+        self.opened().map(|opened| opened.index)
     }
 
     fn open(py: Python<'_>, path: PathBuf, in_memory: bool, larger_than_memory: bool) -> PyResult<Self> {
         let path = std::path::absolute(&path)?;
         let options = OpenOptions::new().in_memory(in_memory).larger_than_memory(larger_than_memory);
         let index = py.detach(|| AnyIndex::open_with(&path, &options)).or_raise()?;
-        Ok(Self { path, index: RwLock::new(Some(Arc::new(index))) })
+        let opened = Opened { index: Arc::new(index), searchers: Arc::default() };
+        Ok(Self { path, opened: RwLock::new(Some(opened)) })
     }
 
     /// One query: how many matches at most, and within which distance.
@@ -86,11 +81,13 @@ impl Handle {
         wanted: Wanted,
         distance: Option<u32>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let any = self.index()?;
-        let distance = distance.unwrap_or_else(|| any.distance());
-        let found = either!(any, index => {
-            find(query.py(), index, query_of(index, query)?, wanted, distance)
-        })?;
+        let Opened { index, searchers } = self.opened()?;
+        let distance = distance.unwrap_or_else(|| index.distance());
+        let number = match index.width() {
+            64 => query_of::<u64>(query, || recipe_of(&index))?.into(),
+            _ => query_of::<u128>(query, || recipe_of(&index))?,
+        };
+        let found = searchers.find(query.py(), &index, number, wanted, distance)?;
         let matches = found.into_iter().map(|found| results::one_match(query.py(), found));
         PyList::new(query.py(), matches.collect::<PyResult<Vec<_>>>()?)
     }
@@ -112,7 +109,7 @@ impl Handle {
     fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
         let any = self.index()?;
         either!(any, index => {
-            index.contains(query_of(index, fingerprint)?).or_raise()
+            index.contains(query_of(fingerprint, || recipe_of(&any))?).or_raise()
         })
     }
 
@@ -222,6 +219,7 @@ impl Handle {
 
     /// The answers to many queries, by all threads: a table of ``query`` (its row), ``fingerprint``, ``distance`` and,
     /// where there are ids, ``id``; a row for each id of each match, queries in their order, matches nearest first.
+    /// ``queries`` are fingerprints, or texts if the index has a recipe.
     #[pyo3(signature = (queries, k = None, *, limit = None, strategy = "auto", memory = None, threads = None,
         progress = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
@@ -236,13 +234,10 @@ impl Handle {
         threads: Option<usize>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Table> {
-        if queries.is_instance_of::<PyString>() {
-            return Err(PyTypeError::new_err("batch takes many queries; query() takes one text"));
-        }
         let any = self.index()?;
         let distance = k.unwrap_or_else(|| any.distance());
         let options = batch_options(limit, strategy, memory, threads)?;
-        let queries = Fingerprints::of(queries)?;
+        let queries = queries_of(queries, threads, || recipe_of(&any))?;
         either!(any, index => {
             let queries = Width::slice(&queries)?;
             let rows = work::run(py, progress, |watch| batch(index, queries, distance, &options, watch))?;
@@ -278,7 +273,7 @@ impl Handle {
 
     /// Give the file back. Whatever is asked of the index afterwards is a ``ValueError``.
     fn close(&self) -> PyResult<()> {
-        *self.index.write().map_err(|_| Error::new_err("the index is in an unknown state"))? = None;
+        *self.opened.write().map_err(|_| Error::new_err("the index is in an unknown state"))? = None;
         Ok(())
     }
 

@@ -7,7 +7,6 @@ use arrow_array::{RecordBatch, UInt32Array};
 use arrow_schema::{DataType, SchemaRef};
 use hamdex::{AnyIndex, Engine, Pair, Pairs as Join, ReadError, SharedIndexes};
 
-use crate::index::{as_64, as_128};
 use crate::table::schema;
 use crate::width::Width;
 use crate::work::Watch;
@@ -89,7 +88,7 @@ impl Job {
     ) -> Result<(), ReadError> {
         let distance = self.distance;
         match &self.source {
-            Source::Index(index) => match (as_64(index), as_128(index)) {
+            Source::Index(index) => match (u64::of_index(index), u128::of_index(index)) {
                 (Some(index), _) => self.deliver(u64::pairs(index, distance), watch, rows, receive),
                 (_, Some(index)) => self.deliver(u128::pairs(index, distance), watch, rows, receive),
                 (None, None) => Ok(()),
@@ -135,7 +134,7 @@ impl Job {
     pub(crate) fn counts(&self, watch: &Arc<Watch>) -> Result<Vec<u64>, ReadError> {
         let distance = self.distance;
         match &self.source {
-            Source::Index(index) => match (as_64(index), as_128(index)) {
+            Source::Index(index) => match (u64::of_index(index), u128::of_index(index)) {
                 (Some(index), _) => self.count(u64::pairs(index, distance), watch),
                 (_, Some(index)) => self.count(u128::pairs(index, distance), watch),
                 (None, None) => Ok(Vec::new()),

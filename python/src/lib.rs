@@ -4,30 +4,37 @@
 //! Python's lock (`work`), and what is found becomes tables and named tuples (`rows`, `table`, `results`).
 //!
 //! - `errors`: errors of the engine as exceptions
-//! - `work`: threads, signals, progress
-//! - `recipe`, `build`, `merge`, `dedup`: texts to fingerprints to indexes, and near-duplicates
-//! - `index`, with `query` and `batch`; `pairs`, with `join` and `stream`; `store` and `snapshot`: what is open
+//! - `work`, `each`: threads, signals, progress
+//! - `recipe`, `shingles`: what is made of texts
+//! - `build`, `merge`, `dedup` with `against`: indexes, and near-duplicates
+//! - `index`, with `query`, `pool` and `batch`; `pairs`, with `join` and `stream`; `store`, `snapshot`, `moment` and `shape`: what is open
 //! - `command`: the command
 //!
 //! The rest of the package is in `python/hamdex`.
 
+mod against;
 mod arrow;
 mod batch;
 mod build;
 mod command;
 mod dedup;
+mod each;
 mod errors;
 mod given;
 mod index;
 mod join;
 mod merge;
+mod moment;
 mod numbers;
 mod opening;
 mod pairs;
+mod pool;
 mod query;
 mod recipe;
 mod results;
 mod rows;
+mod shape;
+mod shingles;
 mod snapshot;
 mod store;
 mod stream;
@@ -57,6 +64,8 @@ mod module {
     use crate::pairs::{Pairs, pairs};
     #[pymodule_export]
     use crate::recipe::fingerprint;
+    #[pymodule_export]
+    use crate::shingles::shingles;
     #[pymodule_export]
     use crate::snapshot::Snapshot;
     #[pymodule_export]

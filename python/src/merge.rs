@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::build::Choices;
 use crate::errors::OrRaise;
-use crate::index::{self, Handle};
+use crate::index::Handle;
 use crate::results;
 use crate::width::Width;
 use crate::work;
@@ -67,13 +67,15 @@ pub(crate) fn merge<'py>(
         ));
     }
     let summary = if is_wide {
-        let inputs: Vec<&Index<u128>> = inputs.iter().filter_map(|index| index::as_128(index)).collect();
-        write(py, &inputs, path, &choices, progress)
+        write(py, &of_width::<u128>(&inputs), path, &choices, progress)
     } else {
-        let inputs: Vec<&Index<u64>> = inputs.iter().filter_map(|index| index::as_64(index)).collect();
-        write(py, &inputs, path, &choices, progress)
+        write(py, &of_width::<u64>(&inputs), path, &choices, progress)
     };
     results::summary(py, summary?)
+}
+
+fn of_width<F: Width>(inputs: &[Arc<AnyIndex>]) -> Vec<&Index<F>> {
+    inputs.iter().filter_map(|index| F::of_index(index)).collect()
 }
 
 fn open(input: &Bound<'_, PyAny>) -> PyResult<Arc<AnyIndex>> {

@@ -9,8 +9,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
-use crate::recipe::recipe;
-use crate::snapshot::Shape;
+use crate::recipe::of_width;
+use crate::shape::Shape;
 
 /// What a store is to be, as far as the user says.
 pub(crate) struct Wanted {
@@ -39,13 +39,7 @@ impl Wanted {
             self.check(path)?;
             py.detach(|| AnyStore::open(path, options)).or_raise()?
         };
-        let manifest = inspect(path).or_raise()?.manifest;
-        let shape = Shape {
-            has_ids: manifest.identity.has_ids,
-            has_names: manifest.identity.has_names,
-            distance: manifest.distance,
-        };
-        Ok((store, shape))
+        Ok((store, Shape::of(&inspect(path).or_raise()?.manifest)))
     }
 
     fn to_create(&self) -> PyResult<CreateOptions> {
@@ -64,14 +58,7 @@ impl Wanted {
             create = create.codec(codec);
         }
         if let Some(text) = &self.recipe {
-            let width = self.width.unwrap_or(64);
-            let recipe = recipe(text, (!text.contains("width=")).then_some(width))?;
-            if recipe.width.bits() != width {
-                let bits = recipe.width.bits();
-                let text =
-                    format!("the recipe makes fingerprints of {bits} bits, and the store is for {width}");
-                return Err(PyValueError::new_err(text));
-            }
+            let recipe = of_width(text, self.width.unwrap_or(64), "the store is for")?;
             create = create.recipe(recipe.to_string());
         }
         Ok(create)
@@ -88,7 +75,7 @@ impl Wanted {
         refuse(path, "ids", self.ids.as_ref(), &identity.has_ids)?;
         refuse(path, "names", self.names.as_ref(), &identity.has_names)?;
         if let Some(text) = &self.recipe {
-            let recipe = recipe(text, (!text.contains("width=")).then_some(identity.width))?.to_string();
+            let recipe = of_width(text, identity.width, "the store is for")?.to_string();
             refuse(path, "recipe", Some(&recipe), &manifest.recipe.unwrap_or_else(|| "none".to_owned()))?;
         }
         Ok(())

@@ -1,15 +1,17 @@
-//! One query of an index.
+//! Queries: what they are asked with, and what they find.
 
-use hamdex::{Index, ReadError};
+use hamdex::{AnyIndex, Ids, Names, ReadError};
 use hamdex_documents::stored_recipe;
-use hamdex_simhash::Recipe;
-use pyo3::exceptions::PyValueError;
+use hamdex_simhash::{Recipe, Width as Bits};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::errors::OrRaise;
-use crate::recipe::of_text;
+use crate::numbers::{Fingerprints, Words};
+use crate::recipe::{Purpose, of_text, of_texts};
 use crate::rows::Labels;
+use crate::texts::Texts;
 use crate::width::Width;
 use crate::work;
 
@@ -29,15 +31,41 @@ pub(crate) struct Found {
     pub(crate) ids: Labels,
 }
 
-/// A query: a fingerprint, or a text where the index knows how fingerprints are made.
-pub(crate) fn query_of<F: Width>(index: &Index<F>, query: &Bound<'_, PyAny>) -> PyResult<F> {
+/// A query: a fingerprint, or a text where it is known how fingerprints are made.
+pub(crate) fn query_of<F: Width>(
+    query: &Bound<'_, PyAny>,
+    recipe: impl FnOnce() -> PyResult<Recipe>,
+) -> PyResult<F> {
     match query.cast::<PyString>() {
-        Ok(text) => of_text(&recipe_of(index)?, text.to_str()?),
+        Ok(text) => of_text(&recipe()?, text.to_str()?, Purpose::Query),
         Err(_) => F::one(query),
     }
 }
 
-fn recipe_of<F: Width>(index: &Index<F>) -> PyResult<Recipe> {
+/// Many queries: fingerprints, or texts where it is known how fingerprints are made.
+pub(crate) fn queries_of<'py>(
+    queries: &Bound<'py, PyAny>,
+    threads: Option<usize>,
+    recipe: impl FnOnce() -> PyResult<Recipe>,
+) -> PyResult<Fingerprints<'py>> {
+    if queries.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err("batch takes many queries; query() takes one text"));
+    }
+    if !Texts::are(queries)? {
+        return Fingerprints::of(queries);
+    }
+    let (py, recipe, texts) = (queries.py(), recipe()?, Texts::of(queries)?);
+    let threads = work::threads(threads)?;
+    Ok(match recipe.width {
+        Bits::Bits64 => {
+            Fingerprints::Bits64(Words::Own(of_texts(py, &recipe, &texts, threads, Purpose::Query)?))
+        }
+        Bits::Bits128 => Fingerprints::Bits128(of_texts(py, &recipe, &texts, threads, Purpose::Query)?),
+    })
+}
+
+/// The recipe of an index.
+pub(crate) fn recipe_of(index: &AnyIndex) -> PyResult<Recipe> {
     stored_recipe(index.metadata()).or_raise()?.ok_or_else(|| {
         PyValueError::new_err(
             "the index was built of fingerprints and does not say how they are made of texts: \
@@ -46,36 +74,15 @@ fn recipe_of<F: Width>(index: &Index<F>) -> PyResult<Recipe> {
     })
 }
 
-/// Answers one query of an index.
-pub(crate) fn find<F: Width>(
-    py: Python<'_>,
-    index: &Index<F>,
-    query: F,
-    wanted: Wanted,
-    distance: u32,
-) -> PyResult<Vec<Found>> {
-    work::run_here(py, |looker| {
-        let mut searcher = index.searcher().progress(looker.callback());
-        let matches = match wanted {
-            Wanted::First => F::first(&mut searcher, query, distance)?.into_iter().collect(),
-            Wanted::Nearest(usize::MAX) => F::within(&mut searcher, query, distance)?.to_vec(),
-            Wanted::Nearest(count) => F::nearest_within(&mut searcher, query, count, distance)?.to_vec(),
-        };
-        let names = index.names()?;
-        let lists = F::ids_of(&mut searcher, &matches)?;
-        let mut found = Vec::with_capacity(matches.len());
-        for (one, ids) in matches.iter().zip(lists) {
-            let ids = match &names {
-                Some(names) => {
-                    let names = ids.map(|id| names.name_of(id).map(text_of));
-                    Labels::Names(names.collect::<Result<_, ReadError>>()?)
-                }
-                None if index.has_ids() => Labels::Numbers(ids.collect()),
-                None => Labels::None,
-            };
-            found.push(Found { fingerprint: one.fingerprint.to_u128(), distance: one.distance, ids });
+/// What the ids of a match are called.
+pub(crate) fn labels(ids: Ids<'_>, names: Option<&Names<'_>>, has_ids: bool) -> Result<Labels, ReadError> {
+    Ok(match names {
+        Some(names) => {
+            let names = ids.map(|id| names.name_of(id).map(text_of));
+            Labels::Names(names.collect::<Result<_, _>>()?)
         }
-        Ok::<_, ReadError>(found)
+        None if has_ids => Labels::Numbers(ids.collect()),
+        None => Labels::None,
     })
 }
 

@@ -1,24 +1,18 @@
 //! Fingerprints of texts.
 
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use hamdex::{Engine, Fingerprint, ReadError, ReadErrorKind};
+use hamdex::{Engine, Fingerprint};
 use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch, Width as Bits};
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use rayon::prelude::*;
 
+use crate::each::map_texts;
 use crate::errors::OrRaise;
 use crate::texts::Texts;
 use crate::width::Width;
-use crate::work::{self, Watch};
-
-/// Texts between two looks at whether the work goes on.
-const AT_ONCE: usize = 32;
+use crate::work;
 
 /// A recipe by its text, with another width if one is given.
 pub(crate) fn recipe(text: &str, width: Option<u32>) -> PyResult<Recipe> {
@@ -33,11 +27,76 @@ pub(crate) fn recipe(text: &str, width: Option<u32>) -> PyResult<Recipe> {
     Ok(recipe)
 }
 
-/// The fingerprint of one text that is to be looked for.
-pub(crate) fn of_text<F: Engine>(recipe: &Recipe, text: &str) -> PyResult<F> {
+/// A recipe by its text for fingerprints of a width, which `what` has, as an error says.
+pub(crate) fn of_width(text: &str, width: u32, what: &str) -> PyResult<Recipe> {
+    let recipe = recipe(text, (!text.contains("width=")).then_some(width))?;
+    let bits = recipe.width.bits();
+    if bits != width {
+        let text = format!("the recipe makes fingerprints of {bits} bits, and {what} {width}");
+        return Err(PyValueError::new_err(text));
+    }
+    Ok(recipe)
+}
+
+/// What the fingerprint of a text is for.
+#[derive(Clone, Copy)]
+pub(crate) enum Purpose {
+    /// It is looked for: any will do.
+    Query,
+    /// It is kept: it has to be reliable.
+    Insert,
+}
+
+impl Purpose {
+    /// The fingerprint that will do. `what` is what an error calls the text.
+    fn take<F: Engine>(self, outcome: Outcome<F>, what: impl Fn() -> String) -> PyResult<F> {
+        let fingerprint = match self {
+            Self::Query => outcome.value(),
+            Self::Insert => outcome.reliable(),
+        };
+        fingerprint.ok_or_else(|| {
+            let why = match self {
+                Self::Query => "has no fingerprint: by the recipe, nothing in it counts",
+                Self::Insert => {
+                    "is too short for a reliable fingerprint: leave it out, or insert what hamdex.fingerprint() makes of it"
+                }
+            };
+            PyValueError::new_err(format!("{} {why}", what()))
+        })
+    }
+}
+
+/// The fingerprint of one text.
+pub(crate) fn of_text<F: Engine>(recipe: &Recipe, text: &str, purpose: Purpose) -> PyResult<F> {
     let fingerprinter = Fingerprinter::<F>::new(recipe).or_raise()?;
-    fingerprinter.fingerprint(text, &mut Scratch::default()).value().ok_or_else(|| {
-        PyValueError::new_err("the text has no fingerprint: by its recipe, nothing in it counts")
+    purpose.take(fingerprinter.fingerprint(text, &mut Scratch::default()), || "the text".to_owned())
+}
+
+/// The fingerprints of many texts.
+pub(crate) fn of_texts<F: Engine>(
+    py: Python<'_>,
+    recipe: &Recipe,
+    texts: &Texts,
+    threads: usize,
+    purpose: Purpose,
+) -> PyResult<Vec<F>> {
+    let outcomes = outcomes::<F>(py, recipe, texts, threads, None)?;
+    let numbered = outcomes.into_iter().enumerate();
+    numbered.map(|(place, outcome)| purpose.take(outcome, || format!("the text at {place}"))).collect()
+}
+
+fn outcomes<F: Engine>(
+    py: Python<'_>,
+    recipe: &Recipe,
+    texts: &Texts,
+    threads: usize,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<Outcome<F>>> {
+    let fingerprinter = Fingerprinter::<F>::new(recipe).or_raise()?;
+    let texts = texts.as_strs()?;
+    work::run(py, progress, |watch| {
+        let make = |scratch: &mut Scratch<F>, text: &str| fingerprinter.fingerprint(text, scratch);
+        map_texts(&texts, threads, watch, "fingerprinting", Scratch::default, make)
     })
 }
 
@@ -86,8 +145,8 @@ struct Call<'a, 'py> {
 impl<'py> Call<'_, 'py> {
     fn run<F: Width>(&self, texts: &Bound<'py, PyAny>, recipe: &Recipe) -> PyResult<Bound<'py, PyAny>> {
         let py = texts.py();
-        let fingerprinter = Fingerprinter::<F>::new(recipe).or_raise()?;
         if let Ok(text) = texts.cast::<PyString>() {
+            let fingerprinter = Fingerprinter::<F>::new(recipe).or_raise()?;
             let outcome = fingerprinter.fingerprint(text.to_str()?, &mut Scratch::default());
             let number = outcome.value().map_or(0, Fingerprint::to_u128);
             if self.return_reliable {
@@ -95,11 +154,7 @@ impl<'py> Call<'_, 'py> {
             }
             return number.into_bound_py_any(py);
         }
-        let texts = Texts::of(texts)?;
-        let strs = texts.as_strs()?;
-        let threads = self.threads;
-        let outcomes =
-            work::run(py, self.progress, |watch| fingerprints(&fingerprinter, &strs, threads, watch))?;
+        let outcomes = outcomes::<F>(py, recipe, &Texts::of(texts)?, self.threads, self.progress)?;
         let values = outcomes.iter().map(|outcome| outcome.value().unwrap_or(F::ZERO)).collect();
         let values = F::array(py, values)?;
         if self.return_reliable {
@@ -107,30 +162,5 @@ impl<'py> Call<'_, 'py> {
             return (values, PyArray1::from_vec(py, reliable)).into_bound_py_any(py);
         }
         Ok(values)
-    }
-}
-
-fn fingerprints<F: Engine>(
-    fingerprinter: &Fingerprinter<F>,
-    texts: &[&str],
-    threads: usize,
-    watch: &Watch,
-) -> PyResult<Vec<Outcome<F>>> {
-    let total = Some(texts.len() as u64);
-    let done = AtomicU64::new(0);
-    let mut outcomes = vec![Outcome::TooShort { features: 0, fingerprint: None }; texts.len()];
-    let outcome = work::pool(threads)?.install(|| {
-        let parts = outcomes.par_chunks_mut(AT_ONCE).zip(texts.par_chunks(AT_ONCE));
-        parts.try_for_each_init(Scratch::default, |scratch, (outcomes, texts)| {
-            for (outcome, text) in outcomes.iter_mut().zip(texts) {
-                *outcome = fingerprinter.fingerprint(text, scratch);
-            }
-            let before = done.fetch_add(texts.len() as u64, Ordering::Relaxed);
-            watch.note(("fingerprinting", before + texts.len() as u64, total))
-        })
-    });
-    match outcome {
-        ControlFlow::Continue(()) => Ok(outcomes),
-        ControlFlow::Break(()) => Err(ReadError::from(ReadErrorKind::Stopped)).or_raise(),
     }
 }

@@ -45,7 +45,8 @@ impl Labels {
         }
     }
 
-    fn column(self) -> Option<ArrayRef> {
+    /// The ids as a column, if there are any.
+    pub(crate) fn column(self) -> Option<ArrayRef> {
         match self {
             Self::None => None,
             Self::Numbers(numbers) => Some(Arc::new(UInt64Array::from(numbers))),

@@ -11,20 +11,15 @@ use pyo3::types::PyList;
 use crate::batch::batch_options;
 use crate::errors::OrRaise;
 use crate::join::Source;
-use crate::numbers::Fingerprints;
+use crate::moment::Moment;
 use crate::pairs::Pairs;
-use crate::query::{Found, Wanted, text_of};
+use crate::query::{Found, Wanted, queries_of, query_of, text_of};
 use crate::results;
 use crate::rows::{Labels, Rows};
+use crate::shape::Shape;
 use crate::table::Table;
 use crate::width::Width;
 use crate::work::{self, Watch};
-
-/// One moment of a store of either width.
-pub(crate) enum Moment {
-    Bits64(Taken<u64>),
-    Bits128(Taken<u128>),
-}
 
 /// Does the same with a moment of either width.
 macro_rules! either {
@@ -36,17 +31,10 @@ macro_rules! either {
     };
 }
 
-/// What a store is, as far as queries need to know.
-#[derive(Clone, Copy)]
-pub(crate) struct Shape {
-    pub(crate) has_ids: bool,
-    pub(crate) has_names: bool,
-    pub(crate) distance: u32,
-}
-
 /// A store as it was at one moment: queries see no later writes. It costs nothing to take; as long as it is held, the
 /// files that it needs are kept.
 #[pyclass(frozen, module = "hamdex", name = "Snapshot")]
+#[derive(Clone)]
 pub(crate) struct Snapshot {
     moment: Moment,
     shape: Shape,
@@ -57,6 +45,14 @@ impl Snapshot {
         Self { moment, shape }
     }
 
+    pub(crate) fn moment(&self) -> &Moment {
+        &self.moment
+    }
+
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
     fn find<'py>(
         &self,
         query: &Bound<'py, PyAny>,
@@ -64,9 +60,9 @@ impl Snapshot {
         distance: u32,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = query.py();
-        let shape = self.shape;
+        let shape = &self.shape;
         let found = either!(&self.moment, snapshot => {
-            find(py, snapshot, shape, Width::one(query)?, wanted, distance)?
+            find(py, snapshot, shape, query_of(query, || shape.recipe())?, wanted, distance)?
         });
         let matches = found.into_iter().map(|found| results::one_match(py, found));
         PyList::new(py, matches.collect::<PyResult<Vec<_>>>()?)
@@ -76,7 +72,7 @@ impl Snapshot {
 fn find<F: Width>(
     py: Python<'_>,
     snapshot: &Taken<F>,
-    shape: Shape,
+    shape: &Shape,
     query: F,
     wanted: Wanted,
     distance: u32,
@@ -94,7 +90,7 @@ fn find<F: Width>(
 /// A match, with what its documents are called.
 pub(crate) fn found<F: Width>(
     snapshot: &Taken<F>,
-    shape: Shape,
+    shape: &Shape,
     one: &Match<F>,
 ) -> Result<Found, hamdex_store::Error> {
     let mut ids = Labels::new(shape.has_ids, shape.has_names);
@@ -112,7 +108,7 @@ pub(crate) fn found<F: Width>(
 
 fn batch<F: Width>(
     snapshot: &Taken<F>,
-    shape: Shape,
+    shape: &Shape,
     queries: &[F],
     distance: u32,
     options: &BatchOptions,
@@ -142,7 +138,8 @@ fn batch<F: Width>(
 
 #[pymethods]
 impl Snapshot {
-    /// All fingerprints within ``k`` bits, nearest first, with their ids.
+    /// All fingerprints within ``k`` bits, nearest first, with their ids. ``query`` is a fingerprint, or a text if the
+    /// store has a recipe.
     #[pyo3(signature = (query, k = None, *, limit = None))]
     pub(crate) fn query<'py>(
         &self,
@@ -187,11 +184,11 @@ impl Snapshot {
     ) -> PyResult<Table> {
         let distance = k.unwrap_or(self.shape.distance);
         let options = batch_options(None, "auto", None, threads)?;
-        let queries = Fingerprints::of(queries)?;
+        let queries = queries_of(queries, threads, || self.shape.recipe())?;
         either!(&self.moment, snapshot => {
             let queries = Width::slice(&queries)?;
             let rows = work::run(py, progress, |watch| {
-                batch(snapshot, self.shape, queries, distance, &options, watch)
+                batch(snapshot, &self.shape, queries, distance, &options, watch)
             })?;
             rows.into_table()
         })
@@ -218,6 +215,8 @@ impl Snapshot {
     /// Whether a fingerprint is there.
     #[pyo3(name = "__contains__")]
     pub(crate) fn contains(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
-        either!(&self.moment, snapshot => snapshot.contains(Width::one(fingerprint)?).or_raise())
+        either!(&self.moment, snapshot => {
+            snapshot.contains(query_of(fingerprint, || self.shape.recipe())?).or_raise()
+        })
     }
 }

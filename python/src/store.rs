@@ -14,9 +14,11 @@ use pyo3::types::{PyList, PyTuple};
 use crate::build::codec;
 use crate::errors::Error;
 use crate::given::{Given, all, is_one};
+use crate::moment::Moment;
 use crate::opening::Wanted;
 use crate::results;
-use crate::snapshot::{Moment, Shape, Snapshot, found};
+use crate::shape::Shape;
+use crate::snapshot::{Snapshot, found};
 use crate::table::Table;
 use crate::work;
 
@@ -74,12 +76,12 @@ impl Store {
     }
 
     /// One moment of the store.
-    fn moment(&self) -> PyResult<Snapshot> {
+    pub(crate) fn moment(&self) -> PyResult<Snapshot> {
         let moment = match self.store()? {
             AnyStore::Bits64(store) => Moment::Bits64(store.snapshot()),
             AnyStore::Bits128(store) => Moment::Bits128(store.snapshot()),
         };
-        Ok(Snapshot::new(moment, self.shape))
+        Ok(Snapshot::new(moment, self.shape.clone()))
     }
 }
 
@@ -146,6 +148,12 @@ impl Store {
         self.shape.has_ids
     }
 
+    /// How fingerprints are made of texts; ``None`` if the store does not say.
+    #[getter]
+    fn recipe(&self) -> Option<&str> {
+        self.shape.recipe.as_deref()
+    }
+
     fn __repr__(&self) -> String {
         let path = self.path.display();
         let Ok(width) = self.width() else { return format!("<hamdex.Store {path}, closed>") };
@@ -160,7 +168,8 @@ impl Store {
         )
     }
 
-    /// Insert fingerprints, one or many, with their ids: all of them, or none.
+    /// Insert fingerprints, one or many, with their ids: all of them, or none. In a store with a recipe they can be
+    /// texts, of which none may be too short for a reliable fingerprint.
     #[pyo3(signature = (fingerprints, ids = None))]
     fn insert(
         &self,
@@ -168,7 +177,7 @@ impl Store {
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        either!(self.store()?, store => match Given::of(fingerprints, ids, self.shape)? {
+        either!(self.store()?, store => match Given::of(fingerprints, ids, &self.shape)? {
             Given::Pairs(pairs) => {
                 let inserts = pairs.into_iter().map(|(fingerprint, id)| Operation::Insert(fingerprint, id)).collect();
                 work::run_here(py, |_| store.write(inserts).map(drop))
@@ -177,7 +186,7 @@ impl Store {
         })
     }
 
-    /// Insert fingerprints, one or many, each unless something is within ``k`` bits of it: what is stored, or was
+    /// Insert fingerprints or texts, one or many, each unless something is within ``k`` bits of it: what is stored, or was
     /// inserted before it. Returns the nearest, or ``None`` where it has been inserted; for many a list.
     #[pyo3(signature = (fingerprints, ids = None, *, k = None))]
     fn insert_unless_near<'py>(
@@ -187,7 +196,7 @@ impl Store {
         ids: Option<&Bound<'py, PyAny>>,
         k: Option<u32>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (shape, distance) = (self.shape, k.unwrap_or(self.shape.distance));
+        let (shape, distance) = (&self.shape, k.unwrap_or(self.shape.distance));
         let outcomes = either!(self.store()?, store => {
             let given = Given::of(fingerprints, ids, shape)?;
             work::run_here(py, |_| {
@@ -227,7 +236,7 @@ impl Store {
         }
         let written = either!(self.store()?, store => match ids {
             Some(_) => {
-                let Given::Pairs(pairs) = Given::of(fingerprints, ids, self.shape)? else { return Ok(0) };
+                let Given::Pairs(pairs) = Given::of(fingerprints, ids, &self.shape)? else { return Ok(0) };
                 let removals = pairs.into_iter().map(|(fingerprint, id)| Operation::Remove(fingerprint, id)).collect();
                 work::run_here(py, |_| store.write(removals))?
             }
@@ -245,7 +254,8 @@ impl Store {
         either!(self.store()?, store => work::run(py, None, |_| store.remove_names(&names)))
     }
 
-    /// All fingerprints within ``k`` bits, nearest first, with their ids.
+    /// All fingerprints within ``k`` bits, nearest first, with their ids. ``query`` is a fingerprint, or a text if the
+    /// store has a recipe.
     #[pyo3(signature = (query, k = None, *, limit = None))]
     fn query<'py>(
         &self,

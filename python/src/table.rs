@@ -16,7 +16,8 @@ use crate::errors::Error;
 use crate::width::wide_array;
 
 /// Named columns of equal length, as results come. Anything that takes Arrow data takes it: ``pyarrow.table(result)``,
-/// ``polars.DataFrame(result)``. ``result["distance"]`` is a column as a numpy array (of texts a list).
+/// ``polars.DataFrame(result)``. ``result["distance"]`` is a column as a numpy array (of texts a list, of lists a list of
+/// arrays).
 #[pyclass(frozen, module = "hamdex", name = "Table")]
 pub(crate) struct Table {
     batch: RecordBatch,
@@ -135,6 +136,12 @@ fn to_python<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Bound<'py, PyA
             PyArray1::from_vec(py, flags).into_any()
         }
         DataType::FixedSizeBinary(16) => wide_array(py, column.as_fixed_size_binary())?,
+        DataType::LargeList(item) if *item.data_type() == DataType::UInt64 => {
+            let lists = column.as_list::<i64>().iter().flatten();
+            let arrays =
+                lists.map(|list| PyArray1::from_slice(py, list.as_primitive::<UInt64Type>().values()));
+            PyList::new(py, arrays.collect::<Vec<_>>())?.into_any()
+        }
         DataType::Utf8 => PyList::new(py, column.as_string::<i32>().iter().flatten())?.into_any(),
         DataType::LargeUtf8 => PyList::new(py, column.as_string::<i64>().iter().flatten())?.into_any(),
         DataType::Utf8View => PyList::new(py, column.as_string_view().iter().flatten())?.into_any(),

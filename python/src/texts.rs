@@ -15,6 +15,18 @@ pub(crate) enum Texts {
 }
 
 impl Texts {
+    /// Whether these are texts, as the first one says.
+    pub(crate) fn are(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+        use arrow_schema::DataType::{LargeUtf8, Utf8, Utf8View};
+        let Ok(first) = object.get_item(0) else { return Ok(false) };
+        if first.is_instance_of::<PyString>() || !arrow::speaks_arrow(object)? {
+            return Ok(first.is_instance_of::<PyString>());
+        }
+        // Arrow libraries have scalars of their own.
+        let arrays = arrow::import(object)?;
+        Ok(arrays.first().is_some_and(|array| matches!(array.data_type(), Utf8 | LargeUtf8 | Utf8View)))
+    }
+
     /// Takes texts: a column of Arrow, or anything that can be gone through and has strings.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if arrow::speaks_arrow(object)? {

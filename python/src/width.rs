@@ -5,17 +5,25 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, UInt64Array};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
-use hamdex::Engine;
+use hamdex::{AnyIndex, Engine, Index};
+use hamdex_store::Snapshot as Taken;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::moment::Moment;
 use crate::numbers::{Fingerprints, fingerprint};
 
 /// A width of fingerprints.
 pub(crate) trait Width: Engine {
     /// Their type in Arrow.
     const ARROW: DataType;
+
+    /// The index, if it is of this width.
+    fn of_index(any: &AnyIndex) -> Option<&Index<Self>>;
+
+    /// The moment of a store, if it is of this width.
+    fn of_moment(any: &Moment) -> Option<&Taken<Self>>;
 
     /// A column of them.
     fn column(fingerprints: Vec<Self>) -> ArrayRef;
@@ -56,6 +64,20 @@ fn other_width(expected: u32, found: u32) -> PyErr {
 impl Width for u64 {
     const ARROW: DataType = DataType::UInt64;
 
+    fn of_index(any: &AnyIndex) -> Option<&Index<Self>> {
+        match any {
+            AnyIndex::Bits64(index) => Some(index),
+            _ => None,
+        }
+    }
+
+    fn of_moment(any: &Moment) -> Option<&Taken<Self>> {
+        match any {
+            Moment::Bits64(snapshot) => Some(snapshot),
+            Moment::Bits128(_) => None,
+        }
+    }
+
     fn column(fingerprints: Vec<Self>) -> ArrayRef {
         Arc::new(UInt64Array::from(fingerprints))
     }
@@ -74,6 +96,20 @@ impl Width for u64 {
 
 impl Width for u128 {
     const ARROW: DataType = DataType::FixedSizeBinary(16);
+
+    fn of_index(any: &AnyIndex) -> Option<&Index<Self>> {
+        match any {
+            AnyIndex::Bits128(index) => Some(index),
+            _ => None,
+        }
+    }
+
+    fn of_moment(any: &Moment) -> Option<&Taken<Self>> {
+        match any {
+            Moment::Bits128(snapshot) => Some(snapshot),
+            Moment::Bits64(_) => None,
+        }
+    }
 
     fn column(fingerprints: Vec<Self>) -> ArrayRef {
         let bytes: Vec<u8> = fingerprints.iter().flat_map(|number| number.to_le_bytes()).collect();

@@ -171,9 +171,18 @@ pub(crate) fn run_here<T: Send, E: IntoException + Send>(
     py: Python<'_>,
     work: impl FnOnce(Looker) -> Result<T, E> + Send,
 ) -> PyResult<T> {
-    let looker = Looker(Arc::new(Mutex::new(Looked { at: Instant::now(), interruption: None })));
-    let own = looker.clone();
-    let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(|| work(own))));
+    let looker = Looker::default();
+    run_looking(py, &looker, || work(looker.clone()))
+}
+
+/// The same with a looker that is used again.
+pub(crate) fn run_looking<T: Send, E: IntoException + Send>(
+    py: Python<'_>,
+    looker: &Looker,
+    work: impl FnOnce() -> Result<T, E> + Send,
+) -> PyResult<T> {
+    looker.start();
+    let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
     let interruption = looker.0.lock().ok().and_then(|mut looked| looked.interruption.take());
     match interruption {
         Some(exception) => Err(exception),
@@ -182,15 +191,24 @@ pub(crate) fn run_here<T: Send, E: IntoException + Send>(
 }
 
 /// Looks for signals from within work on the calling thread.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Looker(Arc<Mutex<Looked>>);
 
+#[derive(Default)]
 struct Looked {
-    at: Instant,
+    /// When signals were looked for last, or the work began.
+    at: Option<Instant>,
     interruption: Option<PyErr>,
 }
 
 impl Looker {
+    /// A new piece of work begins.
+    fn start(&self) {
+        if let Ok(mut looked) = self.0.lock() {
+            *looked = Looked { at: Some(Instant::now()), interruption: None };
+        }
+    }
+
     /// What a searcher takes as its callback.
     pub(crate) fn callback(self) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static {
         move |_| self.look()
@@ -198,8 +216,8 @@ impl Looker {
 
     fn look(&self) -> ControlFlow<()> {
         let Ok(mut looked) = self.0.lock() else { return ControlFlow::Break(()) };
-        if looked.at.elapsed() >= LOOK {
-            looked.at = Instant::now();
+        if looked.at.is_none_or(|at| at.elapsed() >= LOOK) {
+            looked.at = Some(Instant::now());
             if let Err(exception) = look_for_signals() {
                 looked.interruption = Some(exception);
             }

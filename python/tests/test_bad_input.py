@@ -156,7 +156,9 @@ def test_wrong_queries(build: Build) -> None:
     with pytest.raises(ValueError, match="there are: auto"):
         index.batch(ONES, strategy="best")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="one text"):
-        index.batch("text")  # type: ignore[arg-type]
+        index.batch("text")
+    with pytest.raises(ValueError, match="recipe="):
+        index.batch(["some text"])
     with pytest.raises(KeyError, match="query, fingerprint"):
         index.batch(ONES)["rows"]
 

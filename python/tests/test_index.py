@@ -119,6 +119,9 @@ def test_metadata_and_recipe_travel_along(build: Build) -> None:
     assert index.metadata["source"] == b"news" and index.metadata["raw"] == b"\x00\xff"
     assert index.recipe is not None and "min-features=1" in index.recipe
     assert index.query(texts[3], k=0)[0].fingerprint == int(fingerprints[3])
+    assert index.batch(texts[:5], k=0)["fingerprint"].tolist() == fingerprints[:5].tolist()
+    with pytest.raises(ValueError, match="the text at 1 has no fingerprint"):
+        index.batch([texts[0], ""])
     assert index.distance == 3 and index.design in repr(index) and index.codec == "huffman"
 
 

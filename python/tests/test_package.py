@@ -62,3 +62,11 @@ def test_types_are_right() -> None:
     command = [sys.executable, "-m", "mypy", "--strict", *files]
     checked = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE.parent)
     assert checked.returncode == 0, checked.stdout
+
+
+def test_types_are_right_for_pyright_too() -> None:
+    pytest.importorskip("pyright", reason="pyright is not installed: types are checked by mypy alone")
+    pytest.importorskip("pyspark", reason="pyspark is not installed: types are checked by mypy alone")
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE.parent)
+    assert checked.returncode == 0, checked.stdout + checked.stderr

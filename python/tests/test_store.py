@@ -87,6 +87,48 @@ def test_ids_can_be_names(tmp_path: Path) -> None:
     assert store.query(2**63, k=0) == [(2**63, 0, ["e"])] and "with names" in repr(store)
 
 
+def story(number: int) -> str:
+    return " ".join(f"word{number}x{place}" for place in range(80))
+
+
+def test_texts_go_in_and_are_asked_for(tmp_path: Path) -> None:
+    recipe = "default min-features=3"
+    with hamdex.Store(tmp_path / "s", names=True, recipe=recipe) as store:
+        assert store.recipe is not None and "min-features=3" in store.recipe
+        store.insert([story(0), story(1)], ["zero", "one"])
+        store.insert(story(2), "two")
+        copy = story(1).replace("x7 ", "y7 ")
+        away = (hamdex.fingerprint(copy, recipe) ^ hamdex.fingerprint(story(1), recipe)).bit_count()
+        near = store.insert_unless_near(copy, "copy", k=away)
+        assert near is not None and near.ids == ["one"] and near.distance == away
+        assert store.insert_unless_near([story(3), story(0)], ["three", "again"], k=0) == [
+            None,
+            (hamdex.fingerprint(story(0), recipe), 0, ["zero"]),
+        ]
+        assert [match.ids for match in store.query(story(2), k=0)] == [["two"]]
+        assert story(3) in store and story(4) not in store and story(3) in store.snapshot()
+        assert store.nearest(story(0))[0].ids == ["zero"]
+        texts = [story(3), story(9), story(0)]
+        for queries in (texts, pa.array(texts), pa.chunked_array([texts[:1], texts[1:]])):
+            table = store.batch(queries, k=0)
+            assert (table["query"].tolist(), table["id"]) == ([0, 2], ["three", "zero"])
+        with pytest.raises(ValueError, match="the text at 1 is too short for a reliable fingerprint"):
+            store.insert([story(5), "short"], ["five", "short"])
+        assert story(5) not in store
+        with pytest.raises(ValueError, match="the text is too short"):
+            store.insert("short", "short")
+    with hamdex.Store(tmp_path / "wide", recipe=recipe, width=128) as store:
+        store.insert([story(1)], [7])
+        assert store.query(story(1), k=0)[0].ids == [7]
+        assert store.batch([story(1)], k=0)["id"].tolist() == [7]
+        assert store.remove(story(1), 7) == 1
+    with hamdex.Store(tmp_path / "bare") as store:
+        assert store.recipe is None
+        for use in (lambda: store.query(story(1)), lambda: store.insert(story(1), 1), lambda: store.batch([story(1)])):
+            with pytest.raises(ValueError, match="make a store with recipe="):
+                use()
+
+
 def test_snapshots_see_no_later_writes(tmp_path: Path) -> None:
     store = hamdex.Store(tmp_path / "s")
     store.insert([1, 2], [1, 2])

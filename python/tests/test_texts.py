@@ -1,5 +1,7 @@
 """Fingerprints of texts, and near-duplicates."""
 
+from pathlib import Path
+
 import hamdex
 import numpy as np
 import polars as pl
@@ -96,6 +98,71 @@ def test_ids_keep_their_type() -> None:
     assert pl.DataFrame(hamdex.dedup(frame, id="id", keep="longest"))["kept"].sum() == 3
 
 
+def test_what_is_known_is_left_out(tmp_path: Path) -> None:
+    known = [TEXTS[1], TEXTS[5], TEXTS[2]]
+    fingerprints = hamdex.fingerprint(known)
+    hamdex.build(tmp_path / "known.hamdex", fingerprints, ids=["one", "five", "two"], recipe="default")
+    hamdex.build(tmp_path / "bare.hamdex", fingerprints)
+    store = hamdex.Store(tmp_path / "known.store", names=True, recipe="default")
+    store.insert(known, ["one", "five", "two"])
+    index = hamdex.Index(tmp_path / "known.hamdex")
+    names = [f"page{number}" for number in range(len(CORPUS))]
+    table = pa.table({"text": CORPUS, "id": names})
+    references: list[hamdex.Index | hamdex.Store | hamdex.Snapshot | Path | str] = [index, store, store.snapshot()]
+    references += [index.path, str(index.path), tmp_path / "known.store"]
+    for against in references:
+        clusters, seen = hamdex.dedup(table, id="id", against=against)
+        assert rows(clusters) == [(1, "page0", True), (1, "page2", False), (2, "page5", True), (2, "page6", False)]
+        assert seen.column_names == ["id", "fingerprint", "distance", "known"]
+        assert (seen["id"], seen["known"]) == (["page1", "page3", "page4"], ["one", "two", "one"])
+        assert seen["fingerprint"].tolist() == fingerprints[[0, 2, 0]].tolist()
+        assert seen["distance"].tolist() == [0, 0, 0]
+    with pytest.raises(ValueError, match="say it with recipe="):
+        hamdex.dedup(CORPUS, against=tmp_path / "bare.hamdex")
+    clusters, seen = hamdex.dedup(CORPUS, against=tmp_path / "bare.hamdex", recipe="default", k=0)
+    assert seen.column_names == ["id", "fingerprint", "distance"] and seen["id"].tolist() == [1, 3, 4]
+    assert clusters.column_names == ["cluster", "id", "kept", "distance"]
+    with pytest.raises(ValueError, match="leave recipe out"):
+        hamdex.dedup(CORPUS, against=index, recipe="default min-features=2")
+    with pytest.raises(ValueError, match="has 64"):
+        hamdex.dedup(CORPUS, against=index, recipe="default width=128")
+    with pytest.raises(TypeError, match="against cannot be a int"):
+        hamdex.dedup(CORPUS, against=3)  # type: ignore[call-overload]
+    with pytest.raises(FileNotFoundError):
+        hamdex.dedup(CORPUS, against=tmp_path / "missing")
+    store.close()
+
+
+def test_shingles_are_what_texts_are_compared_by() -> None:
+    texts = [*CORPUS, "", "  ", "?!", "The CAT sat.", "the cat, sat"]
+    table = hamdex.shingles(texts)
+    sets = table["shingles"]
+    assert table.column_names == ["shingles"] and len(sets) == len(texts) == len(table)
+    assert all(one.dtype == np.uint64 and one.tolist() == sorted(set(one.tolist())) for one in sets)
+    assert [len(one) for one in sets] == [76, 76, 76, 76, 76, 1, 1, 0, 0, 1, 1, 1]
+    assert (sets[-1] == sets[-2]).all()
+    column = pa.table(table)["shingles"]
+    assert column.type == pa.large_list(pa.field("item", pa.uint64(), nullable=False))
+    assert column.to_pylist() == pl.DataFrame(table)["shingles"].to_list() == [one.tolist() for one in sets]
+    # Whatever is compared here is compared there.
+    for kept, other in ((0, 2), (1, 4)):
+        one, copy = set(sets[kept].tolist()), set(sets[other].tolist())
+        found = {row["id"]: row["similarity"] for row in pa.table(hamdex.dedup(CORPUS)).to_pylist()}
+        assert found[other] == len(one & copy) / len(one | copy)
+    assert [len(one) for one in hamdex.shingles(pa.array(TEXTS[:2]), 1)["shingles"]] == [80, 80]
+    assert len(hamdex.shingles([])) == 0 and hamdex.shingles([])["shingles"] == []
+    many = [story(number % 50) for number in range(5000)]
+    expected = [one.tolist() for one in hamdex.shingles(many[:50], 3)["shingles"]]
+    for threads in (1, 3):
+        found_again = [one.tolist() for one in hamdex.shingles(many, 3, threads=threads)["shingles"]]
+        assert found_again == expected * 100
+    for wrong in (0, 65):
+        with pytest.raises(ValueError, match=f"words cannot be {wrong}: 1 to 64"):
+            hamdex.shingles(texts, wrong)
+    with pytest.raises(ValueError, match="the text of row 0 is null"):
+        hamdex.shingles(pa.array([None, "a"]))
+
+
 def test_wrong_tables() -> None:
     table = pa.table({"text": ["a", None], "id": [1, 2]})
     with pytest.raises(ValueError, match="the text of row 1 is null"):
@@ -105,7 +172,7 @@ def test_wrong_tables() -> None:
     with pytest.raises(TypeError, match="give an Arrow table"):
         hamdex.dedup(CORPUS, id="id")
     with pytest.raises(ValueError, match="first or longest"):
-        hamdex.dedup(CORPUS, keep="last")  # type: ignore[arg-type]
+        hamdex.dedup(CORPUS, keep="last")  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="above 0"):
         hamdex.dedup(CORPUS, similarity=80)
     assert len(hamdex.dedup([])) == 0

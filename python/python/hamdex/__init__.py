@@ -27,6 +27,7 @@ from ._hamdex import (
     fingerprint,
     merge,
     pairs,
+    shingles,
 )
 from ._results import Match, Summary, Verified
 
@@ -50,4 +51,5 @@ __all__ = [
     "fingerprint",
     "merge",
     "pairs",
+    "shingles",
 ]

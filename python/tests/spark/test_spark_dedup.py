@@ -47,7 +47,19 @@ def same(spark: Any, documents: list[tuple[Any, str]], **options: Any) -> Cluste
     return expected
 
 
-@pytest.mark.parametrize("options", [{"k": 3}, {"k": 8, "clusters": "linked"}, {"k": 6, "keep": "longest"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"similarity": 0.4, "clusters": "linked"},
+        {"similarity": 0.5, "keep": "longest", "shingle": 2},
+        {"similarity": 0.4, "k": 6},
+        {"k": 3},
+        {"k": 8, "clusters": "linked"},
+        {"k": 6, "keep": "longest"},
+    ],
+    ids=str,
+)
 def test_clusters_are_those_of_one_machine(
     spark: Any, documents: list[tuple[int, str]], options: dict[str, Any]
 ) -> None:
@@ -59,7 +71,7 @@ def test_clusters_of_many_pairs_are_the_same(
 ) -> None:
     # As if there were too many for one task.
     monkeypatch.setattr(_stars, "FEW", 0)
-    same(spark, documents, k=8)
+    same(spark, documents)
     same(spark, [(f"n{number:05}", text) for number, text in documents], k=8, clusters="linked")
 
 
@@ -68,6 +80,7 @@ def test_shared_articles_have_the_same_clusters(spark: Any) -> None:
         pytest.skip(f"{ARTICLES} is not there")
     lines = ARTICLES.read_text(encoding="utf-8").splitlines()
     documents = sorted((name, text) for name, _, text in (line.partition(" ") for line in lines))
+    assert len(same(spark, documents)) >= 5
     assert len(same(spark, documents, k=3)) >= 5
 
 
@@ -84,12 +97,15 @@ def test_clusters_do_not_depend_on_how_data_are_spread(spark: Any, documents: li
     one = {tuple(row) for row in hs.dedup(df.repartition(1), k=6, partitions=1).collect()}
     other = {tuple(row) for row in hs.dedup(df.orderBy("text").repartition(7), k=6, partitions=6).collect()}
     assert one == other
+    one = {tuple(row) for row in hs.dedup(df.repartition(1)).collect()}
+    other = {tuple(row) for row in hs.dedup(df.orderBy("text").repartition(7)).collect()}
+    assert one == other
 
 
 def test_nothing_and_blank_texts_have_no_clusters(spark: Any) -> None:
     for rows in ([], [(1, ""), (2, " ")]):
         df = spark.createDataFrame(rows, "id long, text string")
-        different: list[dict[str, Any]] = [{"k": 3}, {"k": 3, "clusters": "linked"}]
+        different: list[dict[str, Any]] = [{}, {"k": 3}, {"clusters": "linked"}, {"k": 3, "clusters": "linked"}]
         for options in different:
             assert hs.dedup(df, **options).collect() == []
 
@@ -105,9 +121,14 @@ def test_bad_input_is_refused(spark: Any) -> None:
         ({"keep": "longest", "order": "age"}, "leave order out"),
         ({"clusters": "chains"}, "stars or linked"),
         ({"k": 65}, "0 to 64"),
+        ({"similarity": 0}, "above 0"),
+        ({"similarity": 1.5, "k": 3}, "above 0"),
+        ({"shingle": 0}, "at least 1"),
+        ({"shingle": 65}, "more than 64"),
+        ({"partitions": 3}, "k alone"),
     ]
     for options, text in wrong:
         with pytest.raises(ValueError, match=text):
-            hs.dedup(df, **({"k": 3} | options))
+            hs.dedup(df, **options)
     with pytest.raises(Exception, match="the column 'age' has a null"):
         hs.dedup(df, k=3, order="age")

@@ -88,9 +88,10 @@ def test_pairs_are_the_same(spark: Any, with_kill: Callable[[int], Any]) -> None
 
 
 def test_clusters_are_the_same(spark: Any, documents: list[tuple[int, str]], with_kill: Callable[[int], Any]) -> None:
-    with with_kill(6) as killed:
-        same(spark, documents, k=6)
-    assert killed
+    for options in ({}, {"k": 6}):
+        with with_kill(6) as killed:
+            same(spark, documents, **options)
+        assert killed
 
 
 def test_a_set_is_the_same(spark: Any, tmp_path: Path, with_kill: Callable[[int], Any]) -> None:

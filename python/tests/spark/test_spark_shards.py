@@ -149,13 +149,14 @@ def test_a_task_that_runs_twice_writes_one_file(tmp_path: Path) -> None:
 
 def test_options_are_checked_before_any_work(spark: Any, tmp_path: Path) -> None:
     df = spark.createDataFrame([(1, 5)], "id long, fingerprint long")
-    for options in (
+    wrong: list[dict[str, Any]] = [
         {"design": "no such"},
         {"codec": "no such"},
         {"recipe": "bad = bad"},
         {"distance": 65},
         {"shards": 0},
-    ):
+    ]
+    for options in wrong:
         with pytest.raises(ValueError):
             hs.build(df, tmp_path / "set", **options)
     assert not (tmp_path / "set").exists()

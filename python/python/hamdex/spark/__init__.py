@@ -5,7 +5,7 @@
 >>> hs.build(df, "/shared/news", shards=64)                       # doctest: +SKIP
 >>> hs.query(queries, "/shared/news", k=3)                        # doctest: +SKIP
 >>> hs.pairs(df, k=3)                                             # doctest: +SKIP
->>> hs.dedup(df, k=3)                                             # doctest: +SKIP
+>>> hs.dedup(df)                                                  # doctest: +SKIP
 
 Spark has no unsigned numbers: a fingerprint of 64 bits is a ``bigint`` with the same bits, one of 128 bits a
 ``struct<high: bigint, low: bigint>``.
@@ -15,7 +15,9 @@ Spark has no unsigned numbers: a fingerprint of 64 bits is a ``bigint`` with the
 - ``_fingerprint``, ``_build``, ``_query``, ``_pairs``, ``_dedup``: what the package offers
 - ``_shards``: the files of a set, and the file that lists them
 - ``_leads``, ``_near``: fingerprints within a distance
+- ``_prefixes``, ``_similar``: similar texts
 - ``_features``, ``_components``, ``_stars``: from texts to clusters
+- ``_plans``: what Spark keeps
 - ``_rows``: rows where whole columns will not do
 """
 

@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DataType, StructField, StructType
 
+from ._plans import kept
 from ._rows import batched, rows, with_schema
 from ._tasks import on_executors
 
@@ -39,17 +40,17 @@ def contracted(edges: DataFrame, held: list[DataFrame]) -> DataFrame:
     node = edges.schema["one"].dataType
     ends = [F.greatest("one", "other").alias("node"), F.least("one", "other").alias("neighbour")]
     edges = edges.select(*ends, F.lit(True).alias("changed"))
-    before = None
+    rounds: list[DataFrame] = []
     while True:
-        edges = stars("small_stars", stars("large_stars", both_ways(edges), node), node).persist()
-        held.append(edges)
+        edges = kept(stars("small_stars", stars("large_stars", both_ways(edges), node), node), rounds)
+        held.append(rounds[-1])
         if edges.where("changed").count() == 0:
             break
         # What an executor loses is made again, from the pairs if need be.
-        if before is not None:
+        if len(rounds) > 1:
+            before = rounds.pop(0)
             before.unpersist()
             held.remove(before)
-        before = edges
     leaves = edges.select("node", F.col("neighbour").alias("component"))
     return leaves.unionByName(leaves.select(F.col("component").alias("node"), "component").distinct())
 

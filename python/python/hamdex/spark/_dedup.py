@@ -7,15 +7,20 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType
 
-from . import _columns, _stars
+from . import _columns, _similar, _stars
 from ._features import Method, features
 from ._near import near
+from ._plans import kept
+
+DEFAULT_SIMILARITY = 0.7
 
 
 def dedup(
     df: DataFrame,
     *,
-    k: int,
+    similarity: float | None = None,
+    k: int | None = None,
+    shingle: int = 5,
     text: str = "text",
     id: str = "id",
     keep: str = "first",
@@ -26,42 +31,65 @@ def dedup(
 ) -> DataFrame:
     """Find the near-duplicates among texts: clusters, with the one text of each that is kept.
 
-    Texts are near-duplicates when their fingerprints differ in at most ``k`` bits; what is found is what
-    ``hamdex.dedup(..., k=k)`` finds, exactly. Texts without a reliable fingerprint are near-duplicates of equal ones
-    only.
+    Texts are near-duplicates when they share ``similarity`` of their shingles (0.7 of ``shingle`` words each, unless
+    given); with ``k`` alone, when their fingerprints differ in at most ``k`` bits; with both, when both hold. What is
+    found is what ``hamdex.dedup`` finds with the same options, exactly. With ``k`` alone, texts without a reliable
+    fingerprint are near-duplicates of equal ones only.
 
     The result has a row for every text in a cluster: ``cluster``, which is the id of the kept text, so it does not
-    depend on how the data are spread; ``id``; ``kept``; and ``distance`` of its fingerprint to that of the kept text,
-    in bits. Ids must be unique. ``keep`` is "first", the smallest id, or with ``order`` the row with the least value in
-    that column; or "longest". ``clusters`` is "stars", where every text is a near-duplicate of the kept one, or
-    "linked", where near-duplicates are always together.
+    depend on how the data are spread; ``id``; ``kept``; ``distance`` of its fingerprint to that of the kept text, in
+    bits; and ``similarity`` to it where texts are compared. Ids must be unique. ``keep`` is "first", the smallest id,
+    or with ``order`` the row with the least value in that column; or "longest". ``clusters`` is "stars", where every
+    text is a near-duplicate of the kept one, or "linked", where near-duplicates are always together.
+
+    ``partitions`` is the number of tasks of a search by ``k`` alone; others have ``spark.sql.shuffle.partitions``.
 
     The work is done at once. Spark keeps the result; ``unpersist()`` gives it back.
     """
     _columns.check_text(df, text)
     _columns.check_id(df, id)
-    # A wrong recipe is refused here, before any work.
-    width = 64 * hamdex.fingerprint([""], recipe).reshape(1, -1).shape[1]
-    _columns.check_distance(k, width)
+    method = method_of(similarity, k, shingle, recipe)
     _columns.check_count("partitions", partitions)
+    if partitions is not None and method.similarity is not None:
+        raise ValueError("partitions is for k alone: where texts are compared, spark.sql.shuffle.partitions says it")
     if clusters not in ("stars", "linked"):
         raise ValueError(f"clusters cannot be {clusters!r}: stars or linked")
     node = F.struct(*rank(df, text, keep, order), _columns.column(df, id).alias("id"))
-    documents = features(df, text, node, Method(k, recipe, width)).persist()
+    documents = features(df, text, node, method).persist()
     held = [documents]
     try:
         check_unique(documents)
         classes = first_of_each(documents).persist()
         held.append(classes)
-        pairs = near_classes(classes, k, width, partitions).persist()
-        held.append(pairs)
+        pairs = kept(near_duplicates(classes, method, partitions, held), held)
         few = pairs.count() <= _stars.FEW
         cluster = _stars.stars if clusters == "stars" else _stars.linked
         groups = cluster(pairs, few, held)
-        return computed(members(documents, classes, groups, width))
+        return computed(members(documents, classes, groups, method))
     finally:
         for one in held:
             one.unpersist()
+
+
+def method_of(similarity: float | None, k: int | None, shingle: int, recipe: str) -> Method:
+    """Return what makes near-duplicates. What cannot is refused here, before any work."""
+    width = 64 * hamdex.fingerprint([""], recipe).reshape(1, -1).shape[1]
+    if k is not None:
+        _columns.check_distance(k, width)
+    elif similarity is None:
+        similarity = DEFAULT_SIMILARITY
+    hamdex.dedup([], similarity=similarity, shingle=shingle, k=k)
+    return Method(k, similarity, shingle, recipe, width)
+
+
+def near_duplicates(
+    classes: DataFrame, method: Method, partitions: int | None, held: list[DataFrame]
+) -> DataFrame:
+    """Return the pairs of classes that are near-duplicates."""
+    if method.similarity is not None:
+        return _similar.similar(classes, method.similarity, held, k=method.k, width=method.width)
+    assert method.k is not None
+    return near_classes(classes, method.k, method.width, partitions)
 
 
 def computed(result: DataFrame) -> DataFrame:
@@ -114,16 +142,24 @@ def near_classes(classes: DataFrame, k: int, width: int, partitions: int | None)
     return found.select("one", "other")
 
 
-def members(documents: DataFrame, classes: DataFrame, groups: DataFrame, width: int) -> DataFrame:
+def members(documents: DataFrame, classes: DataFrame, groups: DataFrame, method: Method) -> DataFrame:
     """Return the members of all clusters."""
     own = F.col("node.id")
-    grouped = classes.select("key", "count", own.alias("id")).join(groups, "id", "left")
-    grouped = grouped.select("key", "count", F.coalesce("centre", "id").alias("cluster"))
+    grouped = classes.withColumn("id", own).join(groups, "id", "left")
+    grouped = grouped.withColumn("cluster", F.coalesce("centre", "id"))
     sizes = grouped.groupBy("cluster").agg(F.sum("count").alias("size")).where("size > 1").select("cluster")
-    grouped = grouped.select("key", "cluster").join(sizes, "cluster")
-    found = documents.join(grouped, "key")
-    is_kept = own == F.col("cluster")
-    kept = found.where(is_kept).select("cluster", F.col("fingerprint").alias("kept_fingerprint"))
-    distance = _columns.distance(F.col("fingerprint"), F.col("kept_fingerprint"), width)
-    columns = [F.col("cluster"), own.alias("id"), is_kept.alias("kept"), distance.alias("distance")]
-    return found.join(kept, "cluster").select(*columns)
+    grouped = grouped.join(sizes, "cluster")
+    # Where a cluster has a class, it has the class of what is kept, whose id is its name.
+    kept = grouped.where(F.col("id") == F.col("cluster"))
+    columns = ["fingerprint", *(["shingles"] if method.similarity is not None else [])]
+    kept = kept.select("cluster", *(F.col(name).alias(f"kept_{name}") for name in columns))
+    grouped = grouped.join(kept, "cluster")
+    measured = [F.col("cluster"), F.col("kept_fingerprint")]
+    if method.similarity is not None:
+        both = F.col("shingles"), F.col("kept_shingles")
+        common = _similar.share(_similar.shared(*both), F.size("shingles"), F.size("kept_shingles"))
+        measured.append(F.when(F.col("id") == F.col("cluster"), 1.0).otherwise(common).alias("similarity"))
+    found = documents.select("key", "node", "fingerprint").join(grouped.select("key", *measured), "key")
+    distance = _columns.distance(F.col("fingerprint"), F.col("kept_fingerprint"), method.width)
+    result = [F.col("cluster"), own.alias("id"), (own == F.col("cluster")).alias("kept"), distance.alias("distance")]
+    return found.select(*result, *(["similarity"] if method.similarity is not None else []))

@@ -38,11 +38,17 @@ fn main() -> Result {
         println!("{codec}, {design}:");
         let path = at(&format!("{codec}"));
         let shape = CreateOptions::new().codec(codec).design(design);
-        ingest(&path, &shape, count)?;
         let file = at("one.hamdex");
         one_file(&file, codec, design, count)?;
-        blocks(&path, codec, design, count)?;
-        queries(&path, &file)?;
+        let store = ingest(&path, &shape, count)?;
+        blocks(&store, codec, design, count)?;
+        compare("at rest", &store, &file)?;
+        unless_near(&store, count)?;
+        // So that what comes next has all of it in files.
+        store.flush()?;
+        store.settle()?;
+        store.close()?;
+        opened(&path, &file)?;
         std::fs::remove_file(file)?;
         std::fs::remove_dir_all(path)?;
     }
@@ -99,8 +105,8 @@ fn singles(store: &Store<u64>, threads: u64, first: u64) -> Result<f64> {
     Ok(done.into_inner() as f64 / start.elapsed().as_secs_f64())
 }
 
-/// Everything in batches, with merges beside it; and queries meanwhile.
-fn ingest(path: &Path, shape: &CreateOptions, count: u64) -> Result {
+/// Everything in batches, with merges beside it; and queries meanwhile. Returns the store at rest.
+fn ingest(path: &Path, shape: &CreateOptions, count: u64) -> Result<Store<u64>> {
     let options = StoreOptions::new().durability(Durability::Interval(Duration::from_millis(100)));
     let store = Store::<u64>::create(path, shape, options)?;
     let (start, is_over) = (Instant::now(), AtomicBool::new(false));
@@ -140,15 +146,11 @@ fn ingest(path: &Path, shape: &CreateOptions, count: u64) -> Result {
         stats.write_amplification,
         stats.bytes as f64 / count as f64
     );
-    let (alone, together) = unless_near(&store, count)?;
-    println!("  insert_unless_near, one thread, synced every 100 ms: {alone:.0} per second");
-    println!("  insert_all_unless_near, batches of {BATCH}, the same: {together:.0} per second");
-    store.close()?;
-    Ok(())
+    Ok(store)
 }
 
-/// Per second, one by one and in batches.
-fn unless_near(store: &Store<u64>, count: u64) -> Result<(f64, f64)> {
+/// One by one, and in batches.
+fn unless_near(store: &Store<u64>, count: u64) -> Result {
     // Every other one is near something.
     let pair =
         |rank: u64| (if rank.is_multiple_of(2) { number(rank) } else { number(rank % count) ^ 5 }, rank);
@@ -158,12 +160,15 @@ fn unless_near(store: &Store<u64>, count: u64) -> Result<(f64, f64)> {
         store.insert_unless_near(fingerprint, id, 3)?;
     }
     let alone = tries as f64 / start.elapsed().as_secs_f64();
+    println!("  insert_unless_near, one thread, synced every 100 ms: {alone:.0} per second");
     let (start, first) = (Instant::now(), count + tries);
     for first in (first..first + 2 * tries).step_by(BATCH as usize) {
         let pairs: Vec<(u64, u64)> = (first..first + BATCH).map(pair).collect();
         store.insert_all_unless_near(&pairs, 3)?;
     }
-    Ok((alone, 2.0 * tries as f64 / start.elapsed().as_secs_f64()))
+    let together = 2.0 * tries as f64 / start.elapsed().as_secs_f64();
+    println!("  insert_all_unless_near, batches of {BATCH}, the same: {together:.0} per second");
+    Ok(())
 }
 
 /// The same set as one file, with ids.
@@ -178,10 +183,9 @@ fn one_file(path: &Path, codec: Codec, design: &str, count: u64) -> Result {
 }
 
 /// How many blocks a query looks into, by the cost model, which `tests/cold.rs` of the engine checks.
-fn blocks(path: &Path, codec: Codec, design: &str, count: u64) -> Result {
+fn blocks(store: &Store<u64>, codec: Codec, design: &str, count: u64) -> Result {
     let design = Design::<u64>::named(design, 3)?;
     let of = |count| design.cost(count, codec, codec.default_block_bytes() as u32).blocks_per_query;
-    let store = Store::<u64>::open(path, StoreOptions::new().merges(false))?;
     let sizes: Vec<u64> = store.stats().segments.iter().map(|segment| segment.fingerprints).collect();
     let all: f64 = sizes.iter().map(|&size| of(size)).sum();
     println!(
@@ -193,40 +197,40 @@ fn blocks(path: &Path, codec: Codec, design: &str, count: u64) -> Result {
     Ok(())
 }
 
-/// Opening, and queries of the store beside those of one file: before and after everything is merged.
-fn queries(path: &Path, file: &Path) -> Result {
+/// Opening a store, and queries of it beside those of one file: in memory, and after everything has been merged.
+fn opened(path: &Path, file: &Path) -> Result {
     let begun = Instant::now();
     let index = Index::<u64>::open(file)?;
     let open_file = begun.elapsed();
+    drop(index);
+    let options = StoreOptions::new().merges(false);
     let begun = Instant::now();
-    let mut store = Store::<u64>::open(path, StoreOptions::new().merges(false))?;
+    let store = Store::<u64>::open(path, options)?;
     let open_store = begun.elapsed();
     println!(
         "  open after a clean end: {:.1} ms, one file {:.1} ms",
         open_store.as_secs_f64() * 1e3,
         open_file.as_secs_f64() * 1e3
     );
-    for state in ["at rest", "in memory", "compacted"] {
-        match state {
-            "in memory" => {
-                store.close()?;
-                store = Store::open(path, StoreOptions::new().merges(false).in_memory(true))?;
-            }
-            "compacted" => {
-                store.close()?;
-                store = Store::open(path, StoreOptions::new().merges(false))?;
-                store.compact()?;
-            }
-            _ => {}
-        }
-        let mut searcher = index.searcher();
-        let (mut of_file, mut of_store) = (f64::MAX, f64::MAX);
-        for _ in 0..3 {
-            of_file = of_file.min(mean(|query| searcher.within(query, 3).map(<[_]>::len).expect("a query")));
-            of_store = of_store.min(mean_of_store(&store.snapshot()));
-        }
-        println!("  query, {state}: {of_store:.2} µs, one file {of_file:.2} µs: {:.2}x", of_store / of_file);
+    store.close()?;
+    let store = Store::open(path, options.in_memory(true))?;
+    compare("in memory of the process", &store, file)?;
+    store.close()?;
+    let store = Store::open(path, options)?;
+    store.compact()?;
+    compare("compacted", &store, file)
+}
+
+/// Queries of a store beside those of one file.
+fn compare(state: &str, store: &Store<u64>, file: &Path) -> Result {
+    let index = Index::<u64>::open(file)?;
+    let mut searcher = index.searcher();
+    let (mut of_file, mut of_store) = (f64::MAX, f64::MAX);
+    for _ in 0..3 {
+        of_file = of_file.min(mean(|query| searcher.within(query, 3).map(<[_]>::len).expect("a query")));
+        of_store = of_store.min(mean_of_store(&store.snapshot()));
     }
+    println!("  query, {state}: {of_store:.2} µs, one file {of_file:.2} µs: {:.2}x", of_store / of_file);
     Ok(())
 }
 

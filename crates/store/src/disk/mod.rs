@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use hamdex::Mapping;
 
 pub(crate) use copy::link_or_copy;
-pub use real::{RealDisk, RealFile};
+pub use real::{RealDisk, RealFile, RealLock};
 #[cfg(feature = "unstable")]
 pub use simulated::{Failure, SimulatedDisk, SimulatedFile, SimulatedLock, Survival};
 

@@ -24,7 +24,7 @@ impl RealDisk {
 
 impl Disk for RealDisk {
     type File = RealFile;
-    type Lock = File;
+    type Lock = RealLock;
 
     fn path(&self, name: &str) -> PathBuf {
         // Joining nothing would add a separator.
@@ -113,14 +113,14 @@ impl Disk for RealDisk {
         Mapping::load(self.path(name))
     }
 
-    fn lock(&self, name: &str, text: &str) -> io::Result<Result<File, String>> {
+    fn lock(&self, name: &str, text: &str) -> io::Result<Result<RealLock, String>> {
         let path = self.path(name);
         let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
         match file.try_lock() {
             Ok(()) => {
                 // For people only: a full disk does not keep anyone from a store.
                 let _ = file.set_len(0).and_then(|()| file.write_all(text.as_bytes()));
-                Ok(Ok(file))
+                Ok(Ok(RealLock { file, process: std::process::id() }))
             }
             Err(TryLockError::WouldBlock) => {
                 let mut holder = Vec::new();
@@ -134,6 +134,23 @@ impl Disk for RealDisk {
 
 /// More than any holder writes into a lock file.
 const MAX_HOLDER_BYTES: u64 = 1024;
+
+/// A hold on a file of the file system.
+#[derive(Debug)]
+pub struct RealLock {
+    file: File,
+    process: u32,
+}
+
+impl Drop for RealLock {
+    fn drop(&mut self) {
+        // To close the file would not do: a process that is just being started has it open, too, until it has become
+        // another program. In one that was forked, the hold is not its own.
+        if std::process::id() == self.process {
+            let _ = self.file.unlock();
+        }
+    }
+}
 
 /// A file of the file system.
 #[derive(Debug)]

@@ -170,6 +170,25 @@ fn a_store_that_another_process_holds_is_refused_by_name_until_that_is_killed() 
     StoreLock::take(&disk).unwrap();
 }
 
+#[cfg(unix)]
+#[test]
+fn a_store_that_was_let_go_is_free_at_once_also_while_processes_are_started() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = RealDisk::new(directory.path());
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..100 {
+                assert!(Command::new("true").status().unwrap().success());
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        while !is_over.load(Ordering::Relaxed) {
+            drop(StoreLock::take(&disk).unwrap());
+        }
+    });
+}
+
 #[test]
 fn a_reader_beside_the_writer_sees_every_batch_in_order_and_no_damage() {
     const BATCHES: u64 = 3_000;

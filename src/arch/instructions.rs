@@ -18,6 +18,12 @@ pub(crate) trait Instructions: Copy {
         portable::select_zero(|word, rank| self.select(word, rank), bytes, rank)
     }
 
+    /// The places of the clear bits of two ranks: see [`Self::select_zero`].
+    #[inline(always)]
+    fn select_zeros(self, bytes: &[u8; 64], ranks: [u32; 2]) -> [Result<u32, u32>; 2] {
+        [self.select_zero(bytes, ranks[0]), self.select_zero(bytes, ranks[1])]
+    }
+
     /// Writes `base` plus the place of each set bit to the front of `places`, ascending. What lies
     /// behind them is left in no particular state.
     #[inline(always)]

@@ -25,7 +25,18 @@ struct Everything<'a> {
 }
 
 impl Kernel for Everything<'_> {
-    type Output = (u32, Result<u32, u32>, Vec<u16>, [u64; LANES], u32, u32, u64, usize, (bool, [u64; LANES]));
+    type Output = (
+        u32,
+        Result<u32, u32>,
+        [Result<u32, u32>; 2],
+        Vec<u16>,
+        [u64; LANES],
+        u32,
+        u32,
+        u64,
+        usize,
+        (bool, [u64; LANES]),
+    );
 
     #[inline(always)]
     fn run(self, instructions: impl Instructions) -> Self::Output {
@@ -35,6 +46,7 @@ impl Kernel for Everything<'_> {
         (
             instructions.select(word, self.rank),
             instructions.select_zero(self.bytes, self.rank_in_bytes),
+            instructions.select_zeros(self.bytes, [self.rank_in_bytes, self.rank]),
             places[..word.count_ones() as usize].to_vec(),
             instructions.join(self.words[3], self.places, self.fields),
             instructions.near_fields(self.fields_at_end, self.count, self.words[1], self.distance),

@@ -167,21 +167,38 @@ impl BlockCodec {
         scan_blocks(&block, |_| self, scratch, |_, entry, value| visit(entry, value))
     }
 
-    /// Prefetches what a scan for `target` would read behind the front of a block if all entries of the table
-    /// were evenly spread. The block begins at `start` of `file`, its entries lie between `low` and `high`, and
-    /// it has about `entries` of them.
+    /// Whether a scan of a block for `target` looks at its key.
+    #[inline(always)]
+    pub(crate) fn needs_key<F: Fingerprint>(&self, target: &Target<F>) -> bool {
+        match self {
+            Self::Huffman(_) => true,
+            Self::EliasFano(_) => target.prefix_errors() > 0,
+        }
+    }
+
+    /// Whether a scan of a block for a prefix probably reads more than its front, if so many entries have a prefix.
+    #[inline(always)]
+    pub(crate) fn reads_behind_front(&self, entries_per_prefix: u64) -> bool {
+        match self {
+            Self::Huffman(_) => true,
+            Self::EliasFano(_) => entries_per_prefix > 0,
+        }
+    }
+
+    /// Prefetches what a scan would read behind the front of a block if all entries of the table were evenly spread. The
+    /// block begins at `start` of `file`, what is looked for lies so far on the `way` from its first entry to its last,
+    /// and it has about `entries` of them.
     #[inline(always)]
     pub(crate) fn prefetch_likely<F: Fingerprint>(
         &self,
         file: &[u8],
         start: usize,
-        target: &Target<F>,
-        [low, high]: [F; 2],
+        way: f32,
         entries: usize,
     ) {
         match self {
-            Self::Huffman(codec) => codec.prefetch_likely(file, start, target, [low, high], entries),
-            Self::EliasFano(codec) => codec.prefetch_likely(file, start, target, [low, high]),
+            Self::Huffman(codec) => codec.prefetch_likely::<F>(file, start, way, entries),
+            Self::EliasFano(codec) => codec.prefetch_likely(file, start, way),
         }
     }
 }
@@ -227,8 +244,12 @@ impl<F: Fingerprint> Blocks<F> for OneBlock<'_, F> {
 
     fn prefetch_fronts(&self, _: &[Located]) {}
 
-    fn checked_bytes(&self, _: Located) -> Result<(&[u8], F), BlockError> {
-        Ok((self.bytes, self.last))
+    fn checked_bytes(&self, _: Located) -> Result<&[u8], BlockError> {
+        Ok(self.bytes)
+    }
+
+    fn key(&self, _: Located) -> F {
+        self.last
     }
 
     fn bytes(&self, _: Located) -> &[u8] {

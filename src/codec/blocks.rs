@@ -30,8 +30,11 @@ pub(crate) trait Blocks<F> {
     /// Prefetches the fronts of some of the blocks.
     fn prefetch_fronts(&self, blocks: &[Located]);
 
-    /// A block, after its checksum has been verified, and its key, which is its last entry.
-    fn checked_bytes(&self, at: Located) -> Result<(&[u8], F), Self::Error>;
+    /// A block, after its checksum has been verified.
+    fn checked_bytes(&self, at: Located) -> Result<&[u8], Self::Error>;
+
+    /// The key of a block, which is its last entry.
+    fn key(&self, at: Located) -> F;
 
     /// The bytes of a block that has been checked.
     fn bytes(&self, at: Located) -> &[u8];

@@ -16,6 +16,21 @@ pub struct Target<F> {
 }
 
 impl<F: Fingerprint> Target<F> {
+    /// How many errors the prefix may have.
+    #[inline(always)]
+    pub(crate) fn prefix_errors(&self) -> u32 {
+        self.radius.min(self.distance)
+    }
+
+    /// Bounds of what has the prefix that `value` has, of which `errors` bits differ from the query.
+    #[inline(always)]
+    pub(crate) fn run_of(&self, value: F, errors: u32) -> (F, F) {
+        // Where no further error is admitted, all bits must be the value's.
+        let depth = if errors < self.distance { self.prefix_bits } else { F::BITS };
+        let mask = F::prefix_mask(depth);
+        (value & mask, value | !mask)
+    }
+
     /// Whether the target meets a value.
     #[inline]
     pub(crate) fn admits(&self, value: F) -> bool {
@@ -34,8 +49,7 @@ impl<F: Fingerprint> Target<F> {
             if position == F::BITS {
                 return position;
             }
-            let allowed =
-                if position < self.prefix_bits { self.radius.min(self.distance) } else { self.distance };
+            let allowed = if position < self.prefix_bits { self.prefix_errors() } else { self.distance };
             if errors >= allowed {
                 return position;
             }
@@ -55,7 +69,7 @@ impl<F: Fingerprint> Target<F> {
     #[inline]
     pub(crate) fn uses_up(&self, low: F, high: F) -> bool {
         let shared = F::prefix_mask(low.first_difference(high).min(self.prefix_bits));
-        ((self.query ^ low) & shared).count_ones() >= self.radius.min(self.distance)
+        ((self.query ^ low) & shared).count_ones() >= self.prefix_errors()
     }
 
     /// Bounds of what between the two, which are ascending, can be alive as far as the prefix is concerned;
@@ -68,7 +82,7 @@ impl<F: Fingerprint> Target<F> {
         let errors = ((self.query ^ low) & shared_mask).count_ones();
         // The nearest to the query that has the bits that all share.
         let nearest = (low & shared_mask) | (self.query & !shared_mask);
-        match self.radius.min(self.distance).checked_sub(errors) {
+        match self.prefix_errors().checked_sub(errors) {
             None => (F::ONES, F::ZERO),
             // No error is left: the rest of the prefix must be the query's.
             Some(0) => (nearest & prefix, nearest | !prefix),

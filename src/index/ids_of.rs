@@ -82,7 +82,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
             *place = found.entry.of_file(tag);
             if place.is_none() {
                 targets[unknown].query = found.fingerprint;
-                table.keys.prefetch_directory(found.fingerprint);
+                table.prefetch_directory(&targets[unknown]);
                 wanted[unknown] = number;
                 unknown += 1;
             }
@@ -92,7 +92,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
         }
         let targets = &targets[..unknown];
         for target in targets {
-            table.keys.in_file(file).prefetch_keys(target.query);
+            table.prefetch_keys(file, target);
         }
         let mut located = [Located { table: 0, block: 0, target: 0 }; TOGETHER];
         let mut count = 0;
@@ -105,7 +105,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
         }
         let located = &located[..count];
         self.read_ahead.query(&self.data, &self.tables, located);
-        prefetch_fronts(&self.tables, file, &located[..count.min(SCAN_BATCH)]);
+        prefetch_fronts(&self.tables, file, &located[..count.min(SCAN_BATCH)], targets);
         let outcome = scanner.scan(&self.tables, file, located, targets, &mut |at, entry, _| {
             places[wanted[at.target as usize]] = Some((at.block as usize, entry));
             ControlFlow::Continue(())

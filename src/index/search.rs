@@ -1,5 +1,5 @@
-//! One query of one index, step by step: its blocks are located, read ahead, and scanned. A query of several indexes
-//! takes each step for all of them before the next.
+//! Queries of one index, step by step: their blocks are located, read ahead, and scanned. Several queries, or a query of
+//! several indexes, take each step for all before the next, so that all wait for memory at once.
 
 use std::ops::ControlFlow;
 
@@ -40,10 +40,13 @@ pub(super) type GoOn<'a> = &'a dyn Fn(usize, usize) -> Result<(), Stopped>;
 
 /// The memory of a query, used again and again.
 pub(super) struct Search<F> {
+    /// Those of all probes of the first query, then of the next.
     targets: Vec<Target<F>>,
+    /// The numbers of those whose blocks the keys tell.
+    open: Vec<u32>,
     /// The blocks of one probe.
     blocks: Vec<u32>,
-    /// The blocks of all probes, each with the number of its probe as that of its target.
+    /// The blocks of all targets.
     pub(super) located: Vec<Located>,
     /// Those that a walk takes next.
     pub(super) ahead: Vec<Located>,
@@ -53,18 +56,18 @@ pub(super) struct Search<F> {
 impl<F> Default for Search<F> {
     fn default() -> Self {
         let (located, ahead, scanner) = (Vec::new(), Vec::new(), Scanner::default());
-        Self { targets: Vec::new(), blocks: Vec::new(), located, ahead, scanner }
+        Self { targets: Vec::new(), open: Vec::new(), blocks: Vec::new(), located, ahead, scanner }
     }
 }
 
 impl<F: Fingerprint> Search<F> {
-    /// Finds the blocks of all probes before any is read, so that memory can work ahead.
+    /// Finds the blocks of all probes of some queries before any is read, so that memory can work ahead.
     #[inline]
-    pub(super) fn locate<D: AsRef<[u8]>>(&mut self, index: &Index<F, D>, query: F, plan: &Plan<F>) {
+    pub(super) fn locate<D: AsRef<[u8]>>(&mut self, index: &Index<F, D>, queries: &[F], plan: &Plan<F>) {
         give_back(&mut self.located);
-        let Self { targets, blocks, located, .. } = self;
+        let Self { targets, open, blocks, located, .. } = self;
         let (tables, file) = (&*index.tables, index.data.as_ref());
-        arch::run(Locate { tables, file, query, plan, targets, blocks, located });
+        arch::run(Locate { tables, file, queries, plan, targets, open, blocks, located });
     }
 
     /// Reads the located blocks ahead from storage, as many as are not too many at once.
@@ -74,30 +77,32 @@ impl<F: Fingerprint> Search<F> {
         index.read_ahead.query(&index.data, &index.tables, first);
     }
 
-    /// Calls `visit` with each stored fingerprint within the distance, each once, until it breaks, after the blocks
-    /// have been located and read ahead. Returns whether it did.
+    /// Calls `visit` with the place of a query and each stored fingerprint within the distance of it, each once, until it
+    /// breaks, after the blocks have been located and read ahead. Returns whether it did.
     #[inline]
     pub(super) fn scan<D: AsRef<[u8]>>(
         &mut self,
         index: &Index<F, D>,
-        query: F,
+        queries: &[F],
         plan: &Plan<F>,
         go_on: GoOn<'_>,
-        mut visit: impl FnMut(Match<F>) -> ControlFlow<()>,
+        mut visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let Self { targets, located, scanner, .. } = self;
         let tag = index.tag();
         let mut visit = |at: Located, entry, value| {
-            let (earlier, probe) = plan.probes().split_at(at.target as usize);
+            let (place, number) =
+                (at.target as usize / plan.probes().len(), at.target as usize % plan.probes().len());
+            let (earlier, probe) = plan.probes().split_at(number);
             let fingerprint = index.tables[at.table as usize].permutation.undo(value);
-            let difference = fingerprint ^ query;
+            let difference = fingerprint ^ queries[place];
             debug_assert_eq!(probe[0].table, at.table as usize);
             if !is_first(earlier, difference) {
                 return ControlFlow::Continue(());
             }
             let entry =
                 if at.table == 0 { EntryPlace::new(at.block, entry, tag) } else { EntryPlace::UNKNOWN };
-            visit(Match { distance: difference.count_ones(), fingerprint, entry })
+            visit(place, Match { distance: difference.count_ones(), fingerprint, entry })
         };
         let mut done = 0;
         let mut waves = located.chunks(READ_AHEAD_BLOCKS);
@@ -118,14 +123,15 @@ impl<F: Fingerprint> Search<F> {
     }
 }
 
-/// Finds the blocks of all probes of a query: one step of all look-ups after the other, so that none waits
+/// Finds the blocks of all probes of some queries: one step of all look-ups after the other, so that none waits
 /// for memory that has not been prefetched yet.
 struct Locate<'a, F> {
     tables: &'a [Table<F>],
     file: &'a [u8],
-    query: F,
+    queries: &'a [F],
     plan: &'a Plan<F>,
     targets: &'a mut Vec<Target<F>>,
+    open: &'a mut Vec<u32>,
     blocks: &'a mut Vec<u32>,
     located: &'a mut Vec<Located>,
 }
@@ -135,32 +141,52 @@ impl<F: Fingerprint> Kernel for Locate<'_, F> {
 
     #[inline(always)]
     fn run(self, _: impl Instructions) {
-        let Self { tables, file, query, plan, targets, blocks, located } = self;
+        let Self { tables, file, queries, plan, targets, open, blocks, located } = self;
         targets.clear();
-        for probe in plan.probes() {
-            let table = &tables[probe.table];
-            let target = target_of(&probe.reach, plan.distance(), table.permutation.apply(query));
-            table.prefetch_directory(&target);
-            targets.push(target);
+        for &query in queries {
+            for probe in plan.probes() {
+                let table = &tables[probe.table];
+                let target = target_of(&probe.reach, plan.distance(), table.permutation.apply(query));
+                table.prefetch_directory(&target);
+                targets.push(target);
+            }
         }
-        for (probe, target) in plan.probes().iter().zip(&*targets) {
-            tables[probe.table].prefetch_keys(file, target);
-        }
+        let probes = || queries.iter().flat_map(|_| plan.probes());
+        open.clear();
         located.clear();
-        let mut prefetched = 0;
-        for (number, (probe, target)) in plan.probes().iter().zip(&*targets).enumerate() {
+        for (number, (probe, target)) in probes().zip(&*targets).enumerate() {
+            let table = &tables[probe.table];
+            match table.only_block(target) {
+                Some(block) if block < table.keys.len() => {
+                    located.push(Located {
+                        table: probe.table as u32,
+                        block: block as u32,
+                        target: number as u32,
+                    });
+                }
+                Some(_) => {}
+                None => {
+                    table.prefetch_keys(file, target);
+                    open.push(number as u32);
+                }
+            }
+        }
+        // Not block by block: an address that has to be looked up first holds up what comes after it.
+        let mut prefetched = located.len().min(SCAN_BATCH);
+        prefetch_fronts(tables, file, &located[..prefetched], targets);
+        for &number in &*open {
             blocks.clear();
-            tables[probe.table].locate(file, target, blocks);
-            let place = |&block: &u32| Located { table: probe.table as u32, block, target: number as u32 };
+            let probe = &plan.probes()[number as usize % plan.probes().len()];
+            tables[probe.table].locate(file, &targets[number as usize], blocks);
+            let place = |&block: &u32| Located { table: probe.table as u32, block, target: number };
             located.extend(blocks.iter().map(place));
-            // Not block by block: an address that has to be looked up first holds up what comes after it.
             let end = located.len().min(SCAN_BATCH);
             if end - prefetched >= PREFETCH_BATCH {
-                prefetch_fronts(tables, file, &located[prefetched..end]);
+                prefetch_fronts(tables, file, &located[prefetched..end], targets);
                 prefetched = end;
             }
         }
-        prefetch_fronts(tables, file, &located[prefetched..located.len().min(SCAN_BATCH)]);
+        prefetch_fronts(tables, file, &located[prefetched..located.len().min(SCAN_BATCH)], targets);
         // With more blocks, the front of each has come long before the last is prefetched, and is a better
         // guide.
         if located.len() <= MAX_SPECULATIVE_BLOCKS {

@@ -208,15 +208,31 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         &mut self,
         query: F,
         distance: u32,
-        visit: impl FnMut(Match<F>) -> ControlFlow<()>,
+        mut visit: impl FnMut(Match<F>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        self.for_each_of(&[query], distance, |_, found| visit(found))
+    }
+
+    /// Calls `visit` with the place of a query, and every stored fingerprint within `distance` of that, each once for
+    /// each query, in no particular order of either, until it breaks. Returns whether it did. Some queries together
+    /// take less time than one after the other, since all wait for memory at once.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged.
+    #[inline]
+    pub(super) fn for_each_of(
+        &mut self,
+        queries: &[F],
+        distance: u32,
+        visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let Self { index, search, report, .. } = self;
         let index: &Index<F, R::Data> = index;
         let plan = index.plan(distance);
-        search.locate(index, query, plan);
+        search.locate(index, queries, plan);
         search.read_ahead(index);
         let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
-        search.scan(index, query, plan, &go_on, visit)
+        search.scan(index, queries, plan, &go_on, visit)
     }
 }
 

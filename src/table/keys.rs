@@ -1,20 +1,14 @@
 //! The last fingerprint of each block: which block may hold a value?
 //!
-//! The keys stay where they are in the file: all processes that have mapped it share them. In memory is a directory,
-//! which cuts the span of the keys into even parts, about four keys each where they are spread evenly, and has where
-//! each part begins. In a part of up to eight keys all are compared; in a larger one, as clusters make them, a binary
-//! search does the rest.
+//! The keys stay where they are in the file: all processes that have mapped it share them. In memory is a
+//! [directory](crate::table::directory) of them, from which alone most values find their block; a key is read where it
+//! leaves a doubt.
 
 use std::ops::Range;
 
 use crate::arch::prefetch;
+use crate::table::directory::Directory;
 use hamdex_fingerprint::Fingerprint;
-
-/// Keys that are compared all at once.
-const COMPARED: usize = 8;
-
-/// Keys in a part of the directory, as a power of two, where they are spread evenly.
-const KEYS_PER_PART_LOG2: u32 = 2;
 
 /// Where the strictly ascending keys of a table are, and the directory of them.
 #[derive(Debug)]
@@ -24,12 +18,7 @@ pub(crate) struct Keys<F> {
     /// The bytes themselves, if those of the file may change.
     copy: Option<Box<[u8]>>,
     count: usize,
-    /// For each part, how many keys lie before it; one more for the end.
-    directory: Vec<u32>,
-    /// What [`Self::part_of`] takes off a value: the first key.
-    base: F,
-    /// How far it shifts the rest.
-    shift: u32,
+    directory: Directory<F>,
 }
 
 impl<F: Fingerprint> Keys<F> {
@@ -39,46 +28,15 @@ impl<F: Fingerprint> Keys<F> {
         let keys = &file[bytes.clone()];
         let count = keys.len() / F::BYTES;
         let key = |place: usize| F::read_le(&keys[place * F::BYTES..][..F::BYTES]);
-        let (base, top) = if count == 0 { (F::ZERO, F::ZERO) } else { (key(0), key(count - 1)) };
-        if base > top {
-            return None;
-        }
-        let span_bits = F::BITS - top.minus(base).leading_zeros();
-        let part_bits = (usize::BITS - count.leading_zeros()).saturating_sub(KEYS_PER_PART_LOG2);
-        let shift = span_bits.saturating_sub(part_bits);
-        let mut this = Self { bytes, copy: None, count, directory: Vec::new(), base, shift };
-        // In one pass: before the first key of a part lie as many keys as have come by then.
-        let parts = this.part_of(top) + 1;
-        let mut directory = Vec::with_capacity(parts + 1);
-        let mut previous = None;
-        for (place, key) in keys.chunks_exact(F::BYTES).map(F::read_le).enumerate() {
-            // Beyond the last one is no part, and no room for it.
-            if previous >= Some(key) || key > top {
-                return None;
-            }
-            previous = Some(key);
-            let part = this.part_of(key);
-            while directory.len() <= part {
-                directory.push(place as u32);
-            }
-        }
-        directory.resize(parts + 1, count as u32);
-        this.directory = directory;
-        Some(this)
+        let ends = (count > 0).then(|| (key(0), key(count - 1)));
+        let directory = Directory::new(keys.chunks_exact(F::BYTES).map(F::read_le), count, ends)?;
+        Some(Self { bytes, copy: None, count, directory })
     }
 
     /// Keeps a copy of the keys: for files that change under their readers.
     pub(crate) fn copied(mut self, file: &[u8]) -> Self {
         self.copy = Some(file[self.bytes.clone()].into());
         self
-    }
-
-    /// The part of a value not below the base; parts beyond the last have no keys.
-    #[inline(always)]
-    fn part_of(&self, value: F) -> usize {
-        let offset = value.minus(self.base).to_u128();
-        // A shift by the whole width leaves nothing.
-        usize::try_from(offset.checked_shr(self.shift).unwrap_or(0)).unwrap_or(usize::MAX)
     }
 
     /// How many keys.
@@ -97,24 +55,36 @@ impl<F: Fingerprint> Keys<F> {
         KeysInFile { keys: self, bytes }
     }
 
-    /// Where the keys of a value's part start and end; `None` where the value is not above the first
-    /// key, or above all.
+    /// The first block whose key is not below either value, the number of blocks if there is none; `None` where that
+    /// is not the same for both, or cannot be told without a look at the keys. The first value is not above the second.
     #[inline(always)]
-    fn part(&self, value: F) -> Option<(usize, usize)> {
-        let part = self.part_of(value);
-        let is_inside = value > self.base && part < self.directory.len() - 1;
-        is_inside.then(|| (self.directory[part] as usize, self.directory[part + 1] as usize))
+    pub(crate) fn find_for_both(&self, least: F, greatest: F) -> Option<usize> {
+        let (first, _) = self.directory.bounds(least);
+        let (_, last) = self.directory.bounds(greatest);
+        (first == last).then_some(first)
+    }
+
+    /// How far into its block a value lies, as part of 1, if values are evenly spread: for guesses.
+    #[inline(always)]
+    pub(crate) fn way(&self, value: F) -> f32 {
+        self.directory.way(value)
+    }
+
+    /// How many leading bits decide on what [`Self::prefetch_directory`] brings, if not fewer.
+    #[inline(always)]
+    pub(crate) fn directory_bits(&self) -> u32 {
+        self.directory.bits()
     }
 
     /// Prefetches what a look-up of the value needs first.
     #[inline(always)]
     pub(crate) fn prefetch_directory(&self, value: F) {
-        prefetch(&self.directory, self.part_of(value));
+        self.directory.prefetch(value);
     }
 
     /// Bytes of memory in use, beside the file.
     pub(crate) fn bytes(&self) -> usize {
-        self.copy.as_ref().map_or(0, |copy| copy.len()) + self.directory.len() * size_of::<u32>()
+        self.copy.as_ref().map_or(0, |copy| copy.len()) + self.directory.bytes()
     }
 }
 
@@ -126,6 +96,12 @@ pub(crate) struct KeysInFile<'a, F> {
 }
 
 impl<F: Fingerprint> KeysInFile<'_, F> {
+    /// See [`Keys::find_for_both`].
+    #[inline(always)]
+    pub(crate) fn find_for_both(&self, least: F, greatest: F) -> Option<usize> {
+        self.keys.find_for_both(least, greatest)
+    }
+
     /// How many keys.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
@@ -142,24 +118,12 @@ impl<F: Fingerprint> KeysInFile<'_, F> {
     /// blocks if there is none.
     #[inline(always)]
     pub(crate) fn find(&self, value: F) -> usize {
-        let Some((start, end)) = self.keys.part(value) else {
-            return if value <= self.keys.base { 0 } else { self.keys.count };
-        };
-        let is_short = end - start <= COMPARED;
-        match self.keys.count.checked_sub(COMPARED) {
-            // Keys of earlier parts are smaller than the value, and those of later ones greater: near the end, some of
-            // the former are compared, too.
-            Some(last) if is_short => self.count_below(start.min(last), value),
+        let (start, end) = self.keys.directory.bounds(value);
+        match end - start {
+            0 => start,
+            1 => start + usize::from(self.get(start) < value),
             _ => self.search(start, end, value),
         }
-    }
-
-    /// The place of the first of the keys from `start` on that is not below `value`, if the first [`COMPARED`] are
-    /// not all below it; where these end, if they are.
-    #[inline(always)]
-    fn count_below(&self, start: usize, value: F) -> usize {
-        let keys = &self.bytes[start * F::BYTES..][..COMPARED * F::BYTES];
-        start + keys.chunks_exact(F::BYTES).map(|key| usize::from(F::read_le(key) < value)).sum::<usize>()
     }
 
     /// The place of the first key that is not below `value` among those from `start` to `end`; `end` if there is none.
@@ -176,16 +140,19 @@ impl<F: Fingerprint> KeysInFile<'_, F> {
         start
     }
 
-    /// Prefetches what a look-up of the value needs next. Returns a block near to the one that it
-    /// will find.
+    /// Prefetches what a look-up of the value needs next: keys, if the directory leaves a doubt.
     #[inline(always)]
-    pub(crate) fn prefetch_keys(&self, value: F) -> Option<usize> {
-        self.keys.part(value).map(|(start, end)| {
-            // They may lie in two cache lines.
-            prefetch(self.bytes, start * F::BYTES);
-            prefetch(self.bytes, (start + COMPARED) * F::BYTES - 1);
-            start.midpoint(end)
-        })
+    pub(crate) fn prefetch_keys(&self, value: F) {
+        let (start, end) = self.keys.directory.bounds(value);
+        if start != end {
+            self.prefetch_key(start.midpoint(end));
+        }
+    }
+
+    /// Prefetches the key of a block.
+    #[inline(always)]
+    pub(crate) fn prefetch_key(&self, block: usize) {
+        prefetch(self.bytes, block * F::BYTES);
     }
 }
 
@@ -210,16 +177,20 @@ mod tests {
         keys.dedup();
         let (file, bytes) = file(&keys);
         let in_file = Keys::new(&file, bytes.clone()).unwrap();
-        let parts = in_file.directory.len();
-        assert!(parts <= keys.len() + 2, "{parts} for {}", keys.len());
-        assert_eq!(in_file.bytes(), parts * 4, "no key is copied");
+        assert_eq!(in_file.bytes(), in_file.directory.bytes(), "no key is copied");
         let copied = Keys::new(&file, bytes).unwrap().copied(&file);
-        assert_eq!(copied.bytes(), parts * 4 + keys.len() * F::BYTES);
+        assert_eq!(copied.bytes(), in_file.bytes() + keys.len() * F::BYTES);
         let edges = [F::ZERO, F::ONES];
         for value in values.into_iter().chain(keys.iter().copied()).chain(edges) {
             let expected = keys.partition_point(|&key| key < value);
             assert_eq!(in_file.in_file(&file).find(value), expected, "{value:?} in {keys:?}");
             assert_eq!(copied.in_file(&[]).find(value), expected, "{value:?} in {keys:?}");
+            for greatest in [value, value | F::truncate(0xff), F::ONES] {
+                let of_greatest = keys.partition_point(|&key| key < greatest);
+                if let Some(found) = in_file.find_for_both(value, greatest) {
+                    assert!(found == expected && found == of_greatest, "{value:?} in {keys:?}");
+                }
+            }
         }
         for (block, &key) in keys.iter().enumerate() {
             assert_eq!(in_file.in_file(&file).get(block), key);

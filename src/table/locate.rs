@@ -23,6 +23,14 @@ pub(crate) fn target_of<F: Fingerprint>(reach: &TableDesign<F>, distance: u32, p
 }
 
 impl<F: Fingerprint> Table<F> {
+    /// The only block that may hold what `target` meets, or the number of blocks if none may; `None` where keys have
+    /// to be looked at to tell. Most prefixes without errors are told from the directory alone.
+    #[inline(always)]
+    pub(crate) fn only_block(&self, target: &Target<F>) -> Option<usize> {
+        let (least, greatest) = target.run_of(target.query, 0);
+        if target.prefix_errors() == 0 { self.keys.find_for_both(least, greatest) } else { None }
+    }
+
     /// Appends the numbers of all blocks that may hold what `target` meets, each once, in no particular
     /// order.
     #[inline(always)]
@@ -31,7 +39,7 @@ impl<F: Fingerprint> Table<F> {
         if keys.len() == 0 {
             return;
         }
-        let is_done = match target.radius.min(target.distance) {
+        let is_done = match target.prefix_errors() {
             0 => {
                 let home = range(keys, target, target.query, 0);
                 let is_short = home.len() <= SHORT_RANGE;
@@ -62,18 +70,12 @@ fn rules_out<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, block:
 /// in `errors` bits; empty, behind the last block, where all values are smaller.
 #[inline(always)]
 fn range<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, value: F, errors: u32) -> Range<u32> {
-    // Where no further error is admitted, all bits must be the value's.
-    let depth = if errors < target.distance { target.prefix_bits } else { F::BITS };
-    let mask = F::prefix_mask(depth);
-    let (least, greatest) = (value & mask, value | !mask);
-    let first = keys.find(least);
-    if first >= keys.len() {
-        let end = keys.len() as u32;
-        return end..end;
-    }
-    // Most of the time the block that holds the least holds the greatest.
-    let last = if keys.get(first) >= greatest { first } else { keys.find(greatest) };
-    first as u32..last.min(keys.len() - 1) as u32 + 1
+    let (least, greatest) = target.run_of(value, errors);
+    let [first, last] = match keys.find_for_both(least, greatest) {
+        Some(block) => [block; 2],
+        None => [keys.find(least), keys.find(greatest)],
+    };
+    first as u32..keys.len().min(last + 1) as u32
 }
 
 /// The blocks of the query's own prefix, and of those that differ from it in one bit; none, and
@@ -82,9 +84,6 @@ fn range<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, value: F, 
 fn locate_flips<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, blocks: &mut Vec<u32>) -> bool {
     let before = blocks.len();
     let flips = (0..target.prefix_bits).rev();
-    for position in flips.clone() {
-        keys.prefetch_keys(target.query ^ F::bit(position));
-    }
     let home = range(keys, target, target.query, 0);
     if home.len() > SHORT_RANGE {
         return false;
@@ -108,14 +107,16 @@ fn locate_flips<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, blo
             blocks.truncate(before);
             return false;
         }
-        if target.query & F::bit(position) == F::ZERO {
-            let beyond = flipped.start.max(right)..flipped.end;
-            right = right.max(beyond.end);
-            blocks.extend(beyond);
+        // Without a branch: which way a flip leads, nothing foretells.
+        let is_above = target.query & F::bit(position) == F::ZERO;
+        let start = if is_above { flipped.start.max(right) } else { flipped.start };
+        let end = if is_above { flipped.end } else { flipped.end.min(left) };
+        right = if is_above { right.max(end) } else { right };
+        left = if is_above { left } else { left.min(start) };
+        if end == start + 1 {
+            blocks.push(start);
         } else {
-            let beyond = flipped.start..flipped.end.min(left);
-            left = left.min(beyond.start);
-            blocks.extend(beyond);
+            blocks.extend(start..end);
         }
     }
     true
@@ -152,7 +153,7 @@ fn descend<F: Fingerprint>(
     errors: u32,
     blocks: &mut Vec<u32>,
 ) {
-    let in_prefix = target.radius.min(target.distance);
+    let in_prefix = target.prefix_errors();
     loop {
         // Where no further error is admitted, the query's own bits are the only way on.
         if depth < target.prefix_bits && errors >= in_prefix {

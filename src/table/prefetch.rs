@@ -6,38 +6,47 @@ use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
 impl<F: Fingerprint> Table<F> {
-    /// Prefetches what [`Self::locate`] needs first for this target.
+    /// Prefetches what finding the blocks of this target reads first: what the directory has of its prefix, and of those
+    /// with one error.
     #[inline(always)]
     pub(crate) fn prefetch_directory(&self, target: &Target<F>) {
         self.keys.prefetch_directory(target.query);
-    }
-
-    /// Prefetches what [`Self::locate`] needs next for this target; and some bytes near to the block that
-    /// it will find, so that their page has been looked up by then.
-    #[inline(always)]
-    pub(crate) fn prefetch_keys(&self, file: &[u8], target: &Target<F>) {
-        if let Some(block) = self.keys.in_file(file).prefetch_keys(target.query) {
-            prefetch(file, self.offset + block * self.block_bytes());
+        if target.prefix_errors() == 1 {
+            for position in 0..target.prefix_bits.min(self.keys.directory_bits()) {
+                self.keys.prefetch_directory(target.query ^ F::bit(position));
+            }
         }
     }
 
-    /// Prefetches the front of a block, and what says whether it has been checked.
+    /// Prefetches what [`Self::locate`] reads next for this target.
     #[inline(always)]
-    pub(crate) fn prefetch_front(&self, file: &[u8], block: u32) {
+    pub(crate) fn prefetch_keys(&self, file: &[u8], target: &Target<F>) {
+        self.keys.in_file(file).prefetch_keys(target.query);
+    }
+
+    /// Prefetches the front of a block, what says whether it has been checked, and its key, if a scan for the target
+    /// reads that.
+    #[inline(always)]
+    pub(crate) fn prefetch_front(&self, file: &[u8], block: u32, target: &Target<F>) {
         let start = self.offset + block as usize * self.block_bytes();
         prefetch(file, start);
         prefetch(file, start + LINE_BYTES);
         self.checked.prefetch(block as usize);
+        if self.codec.needs_key(target) {
+            self.keys.in_file(file).prefetch_key(block as usize);
+        }
     }
 
-    /// Prefetches what a scan would read behind the front of a block if all entries of the table were evenly
-    /// spread.
+    /// Prefetches what a scan for the target would read behind the front of its block if all entries of the table were
+    /// evenly spread. Where the prefix may have errors, nobody knows.
     #[inline(always)]
     pub(crate) fn prefetch_likely(&self, file: &[u8], block: u32, target: &Target<F>) {
-        let block = block as usize;
-        let keys = self.keys.in_file(file);
-        let low = if block > 0 { keys.get(block - 1) } else { F::ZERO };
-        let start = self.offset + block * self.block_bytes();
-        self.codec.prefetch_likely(file, start, target, [low, keys.get(block)], self.entries_per_block);
+        let entries = (self.keys.len() * self.entries_per_block) as u64;
+        let entries_per_prefix = entries.checked_shr(target.prefix_bits).unwrap_or(0);
+        if target.prefix_errors() > 0 || !self.codec.reads_behind_front(entries_per_prefix) {
+            return;
+        }
+        let start = self.offset + block as usize * self.block_bytes();
+        self.codec.prefetch_likely::<F>(file, start, self.keys.way(target.query), self.entries_per_block);
     }
 }

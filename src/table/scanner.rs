@@ -9,13 +9,18 @@ use hamdex_fingerprint::Fingerprint;
 
 /// Prefetches the fronts of blocks.
 #[inline(always)]
-pub(crate) fn prefetch_fronts<F: Fingerprint>(tables: &[Table<F>], file: &[u8], located: &[Located]) {
+pub(crate) fn prefetch_fronts<F: Fingerprint>(
+    tables: &[Table<F>],
+    file: &[u8],
+    located: &[Located],
+    targets: &[Target<F>],
+) {
     for at in located {
-        tables[at.table as usize].prefetch_front(file, at.block);
+        tables[at.table as usize].prefetch_front(file, at.block, &targets[at.target as usize]);
     }
 }
 
-/// Prefetches what a scan is likely to read behind the fronts of blocks.
+/// Prefetches what a scan is likely to read behind the fronts of blocks that have the prefixes of their targets.
 #[inline(always)]
 pub(crate) fn prefetch_likely<F: Fingerprint>(
     tables: &[Table<F>],
@@ -53,13 +58,17 @@ impl<F: Fingerprint> Blocks<F> for LocatedBlocks<'_, F> {
 
     #[inline(always)]
     fn prefetch_fronts(&self, blocks: &[Located]) {
-        prefetch_fronts(self.tables, self.file, blocks);
+        prefetch_fronts(self.tables, self.file, blocks, self.targets);
     }
 
     #[inline(always)]
-    fn checked_bytes(&self, at: Located) -> Result<(&[u8], F), ReadError> {
-        let (table, block) = (self.table(at), at.block as usize);
-        Ok((table.block(self.file, block)?, table.keys.in_file(self.file).get(block)))
+    fn checked_bytes(&self, at: Located) -> Result<&[u8], ReadError> {
+        self.table(at).block(self.file, at.block as usize)
+    }
+
+    #[inline(always)]
+    fn key(&self, at: Located) -> F {
+        self.table(at).keys.in_file(self.file).get(at.block as usize)
     }
 
     #[inline(always)]

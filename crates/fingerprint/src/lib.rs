@@ -53,6 +53,7 @@ pub trait Fingerprint:
     const ONES: Self;
 
     /// The Hamming distance: the number of bits in which the two differ, 0 to [`Self::BITS`].
+    #[inline]
     fn distance(self, other: Self) -> u32 {
         (self ^ other).count_ones()
     }
@@ -67,6 +68,7 @@ pub trait Fingerprint:
     fn truncate(value: u128) -> Self;
 
     /// The first `bits` bits set, the others clear. `bits` beyond the width counts as the width.
+    #[inline]
     fn prefix_mask(bits: u32) -> Self {
         if bits == 0 { Self::ZERO } else { Self::ONES << Self::BITS.saturating_sub(bits) }
     }
@@ -75,12 +77,14 @@ pub trait Fingerprint:
     ///
     /// # Panics
     /// In debug builds, when `position` is not below the width.
+    #[inline]
     fn bit(position: u32) -> Self {
         Self::truncate(1) << (Self::BITS - 1 - position)
     }
 
     /// The position of the first bit in which the two differ, counted from the most significant bit;
     /// the width in bits if they are equal.
+    #[inline]
     fn first_difference(self, other: Self) -> u32 {
         Machinery::leading_zeros(self ^ other)
     }

@@ -1,12 +1,15 @@
 //! AVX-512 as of Ice Lake and Zen 4: eight words at a time, with counting of bits, gathering, and
 //! compression of bytes.
 
+mod zeros;
+
 use std::arch::x86_64::*;
 
 use crate::arch::fields::{BYTES, Fields, LANES};
 use crate::arch::instructions::{Instructions, Kernel};
 use crate::arch::portable;
 use crate::arch::x86_64::avx2::Avx2;
+use zeros::{Zeros, sums};
 
 /// Proof that this processor has these instructions; only [`Avx512::detect`] makes one.
 #[derive(Debug, Clone, Copy)]
@@ -63,26 +66,14 @@ impl Instructions for Avx512 {
 
     #[inline(always)]
     fn select_zero(self, bytes: &[u8; 64], rank: u32) -> Result<u32, u32> {
-        // SAFETY: `self` exists, so `detect` has seen all the features used; the load reads the 64 bytes.
-        let (zeros, enough, before) = unsafe {
-            let words = _mm512_loadu_si512(bytes.as_ptr().cast());
-            let zeros = _mm512_popcnt_epi64(_mm512_xor_si512(words, _mm512_set1_epi64(-1)));
-            let sums = sums(zeros);
-            let enough = _mm512_cmpgt_epu64_mask(sums, _mm512_set1_epi64(i64::from(rank)));
-            let before = _mm512_maskz_compress_epi64(enough, _mm512_sub_epi64(sums, zeros));
-            let all = _mm512_alignr_epi64::<7>(sums, sums);
-            (
-                _mm_cvtsi128_si32(_mm512_castsi512_si128(all)),
-                enough,
-                _mm_cvtsi128_si32(_mm512_castsi512_si128(before)),
-            )
-        };
-        if enough == 0 {
-            return Err(zeros as u32);
-        }
-        let number = enough.trailing_zeros();
-        let word = bytes.as_chunks().0[number as usize % LANES];
-        Ok(number * u64::BITS + self.select(!u64::from_le_bytes(word), rank - before as u32))
+        Zeros::of(self, bytes).select(self, rank)
+    }
+
+    #[inline(always)]
+    fn select_zeros(self, bytes: &[u8; 64], ranks: [u32; 2]) -> [Result<u32, u32>; 2] {
+        let zeros = Zeros::of(self, bytes);
+        // No closure: only what is sure to become part of the kernel is compiled for these instructions.
+        [zeros.select(self, ranks[0]), zeros.select(self, ranks[1])]
     }
 
     #[inline(always)]
@@ -226,21 +217,6 @@ impl Instructions for Avx512 {
 #[inline(always)]
 fn lanes(count: usize) -> __mmask8 {
     (0xff_u32 >> (LANES - count.min(LANES))) as __mmask8
-}
-
-/// In each lane the sum of the lanes up to it.
-///
-/// # Safety
-/// The processor must have the features of [`Avx512`].
-#[inline(always)]
-unsafe fn sums(lanes: __m512i) -> __m512i {
-    // SAFETY: the features are the caller's part.
-    unsafe {
-        let none = _mm512_setzero_si512();
-        let two = _mm512_add_epi64(lanes, _mm512_alignr_epi64::<7>(lanes, none));
-        let four = _mm512_add_epi64(two, _mm512_alignr_epi64::<6>(two, none));
-        _mm512_add_epi64(four, _mm512_alignr_epi64::<4>(four, none))
-    }
 }
 
 /// In each byte of a lane the lane's lowest byte.

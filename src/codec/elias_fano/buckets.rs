@@ -63,25 +63,55 @@ impl<'a> Uppers<'a> {
     /// `last`.
     #[inline(always)]
     pub(super) fn entries(&self, instructions: impl Instructions, first: u64, last: u64) -> (usize, usize) {
-        let start = if first == 0 { 0 } else { self.ones_before(instructions, first - 1) };
-        (start, self.ones_before(instructions, last).max(start))
+        // No block has that many zeros.
+        let most = u64::from(u32::MAX);
+        let (before, last) = (first.saturating_sub(1).min(most) as u32, last.min(most) as u32);
+        let mut tail = [0; CHUNK_BYTES];
+        let [start, end] = instructions.select_zeros(self.chunk(0, &mut tail), [before, last]);
+        let start = if first == 0 { 0 } else { self.ones_before(instructions, before, start) };
+        (start, self.ones_before(instructions, last, end).max(start))
     }
 
-    /// The ones before the zero of that rank; all where there are fewer zeros.
+    /// The ones before the zero of that rank, given what the first chunk says of it.
     #[inline(always)]
-    fn ones_before(&self, instructions: impl Instructions, zero: u64) -> usize {
-        let Ok(mut rank) = u32::try_from(zero) else { return self.coded };
-        for at in (0..self.bits.div_ceil(8)).step_by(CHUNK_BYTES) {
+    fn ones_before(&self, instructions: impl Instructions, zero: u32, found: Result<u32, u32>) -> usize {
+        match found {
+            Ok(place) => self.ones_up_to(place as usize, zero),
+            Err(before) => self.ones_behind(instructions, zero, before),
+        }
+    }
+
+    /// The bytes from `at` on, with zeros behind the end of the block.
+    #[inline(always)]
+    fn chunk<'c>(&self, at: usize, tail: &'c mut [u8; CHUNK_BYTES]) -> &'c [u8; CHUNK_BYTES]
+    where
+        'a: 'c,
+    {
+        let rest = &self.bytes[self.start + at..];
+        if let Some(chunk) = rest.first_chunk() {
+            return chunk;
+        }
+        tail[..rest.len()].copy_from_slice(rest);
+        tail
+    }
+
+    /// The ones before the zero of that rank, whose place is known.
+    #[inline(always)]
+    fn ones_up_to(&self, place: usize, zero: u32) -> usize {
+        // Every place before it that is no zero is a one. Beyond the unary part there is something else, but by then
+        // there have been all ones.
+        (place - zero as usize).min(self.coded)
+    }
+
+    /// The ones before the zero of that rank, which lies behind the first chunk, in which `before` do; all where there
+    /// are fewer zeros.
+    #[inline(always)]
+    fn ones_behind(&self, instructions: impl Instructions, zero: u32, before: u32) -> usize {
+        let mut rank = zero - before;
+        for at in (CHUNK_BYTES..self.bits.div_ceil(8)).step_by(CHUNK_BYTES) {
             let mut tail = [0; CHUNK_BYTES];
-            let rest = &self.bytes[self.start + at..];
-            let chunk = rest.first_chunk().unwrap_or_else(|| {
-                tail[..rest.len()].copy_from_slice(rest);
-                &tail
-            });
-            match instructions.select_zero(chunk, rank) {
-                // Every place before it that is no zero is a one. Beyond the unary part there is something
-                // else, but by then there have been all ones.
-                Ok(place) => return (at * 8 + place as usize - zero as usize).min(self.coded),
+            match instructions.select_zero(self.chunk(at, &mut tail), rank) {
+                Ok(place) => return self.ones_up_to(at * 8 + place as usize, zero),
                 Err(zeros) => rank -= zeros,
             }
         }

@@ -2,8 +2,6 @@
 
 use crate::arch::{LINE_BYTES, prefetch};
 use crate::codec::layout::Layout;
-use crate::codec::target::Target;
-use hamdex_fingerprint::Fingerprint;
 
 /// Encodes and decodes blocks.
 #[derive(Clone, Copy)]
@@ -23,14 +21,8 @@ impl EliasFanoCodec {
     /// Prefetches what a scan would read behind the front of a block if all entries were evenly spread: see
     /// [`BlockCodec::prefetch_likely`](crate::codec::BlockCodec::prefetch_likely).
     #[inline(always)]
-    pub(crate) fn prefetch_likely<F: Fingerprint>(
-        self,
-        file: &[u8],
-        start: usize,
-        target: &Target<F>,
-        [low, high]: [F; 2],
-    ) {
-        let place = target.place_between(low, high, self.layout.block_bytes - LINE_BYTES);
+    pub(crate) fn prefetch_likely(self, file: &[u8], start: usize, way: f32) {
+        let place = (way * (self.layout.block_bytes - LINE_BYTES) as f32) as usize;
         // The line in which the nearest to the query would be, and those next to it.
         prefetch(file, start + LINE_BYTES / 2 + place);
         prefetch(file, start + LINE_BYTES * 3 / 2 + place);

@@ -5,49 +5,73 @@
 //! buckets are looked up, and their low bits compared with the query's, which hardly any survives but
 //! the results. Where errors are left, all low bits are compared.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 
-use crate::arch::{Instructions, LANES};
+use crate::arch::{Instructions, LANES, LINE_BYTES, prefetch};
 use crate::codec::elias_fano::block::Block;
 use crate::codec::elias_fano::buckets::Uppers;
 use crate::codec::error::BlockError;
 use crate::codec::target::Target;
 use hamdex_fingerprint::Fingerprint;
 
-/// What of a block is to be looked at: its first entry, and a run of the others.
+/// What of a block is to be looked at, beside its first entry: a run of the others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Candidates {
     /// From 0, not counting the block's first entry.
     start: usize,
     end: usize,
+    /// Where the low fields of the run lie, in bytes.
+    lows: (usize, usize),
 }
 
 impl Candidates {
-    /// Finds what may hold something that `target` meets. `last` is the block's key. Gives as well which
-    /// bytes of the block a scan will read first.
+    /// Finds what may hold something that `target` meets; with the block's first entry, if the target meets that. `key`
+    /// returns the block's key, which is wanted only where the prefix may have errors.
     #[inline(always)]
     pub(crate) fn find<F: Fingerprint>(
         instructions: impl Instructions,
         bytes: &[u8],
-        last: F,
+        key: impl FnOnce() -> F,
         target: &Target<F>,
-    ) -> Result<(Self, Range<usize>), BlockError> {
+    ) -> Result<(Option<F>, Self), BlockError> {
         let block = Block::new(bytes)?;
-        if block.first > last {
-            return Err(BlockError::Key);
+        let (least, greatest) = if target.prefix_errors() == 0 {
+            target.run_of(target.query, 0)
+        } else {
+            let last = key();
+            if block.first > last {
+                return Err(BlockError::Key);
+            }
+            let (least, greatest) = target.span(block.first, last);
+            (least, greatest.min(last))
+        };
+        if greatest < block.first {
+            return Ok((None, Self { start: 0, end: 0, lows: (0, 0) }));
         }
-        let (least, greatest) = target.span(block.first, last);
-        let (least, greatest) = (least.max(block.first), greatest.min(last));
-        if least > greatest {
-            return Ok((Self { start: 0, end: 0 }, 0..0));
-        }
-        let (first, last) = (block.bucket_of(least), block.bucket_of(greatest));
+        let is_first_met = least <= block.first && target.admits(block.first);
+        let (first, last) = (block.bucket_of(least.max(block.first)), block.bucket_of(greatest));
         let (start, end) = Uppers::of(&block).entries(instructions, first, last);
         let byte_of = |coded: usize| (block.lows_start + coded * block.low_bits as usize) / 8;
-        Ok((Self { start, end }, byte_of(start)..byte_of(end)))
+        let candidates = Self { start, end, lows: (byte_of(start), byte_of(end)) };
+        Ok((is_first_met.then_some(block.first), candidates))
     }
 
-    /// Calls `visit` with the number in the block and the value of each entry that `target` meets.
+    /// Whether there are none.
+    #[inline(always)]
+    pub(crate) fn are_none(&self) -> bool {
+        self.start >= self.end
+    }
+
+    /// Prefetches what a scan reads.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, bytes: &[u8]) {
+        // Eight fields are loaded at once, wherever the run ends.
+        let (start, end) = (self.lows.0, self.lows.1.max(self.lows.0 + LINE_BYTES));
+        prefetch(bytes, start);
+        (start + LINE_BYTES - 1..end).step_by(LINE_BYTES).for_each(|at| prefetch(bytes, at));
+    }
+
+    /// Calls `visit` with the number in the block and the value of each candidate that `target` meets.
     #[inline(always)]
     pub(crate) fn scan<F: Fingerprint>(
         self,
@@ -57,9 +81,6 @@ impl Candidates {
         visit: &mut impl FnMut(usize, F) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, BlockError> {
         let block = Block::new(bytes)?;
-        if target.admits(block.first) && visit(0, block.first).is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
         let mut at = self.start;
         while at < self.end {
             let count = LANES.min(self.end - at);

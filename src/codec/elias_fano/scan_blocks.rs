@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
-use crate::arch::{Instructions, Kernel, LINE_BYTES, prefetch};
+use crate::arch::{Instructions, Kernel};
 use crate::codec::blocks::{Blocks, Located, SCAN_BATCH};
 use crate::codec::elias_fano::scan::Candidates;
 use crate::codec::elias_fano::scratch::Scratch;
@@ -35,17 +35,18 @@ where
             blocks.prefetch_fronts(batches.peek().copied().unwrap_or_default());
             chosen.clear();
             for &at in together {
-                let (bytes, last) = blocks.checked_bytes(at)?;
-                let (candidates, reads) = Candidates::find(instructions, bytes, last, blocks.target(at))
-                    .map_err(|error| blocks.damaged(at, error))?;
-                // Eight fields are loaded at once, wherever the run ends.
-                let end = reads.end.max(reads.start + LINE_BYTES);
-                for at in (reads.start..end + LINE_BYTES).step_by(LINE_BYTES) {
-                    prefetch(bytes, at);
+                let bytes = blocks.checked_bytes(at)?;
+                let found = Candidates::find(instructions, bytes, || blocks.key(at), blocks.target(at));
+                let (first, candidates) = found.map_err(|error| blocks.damaged(at, error))?;
+                if first.is_some_and(|first| (self.visit)(at, 0, first).is_break()) {
+                    return Ok(ControlFlow::Break(()));
                 }
-                chosen.push(candidates);
+                if !candidates.are_none() {
+                    candidates.prefetch(bytes);
+                    chosen.push((at, candidates));
+                }
             }
-            for (&at, candidates) in together.iter().zip(&*chosen) {
+            for &(at, ref candidates) in &*chosen {
                 let mut visit = |entry, value| (self.visit)(at, entry, value);
                 let outcome = candidates.scan(instructions, blocks.bytes(at), blocks.target(at), &mut visit);
                 if outcome.map_err(|error| blocks.damaged(at, error))?.is_break() {

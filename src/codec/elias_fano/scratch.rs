@@ -1,5 +1,6 @@
 //! Memory that is used again and again.
 
+use crate::codec::blocks::Located;
 use crate::codec::elias_fano::scan::Candidates;
 
 /// Memory that reading blocks uses again and again.
@@ -7,6 +8,6 @@ use crate::codec::elias_fano::scan::Candidates;
 pub(crate) struct Scratch {
     /// The places of the ones of a block's unary part.
     pub(super) places: Vec<u16>,
-    /// What is to be compared in each of some blocks.
-    pub(super) candidates: Vec<Candidates>,
+    /// Blocks in which something is to be compared, and what.
+    pub(super) candidates: Vec<(Located, Candidates)>,
 }

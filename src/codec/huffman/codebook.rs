@@ -13,11 +13,10 @@ const LOOKUP_SYMBOLS: usize = 6;
 const WINDOW_LOOKUPS: usize = 5;
 const _: () = assert!(WINDOW_LOOKUPS as u32 * LOOKUP_BITS <= WINDOW_BITS);
 
-/// How far beyond the symbols wanted a [`CodeReader`] may write.
-pub(crate) const DECODE_SLACK: usize = 31 + 8;
-const _: () =
-    assert!((WINDOW_LOOKUPS - 1) * LOOKUP_SYMBOLS <= 31, "so that each look-up has its eight bytes");
-const _: () = assert!(WINDOW_LOOKUPS * LOOKUP_SYMBOLS <= DECODE_SLACK);
+/// How far beyond the symbols wanted a [`CodeReader`] may write: eight bytes from any place on that fits a byte, as no
+/// check is needed then.
+pub(crate) const DECODE_SLACK: usize = u8::MAX as usize + 8;
+const _: () = assert!(WINDOW_LOOKUPS * LOOKUP_SYMBOLS <= u8::MAX as usize);
 
 /// One answer of the table: up to six symbols, how many, and how many bits they take.
 #[derive(Clone, Copy)]
@@ -27,20 +26,15 @@ impl Lookup {
     fn new(symbols: &[u8], bits: u32) -> Self {
         let mut word = [0; 8];
         word[..symbols.len()].copy_from_slice(symbols);
-        word[6] = symbols.len() as u8;
-        word[7] = bits as u8;
+        word[6] = bits as u8;
+        word[7] = symbols.len() as u8;
         Self(u64::from_le_bytes(word))
     }
 
-    /// The number of symbols, and 256 times the bits that they take: so both are summed at once.
+    /// The bits that the symbols take, and 256 times their number: so both are summed at once.
     #[inline(always)]
-    fn advance(self) -> usize {
-        (self.0 >> 48) as usize
-    }
-
-    #[inline(always)]
-    fn bits(self) -> u32 {
-        (self.0 >> 56) as u32
+    fn advance(self) -> u64 {
+        self.0 >> 48
     }
 }
 
@@ -187,25 +181,26 @@ impl<'a> CodeReader<'a> {
         let first = window(self.bytes, self.position);
         let room: &mut [u8; DECODE_SLACK] =
             self.symbols[self.done..].first_chunk_mut().expect("there is room behind what is wanted");
-        let (mut window, mut advance) = (first, 0);
+        let mut advance = 0;
         for _ in 0..WINDOW_LOOKUPS {
+            // The bits so far are fewer than 64: what stands above them changes nothing.
+            let window = first.wrapping_shl(advance as u32);
             let lookup = self.lookups[(window >> (64 - LOOKUP_BITS)) as usize];
             // All eight bytes at once: what is written too much is overwritten or ignored. A code too
-            // long for the table yields nothing, and so do the look-ups after it. (The mask changes
-            // nothing; it spares a check.)
-            let at = advance & 31;
-            room[at..at + 8].copy_from_slice(&lookup.0.to_le_bytes());
+            // long for the table yields nothing, and so do the look-ups after it.
+            let at = usize::from((advance >> 8) as u8);
+            let place: &mut [u8; 8] = room[at..].first_chunk_mut().expect("there is room behind any place");
+            // Not by `copy_from_slice`, which may be a call.
+            *place = lookup.0.to_le_bytes();
             advance += lookup.advance();
-            window <<= lookup.bits();
         }
-        let (mut symbols, mut bits) = (advance & 0xff, advance >> 8);
-        if symbols == 0 {
+        if advance == 0 {
             let (symbol, length) = self.codebook.one(first);
             room[0] = symbol;
-            (symbols, bits) = (1, length as usize);
+            advance = 1 << 8 | u64::from(length);
         }
-        self.done += symbols;
-        self.position += bits;
+        self.done += (advance >> 8) as usize;
+        self.position += (advance & 0xff) as usize;
         true
     }
 }

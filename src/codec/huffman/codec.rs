@@ -10,7 +10,6 @@ use crate::codec::huffman::decode::Decode;
 use crate::codec::huffman::lengths::{code_lengths, cost};
 use crate::codec::huffman::scratch::Scratch;
 use crate::codec::layout::Layout;
-use crate::codec::target::Target;
 use hamdex_fingerprint::Fingerprint;
 
 /// Encodes and decodes the blocks of one table.
@@ -90,14 +89,13 @@ impl HuffmanCodec {
         &self,
         file: &[u8],
         start: usize,
-        target: &Target<F>,
-        [low, high]: [F; 2],
+        way: f32,
         entries: usize,
     ) {
         let front = codes_at::<F>();
         let codes = entries * TYPICAL_CODE_BITS / 8;
         let suffixes = self.layout.block_bytes - front - codes.min(self.layout.block_bytes / 2);
-        let place = target.place_between(low, high, suffixes);
+        let place = (way * suffixes as f32) as usize;
         // The first two lines have been prefetched.
         prefetch_lines(&file[start..], 2 * LINE_BYTES..front + codes);
         prefetch(file, start + self.layout.block_bytes - place - LINE_BYTES);

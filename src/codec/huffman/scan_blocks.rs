@@ -42,8 +42,8 @@ where
             blocks.prefetch_fronts(batches.peek().copied().unwrap_or_default());
             chosen.clear();
             for &at in together {
-                let (bytes, last) = blocks.checked_bytes(at)?;
-                let found = Candidate::find(bytes, last, blocks.target(at));
+                let bytes = blocks.checked_bytes(at)?;
+                let found = Candidate::find(bytes, blocks.key(at), blocks.target(at));
                 if let Some(candidate) = found.map_err(|error| blocks.damaged(at, error))? {
                     candidate.reads().into_iter().for_each(|reads| prefetch_lines(bytes, reads));
                     chosen.push((at, candidate));

@@ -1,17 +1,15 @@
-//! One query after the other, by all threads: where queries do not meet in blocks, to arrange them costs more than it
-//! saves.
+//! Queries in groups, as they come, by all threads: where queries do not meet in blocks, to arrange them costs more than
+//! it saves.
 
 use rayon::prelude::*;
 
 use crate::index::batch::gather::{Finds, Found, Room};
+use crate::index::batch::groups::group_size;
 use crate::index::batch::question::{Question, Stop};
 use hamdex_fingerprint::Fingerprint;
 
 /// Ranges of queries for each thread, at least, so that none waits long for another.
 const RANGES_PER_THREAD: usize = 8;
-
-/// Queries between two looks at whether to go on.
-const QUERIES_AT_ONCE: usize = 16;
 
 /// Finds all matches of all queries, in no particular order.
 pub(super) fn alone<F: Fingerprint, D: AsRef<[u8]> + Sync>(
@@ -20,20 +18,19 @@ pub(super) fn alone<F: Fingerprint, D: AsRef<[u8]> + Sync>(
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {
     let Question { index, plan, queries, done, .. } = question;
     let length = queries.len().div_ceil(RANGES_PER_THREAD * rayon::current_num_threads()).max(1);
+    let size = group_size(*index, plan.distance());
     let ranges = queries.par_chunks(length).enumerate();
     ranges
         .map_init(
             || index.searcher(),
             |searcher, (range, queries)| {
                 let mut finds = Finds::new(room);
-                for (place, &query) in queries.iter().enumerate() {
-                    if place % QUERIES_AT_ONCE == 0 {
-                        done.check()?;
-                    }
-                    let number = (range * length + place) as u32;
-                    let outcome = searcher.for_each(query, plan.distance(), |found| {
+                for (group, together) in queries.chunks(size).enumerate() {
+                    done.check()?;
+                    let first = range * length + group * size;
+                    let outcome = searcher.for_each_of(together, plan.distance(), |place, found| {
                         finds.push(Found {
-                            query: number,
+                            query: (first + place) as u32,
                             distance: found.distance,
                             fingerprint: found.fingerprint,
                         })

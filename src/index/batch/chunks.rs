@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use crate::error::{ReadError, ReadErrorKind};
 use crate::index::batch::choice::{self, Choice};
 use crate::index::batch::gather::{Batch, Found, Room};
+use crate::index::batch::groups::Groups;
 use crate::index::batch::options::{BatchOptions, MAX_QUERIES, Strategy};
 use crate::index::batch::question::{Question, Stop};
 use crate::index::batch::sample::{self, Sample};
@@ -17,9 +18,9 @@ use crate::progress::{Counter, Phase};
 use crate::threads::Pool;
 use hamdex_fingerprint::Fingerprint;
 
-/// Fewer queries than these are answered one by one by the thread that has them: to arrange them would cost more than
+/// Fewer queries than these are answered in groups by the thread that has them: to arrange them would cost more than
 /// it saves.
-pub(in crate::index) const FEW: usize = 32;
+const FEW: usize = 32;
 
 /// So are queries that are answered within this time by the cost model: to hand them to other threads costs as much as
 /// these could save.
@@ -120,24 +121,19 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
         is_long.then_some(sample)
     }
 
-    /// One query after the other, whatever room its matches take.
+    /// A few queries at a time; or one after the other, whatever room its matches take.
     fn answer_each(
         &mut self,
         queries: &[F],
         done: &Counter,
         visit: &mut impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        let mut searcher = self.index.searcher();
-        for (place, &query) in queries.iter().enumerate() {
-            done.check().map_err(|stopped| self.index.error(stopped.into()))?;
-            let limit = self.options.most_matches();
-            if visit(place, searcher.limited_within(query, self.distance, limit)?).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
+        let mut groups = Groups::new(self.index, self.distance, self.options.most_matches());
+        let check = || done.check().map_err(|stopped| self.index.error(stopped.into()));
+        let outcome = groups.answer(queries, check, visit)?;
         // What follows may be lighter.
         self.size = self.size.max(FEW);
-        Ok(ControlFlow::Continue(()))
+        Ok(outcome)
     }
 
     /// All queries at once; `None` when their matches find no room.

@@ -7,13 +7,15 @@
 //!   them, each block decoded once. It needs no other table, and its time hardly depends on the
 //!   number of queries.
 //!
-//! A third way is that of single queries, by all threads: where few queries meet in a block. Which one is
+//! A third way is that of single queries, in groups that wait for memory together, by all threads: where few queries
+//! meet in a block. Which one is
 //! cheapest, [`choice`] estimates from a sample of the queries at hand.
 //!
 //! - [`entry`]: the methods of an index
 //! - [`options`]: what can be chosen
 //! - [`chunks`]: queries in chunks, answers in their order, within the memory allowed
 //! - [`gather`]: matches, found in any order, on their way to their queries
+//! - [`groups`]: a few queries at a time, which wait for memory together
 //! - [`alone`], [`probe`], [`scan`]: the ways to answer
 //! - [`sample`]: what queries are led to, and how often they meet
 //! - [`cost`]: what each way costs
@@ -25,6 +27,7 @@ mod chunks;
 mod cost;
 mod entry;
 mod gather;
+mod groups;
 mod options;
 mod probe;
 mod question;
@@ -33,7 +36,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-pub(super) use chunks::FEW;
 pub use gather::Batch;
+pub(super) use groups::WORTH_GROUPING;
 pub(super) use options::MAX_QUERIES;
 pub use options::{BatchOptions, Strategy};

@@ -1,8 +1,11 @@
 //! Which way a batch takes, and what that costs by the counts of the model: nothing here looks at a clock.
 
+use std::ops::ControlFlow;
+
 use crate::index::batch::choice::{Choice, choose};
 use crate::index::batch::chunks::Chunks;
 use crate::index::batch::gather::Room;
+use crate::index::batch::groups::Groups;
 use crate::index::batch::options::{BatchOptions, Strategy};
 use crate::index::batch::question::Question;
 use crate::index::batch::sample::Sample;
@@ -137,5 +140,32 @@ fn a_small_batch_is_answered_at_once_as_single_queries_are() {
         let is_worth = |count: &usize| chunks.sample_if_worth(&queries[..*count], &counter()).is_some();
         let first = (0..queries.len()).find(is_worth);
         assert!(first.is_some_and(|first| first_worth.contains(&first)), "{strategy:?}: {first:?}");
+    }
+}
+
+/// Whether all matches of a group are in memory at once, or those of one query after the other.
+#[test]
+fn groups_give_what_single_queries_give_however_many_match() {
+    for (stored, count) in [(consecutive as fn(u64) -> u64, 3000), (number, 20_000)] {
+        let index = index(stored, count, "halves");
+        let queries = queries_among(stored, count, 100);
+        for (distance, limit) in [(0, usize::MAX), (3, usize::MAX), (8, usize::MAX), (8, 5)] {
+            let mut groups = Groups::new(&index, distance, limit);
+            let (mut searcher, mut checked, mut next) = (index.searcher(), 0, 0);
+            let check = || {
+                checked += 1;
+                Ok(())
+            };
+            let outcome = groups.answer(&queries, check, |place, matches| {
+                let expected = searcher.within(queries[place], distance).unwrap();
+                assert_eq!(matches, &expected[..expected.len().min(limit)]);
+                assert_eq!(place, next);
+                next += 1;
+                if place == 90 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            assert!(outcome.unwrap().is_break());
+            assert_eq!(next, 91);
+            assert!(checked >= 91 / 16, "{checked}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::error::ReadError;
-use crate::index::batch::{Batch, BatchOptions, FEW, MAX_QUERIES};
+use crate::index::batch::{Batch, BatchOptions, MAX_QUERIES, WORTH_GROUPING};
 use crate::index::index_ref::IndexRef;
 use crate::index::indexes::set::Indexes;
 use crate::index::indexes::united::{FoundIn, United, UnitedMatches};
@@ -77,8 +77,8 @@ where
         while at < queries.len() {
             let chunk = &queries[at..queries.len().min(at + size)];
             let mut visit = |place: usize, matches: UnitedMatches<'_, F>| visit(at + place, matches);
-            let outcome = if chunk.len() < FEW {
-                size = FEW;
+            let outcome = if chunk.len() < WORTH_GROUPING {
+                size = WORTH_GROUPING;
                 self.one_by_one(chunk, distance, (options.most_matches(), &done), &mut visit)?
             } else if let Some(batches) = self.batch_of_each(chunk, distance, &inner)? {
                 (0..chunk.len()).try_fold(ControlFlow::Continue(()), |flow: ControlFlow<()>, place| {

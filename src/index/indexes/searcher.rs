@@ -214,7 +214,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> IndexesSearcher<R> {
         let each = || indexes.as_slice().iter().map(|index| -> &Index<F, R::Data> { index });
         // All look-ups, then one wave of reads, then all scans: neither memory nor storage is waited for index by index.
         for (index, search) in each().zip(&mut *searches) {
-            search.locate(index, query, index.plan(distance));
+            search.locate(index, &[query], index.plan(distance));
         }
         for (index, search) in each().zip(&*searches) {
             search.read_ahead(index);
@@ -222,16 +222,17 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> IndexesSearcher<R> {
         let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
         for (number, (index, search)) in each().zip(&mut *searches).enumerate() {
             let mut failure = None;
-            let outcome = search.scan(index, query, index.plan(distance), &go_on, |found| {
-                match indexes.counts(number, &found) {
-                    Ok(true) => visit(FoundIn { found, index: number }),
-                    Ok(false) => ControlFlow::Continue(()),
-                    Err(error) => {
-                        failure = Some(error);
-                        ControlFlow::Break(())
+            let outcome =
+                search.scan(index, &[query], index.plan(distance), &go_on, |_, found| {
+                    match indexes.counts(number, &found) {
+                        Ok(true) => visit(FoundIn { found, index: number }),
+                        Ok(false) => ControlFlow::Continue(()),
+                        Err(error) => {
+                            failure = Some(error);
+                            ControlFlow::Break(())
+                        }
                     }
-                }
-            })?;
+                })?;
             if let Some(error) = failure {
                 return Err(error);
             }

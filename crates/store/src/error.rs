@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hamdex::{BuildError, DesignError, ReadError};
+use hamdex::{BuildError, DesignError, ReadError, ReadErrorKind};
 
 /// Why a store cannot be opened, read or written.
 ///
@@ -202,6 +202,26 @@ impl Error {
         }
     }
 
+    /// Whether bytes are lost, as a repair understands it: they are not those that were written, are gone, or are where
+    /// the disk cannot read any more. Whatever else the system refuses says nothing of them, nor does a later version.
+    pub(crate) fn is_damage(&self) -> bool {
+        match self {
+            Self::NotAStore { .. } | Self::Damaged { .. } | Self::Missing { .. } => true,
+            Self::Io { source, .. } => is_unreadable(source),
+            Self::Read(error) => match error.kind() {
+                ReadErrorKind::Io(source) => is_unreadable(source),
+                kind => matches!(
+                    kind,
+                    ReadErrorKind::NotHamdex
+                        | ReadErrorKind::Truncated { .. }
+                        | ReadErrorKind::Damaged { .. }
+                        | ReadErrorKind::Width { .. }
+                ),
+            },
+            _ => false,
+        }
+    }
+
     /// Whether a file was not there. To a reading process that means: read the manifest again.
     #[must_use]
     pub fn is_missing_file(&self) -> bool {
@@ -211,6 +231,13 @@ impl Error {
             _ => false,
         }
     }
+}
+
+/// Whether the disk cannot read what it holds.
+pub(crate) fn is_unreadable(error: &io::Error) -> bool {
+    /// `EIO`, on all systems of this kind.
+    const INPUT_OUTPUT: i32 = 5;
+    cfg!(unix) && error.raw_os_error() == Some(INPUT_OUTPUT)
 }
 
 fn at(offset: Option<u64>) -> String {

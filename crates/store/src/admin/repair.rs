@@ -48,7 +48,7 @@ pub struct Repaired {
 ///
 /// # Errors
 /// When it is no store, is in use, or its manifest says too little to go on; when the operating system refuses
-/// something.
+/// something, other than to read bytes that the disk has lost.
 pub fn repair(path: impl AsRef<Path>) -> Result<Repaired, Error> {
     repair_on(&RealDisk::new(path))
 }
@@ -83,6 +83,15 @@ fn salvage_manifest<D: Disk>(disk: &D, damage: Error) -> Result<(Manifest, Vec<S
     Ok((salvaged.manifest, found))
 }
 
+/// What was read, or the damage for which it cannot be. Any other error ends a repair: too many open files, say, mean
+/// nothing for the bytes.
+fn tried<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Error> {
+    match outcome {
+        Err(error) if !error.is_damage() => Err(error),
+        outcome => Ok(outcome),
+    }
+}
+
 /// A repair on its way.
 struct Repair<'d, F, D> {
     disk: &'d D,
@@ -96,7 +105,7 @@ impl<'d, F: Engine, D: Disk> Repair<'d, F, D> {
     }
 
     fn run(mut self, is_manifest_damaged: bool) -> Result<Repaired, Error> {
-        let manifest = match manifest::read(self.disk) {
+        let manifest = match tried(manifest::read(self.disk))? {
             Ok(manifest) => manifest,
             Err(damage) => {
                 let (manifest, found) = salvage_manifest(self.disk, damage)?;
@@ -116,7 +125,7 @@ impl<'d, F: Engine, D: Disk> Repair<'d, F, D> {
             damaged_files.extend(manifest::leftovers(self.disk, &mended)?.own);
             damaged_files.push(layout::MANIFEST.to_owned());
         }
-        let are_logs_damaged = self.are_logs_damaged(&mended);
+        let are_logs_damaged = self.are_logs_damaged(&mended)?;
         let is_whole = self.repaired.found.is_empty() && !are_logs_damaged;
         if is_whole {
             return Ok(self.repaired);
@@ -140,8 +149,8 @@ impl<'d, F: Engine, D: Disk> Repair<'d, F, D> {
         mended: &mut Manifest,
         damaged_files: &mut Vec<String>,
     ) -> Result<(), Error> {
-        let removed = removals::read(self.disk, manifest.identity.store, entry);
-        let is_segment_whole = self.check_segment(entry);
+        let removed = tried(removals::read(self.disk, manifest.identity.store, entry))?;
+        let is_segment_whole = tried(self.check_segment(entry))?;
         let (damage, removed) = match (is_segment_whole, removed) {
             (Ok(()), Ok(_)) => {
                 mended.segments.push(entry.clone());
@@ -153,7 +162,7 @@ impl<'d, F: Engine, D: Disk> Repair<'d, F, D> {
         self.repaired.found.push(damage.chain());
         damaged_files.push(layout::segment(entry.number));
         damaged_files.extend(entry.removals.map(|r| layout::removals(entry.number, r.version)));
-        let damaged = self.open_damaged(entry);
+        let damaged = self.open_damaged(entry)?;
         let pairs =
             damaged.as_ref().map_or_else(Vec::new, |damaged| readable_pairs(damaged, removed.as_ref()));
         let gone = removed.map_or(0, |removed| removed.len());
@@ -187,9 +196,12 @@ impl<'d, F: Engine, D: Disk> Repair<'d, F, D> {
     }
 
     /// A damaged segment, if it can be opened at all.
-    fn open_damaged(&self, entry: &SegmentEntry) -> Option<Segment<F, D>> {
-        let segment = Segment::<F, D>::open(self.disk, entry.number).ok()?;
-        (segment.index.file_id().to_bytes() == entry.file_id).then_some(segment)
+    fn open_damaged(&self, entry: &SegmentEntry) -> Result<Option<Segment<F, D>>, Error> {
+        if !self.disk.exists(&layout::segment(entry.number)).is_ok_and(|exists| exists) {
+            return Ok(None);
+        }
+        let segment = tried(Segment::<F, D>::open(self.disk, entry.number))?.ok();
+        Ok(segment.filter(|segment| segment.index.file_id().to_bytes() == entry.file_id))
     }
 
     /// Says of how many ids the names are lost.
@@ -245,11 +257,10 @@ impl<'d, F: Engine, D: Disk> Repair<'d, F, D> {
     }
 
     /// Whether something of the logs cannot be read.
-    fn are_logs_damaged(&self, manifest: &Manifest) -> bool {
-        let start = manifest.logs_start();
-        let read =
-            crate::log::replay::<F, D>(self.disk, &manifest.identity, start, manifest.sealed, |_, _| Ok(()));
-        read.is_err()
+    fn are_logs_damaged(&self, manifest: &Manifest) -> Result<bool, Error> {
+        let (identity, start) = (&manifest.identity, manifest.logs_start());
+        let read = crate::log::replay::<F, D>(self.disk, identity, start, manifest.sealed, |_, _| Ok(()));
+        Ok(tried(read)?.is_err())
     }
 
     /// Writes what can be read of the logs to a new one. The manifest is replaced then.

@@ -238,7 +238,8 @@ impl<D: Disk> Log<'_, D> {
         }
         if from.offset == 0 {
             least_sequence = least_sequence.max(self.header(bytes)?.first_sequence);
-            at.offset = HEADER_BYTES as u64;
+            // Whoever goes on with a log without records keeps to its header, too.
+            at = Position { offset: HEADER_BYTES as u64, sequence: least_sequence - 1, ..at };
         }
         while at.offset < log.end() {
             let record = match log.record(at.offset) {

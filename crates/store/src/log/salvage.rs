@@ -1,7 +1,5 @@
 //! What can be had of damaged logs: every record that is whole, wherever it stands.
 
-use std::io;
-
 use hamdex::Engine;
 
 use super::header::{HEADER_BYTES, Header};
@@ -10,7 +8,7 @@ use super::replay::{Position, Sealed, check_width};
 use super::scan::LogBytes;
 use crate::batch::Batch;
 use crate::disk::Disk;
-use crate::error::Error;
+use crate::error::{Error, is_unreadable};
 use crate::identity::Identity;
 use crate::layout;
 
@@ -119,11 +117,8 @@ impl Before {
 /// The bytes of a file; as if it were empty where the disk itself does not give them.
 fn read_readable<D: Disk>(disk: &D, name: &str) -> Result<Vec<u8>, Error> {
     match disk.read(name) {
-        Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
-            Err(Error::io("read it", disk.path(name))(error))
-        }
-        Err(_) => Ok(Vec::new()),
-        Ok(bytes) => Ok(bytes),
+        Err(error) if is_unreadable(&error) => Ok(Vec::new()),
+        outcome => outcome.map_err(Error::io("read it", disk.path(name))),
     }
 }
 

@@ -31,6 +31,18 @@ fn after(alter: impl FnOnce(&SimulatedDisk)) -> Result<Vec<Batch<u64>>, Error> {
     replayed(&disk, &IDENTITY, Some(sealed)).map(|(batches, _)| batches)
 }
 
+#[test]
+fn a_log_without_records_goes_on_above_its_header() {
+    let disk = disk();
+    drop(LogWriter::<u64, _>::create(disk.clone(), IDENTITY, 1, 98).unwrap());
+    let (_, state) = replayed::<u64>(&disk, &IDENTITY, None).unwrap();
+    assert_eq!(state.end.sequence, 98);
+    let mut log = LogWriter::<u64, _>::resume(disk.clone(), IDENTITY, &state).unwrap();
+    log.push(state.end.sequence + 1, &batch(99, 1).1);
+    log.sync().unwrap();
+    assert_eq!(replayed::<u64>(&disk, &IDENTITY, None).unwrap().0, [batch(99, 1)]);
+}
+
 fn operations<F: Engine>(has_ids: bool) -> impl Strategy<Value = Vec<Operation<F>>> {
     let operation =
         (any::<bool>(), any::<u128>(), any::<u64>()).prop_map(move |(inserts, fingerprint, id)| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hamdex::VerifyOptions;
-use hamdex_store::disk::{Disk, SimulatedDisk, Survival};
+use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
 use hamdex_store::{Operation, Store, repair_on};
 
 use crate::common::{Chance, Model, seeds, shape, step, tiny};
@@ -42,6 +42,31 @@ fn found(disk: &SimulatedDisk) -> Model<u64> {
     let store = Store::<u64, _>::open_on(disk.clone(), tiny().merges(false)).unwrap();
     store.verify(&VerifyOptions::new().threads(1)).unwrap();
     Model(store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap())
+}
+
+#[test]
+fn what_the_system_refuses_is_no_damage() {
+    let whole = damaged();
+    let before = whole.operations();
+    let repaired = repair_on(&whole).unwrap();
+    let after = whole.operations();
+    let expected = found(&whole);
+    let mut refused = 0;
+    for number in (before + 1..=after).step_by(step(3)) {
+        let disk = damaged();
+        disk.fail_operation(number, Failure::Io);
+        let outcome = repair_on(&disk);
+        disk.fail_operations(0..0, Failure::Io);
+        refused += u64::from(outcome.is_err());
+        // A refusal that did not matter, or an error; and then it can be repeated.
+        if let Ok(repeated) = outcome {
+            assert_eq!(repeated, repaired, "operation {number}");
+        } else {
+            repair_on(&disk).unwrap();
+        }
+        assert_eq!(found(&disk), expected, "operation {number}");
+    }
+    assert!(refused > 5, "{refused}");
 }
 
 #[test]

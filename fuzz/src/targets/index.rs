@@ -1,0 +1,43 @@
+//! Any bytes as a file, their checksums made right: opened, asked, verified; compared with brute force if whole.
+
+use std::collections::BTreeMap;
+
+use hamdex::{BuildOptions, Codec, Design, Fingerprint};
+
+use crate::check;
+use crate::common::{Shape, built, built_with_ids, built_with_names, data};
+use crate::seal::seal;
+
+/// Opens these bytes, and the same bytes with right checksums.
+pub fn run(bytes: &[u8]) {
+    check::file(bytes);
+    let mut sealed = bytes.to_vec();
+    seal(&mut sealed);
+    check::file(&sealed);
+}
+
+/// Small files of every kind.
+#[must_use]
+pub fn seeds() -> Vec<Vec<u8>> {
+    let mut files = Vec::new();
+    for codec in Codec::ALL {
+        files.push(built(&data::<u64>(Shape::Mixed, 60, 1), options("halves", 3, codec)));
+        files.push(built(&data::<u128>(Shape::Clustered, 40, 2), options("single", 2, codec)));
+        files.push(built(&data::<u64>(Shape::Uniform, 250, 3), options("paper-4", 1, codec)));
+        let set = data::<u64>(Shape::Runs, 50, 4);
+        let pairs: Vec<(u64, u64)> = set.iter().zip(0..).map(|(&x, id)| (x, 100 + id / 2 * 3)).collect();
+        files.push(built_with_ids(&pairs, options("single", 1, codec)));
+        let names = pairs.iter().map(|&(_, id)| (id, format!("document {id}").into_bytes()));
+        files.push(built_with_names(&pairs, &names.collect::<BTreeMap<_, _>>(), options("halves", 1, codec)));
+    }
+    // Ranks of marks, which small files do not have.
+    let many: Vec<(u64, u64)> = (0..5000).map(|id| (id % 3, id)).collect();
+    files.push(built_with_ids(&many, options("single", 1, Codec::Huffman)));
+    files.push(built::<u64>(&[], options("single", 3, Codec::Huffman)));
+    files
+}
+
+fn options<F: Fingerprint>(design: &str, distance: u32, codec: Codec) -> BuildOptions<F> {
+    let design = Design::named(design, distance).expect("a design of the catalogue");
+    BuildOptions::new().design(design).codec(codec).block_bytes(512).threads(1).metadata("a", "1")
+}

@@ -1,6 +1,7 @@
 //! An output from its creation to its name.
 
 use std::fs::{File, OpenOptions};
+use std::hint;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,9 @@ const STREAM_BUFFER_BYTES: usize = 1 << 18;
 /// Bytes gathered before they are written to a file, which starts at a multiple of them: a huge page of most processors.
 /// Linux (ext4 since 6.16, XFS since 6.6) keeps what is written at once in one piece, and maps that as a huge page.
 const FILE_BUFFER_BYTES: usize = 2 << 20;
+
+/// Memory without which a file is written in the pieces of a stream: others need what is left.
+const SPARE_BYTES: usize = 48 << 20;
 
 /// How an output is created: unless permitted, nothing is replaced.
 #[derive(Debug, Clone, Copy, Default)]
@@ -90,8 +94,9 @@ impl<'a> CreateOptions<'a> {
             let buffer = BufWriter::with_capacity(STREAM_BUFFER_BYTES, file.map_err(failed())?);
             Ok::<_, Error>(Destination::Stream(buffer))
         };
-        let file =
-            |name, file| Destination::File(name, BufWriter::with_capacity(FILE_BUFFER_BYTES, Contents(file)));
+        let file = |name, file| {
+            Destination::File(name, BufWriter::with_capacity(file_buffer_bytes(), Contents(file)))
+        };
         let destination = match self.permit(path)? {
             Target::Descriptor(descriptor) => stream(descriptor.open())?,
             Target::Stream | Target::BlockDevice => stream(OpenOptions::new().write(true).open(path))?,
@@ -130,6 +135,14 @@ impl<'a> CreateOptions<'a> {
         }
         Ok(target)
     }
+}
+
+/// Asked of the system beforehand, since a buffer that cannot be had ends the process.
+fn file_buffer_bytes() -> usize {
+    let mut spare = Vec::<u8>::new();
+    let is_there = spare.try_reserve_exact(SPARE_BYTES).is_ok();
+    drop(hint::black_box(spare));
+    if is_there { FILE_BUFFER_BYTES } else { STREAM_BUFFER_BYTES }
 }
 
 fn is_regular(file: &File) -> bool {

@@ -46,7 +46,7 @@ fn a_limit_lowers_the_memory_that_is_used_by_default() {
     scratch.write("in.u64", bytes);
     let args = ["build", "--ids", "row", "--format", "u64le", "--design", "halves", "--threads", "1"];
     let named = |name| [&args[..], &["-o", name, "in.u64"]].concat();
-    let output = within(&scratch, 116_000, &named("little.hamdex"));
+    let output = within(&scratch, 140_000, &named("little.hamdex"));
     assert!(output.status.success(), "{output:?}");
     scratch.output(&named("free.hamdex"));
     let bytes = |name: &str| std::fs::read(scratch.path(name)).unwrap();
@@ -69,7 +69,7 @@ fn threads_without_address_space_are_done_without() {
     let scratch = with_fingerprints();
     scratch.output(&["build", "--design", "halves", "-o", "free.hamdex", "in.u64"]);
     let free = std::fs::read(scratch.path("free.hamdex")).unwrap();
-    for limit in [116_000, 200_000, 400_000] {
+    for limit in [140_000, 200_000, 400_000] {
         for threads in ["0", "8", "64", "1024"] {
             let args = [
                 "build",

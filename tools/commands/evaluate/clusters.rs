@@ -9,6 +9,7 @@ use hamdex_documents::{Clusters, Dedup, Document, Similarity};
 use hamdex_simhash::evaluate::Truth;
 use hamdex_simhash::{Fingerprinter, Shingler, Shingles};
 
+use crate::commands::evaluate::memory;
 use crate::failure::Failure;
 
 /// Near-duplicates are told apart by the share of words in which they differ, in hundredths: up to each of these.
@@ -40,6 +41,8 @@ pub(super) struct Outcome {
     /// Removed documents that are less similar than 0.7 to what is kept of them.
     pub(super) removed_wrongly: u64,
     pub(super) seconds: f64,
+    /// By how much the process has grown, where that is known.
+    pub(super) bytes: Option<u64>,
 }
 
 /// Finds clusters by similarity, as `hamdex dedup` does, and by distance, as with `-k 3`.
@@ -61,8 +64,9 @@ pub(super) fn outcomes<F: Engine>(
     let mut outcomes = Vec::new();
     for (rule, dedup) in rules {
         let started = Instant::now();
-        let clusters = dedup.run_on(texts.iter().map(|text| Document::new("", text)))?;
-        let seconds = started.elapsed().as_secs_f64();
+        let (clusters, bytes) =
+            memory::growth(|| dedup.run_on(texts.iter().map(|text| Document::new("", text))));
+        let (clusters, seconds) = (clusters?, started.elapsed().as_secs_f64());
         let kept = kept(&clusters);
         let is_wrong = |document: u32| {
             let resemblance = shingles[document as usize].resemblance(&shingles[kept[&document] as usize]);
@@ -75,6 +79,7 @@ pub(super) fn outcomes<F: Engine>(
             removed: clusters.duplicates(),
             removed_wrongly: removed.filter(|member| is_wrong(member.document)).count() as u64,
             seconds,
+            bytes,
         });
     }
     Ok(outcomes)

@@ -5,6 +5,7 @@
 //! - [`table`]: what is printed
 
 mod clusters;
+mod memory;
 mod table;
 mod truth;
 

@@ -71,7 +71,9 @@ impl Report {
         }
         row("removed", "", &|outcome| outcome.removed.to_string())?;
         row("less than 0.7 similar", "", &|outcome| outcome.removed_wrongly.to_string())?;
-        row("seconds", "", &|outcome| format!("{:.2}", outcome.seconds))
+        row("seconds", "", &|outcome| format!("{:.2}", outcome.seconds))?;
+        let mebibytes = |bytes: u64| format!("{:.1}", bytes as f64 / f64::from(1 << 20));
+        row("MiB of memory", "", &|outcome| outcome.bytes.map_or("–".to_owned(), mebibytes))
     }
 
     pub(super) fn print_json(&self, output: &mut impl Write) -> io::Result<()> {
@@ -118,6 +120,7 @@ fn clusters_json(outcome: &Outcome) -> Value {
         "removed": outcome.removed,
         "removed_wrongly": outcome.removed_wrongly,
         "seconds": outcome.seconds,
+        "memory_bytes": outcome.bytes,
     })
 }
 

@@ -17,7 +17,7 @@ mod stats;
 mod store;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hamdex::{Engine, OpenOptions};
 use hamdex_atomic_file::Inputs;
@@ -91,48 +91,45 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn dump_any<F: Engine>(args: &Args) -> Result<(), Failure> {
     match stored::kind(&args.index) {
         Kind::File => dump::<F>(args),
-        Kind::Store => dump_store::<F>(args),
-        Kind::Shards => dump_shards::<F>(args),
+        Kind::Store => dump_directory(args, "a store", "its directory segments", store::StoreDump::<F>::open),
+        Kind::Shards => dump_directory(args, "a set of shards", "it", shards::ShardsDump::<F>::open),
     }
 }
 
-fn dump_shards<F: Engine>(args: &Args) -> Result<(), Failure> {
-    if args.table.is_some() || args.stats {
-        return Err(Failure::Usage(format!(
-            "{}: a set of shards: --table and --stats are for index files, such as those in it",
-            args.index.display()
-        )));
-    }
-    let dump = shards::ShardsDump::<F>::open(&args.index)?;
-    let mut output = std::io::BufWriter::new(anstream::stdout().lock());
-    if args.fingerprints {
-        let form = fingerprints::Form { ids: args.ids, names: args.names, json: args.json };
-        dump.print_fingerprints(form, &mut output)?;
-    } else if args.json {
-        dump.json(&mut output)?;
-    } else {
-        dump.print(&mut output)?;
-    }
-    output.flush()?;
-    Ok(())
+/// What is a directory of index files and more.
+trait Directory {
+    /// What it is made of, for people.
+    fn print(&self, output: &mut impl Write) -> Result<(), Failure>;
+
+    /// The same as a JSON object.
+    fn json(&self, output: &mut impl Write) -> Result<(), Failure>;
+
+    /// All that is in it, in ascending order.
+    fn print_fingerprints(&self, form: fingerprints::Form, output: &mut impl Write) -> Result<(), Failure>;
 }
 
-fn dump_store<F: Engine>(args: &Args) -> Result<(), Failure> {
+/// `what` it is, and where in it the index files are.
+fn dump_directory<'a, D: Directory>(
+    args: &'a Args,
+    what: &str,
+    files: &str,
+    open: impl FnOnce(&'a Path) -> Result<D, Failure>,
+) -> Result<(), Failure> {
     if args.table.is_some() || args.stats {
         return Err(Failure::Usage(format!(
-            "{}: a store: --table and --stats are for index files, such as those in its directory segments",
+            "{}: {what}: --table and --stats are for index files, such as those in {files}",
             args.index.display()
         )));
     }
-    let dump = store::StoreDump::<F>::open(&args.index)?;
+    let directory = open(&args.index)?;
     let mut output = std::io::BufWriter::new(anstream::stdout().lock());
     if args.fingerprints {
         let form = fingerprints::Form { ids: args.ids, names: args.names, json: args.json };
-        dump.print_fingerprints(form, &mut output)?;
+        directory.print_fingerprints(form, &mut output)?;
     } else if args.json {
-        dump.json(&mut output)?;
+        directory.json(&mut output)?;
     } else {
-        dump.print(&mut output)?;
+        directory.print(&mut output)?;
     }
     output.flush()?;
     Ok(())

@@ -8,6 +8,7 @@ use hamdex_shards::{IdType, Manifest, Shards};
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Value, json};
 
+use crate::commands::dump::Directory;
 use crate::commands::dump::fingerprints::{Form, line};
 use crate::counted::counted;
 use crate::failure::Failure;
@@ -24,9 +25,11 @@ impl<'a, F: Engine> ShardsDump<'a, F> {
     pub(super) fn open(path: &'a Path) -> Result<Self, Failure> {
         Ok(Self { path, set: Shards::open(path, &OpenOptions::new())? })
     }
+}
 
+impl<F: Engine> Directory for ShardsDump<'_, F> {
     /// The manifest, for people.
-    pub(super) fn print(&self, output: &mut impl Write) -> Result<(), Failure> {
+    fn print(&self, output: &mut impl Write) -> Result<(), Failure> {
         let manifest = self.set.manifest();
         let Manifest { layout, width, distance, .. } = manifest;
         writeln!(output, "{}", self.path.display())?;
@@ -76,7 +79,7 @@ impl<'a, F: Engine> ShardsDump<'a, F> {
     }
 
     /// The same for programs.
-    pub(super) fn json(&self, output: &mut impl Write) -> Result<(), Failure> {
+    fn json(&self, output: &mut impl Write) -> Result<(), Failure> {
         let manifest = self.set.manifest();
         let shards: Vec<Value> = manifest.shards.iter().map(|shard| json!(shard)).collect();
         let whole = json!({
@@ -97,7 +100,7 @@ impl<'a, F: Engine> ShardsDump<'a, F> {
     }
 
     /// All fingerprints in ascending order; with ids, pairs.
-    pub(super) fn print_fingerprints(&self, form: Form, output: &mut impl Write) -> Result<(), Failure> {
+    fn print_fingerprints(&self, form: Form, output: &mut impl Write) -> Result<(), Failure> {
         let id_type = self.set.manifest().id_type;
         if form.ids && id_type.is_none() {
             return Err(Failure::Usage("the set holds no ids: leave out --ids".to_owned()));

@@ -8,6 +8,7 @@ use hamdex_store::{Identity, Inspected, SegmentEntry, StoreReader, StoreStats, W
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Value, json};
 
+use crate::commands::dump::Directory;
 use crate::commands::dump::fingerprints::{Form, line};
 use crate::failure::Failure;
 use crate::ids::{FoundIds, Ids};
@@ -23,15 +24,6 @@ pub(super) struct StoreDump<'a, F: Engine> {
 impl<'a, F: Engine> StoreDump<'a, F> {
     pub(super) fn open(path: &'a Path) -> Result<Self, Failure> {
         Ok(Self { path, inspected: hamdex_store::inspect(path)?, reader: StoreReader::open(path)? })
-    }
-
-    /// Manifest, segments and logs, for people.
-    pub(super) fn print(&self, output: &mut impl Write) -> Result<(), Failure> {
-        self.print_header(&self.reader.stats(), output)?;
-        for entry in &self.inspected.manifest.segments {
-            self.print_segment(entry, &self.reader.stats(), output)?;
-        }
-        Ok(())
     }
 
     fn print_header(&self, stats: &StoreStats, output: &mut impl Write) -> Result<(), Failure> {
@@ -106,9 +98,20 @@ impl<'a, F: Engine> StoreDump<'a, F> {
         writeln!(output, "  batches         up to {}, removals up to {}", entry.born, entry.applied)?;
         Ok(())
     }
+}
+
+impl<F: Engine> Directory for StoreDump<'_, F> {
+    /// Manifest, segments and logs, for people.
+    fn print(&self, output: &mut impl Write) -> Result<(), Failure> {
+        self.print_header(&self.reader.stats(), output)?;
+        for entry in &self.inspected.manifest.segments {
+            self.print_segment(entry, &self.reader.stats(), output)?;
+        }
+        Ok(())
+    }
 
     /// The same for programs.
-    pub(super) fn json(&self, output: &mut impl Write) -> Result<(), Failure> {
+    fn json(&self, output: &mut impl Write) -> Result<(), Failure> {
         let stats = self.reader.stats();
         let Inspected { manifest, logs, .. } = &self.inspected;
         let logs: Vec<Value> =
@@ -140,7 +143,7 @@ impl<'a, F: Engine> StoreDump<'a, F> {
     }
 
     /// All fingerprints in ascending order; with ids, pairs.
-    pub(super) fn print_fingerprints(&self, form: Form, output: &mut impl Write) -> Result<(), Failure> {
+    fn print_fingerprints(&self, form: Form, output: &mut impl Write) -> Result<(), Failure> {
         if form.ids && !self.inspected.manifest.identity.has_ids {
             return Err(Failure::Usage("the store holds no ids: leave out --ids".to_owned()));
         }

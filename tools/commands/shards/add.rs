@@ -1,14 +1,7 @@
 //! `hamdex shards add`: index files join a set.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use hamdex::VerifyOptions;
-
-use crate::bars::Phases;
-use crate::commands::shards::report;
+use crate::commands::shards::Joining;
 use crate::failure::Failure;
-use crate::threads::Threads;
 
 /// Let index files that were built one by one join a set of shards, all in one step.
 ///
@@ -25,24 +18,10 @@ Example:
   hamdex shards add web.shards wednesday.hamdex thursday.hamdex"
 )]
 pub(super) struct Args {
-    /// The directory of the set
-    #[arg(value_name = "DIR")]
-    set: PathBuf,
-    /// Index files
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
     #[command(flatten)]
-    threads: Threads,
-    /// Print what the set has as a JSON object
-    #[arg(long)]
-    json: bool,
+    joining: Joining,
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    args.threads.start()?;
-    let phases = Arc::new(Phases::default());
-    let options = VerifyOptions::new().progress(phases.reporter());
-    let outcome = hamdex_shards::add(&args.set, &args.files, &options);
-    phases.finish();
-    report(&args.set, args.files.len(), &outcome?, args.json)
+    args.joining.run(|set, files, options| hamdex_shards::add(set, files, options))
 }

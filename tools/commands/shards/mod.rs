@@ -8,15 +8,19 @@ mod create;
 
 use std::borrow::Cow;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Subcommand;
+use hamdex::VerifyOptions;
 use hamdex_shards::Manifest;
 use serde::Serialize;
 
+use crate::bars::Phases;
 use crate::counted::counted;
 use crate::failure::Failure;
 use crate::say;
+use crate::threads::Threads;
 
 /// Query many index files as one set, in a directory.
 ///
@@ -48,6 +52,37 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
         Command::Create(args) => create::run(args),
         Command::Add(args) => add::run(args),
+    }
+}
+
+/// What both commands take.
+#[derive(clap::Args)]
+struct Joining {
+    /// The directory of the set
+    #[arg(value_name = "DIR")]
+    set: PathBuf,
+    /// Index files
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    threads: Threads,
+    /// Print what the set has as a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Joining {
+    /// Lets the files join by `join`, and says what the set has then.
+    fn run(
+        &self,
+        join: impl FnOnce(&Path, &[PathBuf], &VerifyOptions) -> Result<Manifest, hamdex_shards::Error>,
+    ) -> Result<(), Failure> {
+        self.threads.start()?;
+        let phases = Arc::new(Phases::default());
+        let options = VerifyOptions::new().progress(phases.reporter());
+        let outcome = join(&self.set, &self.files, &options);
+        phases.finish();
+        report(&self.set, self.files.len(), &outcome?, self.json)
     }
 }
 

@@ -19,7 +19,7 @@ const STREAM_BUFFER_BYTES: usize = 1 << 18;
 const FILE_BUFFER_BYTES: usize = 2 << 20;
 
 /// Memory without which a file is written in the pieces of a stream: others need what is left.
-const SPARE_BYTES: usize = 48 << 20;
+const SPARE_BYTES: usize = 12 << 20;
 
 /// How an output is created: unless permitted, nothing is replaced.
 #[derive(Debug, Clone, Copy, Default)]

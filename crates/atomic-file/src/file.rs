@@ -1,25 +1,15 @@
 //! An output from its creation to its name.
 
 use std::fs::{File, OpenOptions};
-use std::hint;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::inputs::Inputs;
+use crate::pieces::{Pieces, STREAM_BUFFER_BYTES};
 use crate::target::{Target, directory_of};
 use crate::unfinished::{Unfinished, sync_directory};
-
-/// Bytes gathered before they are written to a stream.
-const STREAM_BUFFER_BYTES: usize = 1 << 18;
-
-/// Bytes gathered before they are written to a file, which starts at a multiple of them: a huge page of most processors.
-/// Linux (ext4 since 6.16, XFS since 6.6) keeps what is written at once in one piece, and maps that as a huge page.
-const FILE_BUFFER_BYTES: usize = 2 << 20;
-
-/// Memory without which a file is written in the pieces of a stream: others need what is left.
-const SPARE_BYTES: usize = 12 << 20;
 
 /// How an output is created: unless permitted, nothing is replaced.
 #[derive(Debug, Clone, Copy, Default)]
@@ -42,7 +32,7 @@ pub struct AtomicFile {
 #[derive(Debug)]
 enum Destination {
     /// Its name with symbolic links followed, and its contents.
-    File(PathBuf, BufWriter<Contents>),
+    File(PathBuf, Pieces<Contents>),
     Stream(BufWriter<File>),
 }
 
@@ -94,9 +84,7 @@ impl<'a> CreateOptions<'a> {
             let buffer = BufWriter::with_capacity(STREAM_BUFFER_BYTES, file.map_err(failed())?);
             Ok::<_, Error>(Destination::Stream(buffer))
         };
-        let file = |name, file| {
-            Destination::File(name, BufWriter::with_capacity(file_buffer_bytes(), Contents(file)))
-        };
+        let file = |name, file| Destination::File(name, Pieces::new(Contents(file)));
         let destination = match self.permit(path)? {
             Target::Descriptor(descriptor) => stream(descriptor.open())?,
             Target::Stream | Target::BlockDevice => stream(OpenOptions::new().write(true).open(path))?,
@@ -135,14 +123,6 @@ impl<'a> CreateOptions<'a> {
         }
         Ok(target)
     }
-}
-
-/// Asked of the system beforehand, since a buffer that cannot be had ends the process.
-fn file_buffer_bytes() -> usize {
-    let mut spare = Vec::<u8>::new();
-    let is_there = spare.try_reserve_exact(SPARE_BYTES).is_ok();
-    drop(hint::black_box(spare));
-    if is_there { FILE_BUFFER_BYTES } else { STREAM_BUFFER_BYTES }
 }
 
 fn is_regular(file: &File) -> bool {
@@ -202,8 +182,7 @@ impl AtomicFile {
                 None
             }
             Destination::File(name, contents) => {
-                let Contents(file) =
-                    contents.into_inner().map_err(|error| failed("write to it")(error.into_error()))?;
+                let Contents(file) = contents.into_inner().map_err(failed("write to it"))?;
                 file.file().sync_all().map_err(failed("sync it to disk"))?;
                 Some((name, file))
             }
@@ -259,11 +238,7 @@ impl SealedFile {
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = match &mut self.destination {
-            Destination::File(_, contents) => {
-                // What is gathered ends where a piece of the file does.
-                let room = FILE_BUFFER_BYTES - self.written_bytes as usize % FILE_BUFFER_BYTES;
-                contents.write(&bytes[..bytes.len().min(room)])?
-            }
+            Destination::File(_, contents) => contents.write(bytes)?,
             Destination::Stream(stream) => stream.write(bytes)?,
         };
         self.written_bytes += written as u64;

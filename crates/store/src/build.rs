@@ -1,9 +1,9 @@
 //! New files: from pairs in order to a segment that is durable, and part of nothing yet.
 
-use std::io::BufWriter;
 use std::sync::Arc;
 
 use hamdex::{BuildError, BuildOptions, Engine, ReadError, default_memory};
+use hamdex_atomic_file::Pieces;
 
 use crate::disk::{Disk, DiskFile};
 use crate::error::Error;
@@ -15,10 +15,7 @@ use crate::segment::{Opening, Segment};
 use crate::shared::Shared;
 
 /// A new file.
-pub(crate) type Output<D> = BufWriter<<D as Disk>::File>;
-
-/// Bytes written at once.
-const WRITE_BYTES: usize = 1 << 20;
+pub(crate) type Output<D> = Pieces<<D as Disk>::File>;
 
 impl<F: Engine, D: Disk> Shared<F, D> {
     /// Writes a new file, and makes it durable. `write` gets the options by which it is built. `level` says how often
@@ -45,8 +42,8 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         let path = self.disk.path(&name);
         let file = self.disk.create_new(&name).map_err(Error::io("create it", &path))?;
         let options = self.shape.build_options()?.threads(self.options.threads);
-        let file = write(options, BufWriter::with_capacity(WRITE_BYTES, file))?;
-        let mut file = file.into_inner().map_err(|error| Error::io("write it", &path)(error.into_error()))?;
+        let file = write(options, Pieces::new(file))?;
+        let mut file = file.into_inner().map_err(Error::io("write it", &path))?;
         file.sync().map_err(Error::io("sync it", &path))?;
         self.disk.sync_directory(layout::SEGMENTS).map_err(Error::io("sync its directory", &path))
     }

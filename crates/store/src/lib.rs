@@ -69,6 +69,7 @@ mod open;
 mod operation;
 mod options;
 mod pair;
+mod priority;
 mod publish;
 mod publisher;
 mod read;

@@ -7,6 +7,7 @@ use hamdex::Engine;
 
 use crate::disk::Disk;
 use crate::durability::Durability;
+use crate::priority;
 use crate::shared::Shared;
 
 /// How long a thread in the background waits before it looks for work by itself.
@@ -34,8 +35,9 @@ pub(crate) fn flush<F: Engine, D: Disk>(shared: &Shared<F, D>) {
     }
 }
 
-/// Merges files as they are due.
+/// Merges files as they are due, with what queries and writes leave of the processors.
 pub(crate) fn merge<F: Engine, D: Disk>(shared: &Shared<F, D>) {
+    priority::give_way();
     let mut seen = 0;
     // A merge that fails has written much for nothing: each time it waits twice as long for the next.
     let mut pause = AFTER_FAILURE;

@@ -1,9 +1,9 @@
 //! Saving what can be had of a damaged store.
 
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use hamdex::{Engine, VerifyOptions};
+use hamdex_atomic_file::Pieces;
 
 use crate::admin::readable::{readable_names, readable_pairs};
 use crate::disk::{Disk, DiskFile, RealDisk};
@@ -17,9 +17,6 @@ use crate::removals;
 use crate::repair::{keep_aside, repair_logs};
 use crate::segment::Segment;
 use crate::shape::Shape;
-
-/// Bytes written at once.
-const WRITE_BYTES: usize = 1 << 20;
 
 /// What a repair has found and done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -237,11 +234,11 @@ impl<'d, F: Engine, D: Disk> Repair<'d, F, D> {
         let name = layout::segment(number);
         let path = self.disk.path(&name);
         let file = self.disk.create_new(&name).map_err(Error::io("create it", &path))?;
-        let mut file = BufWriter::with_capacity(WRITE_BYTES, file);
+        let mut file = Pieces::new(file);
         let mut names = names.iter().map(|&(id, name)| Ok((id, name.unwrap_or_default())));
         let options = Shape::of(manifest).build_options()?;
         F::write_sorted(options, &mut pairs.iter().copied(), &mut names, &mut file)?;
-        let mut file = file.into_inner().map_err(|error| Error::io("write it", &path)(error.into_error()))?;
+        let mut file = file.into_inner().map_err(Error::io("write it", &path))?;
         file.sync().map_err(Error::io("sync it", &path))?;
         self.disk.sync_directory(layout::SEGMENTS).map_err(Error::io("sync its directory", &path))?;
         let segment = Segment::<F, D>::open(self.disk, number)?;

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use super::{Disk, DiskFile};
 
-/// Bytes written at once.
-const WRITE_BYTES: usize = 1 << 20;
+/// Bytes written at once: as [`Pieces`](hamdex_atomic_file::Pieces) are.
+const WRITE_BYTES: usize = 2 << 20;
 
 /// Copies the first bytes of a file that nothing truncates meanwhile, at most `at_most` of them, to a new file. The
 /// copy is durable when this returns, and its name when its directory is synced. Returns how many bytes it has.

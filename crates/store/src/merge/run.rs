@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::manifest::SegmentEntry;
 use crate::merge::policy::{self, Size};
 use crate::merge::removed_pairs::RemovedPairs;
+use crate::priority;
 use crate::publish::{Added, Change};
 use crate::segment::{LiveSegment, Segment};
 use crate::shared::Shared;
@@ -100,9 +101,11 @@ impl<F: Engine, D: Disk> Shared<F, D> {
     ) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
         let removed = inputs.iter().map(RemovedPairs::of).collect::<Result<Vec<_>, _>>()?;
         self.new_segment(level, |mut options, mut output| {
-            if let Some(report) = report.cloned() {
-                options = options.progress(move |progress| report(progress));
-            }
+            options = match report.cloned() {
+                Some(report) => options.progress(move |progress| report(progress)),
+                // Nobody waits for it.
+                None => options.threads(priority::threads(self.options.threads)),
+            };
             let mut merger = Merger::new(inputs.iter().map(|live| &**live.index()))?.options(options);
             if removed.iter().any(|removed| !removed.is_empty()) {
                 merger = merger.filter(|input, fingerprint, id| {

@@ -1,0 +1,123 @@
+//! Sets that are not spread evenly: what a match costs, in queries, batches and self-joins, beside a uniform set.
+//!
+//! `cargo bench --bench skew [-- COUNT]`; COUNT is 20,000,000 unless given. A query of a uniform set finds what it was
+//! made from and little else; one of the others finds many. So times are per match, what is stored counting as its own
+//! match in the self-join.
+
+mod common;
+
+use std::error::Error;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use common::number;
+use hamdex::{BatchOptions, BuildOptions, Codec, Design};
+
+const DISTANCE: u32 = 3;
+
+/// Queries one by one, and of a batch.
+const ALONE: usize = 5000;
+const TOGETHER: usize = 200_000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let count = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let count: usize = count.map_or(Ok(20_000_000), |text| text.parse())?;
+    println!("{count} fingerprints, k = {DISTANCE}, nanoseconds per match (matches):");
+    println!("{:<24}{:>24}{:>24}{:>24}", "", "query", "batch", "self-join");
+    for (codec, design) in [(Codec::Huffman, "halves"), (Codec::EliasFano, "cover-8")] {
+        let shapes: [common::Shape; 3] = [("uniform", common::uniform), ("zipf", zipf), ("spiky", spiky)];
+        let mut uniform = None;
+        for (shape, data) in shapes {
+            let figures = figures(&data(count), codec, design)?;
+            let beside = uniform.get_or_insert(figures);
+            let column = |(figure, of_uniform): (&Figure, &Figure)| {
+                let ratio = figure.per_match() / of_uniform.per_match();
+                format!("{:.0} ({}) {ratio:.2}x", figure.per_match(), figure.matches)
+            };
+            let columns: Vec<String> = figures.iter().zip(&*beside).map(column).collect();
+            println!(
+                "{:<24}{:>24}{:>24}{:>24}",
+                format!("{design}, {shape}"),
+                columns[0],
+                columns[1],
+                columns[2]
+            );
+        }
+    }
+    Ok(())
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Figure {
+    nanoseconds: f64,
+    matches: u64,
+}
+
+impl Figure {
+    /// The time of some work that returns how many matches it has found.
+    fn of<E>(work: impl FnOnce() -> Result<u64, E>) -> Result<Self, E> {
+        let start = Instant::now();
+        let matches = work()?;
+        Ok(Self { nanoseconds: start.elapsed().as_secs_f64() * 1e9, matches })
+    }
+
+    fn per_match(self) -> f64 {
+        self.nanoseconds / self.matches as f64
+    }
+}
+
+fn figures(stored: &[u64], codec: Codec, design: &str) -> Result<[Figure; 3], Box<dyn Error>> {
+    let options = BuildOptions::new().codec(codec).design(Design::named(design, DISTANCE)?);
+    let (_directory, index) = common::index(stored, options);
+    // One bit from something stored.
+    let queries: Vec<u64> = (0..TOGETHER as u64)
+        .map(|i| stored[number(i) as usize % stored.len()] ^ 1 << (number(!i) & 63))
+        .collect();
+    let mut searcher = index.searcher();
+    let mut alone = || -> Result<u64, hamdex::ReadError> {
+        let mut matches = 0;
+        for &query in &queries[..ALONE] {
+            matches += searcher.within(query, DISTANCE)?.len() as u64;
+        }
+        Ok(matches)
+    };
+    alone()?;
+    let alone = Figure::of(alone)?;
+    let together = Figure::of(|| {
+        let mut matches = 0;
+        let visit = |_, found: &[_]| {
+            matches += found.len() as u64;
+            ControlFlow::Continue(())
+        };
+        let _ = index.batch_with(&queries, DISTANCE, &BatchOptions::new(), visit)?;
+        Ok::<_, hamdex::ReadError>(matches)
+    })?;
+    let joined = Figure::of(|| {
+        let pairs: u64 = index.pairs(DISTANCE).count_by_distance()?.iter().sum();
+        Ok::<_, hamdex::ReadError>(pairs + index.len())
+    })?;
+    Ok([alone, together, joined])
+}
+
+/// Within six bits of centres, a tenth as many as fingerprints, of which the r-th has a share of 1/r.
+fn zipf(count: usize) -> Vec<u64> {
+    let centres = (count / 10).max(2) as f64;
+    let near = |i: u64| {
+        // The logarithm of the rank is uniform.
+        let rank = centres.powf(number(i) as f64 / u64::MAX as f64) as u64;
+        flipped(number(rank ^ 0xce << 56), i)
+    };
+    (0..count as u64).map(near).collect()
+}
+
+/// Half of them anywhere, half within six bits of one of a hundred values.
+fn spiky(count: usize) -> Vec<u64> {
+    let value = |i: u64| if i.is_multiple_of(2) { number(i) } else { flipped(number(number(i) % 100), i) };
+    (0..count as u64).map(value).collect()
+}
+
+/// With up to six bits flipped.
+fn flipped(centre: u64, i: u64) -> u64 {
+    let flips = number(i ^ 0xc1);
+    (0..flips % 7).fold(centre, |x, flip| x ^ 1 << (flips >> (8 + 6 * flip) & 63))
+}

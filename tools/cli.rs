@@ -27,9 +27,18 @@ Example:
   hamdex build -o news.hamdex fingerprints.txt
   hamdex query news.hamdex 0123456789abcdef";
 
+/// `hamdex --version`; build.rs says what is in the brackets.
+const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("HAMDEX_BUILD"), ")");
+
 /// Find near-duplicates: a compressed index of simhash fingerprints that returns all within k bits.
 #[derive(Parser)]
-#[command(name = "hamdex", version, after_help = AFTER_HELP, arg_required_else_help = true)]
+#[command(
+    name = "hamdex",
+    version,
+    long_version = LONG_VERSION,
+    after_help = AFTER_HELP,
+    arg_required_else_help = true
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,

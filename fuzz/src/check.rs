@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use hamdex::reference::{Coding, fingerprints, read_block};
-use hamdex::{BatchOptions, Fingerprint, Index, Match, Permutation, Strategy, VerifyOptions};
+use hamdex::{BatchOptions, Fingerprint, Index, Match, Pair, Permutation, Strategy, VerifyOptions};
 
 use crate::common::ask::ask;
 use crate::common::file::Parts;
@@ -14,7 +14,7 @@ use crate::common::{brute_force, pairs, queries};
 const MANY: usize = 1000;
 
 /// More than this are not compared all with all.
-const MAX_JOINED: usize = 400;
+pub const MAX_JOINED: usize = 400;
 
 /// Opens a file of any width and asks it all there is; compares every answer with brute force where the file verifies.
 pub fn file(bytes: &[u8]) {
@@ -46,7 +46,7 @@ fn of_width<F: Fingerprint>(bytes: &[u8]) {
 }
 
 /// That matches are what they say, whatever the file is.
-fn assert_sound<F: Fingerprint>(found: &[Match<F>], query: F, distance: u32) {
+pub fn assert_sound<F: Fingerprint>(found: &[Match<F>], query: F, distance: u32) {
     for found in found {
         assert_eq!(found.distance, found.fingerprint.distance(query));
         assert!(found.distance <= distance);
@@ -120,12 +120,16 @@ fn batches<F: Fingerprint>(index: &Index<F, &[u8]>, stored: &[F], queries: &[F])
 }
 
 fn joined<F: Fingerprint>(index: &Index<F, &[u8]>, stored: &[F], distance: u32) {
+    are_all_pairs(index.pairs(distance).threads(1).collect().unwrap(), stored, distance);
+}
+
+/// That these are all pairs of what is stored, ascending, each once.
+pub fn are_all_pairs<F: Fingerprint>(found: Vec<Pair<F>>, stored: &[F], distance: u32) {
     let mut expected = Vec::new();
     for (at, &a) in stored.iter().enumerate() {
         let near = stored[at + 1..].iter().filter(|&&b| a.distance(b) <= distance);
         expected.extend(near.map(|&b| (a, b, a.distance(b))));
     }
-    let found = index.pairs(distance).threads(1).collect().unwrap();
     let mut found: Vec<(F, F, u32)> = found.into_iter().map(|pair| (pair.a, pair.b, pair.distance)).collect();
     found.sort_unstable();
     assert_eq!(found, expected, "pairs within {distance}");

@@ -1,7 +1,9 @@
-//! Choices from bytes: fingerprints, sets of them, and how to build an index.
+//! Choices from bytes: fingerprints, sets of them, how to build an index, and what becomes of a file.
 
 use arbitrary::Unstructured;
 use hamdex::{AUTO, BuildOptions, Codec, Design, Fingerprint};
+
+use crate::common::file::HEADER_BYTES;
 
 /// The most fingerprints of a set, so that brute force stays quick.
 const MAX_SET: usize = 400;
@@ -85,4 +87,21 @@ pub fn pairs<F: Fingerprint>(bytes: &mut Unstructured<'_>, set: &[F]) -> Vec<(F,
         }
     }
     pairs
+}
+
+/// Changes the bytes of a file in one place: other bytes there, an end there, or more at the end.
+pub fn damage(contents: &mut Vec<u8>, bytes: &mut Unstructured<'_>) {
+    let at = below(bytes, contents.len().max(1));
+    match below(bytes, 15) {
+        0 => contents.truncate(at),
+        1 => contents.extend_from_slice(bytes.arbitrary::<&[u8]>().unwrap_or_default()),
+        _ if at < contents.len() => {
+            // The start of a file decides most.
+            let at = if flag(bytes) { at % HEADER_BYTES.min(contents.len()) } else { at };
+            let new: [u8; 4] = bytes.arbitrary().unwrap_or_default();
+            let end = (at + 1 + below(bytes, 4)).min(contents.len());
+            contents[at..end].copy_from_slice(&new[..end - at]);
+        }
+        _ => {}
+    }
 }

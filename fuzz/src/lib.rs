@@ -5,8 +5,9 @@
 //! - [`seal`]: checksums made right, so that the fuzzer gets behind them
 //! - [`choose`]: sets and options from bytes
 //! - [`check`]: an index compared with brute force and with the reference codec
-//! - [`store`](mod@store): the same for the files of a store
+//! - [`store`](mod@store), [`set`]: the same for the files of a store, and for the manifest of a set of shards
 //! - [`mutate`]: changes of inputs without a fuzzer
+//! - [`quiet`]: panics that are caught on purpose say nothing
 //! - `common`: data, brute force and the second writer of the format, shared with the tests of the engine
 //!
 //! `fuzz_targets/` has a program for libFuzzer per target; `replay` runs them without it.
@@ -16,7 +17,9 @@ pub mod choose;
 #[path = "../../tests/common/mod.rs"]
 pub mod common;
 pub mod mutate;
+pub mod quiet;
 pub mod seal;
+pub mod set;
 pub mod store;
 pub mod targets;
 
@@ -27,16 +30,12 @@ pub use targets::{TARGETS, Target};
 pub use libfuzzer_sys;
 
 /// The program of a target for libFuzzer.
-///
-/// Its own panic hook ends the process at any panic, caught or not; some panics of the library that reads Parquet are
-/// caught on purpose, so the standard hook comes back. A panic that nothing catches still ends the process.
 #[cfg(feature = "libfuzzer")]
 #[macro_export]
 macro_rules! fuzz {
     ($target:ident) => {
-        $crate::libfuzzer_sys::fuzz_target!(
-            init: drop(std::panic::take_hook()),
-            |data: &[u8]| $crate::targets::$target::run(data)
-        );
+        $crate::libfuzzer_sys::fuzz_target!(init: $crate::quiet::keep_panics(), |data: &[u8]| {
+            $crate::quiet::or_abort(|| $crate::targets::$target::run(data))
+        });
     };
 }

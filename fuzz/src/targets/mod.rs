@@ -1,11 +1,16 @@
 //! The targets, one file each.
 //!
 //! Of a file: [`index`], [`forged`], [`blocks`], [`names`]. Of the engine: [`built`], [`design`], [`merge`],
-//! [`fingerprint`]. Of a store: [`manifest`], [`log`], [`removals`], [`store`], [`operations`].
+//! [`fingerprint`]. Of a store: [`manifest`], [`log`], [`removals`], [`store`], [`operations`]. Of sets of files:
+//! [`shards`]. Of texts, with the feature `documents`: `documents`, `columns`, `rows`, `recipe`.
 
 pub mod blocks;
 pub mod built;
+#[cfg(feature = "documents")]
+pub mod columns;
 pub mod design;
+#[cfg(feature = "documents")]
+pub mod documents;
 pub mod fingerprint;
 pub mod forged;
 pub mod index;
@@ -14,7 +19,12 @@ pub mod manifest;
 pub mod merge;
 pub mod names;
 pub mod operations;
+#[cfg(feature = "documents")]
+pub mod recipe;
 pub mod removals;
+#[cfg(feature = "documents")]
+pub mod rows;
+pub mod shards;
 pub mod store;
 
 /// A target.
@@ -29,10 +39,10 @@ pub struct Target {
 }
 
 macro_rules! targets {
-    ($($name:ident)*) => {
-        /// All targets.
+    ($($(#[$attribute:meta])* $name:ident)*) => {
+        /// All targets of this build.
         pub const TARGETS: &[Target] = &[
-            $(Target { name: stringify!($name), run: $name::run, seeds: $name::seeds },)*
+            $($(#[$attribute])* Target { name: stringify!($name), run: $name::run, seeds: $name::seeds },)*
         ];
     };
 }
@@ -51,6 +61,15 @@ targets! {
     removals
     store
     operations
+    shards
+    #[cfg(feature = "documents")]
+    documents
+    #[cfg(feature = "documents")]
+    columns
+    #[cfg(feature = "documents")]
+    rows
+    #[cfg(feature = "documents")]
+    recipe
 }
 
 /// Inputs of a target that takes choices from its bytes: bytes by chance, and a few that are all alike.

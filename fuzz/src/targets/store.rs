@@ -9,8 +9,7 @@ use hamdex_store::disk::{SimulatedDisk, Survival};
 use hamdex_store::internals::manifest::parse;
 use hamdex_store::{CreateOptions, Engine, Store, StoreOptions, repair};
 
-use crate::choose::{below, flag, one_of};
-use crate::common::file::HEADER_BYTES;
+use crate::choose::{below, damage, flag, one_of};
 use crate::seal::seal;
 use crate::store::{
     DIRECTORIES, Files, disk_of, files_of, numbers_of, operation_bytes, seal_log, seal_removals,
@@ -39,25 +38,12 @@ fn change(files: &mut Files, bytes: &mut Unstructured<'_>) {
         }
         let names: Vec<String> = files.keys().cloned().collect();
         let name = one_of(bytes, &names);
-        let kind = below(bytes, 16);
-        if kind == 0 {
+        if below(bytes, 16) == 0 {
             files.remove(&name);
             continue;
         }
         let contents = files.get_mut(&name).expect("it was listed");
-        let at = below(bytes, contents.len().max(1));
-        match kind {
-            1 => contents.truncate(at),
-            2 => contents.extend_from_slice(bytes.arbitrary::<&[u8]>().unwrap_or_default()),
-            _ if at < contents.len() => {
-                // The start of a file decides most.
-                let at = if flag(bytes) { at % HEADER_BYTES.min(contents.len()) } else { at };
-                let new: [u8; 4] = bytes.arbitrary().unwrap_or_default();
-                let end = (at + 1 + below(bytes, 4)).min(contents.len());
-                contents[at..end].copy_from_slice(&new[..end - at]);
-            }
-            _ => {}
-        }
+        damage(contents, bytes);
         if flag(bytes) {
             continue;
         }

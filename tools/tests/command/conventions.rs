@@ -173,6 +173,16 @@ fn shell(scratch: &Scratch, line: &str) -> Output {
         .unwrap()
 }
 
+#[cfg(unix)]
+#[test]
+fn the_version_says_how_the_command_was_built() {
+    let output = shell(&Scratch::new(), "hamdex -V; hamdex --version");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(text.starts_with(&format!("hamdex {version}\nhamdex {version} (")), "{text}");
+    assert!(text.ends_with(" Parquet and Arrow)\n"), "{text}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn help_that_cannot_be_written_is_an_error() {

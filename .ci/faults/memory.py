@@ -1,0 +1,53 @@
+"""A control group with little memory, in which the command runs."""
+
+import os
+import shutil
+from pathlib import Path
+
+from faults.fault import Fault
+
+# KiB.
+LIMITS = [1000, 2000, 4000, 8000, 16_000, 32_000]
+
+# A group that somebody made for this, and that may have its limit changed: of version 1 or 2.
+VARIABLE = "HAMDEX_CGROUP"
+
+
+def limit_of(group):
+    """The file that holds the limit."""
+    return next((group / name for name in ("memory.max", "memory.limit_in_bytes") if (group / name).exists()), None)
+
+
+def is_missing():
+    """Why this mode cannot be used here, if it cannot."""
+    group = os.environ.get(VARIABLE)
+    if group is None:
+        return f"{VARIABLE} names no control group, such as mkdir /sys/fs/cgroup/hamdex makes"
+    limit = limit_of(Path(group))
+    return None if limit and os.access(limit, os.W_OK) else f"{group}: no limit of memory that may be set"
+
+
+class Mode:
+    def __init__(self, campaign):
+        self.campaign = campaign
+        self.group = Path(os.environ[VARIABLE])
+        self.limit = limit_of(self.group)
+        self.was = self.limit.read_text()
+
+    def close(self):
+        self.relieve(None)
+
+    def possible(self, _scenario):
+        for kib in LIMITS:
+            yield Fault("memory", str(kib))
+
+    def directory(self, fault):
+        directory = self.campaign.copy()
+        self.limit.write_text(str(int(fault.detail) << 10))
+        return directory
+
+    def before(self, _fault):
+        return [shutil.which("sh"), "-c", 'echo $$ > "$1/cgroup.procs"; shift; exec "$@"', "sh", str(self.group)]
+
+    def relieve(self, _fault):
+        self.limit.write_text(self.was if self.was.strip().isdigit() or self.was.strip() == "max" else "-1")

@@ -1,0 +1,203 @@
+//! A set of shards, its manifest and its files changed, their checksums made right: opened, asked, verified. What
+//! verifies is compared with brute force.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use arbitrary::Unstructured;
+use hamdex::{BatchOptions, BuildOptions, Engine, OpenOptions, RECIPE_KEY, VerifyOptions};
+use hamdex_shards::{IdType, Layout, MANIFEST, Shards, ShardsBuilder, width};
+
+use crate::check::{MAX_JOINED, are_all_pairs, assert_sound};
+use crate::choose::{below, damage, flag, one_of};
+use crate::common::{Shape, brute_force, data, pairs, queries};
+use crate::seal::seal;
+use crate::set::{edited, name_anew, sealed};
+use crate::store::Files;
+
+static SETS: LazyLock<Vec<Files>> = LazyLock::new(sets);
+
+/// Opens the set that the input describes.
+pub fn run(input: &[u8]) {
+    let mut bytes = Unstructured::new(input);
+    let mut files = one_of(&mut bytes, SETS.as_slice());
+    change(&mut files, &mut bytes);
+    let directory = super::directory();
+    for (name, contents) in &files {
+        std::fs::write(directory.path().join(name), contents).expect("a temporary directory");
+    }
+    match width(directory.path()) {
+        Ok(64) => open::<u64>(directory.path(), &mut bytes),
+        Ok(128) => open::<u128>(directory.path(), &mut bytes),
+        Ok(width) => panic!("a width of {width} bits"),
+        Err(_) => {}
+    }
+}
+
+/// Changes the manifest or some of the files, and seals what was changed.
+fn change(files: &mut Files, bytes: &mut Unstructured<'_>) {
+    let shards: Vec<String> = files.keys().filter(|name| *name != MANIFEST).cloned().collect();
+    for _ in 0..4 {
+        if bytes.is_empty() {
+            return;
+        }
+        let name = one_of(bytes, &shards);
+        match below(bytes, 8) {
+            0 => drop(files.remove(&name)),
+            1 | 2 => {
+                let Some(contents) = files.get_mut(&name) else { continue };
+                damage(contents, bytes);
+                seal(contents);
+                if flag(bytes) {
+                    name_anew(files, &name);
+                }
+            }
+            3 => {
+                let Some(other) = files.get(&one_of(bytes, &shards)).cloned() else { continue };
+                files.insert(name.clone(), other);
+                name_anew(files, &name);
+            }
+            4 => {
+                let manifest = files.get_mut(MANIFEST).expect("no one removes it");
+                damage(manifest, bytes);
+                sealed(manifest);
+            }
+            _ => {
+                let manifest = edited(&files[MANIFEST], bytes);
+                files.insert(MANIFEST.to_owned(), manifest);
+            }
+        }
+    }
+}
+
+fn open<F: Engine>(path: &Path, bytes: &mut Unstructured<'_>) {
+    let Ok(set) = Shards::<F>::open(path, &OpenOptions::new()) else { return };
+    // Whatever was asked before, and so opened, verification finds the same.
+    if flag(bytes) {
+        ask(&set);
+    }
+    match set.verify(&VerifyOptions::new().threads(1)) {
+        Ok(verified) => {
+            let stored = entries(&set);
+            match set.manifest().layout {
+                Layout::Families => assert_eq!(verified.fingerprints, stored.len() as u64),
+                _ => assert!(verified.fingerprints >= stored.len() as u64),
+            }
+            agrees(&set, &stored);
+        }
+        Err(_) => ask(&set),
+    }
+}
+
+/// Asks a set that may be anything. What is found is what it says.
+fn ask<F: Engine>(set: &Shards<F>) {
+    let mut searcher = set.searcher();
+    for query in [F::ZERO, F::ONES] {
+        for distance in [0, set.distance(), F::BITS] {
+            if let Ok(found) = searcher.within(query, distance) {
+                assert_sound(found, query, distance);
+            }
+        }
+        let _ = (searcher.first(query, 3), searcher.ids(query), searcher.contains(query));
+        let _ = searcher.nearest(query, 2).map(<[_]>::len);
+    }
+    let _ = set.entries().map(|entries| entries.take(1000).take_while(Result::is_ok).count());
+    let _ = set.pairs(2).threads(1).count_by_distance();
+}
+
+/// All that is stored, ascending, each once; its ids are the same by every way to them.
+fn entries<F: Engine>(set: &Shards<F>) -> Vec<F> {
+    let mut searcher = set.searcher();
+    let mut stored = Vec::new();
+    for entry in set.entries().expect("it was verified") {
+        let entry = entry.expect("it was verified");
+        assert_eq!(entry.ids.is_empty(), set.manifest().id_type.is_none());
+        let ids = searcher.ids(entry.fingerprint).expect("it was verified");
+        assert!(ids.iter().map(|stored| stored.id).eq(entry.ids.iter().map(|stored| stored.id)));
+        for &id in &ids {
+            let name = set.name(id).expect("it was verified");
+            assert_eq!(name.is_some(), set.manifest().id_type == Some(IdType::Names));
+        }
+        stored.push(entry.fingerprint);
+    }
+    assert!(stored.is_sorted_by(|a, b| a < b));
+    stored
+}
+
+/// That a set without damage answers as brute force does.
+fn agrees<F: Engine>(set: &Shards<F>, stored: &[F]) {
+    let known = set.distance();
+    let queries = queries(stored, 2, 5);
+    let mut searcher = set.searcher();
+    for distance in [0, 1, known, known.saturating_add(1).min(F::BITS), F::BITS] {
+        for &query in &queries {
+            let expected = brute_force(stored, query, distance);
+            assert_eq!(pairs(searcher.within(query, distance).unwrap()), expected, "within {distance}");
+            let first = searcher.first(query, distance).unwrap();
+            assert_eq!(first.is_some(), !expected.is_empty(), "first within {distance}");
+            let nearest = pairs(searcher.nearest_within(query, 2, distance).unwrap());
+            assert_eq!(nearest, expected[..expected.len().min(2)], "nearest within {distance}");
+            assert_eq!(searcher.contains(query).unwrap(), stored.binary_search(&query).is_ok());
+        }
+        let mut next = 0;
+        let options = BatchOptions::new().threads(1);
+        let outcome = set.batch_with(&queries, distance, &options, &mut |place, found| {
+            assert_eq!(place, next);
+            next += 1;
+            assert_eq!(pairs(found), brute_force(stored, queries[place], distance), "a batch");
+            ControlFlow::Continue(())
+        });
+        assert!(outcome.unwrap().is_continue() && next == queries.len());
+    }
+    if stored.len() <= MAX_JOINED {
+        for distance in [1, known.min(6)] {
+            are_all_pairs(set.pairs(distance).threads(1).collect().unwrap(), stored, distance);
+        }
+    }
+}
+
+/// Sets of both layouts and widths, with ids, names, a recipe, and without.
+fn sets() -> Vec<Files> {
+    vec![
+        set::<u64>(Layout::Families, 2, options().distance(1).ids(true)),
+        set::<u64>(Layout::Families, 1, options().distance(3).metadata(RECIPE_KEY, "a recipe")),
+        set::<u128>(Layout::Families, 2, options().distance(2).names(true)),
+        set::<u64>(Layout::Hash, 3, options().distance(3).ids(true)),
+        set::<u64>(Layout::Hash, 2, options().distance(2).names(true)),
+        set::<u128>(Layout::Hash, 2, options()),
+    ]
+}
+
+fn options<F: Engine>() -> BuildOptions<F> {
+    BuildOptions::new().block_bytes(512).threads(1)
+}
+
+fn set<F: Engine>(layout: Layout, shards: usize, options: BuildOptions<F>) -> Files {
+    let parent = super::directory();
+    let path = parent.path().join("set");
+    let (has_ids, has_names) = (options.has_ids(), options.has_names());
+    let mut builder = ShardsBuilder::create(&path, layout, shards, options).expect("a temporary directory");
+    for (&fingerprint, id) in data::<F>(Shape::Mixed, 60, 9).iter().zip(0..) {
+        let pushed = match (has_ids, has_names) {
+            (false, _) => builder.push(fingerprint),
+            (true, false) => builder.push_with_id(fingerprint, id / 2),
+            (true, true) => builder.push_named(fingerprint, id, format!("document {id}")),
+        };
+        pushed.expect("a temporary directory");
+    }
+    builder.finish().expect("a temporary directory");
+    let entries = path.read_dir().expect("it was built").map(|entry| entry.expect("it was built"));
+    entries
+        .map(|entry| {
+            let name = entry.file_name().into_string().expect("a plain name");
+            (name, std::fs::read(entry.path()).expect("it was built"))
+        })
+        .collect()
+}
+
+/// Choices by chance.
+#[must_use]
+pub fn seeds() -> Vec<Vec<u8>> {
+    super::choices(24, 60)
+}

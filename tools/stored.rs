@@ -21,20 +21,23 @@ pub(crate) enum Kind {
     Shards,
 }
 
-/// What a path names: of a directory, its manifest tells.
-pub(crate) fn kind(path: &Path) -> Kind {
+/// What a path names: of a directory, its manifest tells. Where the system does not say whether it is there, the
+/// directory is not taken for something else.
+pub(crate) fn kind(path: &Path) -> Result<Kind, Failure> {
     if !path.is_dir() {
-        Kind::File
-    } else if path.join(MANIFEST).exists() {
-        Kind::Shards
-    } else {
-        Kind::Store
+        return Ok(Kind::File);
+    }
+    let manifest = path.join(MANIFEST);
+    match manifest.try_exists() {
+        Ok(true) => Ok(Kind::Shards),
+        Ok(false) => Ok(Kind::Store),
+        Err(source) => Err(Failure::Io { doing: "look at it", path: manifest, source }),
     }
 }
 
 /// The width of what a path names.
 pub(crate) fn width(path: &Path) -> Result<u32, Failure> {
-    match kind(path) {
+    match kind(path)? {
         Kind::File => hamdex::width(path).map_err(Failure::Index),
         Kind::Store => Ok(hamdex_store::width(path)?),
         Kind::Shards => Ok(hamdex_shards::width(path)?),
@@ -66,7 +69,7 @@ pub(crate) struct OpenStore<F: Engine> {
 
 impl<F: Engine> Stored<F> {
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        match kind(path) {
+        match kind(path)? {
             Kind::File => {
                 return Ok(Self::File(Box::new(F::open(path, &OpenOptions::new()).map_err(Failure::Index)?)));
             }

@@ -87,8 +87,9 @@ class Campaign:
     def judge_files(self, scenario, expected, fault, directory, code, text, was_killed=False):
         after = files(directory)
         names = set(after) - set(self.before) - {scenario.output}
-        if was_killed:
-            # A file can be made without a name, a directory cannot: who is killed leaves it under a temporary one.
+        if was_killed or code == 4:
+            # A file can be made without a name, a directory cannot: who is killed leaves it under a temporary one, and
+            # what cannot remove the one that was replaced says so.
             names = {name for name in names if after[name] is not None or not name.endswith(".tmp")}
         if names and not fault.kind.startswith("unlink"):
             return f"left behind: {sorted(names)} after exit code {code}"

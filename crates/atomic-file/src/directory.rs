@@ -44,6 +44,9 @@ pub struct AtomicDirectory {
     temporary: TempDir,
 }
 
+/// The mode of a new directory, before the process's mask.
+const DIRECTORY_MODE: u32 = 0o777;
+
 impl AtomicDirectory {
     /// Starts a directory beside the one of this name, which may exist: see [`AtomicDirectory::replace`].
     ///
@@ -52,13 +55,7 @@ impl AtomicDirectory {
     pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref().to_owned();
         let target = path.canonicalize().unwrap_or_else(|_| path.clone());
-        let mut names = temporary_names();
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // As any new directory: what the process's mask leaves of it.
-            names.permissions(std::fs::Permissions::from_mode(0o777));
-        }
+        let names = temporary_names(DIRECTORY_MODE);
         let temporary = names.tempdir_in(directory_of(&target)).map_err(Error::io("create it", &path))?;
         Ok(Self { path, target, temporary })
     }

@@ -18,8 +18,10 @@ pub(crate) enum Target {
     /// An open descriptor of this process.
     Descriptor(Descriptor),
     /// A character device or FIFO.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "such files are there on Unix only"))]
     Stream,
     /// A block device.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "such files are there on Unix only"))]
     BlockDevice,
     /// A regular file, to be replaced under this name.
     File(PathBuf),

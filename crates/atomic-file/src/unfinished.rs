@@ -6,7 +6,8 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use crate::target::directory_of;
+/// The mode of a new file, before the process's mask.
+const FILE_MODE: u32 = 0o666;
 
 /// A file on its way to its name.
 #[derive(Debug)]
@@ -27,14 +28,7 @@ impl Unfinished {
     }
 
     fn named(directory: &Path) -> io::Result<Self> {
-        let mut options = temporary_names();
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // As any new file: what the process's mask leaves of it.
-            options.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        options.tempfile_in(directory).map(Self::Named).map_err(without_name)
+        temporary_names(FILE_MODE).tempfile_in(directory).map(Self::Named).map_err(without_name)
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -86,10 +80,15 @@ fn without_name(error: io::Error) -> io::Error {
     }
 }
 
-/// Names that are not in the way, and say what they are.
-pub(crate) fn temporary_names() -> tempfile::Builder<'static, 'static> {
+/// Names that are not in the way, and say what they are, for what has this mode on Unix: as anything new, what the
+/// process's mask leaves of it.
+pub(crate) fn temporary_names(mode: u32) -> tempfile::Builder<'static, 'static> {
     let mut names = tempfile::Builder::new();
     names.prefix(".hamdex-").suffix(".tmp");
+    #[cfg(unix)]
+    names.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    #[cfg(not(unix))]
+    let _ = mode;
     names
 }
 
@@ -122,6 +121,8 @@ mod nameless {
 
     use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, openat};
 
+    use crate::target::directory_of;
+
     /// `None` where the file system has no such files, or there is no way to link them later.
     pub(super) fn create(directory: &Path) -> Option<File> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
@@ -144,8 +145,8 @@ mod nameless {
         match link(file, target) {
             Err(error) if overwrite && error.kind() == io::ErrorKind::AlreadyExists => {
                 // A link cannot replace; a rename can. The other name lasts for that instant only.
-                super::temporary_names()
-                    .make_in(super::directory_of(target), |name| link(file, name))?
+                super::temporary_names(super::FILE_MODE)
+                    .make_in(directory_of(target), |name| link(file, name))?
                     .into_temp_path()
                     .persist(target)
                     .map_err(|error| error.error)

@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn dump_any<F: Engine>(args: &Args) -> Result<(), Failure> {
-    match stored::kind(&args.index) {
+    match stored::kind(&args.index)? {
         Kind::File => dump::<F>(args),
         Kind::Store => dump_directory(args, "a store", "its directory segments", store::StoreDump::<F>::open),
         Kind::Shards => dump_directory(args, "a set of shards", "it", shards::ShardsDump::<F>::open),

@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn verify<F: Engine>(args: &Args) -> Result<Whole, Failure> {
     let phases = Arc::new(Phases::default());
     let options = VerifyOptions::new().progress(phases.reporter());
-    match stored::kind(&args.index) {
+    match stored::kind(&args.index)? {
         Kind::Store => {
             let outcome = StoreReader::<F>::open(&args.index).and_then(|reader| reader.verify(&options));
             phases.finish();

@@ -276,3 +276,17 @@ fn a_killed_build_leaves_nothing() {
     child.wait().unwrap();
     assert_eq!((names, scratch.names()), (Vec::new(), Vec::new()));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_set_whose_manifest_cannot_be_looked_at_is_taken_for_nothing_else() {
+    let scratch = scene(&[]);
+    let manifest = scratch.path("hash.shards/shards.json");
+    fs::remove_file(&manifest).unwrap();
+    std::os::unix::fs::symlink("shards.json", &manifest).unwrap();
+    for args in [&["query", "hash.shards", "00"][..], &["verify", "hash.shards"], &["dump", "hash.shards"]] {
+        let (code, text) = scratch.failure(args);
+        assert!(text.contains("shards.json: cannot look at it"), "{args:?}: {text}");
+        assert_eq!(code, 1);
+    }
+}

@@ -232,7 +232,11 @@ fn flat<'py>(array: &Bound<'py, PyUntypedArray>, what: &str) -> PyResult<PyReado
         array.call_method1("astype", (dtype,))?
     };
     let numpy = array.py().import("numpy")?;
-    let dense = numpy.call_method1("ascontiguousarray", (native,))?.call_method1("reshape", (-1,))?;
+    // One after the other, where numbers of 64 bits may lie; an array, and none of its subclasses.
+    let requirements = ["C", "A", "E"];
+    let dense = numpy
+        .call_method1("require", (native, array.py().None(), requirements))?
+        .call_method1("reshape", (-1,))?;
     let words = dense.call_method1("view", ("uint64",))?;
     let words = words.cast::<PyArray1<u64>>().map_err(PyErr::from)?;
     words.try_readonly().map_err(|error| PyValueError::new_err(format!("{what}: {error}")))

@@ -13,7 +13,8 @@ use hamdex::{
 };
 use proptest::prelude::*;
 
-/// The strategies; queries handed to all threads, however few; scans that are left at once, or after a while;
+/// The strategies; queries handed to all threads, however few; scans that are left at once, or after a while; scans
+/// that sift;
 /// probing with all blocks decoded, with none, and with those that it pays for. The last three only probe.
 fn strategies() -> Vec<BatchOptions> {
     let scan = BatchOptions::new().strategy(Strategy::Scan);
@@ -23,7 +24,9 @@ fn strategies() -> Vec<BatchOptions> {
         BatchOptions::new().at_once_ns(0.0),
         scan.clone(),
         scan.clone().most_meeting_ns(0),
-        scan.most_meeting_ns(1000),
+        scan.clone().most_meeting_ns(1000),
+        scan.clone().sieved(true),
+        scan.sieved(true).most_meeting_ns(1000),
         probe.clone(),
         probe.clone().dense_from(1),
         probe.dense_from(usize::MAX),

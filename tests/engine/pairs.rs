@@ -39,6 +39,7 @@ fn tunings(stored: usize) -> Vec<Tuning> {
         Tuning { way: Way::Gather, ..Tuning::default() },
         Tuning { way: Way::Gather, capacity: Some(stored * 2 / 3 + 1), ..tasks },
         Tuning { way: Way::Gather, capacity: Some(stored / 10 + 1), ..tasks },
+        Tuning { way: Way::Gather, slice: Some(stored as u64 / 7 + 1), ..Tuning::default() },
         Tuning { capacity: Some(1), ..tasks },
         Tuning { way: Way::Query, queries_per_task: Some(100), ..Tuning::default() },
     ]

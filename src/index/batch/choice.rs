@@ -5,6 +5,7 @@ use crate::index::batch::options::Strategy;
 use crate::index::batch::question::Question;
 use crate::index::batch::sample::Sample;
 use crate::index::batch::scan::design::{self, Crowding, TableChoice};
+use crate::index::batch::scan::sieve::cost::sift_ns;
 use crate::index::batch::scan::{Scan, max_queries};
 use hamdex_fingerprint::Fingerprint;
 
@@ -31,7 +32,8 @@ pub(super) fn choose<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     match options.strategy {
         Strategy::Probe => Choice::Probe,
         Strategy::Scan => {
-            Choice::Scan(Scan { tables: tables(f64::MAX).tables, most_meeting_ns: options.most_meeting_ns })
+            let most_meeting_ns = options.most_meeting_ns;
+            Choice::Scan(Scan { most_meeting_ns, ..Priced::of(question, tables(f64::MAX)).scan })
         }
         Strategy::Auto => {
             let (alone_ns, probe_ns) = (sample.alone_ns(), sample.probe_ns());
@@ -39,11 +41,13 @@ pub(super) fn choose<F: Fingerprint, D: AsRef<[u8]> + Sync>(
             // Whatever the tables, every fingerprint would be decoded: often that alone decides.
             let costs = CodecCosts::of(&index.tables[0].codec);
             if least_ns > index.len() as f64 * costs.decode_ns {
-                let tables = tables(least_ns / index.len() as f64 - costs.decode_ns);
-                let (scan_ns, meeting_ns) = scan_ns(question, &tables);
-                if scan_ns < least_ns {
-                    let most = TOLERANCE * meeting_ns + LOST_SHARE * least_ns;
-                    return Choice::Scan(Scan { tables: tables.tables, most_meeting_ns: Some(most as u64) });
+                let most_ns = least_ns / index.len() as f64 - costs.decode_ns;
+                let may_sift =
+                    sift_ns::<F>(queries.len(), index.len(), plan.distance()).is_some_and(|ns| ns < most_ns);
+                let scan = Priced::of(question, tables(if may_sift { f64::MAX } else { most_ns }));
+                if scan.ns < least_ns {
+                    let most = TOLERANCE * scan.meeting_ns + LOST_SHARE * least_ns;
+                    return Choice::Scan(Scan { most_meeting_ns: Some(most as u64), ..scan.scan });
                 }
             }
             if alone_ns <= probe_ns { Choice::Alone } else { Choice::Probe }
@@ -51,19 +55,32 @@ pub(super) fn choose<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     }
 }
 
-/// What a scan takes, and how much of that are meetings of fingerprints with queries, which only a sample can
-/// estimate.
-fn scan_ns<F: Fingerprint, D: AsRef<[u8]> + Sync>(
-    question: &Question<'_, F, D>,
-    choice: &TableChoice<F>,
-) -> (f64, f64) {
-    let Question { index, queries, options, .. } = question;
-    let tables = choice.tables.len();
-    let at_once = max_queries::<F>(options.work_bytes(), tables).min(queries.len());
-    let passes = queries.len().div_ceil(at_once) as f64;
-    let costs = CodecCosts::of(&index.tables[0].codec);
-    let streamed_ns = passes * index.len() as f64 * (costs.decode_ns + choice.cost.lookup_ns);
-    // Those of all passes together: each holds a part of the queries.
-    let meeting_ns = index.len() as f64 * choice.cost.meeting_ns;
-    (streamed_ns + meeting_ns + (queries.len() * tables) as f64 * FILL_NS, meeting_ns)
+/// A scan, and what it takes.
+struct Priced<F> {
+    scan: Scan<F>,
+    /// In all.
+    ns: f64,
+    /// How much of that are meetings of fingerprints with queries, which only a sample can estimate.
+    meeting_ns: f64,
+}
+
+impl<F: Fingerprint> Priced<F> {
+    fn of<D: AsRef<[u8]> + Sync>(question: &Question<'_, F, D>, choice: TableChoice<F>) -> Self {
+        let Question { index, plan, queries, options, .. } = question;
+        let tables = choice.tables.len();
+        let at_once = max_queries::<F>(options.work_bytes(), tables).min(queries.len()).max(1);
+        let passes = queries.len().div_ceil(at_once) as f64;
+        let sieved = choice.sieved(at_once, index.len(), plan.distance());
+        let cost = sieved.unwrap_or(choice.cost);
+        let decode_ns = CodecCosts::of(&index.tables[0].codec).decode_ns;
+        let streamed_ns = passes * index.len() as f64 * (decode_ns + cost.lookup_ns);
+        // Those of all passes together: each holds a part of the queries.
+        let meeting_ns = index.len() as f64 * cost.meeting_ns;
+        let is_sieved = options.is_sieved.unwrap_or(sieved.is_some());
+        Self {
+            scan: Scan { tables: choice.tables, is_sieved, most_meeting_ns: None },
+            ns: streamed_ns + meeting_ns + (queries.len() * tables) as f64 * FILL_NS,
+            meeting_ns,
+        }
+    }
 }

@@ -38,6 +38,7 @@ pub struct BatchOptions {
     pub(super) progress: Report,
     pub(super) dense_from: Option<usize>,
     pub(super) most_meeting_ns: Option<u64>,
+    pub(super) is_sieved: Option<bool>,
     pub(super) at_once_ns: Option<f64>,
 }
 
@@ -59,6 +60,7 @@ impl BatchOptions {
             progress: Report::default(),
             dense_from: None,
             most_meeting_ns: None,
+            is_sieved: None,
             at_once_ns: None,
         }
     }
@@ -115,6 +117,14 @@ impl BatchOptions {
     #[must_use]
     pub fn most_meeting_ns(mut self, ns: u64) -> Self {
         self.most_meeting_ns = Some(ns);
+        self
+    }
+
+    /// Whether a scan drops fingerprints that no query can be near before it looks them up, for tests and benches.
+    #[cfg(feature = "unstable")]
+    #[must_use]
+    pub fn sieved(mut self, is_sieved: bool) -> Self {
+        self.is_sieved = Some(is_sieved);
         self
     }
 

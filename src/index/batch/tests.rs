@@ -115,7 +115,7 @@ fn meetings_of_a_scan_are_as_many_as_estimated() {
         let estimated = choice.cost.meeting_ns * index.len() as f64;
         let is_enough = |share: f64| {
             let most = Some((estimated * share) as u64);
-            let scan = Scan { tables: choice.tables.clone(), most_meeting_ns: most };
+            let scan = Scan { tables: choice.tables.clone(), is_sieved: false, most_meeting_ns: most };
             let room = Room::of_bytes::<u64>(1 << 30);
             let Ok((_, answered)) = scan::scan(&question, &scan, &room) else { panic!("{shape}: no answer") };
             // A scan that is left gives back all the room that it took.

@@ -4,11 +4,14 @@ use std::ops::{ControlFlow, Range};
 
 use crate::design::lead_sets_of_all;
 use crate::error::ReadError;
+use crate::index::handle::Index;
 use crate::index::index_ref::IndexRef;
 use crate::index::indexes::searcher::IndexesSearcher;
 use crate::index::indexes::set::Indexes;
 use crate::index::matches::{EntryPlace, Match};
-use crate::index::pairs::population::{Neighbours, Part, Population, parts_of_index, read_blocks, read_runs};
+use crate::index::pairs::population::{
+    Neighbours, Part, Population, bounds_of_blocks, parts_of_table, read_blocks, read_runs,
+};
 use crate::index::pairs::{Pairs, Workspace};
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
@@ -71,9 +74,15 @@ where
     fn read_ahead(&self, _: &Table<F>, _: Range<usize>) {}
 
     fn parts(&self, size: u64) -> Vec<Part> {
-        let of_index =
-            |(source, index)| parts_of_index::<F, _>(index, size).map(move |range| Part { source, range });
+        let of_index = |(source, index): (usize, &Index<F, R::Data>)| {
+            parts_of_table(index, &index.tables[0], size).map(move |range| Part { source, range })
+        };
         self.0.as_slice().iter().map(|index| &**index).enumerate().flat_map(of_index).collect()
+    }
+
+    fn bounds(&self, part: &Part) -> (F, F) {
+        let index: &Index<F, R::Data> = &self.0.as_slice()[part.source];
+        bounds_of_blocks(index, &index.tables[0], &part.range)
     }
 
     fn read(
@@ -84,7 +93,7 @@ where
     ) -> Result<(), ReadError> {
         let index = &*self.0.as_slice()[part.source];
         if !self.0.is_filtered() {
-            let outcome = read_runs(index, part.range.clone(), workspace, take);
+            let outcome = read_runs(index, &index.tables[0], part.range.clone(), workspace, take);
             return outcome.map_err(|error| index.error(error));
         }
         let tag = index.tag();

@@ -47,7 +47,7 @@ impl<F: Fingerprint> Join<'_, F> {
             return self.query_each(1, &done, deliver);
         }
         let capacity = self.capacity();
-        let steps = schedule::choose(population, distance, capacity, tuning.way == Way::Gather);
+        let steps = schedule::choose(population, distance, tuning.way == Way::Gather);
         let total = steps.len() as u64 * population.len();
         let done = self.progress.counter(Phase::Pairs, Some(total))?;
         let Some(gatherings) = self.prepare(&steps, capacity, &done)? else {
@@ -84,28 +84,31 @@ impl<F: Fingerprint> Join<'_, F> {
         let population = self.population;
         let (tables, file) = population.tables();
         let mut workspace = Workspace::default();
-        let mut gatherings = Vec::new();
         for step in steps {
-            gatherings.push(match step.source {
-                Source::Table(table) => {
-                    let (table, mask) = (&tables[table], step.lead.mask);
-                    if population.len() > capacity.get() as u64
-                        && !stream::runs_fit(table, file, mask, capacity.get(), &mut workspace, done)?
-                    {
-                        return Ok(None);
-                    }
-                    None
-                }
-                Source::Gathered => {
-                    let gathering = Gathering::new(population, &step.lead, capacity, self.threads, done)?;
-                    if gathering.is_none() {
-                        return Ok(None);
-                    }
-                    gathering
-                }
-            });
+            if let Source::Table(table) = step.source
+                && population.len() > capacity.get() as u64
+                && !stream::runs_fit(
+                    &tables[table],
+                    file,
+                    step.lead.mask,
+                    capacity.get(),
+                    &mut workspace,
+                    done,
+                )?
+            {
+                return Ok(None);
+            }
         }
-        Ok(Some(gatherings))
+        let gathered = steps.iter().filter(|step| step.source == Source::Gathered);
+        let leads: Vec<_> = gathered.map(|step| &step.lead).collect();
+        let (size, threads) = (self.tuning.slice, self.threads);
+        let gatherings = Gathering::of_each(population, &leads, capacity, size, threads, done)?;
+        Ok(gatherings.map(|gatherings| {
+            let mut gatherings = gatherings.into_iter();
+            let of_step =
+                |step: &Step<F>| if step.source == Source::Gathered { gatherings.next() } else { None };
+            steps.iter().map(of_step).collect()
+        }))
     }
 
     fn stream(&self, step: &Step<F>, done: &Counter, deliver: Outlet<'_, F>) -> Outcome {

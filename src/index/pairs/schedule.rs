@@ -4,8 +4,6 @@
 //! side: it is gone through as it is. For any other lead the values of table 0 are gathered in memory.
 //! What a schedule costs follows from the number of fingerprints and its leads; the cheapest is taken.
 
-use std::num::NonZeroUsize;
-
 use crate::index::pairs::lead::{Agreement, Lead};
 use crate::index::pairs::population::Population;
 use crate::permutation::Permutation;
@@ -17,9 +15,6 @@ const STREAM_NS: f64 = 4.0;
 
 /// Nanoseconds per value: to read it from table 0, sort it and compare it with its next few.
 const GATHER_NS: f64 = 14.0;
-
-/// Nanoseconds per value: to read it from table 0 once more.
-const READ_NS: f64 = 3.0;
 
 /// Nanoseconds per comparison beyond the next few.
 const COMPARISON_NS: f64 = 0.3;
@@ -43,17 +38,14 @@ pub(super) struct Step<F> {
     pub(super) lead: Lead<F>,
 }
 
-/// The cheapest schedule for a distance where memory holds at most `capacity` values. With `gather_all`,
-/// for tests, only table 0 is read.
+/// The cheapest schedule for a distance. With `gather_all`, for tests, only table 0 is read.
 pub(super) fn choose<F: Fingerprint>(
     population: &dyn Population<F>,
     distance: u32,
-    capacity: NonZeroUsize,
     gather_all: bool,
 ) -> Vec<Step<F>> {
     let count = population.len() as f64;
     let (tables, _) = population.tables();
-    let slices = (count / capacity.get() as f64).ceil();
     let source_of = |&mask: &F| match streaming_table(tables, mask) {
         Some(table) if !gather_all || mask == F::ZERO => Source::Table(table),
         _ => Source::Gathered,
@@ -65,7 +57,7 @@ pub(super) fn choose<F: Fingerprint>(
             comparisons
                 + match source_of(mask) {
                     Source::Table(_) => STREAM_NS,
-                    Source::Gathered => GATHER_NS + (slices - 1.0) * READ_NS,
+                    Source::Gathered => GATHER_NS,
                 }
         };
         leads.iter().map(cost_of).sum()

@@ -10,6 +10,8 @@ pub struct Tuning {
     pub longest_run: Option<usize>,
     /// Values that memory holds.
     pub capacity: Option<usize>,
+    /// Values that are gathered at a time.
+    pub slice: Option<u64>,
 }
 
 /// Where the values of the work come from.

@@ -4,6 +4,8 @@ use crate::design::{Design, TableDesign};
 use crate::index::batch::question::Question;
 use crate::index::batch::sample::spread;
 use crate::index::batch::scan::lookup::mark_bits;
+use crate::index::batch::scan::sieve::cost::{KEPT, sift_ns};
+use crate::index::batch::scan::sieve::halves::{Halves, ways};
 use hamdex_fingerprint::Fingerprint;
 
 /// To look up whether a prefix occurs among the queries.
@@ -18,10 +20,15 @@ pub(super) const CANDIDATE_NS: f64 = 1.5;
 /// Queries, and stored fingerprints, that are compared to estimate how often they meet.
 const SAMPLE: usize = 128;
 
+/// The share of the fingerprints that may lie where queries crowd, for a sieve to be worth its while.
+const MAX_CROWDED: f64 = 0.2;
+
 /// Tables of queries, and what they cost.
 pub(in crate::index::batch) struct TableChoice<F> {
     pub(in crate::index::batch) tables: Vec<TableDesign<F>>,
     pub(in crate::index::batch) cost: LookupCost,
+    /// The share of the fingerprints that lie where queries crowd, by a sample: no sieve holds them back.
+    crowded: f64,
 }
 
 /// Nanoseconds to look one fingerprint up in tables of queries.
@@ -33,13 +40,36 @@ pub(in crate::index::batch) struct LookupCost {
     pub(in crate::index::batch) meeting_ns: f64,
 }
 
+impl<F: Fingerprint> TableChoice<F> {
+    /// What it costs where fingerprints are sifted before; `None` where that is no cheaper. It spares look-ups and
+    /// meetings of what is spread evenly; where fingerprints crowd as queries do, they meet.
+    pub(in crate::index::batch) fn sieved(
+        &self,
+        queries: usize,
+        stored: u64,
+        distance: u32,
+    ) -> Option<LookupCost> {
+        let LookupCost { lookup_ns, meeting_ns } = self.cost;
+        if self.crowded > MAX_CROWDED {
+            return None;
+        }
+        let even = even_cost(&self.tables, queries);
+        let kept = (KEPT + self.crowded).min(1.0);
+        let sieved = LookupCost {
+            lookup_ns: sift_ns::<F>(queries, stored, distance)? + kept * lookup_ns,
+            meeting_ns: (meeting_ns - even.meeting_ns).max(0.0) + kept * even.meeting_ns,
+        };
+        (sieved.sum_ns() < self.cost.sum_ns()).then_some(sieved)
+    }
+}
+
 impl LookupCost {
     fn sum_ns(&self) -> f64 {
         self.lookup_ns + self.meeting_ns
     }
 }
 
-/// The tables that cover `distance` errors and serve this number of queries fastest, by the model. Where none is
+/// The tables that cover `distance` errors and serve this number of queries fastest, by the model, without a sieve. Where none is
 /// expected to look a fingerprint up in less than `most_ns`, perhaps not the fastest.
 pub(in crate::index::batch) fn choose<F: Fingerprint>(
     distance: u32,
@@ -49,7 +79,8 @@ pub(in crate::index::batch) fn choose<F: Fingerprint>(
 ) -> TableChoice<F> {
     // All queries compared with each fingerprint: exact for every distance, and right for a few queries.
     let all = vec![TableDesign { mask: F::ZERO, radius: 0 }];
-    let mut best = TableChoice { cost: even_cost(&all, queries), tables: all };
+    let crowded = crowding.share(distance);
+    let mut best = TableChoice { cost: even_cost(&all, queries), tables: all, crowded };
     let names = Design::<F>::names(distance);
     let designs =
         names.iter().map(|name| Design::named(name, distance).expect("it is a name for this distance"));
@@ -64,7 +95,7 @@ pub(in crate::index::batch) fn choose<F: Fingerprint>(
         }
         let cost = crowding.cost(design.tables(), queries, most_ns);
         if cost.sum_ns() < best.cost.sum_ns() {
-            best = TableChoice { tables: design.tables().to_vec(), cost };
+            best = TableChoice { tables: design.tables().to_vec(), cost, crowded };
         }
     }
     best
@@ -91,6 +122,16 @@ impl<F: Fingerprint> Crowding<F> {
         let step = blocks.div_ceil(SAMPLE).max(1);
         let stored = (0..blocks).step_by(step).map(|block| keys.get(block)).collect();
         Self { queries: spread(queries, SAMPLE).collect(), stored }
+    }
+
+    /// The share of the stored fingerprints that are near a query of the sample in the upper or the lower half of their
+    /// bits: spread evenly, none would be.
+    fn share(&self, distance: u32) -> f64 {
+        let halves = Halves::behind::<F>(0);
+        let is_crowded =
+            |&&stored: &&F| self.queries.iter().any(|&query| halves.are_near(stored, query, distance));
+        let crowded = self.stored.iter().filter(is_crowded).count();
+        crowded as f64 / self.stored.len().max(1) as f64
     }
 
     /// What it takes to look a fingerprint up in these tables: what even queries would cost, and more where the
@@ -149,13 +190,7 @@ fn leading<F: Fingerprint>(mask: F, count: u32) -> F {
 
 /// How many prefixes a fingerprint is looked up by: in how many ways at most `radius` errors can be placed in the prefix.
 fn lookups<F: Fingerprint>(table: &TableDesign<F>) -> f64 {
-    let mut ways = 1.0;
-    let mut all = ways;
-    for error in 0..table.radius {
-        ways *= f64::from(table.prefix_bits() - error) / f64::from(error + 1);
-        all += ways;
-    }
-    all
+    ways(table.prefix_bits(), table.radius)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! A table of queries in memory: which of them share a prefix with a fingerprint?
 //!
-//! A bitmap of the prefixes that occur turns most fingerprints away with one look; a directory of
-//! leading bits leads the others to a few queries, which are compared in full.
+//! A bitmap of prefixes turns most fingerprints away; a directory leads the others to a few queries, to be compared.
 
 use std::ops::ControlFlow;
 
@@ -50,7 +49,7 @@ struct Met<F> {
 
 /// The first `bits` bits as a number.
 #[inline(always)]
-fn leading<F: Fingerprint>(value: F, bits: u32) -> usize {
+pub(super) fn leading<F: Fingerprint>(value: F, bits: u32) -> usize {
     if bits == 0 { 0 } else { (value >> (F::BITS - bits)).to_u128() as usize }
 }
 
@@ -60,7 +59,7 @@ pub(super) fn mark_bits(queries: usize) -> u32 {
 }
 
 /// All ways to set at most `errors` of the first `bits` bits.
-fn flips<F: Fingerprint>(bits: u32, errors: u32) -> Vec<F> {
+pub(super) fn flips<F: Fingerprint>(bits: u32, errors: u32) -> Vec<F> {
     let mut all = vec![F::ZERO];
     let mut start = 0;
     for _ in 0..errors {

@@ -1,13 +1,15 @@
 //! Table 0 of the file streamed past tables of the queries (§3.2 of the paper).
 //!
 //! The tables are those of a design for the distance, chosen for the number of queries: [`design`].
-//! Each block is decoded once, by whichever thread comes to it, and each of its fingerprints looked up
-//! in each table of the queries: [`lookup`]. A scan that turns out dearer than it was expected to be is left:
+//! Each block is decoded once, by whichever thread comes to it. Fingerprints that no query can be near are dropped
+//! at once, many at a time, where that pays: [`sieve`]. Each of the others is looked up in each table of the queries:
+//! [`lookup`]. A scan that turns out dearer than it was expected to be is left:
 //! [`budget`].
 
 mod budget;
 pub(super) mod design;
 mod lookup;
+pub(super) mod sieve;
 
 use std::ops::{ControlFlow, Range};
 
@@ -24,6 +26,7 @@ use budget::Budget;
 use design::{CANDIDATE_NS, MET_NS};
 use hamdex_fingerprint::Fingerprint;
 use lookup::{Lookup, Outcome};
+use sieve::Sieve;
 
 /// Blocks that a task streams.
 const BLOCKS_PER_TASK: usize = 256;
@@ -32,10 +35,15 @@ const BLOCKS_PER_TASK: usize = 256;
 /// stays in cache meanwhile.
 const LOOKUP_BATCH: usize = 1 << 18;
 
+/// Fingerprints decoded before they are sifted: so many that the queries that matter to them are found seldom.
+const SIFT_BATCH: usize = 1 << 16;
+
 /// How to scan.
 pub(super) struct Scan<F> {
     /// The tables of queries.
     pub(super) tables: Vec<TableDesign<F>>,
+    /// Whether fingerprints that no query can be near are dropped before they are looked up.
+    pub(super) is_sieved: bool,
     /// How much fingerprints that meet queries may cost, in nanoseconds of the model, before the scan is left; `None`
     /// for as much as it takes.
     pub(super) most_meeting_ns: Option<u64>,
@@ -58,7 +66,9 @@ pub(super) fn scan<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     for (turn, queries) in queries.chunks(at_once).enumerate() {
         done.check()?;
         let before = turn * at_once;
-        let pass = Pass { index, reaches, distance: plan.distance(), before, queries, budget: &budget, done };
+        let sieve = scan.is_sieved.then(|| Sieve::new(queries, plan.distance()));
+        let pass =
+            Pass { index, reaches, distance: plan.distance(), before, queries, sieve, budget: &budget, done };
         let taken = room.taken();
         match pass.run(room) {
             Ok(more) => found.extend(more),
@@ -73,9 +83,29 @@ pub(super) fn scan<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     Ok((found, queries.len()))
 }
 
-/// How many queries the tables may hold.
+/// How many queries the tables and the sieve may hold.
 pub(super) fn max_queries<F: Fingerprint>(bytes: usize, tables: usize) -> usize {
-    (bytes / (tables * Lookup::<F>::bytes_per_query())).max(1)
+    (bytes / (tables * Lookup::<F>::bytes_per_query() + Sieve::<F>::bytes_per_query())).max(1)
+}
+
+/// Fingerprints of table 0 on their way to the tables of queries.
+#[derive(Default)]
+struct Candidates<F> {
+    decoded: Vec<F>,
+    sifting: sieve::Workspace<F>,
+    /// What of those decoded before a query may be near.
+    kept: Vec<F>,
+}
+
+impl<F> Candidates<F> {
+    fn len(&self) -> usize {
+        self.decoded.len() + self.kept.len()
+    }
+
+    fn clear(&mut self) {
+        self.decoded.clear();
+        self.kept.clear();
+    }
 }
 
 /// One pass over the file, for as many queries as fit into memory.
@@ -86,6 +116,7 @@ struct Pass<'a, F, D> {
     /// The place of the first of the queries among all.
     before: usize,
     queries: &'a [F],
+    sieve: Option<Sieve<F>>,
     budget: &'a Budget,
     /// What says whether to go on.
     done: &'a Counter,
@@ -103,20 +134,22 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
         let mut streamed: Vec<Vec<Found<F>>> = tasks
             .into_par_iter()
             .map_init(
-                || (Scratch::default(), Vec::new()),
-                |(scratch, values), blocks| {
+                || (Scratch::default(), Candidates::default()),
+                |(scratch, candidates), blocks| {
                     let mut finds = Finds::new(room);
-                    values.clear();
+                    candidates.clear();
                     let Index { tables, data, read_ahead, .. } = self.index;
                     read_ahead.blocks(data, &tables[0], blocks.clone());
                     for run in runs_of(blocks) {
-                        tables[0].decode_run(data.as_ref(), run, scratch, values)?;
-                        if values.len() >= LOOKUP_BATCH {
-                            self.look_up(&lookups, values, &mut finds)?;
-                            values.clear();
+                        tables[0].decode_run(data.as_ref(), run, scratch, &mut candidates.decoded)?;
+                        if self.sieve.is_some() && candidates.decoded.len() >= SIFT_BATCH {
+                            self.sift(candidates)?;
+                        }
+                        if candidates.len() >= LOOKUP_BATCH {
+                            self.look_up(&lookups, candidates, &mut finds)?;
                         }
                     }
-                    self.look_up(&lookups, values, &mut finds)?;
+                    self.look_up(&lookups, candidates, &mut finds)?;
                     Ok::<_, Stop>(finds.finish())
                 },
             )
@@ -125,7 +158,26 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
         Ok(streamed)
     }
 
-    fn look_up(&self, lookups: &[Lookup<F>], values: &[F], finds: &mut Finds<'_, F>) -> Result<(), Stop> {
+    /// Moves on from what has been decoded what a query may be near.
+    fn sift(&self, candidates: &mut Candidates<F>) -> Result<(), Stop> {
+        if let Some(sieve) = &self.sieve {
+            self.done.check()?;
+            let Candidates { decoded, sifting, kept } = candidates;
+            sieve.sift(decoded, sifting, kept);
+            decoded.clear();
+        }
+        Ok(())
+    }
+
+    /// Looks up all candidates, and forgets them.
+    fn look_up(
+        &self,
+        lookups: &[Lookup<F>],
+        candidates: &mut Candidates<F>,
+        finds: &mut Finds<'_, F>,
+    ) -> Result<(), Stop> {
+        self.sift(candidates)?;
+        let values = if self.sieve.is_some() { &candidates.kept } else { &candidates.decoded };
         for (number, lookup) in lookups.iter().enumerate() {
             self.done.check()?;
             let visit = |query: u32, fingerprint, difference: F| {
@@ -144,6 +196,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
                 Outcome::Costly => return Err(Stop::Costly),
             }
         }
+        candidates.clear();
         Ok(())
     }
 }

@@ -11,11 +11,12 @@ mod of_values;
 use std::num::NonZeroUsize;
 use std::ops::{ControlFlow, Range};
 
-pub(in crate::index) use of_index::{OfIndex, parts_of_index, read_blocks, read_runs};
+pub(in crate::index) use of_index::{OfIndex, bounds_of_blocks, parts_of_table, read_blocks, read_runs};
 pub(super) use of_values::OfValues;
 
 use crate::error::ReadError;
 use crate::index::pairs::workspace::Workspace;
+use crate::permutation::Permutation;
 use crate::progress::Counter;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
@@ -51,7 +52,20 @@ pub(in crate::index) trait Population<F: Fingerprint>: Send + Sync {
     /// All of it in parts of about that many fingerprints.
     fn parts(&self, size: u64) -> Vec<Part>;
 
-    /// Hands on the fingerprints of a part, in natural order, some at a time.
+    /// The same in an order in which these bits come early, with as few others before them as can be had.
+    fn parts_for(&self, _mask: F, size: u64) -> Vec<Part> {
+        self.parts(size)
+    }
+
+    /// What no fingerprint of a part, which is not empty, is below, and what none is above: in the part's own order.
+    fn bounds(&self, part: &Part) -> (F, F);
+
+    /// The order that a part is in, which keeps that of the bits that it was asked for; none is the natural one.
+    fn order(&self, _part: &Part) -> Option<&Permutation<F>> {
+        None
+    }
+
+    /// Hands on the fingerprints of a part, some at a time.
     fn read(
         &self,
         part: &Part,
@@ -68,7 +82,7 @@ pub(in crate::index) trait Population<F: Fingerprint>: Send + Sync {
 
 /// A part of a population.
 pub(in crate::index) struct Part {
-    /// Which of several sources it is in.
+    /// Which of several sources it is in, or which table.
     pub(in crate::index) source: usize,
     /// Its blocks, or the places of its values.
     pub(in crate::index) range: Range<usize>,

@@ -8,6 +8,7 @@ use crate::index::handle::Index;
 use crate::index::pairs::population::{Neighbours, Part, Population, ranges};
 use crate::index::pairs::workspace::Workspace;
 use crate::index::searcher::Searcher;
+use crate::permutation::Permutation;
 use crate::table::reader::{Table, runs_of};
 use hamdex_fingerprint::Fingerprint;
 
@@ -36,7 +37,27 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Population<F> for OfIndex<'_, F, D> 
     }
 
     fn parts(&self, size: u64) -> Vec<Part> {
-        parts_of_index(self.0, size).map(|range| Part { source: 0, range }).collect()
+        parts_of_table(self.0, &self.0.tables[0], size).map(|range| Part { source: 0, range }).collect()
+    }
+
+    fn parts_for(&self, mask: F, size: u64) -> Vec<Part> {
+        // Only orders in which these bits follow each other as they do in the natural one: all of them lead, or none.
+        let is_kept = |table: &&Table<F>| {
+            let leading = table.permutation.mask() & mask;
+            table.permutation.is_identity() || leading == mask || leading == F::ZERO
+        };
+        let last = |table: &&Table<F>| F::BITS - table.permutation.apply(mask).trailing_zeros();
+        let best = self.0.tables.iter().filter(is_kept).min_by_key(last).unwrap_or(&self.0.tables[0]);
+        parts_of_table(self.0, best, size).map(|range| Part { source: best.number, range }).collect()
+    }
+
+    fn bounds(&self, part: &Part) -> (F, F) {
+        bounds_of_blocks(self.0, &self.0.tables[part.source], &part.range)
+    }
+
+    fn order(&self, part: &Part) -> Option<&Permutation<F>> {
+        let order = &self.0.tables[part.source].permutation;
+        (!order.is_identity()).then_some(order)
     }
 
     fn read(
@@ -45,7 +66,8 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Population<F> for OfIndex<'_, F, D> 
         workspace: &mut Workspace<F>,
         take: &mut dyn FnMut(&[F]),
     ) -> Result<(), ReadError> {
-        read_runs(self.0, part.range.clone(), workspace, take)
+        let table = &self.0.tables[part.source];
+        read_runs(self.0, table, part.range.clone(), workspace, take)
     }
 
     fn neighbours(&self) -> Box<dyn Neighbours<F> + '_> {
@@ -69,27 +91,43 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Neighbours<F> for Searcher<&Index<F,
     }
 }
 
-/// The blocks of table 0 in parts of about that many fingerprints.
-pub(in crate::index) fn parts_of_index<F: Fingerprint, D: AsRef<[u8]>>(
+/// The blocks of a table in parts of about that many fingerprints.
+pub(in crate::index) fn parts_of_table<F: Fingerprint, D: AsRef<[u8]>>(
     index: &Index<F, D>,
+    table: &Table<F>,
     size: u64,
 ) -> impl Iterator<Item = Range<usize>> + use<F, D> {
-    let blocks = index.tables[0].keys.len();
+    let blocks = table.keys.len();
     ranges(blocks, (blocks as u64 * size).div_ceil(index.len().max(1)) as usize)
 }
 
-/// Calls `take` with the values of these blocks of table 0, those of several at a time.
+/// What no value of these blocks of a table, at least one, is below, and what none is above, in the table's order.
+pub(in crate::index) fn bounds_of_blocks<F: Fingerprint, D: AsRef<[u8]>>(
+    index: &Index<F, D>,
+    table: &Table<F>,
+    blocks: &Range<usize>,
+) -> (F, F) {
+    let keys = table.keys.in_file(index.data.as_ref());
+    let least = blocks.start.checked_sub(1).map_or(F::ZERO, |before| keys.get(before));
+    (least, keys.get(blocks.end - 1))
+}
+
+/// Calls `take` with the fingerprints of these blocks of a table, those of several at a time.
 pub(in crate::index) fn read_runs<F: Fingerprint, D: AsRef<[u8]>>(
     index: &Index<F, D>,
+    table: &Table<F>,
     blocks: Range<usize>,
     workspace: &mut Workspace<F>,
     take: &mut dyn FnMut(&[F]),
 ) -> Result<(), ReadError> {
-    let (table, file) = (&index.tables[0], index.data.as_ref());
+    let file = index.data.as_ref();
     index.read_ahead.blocks(&index.data, table, blocks.clone());
     for run in runs_of(blocks) {
         workspace.values.clear();
         table.decode_run(file, run, &mut workspace.scratch, &mut workspace.values)?;
+        if !table.permutation.is_identity() {
+            workspace.values.iter_mut().for_each(|value| *value = table.permutation.undo(*value));
+        }
         take(&workspace.values);
     }
     Ok(())

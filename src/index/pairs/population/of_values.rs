@@ -77,6 +77,11 @@ impl<F: Fingerprint> Population<F> for OfValues<'_, F> {
         ranges(self.values().len(), size).map(|range| Part { source: 0, range }).collect()
     }
 
+    fn bounds(&self, part: &Part) -> (F, F) {
+        let values = &self.values()[part.range.clone()];
+        (values[0], values[values.len() - 1])
+    }
+
     fn read(&self, part: &Part, _: &mut Workspace<F>, take: &mut dyn FnMut(&[F])) -> Result<(), ReadError> {
         take(&self.values()[part.range.clone()]);
         Ok(())

@@ -69,13 +69,14 @@ pub(crate) fn can_reserve(bytes: usize) -> bool {
 /// What processors of 64 bits give a process, in bytes.
 const ADDRESS_SPACE_BYTES: u64 = 1 << 47;
 
-#[cfg(target_os = "linux")]
+// Miri knows no such call.
+#[cfg(all(target_os = "linux", not(miri)))]
 fn has_address_limit() -> bool {
     use rustix::process::{Resource, getrlimit};
     [Resource::As, Resource::Data].into_iter().any(|resource| getrlimit(resource).current.is_some())
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), miri))]
 fn has_address_limit() -> bool {
     true
 }

@@ -21,8 +21,8 @@
 //!   fewer do the work; where it refuses to start any, that is an error. No result depends on the number.
 //! - `report` is called from any thread, with a [`Progress`], many times per second; it should return quickly.
 //!   It returns whether the work goes on: after a [`ControlFlow::Break`](std::ops::ControlFlow::Break) the work
-//!   ends with [`BuildError::Stopped`] or [`ReadErrorKind::Stopped`], and what it has written is gone. The one
-//!   stretch that is not interrupted is the sort of what fits the memory limit of a build.
+//!   ends with [`BuildError::Stopped`] or [`ReadErrorKind::Stopped`], and what it has written is gone. A call
+//!   of the operating system is not interrupted, and a build does not wait for one that makes a file durable.
 //!
 //! A deadline is a callback that looks at the clock:
 //!
@@ -100,6 +100,7 @@ mod metadata;
 mod names;
 mod permutation;
 mod progress;
+mod sorting;
 mod table;
 mod threads;
 

@@ -70,6 +70,11 @@ impl Report {
         Self(Some(Arc::new(report)))
     }
 
+    /// Whether there is a callback.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.0.is_some()
+    }
+
     pub(crate) fn report(&self, progress: Progress) -> Result<(), Stopped> {
         match &self.0 {
             Some(report) if report(progress).is_break() => Err(Stopped),

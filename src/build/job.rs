@@ -2,8 +2,11 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
-use hamdex_atomic_file::{AtomicFile, temporary_directory};
+use hamdex_atomic_file::{AtomicFile, SealedFile, temporary_directory};
 
 use crate::build::assemble::assemble;
 use crate::build::names::NameSource;
@@ -18,6 +21,9 @@ use crate::memory::{BUILD_HEADROOM_BYTES, affordable};
 use crate::progress::{Phase, Progress};
 use crate::threads::Pool;
 use hamdex_fingerprint::Fingerprint;
+
+/// How often it is asked whether to go on while a file is made durable.
+const SYNC_POLL: Duration = Duration::from_millis(20);
 
 /// Options that have been checked, and what follows from them.
 pub(crate) struct Job<F> {
@@ -47,8 +53,31 @@ impl<F: Fingerprint> Job<F> {
     ) -> Result<SealedIndex, BuildError> {
         let path = file.path().to_owned();
         let (summary, file_id) = self.assemble(Output::new(&mut file, Some(&path)), tables, names)?;
-        self.options.report(Progress::new(Phase::Sync, 0, None))?;
-        Ok(SealedIndex { summary, file_id, file: file.seal()? })
+        Ok(SealedIndex { summary, file_id, file: self.sync(file)? })
+    }
+
+    /// Makes a file durable. The system cannot be stopped in that; so, where somebody may stop the build, it is waited for
+    /// on a thread of its own, which is left to itself then. The file has no name, and is gone when that ends.
+    fn sync(&self, file: AtomicFile) -> Result<SealedFile, BuildError> {
+        let report = || self.options.report(Progress::new(Phase::Sync, 0, None));
+        report()?;
+        if !self.options.progress.is_heard() {
+            return Ok(file.seal()?);
+        }
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let syncing = thread::Builder::new().name("hamdex-sync".to_owned());
+        let syncing = syncing.spawn(move || {
+            // Nobody listens where the build has been stopped.
+            let _ = sender.send(file.seal());
+        });
+        syncing.map_err(|source| BuildError::Threads { source })?;
+        loop {
+            match receiver.recv_timeout(SYNC_POLL) {
+                Ok(sealed) => return Ok(sealed?),
+                Err(RecvTimeoutError::Timeout) => report()?,
+                Err(RecvTimeoutError::Disconnected) => unreachable!("what is sent comes before the end"),
+            }
+        }
     }
 
     /// Writes an index to a writer.

@@ -46,7 +46,7 @@ pub struct BuildOptions<F> {
     pub(super) metadata: Metadata,
     /// The most blocks that a table may have. Tests lower it.
     pub(super) max_blocks: u64,
-    progress: Report,
+    pub(super) progress: Report,
 }
 
 impl<F: Fingerprint> Default for BuildOptions<F> {

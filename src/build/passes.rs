@@ -16,7 +16,7 @@ use crate::build::tables::{Tables, Turn, Visit};
 use crate::digest::Tally;
 use crate::error::BuildError;
 use crate::permutation::Permutation;
-use crate::progress::Phase;
+use crate::progress::{Counter, Phase};
 use hamdex_fingerprint::Fingerprint;
 
 /// Takes a batch of what a source has; breaks where the reading is to end early.
@@ -61,6 +61,8 @@ pub(super) struct Passes<'o, F: Fingerprint, T: Item<F>> {
     /// Of the table that has been turned to.
     values: Portions<F>,
     order: Permutation<F>,
+    /// Of this table.
+    sorting: Counter,
 }
 
 /// A source, and what it has had so far.
@@ -101,11 +103,13 @@ fn tally<F: Fingerprint, T: Item<F>>(items: &[T]) -> Tally {
 impl<'o, F: Fingerprint, T: Item<F>> Passes<'o, F, T> {
     pub(super) fn new(reader: Box<Reader<T>>, options: &'o BuildOptions<F>) -> Self {
         let memory = options.sort_memory();
+        let phase = Phase::Sort { table: 0, tables: options.known_tables() };
         Self {
             source: Source { options, reader, contents: None },
             records: Portions::new(memory),
             values: Portions::new(memory),
             order: Permutation::new(F::ONES),
+            sorting: options.silent_counter(phase),
         }
     }
 }
@@ -118,21 +122,24 @@ impl<F: Fingerprint, T: Item<F>> Tables<F> for Passes<'_, F, T> {
     }
 
     fn records(&mut self, visit: &mut Visit<'_, T::Record>) -> Result<(), BuildError> {
-        self.records.for_each(&mut |take| self.source.read(take), T::record, visit)
+        self.records.for_each(&mut |take| self.source.read(take), T::record, visit, &self.sorting)
     }
 
     fn turn_to(&mut self, table: Turn<'_, F>) -> Result<(), BuildError> {
-        let memory = self.source.options.sort_memory();
+        let options = self.source.options;
+        let memory = options.sort_memory();
         // Nothing of the tables before is needed any more.
         self.records = Portions::new(memory);
         self.values = Portions::new(memory);
         self.order = table.permutation.clone();
+        let phase = Phase::Sort { table: table.number, tables: table.tables };
+        self.sorting = options.silent_counter(phase);
         Ok(())
     }
 
     fn values(&mut self, visit: &mut Visit<'_, F>) -> Result<(), BuildError> {
         let order = &self.order;
         let key = |item: &T| order.apply(item.record().fingerprint());
-        self.values.for_each(&mut |take| self.source.read(take), key, visit)
+        self.values.for_each(&mut |take| self.source.read(take), key, visit, &self.sorting)
     }
 }

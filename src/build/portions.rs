@@ -6,6 +6,7 @@ use crate::build::record::Record;
 use crate::build::sort::{Sorted, sort};
 use crate::build::tables::Visit;
 use crate::error::BuildError;
+use crate::progress::Counter;
 
 /// Items that one thread looks through at a time.
 const CHUNK: usize = 1 << 14;
@@ -43,12 +44,14 @@ impl<K: Record> Portions<K> {
         Self { capacity, ends: Vec::new(), is_complete: false, whole: None, sample: Sample::new() }
     }
 
-    /// Hands on the keys of all items, strictly ascending, in batches. `read` is called once per portion.
+    /// Hands on the keys of all items, strictly ascending, in batches. `read` is called once per portion; `done` says
+    /// whether to go on.
     pub(super) fn for_each<T: Sync>(
         &mut self,
         read: &mut Read<'_, T>,
         key: impl Fn(&T) -> K + Sync,
         visit: &mut Visit<'_, K>,
+        done: &Counter,
     ) -> Result<(), BuildError> {
         if let Some(whole) = &self.whole {
             return Sorted::batches(whole, visit);
@@ -66,10 +69,10 @@ impl<K: Record> Portions<K> {
                 if let Some(sample) = &mut sample {
                     sample.take(items, &key);
                 }
-                items.chunks(PIECE).try_for_each(|piece| portion.take(piece, &key))
+                items.chunks(PIECE).try_for_each(|piece| portion.take(piece, &key, done))
             })?;
             self.sample = sample.map_or_else(|| std::mem::take(&mut self.sample), Sample::sorted);
-            sort(&mut portion.keys);
+            sort(&mut portion.keys, done)?;
             Sorted::batches(&portion.keys, visit)?;
             match portion.up_to {
                 Some(end) if number == self.ends.len() => self.ends.push(end),
@@ -95,7 +98,12 @@ struct Portion<K> {
 }
 
 impl<K: Record> Portion<K> {
-    fn take<T: Sync>(&mut self, items: &[T], key: impl Fn(&T) -> K + Sync) -> Result<(), BuildError> {
+    fn take<T: Sync>(
+        &mut self,
+        items: &[T],
+        key: impl Fn(&T) -> K + Sync,
+        done: &Counter,
+    ) -> Result<(), BuildError> {
         let (above, up_to) = (self.above, self.up_to);
         let is_here = |key: K| above.is_none_or(|bound| key > bound) & up_to.is_none_or(|end| key <= end);
         let lists: Vec<Vec<K>> = items
@@ -104,7 +112,7 @@ impl<K: Record> Portion<K> {
             .collect();
         for mut list in lists {
             if self.keys.len() + list.len() > self.capacity {
-                self.make_room();
+                self.make_room(done)?;
             }
             if self.up_to != up_to {
                 // The end has moved since the lists were made.
@@ -117,13 +125,14 @@ impl<K: Record> Portion<K> {
     }
 
     /// Drops repeats; if that is not enough, leaves the greater half to later portions.
-    fn make_room(&mut self) {
-        sort(&mut self.keys);
+    fn make_room(&mut self, done: &Counter) -> Result<(), BuildError> {
+        sort(&mut self.keys, done)?;
         if self.keys.len() > self.capacity / 4 * 3 {
             let half = self.keys.len() / 2;
             self.up_to = Some(self.keys[half - 1]);
             self.keys.truncate(half);
         }
+        Ok(())
     }
 
     /// Grows by doubling up to the limit.
@@ -218,6 +227,7 @@ mod tests {
 
     use super::*;
     use crate::digest;
+    use crate::progress::{Phase, Report};
 
     /// The keys that come out, and how often the source is read.
     fn gone_through(portions: &mut Portions<u64>, items: &[u64]) -> (Vec<u64>, usize) {
@@ -230,7 +240,8 @@ mod tests {
             all.extend_from_slice(batch);
             Ok(())
         };
-        portions.for_each(&mut read, |&item| item, keep).unwrap();
+        let done = Counter::new(Report::default(), Phase::Read, None);
+        portions.for_each(&mut read, |&item| item, keep, &done).unwrap();
         (all, readings)
     }
 

@@ -11,7 +11,11 @@ use crate::build::tables::{Tables, Turn, Visit};
 use crate::error::BuildError;
 use crate::permutation::Permutation;
 use crate::progress::{Counter, Phase};
+use crate::sorting;
 use hamdex_fingerprint::Fingerprint;
+
+/// Values that one thread permutes at a time.
+const CHUNK: usize = 1 << 16;
 
 /// Records in order, and what becomes of them table by table.
 pub(super) struct Pushed<'o, R: Record> {
@@ -85,7 +89,7 @@ impl<F: Fingerprint, R: Record<Fingerprint = F>> Tables<F> for Pushed<'_, R> {
         let nothing = State::Records(Vec::new());
         let (mut values, from) = match std::mem::replace(&mut self.state, nothing) {
             // Table 0 is in natural order.
-            State::Records(records) => (R::into_fingerprints(records), Permutation::new(F::ONES)),
+            State::Records(records) => (R::into_fingerprints(records, &done)?, Permutation::new(F::ONES)),
             State::Values(values, from) => (values, from),
             State::Spilled(records, before) => {
                 drop(before);
@@ -94,8 +98,11 @@ impl<F: Fingerprint, R: Record<Fingerprint = F>> Tables<F> for Pushed<'_, R> {
                 return Ok(());
             }
         };
-        values.par_iter_mut().for_each(|value| *value = to.apply(from.undo(*value)));
-        values.par_sort_unstable();
+        values.par_chunks_mut(CHUNK).try_for_each(|values| {
+            values.iter_mut().for_each(|value| *value = to.apply(from.undo(*value)));
+            done.check()
+        })?;
+        sorting::sort(&mut values, &done)?;
         self.state = State::Values(values, to.clone());
         Ok(())
     }

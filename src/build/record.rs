@@ -3,7 +3,11 @@
 use byteorder::{ByteOrder, LittleEndian};
 
 use crate::digest::SetDigest;
+use crate::progress::{Counter, Stopped};
 use hamdex_fingerprint::Fingerprint;
+
+/// Records between two looks at whether to go on.
+const PIECE: usize = 1 << 20;
 
 /// Something that is sorted by fingerprint, first of all.
 pub(crate) trait Record: Copy + Ord + Send + Sync + 'static {
@@ -28,7 +32,7 @@ pub(crate) trait Record: Copy + Ord + Send + Sync + 'static {
     fn digest(&self, digest: &mut SetDigest);
 
     /// The distinct fingerprints of sorted records.
-    fn into_fingerprints(records: Vec<Self>) -> Vec<Self::Fingerprint>;
+    fn into_fingerprints(records: Vec<Self>, done: &Counter) -> Result<Vec<Self::Fingerprint>, Stopped>;
 }
 
 impl<F: Fingerprint> Record for F {
@@ -56,8 +60,8 @@ impl<F: Fingerprint> Record for F {
         digest.add(*self);
     }
 
-    fn into_fingerprints(records: Vec<Self>) -> Vec<Self> {
-        records
+    fn into_fingerprints(records: Vec<Self>, _: &Counter) -> Result<Vec<Self>, Stopped> {
+        Ok(records)
     }
 }
 
@@ -94,9 +98,16 @@ impl<F: Fingerprint> Record for WithId<F> {
         digest.add_pair(self.fingerprint, self.id);
     }
 
-    fn into_fingerprints(records: Vec<Self>) -> Vec<F> {
-        let mut fingerprints: Vec<F> = records.iter().map(|record| record.fingerprint).collect();
-        fingerprints.dedup();
-        fingerprints
+    fn into_fingerprints(records: Vec<Self>, done: &Counter) -> Result<Vec<F>, Stopped> {
+        let mut fingerprints = Vec::with_capacity(records.len());
+        for piece in records.chunks(PIECE) {
+            done.check()?;
+            for record in piece {
+                if fingerprints.last() != Some(&record.fingerprint) {
+                    fingerprints.push(record.fingerprint);
+                }
+            }
+        }
+        Ok(fingerprints)
     }
 }

@@ -1,6 +1,7 @@
 //! Sorting within a memory limit: in memory while it suffices, else by runs that are merged.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
@@ -9,7 +10,8 @@ use crate::build::run_merge::Merge;
 use crate::build::spill::{BATCH, SpilledRuns};
 use crate::build::tables::Visit;
 use crate::error::BuildError;
-use crate::progress::Counter;
+use crate::progress::{Counter, Stopped};
+use crate::sorting;
 use crate::threads::Pool;
 
 /// Records that one thread looks through at a time.
@@ -84,8 +86,7 @@ impl<R: Record> Sorter<R> {
     }
 
     fn spill(&mut self, done: &Counter) -> Result<(), BuildError> {
-        done.check()?;
-        self.sort();
+        self.sort(done)?;
         let runs = match &mut self.runs {
             Some(runs) => runs,
             None => self.runs.insert(SpilledRuns::create(&self.temp_dir, self.memory / 2)?),
@@ -99,18 +100,14 @@ impl<R: Record> Sorter<R> {
         Ok(())
     }
 
-    fn sort(&mut self) {
-        if self.is_sorted {
-            self.records.dedup();
-        } else {
-            sort(&mut self.records);
-        }
+    fn sort(&mut self, done: &Counter) -> Result<(), Stopped> {
+        if self.is_sorted { sorting::dedup(&mut self.records, done) } else { sort(&mut self.records, done) }
     }
 
     /// Sorts; `done` says whether to go on.
     pub(crate) fn finish(mut self, done: &Counter) -> Result<Sorted<R>, BuildError> {
         if self.runs.is_none() {
-            self.sort();
+            self.sort(done)?;
             return Ok(Sorted::InMemory(self.records));
         }
         if !self.records.is_empty() {
@@ -125,14 +122,23 @@ impl<R: Record> Sorter<R> {
 }
 
 /// Sorts, and drops repeats.
-pub(super) fn sort<R: Record>(records: &mut Vec<R>) {
-    records.par_sort_unstable();
+pub(super) fn sort<R: Record>(records: &mut Vec<R>, done: &Counter) -> Result<(), Stopped> {
+    sorting::sort(records, done)?;
     // Most of the time there is nothing to drop, which all threads together see sooner.
-    let repeats = |chunk: &[R]| chunk.windows(2).any(|pair| pair[0] == pair[1]);
+    if has_repeats(records, done)? { sorting::dedup(records, done) } else { Ok(()) }
+}
+
+fn has_repeats<R: Record>(records: &[R], done: &Counter) -> Result<bool, Stopped> {
     let mut edges = records.chunks(CHUNK).zip(records.chunks(CHUNK).skip(1));
-    if edges.any(|(a, b)| a.last() == b.first()) || records.par_chunks(CHUNK).any(repeats) {
-        records.dedup();
-    }
+    let is_found = AtomicBool::new(edges.any(|(a, b)| a.last() == b.first()));
+    records.par_chunks(CHUNK).try_for_each(|chunk| {
+        if !is_found.load(Ordering::Relaxed) {
+            done.check()?;
+            is_found.fetch_or(chunk.windows(2).any(|pair| pair[0] == pair[1]), Ordering::Relaxed);
+        }
+        Ok::<(), Stopped>(())
+    })?;
+    Ok(is_found.into_inner())
 }
 
 impl<R: Record> Sorted<R> {

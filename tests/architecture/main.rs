@@ -19,6 +19,7 @@ const CRATES: &[&str] = &["src", "crates/*/src", "tools", "benches/peers/src"];
 const LAYERS: &[&str] = &[
     "bits",
     "progress",
+    "sorting",
     "memory",
     "threads",
     "mapping",

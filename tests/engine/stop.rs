@@ -81,6 +81,8 @@ fn a_build_stops_in_each_phase_and_leaves_what_was_there_before() {
             let of_phase = all.iter().position(|report| report.phase == phase);
             let first = of_phase.unwrap_or_else(|| panic!("{phase:?} is not reported"));
             let last = all.iter().rposition(|report| report.phase == phase).unwrap();
+            // How often the last phase reports depends on the disk.
+            let last = if phase == Phase::Sync { first } else { last };
             for at in [first, last] {
                 let seen = Reports::default();
                 let error = build(&scratch, count, &seen, at).unwrap_err();

@@ -35,7 +35,7 @@ impl Documents {
     ) -> Result<Counts, E> {
         let mut stopped = None;
         let read = |sink: &mut Sink<'_>| self.read_into(sink);
-        let work = |scratch: &mut Scratch<F>, text: &str| fingerprinter.fingerprint(text, scratch);
+        let work = |scratch: &mut Scratch<F>, text: &str| Ok(fingerprinter.fingerprint(text, scratch));
         let outcome = map_texts(read, Scratch::default, work, &mut |document, outcome| {
             sink(document, outcome).map_err(|error| {
                 stopped = Some(error);
@@ -46,11 +46,12 @@ impl Documents {
     }
 }
 
-/// Calls `sink` with every document that `read` yields and what `work` makes of its text, in order.
+/// Calls `sink` with every document that `read` yields and what `work` makes of its text, in order. An error of `work`
+/// ends it.
 pub(crate) fn map_texts<S, T: Send>(
     read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
     scratch: impl Fn() -> S + Send + Sync,
-    work: impl Fn(&mut S, &str) -> T + Send + Sync,
+    work: impl Fn(&mut S, &str) -> Result<T, Error> + Send + Sync,
     sink: &mut dyn FnMut(Document, T) -> Result<(), Error>,
 ) -> Result<Counts, Error> {
     map_texts_with(thread::Builder::new(), read, scratch, work, sink)
@@ -61,7 +62,7 @@ fn map_texts_with<S, T: Send>(
     reader: thread::Builder,
     read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
     scratch: impl Fn() -> S + Send + Sync,
-    work: impl Fn(&mut S, &str) -> T + Send + Sync,
+    work: impl Fn(&mut S, &str) -> Result<T, Error> + Send + Sync,
     sink: &mut dyn FnMut(Document, T) -> Result<(), Error>,
 ) -> Result<Counts, Error> {
     thread::scope(|scope| {
@@ -102,12 +103,12 @@ fn send(
 fn take<S, T: Send>(
     receiver: Receiver<Vec<Document>>,
     scratch: impl Fn() -> S + Send + Sync,
-    work: impl Fn(&mut S, &str) -> T + Send + Sync,
+    work: impl Fn(&mut S, &str) -> Result<T, Error> + Send + Sync,
     sink: &mut dyn FnMut(Document, T) -> Result<(), Error>,
 ) -> Result<(), Error> {
     for batch in receiver {
-        let made: Vec<T> =
-            batch.par_iter().map_init(&scratch, |scratch, document| work(scratch, &document.text)).collect();
+        let made = batch.par_iter().map_init(&scratch, |scratch, document| work(scratch, &document.text));
+        let made: Vec<T> = made.collect::<Result<_, Error>>()?;
         for (document, made) in batch.into_iter().zip(made) {
             sink(document, made)?;
         }
@@ -117,6 +118,8 @@ fn take<S, T: Send>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
     use super::*;
 
     #[test]
@@ -124,7 +127,24 @@ mod tests {
         // No address space holds such a stack.
         let reader = thread::Builder::new().stack_size(1 << 60);
         let read = |_: &mut Sink<'_>| panic!("there is no thread to read on");
-        let outcome = map_texts_with(reader, read, || (), |(), _| (), &mut |_, ()| Ok(()));
+        let outcome = map_texts_with(reader, read, || (), |(), _| Ok(()), &mut |_, ()| Ok(()));
         assert!(matches!(outcome, Err(Error::Thread { .. })), "{outcome:?}");
+    }
+
+    #[test]
+    fn work_that_fails_ends_all_of_it_with_what_has_been_read() {
+        let worked = AtomicUsize::new(0);
+        let read = |sink: &mut Sink<'_>| {
+            (0..100 * BATCH_DOCUMENTS).try_for_each(|_| sink(Document::new("", "a text")))?;
+            Ok(Counts::default())
+        };
+        let work = |(): &mut (), _: &str| match worked.fetch_add(1, Relaxed) {
+            1000.. => Err(Error::Stopped),
+            _ => Ok(()),
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let outcome = pool.install(|| map_texts(read, || (), work, &mut |_, ()| Ok(())));
+        assert!(matches!(outcome, Err(Error::Stopped)), "{outcome:?}");
+        assert!(worked.into_inner() < 1000 + BATCH_DOCUMENTS);
     }
 }

@@ -7,6 +7,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stage {
+    /// Documents are read, and fingerprints made of them; how many there are is not known.
+    Read,
     /// The shingles of all documents are counted.
     Count,
     /// Documents are compared.
@@ -17,7 +19,7 @@ pub enum Stage {
     Measure,
 }
 
-/// Progress of a search for near-duplicates. The documents report how much is read
+/// Progress of a search for near-duplicates. The documents report how many bytes are read
 /// ([`Documents::on_read`](crate::Documents::on_read)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -133,7 +133,8 @@ fn progress_ascends_to_its_totals() {
         assert!(write.len() > 1);
         assert_eq!(write.last().map(|p| (p.done, p.total)), Some((count, Some(count))));
     }
-    assert_eq!(of(Phase::Sync).len(), 1);
+    // Once, and again as long as the disk takes.
+    assert!(!of(Phase::Sync).is_empty());
     for phase in [Phase::Read].into_iter().chain((0..3).map(|table| Phase::Write { table, tables: 3 })) {
         assert!(of(phase).is_sorted_by_key(|p| p.done), "{phase:?}");
     }

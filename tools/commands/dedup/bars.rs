@@ -30,6 +30,10 @@ impl Bars {
     }
 
     fn show(&self, progress: Progress) {
+        if progress.stage == Stage::Read {
+            // Its bar has the bytes.
+            return;
+        }
         self.reading.finish_and_clear();
         let mut current = self.current.lock().expect("no thread panics while it draws");
         if current.as_ref().is_none_or(|(stage, _)| *stage != progress.stage) {

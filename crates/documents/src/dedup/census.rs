@@ -3,8 +3,12 @@
 use rayon::prelude::*;
 
 use crate::dedup::classes::Classes;
+use crate::dedup::search::Report;
 use crate::dedup::shelf::Shelved;
 use crate::error::Error;
+
+/// Sets that a thread counts between two reports.
+const REPORT_EVERY: usize = 256;
 
 /// The least number of counters.
 const MIN_COUNTERS: u64 = 1 << 10;
@@ -27,8 +31,14 @@ impl Census {
         shingles.next_power_of_two().clamp(MIN_COUNTERS, 1 << most.ilog2())
     }
 
-    /// Counts the shingles of the leaders of all classes, each once per set.
-    pub(crate) fn of(sets: &Shelved<u64>, classes: &Classes, max_bytes: u64) -> Result<Self, Error> {
+    /// Counts the shingles of the leaders of all classes, each once per set. Calls `report` with 0 now and then, until it
+    /// fails.
+    pub(crate) fn of(
+        sets: &Shelved<u64>,
+        classes: &Classes,
+        max_bytes: u64,
+        report: &Report<'_>,
+    ) -> Result<Self, Error> {
         let shingles = classes.leaders().iter().map(|&leader| sets.len(leader) as u64).sum();
         let counters = Self::counters(shingles, max_bytes);
         let shift = u64::BITS - counters.ilog2();
@@ -39,7 +49,10 @@ impl Census {
         table.par_chunks_mut(part_len).enumerate().try_for_each(|(part, counters)| {
             let first = part * part_len;
             let cell = |shingle: u64| (shingle >> shift) as usize;
-            for &leader in classes.leaders() {
+            for (number, &leader) in classes.leaders().iter().enumerate() {
+                if number.is_multiple_of(REPORT_EVERY) {
+                    report(0)?;
+                }
                 let set = sets.get(leader)?;
                 let start = set.partition_point(|&shingle| cell(shingle) < first);
                 for &shingle in &set[start..] {
@@ -79,7 +92,7 @@ mod tests {
         classes.add((0..300).map(|document| (document, document)).collect(), None);
         classes.order(None);
         for max_bytes in [0, 1 << 30] {
-            let census = Census::of(&sets, &classes, max_bytes).unwrap();
+            let census = Census::of(&sets, &classes, max_bytes, &|_| Ok(())).unwrap();
             for number in 0..120 {
                 let holders =
                     (0..300u64).filter(|document| (document / 3..document / 3 + 20).contains(&number));

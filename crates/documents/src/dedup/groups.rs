@@ -106,9 +106,10 @@ fn similar<F: Engine>(
         })
     };
     let total = Some(classes.len() as u64);
-    search.report(Progress::new(Stage::Count, 0, total))?;
-    let similar = Similar::new(sets, classes, similarity, &is_near, search.census_bytes())?;
     let report = |stage| move |done| search.report(Progress::new(stage, done, total));
+    report(Stage::Count)(0)?;
+    let similar =
+        Similar::new(sets, classes, similarity, &is_near, search.census_bytes(), &report(Stage::Count))?;
     let stars = stars::stars(similar.len(), &similar, &report(Stage::Compare))?;
     match clustering {
         Clustering::Stars => Ok(stars),

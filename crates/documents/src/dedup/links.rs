@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::dedup::prefix::Prefix;
 use crate::dedup::search::Report;
 use crate::dedup::similar::{Scratch, Similar};
-use crate::dedup::stars::batches;
+use crate::dedup::stars::{REPORT_EVERY, batches};
 use crate::dedup::unions::Unions;
 use crate::error::Error;
 
@@ -23,19 +23,27 @@ struct Posting {
 /// Returns the first class of the chain of each, given its star. Calls `report` with the number of classes whose
 /// links are known.
 pub(crate) fn linked(similar: &Similar<'_>, stars: &[u32], report: &Report<'_>) -> Result<Vec<u32>, Error> {
+    let look = |done: u32, class: u32| {
+        if class.is_multiple_of(REPORT_EVERY) { report(done.into()) } else { Ok(()) }
+    };
     let prefixes: Vec<Prefix> = (0..similar.len())
         .into_par_iter()
-        .map_init(Scratch::default, |scratch, class| similar.prefix(class, scratch))
+        .map_init(Scratch::default, |scratch, class| {
+            look(0, class)?;
+            similar.prefix(class, scratch)
+        })
         .collect::<Result<_, _>>()?;
     let postings = postings(&prefixes, stars);
     let mut unions = Unions::of(similar.len());
     (0..).zip(stars).for_each(|(class, &star)| unions.join(class, star));
     for batch in batches(similar.len()) {
-        report(batch.start.into())?;
+        let start = batch.start;
+        report(start.into())?;
         let roots = unions.firsts();
         let links: Vec<Vec<(u32, u32)>> = batch
             .into_par_iter()
             .map_init(Vec::new, |candidates, class| {
+                look(start, class)?;
                 let mut links = Vec::new();
                 candidates.clear();
                 candidates_of(

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hamdex::{Design, Engine, Fingerprint, default_memory};
 use hamdex_atomic_file::temporary_directory;
@@ -23,7 +24,7 @@ use crate::documents::Documents;
 use crate::error::Error;
 use crate::fingerprints::map_texts;
 use crate::intake::Sink;
-use crate::progress::Progress;
+use crate::progress::{Progress, Stage};
 use crate::too_short::TooShort;
 
 /// The distance within which fingerprints are near, where none is given.
@@ -257,10 +258,16 @@ impl<'a, F: Engine> Dedup<'a, F> {
         let (with_sets, with_lengths) = (method.similarity.is_some(), self.prefer == Preference::Longest);
         let mut builder =
             CorpusBuilder::new(&self.search, with_sets, with_lengths, method.needs_fingerprints(), texts);
+        let done = AtomicU64::new(0);
         let counts = map_texts(
             read,
             || Extractor::new(&self.fingerprinter, method.similarity),
-            Extractor::features,
+            |extractor, text| {
+                // Before each text, since some are long.
+                let before = done.fetch_add(1, Ordering::Relaxed);
+                self.search.report(Progress::new(Stage::Read, before, None))?;
+                Ok(extractor.features(text))
+            },
             &mut |document, features| builder.push(&document, features),
         )?;
         let corpus = builder.finish(counts)?;

@@ -10,8 +10,8 @@ const SETS_SHARE: u64 = 2;
 const IDS_SHARE: u64 = 16;
 const CENSUS_SHARE: u64 = 8;
 
-/// Takes the units done of a stage. It is an error if the caller stops the search.
-pub(crate) type Report<'r> = dyn Fn(u64) -> Result<(), Error> + 'r;
+/// Takes the units done of a stage, from any thread. It is an error if the caller stops the search.
+pub(crate) type Report<'r> = dyn Fn(u64) -> Result<(), Error> + Sync + 'r;
 
 /// Options of the search.
 #[derive(Clone)]

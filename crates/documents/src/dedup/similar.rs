@@ -4,6 +4,7 @@ use crate::dedup::census::Census;
 use crate::dedup::classes::Classes;
 use crate::dedup::postings::Postings;
 use crate::dedup::prefix::Prefix;
+use crate::dedup::search::Report;
 use crate::dedup::shelf::Shelved;
 use crate::dedup::similarity::Similarity;
 use crate::dedup::stars::Neighbourhood;
@@ -31,15 +32,16 @@ pub(crate) struct Scratch {
 }
 
 impl<'a> Similar<'a> {
-    /// Prepares the search; the census takes up to `max_bytes`.
+    /// Prepares the search; the census takes up to `max_bytes`, and calls `report` as long as it takes.
     pub(crate) fn new(
         sets: &'a Shelved<u64>,
         classes: &'a Classes,
         similarity: Similarity,
         admits: Admits<'a>,
         max_bytes: u64,
+        report: &Report<'_>,
     ) -> Result<Self, Error> {
-        let census = Census::of(sets, classes, max_bytes)?;
+        let census = Census::of(sets, classes, max_bytes, report)?;
         let sizes = classes.leaders().iter().map(|&leader| sets.len(leader) as u32).collect();
         Ok(Self { sets, classes, similarity, admits, census, sizes })
     }

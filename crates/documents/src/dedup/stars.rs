@@ -17,6 +17,9 @@ use crate::error::Error;
 const FIRST_BATCH: u32 = 64;
 const LARGEST_BATCH: u32 = 1 << 13;
 
+/// Classes that are looked at between two reports.
+pub(crate) const REPORT_EVERY: u32 = 16;
+
 /// Which classes are neighbours, and how those among many are found.
 pub(crate) trait Neighbourhood: Sync {
     /// What an index needs to know of a class.
@@ -50,12 +53,16 @@ pub(crate) fn stars<N: Neighbourhood>(
     let mut index = N::Index::default();
     let mut scratch = N::Scratch::default();
     for batch in batches(count) {
-        report(batch.start.into())?;
+        let start = batch.start;
+        let look =
+            |class: u32| if class.is_multiple_of(REPORT_EVERY) { report(start.into()) } else { Ok(()) };
+        report(start.into())?;
         // With the centres of earlier batches; these come before all of this one.
         let found: Vec<(N::Key, Option<u32>)> = batch
             .clone()
             .into_par_iter()
             .map_init(N::Scratch::default, |scratch, class| {
+                look(class)?;
                 let key = neighbourhood.key(class, scratch)?;
                 let centre = neighbourhood.first(&index, class, &key, scratch)?;
                 Ok((key, centre))
@@ -64,6 +71,7 @@ pub(crate) fn stars<N: Neighbourhood>(
         // With those of this batch.
         let mut fresh = N::Index::default();
         for (class, (key, centre)) in batch.zip(found) {
+            look(class)?;
             let centre = match centre {
                 Some(centre) => Some(centre),
                 None => neighbourhood.first(&fresh, class, &key, &mut scratch)?,

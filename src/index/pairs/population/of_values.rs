@@ -3,13 +3,12 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::OnceLock;
 
-use rayon::prelude::*;
-
 use crate::design::lead_sets_of_all;
 use crate::error::{ReadError, ReadErrorKind};
 use crate::index::pairs::population::{Neighbours, Part, Population, ranges};
 use crate::index::pairs::workspace::Workspace;
 use crate::progress::Counter;
+use crate::sorting;
 use crate::table::reader::Table;
 use crate::threads::Pool;
 use hamdex_fingerprint::Fingerprint;
@@ -51,11 +50,11 @@ impl<F: Fingerprint> Population<F> for OfValues<'_, F> {
             .map_err(|_| ReadError::from(ReadErrorKind::OutOfMemory { bytes }))?;
         distinct.extend_from_slice(self.given);
         let pool = Pool::new(threads).map_err(|error| ReadError::from(ReadErrorKind::Threads(error)))?;
-        pool.install(|| distinct.par_sort_unstable());
-        distinct.dedup();
+        pool.install(|| sorting::sort(&mut distinct, done))?;
+        sorting::dedup(&mut distinct, done)?;
         // Another thread may have been quicker: it has made the same.
         let _ = self.distinct.set(distinct);
-        Ok(done.check()?)
+        Ok(())
     }
 
     fn held(&self) -> u64 {

@@ -88,7 +88,7 @@ fn no_temporary_file_has_a_name() {
     let documents = (0..50).map(|number| Document::new(number.to_string(), text(number / 2, 0)));
     assert_eq!(dedup.run_on(documents).unwrap().count(), 25);
     let (stages, names) = &*seen.lock().unwrap();
-    for stage in [Stage::Count, Stage::Compare, Stage::Cluster, Stage::Measure] {
+    for stage in [Stage::Read, Stage::Count, Stage::Compare, Stage::Cluster, Stage::Measure] {
         assert!(stages.contains(&stage), "every stage reports its progress: {stage:?}");
     }
     assert!(names.is_empty(), "{names:?}");
@@ -99,7 +99,7 @@ fn a_search_ends_in_the_stage_in_which_it_is_stopped() {
     let documents = || many().into_iter().map(|text| Document::new("", text));
     let by_distance = Rule::of_distance(3);
     for rule in [Rule { clustering: Clustering::Linked, ..Rule::default() }, by_distance] {
-        for last in [Stage::Count, Stage::Compare, Stage::Cluster, Stage::Measure] {
+        for last in [Stage::Read, Stage::Count, Stage::Compare, Stage::Cluster, Stage::Measure] {
             let seen = Arc::new(Mutex::new(Vec::new()));
             let record = Arc::clone(&seen);
             let dedup = rule.dedup::<u64>().on_progress(move |progress| {

@@ -123,7 +123,7 @@ def texts(count: int, rounds: int) -> None:
         for place, text in enumerate(joined):
             sketch = MinHash(num_perm=128)
             sketch.update_batch([shingle.encode() for shingle in corpus.shingles(text.split())])
-            pairs |= {(int(other), place) for other in index.query(sketch)}
+            pairs |= {(int(str(other)), place) for other in index.query(sketch)}
             index.insert(str(place), sketch)
         return pairs
 

@@ -1,10 +1,11 @@
-//! What texts are held against: an index, or one moment of a store.
+//! What texts are held against: an index, a set of shards, or one moment of a store.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hamdex::{AnyIndex, Index, Match};
+use hamdex::{AnyIndex, Index, Match, OpenOptions};
 use hamdex_documents::{Error, Known, Reference, stored_recipe};
+use hamdex_shards::{AnyShards, IdType, MANIFEST};
 use hamdex_simhash::Recipe;
 use hamdex_store::{AnyStoreReader, inspect};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -26,11 +27,12 @@ use crate::work::Watch;
 /// What is known already.
 pub(crate) enum Against {
     Index(Arc<AnyIndex>),
+    Shards(AnyShards),
     Store(Snapshot),
 }
 
 impl Against {
-    /// Takes an open index or store, or the path of one.
+    /// Takes an open index or store, or the path of one, or of a set of shards.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(index) = object.cast::<Handle>() {
             return index.get().index().map(Self::Index);
@@ -43,11 +45,17 @@ impl Against {
         }
         let path = object.extract::<PathBuf>().map_err(|_| {
             let class = object.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string());
-            PyTypeError::new_err(format!("against cannot be a {class}: an index, a store or the path of one"))
+            PyTypeError::new_err(format!(
+                "against cannot be a {class}: an index, a store, or the path of one or of a set of shards"
+            ))
         })?;
         object.py().detach(|| {
             if !path.is_dir() {
                 return AnyIndex::open(&path).or_raise().map(|index| Self::Index(Arc::new(index)));
+            }
+            // Where the system does not say whether it is there, the directory is not taken for a store.
+            if path.join(MANIFEST).try_exists()? {
+                return AnyShards::open(&path, &OpenOptions::new()).or_raise().map(Self::Shards);
             }
             let shape = Shape::of(&inspect(&path).or_raise()?.manifest);
             let moment = match AnyStoreReader::open(&path).or_raise()? {
@@ -61,6 +69,7 @@ impl Against {
     fn width(&self) -> u32 {
         match self {
             Self::Index(index) => index.width(),
+            Self::Shards(set) => set.manifest().width,
             Self::Store(snapshot) => snapshot.moment().width(),
         }
     }
@@ -71,9 +80,8 @@ impl Against {
         let given = given.map(|text| recipe::of_width(text, width, "what they are held against has"));
         let own = match self {
             Self::Index(index) => stored_recipe(index.metadata()).or_raise()?,
-            Self::Store(snapshot) => {
-                snapshot.shape().recipe.as_deref().map(|text| recipe(text, None)).transpose()?
-            }
+            Self::Shards(set) => parsed(set.manifest().recipe.as_deref())?,
+            Self::Store(snapshot) => parsed(snapshot.shape().recipe.as_deref())?,
         };
         match (own, given.transpose()?) {
             (Some(own), Some(given)) if own != given => Err(PyValueError::new_err(format!(
@@ -107,6 +115,24 @@ impl Against {
                 }
                 Ok(labels)
             }
+            Self::Shards(any) => {
+                let set = F::of_shards(any).ok_or_else(other_width).or_raise()?;
+                let id_type = set.manifest().id_type;
+                let mut labels = Labels::new(id_type.is_some(), id_type == Some(IdType::Names));
+                let mut searcher = set.searcher();
+                for fingerprint in fingerprints {
+                    let ids = searcher.ids(fingerprint).or_raise()?;
+                    let Some(&stored) = ids.first() else { continue };
+                    match &mut labels {
+                        Labels::Names(labels) => {
+                            labels.push(text_of(set.name(stored).or_raise()?.unwrap_or_default()));
+                        }
+                        Labels::Numbers(labels) => labels.push(stored.id),
+                        Labels::None => {}
+                    }
+                }
+                Ok(labels)
+            }
             Self::Store(snapshot) => {
                 let shape = snapshot.shape();
                 let taken = F::of_moment(snapshot.moment()).ok_or_else(other_width).or_raise()?;
@@ -126,6 +152,11 @@ impl Against {
             }
         }
     }
+}
+
+/// The recipe of what says so in a text, if it does.
+fn parsed(text: Option<&str>) -> PyResult<Option<Recipe>> {
+    text.map(|text| recipe(text, None)).transpose()
 }
 
 fn other_width() -> Error {
@@ -148,6 +179,21 @@ impl<F: Width> Reference<F> for Watched<'_> {
                     || index.searcher(),
                     |searcher, fingerprint| {
                         Ok(F::nearest_within(searcher, fingerprint, 1, distance)?.first().copied())
+                    },
+                )
+            }
+            Against::Shards(any) => {
+                let set = F::of_shards(any).ok_or_else(other_width)?;
+                self.each(
+                    fingerprints,
+                    || set.searcher(),
+                    |searcher, fingerprint| {
+                        let found = searcher.nearest_within(fingerprint, 1, distance);
+                        let found = found.map_err(|error| match error {
+                            hamdex_shards::Error::Read(error) => Error::Index(error),
+                            other => Error::Reference { source: other.into() },
+                        })?;
+                        Ok(found.first().copied())
                     },
                 )
             }

@@ -1,6 +1,5 @@
 //! Many queries of an index.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hamdex::{BatchOptions, Index, Match, ReadError, ReadErrorKind, Strategy};
@@ -55,7 +54,7 @@ pub(crate) fn batch<F: Width>(
     let _ = F::batch_with(index, queries, distance, &options, &mut |query, matches| {
         places.extend(std::iter::repeat_n(query as u64, matches.len()));
         found.extend_from_slice(matches);
-        ControlFlow::Continue(())
+        watch.go_on()
     })?;
     let mut rows = Rows::new(Labels::new(index.has_ids(), index.has_names()));
     let names = index.names()?;

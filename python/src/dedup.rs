@@ -52,10 +52,10 @@ struct Outcome {
 /// it where texts are compared. Texts in no cluster are unique. ``keep`` is "first" or "longest"; ``clusters`` is "stars",
 /// where every text is a near-duplicate of the kept one, or "linked", where near-duplicates are always together.
 ///
-/// ``against`` is an index or a store, or the path of one, of what is known already. Its recipe is used. Texts whose
-/// fingerprints are within ``k`` bits (3 unless given) of one in it are left out of the clusters, and the result is a
-/// pair then: the clusters, and a table with a row for each text that is known: ``id``, the nearest ``fingerprint`` that
-/// is stored, its ``distance``, and ``known``, the first id or name that it has there, if it has any.
+/// ``against`` is an index or a store, or the path of one or of a set of shards, of what is known already. Its recipe is
+/// used. Texts whose fingerprints are within ``k`` bits (3 unless given) of one in it are left out of the clusters, and
+/// the result is a pair then: the clusters, and a table with a row for each text that is known: ``id``, the nearest
+/// ``fingerprint`` that is stored, its ``distance``, and ``known``, the first id or name that it has there, if it has any.
 ///
 /// >>> import hamdex
 /// >>> text = "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse"
@@ -181,7 +181,11 @@ fn find<F: Width>(
             dedup = dedup.against(against);
         }
         let own = Arc::clone(watch);
-        let dedup = dedup.on_progress(move |progress| own.note(shown(progress)));
+        let dedup = dedup.on_progress(move |progress| match progress.stage {
+            // Of texts in memory, `documents` notes how many there are.
+            Stage::Read => own.go_on(),
+            _ => own.note(shown(progress)),
+        });
         let clusters = work::pool(choices.threads)?.install(|| dedup.run_on(documents(&texts, watch)));
         let clusters: Clusters = clusters.or_raise()?;
         let known = choices.against.as_ref().zip(clusters.known());

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::errors::OrRaise;
 use crate::work::{Watch, pool};
 
-/// Texts between two looks at whether the work goes on.
+/// Texts between two notes of how far the work has come.
 const AT_ONCE: usize = 32;
 
 /// Makes something of every text, on that many threads, each with a state of its own.
@@ -25,7 +25,8 @@ pub(crate) fn map_texts<S, T: Send>(
     let done = AtomicU64::new(0);
     let parts: Option<Vec<Vec<T>>> = pool(threads)?.install(|| {
         let parts = texts.par_chunks(AT_ONCE).map_init(start, |state, texts| {
-            let made = texts.iter().map(|text| make(state, text)).collect();
+            let made = texts.iter().map(|text| watch.go_on().is_continue().then(|| make(state, text)));
+            let made = made.collect::<Option<_>>()?;
             let before = done.fetch_add(texts.len() as u64, Ordering::Relaxed);
             watch.note((phase, before + texts.len() as u64, total)).is_continue().then_some(made)
         });

@@ -178,6 +178,21 @@ impl IntoException for hamdex_store::Error {
     }
 }
 
+impl IntoException for hamdex_shards::Error {
+    fn into_exception(self) -> PyErr {
+        let text = chain(&self);
+        match self {
+            Self::Io { source, path, .. } => of_io(&source, Some(&path), text),
+            Self::NotShards { .. } | Self::Newer { .. } => FormatError::new_err(text),
+            Self::Damaged { .. } => DamagedError::new_err(text),
+            Self::Missing { .. } => PyFileNotFoundError::new_err(text),
+            Self::Width { .. } | Self::QueryTooWide { .. } => PyValueError::new_err(text),
+            Self::Read(error) => error.into_exception(),
+            _ => Error::new_err(text),
+        }
+    }
+}
+
 impl IntoException for hamdex_documents::Error {
     fn into_exception(self) -> PyErr {
         let text = chain(&self);

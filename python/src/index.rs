@@ -240,8 +240,9 @@ impl Handle {
         let queries = queries_of(queries, threads, || recipe_of(&any))?;
         either!(any, index => {
             let queries = Width::slice(&queries)?;
-            let rows = work::run(py, progress, |watch| batch(index, queries, distance, &options, watch))?;
-            rows.into_table()
+            work::run(py, progress, |watch| {
+                batch(index, queries, distance, &options, watch).or_raise()?.into_table()
+            })
         })
     }
 

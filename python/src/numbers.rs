@@ -7,6 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyTuple};
 
 use crate::arrow::{self, columns};
+use crate::work;
+
+/// Words that are copied between two looks for signals: an even number.
+const PIECE: usize = 1 << 20;
 
 /// Numbers of 64 bits, where they are.
 pub(crate) enum Words<'py> {
@@ -36,12 +40,8 @@ impl<'py> Fingerprints<'py> {
     /// Takes fingerprints: an array of numpy, a column of Arrow, or a list of numbers.
     pub(crate) fn of(object: &Bound<'py, PyAny>) -> PyResult<Self> {
         let what = "fingerprints";
-        if let Some(items) = list_items(object)? {
-            return items
-                .iter()
-                .map(|item| word_of(item, what))
-                .collect::<PyResult<_>>()
-                .map(|own| Self::Bits64(Words::Own(own)));
+        if let Some(own) = listed(object, what)? {
+            return Ok(Self::Bits64(Words::Own(own)));
         }
         if object.cast::<PyUntypedArray>().is_err() && arrow::speaks_arrow(object)? {
             let arrays = arrow::import(object)?;
@@ -56,8 +56,13 @@ impl<'py> Fingerprints<'py> {
             [_, 2] => {
                 let words = flat(&array, what)?;
                 let words = words.as_slice().map_err(|error| PyValueError::new_err(error.to_string()))?;
-                let pairs = words.chunks_exact(2).map(|pair| u128::from(pair[0]) << 64 | u128::from(pair[1]));
-                Ok(Self::Bits128(pairs.collect()))
+                let mut wide = Vec::with_capacity(words.len() / 2);
+                for piece in words.chunks(PIECE) {
+                    object.py().check_signals()?;
+                    let pairs = piece.chunks_exact(2);
+                    wide.extend(pairs.map(|pair| u128::from(pair[0]) << 64 | u128::from(pair[1])));
+                }
+                Ok(Self::Bits128(wide))
             }
             shape => Err(PyValueError::new_err(format!(
                 "{what} of shape {shape:?}: one of 64 bits each is an array of shape (n,), of 128 bits (n, 2), \
@@ -86,8 +91,8 @@ impl<'py> Fingerprints<'py> {
 /// Takes ids: not negative, at most 64 bits.
 pub(crate) fn ids<'py>(object: &Bound<'py, PyAny>) -> PyResult<Words<'py>> {
     let what = "ids";
-    if let Some(items) = list_items(object)? {
-        return items.iter().map(|item| word_of(item, what)).collect::<PyResult<_>>().map(Words::Own);
+    if let Some(own) = listed(object, what)? {
+        return Ok(Words::Own(own));
     }
     if object.cast::<PyUntypedArray>().is_err() && arrow::speaks_arrow(object)? {
         let arrays = arrow::import(object)?;
@@ -129,12 +134,17 @@ pub(crate) fn check_lengths(fingerprints: usize, ids: usize) -> PyResult<()> {
     )))
 }
 
-/// The items of a list or tuple.
-fn list_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
-    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
-        return object.try_iter()?.collect::<PyResult<_>>().map(Some);
+/// The numbers of a list or tuple; `None` of anything else.
+fn listed(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Option<Vec<u64>>> {
+    if !object.is_instance_of::<PyList>() && !object.is_instance_of::<PyTuple>() {
+        return Ok(None);
     }
-    Ok(None)
+    let mut words = Vec::with_capacity(object.len()?);
+    for (place, item) in object.try_iter()?.enumerate() {
+        work::look_at(object.py(), place)?;
+        words.push(word_of(&item?, what)?);
+    }
+    Ok(Some(words))
 }
 
 fn word_of(item: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {

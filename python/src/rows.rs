@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, StringArray, UInt32Array, UInt64Array};
+use arrow_array::{ArrayRef, LargeStringArray, StringArray, UInt32Array, UInt64Array};
 use hamdex::Match;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -50,8 +50,18 @@ impl Labels {
         match self {
             Self::None => None,
             Self::Numbers(numbers) => Some(Arc::new(UInt64Array::from(numbers))),
-            Self::Names(names) => Some(Arc::new(StringArray::from_iter_values(names))),
+            Self::Names(names) => Some(column_of(&names)),
         }
+    }
+}
+
+/// A column of texts: with offsets of 64 bits where those of 32 would not do.
+fn column_of(names: &[String]) -> ArrayRef {
+    let bytes: usize = names.iter().map(String::len).sum();
+    if i32::try_from(bytes).is_ok() {
+        Arc::new(StringArray::from_iter_values(names))
+    } else {
+        Arc::new(LargeStringArray::from_iter_values(names))
     }
 }
 

@@ -187,10 +187,9 @@ impl Snapshot {
         let queries = queries_of(queries, threads, || self.shape.recipe())?;
         either!(&self.moment, snapshot => {
             let queries = Width::slice(&queries)?;
-            let rows = work::run(py, progress, |watch| {
-                batch(snapshot, &self.shape, queries, distance, &options, watch)
-            })?;
-            rows.into_table()
+            work::run(py, progress, |watch| {
+                batch(snapshot, &self.shape, queries, distance, &options, watch).or_raise()?.into_table()
+            })
         })
     }
 

@@ -315,9 +315,9 @@ impl Store {
         either!(self.store()?, store => work::run(py, None, |_| store.flush()))
     }
 
-    /// Merge everything into one file, without what has been removed.
+    /// Merge everything into one file, without what has been removed. Interrupted, it has changed nothing.
     fn compact(&self, py: Python<'_>) -> PyResult<()> {
-        either!(self.store()?, store => work::run(py, None, |_| store.compact()))
+        either!(self.store()?, store => work::run(py, None, |watch| store.compact_with(watch.callback())))
     }
 
     /// What the store holds, and what that costs.
@@ -326,16 +326,21 @@ impl Store {
         results::stats(py, &stats)
     }
 
-    /// Close the store. Whatever is asked of it afterwards is a ``ValueError``.
+    /// Make all that has been written durable, wait for a merge that is under way, and close the store. It is closed
+    /// even where that fails. Whatever is asked of it afterwards is a ``ValueError``.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let store =
             self.store.write().map_err(|_| Error::new_err("the store is in an unknown state"))?.take();
-        if process::id() == self.process {
-            py.detach(|| drop(store));
-        } else {
-            mem::forget(store);
+        match store {
+            None => Ok(()),
+            Some(store) if process::id() == self.process => {
+                either!(store, store => work::run(py, None, |_| store.close()))
+            }
+            Some(store) => {
+                mem::forget(store);
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     /// Whether the store has been closed.

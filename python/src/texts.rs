@@ -7,6 +7,7 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyString;
 
 use crate::arrow::{self, columns};
+use crate::work;
 
 /// Texts, where Python has them.
 pub(crate) enum Texts {
@@ -41,6 +42,7 @@ impl Texts {
         })?;
         let mut strings = Vec::with_capacity(object.len().unwrap_or_default());
         for (place, item) in items.enumerate() {
+            work::look_at(object.py(), place)?;
             let item = item?;
             let Ok(string) = item.cast_into::<PyString>() else {
                 let text = format!("the text at {place} is no str: leave it out, or convert it");

@@ -6,6 +6,7 @@ use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, UInt64Array};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
 use hamdex::{AnyIndex, Engine, Index};
+use hamdex_shards::{AnyShards, Shards};
 use hamdex_store::Snapshot as Taken;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
@@ -21,6 +22,9 @@ pub(crate) trait Width: Engine {
 
     /// The index, if it is of this width.
     fn of_index(any: &AnyIndex) -> Option<&Index<Self>>;
+
+    /// The set of shards, if it is of this width.
+    fn of_shards(any: &AnyShards) -> Option<&Shards<Self>>;
 
     /// The moment of a store, if it is of this width.
     fn of_moment(any: &Moment) -> Option<&Taken<Self>>;
@@ -78,6 +82,13 @@ impl Width for u64 {
         }
     }
 
+    fn of_shards(any: &AnyShards) -> Option<&Shards<Self>> {
+        match any {
+            AnyShards::Bits64(set) => Some(set),
+            AnyShards::Bits128(_) => None,
+        }
+    }
+
     fn column(fingerprints: Vec<Self>) -> ArrayRef {
         Arc::new(UInt64Array::from(fingerprints))
     }
@@ -108,6 +119,13 @@ impl Width for u128 {
         match any {
             Moment::Bits128(snapshot) => Some(snapshot),
             Moment::Bits64(_) => None,
+        }
+    }
+
+    fn of_shards(any: &AnyShards) -> Option<&Shards<Self>> {
+        match any {
+            AnyShards::Bits64(_) => None,
+            AnyShards::Bits128(set) => Some(set),
         }
     }
 

@@ -157,6 +157,14 @@ fn attend(watch: &Watch, bar: Option<&Py<PyAny>>) -> Option<PyErr> {
     None
 }
 
+/// Items of Python that are gone through between two looks for signals.
+const ITEMS: usize = 1 << 14;
+
+/// Looks for signals now and then while items of Python are gone through, at the one of this number.
+pub(crate) fn look_at(py: Python<'_>, number: usize) -> PyResult<()> {
+    if number.is_multiple_of(ITEMS) { py.check_signals() } else { Ok(()) }
+}
+
 /// Lets Python run the handlers of signals that have come.
 pub(crate) fn look_for_signals() -> PyResult<()> {
     Python::attach(|py| {

@@ -3,6 +3,7 @@
 import _thread
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,10 @@ from conftest import uniform
 
 MANY = np.arange(3_000_000, dtype=np.uint64)
 
+# Of work that takes far longer. It ends within a tenth of that where nothing else is done on the machine:
+# `benchmarks/interrupts.py` measures it.
+SOON = 2.0
+
 
 @pytest.fixture(autouse=True)
 def heeded() -> Iterator[None]:
@@ -22,9 +27,15 @@ def heeded() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def interrupted(work: Callable[[], object]) -> None:
-    """Does work that would take minutes, and sends the signal of Ctrl-C after a moment."""
-    timer = threading.Timer(0.3, _thread.interrupt_main)
+def interrupted(work: Callable[[], object], after: float = 0.3) -> None:
+    """Does work that would take minutes, sends the signal of Ctrl-C after a moment, and sees that it ends soon."""
+    sent: list[float] = []
+
+    def send() -> None:
+        sent.append(time.monotonic())
+        _thread.interrupt_main()
+
+    timer = threading.Timer(after, send)
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -32,6 +43,12 @@ def interrupted(work: Callable[[], object]) -> None:
             pytest.fail("it was not interrupted")
     finally:
         timer.cancel()
+    assert time.monotonic() - sent[0] < SOON
+
+
+def again_and_again(work: Callable[[], object]) -> None:
+    while True:
+        work()
 
 
 def test_pairs_are_interrupted() -> None:
@@ -43,38 +60,66 @@ def test_waiting_for_pairs_is_interrupted() -> None:
     interrupted(lambda: [None for _ in hamdex.pairs(MANY, k=6)])
 
 
-def test_a_build_is_interrupted_and_leaves_nothing(tmp_path: Path) -> None:
-    values = uniform(6_000_000)
+@pytest.mark.parametrize("after", [0.1, 0.5])
+def test_a_build_is_interrupted_and_leaves_nothing(tmp_path: Path, after: float) -> None:
+    # One portion, of which sorting alone takes seconds.
+    values, ids = uniform(20_000_000), np.arange(20_000_000)
+    interrupted(lambda: hamdex.build(tmp_path / "x", values, ids, threads=1), after)
+    assert not list(tmp_path.iterdir())
 
-    def work() -> None:
-        while True:
-            hamdex.build(tmp_path / "x", values, overwrite=True, threads=1)
 
-    interrupted(work)
-    assert [path.name for path in tmp_path.iterdir()] in ([], ["x"])
-    if (tmp_path / "x").exists():
-        hamdex.Index(tmp_path / "x").verify()
+def test_a_build_that_replaces_a_file_leaves_it(tmp_path: Path) -> None:
+    hamdex.build(tmp_path / "x", [1, 2, 3])
+    before = (tmp_path / "x").read_bytes()
+    values = uniform(20_000_000)
+    interrupted(lambda: hamdex.build(tmp_path / "x", values, overwrite=True, threads=1))
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]
 
 
 def test_a_query_is_interrupted(tmp_path: Path) -> None:
     hamdex.build(tmp_path / "x", uniform(2_000_000), design="single")
     index = hamdex.Index(tmp_path / "x")
-
-    def work() -> None:
-        while True:
-            index.query(0, k=30, limit=1)
-
-    interrupted(work)
+    interrupted(lambda: again_and_again(lambda: index.query(0, k=30, limit=1)))
 
 
-def test_dedup_is_interrupted() -> None:
-    texts = [" ".join(f"w{number % 977 + place}" for place in range(60)) for number in range(40_000)]
+@pytest.mark.parametrize("strategy", ["auto", "probe", "scan"])
+def test_a_batch_is_interrupted(tmp_path: Path, strategy: str) -> None:
+    values = uniform(1_000_000)
+    hamdex.build(tmp_path / "x", values, ids=np.arange(len(values)))
+    index = hamdex.Index(tmp_path / "x")
+    queries = np.concatenate([values] * 4)
+    interrupted(lambda: index.batch(queries, k=8, strategy=strategy, threads=1))  # type: ignore[arg-type]
 
-    def work() -> None:
-        while True:
-            hamdex.dedup(texts, similarity=0.1)
 
-    interrupted(work)
+def test_numbers_of_a_list_are_interrupted(tmp_path: Path) -> None:
+    numbers = list(range(3_000_000))
+    interrupted(lambda: again_and_again(lambda: hamdex.pairs(numbers)))
+
+
+TEXTS = [" ".join(f"w{number % 977 + place}" for place in range(60)) for number in range(40_000)]
+
+
+@pytest.mark.parametrize("options", [{"similarity": 0.1}, {"similarity": 0.1, "clusters": "linked"}, {"k": 3}])
+def test_dedup_is_interrupted(options: dict[str, object]) -> None:
+    interrupted(lambda: again_and_again(lambda: hamdex.dedup(TEXTS, **options)))  # type: ignore[call-overload]
+
+
+def test_reading_long_texts_is_interrupted() -> None:
+    # Each takes a while, and so many are on their way at once.
+    texts = [" ".join(f"w{number}x{place}" for place in range(100_000)) for number in range(60)]
+    interrupted(lambda: again_and_again(lambda: hamdex.dedup(texts, threads=1)))
+    interrupted(lambda: again_and_again(lambda: hamdex.fingerprint(texts, threads=1)))
+
+
+def test_compacting_a_store_is_interrupted_and_changes_nothing(tmp_path: Path) -> None:
+    values = uniform(1_000_000)
+    with hamdex.Store(tmp_path / "s", durability="none", merges=False, ids=False) as store:
+        for part in np.array_split(values, 4):
+            store.insert(part)
+            store.flush()
+        before = store.stats()["files"]
+        interrupted(lambda: again_and_again(store.compact), 0.05)
+        assert store.stats()["files"] in (1, before) and values[0] in store
 
 
 def test_progress_is_told(tmp_path: Path) -> None:

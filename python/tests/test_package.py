@@ -2,15 +2,18 @@
 
 import doctest
 import inspect
+import re
 import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import hamdex
+import pyarrow as pa
 import pytest
 
 HERE = Path(__file__).parent
+README = HERE.parent / "README.md"
 
 
 def documented() -> list[tuple[str, object]]:
@@ -36,6 +39,23 @@ def test_everything_is_documented_and_examples_run(name: str, value: object) -> 
 
 def test_the_example_runs() -> None:
     runpy.run_path(str(HERE.parent / "examples" / "news.py"), run_name="__main__")
+
+
+def test_what_the_readme_says_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = [" ".join(f"word{number}x{place}" for place in range(80)) for number in range(20)]
+    texts.append(texts[3].replace("x40", "y"))
+    urls = [f"https://example.org/{number}" for number in range(len(texts))]
+    fps = hamdex.fingerprint(texts)
+    for name in ("a", "b"):
+        hamdex.build(name, fps, ids=urls, recipe="default")
+    table = pa.table({"text": texts, "body": texts, "url": urls})
+    given = {"texts": texts, "urls": urls, "table": table, "a": "a", "b": "b", "fp": 7, "old": int(fps[1]), "page_id": 1}
+    texts_in, against, index, stores, *others = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    assert not others and "against=" in against
+    # What is held against an index comes before that is built: here after it.
+    for example in (texts_in, index, against, stores):
+        exec(example, {**given, "ids": list(range(len(fps))), "fps": fps, "hamdex": hamdex})
 
 
 def test_the_command_is_the_command(tmp_path: Path) -> None:

@@ -182,3 +182,17 @@ assert [match.fingerprint for match in store.query(1, k=64)] == [1, 3]
 
 def test_a_forked_process_is_told_to_open_it_again(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", FORKED, str(tmp_path / "s")], check=True, timeout=60)
+
+
+def test_closing_waits_for_merges(tmp_path: Path) -> None:
+    values = uniform(60_000)
+    with hamdex.Store(tmp_path / "s", durability="none", memory=1 << 16) as store:
+        for start in range(0, len(values), 5000):
+            store.insert(values[start : start + 5000], np.arange(start, start + 5000))
+    # Nobody holds it, and nothing is on its way.
+    with hamdex.Store(tmp_path / "s") as store:
+        assert [match.ids for match in store.query(values[-1], k=0)] == [[len(values) - 1]]
+        store.close()
+        store.close()
+        with pytest.raises(ValueError, match="closed"):
+            store.compact()

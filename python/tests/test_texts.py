@@ -1,5 +1,8 @@
 """Fingerprints of texts, and near-duplicates."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import hamdex
@@ -131,6 +134,45 @@ def test_what_is_known_is_left_out(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         hamdex.dedup(CORPUS, against=tmp_path / "missing")
     store.close()
+
+
+def command(*arguments: str | Path) -> None:
+    subprocess.run([sys.executable, "-m", "hamdex._command", *map(str, arguments)], check=True, timeout=120)
+
+
+def test_what_a_set_of_shards_knows_is_left_out(tmp_path: Path) -> None:
+    known = [(f"known{number}", TEXTS[number]) for number in (1, 5, 2)]
+    lines = [json.dumps({"id": name, "text": text}) + "\n" for name, text in known]
+    (tmp_path / "known.jsonl").write_text("".join(lines))
+    fingerprints = hamdex.fingerprint([text for _, text in known])
+    for layout in ("families", "hash"):
+        options = ["--documents", "--shards", "2", "--layout", layout, "-o", tmp_path / layout]
+        command("build", *options, tmp_path / "known.jsonl")
+        clusters, seen = hamdex.dedup(CORPUS, against=tmp_path / layout)
+        assert rows(clusters) == [(1, 0, True), (1, 2, False), (2, 5, True), (2, 6, False)]
+        assert (seen["id"].tolist(), seen["known"]) == ([1, 3, 4], ["known1", "known2", "known1"])
+        assert seen["fingerprint"].tolist() == fingerprints[[0, 2, 0]].tolist()
+        assert seen["distance"].tolist() == [0, 0, 0]
+    # Files that were built apart, with numbers, and with nothing.
+    for name, ids in (("numbers", [7, 8, 9]), ("bare", None)):
+        for place in range(3):
+            own = None if ids is None else ids[place : place + 1]
+            hamdex.build(tmp_path / f"{name}{place}", fingerprints[place : place + 1], own, recipe="default")
+        command("shards", "create", tmp_path / name, *(tmp_path / f"{name}{place}" for place in range(3)))
+        # Further away than the set is made for.
+        for k in (3, 12):
+            _, seen = hamdex.dedup(CORPUS, against=str(tmp_path / name), k=k)
+            assert seen["id"].tolist() == [1, 3, 4]
+            assert ("known" in seen) == (ids is not None)
+            assert ids is None or seen["known"].tolist() == [7, 9, 7]
+    with pytest.raises(ValueError, match="leave recipe out"):
+        hamdex.dedup(CORPUS, against=tmp_path / "hash", recipe="default min-features=2")
+    next((tmp_path / "hash").glob("*.hamdex")).unlink()
+    with pytest.raises(FileNotFoundError, match="is missing"):
+        hamdex.dedup(CORPUS, against=tmp_path / "hash")
+    (tmp_path / "families" / "shards.json").write_text("{}")
+    with pytest.raises(hamdex.FormatError, match="not a set of shards"):
+        hamdex.dedup(CORPUS, against=tmp_path / "families")
 
 
 def test_shingles_are_what_texts_are_compared_by() -> None:

@@ -124,15 +124,30 @@ impl<K: Record> Portion<K> {
         Ok(())
     }
 
-    /// Drops repeats; if that is not enough, leaves the greater half to later portions.
+    /// Drops repeats, where there are any to speak of; if that is not enough, leaves the greater half to later portions.
     fn make_room(&mut self, done: &Counter) -> Result<(), BuildError> {
-        sort(&mut self.keys, done)?;
+        match self.middle() {
+            Some(middle) => {
+                self.up_to = Some(middle);
+                self.keys.retain(|&key| key <= middle);
+            }
+            None => sort(&mut self.keys, done)?,
+        }
         if self.keys.len() > self.capacity / 4 * 3 {
+            sort(&mut self.keys, done)?;
             let half = self.keys.len() / 2;
             self.up_to = Some(self.keys[half - 1]);
             self.keys.truncate(half);
         }
         Ok(())
+    }
+
+    /// About the middle one of all keys, unless a sample has repeats: to drop these may be enough.
+    fn middle(&self) -> Option<K> {
+        let mut sample: Vec<K> = self.keys.iter().step_by(self.keys.len() / SAMPLE + 1).copied().collect();
+        sample.sort_unstable();
+        let has_repeats = sample.windows(2).any(|pair| pair[0] == pair[1]);
+        sample.get(sample.len() / 2).copied().filter(|_| !has_repeats)
     }
 
     /// Grows by doubling up to the limit.

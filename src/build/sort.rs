@@ -123,7 +123,7 @@ impl<R: Record> Sorter<R> {
 
 /// Sorts, and drops repeats.
 pub(super) fn sort<R: Record>(records: &mut Vec<R>, done: &Counter) -> Result<(), Stopped> {
-    sorting::sort(records, done)?;
+    sorting::sort_by_keys(records, R::fingerprint, |record| record.id().unwrap_or_default(), done)?;
     // Most of the time there is nothing to drop, which all threads together see sooner.
     if has_repeats(records, done)? { sorting::dedup(records, done) } else { Ok(()) }
 }

@@ -19,7 +19,7 @@ use crate::error::BuildError;
 use crate::format::header::FileId;
 use crate::memory::{BUILD_HEADROOM_BYTES, affordable};
 use crate::progress::{Phase, Progress};
-use crate::threads::Pool;
+use crate::threads::{self, Pool};
 use hamdex_fingerprint::Fingerprint;
 
 /// How often it is asked whether to go on while a file is made durable.
@@ -61,16 +61,21 @@ impl<F: Fingerprint> Job<F> {
     fn sync(&self, file: AtomicFile) -> Result<SealedFile, BuildError> {
         let report = || self.options.report(Progress::new(Phase::Sync, 0, None));
         report()?;
-        if !self.options.progress.is_heard() {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let (hand_over, handed_over) = mpsc::sync_channel::<AtomicFile>(1);
+        let sync = move || {
+            if let Ok(file) = handed_over.recv() {
+                // Nobody listens where the build has been stopped.
+                let _ = sender.send(file.seal());
+            }
+        };
+        // Where there is no room for a thread, or nobody to stop the build, it is done without one.
+        let may_start = self.options.progress.is_heard() && threads::count(2).get() == 2;
+        let thread = thread::Builder::new().name("hamdex-sync".to_owned());
+        if !may_start || thread.spawn(sync).is_err() {
             return Ok(file.seal()?);
         }
-        let (sender, receiver) = mpsc::sync_channel(1);
-        let syncing = thread::Builder::new().name("hamdex-sync".to_owned());
-        let syncing = syncing.spawn(move || {
-            // Nobody listens where the build has been stopped.
-            let _ = sender.send(file.seal());
-        });
-        syncing.map_err(|source| BuildError::Threads { source })?;
+        hand_over.send(file).expect("the thread waits for it");
         loop {
             match receiver.recv_timeout(SYNC_POLL) {
                 Ok(sealed) => return Ok(sealed?),

@@ -126,15 +126,15 @@ impl<K: Record> Portion<K> {
 
     /// Drops repeats, where there are any to speak of; if that is not enough, leaves the greater half to later portions.
     fn make_room(&mut self, done: &Counter) -> Result<(), BuildError> {
-        match self.middle() {
-            Some(middle) => {
-                self.up_to = Some(middle);
-                self.keys.retain(|&key| key <= middle);
-            }
-            None => sort(&mut self.keys, done)?,
+        let most = self.capacity / 4 * 3;
+        if let Some(middle) = self.middle() {
+            self.up_to = Some(middle);
+            self.keys.retain(|&key| key <= middle);
         }
-        if self.keys.len() > self.capacity / 4 * 3 {
+        if self.keys.len() > most {
             sort(&mut self.keys, done)?;
+        }
+        if self.keys.len() > most {
             let half = self.keys.len() / 2;
             self.up_to = Some(self.keys[half - 1]);
             self.keys.truncate(half);

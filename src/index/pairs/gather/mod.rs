@@ -2,8 +2,8 @@
 //!
 //! Twice sorted by a digit, the leading bits of the lead first: once in each part of them as it is
 //! read, once when the pieces of all parts that have a digit in common are put together. Both times the
-//! values fit near the processor. Where there are many, that is done in slices of digits ([`slices`]): of what a
-//! slice does not have, little is read ([`cover`]), so slices cost nothing, and need not be large.
+//! values fit near the processor. Where there are many, that is done in slices of digits ([`slices`]): where a table has
+//! the bits of the lead early, little is read of what a slice does not have ([`cover`]).
 
 mod cover;
 mod digits;

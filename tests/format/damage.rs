@@ -79,17 +79,21 @@ fn answers_are_right<F: Fingerprint>(file: &[u8], queries: &[F], truth: &[Vec<An
     }
 }
 
-/// Every bit of every byte of the files `all_of`; of the others one bit per byte, another from byte to byte.
+/// Every bit of every byte; of bytes inside long stretches of padding, which are all checked alike,
+/// one bit each, but for the files `all_of`.
 fn every_flipped_bit_is_seen<F: Fingerprint>(all_of: &[&str]) {
     for (name, file) in small::<F>() {
         let queries = few_queries::<F>(&file);
         let truth = truth(&file, &queries);
         assert!(!is_refused::<F>(&file), "{name}");
+        let is_padding =
+            |byte: usize| byte >= 32 && file[byte - 32..(byte + 32).min(file.len())].iter().all(|&b| b == 0);
         (0..file.len()).into_par_iter().for_each_init(
             || file.clone(),
             |damaged, byte| {
                 let chosen = byte % 8;
-                for bit in (0..8).filter(|&bit| bit == chosen || all_of.contains(&name)) {
+                for bit in (0..8).filter(|&bit| bit == chosen || all_of.contains(&name) || !is_padding(byte))
+                {
                     damaged[byte] ^= 1 << bit;
                     assert!(is_refused::<F>(damaged), "{name}: byte {byte}, bit {bit}");
                     if bit == chosen {

@@ -56,6 +56,7 @@ impl<K: Record> Portions<K> {
         if let Some(whole) = &self.whole {
             return Sorted::batches(whole, visit);
         }
+        let mut portion = Portion::new(self.capacity);
         for number in 0usize.. {
             let above = number.checked_sub(1).map(|before| self.ends[before]);
             let up_to = match self.ends.get(number) {
@@ -63,7 +64,7 @@ impl<K: Record> Portions<K> {
                 None if self.is_complete => None,
                 None => self.sample.end_of_portion(above, self.capacity),
             };
-            let mut portion = Portion { above, up_to, keys: Vec::new(), capacity: self.capacity };
+            portion.begin(above, up_to);
             let mut sample = self.sample.is_empty().then(Sample::new);
             read(&mut |items| {
                 if let Some(sample) = &mut sample {
@@ -95,31 +96,48 @@ struct Portion<K> {
     up_to: Option<K>,
     keys: Vec<K>,
     capacity: usize,
+    /// What is wanted of a piece, chunk by chunk.
+    wanted: Vec<K>,
 }
 
 impl<K: Record> Portion<K> {
+    fn new(capacity: usize) -> Self {
+        Self { above: None, up_to: None, keys: Vec::new(), capacity, wanted: Vec::new() }
+    }
+
+    /// Forgets all keys, and keeps their memory: to have it from the system anew takes a fifth of a reading.
+    fn begin(&mut self, above: Option<K>, up_to: Option<K>) {
+        self.keys.clear();
+        (self.above, self.up_to) = (above, up_to);
+    }
+
     fn take<T: Sync>(
         &mut self,
         items: &[T],
         key: impl Fn(&T) -> K + Sync,
         done: &Counter,
     ) -> Result<(), BuildError> {
+        let Some(first) = items.first() else { return Ok(()) };
         let (above, up_to) = (self.above, self.up_to);
         let is_here = |key: K| above.is_none_or(|bound| key > bound) & up_to.is_none_or(|end| key <= end);
-        let lists: Vec<Vec<K>> = items
-            .par_chunks(CHUNK)
-            .map_init(Vec::new, |scratch, chunk| wanted(chunk, &key, is_here, scratch).to_vec())
-            .collect();
-        for mut list in lists {
-            if self.keys.len() + list.len() > self.capacity {
+        if self.wanted.len() < items.len() {
+            self.wanted.resize(items.len(), key(first));
+        }
+        let chunks = items.par_chunks(CHUNK).zip(self.wanted.par_chunks_mut(CHUNK));
+        let counts: Vec<usize> =
+            chunks.map(|(items, wanted)| gather_wanted(items, &key, is_here, wanted)).collect();
+        for (number, count) in counts.into_iter().enumerate() {
+            if self.keys.len() + count > self.capacity {
                 self.make_room(done)?;
             }
-            if self.up_to != up_to {
-                // The end has moved since the lists were made.
-                list.retain(|key| Some(*key) <= self.up_to);
+            self.reserve(count)?;
+            let wanted = &self.wanted[number * CHUNK..][..count];
+            if self.up_to == up_to {
+                self.keys.extend_from_slice(wanted);
+            } else {
+                // The end has moved since they were gathered.
+                self.keys.extend(wanted.iter().filter(|&&key| Some(key) <= self.up_to));
             }
-            self.reserve(list.len())?;
-            self.keys.append(&mut list);
         }
         Ok(())
     }
@@ -162,25 +180,23 @@ impl<K: Record> Portion<K> {
     }
 }
 
-/// The keys that are wanted, in `scratch`. Each key is written there, whether wanted or not: of most readings most
-/// keys belong to other portions, but not so many that a branch would be foreseen.
+/// Gathers the keys that are wanted at the start of `wanted`, which has room for all; returns how many there are. Each key
+/// is written there, whether wanted or not: of most readings most keys belong to other portions, but not so many that a
+/// branch would be foreseen.
 #[inline]
-fn wanted<'s, T, K: Record>(
+fn gather_wanted<T, K: Record>(
     items: &[T],
     key: impl Fn(&T) -> K,
     is_wanted: impl Fn(K) -> bool,
-    scratch: &'s mut Vec<K>,
-) -> &'s [K] {
-    if let Some(first) = items.first() {
-        scratch.resize(items.len(), key(first));
-    }
+    wanted: &mut [K],
+) -> usize {
     let mut count = 0;
     for item in items {
         let key = key(item);
-        scratch[count] = key;
+        wanted[count] = key;
         count += usize::from(is_wanted(key));
     }
-    &scratch[..count]
+    count
 }
 
 /// Keys at even distances in the order of the source.

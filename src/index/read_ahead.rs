@@ -11,6 +11,9 @@ use hamdex_fingerprint::Fingerprint;
 /// Bytes that a scan reads ahead at once: enough to keep storage busy while the window before is read.
 const WINDOW_BYTES: usize = 1 << 20;
 
+/// Blocks that are looked at to know how many have been read.
+const SAMPLED_BLOCKS: usize = 64;
+
 /// What data can be advised of: each takes offset and length.
 pub(super) struct Hints<D> {
     /// That a range will be read.
@@ -123,14 +126,28 @@ impl<D> ReadAhead<D> {
     }
 
     /// Reads ahead blocks in a row that are about to be read, unless all have been read before. The range may
-    /// end beyond the last one.
+    /// lie or end beyond the last one.
     pub(super) fn blocks<F: Fingerprint>(&self, data: &D, table: &Table<F>, mut blocks: Range<usize>) {
         let Some(will_need) = self.will_need() else { return };
         blocks.end = blocks.end.min(table.keys.len());
+        if blocks.is_empty() {
+            return;
+        }
         if self.repeat || !blocks.clone().all(|block| table.checked.contains(block)) {
             let (offset, length) = table.extent(blocks);
             will_need(data, offset, length);
         }
+    }
+
+    /// About the share of the blocks of a table that storage may have to be waited for, from a few of them.
+    pub(super) fn unread_share<F: Fingerprint>(&self, table: &Table<F>) -> f64 {
+        if self.hints.is_none() {
+            return 0.0;
+        }
+        let blocks = (0..table.keys.len()).step_by(table.keys.len() / SAMPLED_BLOCKS + 1);
+        let count = blocks.len().max(1);
+        let is_unread = |&block: &usize| self.repeat || !table.checked.contains(block);
+        blocks.filter(is_unread).count() as f64 / count as f64
     }
 
     /// For going through the blocks of a table from first to last, or through a part of them.

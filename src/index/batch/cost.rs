@@ -2,7 +2,7 @@
 //!
 //! | what | costs |
 //! |---|---|
-//! | alone | for each block and query: [`LOCATE_NS`] and `probe_ns` |
+//! | alone | for each block and query: [`LOCATE_NS`] and `probe_ns`; where most blocks are read for the first time, [`WAIT_NS`] for each of these |
 //! | probe | for each block and query: [`LOCATE_NS`], [`ARRANGE_NS`], and `probe_ns`; where `dense_from` queries or more meet in a block, instead of the last, [`SEARCH_NS`] for each query and `decode_ns` for each entry of the block once |
 //! | scan | `decode_ns` for each fingerprint once, and what [`scan::design`] says; [`FILL_NS`] for each query and table |
 //!
@@ -22,6 +22,10 @@ pub(super) const LOCATE_NS: f64 = 15.0;
 
 /// To bring a query and its block in the order of blocks.
 pub(super) const ARRANGE_NS: f64 = 25.0;
+
+/// To wait for a block that storage has, rather than read it with the one before: random reads of 1 KiB, of a solid-state
+/// disk, by two threads with some tens each at once.
+pub(super) const WAIT_NS: f64 = 8000.0;
 
 /// To search a decoded block for a query.
 pub(super) const SEARCH_NS: f64 = 60.0;

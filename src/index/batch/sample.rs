@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::design::Probe;
-use crate::index::batch::cost::{ARRANGE_NS, CodecCosts, LOCATE_NS, SEARCH_NS};
+use crate::index::batch::cost::{ARRANGE_NS, CodecCosts, LOCATE_NS, SEARCH_NS, WAIT_NS};
 use crate::index::batch::question::Question;
 use crate::table::locate::target_of;
 use hamdex_fingerprint::Fingerprint;
@@ -88,6 +88,7 @@ fn load<F: Fingerprint, D: AsRef<[u8]> + Sync>(
         blocks: table.keys.len().max(1) as f64,
         entries_per_block: table.entries_per_block as f64,
         dense_from: options.dense_from.unwrap_or(costs.dense_from) as f64,
+        unread_share: index.read_ahead.unread_share(table),
     };
     blocks.sort_unstable();
     crowd.load(&costs, blocks)
@@ -102,6 +103,8 @@ struct Crowd {
     entries_per_block: f64,
     /// From how many queries on a block is decoded.
     dense_from: f64,
+    /// The share of the blocks that storage may have to be waited for.
+    unread_share: f64,
 }
 
 impl Crowd {
@@ -123,9 +126,16 @@ impl Crowd {
         }
         Load {
             blocks_per_query: blocks.len() as f64 / self.located.max(1) as f64,
-            alone_ns: looked_into * (LOCATE_NS + costs.probe_ns),
+            alone_ns: looked_into * (LOCATE_NS + costs.probe_ns) + self.wait_ns(looked_into),
             probe_ns: looked_into * LOCATE_NS + arranged_ns * all_by_one,
         }
+    }
+
+    /// What it takes longer to read blocks one by one than in their order. That is little where few of them are read:
+    /// neighbours are seldom among them then, and each is waited for either way.
+    fn wait_ns(&self, looked_into: f64) -> f64 {
+        let read_share = 1.0 - (-looked_into / self.blocks).exp();
+        read_share * read_share * self.unread_share * self.blocks * WAIT_NS
     }
 }
 
@@ -155,7 +165,18 @@ mod tests {
     use super::*;
 
     fn load(queries: f64, blocks: &[u32]) -> Load {
-        let crowd = Crowd { located: 4, queries, blocks: 1e6, entries_per_block: 100.0, dense_from: 4.0 };
+        load_of(queries, blocks, 0.0)
+    }
+
+    fn load_of(queries: f64, blocks: &[u32], unread_share: f64) -> Load {
+        let crowd = Crowd {
+            located: 4,
+            queries,
+            blocks: 1e6,
+            entries_per_block: 100.0,
+            dense_from: 4.0,
+            unread_share,
+        };
         let costs = CodecCosts { decode_ns: 2.0, probe_ns: 200.0, dense_from: 4 };
         crowd.load(&costs, blocks)
     }
@@ -170,6 +191,17 @@ mod tests {
         assert!(apart.probe_ns > apart.alone_ns, "arranging is in vain where nothing is shared");
         assert!(together.probe_ns < 0.5 * together.alone_ns, "{} {}", together.probe_ns, together.alone_ns);
         assert_eq!(load(2000.0, &[1, 2]).alone_ns, 2.0 * load(1000.0, &[1, 2]).alone_ns);
+    }
+
+    #[test]
+    fn most_of_a_file_that_was_not_read_before_is_read_in_its_order() {
+        let blocks = [1, 2, 3, 4, 5, 6, 7, 8];
+        for (queries, unread_share, in_order) in
+            [(1e6, 0.0, false), (1e6, 1.0, true), (1e6, 0.1, true), (1e2, 1.0, false)]
+        {
+            let load = load_of(queries, &blocks, unread_share);
+            assert_eq!(load.probe_ns < load.alone_ns, in_order, "{queries} queries, {unread_share}");
+        }
     }
 
     #[test]

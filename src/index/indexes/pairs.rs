@@ -73,7 +73,7 @@ where
 
     fn read_ahead(&self, _: &Table<F>, _: Range<usize>) {}
 
-    fn parts(&self, size: u64) -> Vec<Part> {
+    fn parts(&self, _: usize, size: u64) -> Vec<Part> {
         let of_index = |(source, index): (usize, &Index<F, R::Data>)| {
             parts_of_table(index, &index.tables[0], size).map(move |range| Part { source, range })
         };
@@ -83,6 +83,11 @@ where
     fn bounds(&self, part: &Part) -> (F, F) {
         let index: &Index<F, R::Data> = &self.0.as_slice()[part.source];
         bounds_of_blocks(index, &index.tables[0], &part.range)
+    }
+
+    fn announce(&self, part: &Part) {
+        let index = &*self.0.as_slice()[part.source];
+        index.read_ahead.blocks(&index.data, &index.tables[0], part.range.clone());
     }
 
     fn read(

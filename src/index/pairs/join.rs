@@ -85,10 +85,10 @@ impl<F: Fingerprint> Join<'_, F> {
         let (tables, file) = population.tables();
         let mut workspace = Workspace::default();
         for step in steps {
-            if let Source::Table(table) = step.source
+            if step.source == Source::Streamed
                 && population.len() > capacity.get() as u64
                 && !stream::runs_fit(
-                    &tables[table],
+                    &tables[step.lead.table],
                     file,
                     step.lead.mask,
                     capacity.get(),
@@ -114,8 +114,7 @@ impl<F: Fingerprint> Join<'_, F> {
     fn stream(&self, step: &Step<F>, done: &Counter, deliver: Outlet<'_, F>) -> Outcome {
         let population = self.population;
         let (tables, file) = population.tables();
-        let Source::Table(table) = step.source else { unreachable!("it is not gathered") };
-        let table = &tables[table];
+        let table = &tables[step.lead.table];
         let blocks = table.keys.len();
         let per_task = TASK_BYTES / table.codec.layout().block_bytes;
         let per_task = self.tuning.blocks_per_task.unwrap_or(per_task);
@@ -128,8 +127,11 @@ impl<F: Fingerprint> Join<'_, F> {
                 let entries = population.len() * mine.len() as u64 / blocks as u64;
                 let mut collector = self.collector(send);
                 let mut runs = self.runs(step, &mut collector, done);
-                // Its last run goes on in the next block, most of the time no further.
-                population.read_ahead(table, mine.start..mine.end + 1);
+                // The tasks of the other threads have been announced by those before. The last run of the last one goes on
+                // in the next block, most of the time no further.
+                let ahead = self.threads.get() * per_task;
+                let announced = if task == 0 { 0 } else { mine.start + ahead };
+                population.read_ahead(table, announced..mine.end + ahead);
                 let outcome = stream::stream(table, file, step.lead.mask, mine, workspace, &mut runs)?;
                 done.add(entries)?;
                 Ok(finish(outcome, collector))
@@ -173,7 +175,7 @@ impl<F: Fingerprint> Join<'_, F> {
     fn query_each(&self, times: u64, done: &Counter, deliver: Outlet<'_, F>) -> Outcome {
         let &Self { population, distance, tuning, .. } = self;
         let size = tuning.queries_per_task.unwrap_or(QUERIES_PER_TASK);
-        let parts = population.parts(size);
+        let parts = population.parts(0, size);
         let entries = population.len() / (parts.len() as u64).max(1);
         ordered::run(
             self.threads,

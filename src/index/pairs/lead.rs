@@ -15,11 +15,49 @@ impl<F: Fingerprint> Admits<F> for Agreement<F> {
     }
 }
 
+/// An order of bits: that of a table, or the one in which some bits come first, and all others behind them, each as the
+/// table has them.
+#[derive(Debug, Clone)]
+pub(super) struct Order<F> {
+    table: Permutation<F>,
+    /// From the table's order on.
+    leading: Permutation<F>,
+}
+
+impl<F: Fingerprint> Order<F> {
+    /// That of a table.
+    pub(super) fn of_table(table: Permutation<F>) -> Self {
+        Self { table, leading: Permutation::new(F::ZERO) }
+    }
+
+    /// The bits under `mask` first, the others behind them.
+    pub(super) fn leading(mask: F, table: Permutation<F>) -> Self {
+        Self { leading: Permutation::new(table.apply(mask)), table }
+    }
+
+    /// From the natural order.
+    pub(super) fn apply(&self, value: F) -> F {
+        self.leading.apply(self.table.apply(value))
+    }
+
+    /// Back to the natural order.
+    pub(super) fn undo(&self, value: F) -> F {
+        self.table.undo(self.leading.undo(value))
+    }
+
+    /// What leads from the table's order to this one.
+    pub(super) fn from_table(&self) -> &Permutation<F> {
+        &self.leading
+    }
+}
+
 /// A lead, in the order of bits of the values that it brings together.
 #[derive(Debug, Clone)]
 pub(super) struct Lead<F> {
-    /// What that order is.
-    pub(super) permutation: Permutation<F>,
+    /// The table whose values are read; 0 where there is but the natural order.
+    pub(super) table: usize,
+    /// What the order of bits is.
+    pub(super) order: Order<F>,
     /// The bits that agree.
     pub(super) mask: F,
     /// The leads that come before it: what agrees under one of these belongs there.

@@ -7,6 +7,7 @@
 //! - [`lead`]: bits under which the two of a pair agree
 //! - [`stream`]: a table that has such values side by side
 //! - [`gather`]: the same in memory, where no table has them
+//! - [`digits`]: sorting by a few bits
 //! - [`runs`]: the pairs among values that agree, each once; long runs split further
 //! - [`compare`]: the inner loop
 //! - [`query_each`]: query by query, where memory is too small for the longest run
@@ -18,6 +19,7 @@
 
 mod collect;
 mod compare;
+mod digits;
 mod gather;
 mod join;
 mod lead;

@@ -134,13 +134,16 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
         let mut streamed: Vec<Vec<Found<F>>> = tasks
             .into_par_iter()
             .map_init(
-                || (Scratch::default(), Candidates::default()),
-                |(scratch, candidates), blocks| {
+                || {
+                    let windows = self.index.read_ahead.windows(&self.index.data);
+                    (Scratch::default(), Candidates::default(), windows)
+                },
+                |(scratch, candidates, windows), blocks| {
                     let mut finds = Finds::new(room);
                     candidates.clear();
-                    let Index { tables, data, read_ahead, .. } = self.index;
-                    read_ahead.blocks(data, &tables[0], blocks.clone());
+                    let Index { tables, data, .. } = self.index;
                     for run in runs_of(blocks) {
+                        run.clone().for_each(|block| windows.reach(&tables[0], block));
                         tables[0].decode_run(data.as_ref(), run, scratch, &mut candidates.decoded)?;
                         if self.sieve.is_some() && candidates.decoded.len() >= SIFT_BATCH {
                             self.sift(candidates)?;

@@ -6,10 +6,9 @@
 
 use std::ops::Range;
 
-use crate::index::pairs::gather::digits::digit;
+use crate::index::pairs::digits::digit;
 use crate::index::pairs::lead::Lead;
 use crate::index::pairs::population::{Part, Population};
-use crate::permutation::Permutation;
 use hamdex_fingerprint::Fingerprint;
 
 /// Adds the least parts of a part that may have values whose digits of `bits` bits lie in the slice: side by side, they
@@ -23,7 +22,7 @@ pub(super) fn cover<F: Fingerprint>(
     covering: &mut Vec<Part>,
 ) {
     let (least, greatest) = population.bounds(part);
-    let (first, last) = digits_between(lead, population.order(part), bits, least, greatest);
+    let (first, last) = digits_between(lead, bits, least, greatest);
     if first >= slice.end || last < slice.start {
         return;
     }
@@ -43,23 +42,15 @@ pub(super) fn cover<F: Fingerprint>(
     }
 }
 
-/// The least and the greatest digit that a value between two may have.
-fn digits_between<F: Fingerprint>(
-    lead: &Lead<F>,
-    order: Option<&Permutation<F>>,
-    bits: u32,
-    least: F,
-    greatest: F,
-) -> (usize, usize) {
-    let mask = lead.permutation.mask();
-    let mask = order.map_or(mask, |order| order.apply(mask));
+/// The least and the greatest digit that a value between two may have, all in the order of the lead's table.
+fn digits_between<F: Fingerprint>(lead: &Lead<F>, bits: u32, least: F, greatest: F) -> (usize, usize) {
+    let order = lead.order.from_table();
     // All between agree above the first difference. From there on they ascend, and their digits with them, as far as
     // every bit is one of the lead. Behind the first one that is not, they may be anything.
     let shared = least.first_difference(greatest);
-    let left_out = !mask & !F::prefix_mask(shared);
+    let left_out = !order.mask() & !F::prefix_mask(shared);
     let ascending = F::prefix_mask(left_out.leading_zeros());
-    let natural = |value| order.map_or(value, |order| order.undo(value));
-    let of = |value| digit(lead.permutation.apply(natural(value)), bits);
+    let of = |value| digit(order.apply(value), bits);
     (of(least & ascending), of(greatest | !ascending))
 }
 
@@ -68,6 +59,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::index::pairs::lead::Order;
+    use crate::permutation::Permutation;
 
     proptest! {
         #[test]
@@ -80,25 +73,23 @@ mod tests {
             bits in 0u32..20,
         ) {
             // Few runs of bits, as in a design, or any bits.
-            let mask = if runs { 0xfff0_00ff_ff00_0000u64.rotate_left(mask as u32 % 64) } else { mask };
-            let permutation = Permutation::new(mask);
-            let lead = Lead { mask: permutation.apply(mask), permutation, earlier: Vec::new() };
             let keep = u64::prefix_mask(differing);
-            let mut values: [u64; 3] = std::array::from_fn(|i| start & keep | others[i] & !keep);
-            values.sort_unstable();
-            let bits = bits.min(mask.count_ones());
-            let (first, last) = digits_between(&lead, None, bits, values[0], values[2]);
-            let own = digit(lead.permutation.apply(values[1]), bits);
-            prop_assert!((first..=last).contains(&own));
-            let (first, last) = digits_between(&lead, None, bits, values[1], values[1]);
-            prop_assert!(first == own && last == own);
-            // A table in which the bits of the lead, and others, come first.
-            let order = Permutation::new(mask | 0x0f0f << (others[0] % 48));
-            let mut values = values.map(|value| order.apply(value));
-            values.sort_unstable();
-            let (first, last) = digits_between(&lead, Some(&order), bits, values[0], values[2]);
-            let own = digit(lead.permutation.apply(order.undo(values[1])), bits);
-            prop_assert!((first..=last).contains(&own));
+            let mask = if runs { 0xfff0_00ff_ff00_0000u64.rotate_left(mask as u32 % 64) } else { mask };
+            // The natural order, and that of a table in which the bits of the lead, and others, come first.
+            for leading in [0, mask | 0x0f0f << (others[0] % 48)] {
+                let table = Permutation::new(leading);
+                let order = Order::leading(mask, table.clone());
+                let lead = Lead { table: 0, mask: order.apply(mask), order, earlier: Vec::new() };
+                let natural: [u64; 3] = std::array::from_fn(|i| start & keep | others[i] & !keep);
+                let mut values = natural.map(|value| table.apply(value));
+                values.sort_unstable();
+                let bits = bits.min(mask.count_ones());
+                let (first, last) = digits_between(&lead, bits, values[0], values[2]);
+                let own = digit(lead.order.apply(table.undo(values[1])), bits);
+                prop_assert!((first..=last).contains(&own));
+                let (first, last) = digits_between(&lead, bits, values[1], values[1]);
+                prop_assert!(first == own && last == own);
+            }
         }
     }
 }

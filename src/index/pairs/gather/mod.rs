@@ -6,15 +6,14 @@
 //! the bits of the lead early, little is read of what a slice does not have ([`cover`]).
 
 mod cover;
-mod digits;
 mod slices;
 
 use std::num::NonZeroUsize;
 use std::ops::{ControlFlow, Range};
 
 use crate::error::ReadError;
+use crate::index::pairs::digits::{digit, sort};
 use crate::index::pairs::gather::cover::cover;
-use crate::index::pairs::gather::digits::{digit, sort};
 use crate::index::pairs::gather::slices::{counts, slices};
 use crate::index::pairs::lead::Lead;
 use crate::index::pairs::ordered;
@@ -33,7 +32,7 @@ const BUCKET_LOG2: u32 = 12;
 const SLICE: u64 = 1 << 24;
 
 /// Bits of the digits that slices are made of: sixteen digits in a slice of a billion values.
-const SLICE_DIGIT_BITS: u32 = 10;
+pub(super) const SLICE_DIGIT_BITS: u32 = 10;
 
 /// The most bits of a first digit.
 const FIRST_DIGIT_BITS: u32 = 24;
@@ -96,7 +95,7 @@ impl<'a, F: Fingerprint> Gathering<'a, F> {
             let more = bits - of_slices;
             let slices = slices(&counts[..1 << of_slices], size, capacity)?.into_iter();
             let slices = slices.map(|digits| digits.start << more..digits.end << more).collect();
-            Some(Self { lead, bits, slices, places: population.parts_for(lead.permutation.mask(), PART) })
+            Some(Self { lead, bits, slices, places: population.parts(lead.table, PART) })
         };
         Ok(leads.iter().zip(&counts).map(gathering).collect())
     }
@@ -136,10 +135,14 @@ impl<'a, F: Fingerprint> Gathering<'a, F> {
             |workspace, part, send| {
                 let mut values = std::mem::take(&mut workspace.gathered);
                 values.clear();
+                // What the other threads read meanwhile has been announced before.
+                let ahead = if part == 0 { 0 } else { part + threads.get() };
+                let announced = together.iter().take(part + threads.get() + 1).skip(ahead);
+                announced.flatten().for_each(|place| population.announce(place));
                 for place in &together[part] {
                     done.check()?;
                     population.read(place, workspace, &mut |read| {
-                        let permuted = read.iter().map(|&value| lead.permutation.apply(value));
+                        let permuted = read.iter().map(|&value| lead.order.from_table().apply(value));
                         values.extend(permuted.filter(|&value| slice.contains(&digit(value, bits))));
                     })?;
                 }

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::ops::{ControlFlow, Range};
 
 use crate::error::ReadError;
-use crate::index::pairs::gather::digits::digit;
+use crate::index::pairs::digits::digit;
 use crate::index::pairs::lead::Lead;
 use crate::index::pairs::ordered;
 use crate::index::pairs::population::Population;
@@ -49,7 +49,7 @@ fn counted<F: Fingerprint>(
 ) -> Result<Vec<Vec<u64>>, ReadError> {
     let none = vec![vec![0u64; 1 << bits]; leads.len()];
     let mut sums = none.clone();
-    let parts = population.parts(population.len().div_ceil(COUNTED_PARTS));
+    let parts = population.parts(0, population.len().div_ceil(COUNTED_PARTS));
     ordered::run(
         threads,
         parts.len(),
@@ -76,7 +76,7 @@ fn counted<F: Fingerprint>(
 /// Looks at a value in each of some parts.
 fn estimated<F: Fingerprint>(population: &dyn Population<F>, leads: &[&Lead<F>], bits: u32) -> Vec<Vec<u64>> {
     let mut counts = vec![vec![0u64; 1 << bits]; leads.len()];
-    let parts = population.parts(population.len().div_ceil(SAMPLE));
+    let parts = population.parts(0, population.len().div_ceil(SAMPLE));
     let each = population.len() / (parts.len() as u64).max(1);
     for part in &parts {
         let (_, greatest) = population.bounds(part);
@@ -89,7 +89,7 @@ fn estimated<F: Fingerprint>(population: &dyn Population<F>, leads: &[&Lead<F>],
 
 /// The digit of a value in the order of a lead, of as many bits as the lead has, if that is fewer.
 fn lead_digit<F: Fingerprint>(lead: &Lead<F>, value: F, bits: u32) -> usize {
-    digit(lead.permutation.apply(value), bits.min(lead.mask.count_ones()))
+    digit(lead.order.apply(value), bits.min(lead.mask.count_ones()))
 }
 
 /// Consecutive digits whose counts sum to at most `size`, or single ones; `None` if one has more than `capacity`.

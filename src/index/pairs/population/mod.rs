@@ -16,7 +16,6 @@ pub(super) use of_values::OfValues;
 
 use crate::error::ReadError;
 use crate::index::pairs::workspace::Workspace;
-use crate::permutation::Permutation;
 use crate::progress::Counter;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
@@ -49,23 +48,17 @@ pub(in crate::index) trait Population<F: Fingerprint>: Send + Sync {
     /// Reads ahead blocks of one of these tables.
     fn read_ahead(&self, table: &Table<F>, blocks: Range<usize>);
 
-    /// All of it in parts of about that many fingerprints.
-    fn parts(&self, size: u64) -> Vec<Part>;
+    /// All of it in parts of about that many fingerprints, in the order of a table: of table 0, which is the natural one,
+    /// where there are no tables.
+    fn parts(&self, table: usize, size: u64) -> Vec<Part>;
 
-    /// The same in an order in which these bits come early, with as few others before them as can be had.
-    fn parts_for(&self, _mask: F, size: u64) -> Vec<Part> {
-        self.parts(size)
-    }
-
-    /// What no fingerprint of a part, which is not empty, is below, and what none is above: in the part's own order.
+    /// What no fingerprint of a part, which is not empty, is below, and what none is above, as the part's table has them.
     fn bounds(&self, part: &Part) -> (F, F);
 
-    /// The order that a part is in, which keeps that of the bits that it was asked for; none is the natural one.
-    fn order(&self, _part: &Part) -> Option<&Permutation<F>> {
-        None
-    }
+    /// Says that a part will be read.
+    fn announce(&self, _part: &Part) {}
 
-    /// Hands on the fingerprints of a part, some at a time.
+    /// Hands on the fingerprints of a part, some at a time, as its table has them.
     fn read(
         &self,
         part: &Part,

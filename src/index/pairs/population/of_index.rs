@@ -8,7 +8,6 @@ use crate::index::handle::Index;
 use crate::index::pairs::population::{Neighbours, Part, Population, ranges};
 use crate::index::pairs::workspace::Workspace;
 use crate::index::searcher::Searcher;
-use crate::permutation::Permutation;
 use crate::table::reader::{Table, runs_of};
 use hamdex_fingerprint::Fingerprint;
 
@@ -36,28 +35,17 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Population<F> for OfIndex<'_, F, D> 
         self.0.read_ahead.blocks(&self.0.data, table, blocks);
     }
 
-    fn parts(&self, size: u64) -> Vec<Part> {
-        parts_of_table(self.0, &self.0.tables[0], size).map(|range| Part { source: 0, range }).collect()
-    }
-
-    fn parts_for(&self, mask: F, size: u64) -> Vec<Part> {
-        // Only orders in which these bits follow each other as they do in the natural one: all of them lead, or none.
-        let is_kept = |table: &&Table<F>| {
-            let leading = table.permutation.mask() & mask;
-            table.permutation.is_identity() || leading == mask || leading == F::ZERO
-        };
-        let last = |table: &&Table<F>| F::BITS - table.permutation.apply(mask).trailing_zeros();
-        let best = self.0.tables.iter().filter(is_kept).min_by_key(last).unwrap_or(&self.0.tables[0]);
-        parts_of_table(self.0, best, size).map(|range| Part { source: best.number, range }).collect()
+    fn parts(&self, table: usize, size: u64) -> Vec<Part> {
+        let ranges = parts_of_table(self.0, &self.0.tables[table], size);
+        ranges.map(|range| Part { source: table, range }).collect()
     }
 
     fn bounds(&self, part: &Part) -> (F, F) {
         bounds_of_blocks(self.0, &self.0.tables[part.source], &part.range)
     }
 
-    fn order(&self, part: &Part) -> Option<&Permutation<F>> {
-        let order = &self.0.tables[part.source].permutation;
-        (!order.is_identity()).then_some(order)
+    fn announce(&self, part: &Part) {
+        self.read_ahead(&self.0.tables[part.source], part.range.clone());
     }
 
     fn read(
@@ -112,7 +100,7 @@ pub(in crate::index) fn bounds_of_blocks<F: Fingerprint, D: AsRef<[u8]>>(
     (least, keys.get(blocks.end - 1))
 }
 
-/// Calls `take` with the fingerprints of these blocks of a table, those of several at a time.
+/// Calls `take` with the fingerprints of these blocks of a table, in its order, those of several at a time.
 pub(in crate::index) fn read_runs<F: Fingerprint, D: AsRef<[u8]>>(
     index: &Index<F, D>,
     table: &Table<F>,
@@ -125,9 +113,6 @@ pub(in crate::index) fn read_runs<F: Fingerprint, D: AsRef<[u8]>>(
     for run in runs_of(blocks) {
         workspace.values.clear();
         table.decode_run(file, run, &mut workspace.scratch, &mut workspace.values)?;
-        if !table.permutation.is_identity() {
-            workspace.values.iter_mut().for_each(|value| *value = table.permutation.undo(*value));
-        }
         take(&workspace.values);
     }
     Ok(())

@@ -71,7 +71,7 @@ impl<F: Fingerprint> Population<F> for OfValues<'_, F> {
 
     fn read_ahead(&self, _: &Table<F>, _: Range<usize>) {}
 
-    fn parts(&self, size: u64) -> Vec<Part> {
+    fn parts(&self, _: usize, size: u64) -> Vec<Part> {
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         ranges(self.values().len(), size).map(|range| Part { source: 0, range }).collect()
     }

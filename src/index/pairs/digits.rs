@@ -27,7 +27,7 @@ pub(super) fn sort<F: Fingerprint>(
     for at in 2..starts.len() {
         starts[at] += starts[at - 1];
     }
-    sorted.clear();
+    // Each is written to.
     sorted.resize(values.len(), F::ZERO);
     for &value in values {
         let next = &mut starts[digit(value) + 1];

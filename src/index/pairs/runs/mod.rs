@@ -1,11 +1,13 @@
 //! From runs to pairs, each once.
 //!
 //! The leads of a join overlap: two fingerprints that differ in one bit agree under most of them. A pair
-//! belongs to the first lead under which it agrees: see [`is_first`].
+//! belongs to the first lead under which it agrees: see [`is_first`]. Long runs are divided before that: [`split`].
+
+mod split;
 
 use std::ops::ControlFlow;
 
-use crate::design::{Admits, is_first, split};
+use crate::design::{Admits, is_first};
 use crate::index::pairs::collect::Collector;
 use crate::index::pairs::compare::{Comparison, Hit, compare};
 use crate::index::pairs::lead::{Agreement, Lead};
@@ -14,7 +16,7 @@ use hamdex_fingerprint::Fingerprint;
 
 /// Runs beyond this many values are split by bits behind those that they share. Up to here it is
 /// quicker to compare all with all.
-pub(super) const MAX_RUN: usize = 1024;
+pub(super) const MAX_RUN: usize = 128;
 
 /// Hits that may wait to be collected, where the runs are no longer than [`MAX_RUN`].
 const MAX_HITS: usize = 1 << 18;
@@ -37,6 +39,7 @@ pub(super) struct RunPairs<'a, 'c, F> {
     distance: u32,
     longest: usize,
     hits: Vec<Hit>,
+    dividing: split::Workspace<F>,
     collector: &'a mut Collector<'c, F>,
     done: &'a Counter,
     /// Comparisons, or what takes as long, since the last look at whether to go on.
@@ -52,7 +55,8 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
         done: &'a Counter,
     ) -> Self {
         let (earlier, hits) = (lead.earlier.clone(), Vec::new());
-        Self { lead, earlier, distance, longest, hits, collector, done, unchecked: 0 }
+        let dividing = split::Workspace::default();
+        Self { lead, earlier, distance, longest, hits, dividing, collector, done, unchecked: 0 }
     }
 
     /// Breaks where the caller has stopped the work, which the counter remembers.
@@ -65,8 +69,8 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
         if self.done.check().is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
-    /// Finds the pairs in `values`, where those that agree under `mask`, some of the lead's own bits,
-    /// lie together. Leaves the values of long runs in another order.
+    /// Finds the pairs in `values`, where those that agree under `mask`, some of the lead's own bits or those that a long
+    /// run is divided by, lie together. Leaves the values of long runs in another order.
     pub(super) fn find(&mut self, values: &mut [F], mask: F) -> ControlFlow<()> {
         self.go_on(values.len())?;
         let is_long = self.are_long(values, mask);
@@ -85,7 +89,7 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
                 },
                 &mut self.hits,
             );
-            self.collect_hits(values)?;
+            self.collect_hits(values, mask)?;
             start = stopped;
             if stopped < end {
                 let first = values[start];
@@ -104,57 +108,17 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
         sample.len() > ends * LONG_ON_AVERAGE
     }
 
-    fn collect_hits(&mut self, values: &[F]) -> ControlFlow<()> {
+    /// Collects those that agree under `mask` and belong to this lead.
+    fn collect_hits(&mut self, values: &[F], mask: F) -> ControlFlow<()> {
+        let agreement = Agreement(self.lead.mask | mask);
         for &(a, b) in &self.hits {
             let (a, b) = (values[a as usize], values[b as usize]);
             let difference = a ^ b;
-            if Agreement(self.lead.mask).admits(difference) && is_first(&self.earlier, difference) {
-                self.collector.pair(self.lead.permutation.undo(a), self.lead.permutation.undo(b))?;
+            if agreement.admits(difference) && is_first(&self.earlier, difference) {
+                self.collector.pair(self.lead.order.undo(a), self.lead.order.undo(b))?;
             }
         }
         self.hits.clear();
-        ControlFlow::Continue(())
-    }
-
-    /// Finds the pairs of a set whose values are all to be compared with each other.
-    ///
-    /// At most `distance` bits of a pair differ. So of distance + 1 groups of the bits that vary at
-    /// all, one is the same in both: the pairs are in the runs that each group makes. This is the
-    /// pigeonhole principle of the designs once more, on the bits that this very set leaves open. Where
-    /// it would not lower the number of comparisons, all are compared with all; so there are never more
-    /// than the square of the number of values.
-    fn split(&mut self, values: &mut [F]) -> ControlFlow<()> {
-        let first = values[0];
-        let varying = values.iter().fold(F::ZERO, |varying, &value| varying | (value ^ first));
-        if !is_first(&self.earlier, varying) {
-            // All of them agree there: none of the pairs belongs here.
-            return ControlFlow::Continue(());
-        }
-        if values.len() <= self.longest || varying.count_ones() <= self.distance {
-            return self.all_with_all(values);
-        }
-        let before = self.earlier.len();
-        let square = |count: usize| count as u128 * count as u128;
-        let mut budget = square(values.len()) / 2;
-        for group in split(varying, self.distance + 1) {
-            self.go_on(values.len())?;
-            values.sort_unstable_by_key(|&value| value & group);
-            let same = |&a: &F, &b: &F| (a ^ b) & group == F::ZERO;
-            let comparisons = values.chunk_by(same).map(|run| square(run.len())).sum();
-            let Some(left) = budget.checked_sub(comparisons) else {
-                // What agrees in an earlier group belongs there, and is not collected again.
-                self.all_with_all(values)?;
-                break;
-            };
-            budget = left;
-            for run in values.chunk_by_mut(same) {
-                if run.len() > 1 {
-                    self.split(run)?;
-                }
-            }
-            self.earlier.push(Agreement(group));
-        }
-        self.earlier.truncate(before);
         ControlFlow::Continue(())
     }
 
@@ -167,7 +131,7 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
             let (distance, is_long) = (self.distance, true);
             let starts = start..end;
             compare(Comparison { values, starts, mask, distance, longest, is_long }, &mut self.hits);
-            self.collect_hits(values)?;
+            self.collect_hits(values, mask)?;
         }
         ControlFlow::Continue(())
     }

@@ -22,7 +22,8 @@ pub fn limit_level(level: Level) {
     LIMIT.store(level as u8, Ordering::Relaxed);
 }
 
-/// Whether a level may be used, if the processor has it.
+/// Whether a level may be used, if the processor has it. Where only the portable level is there, nothing asks.
+#[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn may_use(level: Level) -> bool {
     level as u8 <= LIMIT.load(Ordering::Relaxed)

@@ -125,6 +125,8 @@ pub use metadata::RECIPE_KEY;
 pub use names::{Names, NamesIter};
 pub use permutation::Permutation;
 pub use progress::{Phase, Progress};
+#[doc(hidden)]
+pub use sorting::sort_by_keys;
 
 /// The block codec itself, and what tests and benches turn.
 ///

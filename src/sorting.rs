@@ -5,11 +5,10 @@
 //! values, so that crowds are divided as well as what is spread. As a value is swapped to its part, the one that was there
 //! comes to the place that is looked at next time, so no step waits for the one before (Skarupke, "I Wrote a Faster
 //! Sorting Algorithm", 2016, after McIlroy, Bostic and McIlroy, "Engineering Radix Sort", 1993). Every long step asks
-//! whether to go on, as no sort of a library does.
+//! `look` whether to go on, as no sort of a library does; an error of it ends the work.
 
 use rayon::prelude::*;
 
-use crate::progress::{Counter, Stopped};
 use hamdex_fingerprint::Fingerprint;
 
 /// Values that are sorted by comparison, without a look at whether to go on: they fit the caches of a core.
@@ -24,34 +23,44 @@ const DIGIT_BITS: u32 = 8;
 const DIGITS: usize = 1 << DIGIT_BITS;
 
 /// Sorts fingerprints. Where it is stopped, all of them are there, in some order.
-pub(crate) fn sort<F: Fingerprint>(values: &mut [F], done: &Counter) -> Result<(), Stopped> {
-    sort_by_keys(values, |&value| value, |_| F::ZERO, done)
+pub(crate) fn sort<F: Fingerprint, E: Send>(
+    values: &mut [F],
+    look: &(impl Fn() -> Result<(), E> + Sync),
+) -> Result<(), E> {
+    sort_by_keys(values, |&value| value, |_| F::ZERO, look)
 }
 
 /// Sorts what is in the order of one key, and then of another. Where it is stopped, all values are there, in some order.
-pub(crate) fn sort_by_keys<T, K, L>(
+///
+/// # Errors
+/// That of `look`.
+pub fn sort_by_keys<T, K, L, E>(
     values: &mut [T],
     key: impl Fn(&T) -> K + Sync,
     then: impl Fn(&T) -> L + Sync,
-    done: &Counter,
-) -> Result<(), Stopped>
+    look: &(impl Fn() -> Result<(), E> + Sync),
+) -> Result<(), E>
 where
     T: Ord + Copy + Send + Sync,
     K: Fingerprint,
     L: Fingerprint,
+    E: Send,
 {
-    if is_sorted(values, done)? {
+    if is_sorted(values, look)? {
         return Ok(());
     }
     let equal = |_: &mut [T]| Ok(());
-    sort_by(values, &key, &|part: &mut [T]| sort_by(part, &then, &equal, done), done)
+    sort_by(values, &key, &|part: &mut [T]| sort_by(part, &then, &equal, look), look)
 }
 
 /// Drops all but the first of equal values that follow each other.
-pub(crate) fn dedup<T: PartialEq + Copy>(values: &mut Vec<T>, done: &Counter) -> Result<(), Stopped> {
+pub(crate) fn dedup<T: PartialEq + Copy, E>(
+    values: &mut Vec<T>,
+    look: &impl Fn() -> Result<(), E>,
+) -> Result<(), E> {
     let mut kept = 0;
     for start in (0..values.len()).step_by(PIECE) {
-        done.check()?;
+        look()?;
         for at in start..values.len().min(start + PIECE) {
             let value = values[at];
             if kept == 0 || values[kept - 1] != value {
@@ -65,9 +74,9 @@ pub(crate) fn dedup<T: PartialEq + Copy>(values: &mut Vec<T>, done: &Counter) ->
 }
 
 /// Whether values ascend. Of most that do not, that is known at once.
-fn is_sorted<T: Ord>(values: &[T], done: &Counter) -> Result<bool, Stopped> {
+fn is_sorted<T: Ord, E>(values: &[T], look: &impl Fn() -> Result<(), E>) -> Result<bool, E> {
     for start in (0..values.len()).step_by(PIECE) {
-        done.check()?;
+        look()?;
         // With the first value of the next piece.
         if !values[start..values.len().min(start + PIECE + 1)].is_sorted() {
             return Ok(false);
@@ -77,48 +86,48 @@ fn is_sorted<T: Ord>(values: &[T], done: &Counter) -> Result<bool, Stopped> {
 }
 
 /// Sorts by a key, and each part with one key as `equal` does.
-fn sort_by<T: Ord + Copy + Send + Sync, K: Fingerprint>(
+fn sort_by<T: Ord + Copy + Send + Sync, K: Fingerprint, E: Send>(
     values: &mut [T],
     key: &(impl Fn(&T) -> K + Sync),
-    equal: &(impl Fn(&mut [T]) -> Result<(), Stopped> + Sync),
-    done: &Counter,
-) -> Result<(), Stopped> {
-    done.check()?;
+    equal: &(impl Fn(&mut [T]) -> Result<(), E> + Sync),
+    look: &(impl Fn() -> Result<(), E> + Sync),
+) -> Result<(), E> {
+    look()?;
     if values.len() <= SHORT {
         values.sort_unstable();
         return Ok(());
     }
-    let differing = differing(values, key, done)?;
+    let differing = differing(values, key, look)?;
     if differing == K::ZERO {
         return equal(values);
     }
     let shift = (K::BITS - differing.leading_zeros()).saturating_sub(DIGIT_BITS);
     let digit = |value: &T| (key(value) >> shift).to_u128() as usize % DIGITS;
-    let parts = distribute(values, digit, done)?;
-    parts.into_par_iter().with_max_len(1).try_for_each(|part| sort_by(part, key, equal, done))
+    let parts = distribute(values, digit, look)?;
+    parts.into_par_iter().with_max_len(1).try_for_each(|part| sort_by(part, key, equal, look))
 }
 
 /// The bits in which any two keys differ.
-fn differing<T: Sync, K: Fingerprint>(
+fn differing<T: Sync, K: Fingerprint, E: Send>(
     values: &[T],
     key: &(impl Fn(&T) -> K + Sync),
-    done: &Counter,
-) -> Result<K, Stopped> {
+    look: &(impl Fn() -> Result<(), E> + Sync),
+) -> Result<K, E> {
     let Some(first) = values.first().map(key) else { return Ok(K::ZERO) };
     let of_piece = |piece: &[T]| {
-        done.check()?;
+        look()?;
         Ok(piece.iter().fold(K::ZERO, |bits, value| bits | (key(value) ^ first)))
     };
     values.par_chunks(PIECE).map(of_piece).try_reduce(|| K::ZERO, |a, b| Ok(a | b))
 }
 
 /// Brings values of one digit together, the parts in the order of the digits.
-fn distribute<'v, T: Copy + Sync>(
+fn distribute<'v, T: Copy + Sync, E: Send>(
     values: &'v mut [T],
     digit: impl Fn(&T) -> usize + Sync,
-    done: &Counter,
-) -> Result<Vec<&'v mut [T]>, Stopped> {
-    let lengths = lengths(values, &digit, done)?;
+    look: &(impl Fn() -> Result<(), E> + Sync),
+) -> Result<Vec<&'v mut [T]>, E> {
+    let lengths = lengths(values, &digit, look)?;
     // Of each part: where what has its place ends, and the part itself.
     let (mut heads, mut ends) = ([0; DIGITS], [0; DIGITS]);
     let mut start = 0;
@@ -133,7 +142,7 @@ fn distribute<'v, T: Copy + Sync>(
             let (start, end) = (heads[part], ends[part]);
             for piece in (start..end).step_by(PIECE) {
                 if unlooked >= PIECE {
-                    done.check()?;
+                    look()?;
                     unlooked = 0;
                 }
                 let end = end.min(piece + PIECE);
@@ -152,13 +161,13 @@ fn distribute<'v, T: Copy + Sync>(
 }
 
 /// How many values each digit has.
-fn lengths<T: Sync>(
+fn lengths<T: Sync, E: Send>(
     values: &[T],
     digit: impl Fn(&T) -> usize + Sync,
-    done: &Counter,
-) -> Result<[usize; DIGITS], Stopped> {
+    look: &(impl Fn() -> Result<(), E> + Sync),
+) -> Result<[usize; DIGITS], E> {
     let of_piece = |piece: &[T]| {
-        done.check()?;
+        look()?;
         let mut lengths = [0; DIGITS];
         piece.iter().for_each(|value| lengths[digit(value)] += 1);
         Ok(lengths)
@@ -172,27 +181,22 @@ fn lengths<T: Sync>(
 
 #[cfg(test)]
 mod tests {
-    use std::ops::ControlFlow;
-    use std::sync::Arc;
+    use std::convert::Infallible;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
     use super::*;
     use crate::digest::scramble;
-    use crate::progress::{Phase, Report};
 
-    fn nobody() -> Counter {
-        Counter::new(Report::default(), Phase::Read, None)
+    fn go_on() -> Result<(), Infallible> {
+        Ok(())
     }
 
-    /// A counter that stops the work when it has been asked so many times; and how often it has been asked.
-    fn stopping(at: usize) -> (Counter, Arc<AtomicUsize>) {
-        let asked = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&asked);
-        let report = Report::to(move |_| match count.fetch_add(1, Relaxed) {
-            before if before >= at => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        });
-        (Counter::new(report, Phase::Read, None), asked)
+    #[derive(Debug, PartialEq)]
+    struct Enough;
+
+    /// Counts how often it is asked, and ends the work from the one of that number on.
+    fn stopping(at: usize, asked: &AtomicUsize) -> impl Fn() -> Result<(), Enough> + Sync {
+        move || if asked.fetch_add(1, Relaxed) >= at { Err(Enough) } else { Ok(()) }
     }
 
     /// Values of every kind, several times as many as are sorted at once.
@@ -220,15 +224,15 @@ mod tests {
     fn values_are_sorted_as_the_standard_library_does() {
         for list in lists() {
             let (mut found, mut expected) = (list.clone(), list);
-            sort(&mut found, &nobody()).unwrap();
+            sort(&mut found, &go_on).unwrap();
             expected.sort_unstable();
             assert!(found == expected);
-            dedup(&mut found, &nobody()).unwrap();
+            dedup(&mut found, &go_on).unwrap();
             expected.dedup();
             assert!(found == expected);
             let wide: Vec<u128> = expected.iter().map(|&value| u128::from(value) << 60).collect();
             let mut backwards: Vec<u128> = wide.iter().rev().copied().collect();
-            sort(&mut backwards, &nobody()).unwrap();
+            sort(&mut backwards, &go_on).unwrap();
             assert!(backwards == wide);
         }
     }
@@ -239,7 +243,7 @@ mod tests {
             let pairs = (0..6 * SHORT as u64).map(|i| (scramble(i % keys), scramble(i)));
             let mut pairs: Vec<(u64, u64)> = pairs.collect();
             let mut expected = pairs.clone();
-            sort_by_keys(&mut pairs, |pair| pair.0, |pair| pair.1, &nobody()).unwrap();
+            sort_by_keys(&mut pairs, |pair| pair.0, |pair| pair.1, &go_on).unwrap();
             expected.sort_unstable();
             assert!(pairs == expected, "{keys}");
         }
@@ -250,15 +254,14 @@ mod tests {
         let list: Vec<u64> = (0..4 * SHORT as u64).map(scramble).collect();
         let mut expected = list.clone();
         expected.sort_unstable();
-        let (counter, asked) = stopping(usize::MAX);
-        sort(&mut list.clone(), &counter).unwrap();
-        let looks = asked.load(Relaxed);
+        let asked = AtomicUsize::new(0);
+        sort(&mut list.clone(), &stopping(usize::MAX, &asked)).unwrap();
+        let looks = asked.into_inner();
         // Each time that all are gone through, and before each part.
         assert!(looks >= 2 * 4, "{looks}");
         for at in 0..looks {
-            let (counter, _) = stopping(at);
             let mut values = list.clone();
-            assert_eq!(sort(&mut values, &counter), Err(Stopped));
+            assert_eq!(sort(&mut values, &stopping(at, &AtomicUsize::new(0))), Err(Enough));
             values.sort_unstable();
             assert!(values == expected);
         }

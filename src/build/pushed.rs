@@ -102,7 +102,7 @@ impl<F: Fingerprint, R: Record<Fingerprint = F>> Tables<F> for Pushed<'_, R> {
             values.iter_mut().for_each(|value| *value = to.apply(from.undo(*value)));
             done.check()
         })?;
-        sorting::sort(&mut values, &done)?;
+        sorting::sort(&mut values, &|| done.check())?;
         self.state = State::Values(values, to.clone());
         Ok(())
     }

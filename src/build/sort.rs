@@ -101,7 +101,11 @@ impl<R: Record> Sorter<R> {
     }
 
     fn sort(&mut self, done: &Counter) -> Result<(), Stopped> {
-        if self.is_sorted { sorting::dedup(&mut self.records, done) } else { sort(&mut self.records, done) }
+        if self.is_sorted {
+            sorting::dedup(&mut self.records, &|| done.check())
+        } else {
+            sort(&mut self.records, done)
+        }
     }
 
     /// Sorts; `done` says whether to go on.
@@ -123,9 +127,10 @@ impl<R: Record> Sorter<R> {
 
 /// Sorts, and drops repeats.
 pub(super) fn sort<R: Record>(records: &mut Vec<R>, done: &Counter) -> Result<(), Stopped> {
-    sorting::sort_by_keys(records, R::fingerprint, |record| record.id().unwrap_or_default(), done)?;
+    let look = || done.check();
+    sorting::sort_by_keys(records, R::fingerprint, |record| record.id().unwrap_or_default(), &look)?;
     // Most of the time there is nothing to drop, which all threads together see sooner.
-    if has_repeats(records, done)? { sorting::dedup(records, done) } else { Ok(()) }
+    if has_repeats(records, done)? { sorting::dedup(records, &look) } else { Ok(()) }
 }
 
 fn has_repeats<R: Record>(records: &[R], done: &Counter) -> Result<bool, Stopped> {

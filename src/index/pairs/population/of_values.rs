@@ -50,8 +50,9 @@ impl<F: Fingerprint> Population<F> for OfValues<'_, F> {
             .map_err(|_| ReadError::from(ReadErrorKind::OutOfMemory { bytes }))?;
         distinct.extend_from_slice(self.given);
         let pool = Pool::new(threads).map_err(|error| ReadError::from(ReadErrorKind::Threads(error)))?;
-        pool.install(|| sorting::sort(&mut distinct, done))?;
-        sorting::dedup(&mut distinct, done)?;
+        let look = || done.check();
+        pool.install(|| sorting::sort(&mut distinct, &look))?;
+        sorting::dedup(&mut distinct, &look)?;
         // Another thread may have been quicker: it has made the same.
         let _ = self.distinct.set(distinct);
         Ok(())

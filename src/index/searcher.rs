@@ -9,7 +9,7 @@ use crate::index::handle::Index;
 use crate::index::index_ref::IndexRef;
 use crate::index::matches::Match;
 use crate::index::nearest::{self, Limited};
-use crate::index::search::{Search, give_back};
+use crate::index::search::{GoOn, Search, give_back};
 use crate::progress::{Phase, Progress, Report};
 use hamdex_fingerprint::Fingerprint;
 
@@ -227,13 +227,36 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let Self { index, search, report, .. } = self;
-        let index: &Index<F, R::Data> = index;
-        let plan = index.plan(distance);
-        search.locate(index, queries, plan);
-        search.read_ahead(index);
         let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
-        search.scan(index, queries, plan, &go_on, visit)
+        for_each_of(index, search, queries, distance, &go_on, visit)
     }
+
+    /// The same as a part of other work, which says whether to go on.
+    #[inline]
+    pub(super) fn for_each_of_while(
+        &mut self,
+        queries: &[F],
+        distance: u32,
+        go_on: GoOn<'_>,
+        visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        for_each_of(&self.index, &mut self.search, queries, distance, go_on, visit)
+    }
+}
+
+#[inline]
+fn for_each_of<F: Fingerprint, D: AsRef<[u8]>>(
+    index: &Index<F, D>,
+    search: &mut Search<F>,
+    queries: &[F],
+    distance: u32,
+    go_on: GoOn<'_>,
+    visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, ReadError> {
+    let plan = index.plan(distance);
+    search.locate(index, queries, plan);
+    search.read_ahead(index);
+    search.scan(index, queries, plan, go_on, visit)
 }
 
 impl<R: IndexRef> fmt::Debug for Searcher<R> {

@@ -311,6 +311,19 @@ fn a_limit_leaves_the_nearest() {
 }
 
 #[test]
+fn very_many_matches_of_one_query_come_in_their_order() {
+    let stored: Vec<u64> = (0..1 << 17).map(|i| 0x0123_4567_0000_0000 | i).collect();
+    let index = index::<u64>(built(&stored, BuildOptions::new()));
+    let mut queries = vec![u64::MAX; 40];
+    queries[20] = stored[12_345];
+    let options = BatchOptions::new().strategy(Strategy::Probe).threads(2);
+    let found = asked(&index, &queries, 16, &options);
+    assert_eq!(found[20].len(), stored.len() - 1);
+    assert!(found[20] == brute_force(&stored, queries[20], 16));
+    assert!(found.iter().enumerate().all(|(place, matches)| place == 20 || matches.is_empty()));
+}
+
+#[test]
 fn progress_counts_the_queries() {
     let stored = data::<u64>(Shape::Mixed, 3000, 21);
     let index = index::<u64>(built(&stored, BuildOptions::new()));

@@ -136,6 +136,20 @@ fn a_batch_stops() {
     });
 }
 
+/// Where queries crowd, one block has all of them to search for, and a fingerprint all of them to be compared with.
+#[test]
+fn a_batch_that_crowds_stops() {
+    let stored: Vec<u64> = (0..1000).map(|i| 0x0123_4567_0000_0000 | i).collect();
+    let index = index::<u64>(built(&stored, BuildOptions::new()));
+    let queries = vec![stored[7]; 70_000];
+    for strategy in [Strategy::Probe, Strategy::Scan] {
+        stops_everywhere(|seen, at| {
+            let options = BatchOptions::new().strategy(strategy).threads(1).progress(stopping(seen, at));
+            index.batch_with(&queries, 1, &options, |_, _| ControlFlow::Continue(()))
+        });
+    }
+}
+
 #[test]
 fn a_self_join_stops() {
     let stored = data::<u64>(Shape::Mixed, 30_000, 6);

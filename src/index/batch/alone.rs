@@ -28,13 +28,15 @@ pub(super) fn alone<F: Fingerprint, D: AsRef<[u8]> + Sync>(
                 for (group, together) in queries.chunks(size).enumerate() {
                     done.check()?;
                     let first = range * length + group * size;
-                    let outcome = searcher.for_each_of(together, plan.distance(), |place, found| {
-                        finds.push(Found {
-                            query: (first + place) as u32,
-                            distance: found.distance,
-                            fingerprint: found.fingerprint,
-                        })
-                    });
+                    let go_on = |_, _| done.check();
+                    let outcome =
+                        searcher.for_each_of_while(together, plan.distance(), &go_on, |place, found| {
+                            finds.push(Found {
+                                query: (first + place) as u32,
+                                distance: found.distance,
+                                fingerprint: found.fingerprint,
+                            })
+                        });
                     if outcome?.is_break() {
                         return Err(Stop::Full);
                     }

@@ -14,7 +14,8 @@ use crate::index::batch::{alone, probe, scan};
 use crate::index::handle::Index;
 use crate::index::matches::Match;
 use crate::memory::{QUERY_HEADROOM_BYTES, affordable};
-use crate::progress::{Counter, Phase};
+use crate::progress::{Counter, Phase, Stopped};
+use crate::sorting;
 use crate::threads::Pool;
 use hamdex_fingerprint::Fingerprint;
 
@@ -28,6 +29,12 @@ const AT_ONCE_NS: f64 = 300_000.0;
 
 /// The share of the room for matches that the matches of a chunk are planned to take.
 const PLANNED_ROOM: f64 = 0.75;
+
+/// Queries whose matches are handed on between two looks at whether to go on.
+const HANDED_ON_AT_ONCE: usize = 1 << 12;
+
+/// From how many matches of a query on they are sorted by all threads, with looks at whether to go on.
+const MANY_MATCHES: usize = 1 << 16;
 
 /// Answers one slice of queries after the other.
 pub(super) struct Chunks<'a, F, D> {
@@ -59,29 +66,27 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
         visit: &mut impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let done = self.options.progress.counter(Phase::Batch, Some(queries.len() as u64));
-        let done = done.map_err(|stopped| self.index.error(stopped.into()))?;
-        let limit = self.options.most_matches();
+        let index = self.index;
+        let failed = |stopped: Stopped| index.error(stopped.into());
+        let done = done.map_err(failed)?;
         let mut at = 0;
         while at < queries.len() {
-            let chunk = self.chunk(&queries[at..], &done);
+            let chunk = self.chunk(&queries[at..], &done).map_err(failed)?;
             let mut visit = |place, matches: &[Match<F>]| visit(at + place, matches);
-            let sample = self.sample_if_worth(chunk, &done);
+            let sample = self.sample_if_worth(chunk, &done).map_err(failed)?;
             let means = if sample.is_some() { self.means()? } else { None };
             let outcome = if let (Some(sample), Some(Means { pool, options })) = (sample, means) {
                 let room = Room::of_bytes::<F>(options.match_bytes());
                 let question = Question { options, ..self.question(chunk, &done) };
-                let Some(mut batch) = self.answer_together(&question, &sample, pool, &room)? else {
+                let Some(batch) = self.answer_together(&question, &sample, pool, &room)? else {
                     self.size = chunk.len() / 2;
                     continue;
                 };
+                let outcome = self.hand_on(batch, pool, &done, &mut visit).map_err(failed)?;
                 if room.is_ample() {
                     self.size = MAX_QUERIES.min(self.size * 2);
                 }
-                (0..chunk.len()).try_for_each(|place| {
-                    let matches = batch.matches_mut(place);
-                    matches.sort_unstable();
-                    visit(place, &matches[..matches.len().min(limit)])
-                })
+                outcome
             } else {
                 self.answer_each(chunk, &done, &mut visit)?
             };
@@ -89,7 +94,7 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
                 return Ok(outcome);
             }
             at += chunk.len();
-            done.add(chunk.len() as u64).map_err(|stopped| self.index.error(stopped.into()))?;
+            done.add(chunk.len() as u64).map_err(failed)?;
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -105,20 +110,23 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
     }
 
     /// The next queries to answer together: as many as their matches are expected to find room for.
-    fn chunk<'q>(&self, queries: &'q [F], done: &Counter) -> &'q [F] {
+    fn chunk<'q>(&self, queries: &'q [F], done: &Counter) -> Result<&'q [F], Stopped> {
         let chunk = &queries[..queries.len().min(self.size)];
-        let matches = sample::matches_per_query(&self.question(chunk, done));
+        let matches = sample::matches_per_query(&self.question(chunk, done))?;
         let room = Room::of_bytes::<F>(self.options.match_bytes()).most() as f64 * PLANNED_ROOM;
         let fitting = if matches > 0.0 { (room / matches) as usize } else { chunk.len() };
-        &chunk[..chunk.len().min(fitting.max(FEW))]
+        Ok(&chunk[..chunk.len().min(fitting.max(FEW))])
     }
 
     /// A sample of queries; `None` where they are best answered at once, one by one.
-    pub(super) fn sample_if_worth(&self, queries: &[F], done: &Counter) -> Option<Sample> {
-        let sample = (queries.len() >= FEW).then(|| Sample::of(&self.question(queries, done)))?;
+    pub(super) fn sample_if_worth(&self, queries: &[F], done: &Counter) -> Result<Option<Sample>, Stopped> {
+        if queries.len() < FEW {
+            return Ok(None);
+        }
+        let sample = Sample::of(&self.question(queries, done))?;
         let is_long = self.options.strategy != Strategy::Auto
             || sample.alone_ns() > self.options.at_once_ns.unwrap_or(AT_ONCE_NS);
-        is_long.then_some(sample)
+        Ok(is_long.then_some(sample))
     }
 
     /// A few queries at a time; or one after the other, whatever room its matches take.
@@ -144,12 +152,41 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
         pool: &Pool,
         room: &Room,
     ) -> Result<Option<Batch<F>>, ReadError> {
-        match pool.install(|| find(question, sample, room)) {
-            Ok(parts) => Ok(Some(Batch::gather(question.queries.len(), &parts))),
+        let gather = |parts: Vec<_>| Ok(Batch::gather(question.queries.len(), &parts, question.done)?);
+        match pool.install(|| find(question, sample, room)).and_then(gather) {
+            Ok(batch) => Ok(Some(batch)),
             Err(Stop::Full) => Ok(None),
             Err(Stop::Costly) => unreachable!("only a scan is left, and what comes after it has no limit"),
             Err(Stop::Failed(error)) => Err(self.index.error(error)),
         }
+    }
+
+    /// Calls `visit` with the place and the matches of each query, nearest first, then by fingerprint, in order, until it
+    /// breaks.
+    fn hand_on(
+        &self,
+        mut batch: Batch<F>,
+        pool: &Pool,
+        done: &Counter,
+        visit: &mut impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Stopped> {
+        let (look, limit) = (|| done.check(), self.options.most_matches());
+        for place in 0..batch.len() {
+            if place.is_multiple_of(HANDED_ON_AT_ONCE) {
+                look()?;
+            }
+            let matches = batch.matches_mut(place);
+            if matches.len() < MANY_MATCHES {
+                matches.sort_unstable();
+            } else {
+                let distance = |one: &Match<F>| u64::from(one.distance);
+                pool.install(|| sorting::sort_by_keys(matches, distance, |one| one.fingerprint, &look))?;
+            }
+            if visit(place, &matches[..matches.len().min(limit)]).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     /// What to answer many queries with; `None` where there is no memory for more than one query at a time.

@@ -4,10 +4,14 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::index::matches::Match;
+use crate::progress::{Counter, Stopped};
 use hamdex_fingerprint::Fingerprint;
 
 /// Matches that a task reserves room for at a time.
 const GRANT: usize = 64;
+
+/// Matches that are moved between two looks at whether to go on.
+const PIECE: usize = 1 << 18;
 
 /// Room for matches, shared by all tasks.
 pub(super) struct Room {
@@ -108,25 +112,34 @@ impl<F: Fingerprint> Batch<F> {
     }
 
     /// Brings what was found for the queries into their order; the matches of each are as they come.
-    pub(super) fn gather(queries: usize, parts: &[Vec<Found<F>>]) -> Self {
+    pub(super) fn gather(queries: usize, parts: &[Vec<Found<F>>], done: &Counter) -> Result<Self, Stopped> {
+        let pieces = || parts.iter().flat_map(|found| found.chunks(PIECE));
         let mut starts = vec![0; queries + 1];
-        for found in parts.iter().flatten() {
-            starts[found.query as usize + 1] += 1;
+        for piece in pieces() {
+            done.check()?;
+            piece.iter().for_each(|found| starts[found.query as usize + 1] += 1);
         }
         for query in 0..queries {
             starts[query + 1] += starts[query];
         }
         let nothing = Match::new(0, F::ZERO);
-        let mut matches = vec![nothing; starts[queries]];
-        for &Found { query, distance, fingerprint } in parts.iter().flatten() {
-            // Each start moves on to the next one, and then stands one query further than it should.
-            let next = &mut starts[query as usize];
-            matches[*next] = Match::new(distance, fingerprint);
-            *next += 1;
+        let mut matches = Vec::with_capacity(starts[queries]);
+        while matches.len() < starts[queries] {
+            done.check()?;
+            matches.resize(starts[queries].min(matches.len() + PIECE), nothing);
+        }
+        for piece in pieces() {
+            done.check()?;
+            for &Found { query, distance, fingerprint } in piece {
+                // Each start moves on to the next one, and then stands one query further than it should.
+                let next = &mut starts[query as usize];
+                matches[*next] = Match::new(distance, fingerprint);
+                *next += 1;
+            }
         }
         starts.copy_within(..queries, 1);
         starts[0] = 0;
-        Self { starts, matches }
+        Ok(Self { starts, matches })
     }
 
     /// The matches of the query at `place`, to be sorted.
@@ -164,15 +177,18 @@ impl<F: Fingerprint> Batch<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::progress::{Phase, Report};
 
     #[test]
     fn what_is_found_comes_to_its_query() {
         let found = |query, fingerprint| Found { query, distance: 0, fingerprint };
-        let batch = Batch::<u64>::gather(4, &[vec![found(3, 1), found(1, 2)], vec![], vec![found(3, 3)]]);
+        let done = Counter::new(Report::default(), Phase::Batch, None);
+        let parts = [vec![found(3, 1), found(1, 2)], vec![], vec![found(3, 3)]];
+        let batch = Batch::<u64>::gather(4, &parts, &done).unwrap();
         let fingerprints: Vec<Vec<u64>> =
             batch.iter().map(|matches| matches.iter().map(|m| m.fingerprint).collect()).collect();
         assert_eq!(fingerprints, [vec![], vec![2], vec![], vec![1, 3]]);
-        assert!(Batch::<u64>::gather(0, &[]).is_empty());
+        assert!(Batch::<u64>::gather(0, &[], &done).unwrap().is_empty());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use crate::design::Probe;
 use crate::index::batch::cost::{ARRANGE_NS, CodecCosts, LOCATE_NS, SEARCH_NS, WAIT_NS};
 use crate::index::batch::question::Question;
+use crate::progress::Stopped;
 use crate::table::locate::target_of;
 use hamdex_fingerprint::Fingerprint;
 
@@ -39,10 +40,15 @@ pub(super) struct Load {
 }
 
 impl Sample {
-    pub(super) fn of<F: Fingerprint, D: AsRef<[u8]> + Sync>(question: &Question<'_, F, D>) -> Self {
+    pub(super) fn of<F: Fingerprint, D: AsRef<[u8]> + Sync>(
+        question: &Question<'_, F, D>,
+    ) -> Result<Self, Stopped> {
         let mut blocks = Vec::new();
-        let probes = question.plan.probes().iter();
-        Self { loads: probes.map(|probe| load(question, probe, &mut blocks)).collect() }
+        let loads = question.plan.probes().iter().map(|probe| {
+            question.done.check()?;
+            Ok(load(question, probe, &mut blocks))
+        });
+        Ok(Self { loads: loads.collect::<Result<_, _>>()? })
     }
 
     /// Nanoseconds to answer the queries one by one.
@@ -140,24 +146,28 @@ impl Crowd {
 }
 
 /// Matches of a query, on average over a few of them; 0 where there are too few queries to be worth a sample.
-pub(super) fn matches_per_query<F: Fingerprint, D: AsRef<[u8]> + Sync>(question: &Question<'_, F, D>) -> f64 {
+pub(super) fn matches_per_query<F: Fingerprint, D: AsRef<[u8]> + Sync>(
+    question: &Question<'_, F, D>,
+) -> Result<f64, Stopped> {
     let answered = (question.queries.len() / QUERIES_PER_ANSWERED).min(MAX_ANSWERED);
     if answered == 0 {
-        return 0.0;
+        return Ok(0.0);
     }
+    let go_on = |_, _| question.done.check();
     let mut searcher = question.index.searcher();
     let mut matches = 0;
     let mut tried = 0;
     for query in spread(question.queries, answered) {
-        let count = |_| {
+        let count = |_, _| {
             matches += 1;
             ControlFlow::Continue(())
         };
         // Damage is reported by whoever answers the query.
-        let _ = searcher.for_each(query, question.plan.distance(), count);
+        let _ = searcher.for_each_of_while(&[query], question.plan.distance(), &go_on, count);
+        question.done.check()?;
         tried += 1;
     }
-    f64::from(matches) / f64::from(tried)
+    Ok(f64::from(matches) / f64::from(tried))
 }
 
 #[cfg(test)]

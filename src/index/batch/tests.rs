@@ -59,7 +59,7 @@ fn way(index: &Index<u64, Vec<u8>>, queries: &[u64], strategy: Strategy) -> Choi
     let options = BatchOptions::new().strategy(strategy);
     let (plan, done) = (index.plan(3), counter());
     let question = Question { index, plan, queries, options: &options, done: &done };
-    choose(&question, &Sample::of(&question))
+    choose(&question, &Sample::of(&question).unwrap())
 }
 
 #[test]
@@ -137,7 +137,8 @@ fn a_small_batch_is_answered_at_once_as_single_queries_are() {
     {
         let options = BatchOptions::new().strategy(strategy);
         let chunks = Chunks::new(&index, 3, &options);
-        let is_worth = |count: &usize| chunks.sample_if_worth(&queries[..*count], &counter()).is_some();
+        let is_worth =
+            |count: &usize| chunks.sample_if_worth(&queries[..*count], &counter()).unwrap().is_some();
         let first = (0..queries.len()).find(is_worth);
         assert!(first.is_some_and(|first| first_worth.contains(&first)), "{strategy:?}: {first:?}");
     }

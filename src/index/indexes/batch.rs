@@ -12,6 +12,9 @@ use crate::index::matches::Match;
 use crate::progress::{Counter, Phase};
 use hamdex_fingerprint::Fingerprint;
 
+/// Queries whose matches are united between two looks at whether to go on.
+const UNITED_AT_ONCE: usize = 1 << 12;
+
 impl<F, R> Indexes<R>
 where
     F: Fingerprint,
@@ -83,6 +86,9 @@ where
             } else if let Some(batches) = self.batch_of_each(chunk, distance, &inner)? {
                 (0..chunk.len()).try_fold(ControlFlow::Continue(()), |flow: ControlFlow<()>, place| {
                     if flow.is_continue() {
+                        if place.is_multiple_of(UNITED_AT_ONCE) {
+                            done.check()?;
+                        }
                         self.unite(&batches, place, &mut united)?;
                         united.unite(options.most_matches());
                         return Ok(visit(place, united.matches()));

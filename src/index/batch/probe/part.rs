@@ -8,6 +8,7 @@ use crate::index::batch::probe::items::{Item, Items};
 use crate::index::batch::probe::look::Look;
 use crate::index::batch::probe::search::{self, Search};
 use crate::index::batch::question::Stop;
+use crate::progress::{Counter, Stopped};
 use crate::table::scanner::Scanner;
 use hamdex_fingerprint::Fingerprint;
 
@@ -15,7 +16,7 @@ use hamdex_fingerprint::Fingerprint;
 const SPARSE_BATCH: usize = 4096;
 
 /// Queries and entries of decoded blocks between two looks at whether to go on.
-const SEARCHED_AT_ONCE: usize = 1 << 18;
+const SEARCHED_AT_ONCE: usize = 1 << 15;
 
 /// Blocks for each item of a part from which on items are sorted rather than counted into their places.
 const SORTED_FROM: usize = 16;
@@ -70,7 +71,7 @@ impl<F: Fingerprint> Visitor<F> {
         part: usize,
         finds: &mut Finds<'_, F>,
     ) -> Result<(), Stop> {
-        self.put_in_order(items, &blocks, part);
+        self.put_in_order(items, &blocks, part, look.done)?;
         let Self { items, values, scratch, searching, sparse, .. } = self;
         sparse.read_ahead(look, items);
         let mut searched = 0;
@@ -79,23 +80,26 @@ impl<F: Fingerprint> Visitor<F> {
             if items.len() >= look.dense_from {
                 values.clear();
                 look.table.decode(look.file, block, scratch, values)?;
-                let search = Search {
-                    values,
-                    queries: items.len(),
-                    target: |place: usize| look.target(items[place].value),
-                    scratch: searching,
-                    visit: |place: usize, value| {
-                        let Item { query, value: permuted, .. } = items[place];
-                        found(look, query, permuted, value, finds)
-                    },
-                };
-                if search.run().is_break() {
-                    return Err(Stop::Full);
-                }
-                searched += items.len() + values.len();
-                if searched >= SEARCHED_AT_ONCE {
-                    look.done.check()?;
-                    searched = 0;
+                // Where queries crowd, one block may have all of them.
+                for items in items.chunks(SEARCHED_AT_ONCE) {
+                    let search = Search {
+                        values,
+                        queries: items.len(),
+                        target: |place: usize| look.target(items[place].value),
+                        scratch: searching,
+                        visit: |place: usize, value| {
+                            let Item { query, value: permuted, .. } = items[place];
+                            found(look, query, permuted, value, finds)
+                        },
+                    };
+                    if search.run().is_break() {
+                        return Err(Stop::Full);
+                    }
+                    searched += items.len() + values.len();
+                    if searched >= SEARCHED_AT_ONCE {
+                        look.done.check()?;
+                        searched = 0;
+                    }
                 }
             } else {
                 items.iter().for_each(|item| sparse.push(look, item));
@@ -108,30 +112,43 @@ impl<F: Fingerprint> Visitor<F> {
     }
 
     /// Brings the items of the part into the order of its blocks.
-    fn put_in_order(&mut self, items: &[Items<F>], blocks: &Range<usize>, part: usize) {
+    fn put_in_order(
+        &mut self,
+        items: &[Items<F>],
+        blocks: &Range<usize>,
+        part: usize,
+        done: &Counter,
+    ) -> Result<(), Stopped> {
         let Self { items: ordered, next, .. } = self;
-        let of_part = || items.iter().flat_map(|items| items.of_part(part));
-        let count: usize = items.iter().map(|items| items.of_part(part).len()).sum();
+        let of_part = || items.iter().map(|items| items.of_part(part));
+        let count: usize = of_part().map(<[_]>::len).sum();
         ordered.clear();
         if count < blocks.len() / SORTED_FROM {
-            ordered.extend(of_part());
+            ordered.extend(of_part().flatten());
             ordered.sort_unstable_by_key(|item| item.block);
-            return;
+            return Ok(());
         }
+        // Where queries crowd, one part may have all items.
+        let look = || if count > SEARCHED_AT_ONCE { done.check() } else { Ok(()) };
         next.clear();
         next.resize(blocks.len() + 1, 0);
-        for item in of_part() {
-            next[item.block as usize - blocks.start + 1] += 1;
+        for items in of_part() {
+            look()?;
+            items.iter().for_each(|item| next[item.block as usize - blocks.start + 1] += 1);
         }
         for place in 1..next.len() {
             next[place] += next[place - 1];
         }
         ordered.resize(count, Item::default());
-        for item in of_part() {
-            let next = &mut next[item.block as usize - blocks.start];
-            ordered[*next as usize] = *item;
-            *next += 1;
+        for items in of_part() {
+            look()?;
+            for item in items {
+                let next = &mut next[item.block as usize - blocks.start];
+                ordered[*next as usize] = *item;
+                *next += 1;
+            }
         }
+        Ok(())
     }
 }
 
@@ -191,6 +208,7 @@ impl<F: Fingerprint> Sparse<F> {
 mod tests {
     use super::*;
     use crate::index::batch::probe::items::Parts;
+    use crate::progress::{Phase, Report};
 
     /// A part is put in order by what it has, items or blocks, whichever are fewer by far.
     #[test]
@@ -206,10 +224,11 @@ mod tests {
             assert!(parts.count() <= 2 * items.len() / 128 + 2, "{} parts", parts.count());
             let located = [Items::in_order(&items, &parts)];
             let mut visitor = Visitor::default();
+            let done = Counter::new(Report::default(), Phase::Batch, None);
             let mut seen = Vec::new();
             for part in 0..parts.count() {
                 let range = parts.blocks(part);
-                visitor.put_in_order(&located, &range, part);
+                visitor.put_in_order(&located, &range, part, &done).unwrap();
                 assert!(visitor.items.iter().all(|item| range.contains(&(item.block as usize))));
                 seen.extend(visitor.items.iter().map(|item| (item.block, item.query)));
             }

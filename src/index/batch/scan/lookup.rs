@@ -2,11 +2,15 @@
 //!
 //! A bitmap of prefixes turns most fingerprints away; a directory leads the others to a few queries, to be compared.
 
+use std::mem;
 use std::ops::ControlFlow;
 
 use crate::arch::{self, Instructions, Kernel, prefetch};
 use crate::design::TableDesign;
+use crate::index::batch::question::Stop;
 use crate::permutation::Permutation;
+use crate::progress::{Counter, Stopped};
+use crate::sorting;
 use hamdex_fingerprint::Fingerprint;
 
 /// Bits of the bitmap for each query, as a power of two: one look in sixteen is in vain.
@@ -17,6 +21,10 @@ const LONG: usize = 16;
 
 /// Fingerprints looked up together.
 const BATCH: usize = 1024;
+
+/// Comparisons with queries after which it is told what has been done: where queries crowd, each fingerprint may be
+/// compared with all of them.
+const COMPARED_AT_ONCE: usize = 1 << 20;
 
 /// The queries in the order of one table.
 pub(super) struct Lookup<F> {
@@ -82,14 +90,14 @@ impl<F: Fingerprint> Lookup<F> {
         2 * (size_of::<F>() + size_of::<u32>()) + 2 * size_of::<u32>() + (2 << MARKS_PER_QUERY_LOG2) / 8
     }
 
-    pub(super) fn new(queries: &[F], reach: &TableDesign<F>) -> Self {
+    pub(super) fn new(queries: &[F], reach: &TableDesign<F>, done: &Counter) -> Result<Self, Stopped> {
         let permutation = Permutation::new(reach.mask);
         let log2 = queries.len().max(1).ilog2();
         let start_bits = (log2 + 1).min(reach.prefix_bits());
         let mark_bits = mark_bits(queries.len()).min(reach.prefix_bits());
         let mut pairs: Vec<(F, u32)> =
             (0..).zip(queries).map(|(place, &query)| (permutation.apply(query), place)).collect();
-        pairs.sort_unstable();
+        sorting::sort_by_keys(&mut pairs, |pair| pair.0, |pair| u64::from(pair.1), &|| done.check())?;
         let mut marks = vec![0; (1usize << mark_bits).div_ceil(64)];
         let mut starts = vec![0; (1 << start_bits) + 1];
         for &(value, _) in &pairs {
@@ -100,7 +108,7 @@ impl<F: Fingerprint> Lookup<F> {
         for start in 1..starts.len() {
             starts[start] += starts[start - 1];
         }
-        Self {
+        Ok(Self {
             permutation,
             prefix: F::prefix_mask(reach.prefix_bits()),
             flips: flips(reach.prefix_bits(), reach.radius),
@@ -110,19 +118,19 @@ impl<F: Fingerprint> Lookup<F> {
             start_bits,
             marks,
             mark_bits,
-        }
+        })
     }
 
     /// Calls `visit` with the place of each query that this table meets from one of `fingerprints` and
-    /// that lies within `distance` of it; with the fingerprint, and how the two differ. Calls `spend` now and
-    /// then with how many look-ups have met queries, and with how many queries these were compared.
+    /// that lies within `distance` of it; with the fingerprint, and how the two differ. Where it breaks, there is no
+    /// room for matches. Calls `spend` now and then with what has been done since the last call.
     pub(super) fn each_near(
         &self,
         fingerprints: &[F],
         distance: u32,
         visit: impl FnMut(u32, F, F) -> ControlFlow<()>,
-        spend: impl FnMut(usize, usize) -> ControlFlow<()>,
-    ) -> Outcome {
+        spend: impl FnMut(Spent) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
         arch::run(EachNear { lookup: self, fingerprints, distance, visit, spend })
     }
 
@@ -162,13 +170,15 @@ impl<F: Fingerprint> Lookup<F> {
     }
 }
 
-/// How looking up many fingerprints has ended.
-pub(super) enum Outcome {
-    Done,
-    /// The visitor has broken it off.
-    Full,
-    /// More was spent than there was.
-    Costly,
+/// What has been done to look up fingerprints.
+#[derive(Default)]
+pub(super) struct Spent {
+    /// Looks at whether a prefix may occur.
+    pub(super) looked: usize,
+    /// How many of them have met queries.
+    pub(super) marked: usize,
+    /// With how many queries these were compared.
+    pub(super) compared: usize,
 }
 
 /// A look at one table for many fingerprints.
@@ -184,12 +194,12 @@ impl<F, V, S> Kernel for EachNear<'_, F, V, S>
 where
     F: Fingerprint,
     V: FnMut(u32, F, F) -> ControlFlow<()>,
-    S: FnMut(usize, usize) -> ControlFlow<()>,
+    S: FnMut(Spent) -> Result<(), Stop>,
 {
-    type Output = Outcome;
+    type Output = Result<(), Stop>;
 
     #[inline(always)]
-    fn run(self, _: impl Instructions) -> Outcome {
+    fn run(self, _: impl Instructions) -> Result<(), Stop> {
         let Self { lookup, fingerprints, distance, mut visit, mut spend } = self;
         let mut permuted = [F::ZERO; BATCH];
         let mut occurring = [0u16; BATCH];
@@ -198,7 +208,7 @@ where
             for (permuted, &fingerprint) in permuted.iter_mut().zip(fingerprints) {
                 *permuted = lookup.permutation.apply(fingerprint);
             }
-            let (mut marked, mut compared) = (0, 0);
+            let mut spent = Spent::default();
             for &flip in &lookup.flips {
                 // Kept without a branch, so that memory works on many of them at a time.
                 let mut kept = 0;
@@ -215,22 +225,25 @@ where
                 for met in &met[..kept] {
                     prefetch(&lookup.values, met.start as usize);
                 }
-                marked += kept;
+                spent.looked += fingerprints.len();
+                spent.marked += kept;
                 for met in &met[..kept] {
                     let at = usize::from(met.at);
                     let mut visit = |place, difference| {
                         visit(place, fingerprints[at], lookup.permutation.undo(difference))
                     };
-                    if lookup.compare(met, permuted[at], distance, &mut compared, &mut visit).is_break() {
-                        return Outcome::Full;
+                    let compared = &mut spent.compared;
+                    if lookup.compare(met, permuted[at], distance, compared, &mut visit).is_break() {
+                        return Err(Stop::Full);
+                    }
+                    if spent.compared >= COMPARED_AT_ONCE {
+                        spend(mem::take(&mut spent))?;
                     }
                 }
             }
-            if spend(marked, compared).is_break() {
-                return Outcome::Costly;
-            }
+            spend(spent)?;
         }
-        Outcome::Done
+        Ok(())
     }
 }
 
@@ -239,6 +252,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::progress::{Phase, Report};
 
     #[test]
     fn flips_are_all_there_each_once() {
@@ -285,12 +299,13 @@ mod tests {
                 found.push((p, f, d));
                 ControlFlow::Continue(())
             };
-            let spend = |_, now| {
-                compared += now;
-                ControlFlow::Continue(())
+            let spend = |spent: Spent| {
+                compared += spent.compared;
+                Ok(())
             };
-            let outcome = Lookup::new(&queries, &reach).each_near(&fingerprints, distance, visit, spend);
-            prop_assert!(matches!(outcome, Outcome::Done));
+            let done = Counter::new(Report::default(), Phase::Batch, None);
+            let lookup = Lookup::new(&queries, &reach, &done).unwrap();
+            prop_assert!(lookup.each_near(&fingerprints, distance, visit, spend).is_ok());
             prop_assert!(compared >= found.len());
             expected.sort_unstable();
             found.sort_unstable();

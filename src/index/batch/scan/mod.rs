@@ -25,7 +25,7 @@ use crate::table::reader::runs_of;
 use budget::Budget;
 use design::{CANDIDATE_NS, MET_NS};
 use hamdex_fingerprint::Fingerprint;
-use lookup::{Lookup, Outcome};
+use lookup::{Lookup, Spent};
 use sieve::Sieve;
 
 /// Blocks that a task streams.
@@ -37,6 +37,9 @@ const LOOKUP_BATCH: usize = 1 << 18;
 
 /// Fingerprints decoded before they are sifted: so many that the queries that matter to them are found seldom.
 const SIFT_BATCH: usize = 1 << 16;
+
+/// Looks, meetings and comparisons between two looks at whether to go on.
+const LOOKED_UP_AT_ONCE: usize = 1 << 20;
 
 /// How to scan.
 pub(super) struct Scan<F> {
@@ -66,7 +69,7 @@ pub(super) fn scan<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     for (turn, queries) in queries.chunks(at_once).enumerate() {
         done.check()?;
         let before = turn * at_once;
-        let sieve = scan.is_sieved.then(|| Sieve::new(queries, plan.distance()));
+        let sieve = scan.is_sieved.then(|| Sieve::new(queries, plan.distance(), done)).transpose()?;
         let pass =
             Pass { index, reaches, distance: plan.distance(), before, queries, sieve, budget: &budget, done };
         let taken = room.taken();
@@ -124,8 +127,8 @@ struct Pass<'a, F, D> {
 
 impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
     fn run(&self, room: &Room) -> Result<Vec<Vec<Found<F>>>, Stop> {
-        let lookups: Vec<Lookup<F>> =
-            self.reaches.par_iter().map(|reach| Lookup::new(self.queries, reach)).collect();
+        let lookups = self.reaches.par_iter().map(|reach| Lookup::new(self.queries, reach, self.done));
+        let lookups: Vec<Lookup<F>> = lookups.collect::<Result<_, _>>()?;
         let blocks = self.index.tables[0].keys.len();
         let tasks: Vec<Range<usize>> = (0..blocks)
             .step_by(BLOCKS_PER_TASK)
@@ -181,6 +184,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
     ) -> Result<(), Stop> {
         self.sift(candidates)?;
         let values = if self.sieve.is_some() { &candidates.kept } else { &candidates.decoded };
+        let mut unlooked = 0;
         for (number, lookup) in lookups.iter().enumerate() {
             self.done.check()?;
             let visit = |query: u32, fingerprint, difference: F| {
@@ -190,14 +194,16 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
                 let query = (self.before + query as usize) as u32;
                 finds.push(Found { query, distance: difference.count_ones(), fingerprint })
             };
-            let spend = |marked: usize, compared: usize| {
-                self.budget.spend(marked as f64 * MET_NS + compared as f64 * CANDIDATE_NS)
+            let spend = |Spent { looked, marked, compared }| {
+                unlooked += looked + marked + compared;
+                if unlooked >= LOOKED_UP_AT_ONCE {
+                    self.done.check()?;
+                    unlooked = 0;
+                }
+                let ns = marked as f64 * MET_NS + compared as f64 * CANDIDATE_NS;
+                if self.budget.spend(ns).is_break() { Err(Stop::Costly) } else { Ok(()) }
             };
-            match lookup.each_near(values, self.distance, visit, spend) {
-                Outcome::Done => {}
-                Outcome::Full => return Err(Stop::Full),
-                Outcome::Costly => return Err(Stop::Costly),
-            }
+            lookup.each_near(values, self.distance, visit, spend)?;
         }
         candidates.clear();
         Ok(())

@@ -22,12 +22,12 @@ mod loops;
 #[cfg(test)]
 mod tests;
 
-use rayon::prelude::*;
-
 use crate::arch;
 use crate::index::batch::scan::lookup::{flips, leading};
 use crate::index::batch::scan::sieve::halves::Halves;
 use crate::index::batch::scan::sieve::loops::{Fill, Filters, Narrow, Prefix, Sift};
+use crate::progress::{Counter, Stopped};
+use crate::sorting;
 use hamdex_fingerprint::Fingerprint;
 
 /// Queries are found by so many leading bits, or fewer.
@@ -79,10 +79,10 @@ impl<F: Fingerprint> Sieve<F> {
         size_of::<F>()
     }
 
-    pub(super) fn new(queries: &[F], distance: u32) -> Self {
+    pub(super) fn new(queries: &[F], distance: u32, done: &Counter) -> Result<Self, Stopped> {
         let distance = distance.min(F::BITS);
         let mut queries = queries.to_vec();
-        queries.par_sort_unstable();
+        sorting::sort(&mut queries, &|| done.check())?;
         let start_bits = queries.len().max(1).ilog2().min(MAX_START_BITS);
         let mut starts = vec![0; (1 << start_bits) + 1];
         for &query in &queries {
@@ -93,7 +93,8 @@ impl<F: Fingerprint> Sieve<F> {
         }
         let of_bits =
             |bits| flips::<u64>(bits, distance).into_iter().map(move |flip| leading(flip, bits)).collect();
-        Self { queries, distance, starts, start_bits, ways: (0..=start_bits).map(of_bits).collect() }
+        let ways = (0..=start_bits).map(of_bits).collect();
+        Ok(Self { queries, distance, starts, start_bits, ways })
     }
 
     /// Adds to `kept` those of ascending values that a query may be within the distance of, and few others.

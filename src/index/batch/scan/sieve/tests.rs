@@ -3,10 +3,12 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::progress::{Phase, Report};
 
 /// Sifts values as they come from a table, `together` at a time.
 fn sifted<F: Fingerprint>(queries: &[F], values: &[F], distance: u32, together: usize) -> Vec<F> {
-    let sieve = Sieve::new(queries, distance);
+    let done = Counter::new(Report::default(), Phase::Batch, None);
+    let sieve = Sieve::new(queries, distance, &done).unwrap();
     let mut workspace = Workspace::default();
     let mut kept = Vec::new();
     values.chunks(together).for_each(|values| sieve.sift(values, &mut workspace, &mut kept));

@@ -1,7 +1,9 @@
 //! What happens beside reading and writing: who waits for whom, and what has gone wrong.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use crate::error::Error;
 
 /// Signals between writers and the threads that write files.
 #[derive(Debug, Default)]
@@ -20,7 +22,7 @@ struct Signals {
     is_stopping: bool,
     is_paused: bool,
     /// Why the last attempt to write a file failed.
-    failure: Option<String>,
+    failure: Option<Arc<Error>>,
 }
 
 impl Background {
@@ -60,13 +62,13 @@ impl Background {
     }
 
     /// Takes note of what an attempt to write a file has come to, and lets those who wait for room look again.
-    pub(crate) fn report(&self, failure: Option<String>) {
-        self.signals().failure = failure;
+    pub(crate) fn report(&self, failure: Option<Error>) {
+        self.signals().failure = failure.map(Arc::new);
         self.room.notify_all();
     }
 
     /// Why the last attempt to write a file failed, if it did.
-    pub(crate) fn failure(&self) -> Option<String> {
+    pub(crate) fn failure(&self) -> Option<Arc<Error>> {
         self.signals().failure.clone()
     }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hamdex::{BuildError, DesignError, ReadError, ReadErrorKind};
 
@@ -80,14 +81,16 @@ pub enum Error {
     Poisoned {
         /// The file whose write failed.
         path: PathBuf,
+        /// What the operating system said then.
+        source: io::Error,
     },
     /// Memory is full, and cannot be written to a file.
-    #[error("{}: memory is full, and cannot be written to a file: {what}; nothing is lost, and writing goes on as soon as that has been mended", path.display())]
+    #[error("{}: memory is full, and cannot be written to a file; nothing is lost, and writing goes on as soon as that has been mended", path.display())]
     Full {
         /// The directory.
         path: PathBuf,
         /// Why it cannot.
-        what: String,
+        source: Arc<Self>,
     },
     /// There are more operations in a batch than a log takes at once.
     #[error("a batch of {count} operations is too large; write at most {max} at once")]
@@ -196,8 +199,9 @@ impl Error {
     /// The same for one more of those who met it together.
     pub(crate) fn again(&self) -> Self {
         match self {
-            Self::Poisoned { path } => Self::Poisoned { path: path.clone() },
-            Self::Full { path, what } => Self::Full { path: path.clone(), what: what.clone() },
+            Self::Io { doing, path, source } => Self::Io { doing, path: path.clone(), source: again(source) },
+            Self::Poisoned { path, source } => Self::Poisoned { path: path.clone(), source: again(source) },
+            Self::Full { path, source } => Self::Full { path: path.clone(), source: Arc::clone(source) },
             other => Self::OfGroup { what: other.chain() },
         }
     }
@@ -230,6 +234,14 @@ impl Error {
             Self::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
             _ => false,
         }
+    }
+}
+
+/// The same error of the operating system, for one more who is to know of it.
+pub(crate) fn again(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(number) => io::Error::from_raw_os_error(number),
+        None => io::Error::new(error.kind(), error.to_string()),
     }
 }
 

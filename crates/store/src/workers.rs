@@ -26,7 +26,7 @@ pub(crate) fn flush<F: Engine, D: Disk>(shared: &Shared<F, D>) {
                 Ok(false) => break,
                 Ok(true) => {}
                 Err(error) => {
-                    shared.background.report(Some(error.chain()));
+                    shared.background.report(Some(error));
                     thread::sleep(AFTER_FAILURE);
                     break;
                 }

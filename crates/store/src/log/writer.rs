@@ -11,7 +11,7 @@ use super::record::{encode, units};
 use super::replay::{Replayed, Sealed, check_width};
 use crate::batch::Name;
 use crate::disk::{Disk, DiskFile, create_anew};
-use crate::error::Error;
+use crate::error::{Error, again};
 use crate::identity::Identity;
 use crate::layout;
 use crate::operation::Operation;
@@ -36,7 +36,8 @@ pub struct LogWriter<F, D: Disk> {
     /// The sequence number of the last batch that is written.
     written_sequence: u64,
     buffer: Vec<u8>,
-    is_poisoned: bool,
+    /// The failure that forbids every further write.
+    poison: Option<io::Error>,
     fingerprint: PhantomData<fn(F)>,
 }
 
@@ -90,7 +91,7 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
             sequence,
             written_sequence: sequence,
             buffer: Vec::new(),
-            is_poisoned: false,
+            poison: None,
             fingerprint: PhantomData,
         }
     }
@@ -143,7 +144,7 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
     /// Whether an earlier failure forbids every further write.
     #[must_use]
     pub fn is_poisoned(&self) -> bool {
-        self.is_poisoned
+        self.poison.is_some()
     }
 
     /// Takes a batch into the buffer.
@@ -189,7 +190,9 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
             Err(error) => {
                 self.sequence = self.written_sequence;
                 // A part of it may be there; with that behind the last record, later ones would not be found.
-                self.is_poisoned = !is_lack_of_space(&error) || self.file.truncate(self.bytes).is_err();
+                if !is_lack_of_space(&error) || self.file.truncate(self.bytes).is_err() {
+                    self.poison = Some(again(&error));
+                }
                 return Err(self.error("write to it")(error));
             }
         }
@@ -204,7 +207,7 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
         self.write()?;
         if self.synced < self.bytes {
             let outcome = self.file.sync();
-            self.is_poisoned = outcome.is_err();
+            self.poison = outcome.as_ref().err().map(again);
             outcome.map_err(self.error("sync it"))?;
             self.synced = self.bytes;
         }
@@ -222,7 +225,7 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
             Ok(writer) => *self = writer,
             Err(error) => {
                 // The new log says where this one ends: with it there, nothing may be added here.
-                self.is_poisoned = remove_durably(&self.disk, &layout::log(next)).is_err();
+                self.poison = remove_durably(&self.disk, &layout::log(next)).err();
                 return Err(error);
             }
         }
@@ -246,8 +249,10 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
     /// # Errors
     /// When it failed: the log is poisoned then, whatever has been written since.
     pub fn end_sync(&mut self, outcome: Result<Sealed, io::Error>) -> Result<(), Error> {
-        self.is_poisoned |= outcome.is_err();
-        let sealed = outcome.map_err(self.error("sync it"))?;
+        let sealed = outcome.map_err(|error| {
+            self.poison = Some(again(&error));
+            self.error("sync it")(error)
+        })?;
         if sealed.log == self.number {
             self.synced = self.synced.max(sealed.bytes);
         }
@@ -255,9 +260,11 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
     }
 
     fn check(&self) -> Result<(), Error> {
-        match self.is_poisoned {
-            true => Err(Error::Poisoned { path: self.disk.path(&layout::log(self.number)) }),
-            false => Ok(()),
+        match &self.poison {
+            Some(error) => {
+                Err(Error::Poisoned { path: self.disk.path(&layout::log(self.number)), source: again(error) })
+            }
+            None => Ok(()),
         }
     }
 

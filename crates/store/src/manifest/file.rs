@@ -6,7 +6,7 @@ use super::leftovers;
 use super::text::{TextError, parse, to_text};
 use super::{Manifest, VERSION};
 use crate::disk::{Disk, DiskFile, create_anew};
-use crate::error::Error;
+use crate::error::{Error, again};
 use crate::layout::{MANIFEST, NEW_MANIFEST};
 
 /// More than any manifest has.
@@ -40,19 +40,20 @@ pub fn read<D: Disk>(disk: &D) -> Result<Manifest, Error> {
 #[derive(Debug)]
 pub struct ManifestFile<D> {
     disk: D,
-    is_poisoned: bool,
+    /// The failure that forbids every further replacement.
+    poison: Option<io::Error>,
 }
 
 impl<D: Disk> ManifestFile<D> {
     /// That of the store in a directory.
     pub fn new(disk: D) -> Self {
-        Self { disk, is_poisoned: false }
+        Self { disk, poison: None }
     }
 
     /// Whether an earlier failure forbids every further replacement.
     #[must_use]
     pub fn is_poisoned(&self) -> bool {
-        self.is_poisoned
+        self.poison.is_some()
     }
 
     /// Replaces the manifest: after a crash there is the old one or the new one, and once this has returned, the new
@@ -64,8 +65,8 @@ impl<D: Disk> ManifestFile<D> {
     /// them names may be removed.
     pub fn replace(&mut self, manifest: &Manifest) -> Result<(), Error> {
         let path = self.disk.path(MANIFEST);
-        if self.is_poisoned {
-            return Err(Error::Poisoned { path });
+        if let Some(error) = &self.poison {
+            return Err(Error::Poisoned { path, source: again(error) });
         }
         debug_assert_eq!(manifest.check(), Ok(()));
         write_new(&self.disk, &to_text(manifest)).map_err(|error| {
@@ -74,7 +75,7 @@ impl<D: Disk> ManifestFile<D> {
             Error::io("write the next one", &path)(error)
         })?;
         let renamed = self.disk.rename(NEW_MANIFEST, MANIFEST).and_then(|()| self.disk.sync_directory(""));
-        self.is_poisoned = renamed.is_err();
+        self.poison = renamed.as_ref().err().map(again);
         renamed.map_err(Error::io("replace it", &path))
     }
 

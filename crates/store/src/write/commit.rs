@@ -84,8 +84,8 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             if self.state.load().frozen.len() < MAX_FROZEN {
                 return Ok(writer);
             }
-            if let Some(what) = self.background.failure() {
-                return Err(Error::Full { path: self.disk.path(""), what });
+            if let Some(source) = self.background.failure() {
+                return Err(Error::Full { path: self.disk.path(""), source });
             }
             writer = self.background.wait_for_room(writer);
         }

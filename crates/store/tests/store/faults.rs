@@ -74,6 +74,30 @@ fn an_operation_that_fails_loses_nothing_that_was_acknowledged() {
 }
 
 #[test]
+fn who_writes_is_told_what_the_system_refused() {
+    let refused = |error: &Error| {
+        let source =
+            std::error::Error::source(error).and_then(|source| source.downcast_ref::<std::io::Error>());
+        source.map(std::io::Error::kind)
+    };
+    let disk = SimulatedDisk::new();
+    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+    disk.set_full(true);
+    let error = store.insert(1, 1).unwrap_err();
+    assert!(matches!(&error, Error::Io { .. }), "{error:?}");
+    assert_eq!(refused(&error), Some(std::io::ErrorKind::StorageFull));
+    disk.set_full(false);
+    store.insert(1, 1).unwrap();
+    disk.fail_operation(disk.operations() + 1, Failure::Io);
+    let error = store.insert(2, 2).unwrap_err();
+    assert!(matches!(&error, Error::Io { .. }), "{error:?}");
+    // And why nothing is written from then on.
+    let again = store.insert(2, 2).unwrap_err();
+    assert!(matches!(&again, Error::Poisoned { .. }), "{again:?}");
+    assert_eq!(refused(&again), refused(&error));
+}
+
+#[test]
 fn a_disk_that_is_full_refuses_and_goes_on_when_there_is_room() {
     let disk = SimulatedDisk::new();
     let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();

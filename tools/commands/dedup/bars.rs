@@ -48,6 +48,7 @@ impl Bars {
             *current = Some((progress.stage, bar));
         }
         if let Some((_, bar)) = &*current {
+            progress.total.into_iter().for_each(|total| bar.set_length(total));
             bar.set_position(progress.done);
         }
     }

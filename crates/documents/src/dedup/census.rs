@@ -89,8 +89,10 @@ mod tests {
         }
         let sets = shelf.finish().unwrap();
         let mut classes = Classes::new(300);
-        classes.add((0..300).map(|document| (document, document)).collect(), None);
-        classes.order(None);
+        let go_on = || Ok(());
+        let keys = (0..300).map(|document| (document, document)).collect();
+        classes.add(keys, |document| (u128::from(document), 0), None, &go_on).unwrap();
+        classes.order(None, &go_on).unwrap();
         for max_bytes in [0, 1 << 30] {
             let census = Census::of(&sets, &classes, max_bytes, &|_| Ok(())).unwrap();
             for number in 0..120 {

@@ -2,7 +2,10 @@
 
 use std::cmp::Reverse;
 
-use rayon::prelude::*;
+use hamdex::sort_by_keys;
+
+use crate::dedup::search::LOOK_EVERY;
+use crate::error::Error;
 
 /// No class: the document is in no cluster.
 const NONE: u32 = u32::MAX;
@@ -21,15 +24,21 @@ impl Classes {
         Self { of_document: vec![NONE; documents], leaders: Vec::new() }
     }
 
-    /// Adds a class for each distinct key. With lengths, the longest document of a class leads it, of several the
-    /// first; otherwise the first.
+    /// Adds a class for each distinct key, which `parts` turns into two numbers that have its order. With lengths, the
+    /// longest document of a class leads it, of several the first; otherwise the first. Calls `look` now and then, until
+    /// it fails.
     pub(crate) fn add<K: Ord + Copy + Send + Sync>(
         &mut self,
         mut keys: Vec<(K, u32)>,
+        parts: impl Fn(K) -> (u128, u128) + Sync,
         lengths: Option<&[u64]>,
-    ) {
-        keys.par_sort_unstable();
-        for class in keys.chunk_by(|one, other| one.0 == other.0) {
+        look: &(impl Fn() -> Result<(), Error> + Sync),
+    ) -> Result<(), Error> {
+        sort_by_keys(&mut keys, |&(key, _)| parts(key).0, |&(key, _)| parts(key).1, look)?;
+        for (place, class) in keys.chunk_by(|one, other| one.0 == other.0).enumerate() {
+            if place.is_multiple_of(LOOK_EVERY) {
+                look()?;
+            }
             let documents = class.iter().map(|(_, document)| *document);
             let leader = match lengths {
                 Some(lengths) => documents.max_by_key(|&one| (lengths[one as usize], Reverse(one))),
@@ -39,24 +48,27 @@ impl Classes {
             class.iter().for_each(|(_, document)| self.of_document[*document as usize] = number);
             self.leaders.extend(leader);
         }
+        Ok(())
     }
 
-    /// Numbers the classes by preference.
-    pub(crate) fn order(&mut self, lengths: Option<&[u64]>) {
-        let mut order: Vec<u32> = (0..self.leaders.len() as u32).collect();
-        let leader = |class: &u32| self.leaders[*class as usize];
-        match lengths {
-            Some(lengths) => order.par_sort_unstable_by_key(|class| {
-                let leader = leader(class);
-                (Reverse(lengths[leader as usize]), leader)
-            }),
-            None => order.par_sort_unstable_by_key(leader),
-        }
+    /// Numbers the classes by preference. Calls `look` now and then, until it fails.
+    pub(crate) fn order(
+        &mut self,
+        lengths: Option<&[u64]>,
+        look: &(impl Fn() -> Result<(), Error> + Sync),
+    ) -> Result<(), Error> {
+        // The longest first, where that counts; then by the leader.
+        let rank = |leader: u32| lengths.map_or(0, |lengths| !lengths[leader as usize]);
+        let mut order: Vec<(u64, u32, u32)> =
+            (0..).zip(&self.leaders).map(|(class, &leader)| (rank(leader), leader, class)).collect();
+        sort_by_keys(&mut order, |&(rank, ..)| rank, |&(_, leader, _)| u64::from(leader), look)?;
         let mut numbers = vec![NONE; order.len()];
-        (0..).zip(&order).for_each(|(number, class)| numbers[*class as usize] = number);
-        self.leaders = order.iter().map(leader).collect();
+        (0..).zip(&order).for_each(|(number, &(.., class))| numbers[class as usize] = number);
+        self.leaders = order.iter().map(|&(_, leader, _)| leader).collect();
+        look()?;
         let present = self.of_document.iter_mut().filter(|class| **class != NONE);
         present.for_each(|class| *class = numbers[*class as usize]);
+        Ok(())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -91,12 +103,28 @@ impl Classes {
 mod tests {
     use super::*;
 
+    fn go_on() -> Result<(), Error> {
+        Ok(())
+    }
+
+    #[test]
+    fn a_search_that_is_stopped_makes_no_classes() {
+        let stop = || Err(Error::Stopped);
+        let mut classes = Classes::new(3);
+        assert!(matches!(
+            classes.add(vec![(3, 0), (1, 1)], |key| (key, 0), None, &stop),
+            Err(Error::Stopped)
+        ));
+        assert!(matches!(classes.order(None, &stop), Err(Error::Stopped)));
+        assert_eq!(classes.documents().count(), 0);
+    }
+
     #[test]
     fn classes_are_numbered_by_preference() {
         let mut classes = Classes::new(6);
-        classes.add(vec![(7u64, 1), (3, 2), (7, 5)], None);
-        classes.add(vec![("a", 0), ("b", 4)], None);
-        classes.order(None);
+        classes.add(vec![(7, 1), (3, 2), (7, 5)], |key| (key, 0), None, &go_on).unwrap();
+        classes.add(vec![(('a', 1), 0), (('a', 2), 4)], |(a, b)| (u128::from(a), b), None, &go_on).unwrap();
+        classes.order(None, &go_on).unwrap();
         assert_eq!(classes.leaders(), [0, 1, 2, 4]);
         assert_eq!(classes.documents().collect::<Vec<_>>(), [(0, 0), (1, 1), (2, 2), (4, 3), (5, 1)]);
         assert_eq!((classes.len(), classes.leader(1), classes.of(5)), (4, 1, 1));
@@ -106,8 +134,9 @@ mod tests {
     fn the_longest_leads_and_comes_first() {
         let lengths = [10, 20, 30, 30, 5];
         let mut classes = Classes::new(5);
-        classes.add(vec![('x', 0), ('x', 1), ('y', 3), ('y', 2), ('z', 4)], Some(&lengths));
-        classes.order(Some(&lengths));
+        let keys = vec![('x', 0), ('x', 1), ('y', 3), ('y', 2), ('z', 4)];
+        classes.add(keys, |key| (u128::from(key), 0), Some(&lengths), &go_on).unwrap();
+        classes.order(Some(&lengths), &go_on).unwrap();
         assert_eq!(classes.leaders(), [2, 1, 4]);
         assert_eq!(classes.documents().collect::<Vec<_>>(), [(0, 1), (1, 1), (2, 0), (3, 0), (4, 2)]);
     }

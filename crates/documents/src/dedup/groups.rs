@@ -29,7 +29,7 @@ impl Groups {
         search: &Search,
     ) -> Result<Self, Error> {
         search.check(corpus.states.len() as u64, bytes_per_document::<F>(method))?;
-        let classes = classes(corpus, method);
+        let classes = classes(corpus, method, search)?;
         let first = match method.similarity {
             Some(similarity) => similar(corpus, &classes, (similarity, method.distance), clustering, search)?,
             None => near(corpus, &classes, method.distance.unwrap_or_default(), clustering, search)?,
@@ -46,27 +46,33 @@ fn bytes_per_document<F: Engine>(method: Method) -> u64 {
 }
 
 /// Brings together what the search need not tell apart.
-fn classes<F: Engine>(corpus: &mut Corpus<F>, method: Method) -> Classes {
+fn classes<F: Engine>(corpus: &mut Corpus<F>, method: Method, search: &Search) -> Result<Classes, Error> {
+    // What follows is counted where texts are compared, and compared otherwise.
+    let stage = if method.similarity.is_some() { Stage::Count } else { Stage::Compare };
+    let look = search.look(stage, corpus.states.len());
+    let number = |(high, low): Digest| u128::from(high) << 64 | u128::from(low);
     let lengths = corpus.lengths.as_deref();
     let mut classes = Classes::new(corpus.states.len());
     let mut digests: Vec<(Digest, u32)> = std::mem::take(&mut corpus.digests);
     digests.retain(|(_, document)| corpus.states[*document as usize] != State::Known);
     let fingerprint = |document: u32| corpus.fingerprints[document as usize];
     match (method.similarity, method.distance) {
-        (Some(_), None) => classes.add(digests, lengths),
+        (Some(_), None) => classes.add(digests, |digest| (number(digest), 0), lengths, &look)?,
         (Some(_), Some(_)) => {
             let keys =
                 digests.into_iter().map(|(digest, document)| ((digest, fingerprint(document)), document));
-            classes.add(keys.collect(), lengths);
+            let parts = |(digest, fingerprint): (Digest, F)| (number(digest), fingerprint.to_u128());
+            classes.add(keys.collect(), parts, lengths, &look)?;
         }
         (None, _) => {
             let searched = (0..).zip(&corpus.states).filter(|(_, state)| **state == State::Fingerprint);
-            classes.add(searched.map(|(document, _)| (fingerprint(document), document)).collect(), lengths);
-            classes.add(digests, lengths);
+            let keys = searched.map(|(document, _)| (fingerprint(document), document)).collect();
+            classes.add(keys, |fingerprint: F| (fingerprint.to_u128(), 0), lengths, &look)?;
+            classes.add(digests, |digest| (number(digest), 0), lengths, &look)?;
         }
     }
-    classes.order(lengths);
-    classes
+    classes.order(lengths, &look)?;
+    Ok(classes)
 }
 
 fn near<F: Engine>(
@@ -80,7 +86,8 @@ fn near<F: Engine>(
         let is_searched = corpus.states[leader as usize] == State::Fingerprint;
         is_searched.then(|| (corpus.fingerprints[leader as usize], class))
     };
-    let near = Near::new((0..).zip(classes.leaders()).filter_map(fingerprint).collect(), distance);
+    let of_class = (0..).zip(classes.leaders()).filter_map(fingerprint).collect();
+    let near = Near::new(of_class, distance, search)?;
     let count = classes.len() as u32;
     match clustering {
         Clustering::Stars => near.stars(count, search),

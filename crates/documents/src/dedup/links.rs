@@ -1,5 +1,6 @@
 //! Chains: classes that are linked by similar ones.
 
+use hamdex::sort_by_keys;
 use rayon::prelude::*;
 
 use crate::dedup::prefix::Prefix;
@@ -8,6 +9,9 @@ use crate::dedup::similar::{Scratch, Similar};
 use crate::dedup::stars::{REPORT_EVERY, batches};
 use crate::dedup::unions::Unions;
 use crate::error::Error;
+
+/// Classes whose postings are listed between two looks at whether to go on.
+const TAKEN_AT_ONCE: u32 = 1 << 14;
 
 /// A shingle in the prefix of a class.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +37,7 @@ pub(crate) fn linked(similar: &Similar<'_>, stars: &[u32], report: &Report<'_>) 
             similar.prefix(class, scratch)
         })
         .collect::<Result<_, _>>()?;
-    let postings = postings(&prefixes, stars);
+    let postings = postings(&prefixes, stars, &|| report(0))?;
     let mut unions = Unions::of(similar.len());
     (0..).zip(stars).for_each(|(class, &star)| unions.join(class, star));
     for batch in batches(similar.len()) {
@@ -64,21 +68,26 @@ pub(crate) fn linked(similar: &Similar<'_>, stars: &[u32], report: &Report<'_>) 
     Ok(unions.firsts())
 }
 
-/// All postings, in order.
-fn postings(prefixes: &[Prefix], stars: &[u32]) -> Vec<Posting> {
-    let mut all: Vec<Posting> = (0u32..)
-        .zip(prefixes)
-        .flat_map(|(class, prefix)| {
-            (0..).zip(&prefix.shingles).map(move |(place, &shingle)| Posting {
-                shingle,
-                is_long: place >= prefix.short,
-                star: stars[class as usize],
-                class,
-            })
-        })
-        .collect();
-    all.par_sort_unstable();
-    all
+/// All postings, in order. Calls `look` now and then, until it fails.
+fn postings(
+    prefixes: &[Prefix],
+    stars: &[u32],
+    look: &(impl Fn() -> Result<(), Error> + Sync),
+) -> Result<Vec<Posting>, Error> {
+    let mut all = Vec::with_capacity(prefixes.iter().map(|prefix| prefix.shingles.len()).sum());
+    for ((class, prefix), &star) in (0u32..).zip(prefixes).zip(stars) {
+        if class.is_multiple_of(TAKEN_AT_ONCE) {
+            look()?;
+        }
+        let posting = |(place, &shingle)| Posting { shingle, is_long: place >= prefix.short, star, class };
+        all.extend((0..).zip(&prefix.shingles).map(posting));
+    }
+    let rest = |posting: &Posting| {
+        let Posting { is_long, star, class, .. } = *posting;
+        u128::from(is_long) << 64 | u128::from(star) << 32 | u128::from(class)
+    };
+    sort_by_keys(&mut all, |posting| posting.shingle, rest, look)?;
+    Ok(all)
 }
 
 /// Finds the earlier classes that may be similar and are not linked to this one yet.

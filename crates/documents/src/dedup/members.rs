@@ -4,9 +4,10 @@ use hamdex::Engine;
 use hamdex_simhash::resemblance;
 use rayon::prelude::*;
 
+use crate::dedup::classes::Classes;
 use crate::dedup::corpus::Corpus;
 use crate::dedup::groups::Groups;
-use crate::dedup::search::Search;
+use crate::dedup::search::{LOOK_EVERY, Search};
 use crate::dedup::shelf::Shelved;
 use crate::error::Error;
 use crate::progress::{Progress, Stage};
@@ -31,6 +32,9 @@ pub struct Member {
     pub similarity: Option<f64>,
 }
 
+/// Takes the place of a member that has not been met yet.
+const NOBODY: Member = Member { cluster: 0, document: 0, is_kept: false, distance: 0, similarity: None };
+
 /// Finds the members of all clusters, by cluster and then by document.
 pub(crate) fn find<F: Engine>(
     corpus: &Corpus<F>,
@@ -39,33 +43,40 @@ pub(crate) fn find<F: Engine>(
 ) -> Result<Vec<Member>, Error> {
     let classes = &groups.classes;
     let first = |class: u32| groups.first[class as usize];
-    let mut sizes = vec![0u32; classes.len()];
-    classes.documents().for_each(|(_, class)| sizes[first(class) as usize] += 1);
-    // By the first class of each cluster; 0 before the first member is met.
+    let look = search.look(Stage::Cluster, corpus.states.len());
+    let mut sizes = vec![0; classes.len()];
+    for_each(classes, &look, |_, class| sizes[first(class) as usize] += 1)?;
+    // By the first class of each cluster; 0 before the first member is met. By cluster: what is kept, and where the
+    // members start.
     let mut numbers = vec![0; classes.len()];
-    let mut kept = Vec::new();
-    let mut members = Vec::new();
-    for (document, class) in classes.documents() {
+    let (mut kept, mut starts) = (Vec::new(), Vec::new());
+    let mut count = 0;
+    for_each(classes, &look, |_, class| {
         let first = first(class);
-        if sizes[first as usize] < 2 {
-            continue;
-        }
-        let leader = classes.leader(first);
-        let number: &mut u32 = &mut numbers[first as usize];
-        if *number == 0 {
-            kept.push(leader);
+        let (size, number): (usize, &mut u32) = (sizes[first as usize], &mut numbers[first as usize]);
+        if size > 1 && *number == 0 {
+            kept.push(classes.leader(first));
+            starts.push(count);
+            count += size;
             *number = kept.len() as u32;
         }
+    })?;
+    let mut members = vec![NOBODY; count];
+    // Documents come in their order, so the next place of a cluster is that of its next member.
+    for_each(classes, &look, |document, class| {
+        let cluster = numbers[first(class) as usize];
+        let Some(number) = (cluster as usize).checked_sub(1) else { return };
+        let leader = kept[number];
         let fingerprint = |document: u32| corpus.fingerprints[document as usize];
-        members.push(Member {
-            cluster: *number,
+        members[starts[number]] = Member {
+            cluster,
             document,
             is_kept: document == leader,
             distance: fingerprint(document).distance(fingerprint(leader)),
             similarity: None,
-        });
-    }
-    members.par_sort_unstable_by_key(|member| (member.cluster, member.document));
+        };
+        starts[number] += 1;
+    })?;
     if let Some(sets) = &corpus.sets {
         let total = Some(members.len() as u64);
         let mut done = 0;
@@ -77,6 +88,21 @@ pub(crate) fn find<F: Engine>(
         }
     }
     Ok(members)
+}
+
+/// Calls `visit` with every document that has a class, and its class; and `look` now and then, until it fails.
+fn for_each(
+    classes: &Classes,
+    look: &impl Fn() -> Result<(), Error>,
+    mut visit: impl FnMut(u32, u32),
+) -> Result<(), Error> {
+    for (place, (document, class)) in classes.documents().enumerate() {
+        if place.is_multiple_of(LOOK_EVERY) {
+            look()?;
+        }
+        visit(document, class);
+    }
+    Ok(())
 }
 
 fn measure(member: &mut Member, kept: u32, (groups, sets): (&Groups, &Shelved<u64>)) -> Result<(), Error> {

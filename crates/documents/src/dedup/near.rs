@@ -2,11 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use hamdex::{Engine, Pairs};
-use rayon::prelude::*;
+use hamdex::{Engine, Pairs, sort_by_keys};
 
 use crate::dedup::crowded::Crowded;
-use crate::dedup::search::Search;
+use crate::dedup::search::{LOOK_EVERY, Search};
 use crate::dedup::stars;
 use crate::dedup::unions::Unions;
 use crate::error::Error;
@@ -32,13 +31,14 @@ const START_BITS: u32 = 16;
 
 impl<F: Engine> Near<F> {
     /// Takes distinct fingerprints and their classes.
-    pub(crate) fn new(mut of_class: Vec<(F, u32)>, distance: u32) -> Self {
-        of_class.par_sort_unstable();
+    pub(crate) fn new(mut of_class: Vec<(F, u32)>, distance: u32, search: &Search) -> Result<Self, Error> {
+        let look = search.look(Stage::Compare, of_class.len());
+        sort_by_keys(&mut of_class, |&(fingerprint, _)| fingerprint, |&(_, class)| u64::from(class), &look)?;
         let (fingerprints, classes): (Vec<F>, Vec<u32>) = of_class.into_iter().unzip();
         let starts = (0..=1 << START_BITS)
             .map(|start| fingerprints.partition_point(|&f| first_bits(f) < start) as u32)
             .collect();
-        Self { fingerprints, classes, starts, distance }
+        Ok(Self { fingerprints, classes, starts, distance })
     }
 
     /// Returns the centre of each of that many classes.
@@ -57,13 +57,17 @@ impl<F: Engine> Near<F> {
             let report = |done| search.report(Progress::new(Stage::Cluster, done, Some(count.into())));
             return stars::stars(count, &crowded, &report);
         }
-        pairs.par_sort_unstable();
+        let look = search.look(Stage::Cluster, count as usize);
+        sort_by_keys(&mut pairs, |&(class, _)| u64::from(class), |&(_, earlier)| u64::from(earlier), &look)?;
         let mut centres: Vec<u32> = (0..count).collect();
-        for (class, earlier) in pairs {
-            // All before it are settled; of its neighbours that are centres the first is met first.
-            let is_free = centres[class as usize] == class;
-            if is_free && centres[earlier as usize] == earlier {
-                centres[class as usize] = earlier;
+        for pairs in pairs.chunks(LOOK_EVERY) {
+            look()?;
+            for &(class, earlier) in pairs {
+                // All before it are settled; of its neighbours that are centres the first is met first.
+                let is_free = centres[class as usize] == class;
+                if is_free && centres[earlier as usize] == earlier {
+                    centres[class as usize] = earlier;
+                }
             }
         }
         Ok(centres)

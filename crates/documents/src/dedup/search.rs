@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::error::Error;
-use crate::progress::{OnProgress, Progress};
+use crate::progress::{OnProgress, Progress, Stage};
 
 /// Shares of the memory: for sets of shingles, ids and the census.
 const SETS_SHARE: u64 = 2;
@@ -12,6 +12,9 @@ const CENSUS_SHARE: u64 = 8;
 
 /// Takes the units done of a stage, from any thread. It is an error if the caller stops the search.
 pub(crate) type Report<'r> = dyn Fn(u64) -> Result<(), Error> + Sync + 'r;
+
+/// What is gone through between two looks at whether to go on, where each takes next to no time.
+pub(crate) const LOOK_EVERY: usize = 1 << 18;
 
 /// Options of the search.
 #[derive(Clone)]
@@ -33,6 +36,11 @@ impl Search {
             Some(report) if report(progress).is_break() => Err(Error::Stopped),
             _ => Ok(()),
         }
+    }
+
+    /// Returns what asks whether to go on before a stage begins that has that many units.
+    pub(crate) fn look(&self, stage: Stage, total: usize) -> impl Fn() -> Result<(), Error> + Sync {
+        move || self.report(Progress::new(stage, 0, Some(total as u64)))
     }
 
     /// Bytes of sets of shingles in memory.

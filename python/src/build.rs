@@ -36,7 +36,7 @@ impl<'py> Ids<'py> {
             ));
         }
         let ids = if Texts::are(object)? {
-            Self::Names(Texts::of(object)?)
+            Self::Names(Texts::copies_of(object)?)
         } else {
             Self::Numbers(numbers::ids(object)?)
         };

@@ -29,7 +29,7 @@ create_exception!(
     hamdex,
     StoreError,
     Error,
-    "A store cannot be used now: it is in use, full, or of another process."
+    "A store cannot be used now: it is in use, or of another process."
 );
 
 /// An error that becomes an exception.
@@ -63,6 +63,18 @@ pub(crate) fn chain(error: &dyn StdError) -> String {
         source = cause.source();
     }
     text.replace(['\n', '\r'], " ")
+}
+
+/// What the operating system refused, if that is what an error comes from.
+fn refusal<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e io::Error> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(refusal) = error.downcast_ref() {
+            return Some(refusal);
+        }
+        cause = error.source();
+    }
+    None
 }
 
 /// What the operating system refused: Python finds the class by the number.
@@ -173,7 +185,10 @@ impl IntoException for hamdex_store::Error {
             Self::Design(error) => error.into_exception(),
             Self::Read(error) => error.into_exception(),
             Self::Build(error) => error.into_exception(),
-            _ => StoreError::new_err(text),
+            other => match refusal(&other) {
+                Some(error) => of_io(error, None, text),
+                None => StoreError::new_err(text),
+            },
         }
     }
 }

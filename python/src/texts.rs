@@ -1,6 +1,9 @@
 //! Texts, from Python.
 
+use std::sync::Arc;
+
 use arrow_array::ArrayRef;
+use arrow_array::builder::LargeStringBuilder;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -34,28 +37,26 @@ impl Texts {
             let column = arrow::import(object)?;
             return Self::of_column(column);
         }
-        let items = object.try_iter().map_err(|_| {
-            let class = object.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string());
-            PyTypeError::new_err(format!(
-                "texts cannot be a {class}: a list of str or an Arrow column is taken"
-            ))
-        })?;
         let mut strings = Vec::with_capacity(object.len().unwrap_or_default());
-        for (place, item) in items.enumerate() {
-            work::look_at(object.py(), place)?;
-            let item = item?;
-            let Ok(string) = item.cast_into::<PyString>() else {
-                let text = format!("the text at {place} is no str: leave it out, or convert it");
-                return Err(PyTypeError::new_err(text));
-            };
-            let string = PyBackedStr::try_from(string).map_err(|_| {
-                PyValueError::new_err(format!(
-                    "the text at {place} has half a surrogate pair, which no UTF-8 has"
-                ))
-            })?;
-            strings.push(string);
-        }
+        for_each_string(object, |string| {
+            strings.push(PyBackedStr::try_from(string)?);
+            Ok(())
+        })?;
         Ok(Self::Strings(strings))
+    }
+
+    /// Takes copies of short texts, such as names: they take no more memory than to hold each where Python has it, and
+    /// are given back at once instead of one by one.
+    pub(crate) fn copies_of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if arrow::speaks_arrow(object)? {
+            return Self::of(object);
+        }
+        let mut column = LargeStringBuilder::new();
+        for_each_string(object, |string| {
+            column.append_value(string.to_str()?);
+            Ok(())
+        })?;
+        Ok(Self::Column(vec![Arc::new(column.finish())]))
     }
 
     /// Takes a column of Arrow.
@@ -77,4 +78,28 @@ impl Texts {
             }
         }
     }
+}
+
+/// Goes through what has strings, looking for signals now and then. That `take` fails means half a surrogate pair.
+fn for_each_string<'py>(
+    object: &Bound<'py, PyAny>,
+    mut take: impl FnMut(Bound<'py, PyString>) -> PyResult<()>,
+) -> PyResult<()> {
+    let items = object.try_iter().map_err(|_| {
+        let class = object.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string());
+        PyTypeError::new_err(format!("texts cannot be a {class}: a list of str or an Arrow column is taken"))
+    })?;
+    for (place, item) in items.enumerate() {
+        work::look_at(object.py(), place)?;
+        let Ok(string) = item?.cast_into::<PyString>() else {
+            let text = format!("the text at {place} is no str: leave it out, or convert it");
+            return Err(PyTypeError::new_err(text));
+        };
+        take(string).map_err(|_| {
+            PyValueError::new_err(format!(
+                "the text at {place} has half a surrogate pair, which no UTF-8 has"
+            ))
+        })?;
+    }
+    Ok(())
 }

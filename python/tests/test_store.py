@@ -196,3 +196,25 @@ def test_closing_waits_for_merges(tmp_path: Path) -> None:
         store.close()
         with pytest.raises(ValueError, match="closed"):
             store.compact()
+
+
+FULL = """
+import errno, resource, sys, hamdex
+store = hamdex.Store(sys.argv[1])
+store.insert(1, 1)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+for _ in range(2):
+    try:
+        store.insert(list(range(1000)), list(range(1000)))
+    except OSError as error:
+        assert error.errno == errno.EFBIG and "log" in str(error.filename), repr(error)
+    else:
+        sys.exit("it was written")
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+store.insert(2, 2)
+assert [match.fingerprint for match in store.query(1, k=64)] == [1, 2]
+"""
+
+
+def test_what_the_system_refuses_is_an_os_error(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", FULL, str(tmp_path / "s")], check=True, timeout=60)

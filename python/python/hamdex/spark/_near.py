@@ -103,6 +103,8 @@ def work(batches: Iterable[pa.RecordBatch], width: int, k: int, memory: int | No
 
 def found(words: Words, leads: Leads, lead: int, part: int, memory: int | None) -> Iterator[pa.RecordBatch]:
     """Find the pairs among fingerprints that belong to a lead and a part."""
+    # By all leads of the self-join. To know that a pair agrees in this one spares none of them: its k bits may be anywhere
+    # in the others, and k + 1 groups of these take as many.
     for table in hamdex.pairs(_words.plain(words), leads.k, memory=memory, threads=threads()):
         left, right = (_words.rows(table[name]) for name in ("left", "right"))
         mine = leads.belongs(left ^ right, lead, part)

@@ -31,7 +31,7 @@ impl<F: Fingerprint> Order<F> {
     }
 
     /// The bits under `mask` first, the others behind them.
-    pub(super) fn leading(mask: F, table: Permutation<F>) -> Self {
+    pub(super) fn with_leading(mask: F, table: Permutation<F>) -> Self {
         Self { leading: Permutation::new(table.apply(mask)), table }
     }
 
@@ -46,7 +46,7 @@ impl<F: Fingerprint> Order<F> {
     }
 
     /// What leads from the table's order to this one.
-    pub(super) fn from_table(&self) -> &Permutation<F> {
+    pub(super) fn leading(&self) -> &Permutation<F> {
         &self.leading
     }
 }

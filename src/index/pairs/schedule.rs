@@ -82,7 +82,7 @@ pub(super) fn choose<F: Fingerprint>(
             let of_table = tables.get(table).map_or_else(natural, |table| table.permutation.clone());
             let order = match source {
                 Source::Streamed => Order::of_table(of_table),
-                Source::Gathered => Order::leading(leads[number], of_table),
+                Source::Gathered => Order::with_leading(leads[number], of_table),
             };
             let mask = order.apply(leads[number]);
             let earlier = leads[..number].iter().map(|&lead| Agreement(order.apply(lead))).collect();

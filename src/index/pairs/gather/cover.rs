@@ -44,7 +44,7 @@ pub(super) fn cover<F: Fingerprint>(
 
 /// The least and the greatest digit that a value between two may have, all in the order of the lead's table.
 fn digits_between<F: Fingerprint>(lead: &Lead<F>, bits: u32, least: F, greatest: F) -> (usize, usize) {
-    let order = lead.order.from_table();
+    let order = lead.order.leading();
     // All between agree above the first difference. From there on they ascend, and their digits with them, as far as
     // every bit is one of the lead. Behind the first one that is not, they may be anything.
     let shared = least.first_difference(greatest);
@@ -78,7 +78,7 @@ mod tests {
             // The natural order, and that of a table in which the bits of the lead, and others, come first.
             for leading in [0, mask | 0x0f0f << (others[0] % 48)] {
                 let table = Permutation::new(leading);
-                let order = Order::leading(mask, table.clone());
+                let order = Order::with_leading(mask, table.clone());
                 let lead = Lead { table: 0, mask: order.apply(mask), order, earlier: Vec::new() };
                 let natural: [u64; 3] = std::array::from_fn(|i| start & keep | others[i] & !keep);
                 let mut values = natural.map(|value| table.apply(value));

@@ -142,7 +142,7 @@ impl<'a, F: Fingerprint> Gathering<'a, F> {
                 for place in &together[part] {
                     done.check()?;
                     population.read(place, workspace, &mut |read| {
-                        let permuted = read.iter().map(|&value| lead.order.from_table().apply(value));
+                        let permuted = read.iter().map(|&value| lead.order.leading().apply(value));
                         values.extend(permuted.filter(|&value| slice.contains(&digit(value, bits))));
                     })?;
                 }

@@ -152,7 +152,12 @@ impl<D> ReadAhead<D> {
 
     /// For going through the blocks of a table from first to last, or through a part of them.
     pub(super) fn windows<'a>(&'a self, data: &'a D) -> Windows<'a, D> {
-        Windows { read_ahead: self, data, hinted: 0..0 }
+        Windows { read_ahead: self, data, hinted: 0..0, is_repeated: true }
+    }
+
+    /// The same, without those windows whose blocks have all been read before.
+    pub(super) fn windows_of_unread<'a>(&'a self, data: &'a D) -> Windows<'a, D> {
+        Windows { is_repeated: self.repeat, ..self.windows(data) }
     }
 }
 
@@ -162,6 +167,8 @@ pub(super) struct Windows<'a, D> {
     data: &'a D,
     /// The blocks read ahead without a gap.
     hinted: Range<usize>,
+    /// Whether that is done for blocks that have been read before, too.
+    is_repeated: bool,
 }
 
 impl<D> Windows<'_, D> {
@@ -178,8 +185,11 @@ impl<D> Windows<'_, D> {
         }
         let end = table.keys.len().min((block / window + 2) * window);
         if end > self.hinted.end {
-            let (offset, length) = table.extent(self.hinted.end..end);
-            will_need(self.data, offset, length);
+            let mut blocks = self.hinted.end..end;
+            if self.is_repeated || !blocks.all(|block| table.checked.contains(block)) {
+                let (offset, length) = table.extent(self.hinted.end..end);
+                will_need(self.data, offset, length);
+            }
             self.hinted.end = end;
         }
     }

@@ -138,7 +138,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
             .into_par_iter()
             .map_init(
                 || {
-                    let windows = self.index.read_ahead.windows(&self.index.data);
+                    let windows = self.index.read_ahead.windows_of_unread(&self.index.data);
                     (Scratch::default(), Candidates::default(), windows)
                 },
                 |(scratch, candidates, windows), blocks| {

@@ -18,6 +18,9 @@ use hamdex_fingerprint::Fingerprint;
 /// Binary logarithm of the values of a set that share a digit, about: no more than are compared at once.
 const TOGETHER_LOG2: u32 = 2;
 
+/// Values up to which a set that a digit does not divide is compared all with all: to divide it otherwise takes longer.
+const SHORT: usize = 1024;
+
 /// Comparisons for each value up to which a digit divides a set well enough.
 const FEW_COMPARISONS: u128 = 64;
 
@@ -43,6 +46,7 @@ impl<F: Fingerprint> RunPairs<'_, '_, F> {
         if values.len() <= self.longest || varying.count_ones() <= self.distance {
             return self.all_with_all(values);
         }
+        // What agrees in an earlier group belongs there, and is not collected again, even where all are compared with all.
         let before = self.earlier.len();
         let mut budget = square(values.len()) / 2;
         for group in split(varying, self.distance + 1) {
@@ -52,12 +56,15 @@ impl<F: Fingerprint> RunPairs<'_, '_, F> {
             let mut dividing = take(&mut self.dividing);
             let mut comparisons = sort_by(values, digit, &mut dividing);
             let is_divided = comparisons <= values.len() as u128 * FEW_COMPARISONS;
+            if !is_divided && values.len() <= SHORT {
+                self.all_with_all(values)?;
+                break;
+            }
             if !is_divided {
                 values.sort_unstable_by_key(|&value| value & group);
                 comparisons = values.chunk_by(same(group)).map(|run| square(run.len())).sum();
             }
             let Some(left) = budget.checked_sub(comparisons) else {
-                // What agrees in an earlier group belongs there, and is not collected again.
                 self.all_with_all(values)?;
                 break;
             };

@@ -105,7 +105,7 @@ impl<K: Record> Portion<K> {
         Self { above: None, up_to: None, keys: Vec::new(), capacity, wanted: Vec::new() }
     }
 
-    /// Forgets all keys, and keeps their memory: to have it from the system anew takes a fifth of a reading.
+    /// Forgets all keys, and keeps their memory: the system clears what it gives anew.
     fn begin(&mut self, above: Option<K>, up_to: Option<K>) {
         self.keys.clear();
         (self.above, self.up_to) = (above, up_to);

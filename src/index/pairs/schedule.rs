@@ -15,7 +15,7 @@ use hamdex_fingerprint::Fingerprint;
 /// Nanoseconds per value: to read it from a table and compare it with its next few.
 const STREAM_NS: f64 = 4.0;
 
-/// Nanoseconds per value: to read it from table 0, sort it and compare it with its next few.
+/// Nanoseconds per value: to read it from a table, sort it and compare it with its next few.
 const GATHER_NS: f64 = 35.0;
 
 /// Nanoseconds per comparison beyond the next few.

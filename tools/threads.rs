@@ -58,7 +58,11 @@ fn start(count: usize) -> Result<(), Failure> {
     } else {
         builder.num_threads(workers.len()).spawn_handler(|work| hand_over(&mut workers, work)).build_global()
     };
-    built.map_err(|error| Failure::Wrong(format!("cannot start threads: {error}")))
+    built.map_err(|error| {
+        Failure::Wrong(format!(
+            "cannot start threads ({error}); more processes or memory may be allowed by ulimit -u and -v"
+        ))
+    })
 }
 
 /// A thread that waits for its work, or for the loss of the sender.

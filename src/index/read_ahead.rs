@@ -44,6 +44,11 @@ impl<D> ReadAhead<D> {
         self.hints.as_ref().map(|hints| hints.will_need)
     }
 
+    /// Whether storage may have to be waited for where a block is read.
+    fn is_unread<F: Fingerprint>(&self, table: &Table<F>, block: usize) -> bool {
+        self.repeat || !table.checked.contains(block)
+    }
+
     /// Reads ahead a range of the file.
     pub(super) fn bytes(&self, data: &D, range: Range<usize>) {
         if let Some(will_need) = self.will_need() {
@@ -88,8 +93,7 @@ impl<D> ReadAhead<D> {
         // A single block is waited for once either way; one that is announced every time comes without its neighbours.
         let is_worth = located.len() > 1 || self.repeat;
         let Some(will_need) = self.will_need().filter(|_| is_worth) else { return };
-        let is_new = |at: &Located| !tables[at.table as usize].checked.contains(at.block as usize);
-        if self.repeat || located.iter().any(is_new) {
+        if located.iter().any(|at| self.is_unread(&tables[at.table as usize], at.block as usize)) {
             self.hint(will_need, data, tables, located);
         }
     }
@@ -106,7 +110,7 @@ impl<D> ReadAhead<D> {
         let mut run: Option<(&Table<F>, Range<usize>)> = None;
         for at in located {
             let (table, block) = (&tables[at.table as usize], at.block as usize);
-            if !self.repeat && table.checked.contains(block) {
+            if !self.is_unread(table, block) {
                 continue;
             }
             match &mut run {
@@ -130,10 +134,7 @@ impl<D> ReadAhead<D> {
     pub(super) fn blocks<F: Fingerprint>(&self, data: &D, table: &Table<F>, mut blocks: Range<usize>) {
         let Some(will_need) = self.will_need() else { return };
         blocks.end = blocks.end.min(table.keys.len());
-        if blocks.is_empty() {
-            return;
-        }
-        if self.repeat || !blocks.clone().all(|block| table.checked.contains(block)) {
+        if blocks.clone().any(|block| self.is_unread(table, block)) {
             let (offset, length) = table.extent(blocks);
             will_need(data, offset, length);
         }
@@ -146,18 +147,17 @@ impl<D> ReadAhead<D> {
         }
         let blocks = (0..table.keys.len()).step_by(table.keys.len() / SAMPLED_BLOCKS + 1);
         let count = blocks.len().max(1);
-        let is_unread = |&block: &usize| self.repeat || !table.checked.contains(block);
-        blocks.filter(is_unread).count() as f64 / count as f64
+        blocks.filter(|&block| self.is_unread(table, block)).count() as f64 / count as f64
     }
 
     /// For going through the blocks of a table from first to last, or through a part of them.
     pub(super) fn windows<'a>(&'a self, data: &'a D) -> Windows<'a, D> {
-        Windows { read_ahead: self, data, hinted: 0..0, is_repeated: true }
+        Windows { read_ahead: self, data, hinted: 0..0, takes_all: true }
     }
 
     /// The same, without those windows whose blocks have all been read before.
     pub(super) fn windows_of_unread<'a>(&'a self, data: &'a D) -> Windows<'a, D> {
-        Windows { is_repeated: self.repeat, ..self.windows(data) }
+        Windows { takes_all: false, ..self.windows(data) }
     }
 }
 
@@ -167,8 +167,8 @@ pub(super) struct Windows<'a, D> {
     data: &'a D,
     /// The blocks read ahead without a gap.
     hinted: Range<usize>,
-    /// Whether that is done for blocks that have been read before, too.
-    is_repeated: bool,
+    /// Whether that is done for windows whose blocks have all been read before, too.
+    takes_all: bool,
 }
 
 impl<D> Windows<'_, D> {
@@ -186,7 +186,7 @@ impl<D> Windows<'_, D> {
         let end = table.keys.len().min((block / window + 2) * window);
         if end > self.hinted.end {
             let mut blocks = self.hinted.end..end;
-            if self.is_repeated || !blocks.all(|block| table.checked.contains(block)) {
+            if self.takes_all || blocks.any(|block| self.read_ahead.is_unread(table, block)) {
                 let (offset, length) = table.extent(self.hinted.end..end);
                 will_need(self.data, offset, length);
             }

@@ -68,7 +68,11 @@ impl<T: Send + 'static> Arrivals<T> {
             // If the receiver has gone, it has an error of its own to report.
             read(&mut |record| drop(sender.send(record)))
         });
-        let reader = reader.map_err(|error| Failure::Wrong(format!("cannot start a thread: {error}")))?;
+        let reader = reader.map_err(|error| {
+            Failure::Wrong(format!(
+                "cannot start a thread ({error}); more processes or memory may be allowed by ulimit -u and -v"
+            ))
+        })?;
         Ok(Self { records, reader, is_prompt })
     }
 

@@ -92,7 +92,8 @@ fn send(
         batch.push(document);
         if batch.len() >= BATCH_DOCUMENTS || bytes >= BATCH_BYTES {
             bytes = 0;
-            sender.send(std::mem::take(&mut batch)).map_err(|_| Error::Stopped)?;
+            let next = Vec::with_capacity(batch.len());
+            sender.send(std::mem::replace(&mut batch, next)).map_err(|_| Error::Stopped)?;
         }
         Ok(())
     })?;

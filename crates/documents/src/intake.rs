@@ -218,9 +218,16 @@ impl<'a> Intake<'a> {
         place: impl FnOnce() -> Place,
         bytes: &'t [u8],
     ) -> Result<Cow<'t, str>, Error> {
-        self.check(place, &[bytes])?;
         // Files that were put together have a byte order mark in their middle.
-        Ok(String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)))
+        let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
+        let is_damaged = match &text {
+            Cow::Borrowed(text) => self.is_transcoded && text.contains(char::REPLACEMENT_CHARACTER),
+            Cow::Owned(_) => true,
+        };
+        if is_damaged {
+            self.note_damage(place())?;
+        }
+        Ok(text)
     }
 
     /// Counts and reports a document if it holds what was no text; with strict reading it is an error.
@@ -229,11 +236,12 @@ impl<'a> Intake<'a> {
             Ok(text) => self.is_transcoded && text.contains(char::REPLACEMENT_CHARACTER),
             Err(_) => true,
         };
-        if !pieces.iter().any(is_damaged) {
-            return Ok(());
-        }
+        if pieces.iter().any(is_damaged) { self.note_damage(place()) } else { Ok(()) }
+    }
+
+    fn note_damage(&mut self, place: Place) -> Result<(), Error> {
         self.counts.replaced += 1;
-        self.report(place(), Problem::InvalidUtf8, Action::Replaced)
+        self.report(place, Problem::InvalidUtf8, Action::Replaced)
     }
 
     fn report(&mut self, place: Place, problem: Problem, action: Action) -> Result<(), Error> {

@@ -5,24 +5,27 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Returns the values of the named fields. `body.text` is the field `text` of the object `body`, unless there is
-/// a field of just that name. Of fields with the same name the last one counts.
+/// Returns the value of each of the named fields, in their order. `body.text` is the field `text` of the object `body`,
+/// unless there is a field of just that name. Of fields with the same name the last one counts.
 pub(crate) fn of<'t>(
     object: &'t str,
     names: &[&str],
-) -> Result<Vec<Option<&'t RawValue>>, serde_json::Error> {
+) -> Result<impl Iterator<Item = Result<Option<&'t RawValue>, serde_json::Error>>, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(object);
     let found = Object { names }.deserialize(&mut deserializer)?;
     deserializer.end()?;
     let value = |(name, found): (&&str, Found<'t>)| match found {
         Found::Nothing => Ok(None),
         Found::Field(value) => Ok(Some(value)),
-        Found::Outer(value, length) if value.get().starts_with('{') => {
-            Ok(of(value.get(), &[&name[length..]])?.pop().flatten())
-        }
+        Found::Outer(value, length) if value.get().starts_with('{') => inner(value, &name[length..]),
         Found::Outer(..) => Ok(None),
     };
-    names.iter().zip(found).map(value).collect()
+    Ok(names.iter().zip(found).map(value))
+}
+
+/// The value of a field of an object within the object.
+fn inner<'t>(object: &'t RawValue, name: &str) -> Result<Option<&'t RawValue>, serde_json::Error> {
+    of(object.get(), &[name])?.next().transpose().map(Option::flatten)
 }
 
 #[derive(Clone, Copy)]
@@ -125,7 +128,7 @@ mod tests {
 
     fn found(object: &str, names: &[&str]) -> Vec<Option<String>> {
         let values = of(object, names).unwrap();
-        values.into_iter().map(|value| value.map(|value| value.get().to_owned())).collect()
+        values.map(|value| value.unwrap().map(|value| value.get().to_owned())).collect()
     }
 
     #[test]

@@ -7,6 +7,8 @@
 mod fields;
 mod values;
 
+use std::iter;
+
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
@@ -24,7 +26,10 @@ use crate::readers::lines;
 /// Reads an object on each line.
 pub(crate) fn read_lines(input: Input, intake: &mut Intake<'_>) -> Result<(), Error> {
     intake.enter(input.name(), || Shape::Objects)?;
-    lines::each(input, intake, &mut |line, at, intake| take(line, at.input, at.number, || at.place(), intake))
+    let names = names(intake.documents);
+    lines::each(input, intake, &mut |line, at, intake| {
+        take(line, &names, at.input, at.number, || at.place(), intake)
+    })
 }
 
 /// Reads objects wherever they begin and end: those of an array, or one after the other.
@@ -34,6 +39,7 @@ pub(crate) fn read(mut input: Input, intake: &mut Intake<'_>) -> Result<(), Erro
     }
     let name = input.name().to_owned();
     intake.enter(&name, || Shape::Objects)?;
+    let names = names(intake.documents);
     let mut values = Values::new(intake.max_bytes());
     for number in 1u64.. {
         let place = || Place::object(&name, number);
@@ -45,7 +51,7 @@ pub(crate) fn read(mut input: Input, intake: &mut Intake<'_>) -> Result<(), Erro
             Next::TooLong => intake.too_long(place(), "object")?,
             Next::Value(bytes) => {
                 let text = intake.text(place, bytes)?;
-                take(&text, &name, number, place, intake)?;
+                take(&text, &names, &name, number, place, intake)?;
             }
         }
     }
@@ -59,14 +65,21 @@ fn starts_with_object_line(start: &[u8]) -> bool {
     text.starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(&text[..end]).is_ok()
 }
 
+/// The names of the fields that are read: those of the id, of the texts, and of the extra field, if there is one.
+fn names(documents: &Documents) -> Vec<&str> {
+    let texts = documents.text_fields.iter().map(String::as_str);
+    iter::once(documents.id_name()).chain(texts).chain(documents.extra_field.as_deref()).collect()
+}
+
 fn take(
     text: &str,
+    names: &[&str],
     input: &str,
     number: u64,
     place: impl Fn() -> Place,
     intake: &mut Intake<'_>,
 ) -> Result<(), Error> {
-    match parse(text, intake.documents) {
+    match parse(text, names, intake.documents) {
         Ok(parsed) => {
             let id = parsed.id.unwrap_or_else(|| intake.row_id(input, number));
             let document = Document { id, text: parsed.text, extra: parsed.extra };
@@ -83,22 +96,18 @@ struct Parsed {
     extra: Option<String>,
 }
 
-fn parse(object: &str, documents: &Documents) -> Result<Parsed, Problem> {
+fn parse(object: &str, names: &[&str], documents: &Documents) -> Result<Parsed, Problem> {
     let malformed = |error: serde_json::Error| Problem::Malformed { what: describe(&error) };
-    let mut names: Vec<&str> = vec![documents.id_name()];
-    names.extend(documents.text_fields.iter().map(String::as_str));
-    names.extend(documents.extra_field.as_deref());
-    let found = fields::of(object, &names).map_err(malformed)?;
-    let (texts, extra) = found[1..].split_at(documents.text_fields.len());
-    let id = id(found[0], documents).map_err(malformed)?;
+    let mut found = fields::of(object, names).map_err(malformed)?;
+    let id = id(found.next().transpose().map_err(malformed)?.flatten(), documents).map_err(malformed)?;
     if id.is_none() && documents.id_field.is_some() {
         return Err(Problem::MissingField { field: Field::Id, name: documents.id_name().to_owned() });
     }
-    let text = joined(texts).map_err(malformed)?;
+    let text = joined(found.by_ref().take(documents.text_fields.len())).map_err(malformed)?;
     let Some(text) = text else {
         return Err(Problem::MissingField { field: Field::Text, name: documents.text_fields.join(", ") });
     };
-    let extra = extra.first().copied().flatten().filter(|value| value.get() != "null");
+    let extra = found.next().transpose().map_err(malformed)?.flatten().filter(|value| value.get() != "null");
     let extra = extra.map(|value| text_of(value).map(|text| text.unwrap_or_else(|| value.get().to_owned())));
     Ok(Parsed { id, text, extra: extra.transpose().map_err(malformed)? })
 }
@@ -115,9 +124,12 @@ fn id(value: Option<&RawValue>, documents: &Documents) -> Result<Option<String>,
 }
 
 /// The texts, joined by line ends. `None` if there is none, or one is of another type.
-fn joined(texts: &[Option<&RawValue>]) -> Result<Option<String>, serde_json::Error> {
+fn joined<'t>(
+    texts: impl Iterator<Item = Result<Option<&'t RawValue>, serde_json::Error>>,
+) -> Result<Option<String>, serde_json::Error> {
     let mut joined: Option<String> = None;
-    for value in texts.iter().flatten().filter(|value| value.get() != "null") {
+    for value in texts {
+        let Some(value) = value?.filter(|value| value.get() != "null") else { continue };
         let Some(text) = text_of(value)? else { return Ok(None) };
         match &mut joined {
             Some(joined) if !joined.is_empty() && !text.is_empty() => {

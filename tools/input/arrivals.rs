@@ -9,6 +9,7 @@ use indicatif::ProgressBar;
 
 use crate::failure::Failure;
 use crate::input::{self, Beside, Columns, Format, Found, Reading};
+use crate::threads;
 
 /// Records that wait to be taken.
 const MAX_WAITING: usize = 1 << 18;
@@ -68,11 +69,7 @@ impl<T: Send + 'static> Arrivals<T> {
             // If the receiver has gone, it has an error of its own to report.
             read(&mut |record| drop(sender.send(record)))
         });
-        let reader = reader.map_err(|error| {
-            Failure::Wrong(format!(
-                "cannot start a thread ({error}); more processes or memory may be allowed by ulimit -u and -v"
-            ))
-        })?;
+        let reader = reader.map_err(threads::refused)?;
         Ok(Self { records, reader, is_prompt })
     }
 

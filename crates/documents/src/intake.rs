@@ -220,11 +220,11 @@ impl<'a> Intake<'a> {
     ) -> Result<Cow<'t, str>, Error> {
         // Files that were put together have a byte order mark in their middle.
         let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
-        let is_damaged = match &text {
-            Cow::Borrowed(text) => self.is_transcoded && text.contains(char::REPLACEMENT_CHARACTER),
-            Cow::Owned(_) => true,
+        let as_it_was = match &text {
+            Cow::Borrowed(text) => Some(*text),
+            Cow::Owned(_) => None,
         };
-        if is_damaged {
+        if self.is_damaged(as_it_was) {
             self.note_damage(place())?;
         }
         Ok(text)
@@ -232,11 +232,13 @@ impl<'a> Intake<'a> {
 
     /// Counts and reports a document if it holds what was no text; with strict reading it is an error.
     pub(crate) fn check(&mut self, place: impl FnOnce() -> Place, pieces: &[&[u8]]) -> Result<(), Error> {
-        let is_damaged = |piece: &&[u8]| match std::str::from_utf8(piece) {
-            Ok(text) => self.is_transcoded && text.contains(char::REPLACEMENT_CHARACTER),
-            Err(_) => true,
-        };
+        let is_damaged = |piece: &&[u8]| self.is_damaged(std::str::from_utf8(piece).ok());
         if pieces.iter().any(is_damaged) { self.note_damage(place()) } else { Ok(()) }
+    }
+
+    /// Whether bytes hold what was no text: they are none, or have what a decoder puts in place of it.
+    fn is_damaged(&self, text: Option<&str>) -> bool {
+        text.is_none_or(|text| self.is_transcoded && text.contains(char::REPLACEMENT_CHARACTER))
     }
 
     fn note_damage(&mut self, place: Place) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::LargeStringBuilder;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyString;
@@ -80,7 +80,8 @@ impl Texts {
     }
 }
 
-/// Goes through what has strings, looking for signals now and then. That `take` fails means half a surrogate pair.
+/// Goes through what has strings, looking for signals now and then. Where `take` finds no UTF-8, the error says which
+/// text it is.
 fn for_each_string<'py>(
     object: &Bound<'py, PyAny>,
     mut take: impl FnMut(Bound<'py, PyString>) -> PyResult<()>,
@@ -95,10 +96,12 @@ fn for_each_string<'py>(
             let text = format!("the text at {place} is no str: leave it out, or convert it");
             return Err(PyTypeError::new_err(text));
         };
-        take(string).map_err(|_| {
-            PyValueError::new_err(format!(
-                "the text at {place} has half a surrogate pair, which no UTF-8 has"
-            ))
+        take(string).map_err(|error| {
+            if !error.is_instance_of::<PyUnicodeEncodeError>(object.py()) {
+                return error;
+            }
+            let text = format!("the text at {place} has half a surrogate pair, which no UTF-8 has");
+            PyValueError::new_err(text)
         })?;
     }
     Ok(())

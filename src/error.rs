@@ -75,7 +75,7 @@ pub enum ReadErrorKind {
         expected: u32,
     },
     /// The system refuses to start a single thread.
-    #[error("cannot start a thread; more processes or memory may be allowed by ulimit -u and -v")]
+    #[error("cannot start a thread")]
     Threads(#[source] io::Error),
     /// A query has more bits than the fingerprints of the index.
     #[error("the query {query:#x} has more than the {width} bits of the stored fingerprints")]
@@ -290,7 +290,7 @@ pub enum BuildError {
         what: &'static str,
     },
     /// The system refuses to start a single thread.
-    #[error("cannot start a thread; more processes or memory may be allowed by ulimit -u and -v")]
+    #[error("cannot start a thread")]
     Threads {
         /// What the operating system said.
         source: io::Error,

@@ -1,5 +1,6 @@
 //! Why a command ends early, in one line, and with which exit code.
 
+use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -50,6 +51,9 @@ pub(crate) enum Failure {
     Output(#[from] io::Error),
     #[error("{}: cannot {doing}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
+    /// The system refuses the one thread that is needed.
+    #[error("cannot start a thread")]
+    Thread(#[source] Box<dyn Error + Send + Sync>),
     /// Arguments that contradict each other or the file.
     #[error("{0}")]
     Usage(String),
@@ -72,7 +76,7 @@ impl Failure {
 
     /// What the command offers against it: a library knows no options.
     fn hint(&self) -> &'static str {
-        use hamdex_documents::Error::{Build, Index, Memory};
+        use hamdex_documents::Error::{Build, Index, Memory, Thread};
         use hamdex_shards::Error::Read;
         match self {
             Self::Index(error) | Self::Documents(Index(error)) | Self::Shards(Read(error))
@@ -82,6 +86,14 @@ impl Failure {
             }
             Self::Build(BuildError::OutOfMemory { .. })
             | Self::Documents(Build(BuildError::OutOfMemory { .. }) | Memory { .. }) => " (--memory)",
+            Self::Thread(_)
+            | Self::Build(BuildError::Threads { .. })
+            | Self::Documents(Build(BuildError::Threads { .. }) | Thread { .. }) => MORE_THREADS,
+            Self::Index(error) | Self::Documents(Index(error)) | Self::Shards(Read(error))
+                if matches!(error.kind(), ReadErrorKind::Threads(_)) =>
+            {
+                MORE_THREADS
+            }
             Self::Store(error) => of_store(error),
             Self::Index(error) if is_of_segment(error) => REPAIR,
             _ if matches!(self.about_output(), Some(OutputError::Exists { .. })) => "; --force replaces it",
@@ -140,6 +152,9 @@ impl Failure {
 fn is_no_index(error: &ReadError) -> bool {
     matches!(error.kind(), ReadErrorKind::NotHamdex)
 }
+
+/// What to do where the system starts no thread.
+const MORE_THREADS: &str = "; more processes or memory may be allowed by `ulimit -u` and `ulimit -v`";
 
 /// What to do when a file of a store is damaged.
 const REPAIR: &str = "; restore the store from a backup, or save what can be had with `hamdex store repair`";
@@ -240,5 +255,21 @@ mod tests {
         let failure = Failure::Io { doing: "write to it", path: "a.txt".into(), source };
         assert_eq!(failure.line(), "a.txt: cannot write to it: out of paper");
         assert_eq!(Failure::Wrong("two\nlines".to_owned()).line(), "two lines");
+    }
+
+    #[test]
+    fn where_no_thread_starts_the_line_says_what_may_allow_it() {
+        let refused = || io::Error::other("refused");
+        let expected = format!("cannot start a thread: refused{MORE_THREADS}");
+        let failures = [
+            Failure::Thread(refused().into()),
+            Failure::Build(BuildError::Threads { source: refused() }),
+            Failure::Index(ReadErrorKind::Threads(refused()).into()),
+            Failure::Documents(hamdex_documents::Error::Thread { source: refused() }),
+        ];
+        for failure in failures {
+            // Before it may stand which index it is about.
+            assert!(failure.line().ends_with(&expected), "{}", failure.line());
+        }
     }
 }

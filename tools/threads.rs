@@ -1,7 +1,6 @@
 //! How many threads a command uses.
 
 use std::collections::TryReserveError;
-use std::fmt::Display;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::{hint, io};
@@ -59,13 +58,7 @@ fn start(count: usize) -> Result<(), Failure> {
     } else {
         builder.num_threads(workers.len()).spawn_handler(|work| hand_over(&mut workers, work)).build_global()
     };
-    built.map_err(refused)
-}
-
-/// The failure where the system refuses even the one thread that is needed.
-pub(crate) fn refused(error: impl Display) -> Failure {
-    let advice = "more processes or memory may be allowed by ulimit -u and -v";
-    Failure::Wrong(format!("cannot start a thread ({error}); {advice}"))
+    built.map_err(|error| Failure::Thread(error.into()))
 }
 
 /// A thread that waits for its work, or for the loss of the sender.

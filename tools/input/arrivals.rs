@@ -9,7 +9,6 @@ use indicatif::ProgressBar;
 
 use crate::failure::Failure;
 use crate::input::{self, Beside, Columns, Format, Found, Reading};
-use crate::threads;
 
 /// Records that wait to be taken.
 const MAX_WAITING: usize = 1 << 18;
@@ -69,7 +68,7 @@ impl<T: Send + 'static> Arrivals<T> {
             // If the receiver has gone, it has an error of its own to report.
             read(&mut |record| drop(sender.send(record)))
         });
-        let reader = reader.map_err(threads::refused)?;
+        let reader = reader.map_err(|error| Failure::Thread(error.into()))?;
         Ok(Self { records, reader, is_prompt })
     }
 

@@ -129,7 +129,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A thread cannot be started.
-    #[error("cannot start a thread; more processes or memory may be allowed by ulimit -u and -v")]
+    #[error("cannot start a thread")]
     Thread {
         /// The error of the operating system.
         source: io::Error,

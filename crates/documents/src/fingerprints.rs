@@ -92,6 +92,7 @@ fn send(
         batch.push(document);
         if batch.len() >= BATCH_DOCUMENTS || bytes >= BATCH_BYTES {
             bytes = 0;
+            // What is as large as the last need not grow, and be copied, a dozen times.
             let next = Vec::with_capacity(batch.len());
             sender.send(std::mem::replace(&mut batch, next)).map_err(|_| Error::Stopped)?;
         }

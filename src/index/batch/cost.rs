@@ -8,9 +8,9 @@
 //!
 //! How many blocks a query is led to, and how often queries meet in a block, is estimated from a sample of the
 //! queries ([`sample`]); how many queries a stored fingerprint meets in a scan, from a sample of both. The constants
-//! are rounded from profiles of batches against ten million uniform fingerprints on one machine; only their ratios
-//! matter, and those within a factor of two or so. `cargo bench --bench batch` shows all ways; what decoding takes,
-//! BENCHMARKS.md has.
+//! are rounded from batches of a hundred to a million queries against 2^17 to 2^26 uniform fingerprints on one machine; only
+//! their ratios matter, and those within a factor of two or so. `cargo bench --bench strategies` shows all ways, and
+//! what is chosen; what decoding takes, BENCHMARKS.md has.
 //!
 //! [`scan::design`]: crate::index::batch::scan::design
 //! [`sample`]: crate::index::batch::sample
@@ -28,10 +28,10 @@ pub(super) const ARRANGE_NS: f64 = 25.0;
 pub(super) const WAIT_NS: f64 = 8000.0;
 
 /// To search a decoded block for a query.
-pub(super) const SEARCH_NS: f64 = 60.0;
+pub(super) const SEARCH_NS: f64 = 40.0;
 
 /// To add a query to a table in memory.
-pub(super) const FILL_NS: f64 = 40.0;
+pub(super) const FILL_NS: f64 = 70.0;
 
 /// What depends on how blocks are coded.
 pub(super) struct CodecCosts {

@@ -9,16 +9,20 @@ use crate::index::batch::scan::sieve::halves::{Halves, ways};
 use hamdex_fingerprint::Fingerprint;
 
 /// To look up whether a prefix occurs among the queries.
-const LOOKUP_NS: f64 = 9.0;
+const LOOKUP_NS: f64 = 5.5;
 
 /// To go on to the queries that share a prefix.
-pub(super) const MET_NS: f64 = 20.0;
+pub(super) const MET_NS: f64 = 12.0;
 
 /// To compare a fingerprint with one of them.
 pub(super) const CANDIDATE_NS: f64 = 1.5;
 
-/// Queries, and stored fingerprints, that are compared to estimate how often they meet.
-const SAMPLE: usize = 128;
+/// Queries, and as many stored fingerprints, that are compared to estimate how often they meet: at least so many, at
+/// most so many, and one query of so many. Where bits are not set evenly, but fingerprints do not lie close together, one
+/// in ten thousand comparisons is a meeting, and still they decide what a scan costs.
+const MIN_SAMPLE: usize = 128;
+const MAX_SAMPLE: usize = 512;
+const QUERIES_PER_SAMPLED: usize = 256;
 
 /// The share of the fingerprints that may lie where queries crowd, for a sieve to be worth its while.
 const MAX_CROWDED: f64 = 0.2;
@@ -119,9 +123,10 @@ impl<F: Fingerprint> Crowding<F> {
         let table = &index.tables[0];
         let keys = table.keys.in_file(index.data.as_ref());
         let blocks = keys.len();
-        let step = blocks.div_ceil(SAMPLE).max(1);
+        let count = (queries.len() / QUERIES_PER_SAMPLED).clamp(MIN_SAMPLE, MAX_SAMPLE);
+        let step = blocks.div_ceil(count).max(1);
         let stored = (0..blocks).step_by(step).map(|block| keys.get(block)).collect();
-        Self { queries: spread(queries, SAMPLE).collect(), stored }
+        Self { queries: spread(queries, count).collect(), stored }
     }
 
     /// The share of the stored fingerprints that are near a query of the sample in the upper or the lower half of their

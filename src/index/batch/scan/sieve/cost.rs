@@ -1,17 +1,20 @@
 //! What a sieve costs, by a model: of evenly spread queries and values, which are what it pays for.
+//!
+//! The constants are between those that fit a processor with AVX2 (2^20 to 2^33 values, 1,000 to a million queries) and
+//! those that fit one with AVX-512, which takes half of the time.
 
 use crate::index::batch::scan::sieve::halves::{Halves, ways};
 use crate::index::batch::scan::sieve::{FEW, MAX_KEYS_PER_VALUE, NEAR_KEYS};
 use hamdex_fingerprint::Fingerprint;
 
 /// To test a value.
-const TEST_NS: f64 = 2.5;
+const TEST_NS: f64 = 6.0;
 
 /// To look at a query, whether it matters.
-const QUERY_NS: f64 = 0.5;
+const QUERY_NS: f64 = 1.5;
 
 /// To add a key to a filter.
-const KEY_NS: f64 = 1.0;
+const KEY_NS: f64 = 3.5;
 
 /// Values that are sifted at once.
 const TOGETHER: f64 = 65_536.0;
@@ -58,10 +61,10 @@ mod tests {
     #[test]
     fn a_sieve_pays_where_values_are_many_for_each_query() {
         let ns = |queries, log2: u32| sift_ns::<u64>(queries, 1u64 << log2, 3);
-        assert!(ns(1_000_000, 33).is_some_and(|ns| ns < 6.0));
-        assert!(ns(1_000_000, 30).is_some_and(|ns| ns < 8.0));
-        assert!(ns(1_000_000, 27).is_some_and(|ns| ns < 20.0));
-        assert!(ns(10_000, 24).is_some_and(|ns| ns < 8.0));
+        assert!(ns(1_000_000, 33).is_some_and(|ns| ns < 16.0));
+        assert!(ns(1_000_000, 30).is_some_and(|ns| ns < 24.0));
+        assert!(ns(1_000_000, 27).is_some_and(|ns| ns < 60.0));
+        assert!(ns(10_000, 24).is_some_and(|ns| ns < 10.0));
         assert_eq!(ns(1_000_000, 20), None);
         assert_eq!(sift_ns::<u64>(1_000_000, 1 << 30, 20), None);
         assert_eq!(sift_ns::<u64>(10, 0, 3), None);

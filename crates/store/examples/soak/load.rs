@@ -1,29 +1,17 @@
 //! What is done to the store: each step follows from its number.
 
+#[path = "../../tests/store/chance.rs"]
+mod chance;
+
 use std::collections::BTreeSet;
 
 use hamdex_store::Operation;
 
+pub(crate) use chance::Chance;
+
 /// How many crowds of fingerprints there are, and ids per fingerprint.
 const CROWDS: u64 = 400;
 const IDS: u64 = 3;
-
-/// SplitMix64 (Steele, Lea, Flood 2014).
-pub(crate) struct Chance(pub(crate) u64);
-
-impl Chance {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-}
 
 /// A step.
 pub(crate) enum Step {

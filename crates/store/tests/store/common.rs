@@ -1,10 +1,16 @@
 //! What a store has to agree with.
 
+// Named, because fuzz targets take this file for a module of their own.
+#[path = "chance.rs"]
+mod chance;
+
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use hamdex::BatchOptions;
 use hamdex_store::{CreateOptions, Disk, Engine, Operation, Snapshot, StoreOptions};
+
+pub(crate) use chance::Chance;
 
 /// The same set, as plainly as can be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -127,23 +133,7 @@ pub(crate) fn shape(ids: bool) -> CreateOptions {
     CreateOptions::new().ids(ids).design("halves")
 }
 
-/// Numbers by chance, the same in every run.
-pub(crate) struct Chance(pub(crate) u64);
-
 impl Chance {
-    /// SplitMix64 (Steele, Lea, Flood 2014).
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
     /// One of a few hundred, many of them near to each other.
     pub(crate) fn fingerprint(&mut self) -> u64 {
         let centre = [0, u64::MAX, 0x0123_4567_89ab_cdef][self.below(3) as usize];

@@ -86,10 +86,15 @@ fn for_each_string<'py>(
     object: &Bound<'py, PyAny>,
     mut take: impl FnMut(Bound<'py, PyString>) -> PyResult<()>,
 ) -> PyResult<()> {
-    let items = object.try_iter().map_err(|_| {
+    let refused = || {
         let class = object.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string());
         PyTypeError::new_err(format!("texts cannot be a {class}: a list of str or an Arrow column is taken"))
-    })?;
+    };
+    // A text is a sequence of texts of one letter, to Python.
+    if object.is_instance_of::<PyString>() {
+        return Err(refused());
+    }
+    let items = object.try_iter().map_err(|_| refused())?;
     for (place, item) in items.enumerate() {
         work::look_at(object.py(), place)?;
         let Ok(string) = item?.cast_into::<PyString>() else {

@@ -53,6 +53,8 @@ def test_wrong_texts() -> None:
         hamdex.fingerprint(["a", None])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="cannot be a int"):
         hamdex.fingerprint(3)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="texts cannot be a str: a list of str"):
+        hamdex.dedup("articles.jsonl")
     with pytest.raises(ValueError, match="the text at 0 has half a surrogate pair"):
         hamdex.fingerprint(["\ud800"])
     with pytest.raises(ValueError, match="the text of row 1 is null"):

@@ -101,15 +101,17 @@ impl AtomicDirectory {
     /// Between the two there is always one of that name where the system can exchange names, as Linux can.
     ///
     /// # Errors
-    /// As for [`AtomicDirectory::publish`]; [`Error::NotRemoved`] when the new directory is in place, and the old one
+    /// As for [`AtomicDirectory::publish`], but [`Error::Kept`] when the new directory is in place and not known to be
+    /// durable: the old one is kept then. [`Error::NotRemoved`] when the new directory is in place, and the old one
     /// cannot be removed: something else is in it.
     pub fn replace(self, files: &[&str]) -> Result<(), Error> {
         let failed = || Error::io("give it its name", &self.path);
         sync_directory(self.temporary.path()).map_err(failed())?;
         let old = rename::exchange(self.temporary.path(), &self.target).map_err(failed())?;
         let _ = self.temporary.keep();
-        sync_directory(directory_of(&self.target))
-            .map_err(|source| Error::NotDurable { path: self.path.clone(), source })?;
+        if let Err(source) = sync_directory(directory_of(&self.target)) {
+            return Err(Error::Kept { path: self.path, old, source });
+        }
         let removed = files.iter().try_for_each(|name| match std::fs::remove_file(old.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),

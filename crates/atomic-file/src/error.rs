@@ -48,6 +48,17 @@ pub enum Error {
         /// What the operating system said.
         source: io::Error,
     },
+    /// The directory is complete and has its name, but the directory around it could not be synced: if the system crashes
+    /// now, the one that it replaced may have the name again, so that is kept.
+    #[error("{}: is complete and in place, but its directory cannot be synced to disk, so what it replaced is kept: it is {}", path.display(), old.display())]
+    Kept {
+        /// The output.
+        path: PathBuf,
+        /// What it replaced.
+        old: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
     /// The directory is complete and has its name, and what it replaced could not be removed.
     #[error("{}: is complete and in place, but what it replaced cannot be removed: it is {}", path.display(), old.display())]
     NotRemoved {
@@ -70,6 +81,6 @@ impl Error {
     /// Whether the output is complete and in place in spite of the error.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
-        matches!(self, Self::NotDurable { .. } | Self::NotRemoved { .. })
+        matches!(self, Self::NotDurable { .. } | Self::Kept { .. } | Self::NotRemoved { .. })
     }
 }

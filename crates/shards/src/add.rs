@@ -57,6 +57,10 @@ pub fn add<P: AsRef<Path>>(
     options: &VerifyOptions,
 ) -> Result<Manifest, Error> {
     let directory = directory.as_ref();
+    if !directory.is_dir() {
+        // A pipe would be waited for.
+        manifest::read(directory)?;
+    }
     // Before it is read, so that nobody replaces what has been read.
     let _lock = lock(directory)?;
     let mut manifest = manifest::read(directory)?;

@@ -10,16 +10,20 @@
 //! with the set that the steps leave: after the last step that was acknowledged, or after the one behind it. It
 //! queries the store and verifies it, and fails if files, disk or memory grow beyond what the set accounts for.
 //!
-//! A line per minute says what was done. The exit code is 1 at the first difference.
+//! Most children live for seconds. One in [`LIVES_PER_LONG`] lives for minutes, while memory and files are looked at
+//! again and again: its second half must not need more than its first.
+//!
+//! A line per minute says what was done, and one per long life what it needed. The exit code is 1 at the first difference.
 
 #[path = "soak/load.rs"]
 mod load;
 
 use std::collections::BTreeSet;
 use std::error::Error;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{ChildStdout, Command, ExitCode, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use hamdex::VerifyOptions;
@@ -33,6 +37,18 @@ const MAX_FILES: usize = 60;
 
 /// Beyond this the child has more memory than its set accounts for, in MiB.
 const MAX_MEMORY: u64 = 400;
+
+/// Of so many children one lives for long: for [`LONG`], or a sixth of the run if that is less.
+const LIVES_PER_LONG: u64 = 25;
+const LONG: Duration = Duration::from_secs(600);
+
+/// The second half of a long life may need half as much again as the first, and so much more: what is merged at a moment,
+/// and what is in memory then, is by chance.
+const MORE_FILES: u64 = 8;
+const MORE_MEMORY: u64 = 8;
+
+/// Steps between two looks at the files.
+const STEPS_PER_LOOK: u64 = 32;
 
 /// Memory for recent pairs: little, so that files are written and merged all the time.
 const RECENT_BYTES: u64 = 1 << 20;
@@ -64,6 +80,7 @@ fn child(arguments: &[String]) -> Outcome<()> {
     let [directory, seed, first, count] = arguments else { return Err("child DIR SEED FIRST COUNT".into()) };
     let (seed, first, count): (u64, u64, u64) = (seed.parse()?, first.parse()?, count.parse()?);
     let store = Store::<u64>::open(directory, options())?;
+    let mut files = 0;
     for number in first..first + count {
         match step(seed, number) {
             Step::Write(operations) => drop(store.write(operations)?),
@@ -72,7 +89,10 @@ fn child(arguments: &[String]) -> Outcome<()> {
             Step::Flush => store.flush()?,
             Step::Compact => store.compact()?,
         }
-        println!("{number} {}", resident_mib());
+        if number % STEPS_PER_LOOK == 0 {
+            files = size(Path::new(directory))?.0;
+        }
+        println!("{number} {} {files}", resident_mib());
     }
     Ok(())
 }
@@ -84,12 +104,41 @@ fn resident_mib() -> u64 {
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) >> 10
 }
 
+/// What the child has needed, step by step: memory in MiB, and files.
+#[derive(Default)]
+struct Needs {
+    memory: Vec<u64>,
+    files: Vec<u64>,
+}
+
+impl Needs {
+    /// Says what a long life has needed, and fails where its second half needed more than its first.
+    fn are_flat(&self) -> Outcome<()> {
+        let halves = |needs: &[u64]| {
+            let (first, second) = needs.split_at(needs.len() / 2);
+            [first, second].map(|half| half.iter().max().copied().unwrap_or(0))
+        };
+        let ([memory, more_memory], [files, more_files]) = (halves(&self.memory), halves(&self.files));
+        let steps = self.memory.len();
+        println!(
+            "soak: a life of {steps} steps: at most {memory} MiB and {files} files in its first half, {more_memory} and {more_files} in its second"
+        );
+        let is_flat = |first: u64, second: u64, more: u64| second <= first + first / 2 + more;
+        if is_flat(memory, more_memory, MORE_MEMORY) && is_flat(files, more_files, MORE_FILES) {
+            return Ok(());
+        }
+        Err("it needs more and more".into())
+    }
+}
+
 struct Soak {
     directory: PathBuf,
     /// Removes the directory at the end, if it was not named.
     _temporary: Option<tempfile::TempDir>,
     seed: u64,
     end: Instant,
+    /// How long a long life is.
+    long: Duration,
     chance: Chance,
     model: Model,
     /// The number of the next step.
@@ -120,6 +169,7 @@ impl Soak {
             _temporary: temporary,
             seed,
             end: Instant::now() + Duration::from_secs_f64(minutes * 60.0),
+            long: LONG.min(Duration::from_secs_f64(minutes * 10.0)),
             chance: Chance(seed),
             model: Model::new(),
             next: 0,
@@ -163,36 +213,59 @@ impl Soak {
 
     /// A life of the child, and what it has left.
     fn round(&mut self) -> Outcome<()> {
+        let is_long = (self.kills + self.ends) % LIVES_PER_LONG == LIVES_PER_LONG - 1;
         let most = if self.chance.below(3) == 0 { 40 } else { 4000 };
-        let count = 1 + self.chance.below(most);
+        let count = if is_long { u64::MAX >> 1 } else { 1 + self.chance.below(most) };
+        let patience = if is_long { self.long } else { Duration::from_millis(20 + self.chance.below(4000)) };
         let mut child = Command::new(std::env::current_exe()?)
             .arg("child")
             .arg(&self.directory)
             .args([self.seed, self.next, count].map(|number| number.to_string()))
             .stdout(Stdio::piped())
             .spawn()?;
-        let patience = Duration::from_millis(20 + self.chance.below(4000));
-        let was_killed = !ends_within(&mut child, patience)?;
-        // What it has said stays in the pipe.
-        let mut done = 0;
-        for line in BufReader::new(child.stdout.take().ok_or("no pipe")?).lines() {
-            let line = line?;
-            let (number, memory) = line.split_once(' ').ok_or("half a line")?;
-            if number.parse::<u64>()? != self.next + done {
-                return Err(format!("step {number} after step {}", self.next + done).into());
+        let end = Instant::now() + patience;
+        let lines = lines_of(child.stdout.take().ok_or("no pipe")?);
+        let mut needs = Needs::default();
+        let ended = loop {
+            match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(line) => self.follow(&line, &mut needs)?,
+                Err(RecvTimeoutError::Disconnected) => break true,
+                Err(RecvTimeoutError::Timeout) => break false,
             }
-            done += 1;
-            self.most_memory = self.most_memory.max(memory.parse()?);
+        };
+        if ended {
+            let status = child.wait()?;
+            if !status.success() {
+                return Err(format!("the child: {status}").into());
+            }
+        } else {
+            child.kill()?;
+            child.wait()?;
+            // What it had said before.
+            lines.iter().try_for_each(|line| self.follow(&line, &mut needs))?;
         }
-        self.compare(done, was_killed)
+        self.compare(!ended)?;
+        if is_long { needs.are_flat() } else { Ok(()) }
     }
 
-    /// Compares the store with the set after so many more steps, or one more if the child was killed.
-    fn compare(&mut self, done: u64, was_killed: bool) -> Outcome<()> {
-        for _ in 0..done {
-            apply(&mut self.model, step(self.seed, self.next));
-            self.next += 1;
+    /// Does what the child says that it has done.
+    fn follow(&mut self, line: &str, needs: &mut Needs) -> Outcome<()> {
+        let said: Vec<u64> = line.split(' ').map(str::parse).collect::<Result<_, _>>()?;
+        let &[number, memory, files] = said.as_slice() else { return Err("half a line".into()) };
+        if number != self.next {
+            return Err(format!("step {number} after step {}", self.next).into());
         }
+        apply(&mut self.model, step(self.seed, self.next));
+        self.next += 1;
+        needs.memory.push(memory);
+        needs.files.push(files);
+        self.most_memory = self.most_memory.max(memory);
+        self.most_files = self.most_files.max(files as usize);
+        Ok(())
+    }
+
+    /// Compares the store with the set, or with the set after one more step if the child was killed.
+    fn compare(&mut self, was_killed: bool) -> Outcome<()> {
         let store = Store::<u64>::open(&self.directory, options())?;
         let snapshot = store.snapshot();
         let found: Model = snapshot.pairs_in_order().collect::<Result<_, _>>()?;
@@ -239,8 +312,8 @@ impl Soak {
         let (files, bytes) = size(&self.directory)?;
         self.most_files = self.most_files.max(files);
         self.most_bytes = self.most_bytes.max(bytes);
-        if files > MAX_FILES {
-            return Err(format!("{files} files after step {}", self.next).into());
+        if self.most_files > MAX_FILES {
+            return Err(format!("{} files before step {}", self.most_files, self.next).into());
         }
         if self.most_memory > MAX_MEMORY {
             return Err(format!("{} MiB of memory before step {}", self.most_memory, self.next).into());
@@ -249,28 +322,32 @@ impl Soak {
     }
 }
 
-/// Whether a process ends by itself, and well; after that time it is killed.
-fn ends_within(child: &mut Child, patience: Duration) -> Outcome<bool> {
-    let start = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return if status.success() { Ok(true) } else { Err(format!("the child: {status}").into()) };
+/// The lines of a process as they come, until it ends. It never has to wait for who reads them.
+fn lines_of(output: ChildStdout) -> Receiver<String> {
+    let (lines, received) = channel();
+    std::thread::spawn(move || {
+        // The last line may be half of one, if the process was killed: it is not there then.
+        let mut output = BufReader::new(output);
+        let mut line = String::new();
+        while output.read_line(&mut line).is_ok() && line.ends_with('\n') {
+            if lines.send(line.trim_end().to_owned()).is_err() {
+                return;
+            }
+            line.clear();
         }
-        if start.elapsed() > patience {
-            child.kill()?;
-            child.wait()?;
-            return Ok(false);
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    });
+    received
 }
 
-/// Files of a directory and all below it, and their bytes.
+/// Files of a directory and all below it, and their bytes; those that go meanwhile may be missing.
 fn size(directory: &Path) -> Outcome<(usize, u64)> {
     let (mut files, mut bytes) = (0, 0);
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
-        let kind = entry.metadata()?;
+        let kind = match entry.metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            kind => kind?,
+        };
         let (more, more_bytes) = if kind.is_dir() { size(&entry.path())? } else { (1, kind.len()) };
         files += more;
         bytes += more_bytes;

@@ -9,6 +9,8 @@ use hamdex::{
     VerifyOptions,
 };
 
+use tempfile::TempPath;
+
 use crate::bars::Phases;
 use crate::commands::build::choose;
 use crate::commands::demo::Args;
@@ -48,14 +50,18 @@ impl Measured {
     }
 }
 
-/// Builds an index with a codec in `directory`, and measures it.
+/// Builds an index with a codec in `directory`, and measures it. The file has a name only until it is open, so that
+/// nothing is left of it, however the command ends.
 pub(super) fn measure(args: &Args, codec: Codec, data: &Data, directory: &Path) -> Result<Measured, Failure> {
-    let path = directory.join(format!("{codec}.hamdex"));
+    let path = directory.join(format!("hamdex-demo-{}-{codec}.hamdex", std::process::id()));
     let started = Instant::now();
     let summary = build(args, codec, data, &path)?;
     let built_in = started.elapsed();
 
+    // Some systems keep the name of a file while it is mapped: then it goes at the end.
+    let named = TempPath::try_from_path(&path);
     let index = Index::<u64>::open(&path).map_err(Failure::Index)?;
+    let _ = std::fs::remove_file(&path);
     let phases = Arc::new(Phases::default());
     let started = Instant::now();
     u64::verify(&index, &VerifyOptions::new().progress(phases.reporter())).map_err(Failure::Index)?;
@@ -65,16 +71,9 @@ pub(super) fn measure(args: &Args, codec: Codec, data: &Data, directory: &Path) 
     let (query_times, matches) =
         time_queries(&index, &data.queries, args.distance).map_err(Failure::Index)?;
     let checked = check(&index, data, args.distance).map_err(Failure::Index)?;
-    Ok(Measured {
-        codec,
-        summary,
-        stats: index.stats(),
-        built_in,
-        verified_in,
-        query_times,
-        matches,
-        checked,
-    })
+    let stats = index.stats();
+    drop((index, named));
+    Ok(Measured { codec, summary, stats, built_in, verified_in, query_times, matches, checked })
 }
 
 fn build(args: &Args, codec: Codec, data: &Data, path: &Path) -> Result<Summary, Failure> {

@@ -290,3 +290,17 @@ fn a_set_whose_manifest_cannot_be_looked_at_is_taken_for_nothing_else() {
         assert_eq!(code, 1);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_directory_is_no_set_and_no_store() {
+    let scratch = scene(&[]);
+    let pipe = scratch.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for what in ["pipe", "in.txt"] {
+        let (code, message) = scratch.failure(&["shards", "add", what, "one.hamdex"]);
+        assert_eq!(code, 3, "{message}");
+        let (code, message) = scratch.failure(&["store", "stats", what]);
+        assert!(code == 3 && message.contains("not a store"), "{code}: {message}");
+    }
+}

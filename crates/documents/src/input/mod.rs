@@ -253,9 +253,19 @@ impl Input {
     }
 }
 
-/// Returns the name of an input in messages: its path, or `standard input` for `-`.
+/// Returns the name of an input, in messages and as the id of a file that is one document: its path, or `standard input`
+/// for `-`. Bytes that are not UTF-8 are written as `\xff`: no two files that are listed have one name then, and whoever
+/// passes on the names of duplicates, to be removed, does not name others.
 pub(crate) fn input_name(path: &Path) -> String {
-    if path.as_os_str() == "-" { STANDARD_INPUT.to_owned() } else { path.display().to_string() }
+    if path.as_os_str() == "-" {
+        return STANDARD_INPUT.to_owned();
+    }
+    let mut name = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        name.push_str(chunk.valid());
+        chunk.invalid().iter().for_each(|byte| name.push_str(&format!("\\x{byte:02x}")));
+    }
+    name
 }
 
 impl Read for Input {

@@ -1,5 +1,6 @@
 //! A consistent copy.
 
+use std::io;
 use std::path::Path;
 
 use hamdex::Engine;
@@ -7,7 +8,7 @@ use hamdex::Engine;
 use crate::disk::copy::copy;
 use crate::disk::{Disk, RealDisk, link_or_copy};
 use crate::error::Error;
-use crate::layout::{self, DELETES, LOGS, SEGMENTS};
+use crate::layout::{self, DELETES, LOGS, MANIFEST, SEGMENTS};
 use crate::log::{Sealed, replay};
 use crate::manifest::Manifest;
 use crate::open::refuse_to_replace;
@@ -32,9 +33,10 @@ use crate::store::Store;
 /// ```
 ///
 /// # Errors
-/// When it is no store, or damaged; when there is something already, or the disk refuses it.
+/// When it is no store, or damaged; when there is something already, or the disk refuses it: nothing is left of the copy
+/// then, as far as the disk lets it be removed.
 pub fn backup(path: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<(), Error> {
-    backup_on(&RealDisk::new(path), &RealDisk::new(directory))
+    or_nothing(directory.as_ref(), |target| backup_on(&RealDisk::new(path), target))
 }
 
 /// As [`backup`], on any disk.
@@ -45,11 +47,10 @@ pub fn backup_on<D: Disk>(disk: &D, target: &D) -> Result<(), Error> {
     // A directory that is no store leads to no other.
     crate::manifest::read(disk)?;
     prepare(target)?;
-    let mut copied = Vec::new();
-    steadily(disk, |manifest| {
+    let mut copied = Vec::<String>::new();
+    let outcome = steadily(disk, |manifest| {
         // What has been copied of files that have been replaced since.
         for name in copied.drain(..) {
-            let name: String = name;
             target.remove(&name).map_err(Error::io("remove it", target.path(&name)))?;
         }
         let end = if manifest.identity.width == 128 {
@@ -58,7 +59,30 @@ pub fn backup_on<D: Disk>(disk: &D, target: &D) -> Result<(), Error> {
             end_of_logs::<u64, _>(disk, &manifest)
         };
         copy_all(disk, manifest, end?, target, &mut copied)
+    });
+    outcome.inspect_err(|_| discard(target, &copied))
+}
+
+/// Copies to a directory; where that fails, removes the directories that are empty and were not there before.
+fn or_nothing(directory: &Path, copy: impl FnOnce(&RealDisk) -> Result<(), Error>) -> Result<(), Error> {
+    let (was_there, was_empty) = match std::fs::read_dir(directory) {
+        Ok(mut entries) => (true, entries.next().is_none()),
+        Err(error) => (false, error.kind() == io::ErrorKind::NotFound),
+    };
+    copy(&RealDisk::new(directory)).inspect_err(|_| {
+        if was_empty {
+            let parts = [SEGMENTS, DELETES, LOGS].map(|name| directory.join(name));
+            let whole = (!was_there).then(|| directory.to_owned());
+            parts.into_iter().chain(whole).for_each(|path| drop(std::fs::remove_dir(path)));
+        }
     })
+}
+
+/// Removes what has been copied, as far as the disk lets it. With a manifest it is a whole store, which may not be durable.
+fn discard<D: Disk>(target: &D, copied: &[String]) {
+    if target.exists(MANIFEST).is_ok_and(|is_there| !is_there) {
+        copied.iter().for_each(|name| drop(target.remove(name)));
+    }
 }
 
 impl<F: Engine> Store<F> {
@@ -68,7 +92,7 @@ impl<F: Engine> Store<F> {
     /// # Errors
     /// As for [`Store::backup_to`].
     pub fn backup(&self, directory: impl AsRef<Path>) -> Result<(), Error> {
-        self.backup_to(&RealDisk::new(directory))
+        or_nothing(directory.as_ref(), |target| self.backup_to(target))
     }
 }
 
@@ -90,7 +114,9 @@ impl<F: Engine, D: Disk> Store<F, D> {
             writer.log.sealed()
         };
         prepare(target)?;
-        copy_all(&shared.disk, publisher.manifest().clone(), end, target, &mut Vec::new())
+        let mut copied = Vec::new();
+        copy_all(&shared.disk, publisher.manifest().clone(), end, target, &mut copied)
+            .inspect_err(|_| discard(target, &copied))
     }
 }
 
@@ -100,6 +126,10 @@ fn prepare<D: Disk>(target: &D) -> Result<(), Error> {
     refuse_to_replace(target)?;
     for directory in [SEGMENTS, DELETES, LOGS] {
         target.create_directory(directory).map_err(Error::io("create it", target.path(directory)))?;
+        // Such as a copy that was never ended.
+        if !target.list(directory).map_err(Error::io("list it", target.path(directory)))?.is_empty() {
+            return Err(Error::Exists { path: target.path("") });
+        }
     }
     Ok(())
 }

@@ -29,7 +29,8 @@ pub fn read<D: Disk>(disk: &D) -> Result<Manifest, Error> {
             TextError::Damaged { offset, what } => Error::damaged(path, offset, what),
         }),
         Ok(None) => Err(Error::damaged(path, MAX_MANIFEST_BYTES, "it is too long")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        // The directory may be a file.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Err(Error::NotAStore { path: disk.path("") })
         }
         Err(error) => Err(Error::io("read it", path)(error)),
@@ -69,12 +70,13 @@ impl<D: Disk> ManifestFile<D> {
             return Err(Error::Poisoned { path, source: again(error) });
         }
         debug_assert_eq!(manifest.check(), Ok(()));
-        write_new(&self.disk, &to_text(manifest)).map_err(|error| {
-            // A name that is in the way no longer; if it stays, the next replacement removes it.
-            let _ = self.disk.remove(NEW_MANIFEST);
-            Error::io("write the next one", &path)(error)
-        })?;
-        let renamed = self.disk.rename(NEW_MANIFEST, MANIFEST).and_then(|()| self.disk.sync_directory(""));
+        // A name that is in the way no longer; if it stays, the next replacement removes it.
+        let tidy = |_: &io::Error| drop(self.disk.remove(NEW_MANIFEST));
+        write_new(&self.disk, &to_text(manifest))
+            .inspect_err(tidy)
+            .map_err(Error::io("write the next one", &path))?;
+        let renamed = self.disk.rename(NEW_MANIFEST, MANIFEST).inspect_err(tidy);
+        let renamed = renamed.and_then(|()| self.disk.sync_directory(""));
         self.poison = renamed.as_ref().err().map(again);
         renamed.map_err(Error::io("replace it", &path))
     }

@@ -77,10 +77,41 @@ fn a_copy_is_a_store_only_when_it_is_whole_and_durable() {
         disk.fail_operations(0..0, Failure::Io);
         match Store::<u64, _>::open_on(target.clone(), tiny().merges(false)) {
             Ok(copy) => assert_same(&copy.snapshot(), &model, &[0], true),
-            Err(error) => assert!(matches!(error, Error::NotAStore { .. }) && outcome.is_err(), "{error}"),
+            Err(error) => {
+                assert!(matches!(error, Error::NotAStore { .. }) && outcome.is_err(), "{error}");
+                let left = ["segments", "deletes", "log"].map(|name| target.list(name).unwrap_or_default());
+                assert!(left.concat().is_empty(), "{number}: {left:?}");
+            }
         }
         assert!(outcome.is_err() || target.exists("manifest").unwrap());
     }
     assert!(matches!(backup_on(&disk, &whole), Err(Error::Exists { .. })));
     assert!(matches!(backup_on(&disk.beside("none"), &disk.beside("new")), Err(Error::NotAStore { .. })));
+}
+
+#[test]
+fn a_copy_that_fails_leaves_nothing_and_half_of_one_is_not_continued() {
+    let directory = tempfile::tempdir().unwrap();
+    let [path, copy] = ["s", "copy"].map(|name| directory.path().join(name));
+    let store = Store::<u64>::create(&path, &shape(true), tiny().merges(false)).unwrap();
+    for id in 0..2 {
+        store.insert(7, id).unwrap();
+        store.flush().unwrap();
+    }
+    drop(store);
+    let segments: Vec<_> =
+        std::fs::read_dir(path.join("segments")).unwrap().map(|e| e.unwrap().path()).collect();
+    let hidden = directory.path().join("hidden");
+    std::fs::rename(segments.iter().max().unwrap(), &hidden).unwrap();
+    assert!(backup(&path, &copy).is_err());
+    assert!(!copy.exists());
+    std::fs::rename(&hidden, segments.iter().max().unwrap()).unwrap();
+    // As after a kill.
+    std::fs::create_dir_all(copy.join("segments")).unwrap();
+    std::fs::copy(&segments[0], copy.join("segments/000001.hamdex")).unwrap();
+    assert!(matches!(backup(&path, &copy), Err(Error::Exists { .. })));
+    assert!(copy.join("segments/000001.hamdex").exists(), "what somebody else put there stays");
+    std::fs::remove_dir_all(&copy).unwrap();
+    backup(&path, &copy).unwrap();
+    assert!(Store::<u64>::open(&copy, tiny()).unwrap().snapshot().contains(7).unwrap());
 }

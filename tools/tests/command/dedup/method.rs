@@ -105,6 +105,23 @@ fn ids_alone_are_printed_for_other_programs() {
     assert_eq!(print(&["duplicates", "-0"]), "one again\0a\nb\0two and more\0");
 }
 
+/// Whoever removes the duplicates that are named must not remove what is kept.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_whose_names_are_not_utf_8_are_not_taken_for_others() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path("z")).unwrap();
+    for name in ["a\u{fffd}.txt".as_bytes(), b"a\xff.txt", b"a\xfe.txt"] {
+        std::fs::write(scratch.path("z").join(OsStr::from_bytes(name)), story(1)).unwrap();
+    }
+    let print = |which| scratch.output(&["dedup", "z", "--print", which, "-0"]);
+    assert_eq!(print("kept"), "z/a\u{fffd}.txt\0");
+    assert_eq!(print("duplicates"), "z/a\\xfe.txt\0z/a\\xff.txt\0");
+}
+
 #[test]
 fn options_that_contradict_each_other_are_refused() {
     let scratch = Scratch::new();

@@ -102,7 +102,7 @@ impl Failure {
     }
 
     /// The error of an output, wherever it has come from.
-    fn about_output(&self) -> Option<&OutputError> {
+    pub(crate) fn about_output(&self) -> Option<&OutputError> {
         match self {
             Self::File(error)
             | Self::Build(BuildError::Output(error))

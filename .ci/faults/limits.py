@@ -2,7 +2,7 @@
 
 import shutil
 
-from faults.fault import Fault
+from faults.fault import BaseMode, Fault
 
 OPEN_FILES = range(3, 40)
 # Bytes of a file.
@@ -16,9 +16,9 @@ def is_missing():
     return None if shutil.which("prlimit") else "prlimit is missing"
 
 
-class Mode:
+class Mode(BaseMode):
     def __init__(self, campaign):
-        self.campaign = campaign
+        super().__init__(campaign)
         # The program grows, so where it starts at all is found out.
         too_little, self.starts = 1000, 1_000_000
         while self.starts - too_little > 200:
@@ -29,9 +29,6 @@ class Mode:
             else:
                 too_little = middle
 
-    def close(self):
-        pass
-
     def possible(self, _scenario):
         for count in OPEN_FILES:
             yield Fault("nofile", str(count))
@@ -41,9 +38,6 @@ class Mode:
         for more in ADDRESSES:
             yield Fault("as", str(self.starts + more))
 
-    def directory(self, _fault):
-        return self.campaign.copy()
-
     def before(self, fault):
         if fault.kind == "as":
             return ["prlimit", f"--as={int(fault.detail) << 10}"]
@@ -52,6 +46,3 @@ class Mode:
         limit = ["prlimit", f"--fsize={fault.detail}"]
         # A write beyond the limit sends a signal, which ends the process unless it is ignored; then it is an error.
         return limit if fault.kind == "fsize-kill" else ["sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh", *limit]
-
-    def relieve(self, _fault):
-        pass

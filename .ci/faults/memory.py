@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from faults.fault import Fault
+from faults.fault import BaseMode, Fault
 
 # KiB.
 LIMITS = [1000, 2000, 4000, 8000, 16_000, 32_000]
@@ -27,9 +27,9 @@ def is_missing():
     return None if limit and os.access(limit, os.W_OK) else f"{group}: no limit of memory that may be set"
 
 
-class Mode:
+class Mode(BaseMode):
     def __init__(self, campaign):
-        self.campaign = campaign
+        super().__init__(campaign)
         self.group = Path(os.environ[VARIABLE])
         self.limit = limit_of(self.group)
         self.was = self.limit.read_text()
@@ -47,7 +47,9 @@ class Mode:
         return directory
 
     def before(self, _fault):
-        return [shutil.which("sh"), "-c", 'echo $$ > "$1/cgroup.procs"; shift; exec "$@"', "sh", str(self.group)]
+        # Outside of the group nothing is limited, so the command is not run there: this exit code is none of its own.
+        enter = 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"; exit 125'
+        return [shutil.which("sh"), "-c", enter, "sh", str(self.group)]
 
     def relieve(self, _fault):
         self.limit.write_text(self.was if self.was.strip().isdigit() or self.was.strip() == "max" else "-1")

@@ -10,8 +10,12 @@ import sys
 # Long enough for a reliable fingerprint.
 TEXT = " ".join(f"word{number}" for number in range(40))
 
-# A command in a directory; what it makes; whether it changes the store or set that it names.
-Scenario = collections.namedtuple("Scenario", "name arguments output changes", defaults=(None, False))
+# A command in a directory; what it makes; whether it changes the store or set that it names; whether numbers that it
+# prints differ from run to run, as times do.
+Scenario = collections.namedtuple("Scenario", "name arguments output changes varies", defaults=(None, False, False))
+
+# The store that only a repair can read.
+DAMAGED = "damaged.store"
 
 SCENARIOS = [
     Scenario("build", "build -o out.hamdex fingerprints.txt", "out.hamdex"),
@@ -23,6 +27,7 @@ SCENARIOS = [
     Scenario("query", "query a.hamdex --file fingerprints.txt --json"),
     Scenario("query-text", "query documents.hamdex --text TEXT"),
     Scenario("pairs", "pairs a.hamdex"),
+    Scenario("pairs-out", "pairs pairs.hamdex --ids -o out.txt", "out.txt"),
     Scenario("verify", "verify documents.hamdex"),
     Scenario("dump", "dump a.hamdex --fingerprints"),
     Scenario("dump-html", "dump a.hamdex --stats --html out.html", "out.html"),
@@ -31,19 +36,26 @@ SCENARIOS = [
     Scenario("dedup-unique", "dedup documents.jsonl --unique --out out.jsonl", "out.jsonl"),
     Scenario("dedup-against", "dedup documents.jsonl --against documents.hamdex"),
     Scenario("fingerprint", "fingerprint documents.jsonl"),
-    Scenario("create", "store create new.store", "new.store"),
-    Scenario("insert", "store insert s.store more.txt", None, True),
-    Scenario("insert-unless-near", "store insert s.store more.txt --unless-near 3", None, True),
+    Scenario("idf", "idf -o out.idf documents.jsonl", "out.idf"),
+    Scenario("evaluate", "evaluate documents.jsonl --truth truth.txt --svg out.svg", "out.svg", varies=True),
+    Scenario("demo", "demo --count 200 --temp-dir .", varies=True),
+    Scenario("designs", "designs -k 3"),
+    Scenario("completions", "completions bash"),
+    Scenario("man", "man"),
+    Scenario("man-pages", "man pages", "pages"),
+    Scenario("create", "store create new.store", "new.store", varies=True),
+    Scenario("insert", "store insert s.store new.txt", None, True),
+    Scenario("insert-unless-near", "store insert s.store new.txt --unless-near 3", None, True),
     Scenario("remove", "store remove s.store removed.txt", None, True),
     Scenario("flush", "store flush s.store", None, True),
     Scenario("compact", "store compact s.store", None, True),
     Scenario("purge", "store purge s.store", None, True),
     Scenario("backup", "store backup s.store copy.store", "copy.store"),
-    Scenario("ingest", "store ingest s.store pairs.hamdex", None, True),
-    Scenario("repair", "store repair damaged.store", None, True),
+    Scenario("ingest", "store ingest s.store new.hamdex", None, True),
+    Scenario("repair", f"store repair {DAMAGED}", None, True),
     Scenario("store-query", "query s.store --file fingerprints.txt"),
     Scenario("store-verify", "verify s.store"),
-    Scenario("store-stats", "store stats s.store"),
+    Scenario("store-stats", "store stats s.store", varies=True),
     Scenario("build-shards", "build --shards 2 -o out.shards fingerprints.txt", "out.shards"),
     Scenario("build-shards-force", "build --shards 1 --force -o replaced.shards other.txt", "replaced.shards"),
     Scenario("shards-create", "shards create new.shards a.hamdex b.hamdex", "new.shards"),
@@ -56,7 +68,7 @@ SCENARIOS = [
 class Command:
     def __init__(self, program):
         self.program = str(program)
-        self.environment = {"PATH": os.environ["PATH"], "RAYON_NUM_THREADS": "2", "HOME": "/nonexistent"}
+        self.environment = {"PATH": os.environ["PATH"], "RAYON_NUM_THREADS": "2", "HOME": "/nonexistent", "TMPDIR": "."}
 
     def run(self, arguments, directory, *before):
         words = [TEXT if word == "TEXT" else word for word in arguments.split()]
@@ -85,9 +97,11 @@ def make_template(command, directory):
     numbers = near + [chance.getrandbits(64) for _ in range(600)]
     write = lambda name, lines: (directory / name).write_text("".join(line + "\n" for line in lines))
     write("fingerprints.txt", [f"{x:016x}" for x in numbers])
-    write("other.txt", [f"{x:016x}" for x in numbers[:300]])
+    fresh = [x ^ 1 << 20 for x in numbers[:60]] + [chance.getrandbits(64) for _ in range(120)]
+    write("other.txt", [f"{x:016x}" for x in numbers[:200] + fresh])
     write("pairs.txt", [f"{x:016x}\t{number % 500}" for number, x in enumerate(numbers)])
     write("more.txt", [f"{x ^ 1 << 40:016x}\t{number}" for number, x in enumerate(numbers[::5])])
+    write("new.txt", [f"{x:016x}\t{number}" for number, x in enumerate(fresh)])
     write("removed.txt", [f"{x:016x}\t{number % 500}" for number, x in enumerate(numbers) if number % 3 == 0])
     write("named.txt", [f"{x:016x}\tname {number}" for number, x in enumerate(numbers)])
     words = "storm the rain fell in torrents except at occasional intervals when it was checked by a gust".split()
@@ -95,9 +109,11 @@ def make_template(command, directory):
     texts = [text() for _ in range(60)]
     texts += [text + " more" for text in texts[:10]]
     write("documents.jsonl", [f'{{"id": "d{number}", "text": "{text}"}}' for number, text in enumerate(texts)])
+    write("truth.txt", [f"d{number}\td{60 + number}" for number in range(10)])
     command.done("build -o a.hamdex fingerprints.txt", directory)
     command.done("build -o b.hamdex other.txt", directory)
     command.done("build -o pairs.hamdex --ids pairs pairs.txt", directory)
+    command.done("build -o new.hamdex --ids pairs new.txt", directory)
     command.done("build -o documents.hamdex --documents documents.jsonl", directory)
     command.done("build --shards 2 --layout hash -o set.shards fingerprints.txt", directory)
     command.done("build --shards 2 -o replaced.shards fingerprints.txt", directory)
@@ -105,18 +121,21 @@ def make_template(command, directory):
     command.done("store insert s.store pairs.txt", directory)
     command.done("store flush s.store", directory)
     command.done("store insert s.store more.txt", directory)
-    shutil.copytree(directory / "s.store", directory / "damaged.store")
-    for log in sorted((directory / "damaged.store/log").iterdir()):
-        contents = bytearray(log.read_bytes())
-        if len(contents) > 2000:
-            contents[len(contents) // 2] ^= 1
-            log.write_bytes(contents)
-            break
+    shutil.copytree(directory / "s.store", directory / DAMAGED)
+    command.done(f"store insert {DAMAGED} new.txt", directory)
+    # Of two batches in the log, the first and longer one is damaged.
+    (log,) = (directory / DAMAGED / "log").iterdir()
+    batches = bytearray(log.read_bytes())
+    batches[len(batches) // 3] ^= 1
+    log.write_bytes(batches)
 
 
 def files(directory):
-    """All files, and None for each directory."""
-    return {path.name: None if path.is_dir() else path.read_bytes() for path in directory.iterdir()}
+    """The path of each file, with its bytes, and of each directory, with None."""
+    return {
+        path.relative_to(directory).as_posix(): None if path.is_dir() else path.read_bytes()
+        for path in directory.rglob("*")
+    }
 
 
 def dump(name):
@@ -124,9 +143,15 @@ def dump(name):
     return f"dump {name} --fingerprints" + (" --ids" if name.endswith(".store") else "")
 
 
+def is_index(name):
+    """Whether a directory of this name is a store or a set of shards."""
+    return name.endswith((".store", ".shards"))
+
+
 def contents(command, directory, name):
-    """What a file, a store or a set holds."""
-    if (directory / name).is_dir():
+    """What a file, a directory, a store or a set holds."""
+    path = directory / name
+    if is_index(name):
         command.done(f"verify {name}", directory)
         return command.done(dump(name), directory)
-    return (directory / name).read_bytes()
+    return files(path) if path.is_dir() else path.read_bytes()

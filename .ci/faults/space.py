@@ -4,16 +4,16 @@ import os
 import shutil
 import subprocess
 
-from faults.fault import Fault
+from faults.fault import BaseMode, Fault
 
-# KiB that are free.
-FREE = [0, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024]
+# KiB that are free: no scenario needs many more.
+FREE = [0, 4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192]
 SIZE_KIB = 8 << 10
 
 
-class Mode:
+class Mode(BaseMode):
     def __init__(self, campaign):
-        self.campaign = campaign
+        super().__init__(campaign)
         self.mount = campaign.scratch / "small"
         self.mount.mkdir()
         small = ["mount", "-t", "tmpfs", "-o", f"size={SIZE_KIB}k", "hamdex-faults", str(self.mount)]
@@ -33,9 +33,6 @@ class Mode:
         with open(self.mount / "filler", "wb") as filler:
             os.posix_fallocate(filler.fileno(), 0, taken)
         return directory
-
-    def before(self, _fault):
-        return []
 
     def relieve(self, _fault):
         (self.mount / "filler").unlink()

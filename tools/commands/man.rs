@@ -38,7 +38,8 @@ pub(crate) fn run(args: &Args, mut command: clap::Command) -> Result<(), Failure
     }
 }
 
-/// Writes a page for each command: all of them, or none where one of them may not be written.
+/// Writes a page for each command: all of them, or none where one of them may not be written. That pages are in place and
+/// not known to be durable is said when all of them are.
 fn write_all(directory: &Path, force: Force, command: clap::Command) -> Result<(), Failure> {
     fs::create_dir_all(directory).map_err(|source| Failure::Io {
         doing: "create it",
@@ -50,11 +51,16 @@ fn write_all(directory: &Path, force: Force, command: clap::Command) -> Result<(
     for (path, _) in &pages {
         Output::new(path, force, &inputs).check()?;
     }
+    let mut in_place = Ok(());
     for (path, page) in &pages {
         let mut file = Output::new(path, force, &inputs).create()?;
         file.write_all(page).map_err(file.failed())?;
-        file.finish()?;
+        match file.finish() {
+            Err(error) if error.is_in_place() => in_place = in_place.and(Err(error)),
+            finished => finished?,
+        }
     }
+    in_place?;
     say::summary(format_args!("{}: {} manual pages", directory.display(), pages.len()));
     Ok(())
 }

@@ -11,14 +11,17 @@ use crate::file::AtomicFile;
 /// on another file system, copies it. The name is not synced.
 ///
 /// # Errors
-/// When the name is taken or cannot be given, or the file cannot be read, copied or synced.
+/// When the name is taken or cannot be given, or the file cannot be read, copied or synced: there is no new name then.
 pub fn link_or_copy(file: &Path, name: &Path) -> Result<(), Error> {
     // Of the file itself, where a symbolic link leads to it.
     let file = file.canonicalize().map_err(Error::io("read it", file))?;
     match std::fs::hard_link(&file, name) {
         Ok(()) => {
             let synced = File::open(&file).and_then(|file| file.sync_all());
-            synced.map_err(Error::io("sync it to disk", &file))
+            synced.map_err(|error| {
+                let _ = std::fs::remove_file(name);
+                Error::io("sync it to disk", &file)(error)
+            })
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             Err(Error::Exists { path: name.to_owned() })

@@ -57,7 +57,7 @@ pub fn add<P: AsRef<Path>>(
     options: &VerifyOptions,
 ) -> Result<Manifest, Error> {
     let directory = directory.as_ref();
-    if !directory.is_dir() {
+    if directory.exists() && !directory.is_dir() {
         // A pipe would be waited for.
         manifest::read(directory)?;
     }

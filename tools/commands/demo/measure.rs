@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hamdex::{
-    BuildOptions, Builder, Codec, Engine, Fingerprint, Index, ReadError, SealedIndex, Stats, Summary,
-    VerifyOptions,
+    BuildOptions, Builder, Codec, Engine, Fingerprint, Index, OutputError, ReadError, SealedIndex, Stats,
+    Summary, VerifyOptions,
 };
 
 use tempfile::TempPath;
@@ -55,13 +55,17 @@ impl Measured {
 pub(super) fn measure(args: &Args, codec: Codec, data: &Data, directory: &Path) -> Result<Measured, Failure> {
     let path = directory.join(format!("hamdex-demo-{}-{codec}.hamdex", std::process::id()));
     let started = Instant::now();
-    let summary = build(args, codec, data, &path)?;
+    let summary = build(args, codec, data, &path).inspect_err(|failure| {
+        if failure.about_output().is_some_and(OutputError::is_in_place) {
+            let _ = std::fs::remove_file(&path);
+        }
+    })?;
     let built_in = started.elapsed();
 
     // Some systems keep the name of a file while it is mapped: then it goes at the end.
     let named = TempPath::try_from_path(&path);
     let index = Index::<u64>::open(&path).map_err(Failure::Index)?;
-    let _ = std::fs::remove_file(&path);
+    let removed = std::fs::remove_file(&path);
     let phases = Arc::new(Phases::default());
     let started = Instant::now();
     u64::verify(&index, &VerifyOptions::new().progress(phases.reporter())).map_err(Failure::Index)?;
@@ -72,7 +76,10 @@ pub(super) fn measure(args: &Args, codec: Codec, data: &Data, directory: &Path) 
         time_queries(&index, &data.queries, args.distance).map_err(Failure::Index)?;
     let checked = check(&index, data, args.distance).map_err(Failure::Index)?;
     let stats = index.stats();
-    drop((index, named));
+    drop(index);
+    if let (Err(_), Ok(named)) = (removed, named) {
+        named.close().map_err(|source| Failure::Io { doing: "remove it", path, source })?;
+    }
     Ok(Measured { codec, summary, stats, built_in, verified_in, query_times, matches, checked })
 }
 

@@ -32,7 +32,7 @@ DONE = (0, 4)
 PANICKED = (101, -6)
 
 # Names for the time until an output is whole, and for as long as the demo runs.
-TEMPORARY = re.compile(r"\.hamdex-\w+\.tmp(\.old)?|hamdex-demo-\w+")
+TEMPORARY = re.compile(r"\.hamdex-\w+\.tmp(\.old)?|hamdex-demo-[\w.-]+")
 
 # What `verify` says of files of a store that have no part in it, and that its next writer removes; and of a set.
 LEFTOVER = re.compile(r"(.*): left by a crash")

@@ -20,3 +20,12 @@ mod threads;
 mod values;
 
 pub use cli::run;
+
+/// What reads inputs, for fuzz targets.
+///
+/// Only with the feature `unstable`, for the project's own use: nothing here is promised to stay.
+#[cfg(feature = "unstable")]
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::input::plain::{Record, fingerprints, ids, names};
+}

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use hamdex::reference::{Coding, fingerprints, read_block};
 use hamdex::{BatchOptions, Fingerprint, Index, Match, Pair, Permutation, Strategy, VerifyOptions};
 
+use crate::common::allocations::largest;
 use crate::common::ask::ask;
 use crate::common::file::Parts;
 use crate::common::{brute_force, pairs, queries};
@@ -16,10 +17,22 @@ const MANY: usize = 1000;
 /// More than this are not compared all with all.
 pub const MAX_JOINED: usize = 400;
 
+/// The most that is allocated at once, whatever a small file says: as in the tests of hostile files.
+const MAX_ALLOCATED: usize = 16 << 20;
+
+/// The same of larger files, for each of their bytes.
+const MAX_ALLOCATED_PER_BYTE: usize = 256;
+
 /// Opens a file of any width and asks it all there is; compares every answer with brute force where the file verifies.
+/// Nothing of that allocates out of proportion.
 pub fn file(bytes: &[u8]) {
+    // Of the whole process: what it has had before is not due to this file.
+    let before = largest();
     of_width::<u64>(bytes);
     of_width::<u128>(bytes);
+    let most = MAX_ALLOCATED.max(bytes.len() * MAX_ALLOCATED_PER_BYTE);
+    let largest = largest();
+    assert!(largest == before || largest <= most, "{largest} bytes at once for a file of {}", bytes.len());
 }
 
 fn of_width<F: Fingerprint>(bytes: &[u8]) {

@@ -25,6 +25,10 @@ pub mod targets;
 
 pub use targets::{TARGETS, Target};
 
+/// [`check::file`] looks how large the largest allocation is.
+#[global_allocator]
+static ALLOCATOR: common::allocations::Watching = common::allocations::Watching;
+
 #[cfg(feature = "libfuzzer")]
 #[doc(hidden)]
 pub use libfuzzer_sys;

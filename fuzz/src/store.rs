@@ -1,11 +1,12 @@
 //! Files of a store: forged, sealed, and put on a simulated disk.
 
 use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::Arc;
 
 use hamdex_store::disk::{Disk, DiskFile, SimulatedDisk};
 use hamdex_store::internals::log::LogWriter;
 use hamdex_store::{Identity, Operation, StoreId};
-use std::io::Write;
 
 /// The store that logs and removals of the targets belong to.
 pub const STORE: StoreId = StoreId([0x5a; 16]);
@@ -121,6 +122,15 @@ pub fn numbers_of(name: &str) -> Option<(u64, u64)> {
     Some((number.parse().ok()?, version.parse().ok()?))
 }
 
+/// Names of all lengths for the ids that are inserted, in a store that has names.
+fn names(identity: Identity, operations: &[Operation<u64>]) -> Vec<(u64, Arc<[u8]>)> {
+    let name = |operation: &Operation<u64>| match operation {
+        Operation::Insert(_, id) if identity.has_names => Some((*id, vec![b'x'; *id as usize - 10].into())),
+        _ => None,
+    };
+    operations.iter().filter_map(name).collect()
+}
+
 /// A log of a few batches.
 #[must_use]
 pub fn log(identity: Identity, batches: u64) -> Vec<u8> {
@@ -134,7 +144,7 @@ pub fn log(identity: Identity, batches: u64) -> Vec<u8> {
                 _ => Operation::Insert(sequence << 32 | number, id(number)),
             })
             .collect();
-        log.push(sequence, &operations);
+        log.push_named(sequence, &operations, &names(identity, &operations));
         if sequence % 3 == 0 {
             log.sync().expect("a simulated disk");
         }

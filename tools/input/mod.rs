@@ -9,6 +9,7 @@
 //! - [`table`]: columns of Parquet, Arrow, CSV and TSV
 //! - [`ids`]: ids or names alone
 //! - [`arrivals`]: all that as it comes
+//! - `plain`: all that at once, for fuzz targets
 
 mod arrivals;
 mod binary;
@@ -18,6 +19,8 @@ mod magic;
 mod npy;
 mod numbers;
 mod open;
+#[cfg(feature = "unstable")]
+pub(crate) mod plain;
 mod table;
 mod text;
 

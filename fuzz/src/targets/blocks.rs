@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
-use hamdex::reference::{Coding, fingerprints, read_block};
+use hamdex::reference::{Coding, fingerprints, read_block, write_block};
 use hamdex::{BuildOptions, Codec, Design, Fingerprint, Index, VerifyOptions};
 
 use crate::choose::{below, flag};
@@ -12,6 +12,9 @@ use crate::common::file::Parts;
 use crate::common::{Numbers, Shape, brute_force, built, data, pairs};
 
 const BLOCK_BYTES: usize = 512;
+
+/// Half of a block without its checksum.
+const MAX_HALF: usize = (BLOCK_BYTES - 4) / 2;
 
 /// A file of one block per codec and width.
 static FILES: LazyLock<[Parts; 4]> = LazyLock::new(|| {
@@ -29,7 +32,7 @@ pub fn run(input: &[u8]) {
 }
 
 fn of_width<F: Fingerprint>(codec: Codec, mut bytes: Unstructured<'_>) {
-    let mut parts = FILES[usize::from(codec == Codec::EliasFano) * 2 + usize::from(F::BITS == 128)].clone();
+    let mut parts = file::<F>(codec).clone();
     let mut block = std::mem::take(&mut parts.tables[0].blocks[0]);
     // A good block with some bytes changed, or nothing but the input.
     if flag(&mut bytes) {
@@ -40,18 +43,14 @@ fn of_width<F: Fingerprint>(codec: Codec, mut bytes: Unstructured<'_>) {
     } else {
         let rest = bytes.take_rest();
         let (front, back) = rest.split_at(rest.len() / 2);
-        let (front, back) = (&front[..front.len().min(256)], &back[..back.len().min(250)]);
+        let (front, back) = (&front[..front.len().min(MAX_HALF)], &back[..back.len().min(MAX_HALF)]);
         block[4..].fill(0);
         block[4..][..front.len()].copy_from_slice(front);
         let end = block.len() - back.len();
         block[end..].copy_from_slice(back);
     }
     let lengths = parts.tables[0].code_lengths.clone();
-    let coding = match codec {
-        Codec::Huffman => Coding::Huffman { code_lengths: &lengths },
-        _ => Coding::EliasFano,
-    };
-    let read = read_block::<F>(&block, coding).map(|fields| fingerprints(&fields));
+    let read = read_block::<F>(&block, coding(codec, &lengths)).map(|fields| fingerprints(&fields));
     // Key, number and counts as the block has them, so that nothing else is wrong.
     if let Ok(entries) = &read {
         let table = &mut parts.tables[0];
@@ -91,6 +90,17 @@ fn of_width<F: Fingerprint>(codec: Codec, mut bytes: Unstructured<'_>) {
     }
 }
 
+fn file<F: Fingerprint>(codec: Codec) -> &'static Parts {
+    &FILES[usize::from(codec == Codec::EliasFano) * 2 + usize::from(F::BITS == 128)]
+}
+
+fn coding(codec: Codec, code_lengths: &[u8]) -> Coding<'_> {
+    match codec {
+        Codec::Huffman => Coding::Huffman { code_lengths },
+        _ => Coding::EliasFano,
+    }
+}
+
 fn is_ascending<F: Fingerprint, E>(entries: &Result<Vec<F>, E>) -> bool {
     entries.as_ref().is_ok_and(|entries| entries.is_sorted_by(|a, b| a < b))
 }
@@ -100,15 +110,26 @@ fn options<F: Fingerprint>(codec: Codec) -> BuildOptions<F> {
     BuildOptions::new().design(design).codec(codec).block_bytes(BLOCK_BYTES).threads(1)
 }
 
-/// Blocks by chance, and blocks of real files.
+/// Blocks by chance, and good ones.
 #[must_use]
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = super::choices(16, 200);
-    for codec in Codec::ALL {
+    for (number, codec) in (0..).zip(Codec::ALL) {
         for shape in [Shape::Mixed, Shape::Runs, Shape::One] {
-            let parts = Parts::read(&built(&data::<u64>(shape, 30, 1), options(codec)));
-            seeds.push(parts.tables[0].blocks[0][4..].to_vec());
+            seeds.push(good_block::<u64>(number, codec, shape));
+            seeds.push(good_block::<u128>(number, codec, shape));
         }
     }
     seeds
+}
+
+/// The input that makes a block of as many fingerprints as fit, in the code of the file that it goes into.
+fn good_block<F: Fingerprint>(number: u8, codec: Codec, shape: Shape) -> Vec<u8> {
+    let mut values = data::<F>(shape, 30, 1);
+    values.sort_unstable();
+    values.dedup();
+    let coding = coding(codec, &file::<F>(codec).tables[0].code_lengths);
+    let block = (1..=values.len()).rev().find_map(|count| write_block(&values[..count], coding, BLOCK_BYTES));
+    let block = block.expect("one fingerprint fits");
+    [&[number, u8::from(F::BITS == 128), 0], &block[4..]].concat()
 }

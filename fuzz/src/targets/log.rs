@@ -4,18 +4,19 @@
 use byteorder::{ByteOrder, LittleEndian as Le};
 use hamdex_store::disk::Disk;
 use hamdex_store::internals::log::{LogWriter, Position, Sealed, replay, salvage};
-use hamdex_store::{Error, Identity, Operation};
+use hamdex_store::{Batch, Error, Identity, Operation};
 
 use crate::store::{Files, STORE, disk_of, log, operation_bytes, seal_log};
 
-type Batches = Vec<(u64, Vec<Operation<u64>>)>;
+/// Each with its sequence number.
+type Batches = Vec<(u64, Batch<u64>)>;
 
 const LOG: &str = "log/000001";
 
 /// The first byte says what the store is like; the others are its log.
 pub fn run(input: &[u8]) {
     let Some((&kind, bytes)) = input.split_first() else { return };
-    let identity = Identity { store: STORE, width: 64, has_ids: kind & 1 != 0, has_names: kind & 3 == 3 };
+    let identity = identity(kind);
     let sealed = (kind & 4 != 0).then_some(Sealed { log: 1, bytes: u64::from(kind >> 4) * 40 });
     read(bytes, &identity, sealed);
     let mut bytes = bytes.to_vec();
@@ -23,29 +24,31 @@ pub fn run(input: &[u8]) {
     read(&bytes, &identity, sealed);
 }
 
+/// What the first byte of an input says of the store.
+fn identity(kind: u8) -> Identity {
+    Identity { store: STORE, width: 64, has_ids: kind & 1 != 0, has_names: kind & 3 == 3 }
+}
+
 fn read(bytes: &[u8], identity: &Identity, sealed: Option<Sealed>) {
     let disk = disk_of(&Files::from([(LOG.to_owned(), bytes.to_vec())]));
     let start = Position::start_of(1, 0);
     let mut batches = Batches::new();
     let replayed = replay::<u64, _>(&disk, identity, start, sealed, |sequence, batch| {
-        assert!(batch.names.is_empty() || identity.has_names);
-        batches.push((sequence, batch.operations.clone()));
+        batches.push((sequence, batch.clone()));
         Ok(())
     });
-    if !identity.has_names {
-        match (second_reader(bytes, identity, sealed), &replayed) {
-            (Some(expected), Ok(replayed)) => {
-                assert_eq!(batches, expected.0);
-                assert_eq!(replayed.end.offset, expected.1);
-            }
-            (None, Err(error)) => assert!(!matches!(error, Error::Io { .. }), "{error}"),
-            (expected, found) => panic!("{expected:?} by the specification, {found:?} by the store"),
+    match (second_reader(bytes, identity, sealed), &replayed) {
+        (Some(expected), Ok(replayed)) => {
+            assert_eq!(batches, expected.0);
+            assert_eq!(replayed.end.offset, expected.1);
         }
+        (None, Err(error)) => assert!(!matches!(error, Error::Io { .. }), "{error}"),
+        (expected, found) => panic!("{expected:?} by the specification, {found:?} by the store"),
     }
     // What can be had of it is at least what is whole.
     let mut saved = Batches::new();
     let _ = salvage::<u64, _>(&disk, identity, start, sealed, |sequence, batch| {
-        saved.push((sequence, batch.operations.clone()));
+        saved.push((sequence, batch.clone()));
         Ok(())
     });
     if let Ok(replayed) = replayed {
@@ -76,7 +79,7 @@ fn second_reader(bytes: &[u8], identity: &Identity, sealed: Option<Sealed>) -> O
         && (Le::read_u32(&header[8..]), Le::read_u32(&header[12..])) == (1, identity.width)
         && header[16..32] == identity.store.0
         && Le::read_u64(&header[32..]) == 1
-        && header[56..60] == [u8::from(identity.has_ids), 0, 0, 0];
+        && header[56..60] == [u8::from(identity.has_ids), u8::from(identity.has_names), 0, 0];
     if !is_header {
         return None;
     }
@@ -89,8 +92,8 @@ fn second_reader(bytes: &[u8], identity: &Identity, sealed: Option<Sealed>) -> O
             return None;
         }
         last = sequence;
-        let operations = body.chunks(operation_bytes(identity)).map(operation).collect::<Option<_>>()?;
-        batches.push((sequence, operations));
+        let units: Vec<&[u8]> = body.chunks(operation_bytes(identity)).collect();
+        batches.push((sequence, if identity.has_names { named(&units)? } else { operations(&units)? }));
         at += 32 + body.len();
     }
     let synced = (at..bytes.len()).filter_map(|at| good_header(bytes, at)).map(|header| header.synced).max();
@@ -122,6 +125,34 @@ fn good_record<'b>(bytes: &'b [u8], at: usize, identity: &Identity) -> Option<(u
     (Le::read_u32(&bytes[at + 28..]) == checksum(2, at, body)).then_some((header.sequence, body))
 }
 
+/// What the units of a record say in a store with names: first these, then operations.
+fn named(mut units: &[&[u8]]) -> Option<Batch<u64>> {
+    let mut names = Vec::new();
+    while let Some((first, rest)) = units.split_first().filter(|(first, _)| first[0] == 3) {
+        let (id, length) = (Le::read_u64(&first[1..]), usize::try_from(Le::read_u64(&first[9..])).ok()?);
+        let (of_name, rest) = rest.split_at_checked(length.div_ceil(first.len() - 1))?;
+        let mut name = of_name.iter().flat_map(|unit| &unit[1..]).copied().collect::<Vec<u8>>();
+        let zeros = name.split_off(length).into_iter().chain(first[17..].iter().copied());
+        if of_name.iter().any(|unit| unit[0] != 4) || zeros.into_iter().any(|byte| byte != 0) {
+            return None;
+        }
+        names.push((id, name.into()));
+        units = rest;
+    }
+    let batch = Batch { names, ..operations(units)? };
+    let inserted = batch.operations.iter().filter_map(|operation| match operation {
+        Operation::Insert(_, id) => Some(id),
+        Operation::Remove(..) => None,
+    });
+    let ids = || batch.names.iter().map(|(id, _)| id);
+    (inserted.eq(ids()) && ids().is_sorted_by(|a, b| a < b)).then_some(batch)
+}
+
+fn operations(units: &[&[u8]]) -> Option<Batch<u64>> {
+    let operations = units.iter().copied().map(operation).collect::<Option<_>>()?;
+    Some(Batch { operations, names: Vec::new() })
+}
+
 fn operation(bytes: &[u8]) -> Option<Operation<u64>> {
     let fingerprint = Le::read_u64(&bytes[1..]);
     let id = if bytes.len() > 9 { Le::read_u64(&bytes[9..]) } else { 0 };
@@ -138,12 +169,9 @@ fn checksum(kind: u64, at: usize, bytes: &[u8]) -> u32 {
     crc32fast::hash(&[&context.concat()[..], bytes].concat())
 }
 
-/// Logs with and without ids.
+/// Logs with and without ids and names.
 #[must_use]
 pub fn seeds() -> Vec<Vec<u8>> {
-    let of = |kind: u8, batches| {
-        let identity = Identity { store: STORE, width: 64, has_ids: kind & 1 != 0, has_names: false };
-        [&[kind][..], &log(identity, batches)].concat()
-    };
-    vec![of(0, 6), of(1, 6), of(1 | 4 | 3 << 4, 2), of(0, 0), of(1, 1)]
+    let of = |kind: u8, batches| [&[kind][..], &log(identity(kind), batches)].concat();
+    vec![of(0, 6), of(1, 6), of(1 | 4 | 3 << 4, 2), of(0, 0), of(1, 1), of(3, 6), of(3 | 4 | 3 << 4, 2)]
 }

@@ -1,9 +1,10 @@
 //! Several small files merged: the bytes of a build from all of them together. And files that lie, merged: an error or
-//! a file, and no harm.
+//! a file, which verifies if they do.
 
 use arbitrary::Unstructured;
-use hamdex::{Fingerprint, Index, Merger};
+use hamdex::{Fingerprint, Index, Merger, VerifyOptions};
 
+use crate::check;
 use crate::choose::{below, flag, one_of, options, pairs, set};
 use crate::targets::{built_in_memory, forged};
 
@@ -67,11 +68,32 @@ fn of_width<F: Fingerprint>(mut bytes: Unstructured<'_>) {
 fn lies(input: &[u8]) {
     let (a, b) = input.split_at(input.len() / 2);
     let files = [forged::forged(a), forged::forged(b)];
-    let indexes: Vec<Index<u64, &[u8]>> =
+    lies_of_width::<u64>(&files);
+    lies_of_width::<u128>(&files);
+}
+
+/// Merges those of the files that have this width.
+fn lies_of_width<F: Fingerprint>(files: &[Vec<u8>]) {
+    let indexes: Vec<Index<F, &[u8]>> =
         files.iter().filter_map(|file| Index::from_bytes(file.as_slice()).ok()).collect();
-    if let (false, Ok(merger)) = (indexes.is_empty(), Merger::new(&indexes)) {
-        let _ = merger.write_to(&mut Vec::new());
+    if indexes.is_empty() {
+        return;
     }
+    let Ok(merger) = Merger::new(&indexes) else { return };
+    let mut merged = Vec::new();
+    // The same id may have two names.
+    if merger.write_to(&mut merged).is_err() {
+        return;
+    }
+    check::file(&merged);
+    if indexes.iter().all(verifies) {
+        let index = Index::<F, &[u8]>::from_bytes(&merged).expect("a merge of files that verify");
+        assert!(verifies(&index), "a merge of files that verify");
+    }
+}
+
+fn verifies<F: Fingerprint>(index: &Index<F, &[u8]>) -> bool {
+    index.verify_with(&VerifyOptions::new().threads(1)).is_ok()
 }
 
 /// Choices by chance.

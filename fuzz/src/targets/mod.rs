@@ -2,7 +2,8 @@
 //!
 //! Of a file: [`index`], [`forged`], [`blocks`], [`names`]. Of the engine: [`built`], [`design`], [`merge`],
 //! [`fingerprint`]. Of a store: [`manifest`], [`log`], [`removals`], [`store`], [`operations`]. Of sets of files:
-//! [`shards`]. Of texts, with the feature `documents`: `documents`, `columns`, `rows`, `recipe`.
+//! [`shards`]. Of texts and of what the command reads, with the feature `documents`: `documents`, `columns`, `rows`,
+//! `recipe`, `dictionary`, `inputs`.
 
 pub mod blocks;
 pub mod built;
@@ -10,10 +11,14 @@ pub mod built;
 pub mod columns;
 pub mod design;
 #[cfg(feature = "documents")]
+pub mod dictionary;
+#[cfg(feature = "documents")]
 pub mod documents;
 pub mod fingerprint;
 pub mod forged;
 pub mod index;
+#[cfg(feature = "documents")]
+pub mod inputs;
 pub mod log;
 pub mod manifest;
 pub mod merge;
@@ -70,6 +75,10 @@ targets! {
     rows
     #[cfg(feature = "documents")]
     recipe
+    #[cfg(feature = "documents")]
+    dictionary
+    #[cfg(feature = "documents")]
+    inputs
 }
 
 /// Inputs of a target that takes choices from its bytes: bytes by chance, and a few that are all alike.

@@ -60,10 +60,13 @@ pub fn run(input: &[u8]) {
     }
     let expected = read(directory, names);
     let is_complete = |all: &[(u64, Vec<u8>)]| (0..ids).all(|id| all.iter().any(|name| name.0 == 3 * id));
-    let file = parts.bytes();
-    let Ok(index) = Index::<u64, _>::from_bytes(file.as_slice()) else { return };
-    let verified = index.verify_with(&VerifyOptions::new().threads(1));
     let is_right = expected.as_ref().is_some_and(|all| is_complete(all));
+    let file = parts.bytes();
+    let index = match Index::<u64, _>::from_bytes(file.as_slice()) {
+        Ok(index) => index,
+        Err(error) => return assert!(!is_right, "{error}"),
+    };
+    let verified = index.verify_with(&VerifyOptions::new().threads(1));
     assert_eq!(verified.is_ok(), is_right, "{verified:?}");
     let Ok(found) = index.names() else { return assert!(expected.is_none()) };
     let found = found.expect("it has names");

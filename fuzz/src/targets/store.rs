@@ -1,13 +1,16 @@
-//! The files of a store with a few bytes changed, their checksums made right: opened, asked, repaired.
+//! The files of a store with a few bytes changed, their checksums made right: opened, asked, repaired. What files hold
+//! that were not changed is there in any case.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
 use hamdex::VerifyOptions;
-use hamdex_store::disk::{SimulatedDisk, Survival};
-use hamdex_store::internals::manifest::parse;
-use hamdex_store::{CreateOptions, Engine, Store, StoreOptions, repair};
+use hamdex_store::disk::{Disk, SimulatedDisk, Survival};
+use hamdex_store::internals::log::salvage;
+use hamdex_store::internals::manifest::{SegmentEntry, parse, to_text};
+use hamdex_store::{CreateOptions, Engine, Operation, Store, StoreOptions, repair};
 
 use crate::choose::{below, damage, flag, one_of};
 use crate::seal::seal;
@@ -17,16 +20,20 @@ use crate::store::{
 };
 use crate::targets::operations::model::{Chance, Model, assert_same, shape, tiny};
 
+/// A fingerprint and its id.
+type Pair<F> = (F, u64);
+
 static STORES: LazyLock<Vec<Files>> = LazyLock::new(|| stores().iter().map(files_of).collect());
 
 /// Opens the store that the input describes.
 pub fn run(input: &[u8]) {
     let mut bytes = Unstructured::new(input);
-    let mut files = STORES[below(&mut bytes, STORES.len())].clone();
+    let good = &STORES[below(&mut bytes, STORES.len())];
+    let mut files = good.clone();
     change(&mut files, &mut bytes);
     let wide =
         files.get("manifest").and_then(|text| width_and_ids(text)).is_some_and(|(width, _)| width == 128);
-    if wide { open::<u128>(&files) } else { open::<u64>(&files) }
+    if wide { open::<u128>(good, &files) } else { open::<u64>(good, &files) }
 }
 
 /// Changes some of the files, and seals what was changed.
@@ -66,30 +73,83 @@ fn options() -> StoreOptions {
     tiny().merges(false)
 }
 
-fn open<F: Engine>(files: &Files) {
+/// Opens files that were made of those of a good store.
+fn open<F: Engine>(good: &Files, files: &Files) {
     let outcome = Store::<F, _>::open_on(disk_of(files), options());
     let is_good = match &outcome {
         Ok(store) => {
             let (_, has_ids) = width_and_ids(&files["manifest"]).expect("it was opened");
-            ask(store, has_ids)
+            ask(store, has_ids, || unchanged(good, files))
         }
         Err(_) => false,
     };
     drop(outcome);
+    assert!(is_good || files != good, "a good store");
     if !is_good {
-        repaired(files);
+        repaired(good, files);
     }
 }
 
-/// Asks a store, and compares it with a plain set if everything in it verifies.
-fn ask<F: Engine>(store: &Store<F, SimulatedDisk>, has_ids: bool) -> bool {
+/// The pairs that a store has whatever was changed in its files. Where the manifest was changed, which says what
+/// counts, there are none.
+///
+/// They are those of a store that lacks the segments that were changed, or whose removals were. What such segments are
+/// found to hold only adds to them, since a pair may lie in several. Where logs were changed, too, pairs that these name
+/// are left out: what inserted them may be lost, and what is read may remove them.
+fn unchanged<F: Engine>(good: &Files, files: &Files) -> BTreeSet<Pair<F>> {
+    let is_same = |name: &String| good.get(name) == files.get(name);
+    if !is_same(&"manifest".to_owned()) {
+        return BTreeSet::new();
+    }
+    let mut manifest = parse(&good["manifest"]).expect("a good store");
+    manifest.segments.retain(|segment| files_of_segment(segment).iter().all(is_same));
+    let mut rest = good.clone();
+    rest.insert("manifest".to_owned(), to_text(&manifest).into_bytes());
+    let mut pairs = pairs_of(&Store::<F, _>::open_on(disk_of(&rest), options()).expect("a good store"));
+    let mut logs = good.keys().chain(files.keys()).filter(|name| name.starts_with("log/"));
+    if !logs.all(is_same) {
+        for named in [named_in_logs(good), named_in_logs(files)] {
+            pairs.retain(|pair| !named.contains(pair));
+        }
+    }
+    pairs
+}
+
+fn files_of_segment(segment: &SegmentEntry) -> Vec<String> {
+    let number = segment.number;
+    let removals = segment.removals.map(|removals| format!("deletes/{number:06}-{}", removals.version));
+    [format!("segments/{number:06}.hamdex")].into_iter().chain(removals).collect()
+}
+
+fn pairs_of<F: Engine, D: Disk>(store: &Store<F, D>) -> BTreeSet<Pair<F>> {
+    store.snapshot().pairs_in_order().collect::<Result<_, _>>().expect("what is whole")
+}
+
+/// The pairs of all operations that can be had of the logs, whether or not they count.
+fn named_in_logs<F: Engine>(files: &Files) -> BTreeSet<Pair<F>> {
+    let manifest = parse(&files["manifest"]).expect("a good manifest");
+    let (identity, start) = (&manifest.identity, manifest.logs_start());
+    let mut pairs = BTreeSet::new();
+    let salvaged = salvage(&disk_of(files), identity, start, manifest.sealed, |_, batch| {
+        pairs.extend(batch.operations.iter().map(Operation::pair));
+        Ok(())
+    });
+    salvaged.expect("a simulated disk");
+    pairs
+}
+
+/// Asks a store. If everything in it verifies, compares it with a plain set, which has at least these pairs.
+fn ask<F: Engine>(
+    store: &Store<F, SimulatedDisk>,
+    has_ids: bool,
+    at_least: impl FnOnce() -> BTreeSet<Pair<F>>,
+) -> bool {
     let is_good = store.verify(&VerifyOptions::new().threads(1)).is_ok();
-    let snapshot = store.snapshot();
-    let queries = [F::ZERO, F::ONES];
     if is_good {
-        let pairs = snapshot.pairs_in_order().collect::<Result<_, _>>().expect("it was verified");
-        assert_same(&snapshot, &Model(pairs), &queries, has_ids);
+        is_plain_set(store, has_ids, &at_least());
     } else {
+        let snapshot = store.snapshot();
+        let queries = [F::ZERO, F::ONES];
         let mut searcher = snapshot.searcher();
         for query in queries {
             let _ = (searcher.within(query, 3).map(<[_]>::len), searcher.nearest(query, 2).map(<[_]>::len));
@@ -101,7 +161,7 @@ fn ask<F: Engine>(store: &Store<F, SimulatedDisk>, has_ids: bool) -> bool {
 }
 
 /// Repairs the store in a real directory. What has been repaired is whole.
-fn repaired(files: &Files) {
+fn repaired(good: &Files, files: &Files) {
     let directory = super::directory();
     for name in DIRECTORIES {
         std::fs::create_dir(directory.path().join(name)).expect("a temporary directory");
@@ -112,19 +172,25 @@ fn repaired(files: &Files) {
     let Ok(_) = repair(directory.path()) else { return };
     let manifest = std::fs::read(directory.path().join("manifest")).expect("what was repaired");
     match width_and_ids(&manifest).expect("what was repaired") {
-        (128, has_ids) => is_whole::<u128>(directory.path(), has_ids),
-        (_, has_ids) => is_whole::<u64>(directory.path(), has_ids),
+        (128, has_ids) => is_whole::<u128>(directory.path(), has_ids, &unchanged(good, files)),
+        (_, has_ids) => is_whole::<u64>(directory.path(), has_ids, &unchanged(good, files)),
     }
     assert!(repair(directory.path()).expect("what was repaired").found.is_empty());
 }
 
-/// That a store opens, verifies, and answers as a plain set does.
-fn is_whole<F: Engine>(directory: &Path, has_ids: bool) {
+/// That a store opens, verifies, and answers as a plain set does, which has at least these pairs.
+fn is_whole<F: Engine>(directory: &Path, has_ids: bool, at_least: &BTreeSet<Pair<F>>) {
     let store = Store::<F>::open(directory, options()).expect("what was repaired");
     store.verify(&VerifyOptions::new().threads(1)).expect("what was repaired");
-    let snapshot = store.snapshot();
-    let pairs = snapshot.pairs_in_order().collect::<Result<_, _>>().expect("what was repaired");
-    assert_same(&snapshot, &Model(pairs), &[F::ZERO, F::ONES], has_ids);
+    is_plain_set(&store, has_ids, at_least);
+}
+
+/// That a store that verifies answers as a plain set does, which has at least these pairs.
+fn is_plain_set<F: Engine, D: Disk>(store: &Store<F, D>, has_ids: bool, at_least: &BTreeSet<Pair<F>>) {
+    let pairs = pairs_of(store);
+    let lost: Vec<_> = at_least.difference(&pairs).collect();
+    assert!(lost.is_empty(), "{lost:?} of files that were not changed");
+    assert_same(&store.snapshot(), &Model(pairs), &[F::ZERO, F::ONES], has_ids);
 }
 
 /// Stores of all kinds, closed or left by a crash, with segments, removals and logs.

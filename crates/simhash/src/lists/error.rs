@@ -15,7 +15,7 @@ pub enum ListError {
         source: io::Error,
     },
     /// A line of a dictionary that is not a word and a weight.
-    #[error("line {line}: expected a word, a space and a finite number from 0, found {found:?}")]
+    #[error("line {line}: expected a word, a space and a number from 0 to 1e100, found {found:?}")]
     Entry {
         /// The line, counted from 1.
         line: usize,

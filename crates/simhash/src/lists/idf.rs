@@ -8,6 +8,10 @@ use std::str::FromStr;
 use crate::hash::content_digest;
 use crate::lists::{ListDigest, ListError};
 
+/// The greatest weight of a word: no sum of weights, of a dictionary or a text, is infinite. Logarithms of counts are far
+/// below.
+const MAX_WEIGHT: f64 = 1e100;
+
 /// The weight of a word that is not in a dictionary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -62,7 +66,7 @@ impl IdfDictionary {
     /// last line counts. Empty lines are skipped.
     ///
     /// # Errors
-    /// When reading fails, a line has another form, an idf is negative or not finite, or there is no word.
+    /// When reading fails, a line has another form, an idf is negative or above 1e100, or there is no word.
     pub fn read(input: impl BufRead) -> Result<Self, ListError> {
         let mut words = HashMap::new();
         for (line, text) in (1..).zip(input.lines()) {
@@ -73,7 +77,7 @@ impl IdfDictionary {
             }
             let entry = text.rsplit_once(' ').and_then(|(word, idf)| Some((word, idf.parse::<f64>().ok()?)));
             match entry {
-                Some((word, idf)) if !word.is_empty() && idf.is_finite() && idf >= 0.0 => {
+                Some((word, idf)) if !word.is_empty() && (0.0..=MAX_WEIGHT).contains(&idf) => {
                     words.insert(word.into(), idf);
                 }
                 _ => return Err(ListError::Entry { line, found: text.to_owned() }),
@@ -82,7 +86,7 @@ impl IdfDictionary {
         Self::from_words(words)
     }
 
-    /// Takes words with weights that are finite and not negative.
+    /// Takes words with weights from 0 to [`MAX_WEIGHT`].
     pub(super) fn from_words(words: HashMap<Box<str>, f64>) -> Result<Self, ListError> {
         if words.is_empty() {
             return Err(ListError::Empty);
@@ -167,8 +171,16 @@ mod tests {
     }
 
     #[test]
+    fn sums_of_the_greatest_weights_are_finite() {
+        let dictionary = read("a 1e100\nb 1e100\n").unwrap();
+        assert!((dictionary.idf("x", Unknown::Mean) / 1e100 - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
     fn malformed_lines_are_named() {
-        for wrong in ["a 1\nword", "a 1\nb x", "a 1\nb NaN", "a 1\nb -1", "a 1\nb inf", "a 1\n 5"] {
+        for wrong in
+            ["a 1\nword", "a 1\nb x", "a 1\nb NaN", "a 1\nb -1", "a 1\nb inf", "a 1\nb 1.1e100", "a 1\n 5"]
+        {
             assert!(matches!(read(wrong), Err(ListError::Entry { line: 2, .. })), "{wrong:?}");
         }
         assert!(matches!(read("\n"), Err(ListError::Empty)));

@@ -1,0 +1,2 @@
+#![no_main]
+hamdex_fuzz::fuzz!(inputs);

@@ -232,6 +232,10 @@ impl Soak {
                 Err(RecvTimeoutError::Disconnected) => break true,
                 Err(RecvTimeoutError::Timeout) => break false,
             }
+            // It may say more than is followed in time.
+            if Instant::now() >= end {
+                break false;
+            }
         };
         if ended {
             let status = child.wait()?;

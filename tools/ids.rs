@@ -64,6 +64,11 @@ impl<'a> Ids<'a> {
         }
     }
 
+    /// Whether some names cannot end a line of text as they are.
+    pub(crate) fn end_lines_as_others(&self) -> bool {
+        matches!(self, Self::Names(names) if names.iter().any(|name| *report::rest_of_line(name) != **name))
+    }
+
     /// Calls `visit` with each id as it ends a line of text.
     pub(crate) fn for_each(self, visit: &mut dyn FnMut(&dyn Display) -> io::Result<()>) -> io::Result<()> {
         match self {

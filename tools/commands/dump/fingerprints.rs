@@ -1,6 +1,7 @@
 //! All fingerprints of an index, with their ids or without.
 
 use std::io::Write;
+use std::sync::Once;
 
 use hamdex::{Engine, Fingerprint, Hex, Index};
 use serde::Serialize;
@@ -8,6 +9,10 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::ids::{FoundIds, Ids};
 use crate::names::Names;
+use crate::say;
+
+/// That names are not written as they are, said once.
+static CAUTION: Once = Once::new();
 
 /// How fingerprints are printed.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +66,11 @@ pub(super) fn line<F: Fingerprint>(
         serde_json::to_writer(&mut *output, &entry).map_err(std::io::Error::from)?;
         writeln!(output)?;
     } else if let Some(ids) = ids {
+        if ids.end_lines_as_others() {
+            CAUTION.call_once(|| {
+                say::caution("some names have line ends or other control characters, which are written as \\n and the like: `hamdex build` takes these for names of their own; --json has all names as they are");
+            });
+        }
         ids.for_each(&mut |id| writeln!(output, "{fingerprint}\t{id}"))?;
     } else {
         writeln!(output, "{fingerprint}")?;

@@ -123,6 +123,22 @@ fn fingerprints_of_documents_are_printed_as_they_are_read() {
 }
 
 #[test]
+fn names_that_cannot_end_a_line_are_told() {
+    let scratch = Scratch::new();
+    for (file, id) in [("odd", "a\nb"), ("plain", "a\\nb")] {
+        scratch.write(&format!("{file}.jsonl"), json_line(id, &story(1)));
+        let (input, index) = (format!("{file}.jsonl"), format!("{file}.hamdex"));
+        scratch.output(&["build", "--documents", &input, "-o", &index]);
+        let output =
+            scratch.hamdex(&["dump", &index, "--fingerprints", "--names", "--quiet"]).assert().success();
+        let text = String::from_utf8(output.get_output().stderr.clone()).unwrap();
+        assert_eq!(text.contains("some names have line ends"), file == "odd", "{text}");
+        let listed = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+        assert!(listed.ends_with("\ta\\nb\n"), "{listed}");
+    }
+}
+
+#[test]
 fn names_that_are_missing_are_refused() {
     let scratch = Scratch::new();
     let build = |input: &str| scratch.failure(&["build", "-o", "x.hamdex", "--ids", "names", input]);

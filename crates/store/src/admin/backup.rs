@@ -63,14 +63,17 @@ pub fn backup_on<D: Disk>(disk: &D, target: &D) -> Result<(), Error> {
     outcome.inspect_err(|_| discard(target, &copied))
 }
 
-/// Copies to a directory; where that fails, removes the directories that are empty and were not there before.
+/// Copies to a directory; where that fails and leaves no store, removes the directories that are empty and were not there
+/// before.
 fn or_nothing(directory: &Path, copy: impl FnOnce(&RealDisk) -> Result<(), Error>) -> Result<(), Error> {
     let (was_there, was_empty) = match std::fs::read_dir(directory) {
         Ok(mut entries) => (true, entries.next().is_none()),
         Err(error) => (false, error.kind() == io::ErrorKind::NotFound),
     };
     copy(&RealDisk::new(directory)).inspect_err(|_| {
-        if was_empty {
+        // With a manifest it is a whole store, which may not be durable.
+        let is_store = !matches!(directory.join(MANIFEST).try_exists(), Ok(false));
+        if was_empty && !is_store {
             let parts = [SEGMENTS, DELETES, LOGS].map(|name| directory.join(name));
             let whole = (!was_there).then(|| directory.to_owned());
             parts.into_iter().chain(whole).for_each(|path| drop(std::fs::remove_dir(path)));
@@ -78,7 +81,7 @@ fn or_nothing(directory: &Path, copy: impl FnOnce(&RealDisk) -> Result<(), Error
     })
 }
 
-/// Removes what has been copied, as far as the disk lets it. With a manifest it is a whole store, which may not be durable.
+/// Removes what has been copied, as far as the disk lets it, unless there is a manifest.
 fn discard<D: Disk>(target: &D, copied: &[String]) {
     if target.exists(MANIFEST).is_ok_and(|is_there| !is_there) {
         copied.iter().for_each(|name| drop(target.remove(name)));

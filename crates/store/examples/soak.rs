@@ -216,7 +216,9 @@ impl Soak {
         let is_long = (self.kills + self.ends) % LIVES_PER_LONG == LIVES_PER_LONG - 1;
         let most = if self.chance.below(3) == 0 { 40 } else { 4000 };
         let count = if is_long { u64::MAX >> 1 } else { 1 + self.chance.below(most) };
-        let patience = if is_long { self.long } else { Duration::from_millis(20 + self.chance.below(4000)) };
+        let left = self.end.saturating_duration_since(Instant::now());
+        let patience =
+            if is_long { self.long.min(left) } else { Duration::from_millis(20 + self.chance.below(4000)) };
         let mut child = Command::new(std::env::current_exe()?)
             .arg("child")
             .arg(&self.directory)

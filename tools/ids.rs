@@ -64,18 +64,19 @@ impl<'a> Ids<'a> {
         }
     }
 
-    /// Whether some names cannot end a line of text as they are.
-    pub(crate) fn end_lines_as_others(&self) -> bool {
-        matches!(self, Self::Names(names) if names.iter().any(|name| *report::rest_of_line(name) != **name))
-    }
-
-    /// Calls `visit` with each id as it ends a line of text.
-    pub(crate) fn for_each(self, visit: &mut dyn FnMut(&dyn Display) -> io::Result<()>) -> io::Result<()> {
+    /// Calls `visit` with each id as it ends a line of text. Returns whether all of them are there as they are.
+    pub(crate) fn for_each(self, visit: &mut dyn FnMut(&dyn Display) -> io::Result<()>) -> io::Result<bool> {
+        let mut as_they_are = true;
         match self {
             Self::Numbers(mut ids) => ids.try_for_each(|id| visit(&id)),
             Self::Listed(ids) => ids.iter().try_for_each(|id| visit(id)),
-            Self::Names(names) => names.iter().try_for_each(|name| visit(&report::rest_of_line(name))),
-        }
+            Self::Names(names) => names.iter().try_for_each(|name| {
+                let text = report::rest_of_line(name);
+                as_they_are &= matches!(text, Cow::Borrowed(_));
+                visit(&text)
+            }),
+        }?;
+        Ok(as_they_are)
     }
 }
 

@@ -8,7 +8,6 @@ use hamdex::{
     BuildOptions, Builder, Codec, Engine, Fingerprint, Index, OutputError, ReadError, SealedIndex, Stats,
     Summary, VerifyOptions,
 };
-
 use tempfile::TempPath;
 
 use crate::bars::Phases;

@@ -66,12 +66,11 @@ pub(super) fn line<F: Fingerprint>(
         serde_json::to_writer(&mut *output, &entry).map_err(std::io::Error::from)?;
         writeln!(output)?;
     } else if let Some(ids) = ids {
-        if ids.end_lines_as_others() {
+        if !ids.for_each(&mut |id| writeln!(output, "{fingerprint}\t{id}"))? {
             CAUTION.call_once(|| {
-                say::caution("some names have line ends or other control characters, which are written as \\n and the like: `hamdex build` takes these for names of their own; --json has all names as they are");
+                say::caution("some names have line ends or other control characters, which are written as \\n and the like: `hamdex build` takes these for names of their own; --json has them as they are");
             });
         }
-        ids.for_each(&mut |id| writeln!(output, "{fingerprint}\t{id}"))?;
     } else {
         writeln!(output, "{fingerprint}")?;
     }

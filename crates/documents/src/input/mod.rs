@@ -254,8 +254,8 @@ impl Input {
 }
 
 /// Returns the name of an input, in messages and as the id of a file that is one document: its path, or `standard input`
-/// for `-`. Bytes that are not UTF-8 are written as `\xff`: no two files that are listed have one name then, and whoever
-/// passes on the names of duplicates, to be removed, does not name others.
+/// for `-`. Bytes that are not UTF-8 are written as `\xff`, so that files that differ in these have different names, and whoever
+/// passes on the names of duplicates, to be removed, names no other file, unless one is called by that very text.
 pub(crate) fn input_name(path: &Path) -> String {
     if path.as_os_str() == "-" {
         return STANDARD_INPUT.to_owned();

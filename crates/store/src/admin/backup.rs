@@ -50,9 +50,10 @@ pub fn backup_on<D: Disk>(disk: &D, target: &D) -> Result<(), Error> {
     let mut copied = Vec::<String>::new();
     let outcome = steadily(disk, |manifest| {
         // What has been copied of files that have been replaced since.
-        for name in copied.drain(..) {
-            target.remove(&name).map_err(Error::io("remove it", target.path(&name)))?;
+        for name in &copied {
+            target.remove(name).map_err(Error::io("remove it", target.path(name)))?;
         }
+        copied.clear();
         let end = if manifest.identity.width == 128 {
             end_of_logs::<u128, _>(disk, &manifest)
         } else {

@@ -1,12 +1,16 @@
-//! What happens beside reading and writing: who waits for whom, and what has gone wrong.
+//! Signals between writers and the threads of a store, and what these report.
 
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::Error;
+use crate::health::{Event, Failure, Failures, Observer, Pressure, Work};
 
 /// Signals between writers and the threads that write files.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Background {
     signals: Mutex<Signals>,
     /// There may be something to do.
@@ -15,14 +19,31 @@ pub(crate) struct Background {
     room: Condvar,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Signals {
     /// Counts calls for work.
     calls: u64,
     is_stopping: bool,
     is_paused: bool,
-    /// Why the last attempt to write a file failed.
-    failure: Option<Arc<Error>>,
+    failures: Failures,
+    pressure: Pressure,
+    observer: Option<Observer>,
+    cancellation: Cancellation,
+}
+
+/// Whether work has been cancelled, for that work to look at.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cancellation(Arc<AtomicBool>);
+
+impl Cancellation {
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Breaks if the work has been cancelled.
+    pub(crate) fn check(&self) -> ControlFlow<()> {
+        if self.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
 }
 
 impl Background {
@@ -41,14 +62,38 @@ impl Background {
         !signals.is_stopping
     }
 
-    /// Ends all threads, as soon as they are done with what they do.
+    /// Waits for some time, whatever calls come. Returns whether to go on.
+    pub(crate) fn pause(&self, time: Duration) -> bool {
+        let waited = self.work.wait_timeout_while(self.signals(), time, |signals| !signals.is_stopping);
+        let (signals, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        !signals.is_stopping
+    }
+
+    /// Ends all threads, and cancels the work that they are at.
     pub(crate) fn stop(&self) {
-        self.signals().is_stopping = true;
+        {
+            let mut signals = self.signals();
+            signals.is_stopping = true;
+            // What begins from now on is cancelled at once.
+            signals.cancellation.0.store(true, Ordering::Relaxed);
+        }
         self.work.notify_all();
+        self.room.notify_all();
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
         self.signals().is_stopping
+    }
+
+    /// Cancels the flushes and merges that run now.
+    pub(crate) fn cancel_running(&self) {
+        let cancellation = std::mem::take(&mut self.signals().cancellation);
+        cancellation.0.store(true, Ordering::Relaxed);
+    }
+
+    /// The cancellation of work that begins now.
+    pub(crate) fn cancellation(&self) -> Cancellation {
+        self.signals().cancellation.clone()
     }
 
     /// Whether merges wait.
@@ -59,26 +104,92 @@ impl Background {
     pub(crate) fn set_paused(&self, is_paused: bool) {
         self.signals().is_paused = is_paused;
         self.wake();
-    }
-
-    /// Takes note of what an attempt to write a file has come to, and lets those who wait for room look again.
-    pub(crate) fn report(&self, failure: Option<Error>) {
-        self.signals().failure = failure.map(Arc::new);
         self.room.notify_all();
     }
 
-    /// Why the last attempt to write a file failed, if it did.
-    pub(crate) fn failure(&self) -> Option<Arc<Error>> {
-        self.signals().failure.clone()
+    /// Records the outcome of work, and lets writers that wait for room look again.
+    pub(crate) fn report(&self, work: Work, outcome: Result<(), Error>) {
+        let event = {
+            let mut signals = self.signals();
+            match outcome {
+                Ok(()) => signals.failures.clear(work).then_some(Event::Recovered(work)),
+                Err(error) => Some(Event::Failed(signals.failures.record(work, error))),
+            }
+        };
+        self.room.notify_all();
+        if let Some(event) = event {
+            self.tell(&event);
+        }
     }
 
-    /// Waits until there may be room in memory.
-    pub(crate) fn wait_for_room<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        self.room.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    /// Forgets all failures, after what they were about has been read again.
+    pub(crate) fn forget_failures(&self) {
+        for work in [Work::Flush, Work::Merge, Work::Sync, Work::Log] {
+            self.report(work, Ok(()));
+        }
+    }
+
+    /// The failure of a kind of work, if its last attempt failed.
+    pub(crate) fn failure(&self, work: Work) -> Option<Failure> {
+        self.signals().failures.of(work).cloned()
+    }
+
+    /// All failures that last.
+    pub(crate) fn failures(&self) -> Vec<Failure> {
+        self.signals().failures.all().to_vec()
+    }
+
+    pub(crate) fn pressure(&self) -> Pressure {
+        self.signals().pressure
+    }
+
+    /// Records the pressure on writers.
+    pub(crate) fn set_pressure(&self, pressure: Pressure) {
+        let before = std::mem::replace(&mut self.signals().pressure, pressure);
+        if before != pressure {
+            self.tell(&Event::Pressure(pressure));
+        }
+    }
+
+    /// Sets the function that receives events.
+    pub(crate) fn observe(&self, observer: Option<Observer>) {
+        self.signals().observer = observer;
+    }
+
+    /// Hands an event to the observer, without any lock.
+    fn tell(&self, event: &Event) {
+        let observer = self.signals().observer.clone();
+        if let Some(observer) = observer {
+            observer(event);
+        }
+    }
+
+    /// Tells writers that there may be room.
+    pub(crate) fn announce_room(&self) {
+        self.room.notify_all();
+    }
+
+    /// Waits until there may be room in memory, or the deadline has passed.
+    pub(crate) fn wait_for_room<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        deadline: Option<Instant>,
+    ) -> MutexGuard<'a, T> {
+        let Some(deadline) = deadline else {
+            return self.room.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        };
+        let time = deadline.saturating_duration_since(Instant::now());
+        self.room.wait_timeout(guard, time).unwrap_or_else(PoisonError::into_inner).0
     }
 
     fn signals(&self) -> MutexGuard<'_, Signals> {
         // Each field is whole by itself.
         self.signals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Background {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Background").finish_non_exhaustive()
     }
 }

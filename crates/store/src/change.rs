@@ -33,11 +33,17 @@ impl<F: Engine, D: Disk> Store<F, D> {
     /// # Errors
     /// As for [`Store::remove`]; nothing has happened then, as far as anybody sees.
     pub fn write(&self, operations: Vec<Operation<F>>) -> Result<Written, Error> {
+        self.check_operations(&operations)?;
+        self.written(Request::Batch(operations))
+    }
+
+    /// Refuses operations that do not fit the store.
+    pub(crate) fn check_operations(&self, operations: &[Operation<F>]) -> Result<(), Error> {
         self.check(operations.iter().map(|operation| operation.pair().1), operations.len())?;
         if operations.iter().any(|operation| matches!(operation, Operation::Insert(..))) {
             self.check_names(false)?;
         }
-        self.written(Request::Batch(operations))
+        Ok(())
     }
 
     /// Removes all pairs of a fingerprint. Returns how many there were.
@@ -45,7 +51,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
     /// # Errors
     /// As for [`Store::remove`].
     pub fn remove_fingerprint(&self, fingerprint: F) -> Result<u64, Error> {
-        self.shared().check_process()?;
+        self.shared().check_open()?;
         Ok(self.written(Request::RemoveFingerprints(vec![fingerprint]))?.removed)
     }
 
@@ -75,7 +81,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
     }
 
     fn written(&self, request: Request<F>) -> Result<Written, Error> {
-        match self.shared().commit(request)? {
+        match self.commit(request)? {
             Reply::Written(written) => Ok(written),
             _ => unreachable!("a batch needs no search and no ids"),
         }

@@ -84,6 +84,32 @@ pub enum Error {
         /// What the operating system said then.
         source: io::Error,
     },
+    /// The store has been closed, by another handle perhaps.
+    #[error("{}: has been closed; open it again", path.display())]
+    Closed {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The deadline of a write has passed before it began. Nothing has been written.
+    #[error("{}: the deadline of a write has passed; nothing has been written", path.display())]
+    TimedOut {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// As many writes wait as may wait. This one has not been taken.
+    #[error("{}: {waiting} writes wait already; submit this one again when some of them are done", path.display())]
+    Busy {
+        /// The directory.
+        path: PathBuf,
+        /// How many writes wait.
+        waiting: usize,
+    },
+    /// A store was to be copied into itself.
+    #[error("{}: is within the store that is to be copied; name a directory outside it", path.display())]
+    BackupInside {
+        /// The directory of the copy.
+        path: PathBuf,
+    },
     /// Memory is full, and cannot be written to a file.
     #[error("{}: memory is full, and cannot be written to a file; nothing is lost, and writing goes on as soon as that has been mended", path.display())]
     Full {
@@ -202,6 +228,7 @@ impl Error {
             Self::Io { doing, path, source } => Self::Io { doing, path: path.clone(), source: again(source) },
             Self::Poisoned { path, source } => Self::Poisoned { path: path.clone(), source: again(source) },
             Self::Full { path, source } => Self::Full { path: path.clone(), source: Arc::clone(source) },
+            Self::Closed { path } => Self::Closed { path: path.clone() },
             other => Self::OfGroup { what: other.chain() },
         }
     }

@@ -6,6 +6,8 @@ pub(crate) const MANIFEST: &str = "manifest";
 pub(crate) const NEW_MANIFEST: &str = "manifest.new";
 /// Held by the one who writes.
 pub(crate) const LOCK: &str = "lock";
+/// In a copy of a store that is not whole yet.
+pub(crate) const BACKUP: &str = "backup.new";
 /// The directory of the segments.
 pub(crate) const SEGMENTS: &str = "segments";
 /// The directory of the removals.
@@ -33,6 +35,16 @@ pub(crate) fn log(number: u64) -> String {
 /// The name of a log that replaces another of the same number, until it is whole.
 pub(crate) fn new_log(number: u64) -> String {
     format!("{LOGS}/{number:06}.new")
+}
+
+/// Whether a name in a directory of a store has a form that stores give.
+pub(crate) fn is_own(directory: &str, name: &str) -> bool {
+    match directory {
+        SEGMENTS => parse_segment(name).is_some(),
+        DELETES => parse_removals(name).is_some(),
+        LOGS => parse_log(name.strip_suffix(".new").unwrap_or(name)).is_some(),
+        _ => matches!(name, MANIFEST | NEW_MANIFEST | LOCK | BACKUP),
+    }
 }
 
 /// The number of a segment, from the last part of its name.

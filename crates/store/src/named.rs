@@ -37,7 +37,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
         let names = self.checked_names(named)?;
         let count = named.len() as u64;
         let named = named.iter().map(|(fingerprint, _)| *fingerprint).zip(names).collect();
-        match self.shared().commit(Request::Named(named))? {
+        match self.commit(Request::Named(named))? {
             Reply::Named(first) => Ok(first..first + count),
             _ => Err(self.no_ids_left()),
         }

@@ -50,8 +50,8 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         };
         let mut publisher = Publisher::new(disk.clone(), manifest.clone());
         publisher.replace(manifest)?;
-        let state = State::new(create.distance);
-        Ok(Self::new(disk, lock, options, publisher, Writer::new(log, 0), state))
+        let opened = Opened { publisher, writer: Writer::new(log, 0), state: State::new(create.distance) };
+        Ok(Self::new(disk, lock, options, opened))
     }
 
     /// Opens a store for writing. What a crash has left is put in order.
@@ -59,14 +59,30 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         // A directory that is no store gets no lock file.
         manifest::read(&disk)?;
         let lock = StoreLock::take(&disk)?;
-        let manifest = manifest::read(&disk)?;
-        let (state, replayed) = load(&disk, &manifest, options.opening())?;
-        // Before anything is answered, what has been read is made durable.
+        let opened = Opened::load(&disk, options)?;
+        Ok(Self::new(disk, lock, options, opened))
+    }
+}
+
+/// The parts of a store that has been opened for writing.
+pub(crate) struct Opened<F: Engine, D: Disk> {
+    pub(crate) publisher: Publisher<D>,
+    pub(crate) writer: Writer<F, D>,
+    pub(crate) state: State<F, D>,
+}
+
+impl<F: Engine, D: Disk> Opened<F, D> {
+    /// Reads the manifest, and everything that it names. What has been read is made durable before anything is answered.
+    ///
+    /// The caller has the lock of the store.
+    pub(crate) fn load(disk: &D, options: StoreOptions) -> Result<Self, Error> {
+        let manifest = manifest::read(disk)?;
+        let (state, replayed) = load(disk, &manifest, options.opening())?;
         let mut publisher = Publisher::new(disk.clone(), manifest.clone());
         publisher.take_over(replayed.is_clean)?;
         let log = LogWriter::resume(disk.clone(), manifest.identity, &replayed)?;
         let writer = Writer::new(log, state.sequence);
-        Ok(Self::new(disk, lock, options, publisher, writer, state))
+        Ok(Self { publisher, writer, state })
     }
 }
 

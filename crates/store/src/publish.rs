@@ -18,6 +18,7 @@ use crate::removed::Removed;
 use crate::segment::{LiveSegment, Segment};
 use crate::shared::Shared;
 use crate::state::State;
+use crate::write::journal::JournalPlace;
 use crate::write::writer::Writer;
 
 /// A change of the files that count.
@@ -33,9 +34,17 @@ pub(crate) struct Change<F, D: Disk> {
 pub(crate) struct Added<F, D: Disk> {
     pub(crate) segment: Arc<Segment<F, D>>,
     pub(crate) entry: SegmentEntry,
-    /// Where in the journal those removals begin that the file does not know; `None` where these are the ones to
-    /// come.
-    pub(crate) journal_start: Option<usize>,
+    /// The removals that the file does not know; `None` where these are the ones to come.
+    pub(crate) journal: Option<JournalReader>,
+}
+
+/// A part of the journal of removals that a new file has to catch up with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JournalReader {
+    /// Where it begins.
+    pub(crate) begun: JournalPlace,
+    /// The file knows the removals before this.
+    pub(crate) seen: JournalPlace,
 }
 
 impl<F: Engine, D: Disk> Shared<F, D> {
@@ -49,8 +58,8 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         let mut added = added.map(|added| (added, Removed::default()));
         let outcome = self.try_publish(&mut added, &dropped, is_flush);
         if let Some((added, _)) = added {
-            if added.journal_start.is_some() {
-                self.writer().close_journal();
+            if let Some(reader) = added.journal {
+                self.writer().journal.close(reader.begun);
             }
             // A manifest that may or may not have been replaced names it; then it has to stay.
             if outcome.is_err() && !self.publisher().is_poisoned() {
@@ -67,17 +76,18 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         is_flush: bool,
     ) -> Result<(), Error> {
         let mut publisher = self.publisher();
+        self.check_open()?;
         // Most of what has been removed meanwhile, without keeping writers waiting.
-        if let Some((Added { segment, journal_start: Some(start), .. }, removed)) = added {
-            let removals = self.writer().journal_since(*start).to_vec();
-            *start += removals.len();
-            remove_all(segment, removed, &removals)?;
+        if let Some((Added { segment, journal: Some(reader), .. }, removed)) = added {
+            let removals: Vec<Pair<F>> = self.writer().journal.since(reader.seen).collect();
+            reader.seen += removals.len() as u64;
+            remove_all(segment, removed, removals.into_iter())?;
         }
         // Most of the log, without keeping them waiting, too.
         self.sync_beside()?;
         let mut writer = self.writer();
         if let Some((added, _)) = added {
-            added.journal_start.get_or_insert_with(|| writer.open_journal());
+            added.journal.get_or_insert_with(|| writer.open_journal());
         }
         // Removals become durable with the files; no batch before them may be lost then.
         writer.sync()?;
@@ -100,6 +110,9 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             entry.applied = sequence;
             self.write_removals(&mut manifest, &mut entry, removed)?;
             manifest.written.segments += entry.bytes;
+            if dropped.is_empty() {
+                manifest.written.added += entry.bytes;
+            }
             manifest.segments.push(entry);
             manifest.segments.sort_by_key(|entry| entry.number);
         }
@@ -114,7 +127,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         manifest.next_segment = self.peek_next_segment();
         manifest.next_id = next_id;
         let logs = first_log..manifest.first_log;
-        publisher.replace(manifest)?;
+        self.replace_manifest(&mut publisher, manifest)?;
 
         let writer = self.writer();
         catch_up(added, &writer)?;
@@ -136,13 +149,10 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         // Large files take their time to go: nobody waits for it.
         self.searchers.clear();
         drop((before, gone));
-        if is_flush {
-            self.background.report(None);
-        }
+        self.background.announce_room();
         self.background.wake();
-        // What stays of these is removed by the next writer.
-        let logs = logs.map(layout::log);
-        stale.into_iter().chain(logs).for_each(|name| drop(self.disk.remove(&name)));
+        stale.extend(logs.map(layout::log));
+        self.remove_unneeded(self.pins.retire(stale));
         Ok(())
     }
 
@@ -197,10 +207,9 @@ fn catch_up<F: Engine, D: Disk>(
     added: &mut Option<(Added<F, D>, Removed)>,
     writer: &Writer<F, D>,
 ) -> Result<(), Error> {
-    if let Some((Added { segment, journal_start: Some(start), .. }, removed)) = added {
-        let removals = writer.journal_since(*start);
-        remove_all(segment, removed, removals)?;
-        *start += removals.len();
+    if let Some((Added { segment, journal: Some(reader), .. }, removed)) = added {
+        remove_all(segment, removed, writer.journal.since(reader.seen))?;
+        reader.seen = writer.journal.end();
     }
     Ok(())
 }
@@ -208,14 +217,15 @@ fn catch_up<F: Engine, D: Disk>(
 fn remove_all<F: Engine, D: Disk>(
     segment: &Arc<Segment<F, D>>,
     removed: &mut Removed,
-    pairs: &[Pair<F>],
+    pairs: impl Iterator<Item = Pair<F>>,
 ) -> Result<(), Error> {
     let mut live = LiveSegment { segment: Arc::clone(segment), removed: std::mem::take(removed) };
-    for &pair in pairs {
+    let outcome = pairs.into_iter().try_for_each(|pair| {
         if let Some(place) = live.find(pair)? {
             live.removed.insert(place);
         }
-    }
+        Ok(())
+    });
     *removed = live.removed;
-    Ok(())
+    outcome
 }

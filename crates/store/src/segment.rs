@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hamdex::{Checksums, Engine, Index, OpenOptions, ReadError};
 
@@ -17,6 +17,10 @@ pub(crate) struct Segment<F, D: Disk> {
     /// The number in its name.
     pub(crate) number: u64,
     pub(crate) index: Arc<Index<F>>,
+    /// Bytes of the file.
+    pub(crate) bytes: u64,
+    /// The least number of the segments that it was merged from; its own, if it was not merged.
+    since: AtomicU64,
     disk: D,
     /// Whether the file is to go when the last user has gone.
     is_obsolete: AtomicBool,
@@ -43,9 +47,22 @@ impl<F: Engine, D: Disk> Segment<F, D> {
         let path = disk.path(&name);
         let data = if opening.in_memory { disk.load(&name) } else { disk.map(&name) };
         let data = data.map_err(Error::io("map it", &path))?;
+        let bytes = data.as_ref().len() as u64;
         let checksums = if opening.is_checked { Checksums::UpFront } else { Checksums::FirstTouch };
         let index = Arc::new(F::open_mapping(data, &path, &OpenOptions::new().checksums(checksums))?);
-        Ok(Self { number, index, disk: disk.clone(), is_obsolete: AtomicBool::new(false) })
+        let since = AtomicU64::new(number);
+        Ok(Self { number, index, bytes, since, disk: disk.clone(), is_obsolete: AtomicBool::new(false) })
+    }
+
+    /// The least number of the segments that it was merged from, as far as this process knows: the age of its oldest
+    /// pairs.
+    pub(crate) fn since(&self) -> u64 {
+        self.since.load(Ordering::Relaxed)
+    }
+
+    /// Records the segments that it was merged from.
+    pub(crate) fn set_since(&self, since: u64) {
+        self.since.store(since, Ordering::Relaxed);
     }
 
     /// Lets the file go as soon as the last snapshot that uses it has gone.

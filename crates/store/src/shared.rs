@@ -1,16 +1,22 @@
-//! What all handles and threads of an open store share.
+//! State that all handles and threads of an open store share.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::time::{Duration, Instant};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use hamdex::Engine;
 
 use crate::background::Background;
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::lock::StoreLock;
+use crate::manifest::Manifest;
+use crate::merge::claims::Claims;
+use crate::open::Opened;
 use crate::options::StoreOptions;
+use crate::pins::Pins;
+use crate::pressure::{self, Throttle};
 use crate::publisher::Publisher;
 use crate::read::pool::SearcherPool;
 use crate::shape::Shape;
@@ -19,62 +25,95 @@ use crate::write::queue::Queue;
 use crate::write::request::{Reply, Request};
 use crate::write::writer::Writer;
 
-/// What all handles and threads of a store that is open for writing share.
+/// State that all handles and threads of a store that is open for writing share.
 ///
-/// Locks are taken in this order: flushing or merging, publisher, queue, writer.
+/// Locks are taken in this order: activity, foreground merge, flushing, publisher, queue, writer. Nothing reads or writes
+/// large files while it holds the publisher or the writer.
 pub(crate) struct Shared<F: Engine, D: Disk> {
     pub(crate) disk: D,
     pub(crate) shape: Arc<Shape>,
     pub(crate) options: StoreOptions,
     /// What readers see.
     pub(crate) state: ArcSwap<State<F, D>>,
+    /// The manifest as it is on the disk.
+    pub(crate) manifest: ArcSwap<Manifest>,
     pub(crate) queue: Queue<Request<F>, Result<Reply<F>, Error>>,
     pub(crate) background: Background,
+    pub(crate) throttle: Throttle,
     pub(crate) searchers: SearcherPool<F, D>,
+    pub(crate) claims: Claims,
+    pub(crate) pins: Pins,
+    unsynced_since: ArcSwapOption<Instant>,
     writer: Mutex<Writer<F, D>>,
     publisher: Mutex<Publisher<D>>,
     next_segment: AtomicU64,
-    /// Held by the one who writes recent pairs to a file, and by the one who merges files.
+    /// Segments from this number on have come since merges began to run.
+    young_from: AtomicU64,
+    /// Held while recent pairs are written to a file.
     pub(crate) flushing: Mutex<()>,
-    pub(crate) merging: Mutex<()>,
-    lock: StoreLock<D>,
+    /// Held shared by every call that works with files, so that closing the store can wait for all of them.
+    activity: RwLock<()>,
+    is_closed: AtomicBool,
+    lock: Mutex<Option<StoreLock<D>>>,
 }
 
 impl<F: Engine, D: Disk> Shared<F, D> {
-    pub(crate) fn new(
-        disk: D,
-        lock: StoreLock<D>,
-        options: StoreOptions,
-        publisher: Publisher<D>,
-        writer: Writer<F, D>,
-        state: State<F, D>,
-    ) -> Self {
-        let next_segment = AtomicU64::new(publisher.manifest().next_segment);
+    pub(crate) fn new(disk: D, lock: StoreLock<D>, options: StoreOptions, opened: Opened<F, D>) -> Self {
+        let Opened { publisher, writer, state } = opened;
+        let manifest = publisher.manifest().clone();
         Self {
-            shape: Arc::new(Shape::of(publisher.manifest())),
+            shape: Arc::new(Shape::of(&manifest)),
             options,
             state: ArcSwap::from_pointee(state),
             queue: Queue::new(),
             background: Background::default(),
+            throttle: Throttle::default(),
             searchers: SearcherPool::new(),
+            claims: Claims::default(),
+            pins: Pins::default(),
+            unsynced_since: ArcSwapOption::empty(),
             writer: Mutex::new(writer),
             publisher: Mutex::new(publisher),
-            next_segment,
+            next_segment: AtomicU64::new(manifest.next_segment),
+            young_from: AtomicU64::new(manifest.next_segment),
+            manifest: ArcSwap::from_pointee(manifest),
             flushing: Mutex::new(()),
-            merging: Mutex::new(()),
+            activity: RwLock::new(()),
+            is_closed: AtomicBool::new(false),
             disk,
-            lock,
+            lock: Mutex::new(Some(lock)),
         }
     }
 
-    /// The one who writes. Whoever panics with it leaves no batch in part: the log says what counts.
+    /// The log, and what comes next in it. A panic with it leaves no batch in part: the log says what counts.
     pub(crate) fn writer(&self) -> MutexGuard<'_, Writer<F, D>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The one who changes the manifest.
+    /// The right to replace the manifest.
     pub(crate) fn publisher(&self) -> MutexGuard<'_, Publisher<D>> {
         self.publisher.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The right to write recent pairs to a file.
+    pub(crate) fn begin_flush(&self) -> MutexGuard<'_, ()> {
+        self.flushing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Replaces the manifest.
+    pub(crate) fn replace_manifest(
+        &self,
+        publisher: &mut Publisher<D>,
+        manifest: Manifest,
+    ) -> Result<(), Error> {
+        publisher.replace(manifest)?;
+        self.manifest.store(Arc::new(publisher.manifest().clone()));
+        Ok(())
+    }
+
+    /// Removes files that nothing needs. The next writer removes those that stay.
+    pub(crate) fn remove_unneeded(&self, names: Vec<String>) {
+        names.iter().for_each(|name| drop(self.disk.remove(name)));
     }
 
     /// A number for a new segment.
@@ -87,9 +126,37 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         self.next_segment.load(Ordering::Relaxed)
     }
 
-    /// Lets no merge begin or end, as long as it is held.
-    pub(crate) fn hold_merges(&self) -> MutexGuard<'_, ()> {
-        self.merging.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether merges keep the number of segments within its bound.
+    pub(crate) fn is_merging(&self) -> bool {
+        self.options.merges && !self.background.is_paused()
+    }
+
+    /// Lets no merge begin in the background, or lets them go on.
+    pub(crate) fn pause_merges(&self, is_paused: bool) {
+        if !is_paused && self.background.is_paused() {
+            self.young_from.store(self.peek_next_segment(), Ordering::Relaxed);
+        }
+        self.background.set_paused(is_paused);
+    }
+
+    /// How many segments there are, and how many of them have come since merges began to run.
+    pub(crate) fn segment_counts(&self) -> (usize, usize) {
+        let state = self.state.load();
+        let young_from = self.young_from.load(Ordering::Relaxed);
+        let young = state.segments.iter().filter(|live| live.segment.since() >= young_from);
+        (state.segments.len(), young.count())
+    }
+
+    /// How near writers are to having to wait: 1 is where they do.
+    pub(crate) fn load(&self) -> f64 {
+        let state = self.state.load();
+        let fill = state.recent.bytes() as f64 / self.options.recent_bytes() as f64;
+        let memory = pressure::memory_load(state.frozen.len(), fill);
+        if !self.is_merging() {
+            return memory;
+        }
+        let (segments, young) = self.segment_counts();
+        memory.max(pressure::segment_load(segments, young))
     }
 
     /// Makes durable what has been written by now, while others write on.
@@ -99,23 +166,99 @@ impl<F: Engine, D: Disk> Shared<F, D> {
     pub(crate) fn sync_beside(&self) -> Result<(), Error> {
         let Some(pending) = self.writer().begin_sync()? else { return Ok(()) };
         let outcome = pending.run();
-        self.writer().end_sync(outcome)
+        let mut writer = self.writer();
+        let ended = writer.end_sync(outcome);
+        self.note_unsynced(&writer);
+        ended
     }
 
-    /// Makes everything durable, and notes in the manifest where the log ends: damage to its end is noticed then.
-    pub(crate) fn seal(&self) -> Result<(), Error> {
+    /// Keeps the time since when something is not synced, for statistics that wait for no lock.
+    pub(crate) fn note_unsynced(&self, writer: &Writer<F, D>) {
+        self.unsynced_since.store(writer.unsynced_since().map(Arc::new));
+    }
+
+    /// How long the oldest write has been in the log without a sync.
+    pub(crate) fn unsynced(&self) -> Option<Duration> {
+        self.unsynced_since.load().as_ref().map(|since| since.elapsed())
+    }
+
+    /// Begins a call that works with files; closing the store waits for its end.
+    ///
+    /// # Errors
+    /// When the store has been closed, or this is a process that was forked.
+    pub(crate) fn begin(&self) -> Result<RwLockReadGuard<'_, ()>, Error> {
+        let activity = self.activity.read().unwrap_or_else(PoisonError::into_inner);
+        self.check_open()?;
+        Ok(activity)
+    }
+
+    /// Refuses to work after the store has been closed, and after a fork.
+    pub(crate) fn check_open(&self) -> Result<(), Error> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(Error::Closed { path: self.disk.path("") });
+        }
+        self.check_process()
+    }
+
+    /// Refuses to work after a fork.
+    pub(crate) fn check_process(&self) -> Result<(), Error> {
+        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        lock.as_ref().map_or(Ok(()), StoreLock::check)
+    }
+
+    /// Lets no further call begin. Returns whether it was open before.
+    pub(crate) fn begin_close(&self) -> bool {
+        !self.is_closed.swap(true, Ordering::AcqRel)
+    }
+
+    /// Waits for the calls that have begun, makes everything durable, notes in the manifest where the log ends, so that
+    /// damage to its end is noticed, and lets the store go.
+    ///
+    /// # Errors
+    /// When the disk refuses it. The store is let go all the same.
+    pub(crate) fn end_close(&self) -> Result<(), Error> {
+        let _activity = self.activity.write().unwrap_or_else(PoisonError::into_inner);
+        let sealed = self.seal();
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        sealed
+    }
+
+    fn seal(&self) -> Result<(), Error> {
         let mut publisher = self.publisher();
         let mut writer = self.writer();
         writer.sync()?;
         let mut manifest = publisher.manifest().clone();
         manifest.sealed = Some(writer.log.sealed());
         manifest.next_segment = self.peek_next_segment();
-        if manifest == *publisher.manifest() { Ok(()) } else { publisher.replace(manifest) }
+        if manifest == *publisher.manifest() {
+            return Ok(());
+        }
+        self.replace_manifest(&mut publisher, manifest)
     }
 
-    /// Refuses to work after a fork.
-    pub(crate) fn check_process(&self) -> Result<(), Error> {
-        self.lock.check()
+    /// Reads everything from the disk again, in place of what is in memory.
+    ///
+    /// # Errors
+    /// As for opening a store; nothing has changed then.
+    pub(crate) fn reload(&self) -> Result<(), Error> {
+        self.background.cancel_running();
+        let _foreground = self.hold_merges();
+        let _flushing = self.begin_flush();
+        let mut publisher = self.publisher();
+        let mut writer = self.writer();
+        let mut opened = Opened::load(&self.disk, self.options)?;
+        opened.state.follow(&self.state.load());
+        let next = opened.publisher.manifest().next_segment;
+        self.next_segment.fetch_max(next, Ordering::Relaxed);
+        self.manifest.store(Arc::new(opened.publisher.manifest().clone()));
+        self.state.store(Arc::new(opened.state));
+        (*publisher, *writer) = (opened.publisher, opened.writer);
+        drop((publisher, writer));
+        self.searchers.clear();
+        self.claims.forget_damage();
+        self.background.forget_failures();
+        self.background.wake();
+        Ok(())
     }
 }
 
@@ -123,6 +266,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
 impl<F: Engine, D: Disk> Shared<F, D> {
     /// As it is in a process that was forked from the one that opened it.
     pub(crate) fn forked(self) -> Self {
-        Self { lock: self.lock.forked(), ..self }
+        let lock = self.lock.into_inner().unwrap().map(StoreLock::forked);
+        Self { lock: Mutex::new(lock), ..self }
     }
 }

@@ -89,6 +89,12 @@ impl<F: Engine, D: Disk> State<F, D> {
         }
     }
 
+    /// Continues the numbers of the state that this one replaces, so that no search on that one counts for this one.
+    pub(crate) fn follow(&mut self, before: &Self) {
+        self.epoch = before.epoch + 1;
+        self.removals = before.removals + 1;
+    }
+
     /// What is in memory only, the newest first.
     pub(crate) fn in_memory(&self) -> impl Iterator<Item = &Recent<F>> {
         std::iter::once(&self.recent).chain(self.frozen.iter().rev().map(|frozen| &frozen.recent))

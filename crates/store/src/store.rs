@@ -2,19 +2,24 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use hamdex::Engine;
 
 use crate::disk::{Disk, RealDisk};
-use crate::durability::Durability;
 use crate::error::Error;
+use crate::health::Event;
 use crate::log::MAX_OPERATIONS;
+use crate::operation::Operation;
 use crate::options::{CreateOptions, StoreOptions};
 use crate::read::snapshot::Snapshot;
 use crate::shared::Shared;
+use crate::state::Written;
 use crate::workers;
+use crate::write::commit::Outcome;
+use crate::write::request::{Reply, Request};
 
 /// A set of fingerprints, or of pairs of fingerprint and id, that is open for writing. Cloning gives another handle
 /// of the same store; when the last one is dropped, the store is closed. [`Store::close`] does that, too, and says what
@@ -23,13 +28,20 @@ use crate::workers;
 /// Any number of threads may use it. One process at a time has a store open for writing.
 pub struct Store<F: Engine, D: Disk = RealDisk> {
     open: Arc<Open<F, D>>,
+    deadline: Option<Instant>,
 }
 
 /// An open store and its threads.
 struct Open<F: Engine, D: Disk> {
     shared: Arc<Shared<F, D>>,
-    threads: Vec<JoinHandle<()>>,
-    is_closed: bool,
+    threads: Mutex<Threads>,
+}
+
+#[derive(Default)]
+struct Threads {
+    running: Vec<JoinHandle<()>>,
+    /// Serves writes with callbacks, once there are any.
+    writer: Option<JoinHandle<()>>,
 }
 
 impl<F: Engine> Store<F> {
@@ -72,16 +84,91 @@ impl<F: Engine, D: Disk> Store<F, D> {
     }
 
     fn start(shared: Shared<F, D>) -> Result<Self, Error> {
-        let shared = Arc::new(shared);
-        let mut open = Open { shared, threads: Vec::new(), is_closed: false };
-        open.spawn("hamdex-flush", workers::flush)?;
+        let open = Open { shared: Arc::new(shared), threads: Mutex::default() };
+        open.start("hamdex-flush", workers::flush)?;
+        open.start("hamdex-log", workers::log)?;
         if open.shared.options.merges {
-            open.spawn("hamdex-merge", workers::merge)?;
+            for _ in 0..workers::MERGE_THREADS {
+                open.start("hamdex-merge", workers::merge)?;
+            }
         }
-        if let Durability::Interval(_) = open.shared.options.durability {
-            open.spawn("hamdex-sync", workers::sync)?;
-        }
-        Ok(Self { open: Arc::new(open) })
+        Ok(Self { open: Arc::new(open), deadline: None })
+    }
+
+    /// A handle of the same store whose writes give up at a deadline, with [`Error::TimedOut`] and nothing written: while
+    /// they wait for memory, for their turn, or since writers are slowed down. A write that has begun is ended, however
+    /// long the disk takes for it. With a deadline that has passed, a write takes place only if it need not wait.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use hamdex_store::{CreateOptions, Store, StoreOptions};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let store = Store::<u64>::create(directory.path().join("s"), &CreateOptions::new(), StoreOptions::new())?;
+    /// store.with_deadline(Instant::now() + Duration::from_millis(50)).insert(0x00ff, 1)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_deadline(&self, deadline: Instant) -> Self {
+        Self { open: Arc::clone(&self.open), deadline: Some(deadline) }
+    }
+
+    /// Calls a function with each change in the health of the store: work in the background that fails, for the first time
+    /// or again, or succeeds again, and the pressure on writers. It is called from any thread, also by writes, and must
+    /// return soon. [`Store::stats`] has the same at any time. A later function replaces an earlier one.
+    ///
+    /// ```
+    /// use hamdex_store::{CreateOptions, Event, Store, StoreOptions};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let store = Store::<u64>::create(directory.path().join("s"), &CreateOptions::new(), StoreOptions::new())?;
+    /// store.on_event(|event| match event {
+    ///     Event::Failed(failure) => eprintln!("{} failed: {}", failure.work, failure.message()),
+    ///     event => eprintln!("{event:?}"),
+    /// });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_event(&self, observer: impl Fn(&Event) + Send + Sync + 'static) {
+        self.shared().background.observe(Some(Arc::new(observer)));
+    }
+
+    /// Commits a request by the deadline of this handle.
+    pub(crate) fn commit(&self, request: Request<F>) -> Outcome<F> {
+        self.shared().commit(request, self.deadline)
+    }
+
+    /// Takes a batch of operations, and returns without waiting for it: `done` is called with its outcome, from any
+    /// thread, when it is as durable as the store's options say. It must return soon, and must not write to the store.
+    /// Batches take effect in the order in which they were submitted.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use hamdex_store::{CreateOptions, Operation, Store, StoreOptions};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let store = Store::<u64>::create(directory.path().join("s"), &CreateOptions::new(), StoreOptions::new())?;
+    /// let (done, outcome) = mpsc::channel();
+    /// store.submit(vec![Operation::Insert(0x00ff, 1)], move |written| drop(done.send(written)))?;
+    /// assert_eq!(outcome.recv()??.inserted, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the operations do not fit the store, 4,096 writes wait already ([`Error::Busy`]), or the store has been closed:
+    /// `done` is not called then.
+    pub fn submit(
+        &self,
+        operations: Vec<Operation<F>>,
+        done: impl FnOnce(Result<Written, Error>) + Send + 'static,
+    ) -> Result<(), Error> {
+        self.check_operations(&operations)?;
+        self.open.start_writer()?;
+        self.shared().submit(Request::Batch(operations), |outcome| {
+            done(outcome.map(|reply| match reply {
+                Reply::Written(written) => written,
+                _ => unreachable!("a batch needs no search and no ids"),
+            }));
+        })
     }
 
     pub(crate) fn shared(&self) -> &Shared<F, D> {
@@ -99,12 +186,13 @@ impl<F: Engine, D: Disk> Store<F, D> {
     /// # Errors
     /// When the disk refuses it: it is not known then what is durable.
     pub fn sync(&self) -> Result<(), Error> {
-        self.shared().check_process()?;
+        self.shared().check_open()?;
         self.shared().sync_beside()
     }
 
     /// Makes everything that has been written durable, and closes the store, unless there are other handles: then it
-    /// stays open for them. A merge on its way is waited for.
+    /// stays open for them. Flushes and merges on their way are cancelled: the log has what they were to write.
+    /// [`Store::shutdown`] closes it for all handles.
     ///
     /// To drop the last handle does the same, and says nothing of what fails. What was acknowledged as durable before
     /// is durable either way; what was not may be lost where this fails.
@@ -127,9 +215,32 @@ impl<F: Engine, D: Disk> Store<F, D> {
     pub fn close(self) -> Result<(), Error> {
         let synced = self.sync();
         match Arc::into_inner(self.open) {
-            Some(mut open) => synced.and(open.close()),
+            Some(open) => synced.and(open.close()),
             None => synced,
         }
+    }
+
+    /// Makes everything that has been written durable, and closes the store for all handles: their writes fail from then on
+    /// with [`Error::Closed`]. Writes that have begun are waited for; flushes, merges and other long work are cancelled.
+    /// Snapshots can still be queried. Another process may open the store when this has returned.
+    ///
+    /// # Errors
+    /// When the disk refuses it. The store is closed all the same.
+    pub fn shutdown(&self) -> Result<(), Error> {
+        self.open.close()
+    }
+
+    /// Reads the store from the disk again, without closing it: after a failure of which it is not known what the disk has
+    /// ([`Error::Poisoned`]), it can be written to again. Snapshots stay as they are. Writes wait meanwhile.
+    ///
+    /// What was acknowledged as durable is there again; of what was not, as much as the disk has, as after a crash.
+    ///
+    /// # Errors
+    /// As for [`Store::open`]; nothing has changed then.
+    pub fn reopen(&self) -> Result<(), Error> {
+        let shared = self.shared();
+        let _activity = shared.begin()?;
+        shared.reload()
     }
 
     pub(crate) fn no_ids_left(&self) -> Error {
@@ -146,7 +257,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
 
     /// Refuses ids where there are none, too much at once, and work after a fork.
     pub(crate) fn check(&self, mut ids: impl Iterator<Item = u64>, count: usize) -> Result<(), Error> {
-        self.shared().check_process()?;
+        self.shared().check_open()?;
         if count > MAX_OPERATIONS {
             return Err(Error::BatchTooLarge { count, max: MAX_OPERATIONS });
         }
@@ -159,7 +270,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
 
 impl<F: Engine, D: Disk> Clone for Store<F, D> {
     fn clone(&self) -> Self {
-        Self { open: Arc::clone(&self.open) }
+        Self { open: Arc::clone(&self.open), deadline: self.deadline }
     }
 }
 
@@ -170,29 +281,57 @@ impl<F: Engine, D: Disk> fmt::Debug for Store<F, D> {
 }
 
 impl<F: Engine, D: Disk> Open<F, D> {
-    fn spawn(&mut self, name: &str, work: fn(&Shared<F, D>)) -> Result<(), Error> {
+    fn spawn(&self, name: &str, work: fn(&Shared<F, D>)) -> Result<JoinHandle<()>, Error> {
         let shared = Arc::clone(&self.shared);
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared));
-        self.threads.push(thread.map_err(Error::io("start a thread for it", self.shared.disk.path("")))?);
+        thread.map_err(Error::io("start a thread for it", self.shared.disk.path("")))
+    }
+
+    fn start(&self, name: &str, work: fn(&Shared<F, D>)) -> Result<(), Error> {
+        let thread = self.spawn(name, work)?;
+        self.threads().running.push(thread);
         Ok(())
     }
 
-    /// Ends the threads, makes everything durable, and notes that the end was clean.
-    fn close(&mut self) -> Result<(), Error> {
-        if std::mem::replace(&mut self.is_closed, true) {
-            return Ok(());
+    /// Starts the thread that serves writes with callbacks, if it does not run yet.
+    fn start_writer(&self) -> Result<(), Error> {
+        let mut threads = self.threads();
+        if threads.writer.is_none() {
+            threads.writer = Some(self.spawn("hamdex-write", workers::write)?);
         }
+        Ok(())
+    }
+
+    fn threads(&self) -> MutexGuard<'_, Threads> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the threads, makes everything durable, and notes that the end was clean.
+    fn close(&self) -> Result<(), Error> {
         if let Err(error) = self.shared.check_process() {
             // In a forked process the store is not its own. Its threads are not there, and would be waited for in vain.
-            self.threads.clear();
+            self.threads().running.clear();
             return Err(error);
         }
-        self.shared.background.stop();
-        for thread in self.threads.drain(..) {
-            // A panic has been printed, and the log has everything.
-            let _ = thread.join();
+        // Writes with callbacks that have been taken are served before.
+        self.shared.queue.close();
+        let writer = self.threads().writer.take();
+        writer.into_iter().for_each(join);
+        if !self.shared.begin_close() {
+            return Ok(());
         }
-        self.shared.seal()
+        self.shared.background.stop();
+        let running = std::mem::take(&mut self.threads().running);
+        running.into_iter().for_each(join);
+        self.shared.end_close()
+    }
+}
+
+/// Waits for the end of a thread, unless it is this one: a callback may drop the last handle.
+fn join(thread: JoinHandle<()>) {
+    if thread.thread().id() != thread::current().id() {
+        // A panic has been printed, and the log has everything.
+        let _ = thread.join();
     }
 }
 
@@ -206,6 +345,7 @@ impl<F: Engine, D: Disk> Drop for Open<F, D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::durability::Durability;
     use crate::layout::MANIFEST;
 
     #[test]

@@ -84,7 +84,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
             return Ok(Some(request.nearest));
         }
         request.names = names.map(<[_]>::to_vec);
-        match self.shared().commit(Request::UnlessNear(request))? {
+        match self.commit(Request::UnlessNear(request))? {
             Reply::UnlessNear(outcomes) => Ok(Some(outcomes)),
             Reply::NoIdsLeft => Err(self.no_ids_left()),
             _ => Ok(None),

@@ -1,33 +1,41 @@
-//! The threads of an open store: what they do, and when.
+//! The threads of an open store: their work, and when they do it.
 
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hamdex::Engine;
 
 use crate::disk::Disk;
 use crate::durability::Durability;
+use crate::error::Error;
+use crate::health::Work;
 use crate::priority;
 use crate::shared::Shared;
 
 /// How long a thread in the background waits before it looks for work by itself.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// How long it waits after a failure; after several of merges in a row, at most.
+/// How long the thread of flushes waits after a failure.
 const AFTER_FAILURE: Duration = Duration::from_millis(200);
-const MAX_PAUSE: Duration = Duration::from_secs(300);
 
-/// Writes full memories to files.
+/// Merges that run at the same time, at most, each much smaller than the one before.
+pub(crate) const MERGE_THREADS: usize = 4;
+
+/// Writes full memtables to files.
 pub(crate) fn flush<F: Engine, D: Disk>(shared: &Shared<F, D>) {
     let mut seen = 0;
     while shared.background.wait_for_work(&mut seen, IDLE) {
         loop {
             match shared.flush_oldest() {
-                Ok(false) => break,
-                Ok(true) => {}
+                Ok(is_done) => {
+                    shared.background.report(Work::Flush, Ok(()));
+                    if !is_done {
+                        break;
+                    }
+                }
+                Err(_) if shared.background.is_stopping() => return,
                 Err(error) => {
-                    shared.background.report(Some(error));
-                    thread::sleep(AFTER_FAILURE);
+                    shared.background.report(Work::Flush, Err(error));
+                    shared.background.pause(AFTER_FAILURE);
                     break;
                 }
             }
@@ -39,33 +47,40 @@ pub(crate) fn flush<F: Engine, D: Disk>(shared: &Shared<F, D>) {
 pub(crate) fn merge<F: Engine, D: Disk>(shared: &Shared<F, D>) {
     priority::give_way();
     let mut seen = 0;
-    // A merge that fails has written much for nothing: each time it waits twice as long for the next.
-    let mut pause = AFTER_FAILURE;
-    let mut not_before = Instant::now();
     while shared.background.wait_for_work(&mut seen, IDLE) {
-        while !shared.background.is_paused()
-            && !shared.background.is_stopping()
-            && Instant::now() >= not_before
-        {
+        while !shared.background.is_paused() && !shared.background.is_stopping() {
             match shared.merge_due() {
-                Ok(true) => pause = AFTER_FAILURE,
+                Ok(true) => shared.report_merge(Ok(())),
                 Ok(false) => break,
+                Err(error) if is_cancelled(&error) => break,
                 // The files are as they were.
-                Err(_) => {
-                    not_before = Instant::now() + pause;
-                    pause = (2 * pause).min(MAX_PAUSE);
-                }
+                Err(error) => shared.report_merge(Err(error)),
             }
         }
     }
 }
 
-/// Syncs the log at the interval of its durability.
-pub(crate) fn sync<F: Engine, D: Disk>(shared: &Shared<F, D>) {
-    let Durability::Interval(interval) = shared.options.durability else { return };
+/// Freezes full memtables, and syncs the log at the interval of its durability.
+pub(crate) fn log<F: Engine, D: Disk>(shared: &Shared<F, D>) {
+    let at_most = match shared.options.durability {
+        Durability::Interval(interval) => interval.min(IDLE),
+        Durability::Sync | Durability::None => IDLE,
+    };
     let mut seen = 0;
-    while shared.background.wait_for_work(&mut seen, interval.min(IDLE)) {
-        // The log knows if it has failed, and refuses further writes.
-        let _ = shared.sync_if_due();
+    while shared.background.wait_for_work(&mut seen, at_most) {
+        let outcome = shared.freeze_if_due().and_then(|()| shared.sync_if_due());
+        if outcome.is_err() || shared.background.failure(Work::Sync).is_some() {
+            shared.background.report(Work::Sync, outcome);
+        }
     }
+}
+
+/// Serves writes whose outcome goes to a callback.
+pub(crate) fn write<F: Engine, D: Disk>(shared: &Shared<F, D>) {
+    shared.serve_submitted();
+}
+
+/// Whether work has ended because it was to end.
+fn is_cancelled(error: &Error) -> bool {
+    matches!(error, Error::Build(hamdex::BuildError::Stopped) | Error::Closed { .. })
 }

@@ -1,17 +1,16 @@
 //! A consistent copy.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 use hamdex::Engine;
 
 use crate::disk::copy::copy;
-use crate::disk::{Disk, RealDisk, link_or_copy};
+use crate::disk::{Disk, DiskFile, RealDisk, create_anew, link_or_copy};
 use crate::error::Error;
-use crate::layout::{self, DELETES, LOGS, MANIFEST, SEGMENTS};
+use crate::layout::{self, BACKUP, DELETES, LOGS, MANIFEST, SEGMENTS};
 use crate::log::{Sealed, replay};
 use crate::manifest::Manifest;
-use crate::open::refuse_to_replace;
 use crate::publisher::Publisher;
 use crate::read::reader::steadily;
 use crate::store::Store;
@@ -33,10 +32,11 @@ use crate::store::Store;
 /// ```
 ///
 /// # Errors
-/// When it is no store, or damaged; when there is something already, or the disk refuses it: nothing is left of the copy
-/// then, as far as the disk lets it be removed.
+/// When it is no store, or damaged; when there is something already, other than a copy that was interrupted, or the
+/// directory is within the store; when the disk refuses it. Nothing is left of the copy then, as far as the disk lets it be
+/// removed.
 pub fn backup(path: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<(), Error> {
-    or_nothing(directory.as_ref(), |target| backup_on(&RealDisk::new(path), target))
+    or_nothing(path.as_ref(), directory.as_ref(), |target| backup_on(&RealDisk::new(&path), target))
 }
 
 /// As [`backup`], on any disk.
@@ -49,7 +49,7 @@ pub fn backup_on<D: Disk>(disk: &D, target: &D) -> Result<(), Error> {
     prepare(target)?;
     let mut copied = Vec::<String>::new();
     let outcome = steadily(disk, |manifest| {
-        // What has been copied of files that have been replaced since.
+        // Copies of files that have been replaced since.
         for name in &copied {
             target.remove(name).map_err(Error::io("remove it", target.path(name)))?;
         }
@@ -61,12 +61,19 @@ pub fn backup_on<D: Disk>(disk: &D, target: &D) -> Result<(), Error> {
         };
         copy_all(disk, manifest, end?, target, &mut copied)
     });
-    outcome.inspect_err(|_| discard(target, &copied))
+    finish(target, outcome, &copied)
 }
 
-/// Copies to a directory; where that fails and leaves no store, removes the directories that are empty and were not there
-/// before.
-fn or_nothing(directory: &Path, copy: impl FnOnce(&RealDisk) -> Result<(), Error>) -> Result<(), Error> {
+/// Copies to a directory outside the store; where that fails and leaves no store, removes the directories that are empty
+/// and were not there before.
+fn or_nothing(
+    store: &Path,
+    directory: &Path,
+    copy: impl FnOnce(&RealDisk) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if is_within(directory, store) {
+        return Err(Error::BackupInside { path: directory.to_owned() });
+    }
     let (was_there, was_empty) = match std::fs::read_dir(directory) {
         Ok(mut entries) => (true, entries.next().is_none()),
         Err(error) => (false, error.kind() == io::ErrorKind::NotFound),
@@ -82,11 +89,13 @@ fn or_nothing(directory: &Path, copy: impl FnOnce(&RealDisk) -> Result<(), Error
     })
 }
 
-/// Removes what has been copied, as far as the disk lets it, unless there is a manifest.
-fn discard<D: Disk>(target: &D, copied: &[String]) {
-    if target.exists(MANIFEST).is_ok_and(|is_there| !is_there) {
-        copied.iter().for_each(|name| drop(target.remove(name)));
-    }
+/// Whether a directory, which need not exist, is the same as another one or within it.
+fn is_within(directory: &Path, outer: &Path) -> bool {
+    let Ok(outer) = outer.canonicalize() else { return false };
+    let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+    // Of a path that does not exist, the part that does decides.
+    let existing = absolute.ancestors().find_map(|part| part.canonicalize().ok());
+    existing.is_some_and(|existing| existing.starts_with(outer))
 }
 
 impl<F: Engine> Store<F> {
@@ -94,48 +103,105 @@ impl<F: Engine> Store<F> {
     /// [`Store::backup_to`].
     ///
     /// # Errors
-    /// As for [`Store::backup_to`].
+    /// As for [`Store::backup_to`]; when the directory is within the store.
     pub fn backup(&self, directory: impl AsRef<Path>) -> Result<(), Error> {
-        or_nothing(directory.as_ref(), |target| self.backup_to(target))
+        let store = self.shared().disk.path("");
+        or_nothing(&store, directory.as_ref(), |target| self.backup_to(target))
     }
 }
 
 impl<F: Engine, D: Disk> Store<F, D> {
     /// Copies the store, as it is at one moment, to an empty directory: files by links where that is possible, logs
-    /// byte by byte. It may be written to meanwhile; flushes and merges end later. The copy is a store when this
-    /// has returned, and none before.
+    /// byte by byte. Writes, flushes and merges go on meanwhile. The copy is a store when this has returned, and none
+    /// before. A copy that was interrupted is replaced.
     ///
     /// # Errors
     /// When there is something already, or the disk refuses it.
     pub fn backup_to(&self, target: &D) -> Result<(), Error> {
         let shared = self.shared();
-        shared.check_process()?;
-        let publisher = shared.publisher();
-        // What is acknowledged by now is in the logs up to here.
-        let end = {
-            let mut writer = shared.writer();
-            writer.sync()?;
-            writer.log.sealed()
-        };
+        let _activity = shared.begin()?;
         prepare(target)?;
+        let pinned = shared.pin()?;
         let mut copied = Vec::new();
-        copy_all(&shared.disk, publisher.manifest().clone(), end, target, &mut copied)
-            .inspect_err(|_| discard(target, &copied))
+        let outcome =
+            copy_all(&shared.disk, pinned.manifest.as_ref().clone(), pinned.end, target, &mut copied);
+        finish(target, outcome, &copied)
     }
 }
 
-/// Makes the directories of a copy.
+/// Makes the directories of a copy, and notes that it is not whole yet. Takes the place of a copy that was interrupted.
 fn prepare<D: Disk>(target: &D) -> Result<(), Error> {
-    target.create_directory("").map_err(Error::io("create it", target.path("")))?;
-    refuse_to_replace(target)?;
-    for directory in [SEGMENTS, DELETES, LOGS] {
-        target.create_directory(directory).map_err(Error::io("create it", target.path(directory)))?;
-        // Such as a copy that was never ended.
-        if !target.list(directory).map_err(Error::io("list it", target.path(directory)))?.is_empty() {
+    let refused = |doing, name: &str| Error::io(doing, target.path(name));
+    target.create_directory("").map_err(refused("create it", ""))?;
+    if target.exists(BACKUP).map_err(refused("read it", BACKUP))? {
+        discard_interrupted(target)?;
+    } else {
+        if !target.list("").map_err(refused("list it", ""))?.is_empty() || has_files(target)? {
             return Err(Error::Exists { path: target.path("") });
         }
+        let note = || {
+            let mut file = create_anew(target, BACKUP)?;
+            file.write_all(b"this copy of a store is not whole; back it up again\n")?;
+            file.sync()?;
+            target.sync_directory("")
+        };
+        note().map_err(refused("write it", BACKUP))?;
+    }
+    for directory in [SEGMENTS, DELETES, LOGS] {
+        target.create_directory(directory).map_err(refused("create it", directory))?;
     }
     Ok(())
+}
+
+/// Whether one of the directories of a store has files.
+fn has_files<D: Disk>(target: &D) -> Result<bool, Error> {
+    for directory in [SEGMENTS, DELETES, LOGS] {
+        match target.list(directory) {
+            Ok(names) if names.is_empty() => {}
+            Ok(_) => return Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::io("list it", target.path(directory))(error)),
+        }
+    }
+    Ok(false)
+}
+
+/// Removes the files of a copy that was interrupted; those of any other name are not its own.
+fn discard_interrupted<D: Disk>(target: &D) -> Result<(), Error> {
+    let mut own = Vec::new();
+    for directory in ["", SEGMENTS, DELETES, LOGS] {
+        let names = match target.list(directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            names => names.map_err(Error::io("list it", target.path(directory)))?,
+        };
+        for name in names {
+            if !layout::is_own(directory, &name) {
+                return Err(Error::Exists { path: target.path("") });
+            }
+            own.push(if directory.is_empty() { name } else { format!("{directory}/{name}") });
+        }
+    }
+    // The manifest first, and durably: without it the rest is no store.
+    let is_manifest = |name: &&String| name.starts_with(MANIFEST);
+    let remove = |name: &String| target.remove(name).map_err(Error::io("remove it", target.path(name)));
+    own.iter().filter(is_manifest).try_for_each(remove)?;
+    target.sync_directory("").map_err(Error::io("sync it", target.path("")))?;
+    own.iter().filter(|name| !is_manifest(name) && *name != BACKUP).try_for_each(remove)
+}
+
+/// Ends a copy: one that is whole loses its note, and of one that failed nothing stays, as far as the disk lets it be
+/// removed.
+fn finish<D: Disk>(target: &D, outcome: Result<(), Error>, copied: &[String]) -> Result<(), Error> {
+    if outcome.is_err() && target.exists(MANIFEST).is_ok_and(|is_there| !is_there) {
+        copied.iter().for_each(|name| drop(target.remove(name)));
+        let _ = target.remove(BACKUP);
+    }
+    outcome?;
+    let remove = || {
+        target.remove(BACKUP)?;
+        target.sync_directory("")
+    };
+    remove().map_err(Error::io("remove it", target.path(BACKUP)))
 }
 
 /// Where the logs end that count by now.

@@ -31,7 +31,7 @@ impl<F: Engine> Store<F> {
     pub fn ingest(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let shared = self.shared();
-        shared.check_process()?;
+        let _activity = shared.begin()?;
         let index = F::open(path, &OpenOptions::new())?;
         let identity = shared.shape.identity;
         if index.has_ids() != identity.has_ids {
@@ -55,7 +55,13 @@ impl<F: Engine> Store<F> {
             brought.inspect_err(|_| drop(shared.disk.remove(&layout::segment(number))))
         };
         let (segment, entry) = brought?;
-        let added = Added { segment, entry, journal_start: None };
+        let added = Added { segment, entry, journal: None };
+        // No flush comes in between, so there are never too many files.
+        let _flushing = shared.begin_flush();
+        if let Err(error) = shared.wait_for_fewer_segments() {
+            added.segment.retire();
+            return Err(error);
+        }
         shared.publish(Change { added: Some(added), dropped: Vec::new(), is_flush: false })?;
         Ok(())
     }

@@ -11,28 +11,30 @@ use crate::merge::run::Report;
 use crate::store::Store;
 
 impl<F: Engine, D: Disk> Store<F, D> {
-    /// Writes all recent pairs to a file. Everything written before is durable when this returns.
+    /// Writes all pairs that are recent when this is called to files. Everything written before is durable when this
+    /// returns. While merges run in the background, it waits where there are too many files.
     ///
     /// # Errors
     /// When the disk refuses it: nothing is lost then.
     pub fn flush(&self) -> Result<(), Error> {
+        let _activity = self.shared().begin()?;
         self.shared().flush_all()
     }
 
-    /// Merges files until no merge is due, and returns when that is so: at rest, as queries find it when nothing has
-    /// been written for a while. What is recent stays in memory, unless memory was full. Merges that are paused, or
-    /// that the options leave out, are done all the same.
+    /// Merges the files that are there when this is called until no merge of them is due: at rest, as queries find it when
+    /// nothing has been written for a while. What is recent stays in memory, unless memory was full. Merges that are
+    /// paused, or that the options leave out, are done all the same. It returns also while others write.
     ///
     /// # Errors
     /// When the disk refuses it, or a file is damaged: nothing is lost then.
     pub fn settle(&self) -> Result<(), Error> {
-        self.shared().check_process()?;
-        while self.shared().flush_oldest()? {}
-        while self.shared().merge_due()? {}
-        Ok(())
+        let _activity = self.shared().begin()?;
+        self.shared().flush_frozen()?;
+        self.shared().merge_until_settled()
     }
 
-    /// Merges everything into one file, without what has been removed.
+    /// Merges everything that is there when this is called into one file, without what has been removed; in steps, if
+    /// there are more files than are merged at once. It returns also while others write.
     ///
     /// # Errors
     /// When the disk refuses it, or a file is damaged: nothing has changed then.
@@ -67,14 +69,14 @@ impl<F: Engine, D: Disk> Store<F, D> {
         &self,
         report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
     ) -> Result<(), Error> {
+        let _activity = self.shared().begin()?;
         self.shared().flush_all()?;
-        let report: Report = Arc::new(report);
-        while self.shared().merge_all(&report)? {}
-        Ok(())
+        self.shared().merge_all(&(Arc::new(report) as Report))
     }
 
-    /// Lets no merge begin, or lets them go on.
+    /// Lets no merge begin in the background, or lets them go on. While they are paused, the number of segments has no
+    /// bound ([`StoreStats::merges`](crate::StoreStats::merges)).
     pub fn pause_merges(&self, is_paused: bool) {
-        self.shared().background.set_paused(is_paused);
+        self.shared().pause_merges(is_paused);
     }
 }

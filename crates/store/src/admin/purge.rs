@@ -17,8 +17,8 @@ use crate::store::Store;
 pub struct Purged {
     /// Pairs that files have lost.
     pub pairs: u64,
-    /// Files that may still hold removed pairs: those that snapshots of this process use, which go with the last of
-    /// these, or at the next opening; and what a repair has kept aside, which nothing removes.
+    /// Files that may still hold removed pairs: those that snapshots, backups and verifications of this process use, which
+    /// go with the last of these, or at the next opening; and what a repair has kept aside, which nothing removes.
     pub held: Vec<PathBuf>,
 }
 
@@ -33,20 +33,11 @@ impl<F: Engine, D: Disk> Store<F, D> {
     /// When the disk refuses it, or a file is damaged.
     pub fn purge(&self) -> Result<Purged, Error> {
         let shared = self.shared();
-        shared.check_process()?;
+        let _activity = shared.begin()?;
         // Logs say what was removed. Even if nothing recent is left, they have to go.
-        shared.freeze_always()?;
-        while shared.flush_oldest()? {}
-        let affected: Vec<u64> = {
-            let state = shared.state.load();
-            let removed = state.segments.iter().filter(|live| !live.removed.is_empty());
-            removed.map(|live| live.segment.number).collect()
-        };
-        let mut pairs = 0;
-        for &number in &affected {
-            pairs += shared.rewrite(number)?;
-        }
-        let held = self.remove_what_is_not_named()?;
+        shared.flush_logs()?;
+        let pairs = shared.rewrite_removed()?;
+        let held = self.remove_unreferenced()?;
         for directory in [SEGMENTS, DELETES, LOGS] {
             let path = shared.disk.path(directory);
             shared.disk.sync_directory(directory).map_err(Error::io("sync it", path))?;
@@ -56,14 +47,14 @@ impl<F: Engine, D: Disk> Store<F, D> {
 
     /// Removes logs and removals that are still there although nothing names them, since an earlier removal failed.
     /// Returns the files that have to stay, or are no part of the store any more.
-    fn remove_what_is_not_named(&self) -> Result<Vec<PathBuf>, Error> {
+    fn remove_unreferenced(&self) -> Result<Vec<PathBuf>, Error> {
         let disk = &self.shared().disk;
         // No file gets its name in a manifest meanwhile.
         let publisher = self.shared().publisher();
         let mut held = Vec::new();
         for name in manifest::leftovers(disk, publisher.manifest())?.own {
             let path = disk.path(&name);
-            if name.starts_with(SEGMENTS) {
+            if name.starts_with(SEGMENTS) || self.shared().pins.holds(&name) {
                 held.push(path);
             } else {
                 disk.remove(&name).map_err(Error::io("remove it", path))?;

@@ -1,14 +1,18 @@
 //! What a store holds, and what that costs.
 
+use std::fmt;
+use std::time::Duration;
+
 use hamdex::Engine;
 
 use crate::disk::Disk;
+use crate::health::{Failure, Pressure};
 use crate::manifest::Manifest;
 use crate::state::State;
 use crate::store::Store;
 
 /// What a store holds, and what that costs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoreStats {
     /// Fingerprints, at most; exactly where `is_exact`.
@@ -29,9 +33,41 @@ pub struct StoreStats {
     pub removed: u64,
     /// The number of the last batch.
     pub sequence: u64,
-    /// Bytes written to files, removals and logs over the life of the store, by bytes of the files that there are.
-    /// 0 where there are none. Logs count when their pairs have been written to a file.
+    /// Bytes written to segments, removals and logs since the store was created, by bytes of the segments that flushes and
+    /// ingested files have added since then. 0 before the first one. Logs count when their pairs have been flushed.
     pub write_amplification: f64,
+    /// Whether merges keep the number of segments within its bound.
+    pub merges: Merges,
+    /// How much writers are held back.
+    pub pressure: Pressure,
+    /// Writes that wait for others to be ended.
+    pub queue: usize,
+    /// How long the oldest write has been in the log without a sync; `None` where all of them are synced.
+    pub unsynced: Option<Duration>,
+    /// Work in the background that fails, and what ends that.
+    pub failures: Vec<Failure>,
+}
+
+/// Whether segments are merged in the background.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Merges {
+    /// They are: there are at most 20 segments, once those that there were before have been merged.
+    On,
+    /// They are paused: the number of segments has no bound.
+    Paused,
+    /// They are not, by [`StoreOptions::merges`](crate::StoreOptions::merges) or since the store is open for reading only:
+    /// the number of segments has no bound.
+    Off,
+}
+
+impl fmt::Display for Merges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::On => "on",
+            Self::Paused => "paused",
+            Self::Off => "off",
+        })
+    }
 }
 
 /// A file of a store.
@@ -54,20 +90,21 @@ pub struct SegmentStats {
 
 impl StoreStats {
     pub(crate) fn of<F: Engine, D: Disk>(manifest: &Manifest, state: &State<F, D>) -> Self {
-        let removed_of = |number: u64| {
-            let live = state.segments.iter().find(|live| live.segment.number == number);
-            live.map_or(0, |live| live.removed.len())
+        // The manifest may be of a moment before or after: it has only the level.
+        let level_of = |number: u64| {
+            let entry = manifest.segments.iter().find(|entry| entry.number == number);
+            entry.map_or(0, |entry| entry.level)
         };
-        let segments: Vec<SegmentStats> = manifest
+        let segments: Vec<SegmentStats> = state
             .segments
             .iter()
-            .map(|entry| SegmentStats {
-                number: entry.number,
-                bytes: entry.bytes,
-                fingerprints: entry.fingerprints,
-                pairs: entry.pairs,
-                removed: removed_of(entry.number),
-                level: entry.level,
+            .map(|live| SegmentStats {
+                number: live.segment.number,
+                bytes: live.segment.bytes,
+                fingerprints: live.index().len(),
+                pairs: live.segment.pairs(),
+                removed: live.removed.len(),
+                level: level_of(live.segment.number),
             })
             .collect();
         let recent: u64 = state.in_memory().map(crate::recent::Recent::len).sum();
@@ -87,18 +124,38 @@ impl StoreStats {
             recent_bytes: state.in_memory().map(|recent| recent.bytes() as u64).sum(),
             removed,
             sequence: state.sequence,
-            write_amplification: if bytes == 0 { 0.0 } else { all_written as f64 / bytes as f64 },
+            write_amplification: if written.added == 0 {
+                0.0
+            } else {
+                all_written as f64 / written.added as f64
+            },
             segments,
+            merges: Merges::Off,
+            pressure: Pressure::None,
+            queue: 0,
+            unsynced: None,
+            failures: Vec::new(),
         }
     }
 }
 
 impl<F: Engine, D: Disk> Store<F, D> {
-    /// What the store holds, and what that costs: from counts that are kept, so that nothing is read.
+    /// What the store holds, what that costs, and how it fares: from counts that are kept, so that nothing is read and
+    /// nothing is waited for.
     #[must_use]
     pub fn stats(&self) -> StoreStats {
         let shared = self.shared();
-        let publisher = shared.publisher();
-        StoreStats::of(publisher.manifest(), &shared.state.load())
+        StoreStats {
+            merges: match (shared.options.merges, shared.background.is_paused()) {
+                (false, _) => Merges::Off,
+                (true, true) => Merges::Paused,
+                (true, false) => Merges::On,
+            },
+            pressure: shared.background.pressure(),
+            queue: shared.queue.len(),
+            unsynced: shared.unsynced(),
+            failures: shared.background.failures(),
+            ..StoreStats::of(&shared.manifest.load(), &shared.state.load())
+        }
     }
 }

@@ -1,14 +1,12 @@
 //! Reading everything.
 
-use std::path::PathBuf;
-
 use hamdex::{Engine, VerifyOptions};
 
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::layout;
-use crate::log::replay;
-use crate::manifest;
+use crate::log::{Replayed, replay};
+use crate::manifest::{self, Manifest};
 use crate::removals;
 use crate::segment::Segment;
 use crate::store::Store;
@@ -29,9 +27,32 @@ pub struct StoreVerified {
     pub notes: Vec<String>,
 }
 
-/// Reads all files that a manifest names, and the logs, and checks everything. Nobody may write meanwhile.
+/// Reads all files that the manifest names, and the logs, and checks everything. Nothing may write meanwhile.
 pub(crate) fn verify<F: Engine, D: Disk>(disk: &D, options: &VerifyOptions) -> Result<StoreVerified, Error> {
     let manifest = manifest::read(disk)?;
+    let (mut verified, replayed) = verify_files::<F, D>(disk, &manifest, options)?;
+    if let Some(torn) = replayed.torn {
+        let path = disk.path(&layout::log(replayed.end.log));
+        verified.notes.push(format!(
+            "{}: a crash left {} bytes of an unfinished batch at byte {}",
+            path.display(),
+            torn.bytes,
+            torn.offset
+        ));
+    }
+    let unfinished = replayed.unfinished_log.map(layout::log);
+    for name in manifest::leftovers(disk, &manifest)?.own.into_iter().chain(unfinished) {
+        verified.notes.push(format!("{}: left by a crash, and part of nothing", disk.path(&name).display()));
+    }
+    Ok(verified)
+}
+
+/// Reads the files that a manifest names, and the logs.
+fn verify_files<F: Engine, D: Disk>(
+    disk: &D,
+    manifest: &Manifest,
+    options: &VerifyOptions,
+) -> Result<(StoreVerified, Replayed), Error> {
     let mut verified = StoreVerified::default();
     for entry in &manifest.segments {
         let segment = Segment::<F, D>::open(disk, entry.number)?;
@@ -45,37 +66,23 @@ pub(crate) fn verify<F: Engine, D: Disk>(disk: &D, options: &VerifyOptions) -> R
         verified.bytes += found.bytes;
         verified.fingerprints += found.fingerprints;
     }
-    let replayed =
-        replay::<F, D>(disk, &manifest.identity, manifest.logs_start(), manifest.sealed, |_, _| Ok(()))?;
+    let start = manifest.logs_start();
+    let replayed = replay::<F, D>(disk, &manifest.identity, start, manifest.sealed, |_, _| Ok(()))?;
     verified.batches = replayed.batches;
-    if let Some(torn) = replayed.torn {
-        let path = disk.path(&layout::log(replayed.end.log));
-        verified.notes.push(format!(
-            "{}: a crash left {} bytes of an unfinished batch at byte {}",
-            path.display(),
-            torn.bytes,
-            torn.offset
-        ));
-    }
-    let unfinished = replayed.unfinished_log.map(layout::log);
-    for name in manifest::leftovers(disk, &manifest)?.own.into_iter().chain(unfinished) {
-        let path: PathBuf = disk.path(&name);
-        verified.notes.push(format!("{}: left by a crash, and part of nothing", path.display()));
-    }
-    Ok(verified)
+    Ok((verified, replayed))
 }
 
 impl<F: Engine, D: Disk> Store<F, D> {
-    /// Reads and checks all files of the store. Writers wait for flushes and merges meanwhile.
+    /// Reads and checks all files of the store, as they are when this is called. Writes, flushes and merges go on
+    /// meanwhile.
     ///
     /// # Errors
     /// The first damage that is found; when the disk refuses something.
     pub fn verify(&self, options: &VerifyOptions) -> Result<StoreVerified, Error> {
         let shared = self.shared();
-        shared.check_process()?;
-        // No file comes or goes while the manifest stays as it is. Writers only add to the log.
-        let _publisher = shared.publisher();
-        shared.writer().sync()?;
-        verify::<F, D>(&shared.disk, options)
+        let _activity = shared.begin()?;
+        let pinned = shared.pin()?;
+        // Files that have no part in this manifest belong to writers, as does an unfinished batch.
+        Ok(verify_files::<F, D>(&shared.disk, &pinned.manifest, options)?.0)
     }
 }

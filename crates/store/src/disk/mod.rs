@@ -157,6 +157,15 @@ pub trait DiskFile: io::Write + Send + 'static {
     /// # Errors
     /// Whatever the operating system refuses.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
+
+    /// Reserves space on the disk, so that the file can grow to a length. Its length stays.
+    ///
+    /// # Errors
+    /// When there is not so much space; [`io::ErrorKind::Unsupported`] where the file system cannot reserve any.
+    fn reserve(&mut self, length: u64) -> io::Result<()> {
+        let _ = length;
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// Creates a file that has no part in the store yet; one that a crash or a failure left under its name goes.

@@ -176,6 +176,12 @@ impl DiskFile for RealFile {
         self.0.set_len(length)?;
         self.0.seek(SeekFrom::Start(length)).map(drop)
     }
+
+    #[cfg(target_os = "linux")]
+    fn reserve(&mut self, length: u64) -> io::Result<()> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        fallocate(&self.0, FallocateFlags::KEEP_SIZE, 0, length).map_err(io::Error::from)
+    }
 }
 
 fn open_regular(path: &Path) -> io::Result<File> {

@@ -19,3 +19,4 @@ pub use record::{MAX_OPERATIONS, MAX_SEQUENCE};
 pub use replay::{Position, Replayed, Sealed, TornTail, replay};
 pub use salvage::{Lost, Salvaged, salvage};
 pub use writer::LogWriter;
+pub(crate) use writer::is_lack_of_space;

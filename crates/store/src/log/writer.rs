@@ -36,10 +36,18 @@ pub struct LogWriter<F, D: Disk> {
     /// The sequence number of the last batch that is written.
     written_sequence: u64,
     buffer: Vec<u8>,
+    /// How long the file may become without more space on the disk; unknown where the file system cannot tell.
+    reserved: Option<u64>,
     /// The failure that forbids every further write.
     poison: Option<io::Error>,
     fingerprint: PhantomData<fn(F)>,
 }
+
+/// Space that is kept for removals, in bytes: on a full disk they are what makes room.
+const KEPT_BYTES: u64 = 1 << 16;
+
+/// Space that is reserved at once beyond it, in bytes.
+const RESERVED_BYTES: u64 = 1 << 20;
 
 /// Buffers that grew beyond this are given back, in bytes.
 const MAX_KEPT_BUFFER_BYTES: usize = 1 << 20;
@@ -91,6 +99,7 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
             sequence,
             written_sequence: sequence,
             buffer: Vec::new(),
+            reserved: Some(0),
             poison: None,
             fingerprint: PhantomData,
         }
@@ -147,6 +156,12 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
         self.poison.is_some()
     }
 
+    /// The failure that forbids every further write, if there was one.
+    #[must_use]
+    pub fn poison(&self) -> Option<Error> {
+        self.check().err()
+    }
+
     /// Takes a batch into the buffer.
     ///
     /// # Panics
@@ -170,6 +185,34 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
         let numbers = (sequence, self.synced);
         encode(&mut self.buffer, &self.identity, self.number, offset, numbers, (operations, names));
         self.sequence = sequence;
+    }
+
+    /// Makes sure that there is space on the disk for what is in the buffer, and for some removals behind it.
+    ///
+    /// # Errors
+    /// When there is not: nothing of the buffer is in the log then. When the log is poisoned.
+    pub fn keep_room(&mut self) -> Result<(), Error> {
+        self.check()?;
+        let needed = self.bytes + self.buffer.len() as u64 + KEPT_BYTES;
+        if self.reserved.is_none_or(|reserved| needed <= reserved) {
+            return Ok(());
+        }
+        let outcome =
+            [needed + RESERVED_BYTES, needed].into_iter().find_map(|bytes| match self.file.reserve(bytes) {
+                Err(error) if is_lack_of_space(&error) && bytes > needed => None,
+                outcome => Some(outcome.map(|()| bytes)),
+            });
+        match outcome.expect("the last attempt counts") {
+            Ok(bytes) => self.reserved = Some(bytes),
+            Err(error) if is_lack_of_space(&error) => {
+                self.buffer.clear();
+                self.sequence = self.written_sequence;
+                return Err(self.error("write to it")(error));
+            }
+            // A file system without such reservations.
+            Err(_) => self.reserved = None,
+        }
+        Ok(())
     }
 
     /// Writes what is in the buffer.
@@ -274,7 +317,7 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
 }
 
 /// Whether nothing but space is lacking, so that what was written before is not in doubt.
-fn is_lack_of_space(error: &io::Error) -> bool {
+pub(crate) fn is_lack_of_space(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }

@@ -60,7 +60,7 @@ fn part_of(manifest: &Manifest, directory: &str, name: &str) -> Part {
         },
         _ => match name {
             layout::MANIFEST | layout::LOCK => Some(true),
-            layout::NEW_MANIFEST => Some(false),
+            layout::NEW_MANIFEST | layout::BACKUP => Some(false),
             _ => None,
         },
     };

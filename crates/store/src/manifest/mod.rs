@@ -64,6 +64,8 @@ pub struct Written {
     pub removals: u64,
     /// To logs.
     pub logs: u64,
+    /// To segments that brought pairs into the store, by a flush or from outside: what the others are compared with.
+    pub added: u64,
 }
 
 /// What a manifest says of one segment.

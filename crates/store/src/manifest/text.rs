@@ -69,6 +69,7 @@ struct WrittenFields {
     segments: u64,
     removals: u64,
     logs: u64,
+    added: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -106,14 +107,14 @@ pub fn to_text(manifest: &Manifest) -> String {
         codec: manifest.codec.to_string(),
         recipe: manifest.recipe.clone(),
     });
-    let Written { segments, removals, logs } = manifest.written;
+    let Written { segments, removals, logs, added } = manifest.written;
     text += &line(&StateLine {
         sequence: manifest.sequence,
         first_log: manifest.first_log,
         sealed: manifest.sealed.map(|Sealed { log, bytes }| SealedFields { log, bytes }),
         next_segment: manifest.next_segment,
         next_id: manifest.identity.has_names.then_some(manifest.next_id),
-        written: WrittenFields { segments, removals, logs },
+        written: WrittenFields { segments, removals, logs, added },
     });
     for entry in &manifest.segments {
         text += &line(&SegmentLine::of(entry));
@@ -250,6 +251,7 @@ pub(super) fn assemble(store: &StoreLine, state: &StateLine) -> Result<Manifest,
             segments: state.written.segments,
             removals: state.written.removals,
             logs: state.written.logs,
+            added: state.written.added,
         },
         segments: Vec::new(),
     })

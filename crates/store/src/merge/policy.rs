@@ -8,6 +8,8 @@
 //! times on average. Waiting until the smaller ones are as large would write it 3.2 and 5.5 times, and leave up to 4
 //! and 8 segments.
 
+use hamdex::MAX_MERGED;
+
 /// A segment is merged as soon as it is at most so many times as large as all smaller ones together.
 const MAX_RATIO: u64 = 2;
 
@@ -32,19 +34,38 @@ impl Size {
     }
 }
 
-/// The places of the segments to be merged into one, perhaps of one alone; `None` when all is well.
-pub(crate) fn choose(segments: &[Size]) -> Option<Vec<usize>> {
-    let mut order: Vec<usize> = (0..segments.len()).collect();
-    order.sort_by_key(|&at| std::cmp::Reverse(segments[at].left()));
+/// The places of the segments to be merged into one, perhaps of one alone; `None` if no merge is due. They have at most
+/// `most` pairs together: larger merges wait.
+pub(crate) fn choose(segments: &[Size], most: u64) -> Option<Vec<usize>> {
+    let order = smallest(segments, segments.len());
     let mut smaller: u64 = segments.iter().map(|size| size.left()).sum();
-    for (rank, &at) in order.iter().enumerate() {
+    for (behind, &at) in order.iter().enumerate().rev() {
         let left = segments[at].left();
         smaller -= left;
-        if left <= MAX_RATIO * smaller || (left == 0 && rank + 1 < order.len()) {
-            return Some(order.split_off(rank));
+        if left + smaller <= most && (left <= MAX_RATIO * smaller || (left == 0 && behind > 0)) {
+            return Some(order[..=behind.min(MAX_MERGED - 1)].to_vec());
         }
     }
-    order.into_iter().find(|&at| segments[at].is_mostly_air()).map(|at| vec![at])
+    let is_due = |at: &usize| segments[*at].is_mostly_air() && segments[*at].left() <= most;
+    order.into_iter().rev().find(is_due).map(|at| vec![at])
+}
+
+/// The places of the smallest segments, in ascending order of their sizes.
+pub(crate) fn smallest(segments: &[Size], count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..segments.len()).collect();
+    order.sort_by_key(|&at| segments[at].left());
+    order.truncate(count);
+    order
+}
+
+/// How many of `count` segments to merge first, so that the least is merged twice on the way to one: all later merges
+/// have `most` inputs then (as a Huffman code with `most` symbols is built).
+pub(crate) fn first_step(count: usize, most: usize) -> usize {
+    match count {
+        0..=1 => count,
+        count if count <= most => count,
+        count => (count - 2) % (most - 1) + 2,
+    }
 }
 
 #[cfg(test)]
@@ -60,7 +81,7 @@ mod tests {
     /// Merges until nothing is left to be merged; returns how many pairs that wrote.
     fn settle(segments: &mut Vec<Size>) -> u64 {
         let mut written = 0;
-        while let Some(mut chosen) = choose(segments) {
+        while let Some(mut chosen) = choose(segments, u64::MAX) {
             let pairs = chosen.iter().map(|&at| segments[at].left()).sum();
             chosen.sort_unstable();
             chosen.into_iter().rev().for_each(|at| {
@@ -89,12 +110,37 @@ mod tests {
     #[test]
     fn a_segment_with_much_removed_is_rewritten_alone() {
         let segments = [whole(1000), Size { pairs: 400, removed: 100 }, whole(10)];
-        assert_eq!(choose(&segments), Some(vec![1]));
+        assert_eq!(choose(&segments, u64::MAX), Some(vec![1]));
+        assert_eq!(choose(&segments, 299), None, "a larger merge waits");
         let fewer = [whole(1000), Size { pairs: 400, removed: 99 }, whole(10)];
-        assert_eq!(choose(&fewer), None);
-        assert_eq!(choose(&[Size { pairs: 5, removed: 5 }]), Some(vec![0]));
-        assert_eq!(choose(&[]), None);
-        assert_eq!(choose(&[whole(1)]), None);
+        assert_eq!(choose(&fewer, u64::MAX), None);
+        assert_eq!(choose(&[Size { pairs: 5, removed: 5 }], u64::MAX), Some(vec![0]));
+        assert_eq!(choose(&[], u64::MAX), None);
+        assert_eq!(choose(&[whole(1)], u64::MAX), None);
+    }
+
+    #[test]
+    fn small_merges_go_on_while_a_large_one_runs() {
+        let segments = [whole(1000), whole(10), whole(900), whole(10), whole(7)];
+        assert_eq!(choose(&segments, u64::MAX), Some(vec![4, 1, 3, 2, 0]));
+        assert_eq!(choose(&segments, 1000), Some(vec![4, 1, 3]));
+        assert_eq!(choose(&segments, 20), Some(vec![4, 1]));
+        assert_eq!(choose(&segments, 10), None);
+    }
+
+    #[test]
+    fn any_number_of_segments_is_merged_in_steps_of_which_only_the_first_is_small() {
+        assert_eq!([0, 1, 2, 256].map(|count| first_step(count, 256)), [0, 1, 2, 256]);
+        for start in [257, 300, 511, 512, 3000, 100_000] {
+            let (mut count, mut steps) = (start, 0);
+            while count > 1 {
+                let step = first_step(count, 256);
+                assert!((2..=256).contains(&step) && (steps == 0 || step == 256), "{count} of {start}");
+                (count, steps) = (count - step + 1, steps + 1);
+            }
+        }
+        let many = vec![whole(3); 1000];
+        assert_eq!(choose(&many, u64::MAX).unwrap().len(), MAX_MERGED);
     }
 
     proptest! {

@@ -3,93 +3,157 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Engine, Merger, Progress};
+use hamdex::{Engine, MAX_MERGED, Merger, Progress, VerifyOptions};
 
 use crate::disk::Disk;
 use crate::error::Error;
+use crate::health::Work;
 use crate::manifest::SegmentEntry;
+use crate::merge::claims::{Claim, Foreground};
 use crate::merge::policy::{self, Size};
 use crate::merge::removed_pairs::RemovedPairs;
 use crate::priority;
 use crate::publish::{Added, Change};
 use crate::segment::{LiveSegment, Segment};
 use crate::shared::Shared;
+use crate::state::State;
 
-/// Who is told how far a merge has come, and may stop it.
+/// Receives how far a merge has come, and may stop it.
 pub(crate) type Report = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
 
+/// A merge that begins while others run takes at most so much less than the smallest of them: large merges on their way
+/// never keep small ones waiting.
+const MIN_RATIO_OF_LANES: u64 = 4;
+
 impl<F: Engine, D: Disk> Shared<F, D> {
-    /// Merges the files that are due, if any are. Returns whether there were any.
+    /// Merges files in the background, if some are due that no other merge has. Returns whether there were any.
     ///
     /// # Errors
     /// When the disk refuses it, or a file is damaged: the files stay as they are then.
     pub(crate) fn merge_due(&self) -> Result<bool, Error> {
-        self.merge(None, |segments| {
-            let size =
-                |live: &LiveSegment<F, D>| Size { pairs: live.segment.pairs(), removed: live.removed.len() };
-            let sizes: Vec<Size> = segments.iter().map(size).collect();
-            policy::choose(&sizes)
-        })
+        let claim = self.claims.claim(|inner| {
+            let state = self.state.load();
+            let mut free: Vec<&LiveSegment<F, D>> = state.segments.iter().collect();
+            free.retain(|live| inner.is_free(live.segment.number, live.segment.since()));
+            let most = inner.smallest().map_or(u64::MAX, |pairs| pairs / MIN_RATIO_OF_LANES);
+            chosen(&free, &policy::choose(&sizes(&free), most)?)
+        });
+        let Some(claim) = claim else { return Ok(false) };
+        self.merge(&claim, None).inspect_err(|error| self.leave_out_damaged(&claim, error))?;
+        Ok(true)
     }
 
-    /// Merges all files into one without anything that has been removed. Returns whether there was something to do.
+    /// Merges, until none is due, the files that were there when this was called.
     ///
     /// # Errors
     /// As for [`Shared::merge_due`].
-    pub(crate) fn merge_all(&self, report: &Report) -> Result<bool, Error> {
-        self.merge(Some(report), |segments| {
-            let is_done = segments.len() <= 1 && segments.iter().all(|live| live.removed.is_empty());
-            (!is_done).then(|| (0..segments.len()).collect())
-        })
-    }
-
-    /// Writes a file anew without what has been removed from it. Returns how many pairs that were; 0 where the file
-    /// is gone, as a merge has done it.
-    ///
-    /// # Errors
-    /// As for [`Shared::merge_due`].
-    pub(crate) fn rewrite(&self, number: u64) -> Result<u64, Error> {
-        let mut removed = 0;
-        self.merge(None, |segments| {
-            let at = segments.iter().position(|live| live.segment.number == number)?;
-            removed = segments[at].removed.len();
-            Some(vec![at])
-        })?;
-        Ok(removed)
-    }
-
-    fn merge(
-        &self,
-        report: Option<&Report>,
-        choose: impl FnOnce(&[LiveSegment<F, D>]) -> Option<Vec<usize>>,
-    ) -> Result<bool, Error> {
-        let _merging = self.merging.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let mut writer = self.writer();
-        let state = self.state.load_full();
-        let Some(chosen) = choose(&state.segments) else { return Ok(false) };
-        let journal_start = writer.open_journal();
-        drop(writer);
-        let inputs: Vec<LiveSegment<F, D>> =
-            chosen.into_iter().map(|at| state.segments[at].clone()).collect();
-        drop(state);
-        let dropped = inputs.iter().map(|live| live.segment.number).collect();
-        if inputs.iter().all(|live| live.len() == 0) {
-            self.writer().close_journal();
-            self.publish(Change { added: None, dropped, is_flush: false })?;
-            return Ok(true);
+    pub(crate) fn merge_until_settled(&self) -> Result<(), Error> {
+        let foreground = self.begin_foreground();
+        while let Some(claim) =
+            self.claim_in_foreground(&foreground, |candidates| policy::choose(&sizes(candidates), u64::MAX))
+        {
+            self.merge(&claim, None)?;
         }
-        let level = self.level_above(&inputs);
+        Ok(())
+    }
+
+    /// Merges all files that are there into one, without the pairs that have been removed by now; in steps, the smallest
+    /// first, if they are too many for one merge.
+    ///
+    /// # Errors
+    /// As for [`Shared::merge_due`].
+    pub(crate) fn merge_all(&self, report: &Report) -> Result<(), Error> {
+        let foreground = self.begin_foreground();
+        let choose = |candidates: &[&LiveSegment<F, D>]| match candidates {
+            [] => None,
+            // Pairs that have been removed since need no further merge.
+            [one] => {
+                let is_done = one.removed.is_empty() || one.segment.number >= foreground.limit;
+                (!is_done).then(|| vec![0])
+            }
+            many => Some(policy::smallest(&sizes(many), policy::first_step(many.len(), MAX_MERGED))),
+        };
+        while let Some(claim) = self.claim_in_foreground(&foreground, choose) {
+            self.merge(&claim, Some(report))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the files anew that hold removed pairs, without these. Returns how many pairs that were.
+    ///
+    /// # Errors
+    /// As for [`Shared::merge_due`].
+    pub(crate) fn rewrite_removed(&self) -> Result<u64, Error> {
+        let foreground = self.begin_foreground();
+        let mut pairs = 0;
+        let choose = |candidates: &[&LiveSegment<F, D>]| {
+            let is_due = |live: &&LiveSegment<F, D>| {
+                !live.removed.is_empty() && live.segment.number < foreground.limit
+            };
+            candidates.iter().position(is_due).map(|at| vec![at])
+        };
+        while let Some(claim) = self.claim_in_foreground(&foreground, choose) {
+            pairs += self.merge(&claim, None)?;
+        }
+        Ok(pairs)
+    }
+
+    /// Waits until no merge runs, and lets none begin as long as the result is held.
+    pub(crate) fn hold_merges(&self) -> Foreground<'_> {
+        let foreground = self.claims.begin_foreground(|| u64::MAX);
+        drop(self.claims.claim_when_free(|_| true, |_| None));
+        foreground
+    }
+
+    fn begin_foreground(&self) -> Foreground<'_> {
+        self.claims.begin_foreground(|| self.peek_next_segment())
+    }
+
+    /// Claims some of the segments that were there when a foreground merge began, or were merged from such.
+    fn claim_in_foreground(
+        &self,
+        foreground: &Foreground<'_>,
+        choose: impl FnOnce(&[&LiveSegment<F, D>]) -> Option<Vec<usize>>,
+    ) -> Option<Claim<'_>> {
+        let is_wanted = |live: &LiveSegment<F, D>| live.segment.since() < foreground.limit;
+        let has_wanted = |number: u64| {
+            self.state.load().segments.iter().any(|live| live.segment.number == number && is_wanted(live))
+        };
+        self.claims.claim_when_free(has_wanted, |_| {
+            let state = self.state.load();
+            let candidates: Vec<&LiveSegment<F, D>> =
+                state.segments.iter().filter(|live| is_wanted(live)).collect();
+            chosen(&candidates, &choose(&candidates)?)
+        })
+    }
+
+    /// Merges claimed files into one. Returns how many removed pairs that leaves out.
+    fn merge(&self, claim: &Claim<'_>, report: Option<&Report>) -> Result<u64, Error> {
+        let (inputs, reader) = {
+            let mut writer = self.writer();
+            (inputs(&self.state.load(), claim), writer.open_journal())
+        };
+        let removed = inputs.iter().map(|live| live.removed.len()).sum();
+        let dropped = claim.numbers.clone();
+        if inputs.iter().all(|live| live.len() == 0) {
+            self.writer().journal.close(reader.begun);
+            self.publish(Change { added: None, dropped, is_flush: false })?;
+            return Ok(removed);
+        }
+        let level = self.level_above(claim);
         match self.merge_into_segment(&inputs, level, report) {
             Ok((segment, entry)) => {
-                let added = Added { segment, entry, journal_start: Some(journal_start) };
+                let since = inputs.iter().map(|live| live.segment.since()).min();
+                segment.set_since(since.expect("a merge has inputs"));
+                let added = Added { segment, entry, journal: Some(reader) };
                 self.publish(Change { added: Some(added), dropped, is_flush: false })?;
             }
             Err(error) => {
-                self.writer().close_journal();
+                self.writer().journal.close(reader.begun);
                 return Err(error);
             }
         }
-        Ok(true)
+        Ok(removed)
     }
 
     /// Writes what is left of the inputs to one new file. Files of one design are merged without sorting.
@@ -101,10 +165,16 @@ impl<F: Engine, D: Disk> Shared<F, D> {
     ) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
         let removed = inputs.iter().map(RemovedPairs::of).collect::<Result<Vec<_>, _>>()?;
         self.new_segment(level, |mut options, mut output| {
+            let cancelled = self.background.cancellation();
             options = match report.cloned() {
-                Some(report) => options.progress(move |progress| report(progress)),
-                // Nobody waits for it.
-                None => options.threads(priority::threads(self.options.threads)),
+                Some(report) => options.progress(move |progress| match cancelled.is_cancelled() {
+                    true => ControlFlow::Break(()),
+                    false => report(progress),
+                }),
+                // Threads that give way, since no caller waits for it.
+                None => options
+                    .threads(priority::threads(self.options.threads))
+                    .progress(move |_| cancelled.check()),
             };
             let mut merger = Merger::new(inputs.iter().map(|live| &**live.index()))?.options(options);
             if removed.iter().any(|removed| !removed.is_empty()) {
@@ -117,11 +187,48 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         })
     }
 
-    /// One more than the greatest level of these.
-    fn level_above(&self, inputs: &[LiveSegment<F, D>]) -> u32 {
-        let publisher = self.publisher();
-        let entries = publisher.manifest().segments.iter();
-        let of_inputs = entries.filter(|entry| inputs.iter().any(|live| live.segment.number == entry.number));
+    /// One more than the greatest level of claimed segments.
+    fn level_above(&self, claim: &Claim<'_>) -> u32 {
+        let manifest = self.manifest.load();
+        let of_inputs = manifest.segments.iter().filter(|entry| claim.numbers.contains(&entry.number));
         of_inputs.map(|entry| entry.level).max().unwrap_or(0) + 1
     }
+
+    /// Leaves the damaged ones among claimed segments out of further merges, so that the others go on.
+    fn leave_out_damaged(&self, claim: &Claim<'_>, error: &Error) {
+        if !error.is_damage() {
+            return;
+        }
+        let inputs = inputs(&self.state.load(), claim);
+        let is_damaged =
+            |live: &&LiveSegment<F, D>| F::verify(live.index(), &VerifyOptions::new().threads(1)).is_err();
+        self.claims.leave_out(inputs.iter().filter(is_damaged).map(|live| live.segment.number));
+    }
+
+    /// Records the outcome of merges in the background.
+    pub(crate) fn report_merge(&self, outcome: Result<(), Error>) {
+        self.claims.record(outcome.is_ok());
+        // Merges of other segments succeed while a damaged one is left out.
+        if outcome.is_ok() && self.claims.has_damage() {
+            return;
+        }
+        self.background.report(Work::Merge, outcome);
+    }
+}
+
+/// The claimed segments, as they are now.
+fn inputs<F: Engine, D: Disk>(state: &State<F, D>, claim: &Claim<'_>) -> Vec<LiveSegment<F, D>> {
+    let is_claimed = |live: &&LiveSegment<F, D>| claim.numbers.contains(&live.segment.number);
+    state.segments.iter().filter(is_claimed).cloned().collect()
+}
+
+fn sizes<F: Engine, D: Disk>(segments: &[&LiveSegment<F, D>]) -> Vec<Size> {
+    let size = |live: &&LiveSegment<F, D>| Size { pairs: live.segment.pairs(), removed: live.removed.len() };
+    segments.iter().map(size).collect()
+}
+
+/// The numbers of the segments at these places, and how many pairs they have.
+fn chosen<F: Engine, D: Disk>(segments: &[&LiveSegment<F, D>], places: &[usize]) -> Option<(Vec<u64>, u64)> {
+    let numbers = places.iter().map(|&at| segments[at].segment.number).collect();
+    Some((numbers, places.iter().map(|&at| segments[at].len()).sum()))
 }

@@ -1,6 +1,8 @@
 //! Commits: one at a time, for as many writers as wait.
 
-use std::sync::MutexGuard;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
 
 use hamdex::Engine;
 
@@ -8,35 +10,163 @@ use crate::batch::Batch;
 use crate::disk::Disk;
 use crate::durability::Durability;
 use crate::error::Error;
+use crate::health::{Pressure, Work};
+use crate::log;
+use crate::pressure::MAX_FROZEN;
 use crate::recent::Recent;
 use crate::shared::Shared;
 use crate::state::{Frozen, State};
+use crate::write::queue::{Callback, NotServed, Refused};
 use crate::write::request::{Reply, Request};
 use crate::write::writer::Writer;
 
-/// Memories that may wait to be written to files before writers have to wait.
-const MAX_FROZEN: usize = 2;
+/// Writes that may wait with a callback, at most.
+pub(crate) const MAX_SUBMITTED: usize = 4096;
+
+/// The answer to a request.
+pub(crate) type Outcome<F> = Result<Reply<F>, Error>;
 
 impl<F: Engine, D: Disk> Shared<F, D> {
-    /// Does what a writer asks for, together with what others ask for at the same time.
+    /// Does what a request asks for, together with others that come at the same time.
     ///
     /// # Errors
-    /// When the log cannot be written, a file is damaged, or memory is full and cannot be written out.
-    pub(crate) fn commit(&self, request: Request<F>) -> Result<Reply<F>, Error> {
-        self.queue.submit(request, |requests| self.serve(requests))
+    /// When the log cannot be written, a file is damaged, memory is full and cannot be written out, or the deadline
+    /// passes before the request is taken: nothing has happened then.
+    pub(crate) fn commit(&self, request: Request<F>, deadline: Option<Instant>) -> Outcome<F> {
+        self.check_open()?;
+        if request.only_removes() && !self.has_room() && !self.queue.has_callbacks() {
+            // It needs no memory, so it does not wait for room behind others.
+            return self.serve(vec![request]).pop().expect("one answer for one request");
+        }
+        self.slow_down(request.pairs(), deadline)?;
+        let prepare = || self.wait_for_room(deadline);
+        match self.queue.submit(request, deadline, prepare, |requests| self.serve(requests)) {
+            Ok(outcome) => outcome,
+            Err(NotServed::TimedOut) => Err(self.timed_out()),
+            Err(NotServed::Refused(error)) => Err(error),
+        }
     }
 
-    fn serve(&self, requests: Vec<Request<F>>) -> Vec<Result<Reply<F>, Error>> {
+    /// Takes a request whose outcome goes to a callback.
+    ///
+    /// # Errors
+    /// When too many wait already, or the store has been closed: it has not been taken then.
+    pub(crate) fn submit(
+        &self,
+        request: Request<F>,
+        done: impl FnOnce(Outcome<F>) + Send + 'static,
+    ) -> Result<(), Error> {
+        self.check_open()?;
+        let panicked =
+            || Err(Error::OfGroup { what: "the thread that was to write this has panicked".to_owned() });
+        let callback: Callback<Outcome<F>> = Box::new(move |outcome| done(outcome.unwrap_or_else(panicked)));
+        self.queue.push(request, callback, MAX_SUBMITTED).map_err(|refused| match refused {
+            Refused::Full => Error::Busy { path: self.disk.path(""), waiting: MAX_SUBMITTED },
+            Refused::Closed => Error::Closed { path: self.disk.path("") },
+        })
+    }
+
+    /// Serves requests that come with callbacks, until the store is closed.
+    pub(crate) fn serve_submitted(&self) {
+        let prepare = || self.wait_for_room(None).map_err(Err);
+        let serve = |requests: Vec<Request<F>>| {
+            let pairs = requests.iter().map(Request::pairs).sum();
+            let _ = self.slow_down(pairs, None);
+            self.serve(requests)
+        };
+        let again = |outcome: &Outcome<F>| match outcome {
+            Ok(_) => unreachable!("only a failure is repeated"),
+            Err(error) => Err(error.again()),
+        };
+        self.queue.run(prepare, serve, again);
+    }
+
+    /// Holds a write back where flushes or merges are behind.
+    fn slow_down(&self, pairs: u64, deadline: Option<Instant>) -> Result<(), Error> {
+        let (load, now) = (self.load(), Instant::now());
+        let time = self.throttle.delay(pairs, load, now);
+        if time.is_zero() {
+            if self.background.pressure() == Pressure::Slowed && !self.throttle.is_slow(load) {
+                self.background.set_pressure(Pressure::None);
+            }
+            return Ok(());
+        }
+        self.background.set_pressure(Pressure::Slowed);
+        if deadline.is_some_and(|deadline| deadline < now + time) {
+            self.throttle.give_back();
+            return Err(self.timed_out());
+        }
+        thread::sleep(time);
+        Ok(())
+    }
+
+    fn timed_out(&self) -> Error {
+        Error::TimedOut { path: self.disk.path("") }
+    }
+
+    /// Whether there is room in memory for more.
+    fn has_room(&self) -> bool {
+        let state = self.state.load();
+        state.frozen.len() < MAX_FROZEN || state.recent.bytes() < self.options.recent_bytes()
+    }
+
+    /// Waits until there is room in memory for more.
+    fn wait_for_room(&self, deadline: Option<Instant>) -> Result<(), Error> {
+        if self.has_room() {
+            return Ok(());
+        }
+        self.background.set_pressure(Pressure::Stopped);
+        let waited = self.wait_until_room(deadline);
+        self.background.set_pressure(Pressure::Slowed);
+        waited
+    }
+
+    fn wait_until_room(&self, deadline: Option<Instant>) -> Result<(), Error> {
+        let mut writer = self.writer();
+        while !self.has_room() {
+            self.check_open()?;
+            if let Some(failure) = self.background.failure(Work::Flush) {
+                return Err(Error::Full { path: self.disk.path(""), source: failure.error });
+            }
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                return Err(self.timed_out());
+            }
+            writer = self.background.wait_for_room(writer, deadline);
+        }
+        Ok(())
+    }
+
+    fn serve(&self, requests: Vec<Request<F>>) -> Vec<Outcome<F>> {
         let count = requests.len();
-        self.try_serve(requests).unwrap_or_else(|error| (0..count).map(|_| Err(error.again())).collect())
+        let (outcomes, failure) = match self.try_serve(requests) {
+            Ok(outcomes) => (outcomes, None),
+            Err(error) => ((0..count).map(|_| Err(error.again())).collect(), Some(error)),
+        };
+        self.report_log(failure);
+        outcomes
     }
 
-    /// Nothing is published before the log has it: nobody sees what a crash could take back.
-    fn try_serve(&self, requests: Vec<Request<F>>) -> Result<Vec<Result<Reply<F>, Error>>, Error> {
-        let mut writer = self.writer_with_room()?;
+    /// Records whether the log could be written.
+    fn report_log(&self, failure: Option<Error>) {
+        match failure {
+            None if self.background.failure(Work::Log).is_none() => {}
+            None => self.background.report(Work::Log, Ok(())),
+            Some(error) => {
+                // Where it is not known what the disk has, that is what matters from now on.
+                let poison = self.writer().log.poison();
+                self.background.report(Work::Log, Err(poison.unwrap_or(error)));
+            }
+        }
+    }
+
+    /// Nothing is published before the log has it: nothing is seen that a crash could take back.
+    fn try_serve(&self, requests: Vec<Request<F>>) -> Result<Vec<Outcome<F>>, Error> {
+        let mut writer = self.writer();
+        self.check_open()?;
         let before = self.state.load_full();
         let mut state = State::clone(&before);
         let (mut replies, mut batches) = (Vec::with_capacity(requests.len()), Vec::new());
+        let only_removes: Vec<bool> = requests.iter().map(Request::only_removes).collect();
         for request in requests {
             let mut effective = Batch::default();
             let reply = if request.always_succeeds() {
@@ -52,18 +182,51 @@ impl<F: Engine, D: Disk> Shared<F, D> {
                 reply
             };
             if !effective.operations.is_empty() {
-                batches.push(effective);
+                batches.push((replies.len(), effective));
             }
             replies.push(reply.map_err(Error::from));
         }
-        if !batches.is_empty() {
-            writer.log(&batches, self.options.durability)?;
-            state.sequence = writer.sequence;
-            self.state.store(std::sync::Arc::new(state));
-            // These writes are done. If it fails, the writer knows, and refuses the next ones.
-            let _ = self.freeze_if_full(&mut writer);
+        if batches.is_empty() {
+            return Ok(replies);
         }
+        match writer.log(batches.iter().map(|(_, batch)| batch), self.options.durability) {
+            Ok(()) => {}
+            Err(error) if only_removes.len() > 1 && is_lack_of_space(&error) && !writer.log.is_poisoned() => {
+                drop((writer, state));
+                return Ok(self.serve_removals(&only_removes, replies, batches, &error));
+            }
+            Err(error) => return Err(error),
+        }
+        state.sequence = writer.sequence;
+        self.state.store(Arc::new(state));
+        if self.options.durability != Durability::Sync {
+            self.note_unsynced(&writer);
+        }
+        // These writes are done. If it fails, the writer knows, and refuses the next ones.
+        let _ = self.freeze_if_full(&mut writer);
         Ok(replies)
+    }
+
+    /// After a group did not fit on the disk: the log keeps room for removals, so these are done by themselves.
+    fn serve_removals(
+        &self,
+        only_removes: &[bool],
+        mut outcomes: Vec<Outcome<F>>,
+        batches: Vec<(usize, Batch<F>)>,
+        error: &Error,
+    ) -> Vec<Outcome<F>> {
+        // Any other request may have been decided by pairs that are not inserted now.
+        for (outcome, _) in outcomes.iter_mut().zip(only_removes).filter(|(_, only_removes)| !**only_removes)
+        {
+            *outcome = Err(error.again());
+        }
+        for (number, Batch { operations, .. }) in batches {
+            if only_removes[number] {
+                let served = self.try_serve(vec![Request::Batch(operations)]);
+                outcomes[number] = served.and_then(|mut one| one.pop().expect("one answer for one request"));
+            }
+        }
+        outcomes
     }
 
     /// Gives so many ids to what comes from outside, in a store with names: the first of them; `None` where there are not
@@ -73,51 +236,56 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         let mut state = State::clone(&self.state.load());
         let first = state.next_id;
         state.next_id = first.checked_add(count)?;
-        self.state.store(std::sync::Arc::new(state));
+        self.state.store(Arc::new(state));
         Some(first)
     }
 
-    /// The writer, once there is room in memory for more.
-    fn writer_with_room(&self) -> Result<MutexGuard<'_, Writer<F, D>>, Error> {
-        let mut writer = self.writer();
-        loop {
-            if self.state.load().frozen.len() < MAX_FROZEN {
-                return Ok(writer);
-            }
-            if let Some(source) = self.background.failure() {
-                return Err(Error::Full { path: self.disk.path(""), source });
-            }
-            writer = self.background.wait_for_room(writer);
-        }
-    }
-
-    /// Where recent memory is full, hands it over to be written to a file.
+    /// Freezes the memtable where it is full: at once where it is much too full, otherwise by the thread of the log, which
+    /// syncs most of the log before without keeping writers waiting.
     fn freeze_if_full(&self, writer: &mut Writer<F, D>) -> Result<(), Error> {
-        if self.state.load().recent.bytes() < self.options.recent_bytes() {
+        let (bytes, limit) = (self.state.load().recent.bytes(), self.options.recent_bytes());
+        if bytes < limit || self.state.load().frozen.len() >= MAX_FROZEN {
             return Ok(());
         }
-        self.freeze(writer)
+        if bytes - limit >= limit / 8 {
+            return self.freeze(writer);
+        }
+        self.background.wake();
+        Ok(())
     }
 
-    /// Hands what is recent over to be written to a file. What comes next is in another log, so that this one
-    /// can go when the file is there.
+    /// Freezes the memtable where it is full: the work of the thread of the log.
+    pub(crate) fn freeze_if_due(&self) -> Result<(), Error> {
+        let is_due = || {
+            let state = self.state.load();
+            state.frozen.len() < MAX_FROZEN && state.recent.bytes() >= self.options.recent_bytes()
+        };
+        if !is_due() {
+            return Ok(());
+        }
+        // Twice: the second time there is little left for the sync that writers wait for.
+        self.sync_beside()?;
+        self.sync_beside()?;
+        let mut writer = self.writer();
+        if is_due() { self.freeze(&mut writer) } else { Ok(()) }
+    }
+
+    /// Hands recent pairs over to be written to a file. What comes next is in another log, so that this one can go when the
+    /// file is there.
     pub(crate) fn freeze(&self, writer: &mut Writer<F, D>) -> Result<(), Error> {
-        if self.state.load().recent.len() == 0 { Ok(()) } else { self.freeze_what_there_is(writer) }
+        if self.state.load().recent.len() == 0 { Ok(()) } else { self.freeze_always(writer) }
     }
 
     /// As [`Self::freeze`], also where nothing is recent: the log can go then, too.
-    pub(crate) fn freeze_always(&self) -> Result<(), Error> {
-        self.freeze_what_there_is(&mut self.writer())
-    }
-
-    fn freeze_what_there_is(&self, writer: &mut Writer<F, D>) -> Result<(), Error> {
+    pub(crate) fn freeze_always(&self, writer: &mut Writer<F, D>) -> Result<(), Error> {
         let mut state = State::clone(&self.state.load());
         let log_bytes = writer.log.bytes();
         let next_log = writer.begin_log()?;
         let recent = std::mem::replace(&mut state.recent, Recent::new(self.shape.distance));
         state.frozen.push(Frozen { recent, next_log, sequence: writer.sequence, log_bytes });
         state.epoch += 1;
-        self.state.store(std::sync::Arc::new(state));
+        self.state.store(Arc::new(state));
+        self.note_unsynced(writer);
         self.background.wake();
         Ok(())
     }
@@ -128,4 +296,9 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         let since = self.writer().unsynced_since();
         if since.is_some_and(|since| since.elapsed() >= interval) { self.sync_beside() } else { Ok(()) }
     }
+}
+
+/// Whether the log could not be written since the disk is full.
+fn is_lack_of_space(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if log::is_lack_of_space(source))
 }

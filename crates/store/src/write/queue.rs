@@ -1,103 +1,265 @@
-//! Group commit: writers that come together are served together.
+//! Group commit: requests that come together are served together.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-/// Requests that wait, and who serves them.
+/// Requests that wait, and the leader that serves them.
 ///
-/// A writer who finds nobody serving serves himself at once. Those who come meanwhile wait; the first of them is called
-/// next, and serves all who wait by then. So a sync is shared by as many as came during the one before it. Each waits
-/// on a seat of his own, and is called when there is something for him, so nobody is woken for nothing.
+/// A writer that finds no leader becomes the leader at once. Requests that come meanwhile wait; the first thread among
+/// them leads next, and serves all that wait by then, in the order in which they came. So a sync is shared by all that
+/// came during the one before it. Each thread waits on a seat of its own, so none is woken in vain.
+///
+/// A request may also come with a callback instead of a thread. Where only such requests wait, the thread in
+/// [`Queue::run`] leads.
 pub(crate) struct Queue<R, A> {
     inner: Mutex<Inner<R, A>>,
-}
-
-struct Inner<R, A> {
-    waiting: Vec<(R, Arc<Seat<A, R>>)>,
-    /// Somebody serves, or has been called to. Nobody waits where this is not so.
-    is_served: bool,
-}
-
-/// Where a writer waits.
-struct Seat<A, R> {
-    call: Mutex<Option<Call<A, R>>>,
+    /// Only callbacks wait, and there is no leader; or the queue is closed.
     called: Condvar,
 }
 
-/// What a writer is told who waits.
-enum Call<A, R> {
-    /// His request has been served.
+struct Inner<R, A> {
+    waiting: VecDeque<(R, Seat<A>)>,
+    /// Whether there is a leader, or one has been called. Nothing waits where there is none.
+    is_led: bool,
+    /// Whether the leader that has been called is the thread of callbacks.
+    is_called: bool,
+    is_closed: bool,
+}
+
+/// Receives the answer of a request; `None` if its leader has panicked.
+pub(crate) type Callback<A> = Box<dyn FnOnce(Option<A>) + Send>;
+
+/// Where the answer of a request goes.
+enum Seat<A> {
+    Thread(Arc<Waiter<A>>),
+    Callback(Callback<A>),
+}
+
+impl<A> Seat<A> {
+    fn answer(self, answer: Option<A>) {
+        match self {
+            Self::Thread(waiter) => waiter.call(answer.map_or(Call::Gone, Call::Answer)),
+            Self::Callback(callback) => callback(answer),
+        }
+    }
+}
+
+/// A thread that waits.
+struct Waiter<A> {
+    call: Mutex<Option<Call<A>>>,
+    called: Condvar,
+}
+
+/// The end of waiting.
+enum Call<A> {
+    /// The request has been served.
     Answer(A),
-    /// He is to serve all who wait; here is his own request.
-    Serve(R),
-    /// The one who was to serve him has panicked.
+    /// The thread is to lead; its request still waits.
+    Lead,
+    /// The leader that had the request has panicked.
     Gone,
 }
 
-impl<A, R> Seat<A, R> {
-    fn new() -> Self {
-        Self { call: Mutex::new(None), called: Condvar::new() }
+impl<A> Waiter<A> {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { call: Mutex::new(None), called: Condvar::new() })
     }
 
-    fn call(&self, call: Call<A, R>) {
-        *self.call.lock().unwrap_or_else(PoisonError::into_inner) = Some(call);
+    fn call(&self, call: Call<A>) {
+        *self.lock() = Some(call);
         self.called.notify_one();
     }
 
-    fn wait(&self) -> Call<A, R> {
-        let mut call = self.call.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Waits for a call; `None` if the deadline passes before.
+    fn wait(&self, deadline: Option<Instant>) -> Option<Call<A>> {
+        let mut call = self.lock();
         loop {
             if let Some(call) = call.take() {
-                return call;
+                return Some(call);
             }
-            call = self.called.wait(call).unwrap_or_else(PoisonError::into_inner);
+            call = match deadline {
+                None => self.called.wait(call).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let time = deadline.saturating_duration_since(Instant::now());
+                    if time.is_zero() {
+                        return None;
+                    }
+                    self.called.wait_timeout(call, time).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
         }
     }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Call<A>>> {
+        self.call.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why a request has not been served.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NotServed<E> {
+    /// The deadline has passed.
+    TimedOut,
+    /// The leader could not begin.
+    Refused(E),
 }
 
 impl<R, A> Queue<R, A> {
     pub(crate) fn new() -> Self {
-        Self { inner: Mutex::new(Inner { waiting: Vec::new(), is_served: false }) }
+        let waiting = VecDeque::new();
+        let inner = Inner { waiting, is_led: false, is_called: false, is_closed: false };
+        Self { inner: Mutex::new(inner), called: Condvar::new() }
     }
 
-    /// Waits until the request has been answered: by another writer, or by `serve`, which gets all requests
-    /// that wait, in the order in which they came, and returns as many answers.
+    /// How many requests wait.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().waiting.len()
+    }
+
+    /// Whether requests with callbacks wait.
+    pub(crate) fn has_callbacks(&self) -> bool {
+        self.lock().waiting.iter().any(|(_, seat)| matches!(seat, Seat::Callback(_)))
+    }
+
+    /// Waits until the request has been answered: by another leader, or by `serve`, which gets all requests that wait, in
+    /// the order in which they came, and returns as many answers. The leader calls `prepare` before it takes them; if
+    /// that fails, the next one leads. Until a leader has taken the request, it is withdrawn when the deadline passes.
     ///
     /// # Panics
-    /// When the writer who has taken the request has panicked.
-    pub(crate) fn submit(&self, request: R, serve: impl FnOnce(Vec<R>) -> Vec<A>) -> A {
-        let mut inner = self.lock();
-        if !inner.is_served {
-            inner.is_served = true;
-            drop(inner);
-            return self.serve_with_those_who_wait(request, serve);
+    /// When the leader that has taken the request has panicked.
+    pub(crate) fn submit<E>(
+        &self,
+        request: R,
+        deadline: Option<Instant>,
+        prepare: impl FnOnce() -> Result<(), E>,
+        serve: impl FnOnce(Vec<R>) -> Vec<A>,
+    ) -> Result<A, NotServed<E>> {
+        let waiter = Waiter::new();
+        {
+            let mut inner = self.lock();
+            inner.waiting.push_back((request, Seat::Thread(Arc::clone(&waiter))));
+            if !std::mem::replace(&mut inner.is_led, true) {
+                drop(inner);
+                return self.lead_as(&waiter, prepare, serve);
+            }
         }
-        let seat = Arc::new(Seat::new());
-        inner.waiting.push((request, Arc::clone(&seat)));
-        drop(inner);
-        match seat.wait() {
-            Call::Answer(answer) => answer,
-            Call::Serve(request) => self.serve_with_those_who_wait(request, serve),
+        let call = match waiter.wait(deadline) {
+            Some(call) => call,
+            None => {
+                let mut inner = self.lock();
+                if let Some(at) = inner.place_of(&waiter)
+                    && waiter.lock().is_none()
+                {
+                    inner.waiting.remove(at);
+                    return Err(NotServed::TimedOut);
+                }
+                drop(inner);
+                // It has been taken, or is to lead.
+                waiter.wait(None).expect("a wait without a deadline ends with a call")
+            }
+        };
+        match call {
+            Call::Answer(answer) => Ok(answer),
+            Call::Lead => self.lead_as(&waiter, prepare, serve),
             Call::Gone => panic!("the thread that was to write this has panicked"),
         }
     }
 
-    fn serve_with_those_who_wait(&self, own: R, serve: impl FnOnce(Vec<R>) -> Vec<A>) -> A {
-        let others = std::mem::take(&mut self.lock().waiting);
-        let mut turn = Turn { queue: self, seats: Vec::with_capacity(others.len()), is_over: false };
-        let mut requests = Vec::with_capacity(1 + others.len());
-        requests.push(own);
-        for (request, seat) in others {
+    /// Adds a request whose answer goes to a callback, unless `most` requests wait already. Requests are served in the order
+    /// in which they were added; their callbacks run on any thread, in any order. A closed queue takes none.
+    pub(crate) fn push(&self, request: R, callback: Callback<A>, most: usize) -> Result<(), Refused> {
+        let mut inner = self.lock();
+        if inner.is_closed {
+            return Err(Refused::Closed);
+        }
+        if inner.waiting.len() >= most {
+            return Err(Refused::Full);
+        }
+        inner.waiting.push_back((request, Seat::Callback(callback)));
+        if !std::mem::replace(&mut inner.is_led, true) {
+            inner.is_called = true;
+            self.called.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Leads wherever only callbacks wait, until the queue is closed and none is left. What `prepare` fails with is the
+    /// answer of all that wait.
+    pub(crate) fn run(
+        &self,
+        mut prepare: impl FnMut() -> Result<(), A>,
+        mut serve: impl FnMut(Vec<R>) -> Vec<A>,
+        again: impl Fn(&A) -> A,
+    ) {
+        loop {
+            let idle = |inner: &mut Inner<R, A>| !inner.is_called && (!inner.is_closed || inner.is_led);
+            let waited = self.called.wait_while(self.lock(), idle);
+            let mut inner = waited.unwrap_or_else(PoisonError::into_inner);
+            if !std::mem::replace(&mut inner.is_called, false) {
+                return;
+            }
+            drop(inner);
+            let prepared = prepare();
+            self.lead(self.turn(), None, |requests| match &prepared {
+                Ok(()) => serve(requests),
+                Err(answer) => requests.iter().map(|_| again(answer)).collect(),
+            });
+        }
+    }
+
+    /// Takes no more callbacks, and ends [`Queue::run`].
+    pub(crate) fn close(&self) {
+        self.lock().is_closed = true;
+        self.called.notify_all();
+    }
+
+    fn lead_as<E>(
+        &self,
+        own: &Arc<Waiter<A>>,
+        prepare: impl FnOnce() -> Result<(), E>,
+        serve: impl FnOnce(Vec<R>) -> Vec<A>,
+    ) -> Result<A, NotServed<E>> {
+        let turn = self.turn();
+        if let Err(error) = prepare() {
+            let mut inner = self.lock();
+            let at = inner.place_of(own).expect("a request waits until it is taken");
+            inner.waiting.remove(at);
+            drop(inner);
+            return Err(NotServed::Refused(error));
+        }
+        Ok(self.lead(turn, Some(own), serve).expect("the own request is among those that wait"))
+    }
+
+    fn turn(&self) -> Turn<'_, R, A> {
+        Turn { queue: self, seats: Vec::new(), is_over: false }
+    }
+
+    /// Serves all that waits. Returns the answer of the own request.
+    fn lead(
+        &self,
+        mut turn: Turn<'_, R, A>,
+        own: Option<&Arc<Waiter<A>>>,
+        serve: impl FnOnce(Vec<R>) -> Vec<A>,
+    ) -> Option<A> {
+        let group = std::mem::take(&mut self.lock().waiting);
+        let mut requests = Vec::with_capacity(group.len());
+        for (request, seat) in group {
             requests.push(request);
             turn.seats.push(seat);
         }
         let answers = serve(requests);
-        assert_eq!(answers.len(), 1 + turn.seats.len(), "every request has an answer");
-        // The next group is on its way to the disk while this one is told.
+        assert_eq!(answers.len(), turn.seats.len(), "every request has an answer");
+        // The next group is on its way to the disk while this one is answered.
         turn.hand_over();
-        let mut answers = answers.into_iter();
-        let own = answers.next();
-        turn.seats.drain(..).zip(answers).for_each(|(seat, answer)| seat.call(Call::Answer(answer)));
-        own.expect("there is one for every request")
+        let mut own_answer = None;
+        for (seat, answer) in turn.seats.drain(..).zip(answers) {
+            match (&seat, own) {
+                (Seat::Thread(waiter), Some(own)) if Arc::ptr_eq(waiter, own) => own_answer = Some(answer),
+                _ => seat.answer(Some(answer)),
+            }
+        }
+        own_answer
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<R, A>> {
@@ -106,25 +268,51 @@ impl<R, A> Queue<R, A> {
     }
 }
 
-/// The right to serve; it ends also where serving panics.
+/// Why a request with a callback is not taken.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    Full,
+    Closed,
+}
+
+impl<R, A> Inner<R, A> {
+    fn place_of(&self, waiter: &Arc<Waiter<A>>) -> Option<usize> {
+        let is_own =
+            |(_, seat): &(R, Seat<A>)| matches!(seat, Seat::Thread(other) if Arc::ptr_eq(other, waiter));
+        self.waiting.iter().position(is_own)
+    }
+}
+
+/// The right to lead; it ends also where serving panics.
 struct Turn<'a, R, A> {
     queue: &'a Queue<R, A>,
-    /// Of those who are being served, without the one who serves.
-    seats: Vec<Arc<Seat<A, R>>>,
+    /// Of the requests that are being served.
+    seats: Vec<Seat<A>>,
     is_over: bool,
 }
 
 impl<R, A> Turn<'_, R, A> {
-    /// Calls the first who waits.
+    /// Calls the next leader: the first thread that waits, or that of callbacks.
     fn hand_over(&mut self) {
         self.is_over = true;
         let mut inner = self.queue.lock();
-        if inner.waiting.is_empty() {
-            inner.is_served = false;
-        } else {
-            let (request, seat) = inner.waiting.remove(0);
-            drop(inner);
-            seat.call(Call::Serve(request));
+        let threads = inner.waiting.iter().find_map(|(_, seat)| match seat {
+            Seat::Thread(waiter) => Some(waiter),
+            Seat::Callback(_) => None,
+        });
+        // Under the lock, so that a deadline cannot pass in between.
+        match threads {
+            Some(waiter) => waiter.call(Call::Lead),
+            None if inner.waiting.is_empty() => {
+                inner.is_led = false;
+                if inner.is_closed {
+                    self.queue.called.notify_one();
+                }
+            }
+            None => {
+                inner.is_called = true;
+                self.queue.called.notify_one();
+            }
         }
     }
 }
@@ -134,7 +322,7 @@ impl<R, A> Drop for Turn<'_, R, A> {
         if !self.is_over {
             self.hand_over();
         }
-        self.seats.drain(..).for_each(|seat| seat.call(Call::Gone));
+        self.seats.drain(..).for_each(|seat| seat.answer(None));
     }
 }
 
@@ -146,6 +334,10 @@ mod tests {
 
     use super::*;
 
+    fn submit<R, A>(queue: &Queue<R, A>, request: R, serve: impl FnOnce(Vec<R>) -> Vec<A>) -> A {
+        queue.submit(request, None, || Ok::<_, NotServed<()>>(()), serve).unwrap_or_else(|_| unreachable!())
+    }
+
     #[test]
     fn every_request_is_answered_once_and_many_at_a_time() {
         let queue = Queue::<u64, u64>::new();
@@ -156,7 +348,7 @@ mod tests {
                 scope.spawn(move || {
                     for number in 0..100 {
                         let request = thread * 1000 + number;
-                        let answer = queue.submit(request, |requests| {
+                        let answer = submit(queue, request, |requests| {
                             assert_eq!(serving.fetch_add(1, Ordering::SeqCst), 0, "one serves at a time");
                             thread::sleep(Duration::from_micros(200));
                             served.fetch_add(requests.len(), Ordering::SeqCst);
@@ -171,19 +363,19 @@ mod tests {
         });
         assert_eq!(served.into_inner(), 1600);
         assert!(groups.into_inner() <= 1600);
-        assert!(queue.lock().waiting.is_empty() && !queue.lock().is_served);
+        assert!(queue.lock().waiting.is_empty() && !queue.lock().is_led);
     }
 
     #[test]
     fn requests_that_came_meanwhile_are_served_together() {
         let queue = Queue::<u32, usize>::new();
         thread::scope(|scope| {
-            let answer = queue.submit(0, |first| {
+            let answer = submit(&queue, 0, |first| {
                 assert_eq!(first, [0]);
                 for request in 1..=5 {
                     let queue = &queue;
                     scope.spawn(move || {
-                        let answer = queue.submit(request, |all| vec![all.len(); all.len()]);
+                        let answer = submit(queue, request, |all| vec![all.len(); all.len()]);
                         assert_eq!(answer, 5);
                     });
                 }
@@ -194,19 +386,20 @@ mod tests {
             });
             assert_eq!(answer, 1);
         });
-        assert_eq!(queue.submit(9, |all| vec![all.len()]), 1);
+        assert_eq!(submit(&queue, 9, |all| vec![all.len()]), 1);
     }
 
     #[test]
-    fn a_server_that_panics_takes_only_its_group_with_it() {
+    fn a_leader_that_panics_takes_only_its_group_with_it() {
         let queue = Queue::<u32, u32>::new();
-        let outcome = thread::scope(|scope| scope.spawn(|| queue.submit(1, |_| panic!("on purpose"))).join());
+        let outcome =
+            thread::scope(|scope| scope.spawn(|| submit(&queue, 1, |_| panic!("on purpose"))).join());
         assert!(outcome.is_err());
-        assert_eq!(queue.submit(2, |requests| requests), 2);
+        assert_eq!(submit(&queue, 2, |requests| requests), 2);
     }
 
     #[test]
-    fn those_who_were_to_be_served_by_one_who_panics_are_told_and_the_others_are_served() {
+    fn the_group_of_a_leader_that_panics_is_told_and_others_are_served() {
         let queue = Queue::<u32, u32>::new();
         let has_taken = AtomicUsize::new(0);
         let wait_for = |waiting: usize| {
@@ -215,7 +408,7 @@ mod tests {
             }
         };
         let come = &|request: u32| {
-            queue.submit(request, |requests| {
+            submit(&queue, request, |requests| {
                 if requests[0] == 1 {
                     assert_eq!(requests, [1, 2, 3]);
                     has_taken.store(1, Ordering::SeqCst);
@@ -227,7 +420,7 @@ mod tests {
         };
         let outcomes: Vec<bool> = thread::scope(|scope| {
             let mut waiters = Vec::new();
-            let answer = queue.submit(0, |requests| {
+            let answer = submit(&queue, 0, |requests| {
                 for request in 1..=3 {
                     waiters.push(scope.spawn(move || come(request)));
                     wait_for(request as usize);
@@ -242,6 +435,98 @@ mod tests {
             waiters.into_iter().map(|waiter| waiter.join().is_ok()).collect()
         });
         assert_eq!(outcomes, [false, false, false, true, true]);
-        assert_eq!(queue.submit(7, |requests| requests), 7);
+        assert_eq!(submit(&queue, 7, |requests| requests), 7);
+    }
+
+    #[test]
+    fn a_request_is_withdrawn_at_its_deadline_unless_it_has_been_taken() {
+        let queue = Queue::<u32, u32>::new();
+        let soon = || Some(Instant::now() + Duration::from_millis(20));
+        thread::scope(|scope| {
+            let answer = submit(&queue, 0, |requests| {
+                let late = scope.spawn(|| queue.submit(1, soon(), || Ok::<_, ()>(()), |requests| requests));
+                assert_eq!(late.join().unwrap(), Err(NotServed::TimedOut));
+                assert_eq!(queue.len(), 0);
+                requests
+            });
+            assert_eq!(answer, 0);
+            // The leader takes as long as it likes for what it has taken.
+            let slow = queue.submit(
+                2,
+                soon(),
+                || Ok::<_, ()>(()),
+                |requests| {
+                    thread::sleep(Duration::from_millis(50));
+                    requests
+                },
+            );
+            assert_eq!(slow, Ok(2));
+        });
+    }
+
+    #[test]
+    fn a_leader_that_cannot_begin_leaves_the_others_to_the_next() {
+        let queue = Queue::<u32, u32>::new();
+        thread::scope(|scope| {
+            let mut other = None;
+            let refused = queue.submit(
+                1,
+                None,
+                || {
+                    other = Some(scope.spawn(|| submit(&queue, 2, |requests| requests)));
+                    while queue.len() < 2 {
+                        thread::yield_now();
+                    }
+                    Err("no room")
+                },
+                |_| unreachable!(),
+            );
+            assert_eq!(refused, Err(NotServed::Refused("no room")));
+            assert_eq!(other.unwrap().join().unwrap(), 2);
+        });
+        assert!(!queue.lock().is_led);
+    }
+
+    #[test]
+    fn callbacks_are_answered_with_and_without_threads_that_wait() {
+        let queue = Arc::new(Queue::<u32, u32>::new());
+        let answers = Arc::new(Mutex::new(Vec::new()));
+        let server = {
+            let queue = Arc::clone(&queue);
+            thread::spawn(move || queue.run(|| Ok(()), |requests| requests, |answer| *answer))
+        };
+        let push = |request: u32| {
+            let answers = Arc::clone(&answers);
+            let callback = Box::new(move |answer: Option<u32>| answers.lock().unwrap().push(answer.unwrap()));
+            queue.push(request, callback, 1000)
+        };
+        for request in 0..500 {
+            push(request).unwrap();
+            if request % 50 == 0 {
+                assert_eq!(submit(&queue, 1000, |requests| requests), 1000);
+            }
+        }
+        queue.close();
+        server.join().unwrap();
+        // Another leader may still be answering its group.
+        while answers.lock().unwrap().len() < 500 {
+            thread::yield_now();
+        }
+        let mut answers = answers.lock().unwrap().clone();
+        answers.sort_unstable();
+        assert_eq!(answers, (0..500).collect::<Vec<_>>());
+        assert_eq!(push(7), Err(Refused::Closed));
+    }
+
+    #[test]
+    fn a_full_queue_takes_no_more_callbacks() {
+        let queue = Queue::<u32, u32>::new();
+        let push = || queue.push(1, Box::new(|answer| assert!(answer.is_none())), 2);
+        assert_eq!((push(), push(), push()), (Ok(()), Ok(()), Err(Refused::Full)));
+        assert!(queue.has_callbacks());
+        // Told, too, when they cannot be served.
+        let mut turn = queue.turn();
+        turn.seats.extend(queue.lock().waiting.drain(..).map(|(_, seat)| seat));
+        drop(turn);
     }
 }

@@ -59,6 +59,26 @@ impl<F: Engine> Request<F> {
         }
     }
 
+    /// Whether it adds no pair, whatever it finds.
+    pub(crate) fn only_removes(&self) -> bool {
+        match self {
+            Self::Batch(operations) => operations.iter().all(|o| matches!(o, Operation::Remove(..))),
+            Self::RemoveFingerprints(_) => true,
+            Self::Named(_) | Self::UnlessNear(_) => false,
+        }
+    }
+
+    /// How many pairs it may add.
+    pub(crate) fn pairs(&self) -> u64 {
+        let pairs = match self {
+            Self::Batch(operations) => operations.len(),
+            Self::Named(named) => named.len(),
+            Self::RemoveFingerprints(_) => 0,
+            Self::UnlessNear(request) => request.pairs.len(),
+        };
+        pairs as u64
+    }
+
     /// Does what is asked for to a state. Appends the operations that changed something to `effective`.
     ///
     /// # Errors

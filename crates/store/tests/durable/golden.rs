@@ -66,7 +66,7 @@ fn fresh<F: Engine>(
         sealed: Some(log.sealed()),
         next_segment: 1,
         next_id: 0,
-        written: Written { segments: 0, removals: 0, logs: log.bytes() },
+        written: Written { segments: 0, removals: 0, logs: log.bytes(), added: 0 },
         segments: Vec::new(),
     };
     ManifestFile::new(disk.clone()).replace(&manifest(plain)).unwrap();
@@ -113,7 +113,7 @@ fn example_segments() -> Vec<SegmentEntry> {
 fn example() -> (tempfile::TempDir, RealDisk) {
     let before = (7, vec![Operation::Insert(1, 15)]);
     let store = fresh(EXAMPLE, Some(&before), &example_batches(), |manifest| {
-        let written = Written { segments: 60_000_016_480, removals: 138, logs: 371 };
+        let written = Written { segments: 60_000_016_480, removals: 138, logs: 371, added: 60_000_016_480 };
         Manifest { next_segment: 3, segments: example_segments(), written, ..manifest }
     });
     removals::write(&store.1, STORE, &example_segments()[1], 1, &example_removed()).unwrap();

@@ -53,7 +53,7 @@ fn named() -> (tempfile::TempDir, RealDisk) {
         sealed: Some(log.sealed()),
         next_segment: 1,
         next_id: 40,
-        written: Written { segments: 0, removals: 0, logs: log.bytes() },
+        written: Written { segments: 0, removals: 0, logs: log.bytes(), added: 0 },
         segments: Vec::new(),
     };
     ManifestFile::new(disk.clone()).replace(&manifest).unwrap();

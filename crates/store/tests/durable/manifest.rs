@@ -40,7 +40,7 @@ pub(crate) fn manifest(sequence: u64) -> Manifest {
         sealed: Some(Sealed { log: 23, bytes: 64 }),
         next_segment: 19,
         next_id: 0,
-        written: Written { segments: 1, removals: 2, logs: 3 },
+        written: Written { segments: 1, removals: 2, logs: 3, added: 4 },
         segments: vec![entry(17), entry(18)],
     }
 }
@@ -82,7 +82,7 @@ prop_compose! {
             sealed: sealed.map(|(log, bytes)| Sealed { log: log.max(first_log), bytes }),
             next_segment: last + 1,
             next_id: if has_names { next_id } else { 0 },
-            written: Written { segments: written[0], removals: written[1], logs: written[2] },
+            written: Written { segments: written[0], removals: written[1], logs: written[2], added: written[3] },
             segments,
         }
     }

@@ -1,0 +1,113 @@
+//! Files that stay while they are read for long.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hamdex::Engine;
+
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::log::Sealed;
+use crate::manifest::Manifest;
+use crate::shared::Shared;
+use crate::state::State;
+
+/// Names of files that nothing needs any more, but for readers that began before: they are removed when the last of
+/// these has ended. After a crash the next writer removes them.
+#[derive(Debug, Default)]
+pub(crate) struct Pins {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    readers: usize,
+    stale: Vec<String>,
+}
+
+impl Pins {
+    /// Keeps all files that there are until [`Pins::unpin`].
+    pub(crate) fn pin(&self) {
+        self.lock().readers += 1;
+    }
+
+    /// Ends a reader. Returns the files that are to be removed now.
+    pub(crate) fn unpin(&self) -> Vec<String> {
+        let mut inner = self.lock();
+        inner.readers -= 1;
+        if inner.readers == 0 { std::mem::take(&mut inner.stale) } else { Vec::new() }
+    }
+
+    /// Takes files that are to be removed. Returns those that can go at once.
+    pub(crate) fn retire(&self, names: Vec<String>) -> Vec<String> {
+        let mut inner = self.lock();
+        if inner.readers == 0 {
+            return names;
+        }
+        inner.stale.extend(names);
+        Vec::new()
+    }
+
+    /// Whether a file stays because of a reader.
+    pub(crate) fn holds(&self, name: &str) -> bool {
+        self.lock().stale.iter().any(|stale| stale == name)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Whatever is done under the lock is done whole.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One moment of the files of a store, all of which stay as long as this is held.
+pub(crate) struct Pinned<'s, F: Engine, D: Disk> {
+    shared: &'s Shared<F, D>,
+    pub(crate) manifest: Arc<Manifest>,
+    /// Where the logs end: everything before is durable.
+    pub(crate) end: Sealed,
+    /// Keeps the segments.
+    _state: Arc<State<F, D>>,
+}
+
+impl<F: Engine, D: Disk> Shared<F, D> {
+    /// Keeps all files of this moment, with everything written before.
+    ///
+    /// # Errors
+    /// When the disk refuses to sync the log.
+    pub(crate) fn pin(&self) -> Result<Pinned<'_, F, D>, Error> {
+        // Most of the log, without keeping writers waiting.
+        self.sync_beside()?;
+        // Manifest and state belong together while nothing is published.
+        let _publisher = self.publisher();
+        let end = {
+            let mut writer = self.writer();
+            writer.sync()?;
+            writer.log.sealed()
+        };
+        self.pins.pin();
+        Ok(Pinned { shared: self, manifest: self.manifest.load_full(), end, _state: self.state.load_full() })
+    }
+}
+
+impl<F: Engine, D: Disk> Drop for Pinned<'_, F, D> {
+    fn drop(&mut self) {
+        self.shared.remove_unneeded(self.shared.pins.unpin());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_stay_until_the_last_reader_has_ended() {
+        let (pins, names) = (Pins::default(), || vec!["a".to_owned()]);
+        assert_eq!(pins.retire(names()), names());
+        pins.pin();
+        pins.pin();
+        assert!(pins.retire(names()).is_empty());
+        assert!(pins.unpin().is_empty());
+        assert!(pins.holds("a") && !pins.holds("b"));
+        assert_eq!(pins.unpin(), names());
+        assert_eq!(pins.retire(names()), names());
+    }
+}

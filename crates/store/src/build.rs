@@ -41,7 +41,12 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         let name = layout::segment(number);
         let path = self.disk.path(&name);
         let file = self.disk.create_new(&name).map_err(Error::io("create it", &path))?;
-        let options = self.shape.build_options()?.threads(self.options.threads);
+        let cancelled = self.background.cancellation();
+        let mut options = self.shape.build_options()?.threads(self.options.threads);
+        options = options.progress(move |_| cancelled.check());
+        if let Some(directory) = self.disk.temporary_directory() {
+            options = options.temp_dir(directory);
+        }
         let file = write(options, Pieces::new(file))?;
         let mut file = file.into_inner().map_err(Error::io("write it", &path))?;
         file.sync().map_err(Error::io("sync it", &path))?;

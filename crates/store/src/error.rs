@@ -239,7 +239,7 @@ impl Error {
         match self {
             Self::NotAStore { .. } | Self::Damaged { .. } | Self::Missing { .. } => true,
             Self::Io { source, .. } => is_unreadable(source),
-            Self::Read(error) => match error.kind() {
+            Self::Read(error) | Self::Build(BuildError::Input(error)) => match error.kind() {
                 ReadErrorKind::Io(source) => is_unreadable(source),
                 kind => matches!(
                     kind,

@@ -47,6 +47,7 @@ impl Remedy {
     /// The remedy for an error.
     pub(crate) fn of(error: &Error) -> Self {
         match error {
+            Error::Full { source, .. } => Self::of(source),
             Error::Poisoned { .. } => Self::Reopen,
             error if error.is_damage() => Self::Repair,
             _ => Self::Retry,

@@ -32,7 +32,7 @@ pub(crate) fn flush<F: Engine, D: Disk>(shared: &Shared<F, D>) {
                         break;
                     }
                 }
-                Err(_) if shared.background.is_stopping() => return,
+                Err(error) if is_cancelled(&error) => break,
                 Err(error) => {
                     shared.background.report(Work::Flush, Err(error));
                     shared.background.pause(AFTER_FAILURE);

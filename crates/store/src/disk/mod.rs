@@ -122,6 +122,11 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     /// Whatever the operating system refuses.
     fn lock(&self, name: &str, text: &str) -> io::Result<Result<Self::Lock, String>>;
 
+    /// Where files without names may be made for large work; `None` for the system's directory for such files.
+    fn temporary_directory(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// Reads a whole file.
     ///
     /// # Errors

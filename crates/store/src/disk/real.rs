@@ -113,6 +113,10 @@ impl Disk for RealDisk {
         Mapping::load(self.path(name))
     }
 
+    fn temporary_directory(&self) -> Option<PathBuf> {
+        Some(self.path(""))
+    }
+
     fn lock(&self, name: &str, text: &str) -> io::Result<Result<RealLock, String>> {
         let path = self.path(name);
         let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;

@@ -90,7 +90,7 @@ fn a_copy_is_a_store_only_when_it_is_whole_and_durable() {
 }
 
 #[test]
-fn a_copy_that_fails_leaves_nothing_and_half_of_one_is_not_continued() {
+fn a_copy_that_fails_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let [path, copy] = ["s", "copy"].map(|name| directory.path().join(name));
     let store = Store::<u64>::create(&path, &shape(true), tiny().merges(false)).unwrap();
@@ -106,12 +106,72 @@ fn a_copy_that_fails_leaves_nothing_and_half_of_one_is_not_continued() {
     assert!(backup(&path, &copy).is_err());
     assert!(!copy.exists());
     std::fs::rename(&hidden, segments.iter().max().unwrap()).unwrap();
-    // As after a kill.
+    // A directory with files that no copy has put there stays as it is.
     std::fs::create_dir_all(copy.join("segments")).unwrap();
     std::fs::copy(&segments[0], copy.join("segments/000001.hamdex")).unwrap();
     assert!(matches!(backup(&path, &copy), Err(Error::Exists { .. })));
-    assert!(copy.join("segments/000001.hamdex").exists(), "what somebody else put there stays");
+    assert!(copy.join("segments/000001.hamdex").exists());
     std::fs::remove_dir_all(&copy).unwrap();
     backup(&path, &copy).unwrap();
     assert!(Store::<u64>::open(&copy, tiny()).unwrap().snapshot().contains(7).unwrap());
+}
+
+#[test]
+fn a_copy_that_was_killed_is_replaced_by_the_next_one() {
+    let disk = SimulatedDisk::new();
+    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+    let (mut chance, mut model) = (Chance(13), Model::default());
+    for _ in 0..4 {
+        let operations = chance.operations(150, true);
+        model.apply(&operations);
+        store.write(operations).unwrap();
+        store.flush().unwrap();
+    }
+    drop(store);
+    let begun = disk.changes();
+    backup_on(&disk, &disk.beside("whole")).unwrap();
+    let changes = disk.changes() - begun;
+    let mut interrupted = 0;
+    for survival in [Survival::Nothing, Survival::Everything, Survival::Any(7), Survival::Any(8)] {
+        for number in 1..changes {
+            let killed = disk.crashed(Survival::Everything);
+            killed.lose_power_after(killed.changes() + number);
+            assert!(backup_on(&killed, &killed.beside("copy")).is_err());
+            let after = killed.crashed(survival);
+            let target = after.beside("copy");
+            interrupted += u64::from(target.exists("backup.new").unwrap_or(false));
+            match backup_on(&after, &target) {
+                Ok(()) => {}
+                // It had become whole, and all that was lacking was to say so.
+                Err(Error::Exists { .. }) => {
+                    assert!(target.exists("manifest").unwrap(), "{survival:?} {number}")
+                }
+                Err(error) => panic!("{survival:?}, killed after {number} changes: {error}"),
+            }
+            assert!(!target.exists("backup.new").unwrap());
+            let copy = Store::<u64, _>::open_on(target, tiny()).unwrap();
+            assert_same(&copy.snapshot(), &model, &[0], true);
+        }
+    }
+    assert!(interrupted > changes);
+}
+
+#[test]
+fn a_store_is_not_copied_into_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s");
+    let store = Store::<u64>::create(&path, &shape(true), tiny().merges(false)).unwrap();
+    store.insert(7, 1).unwrap();
+    for target in [path.clone(), path.join("copy"), path.join("segments"), path.join("a/../b")] {
+        assert!(matches!(store.backup(&target), Err(Error::BackupInside { .. })), "{}", target.display());
+        assert!(matches!(backup(&path, &target), Err(Error::BackupInside { .. })));
+        assert!(!path.join("copy").exists() && !path.join("b").exists());
+    }
+    #[cfg(unix)]
+    {
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(path.join("log"), &link).unwrap();
+        assert!(matches!(store.backup(link.join("copy")), Err(Error::BackupInside { .. })));
+    }
+    store.backup(directory.path().join("s2")).unwrap();
 }

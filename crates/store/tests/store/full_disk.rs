@@ -94,3 +94,53 @@ fn a_full_disk_refuses_writes_and_loses_nothing() {
     println!("{refused} writes refused by a full disk, nothing lost");
     assert!(refused > 0, "the disk was never full");
 }
+
+#[test]
+fn what_makes_room_is_done_on_a_full_disk() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(_small) = Small::mount(directory.path(), 4096) else {
+        println!("skipped: a file system for it cannot be mounted here");
+        return;
+    };
+    let path = directory.path().join("s");
+    for memory in [1 << 14, 1 << 24] {
+        let options = tiny().memory(memory);
+        let store = Store::<u64>::create(&path, &shape(true), options).unwrap();
+        let (mut chance, mut model) = (Chance(memory), Model::default());
+        let mut insert = |model: &mut Model<u64>| {
+            let batch: Vec<_> = (0..50).map(|_| Operation::Insert(chance.next(), 1)).collect();
+            store.write(batch.clone()).map(|_| model.apply(&batch))
+        };
+        insert(&mut model).unwrap();
+        // All that is left of the disk.
+        let mut ballast = std::fs::File::create(directory.path().join("ballast")).unwrap();
+        while std::io::Write::write_all(&mut ballast, &[7; 4096]).is_ok() {}
+        // Nothing more fits: into memory that cannot be flushed, or into the log.
+        while insert(&mut model).is_ok() {}
+        assert!(insert(&mut model).is_err());
+        for _ in 0..400 {
+            let pair = model.0.pop_first().unwrap_or((0, 0));
+            assert_eq!(store.remove(pair.0, pair.1).unwrap(), pair.1 == 1);
+        }
+        assert!(insert(&mut model).is_err(), "the room is kept for removals");
+        assert_same(&store.snapshot(), &model, &[0], true);
+        drop(ballast);
+        std::fs::remove_file(directory.path().join("ballast")).unwrap();
+        insert_when_there_is_room(&mut insert, &mut model);
+        store.close().unwrap();
+        let store = Store::<u64>::open(&path, options).unwrap();
+        assert_same(&store.snapshot(), &model, &[0], true);
+        drop(store);
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+}
+
+/// As soon as the flush that had failed is tried again.
+fn insert_when_there_is_room(
+    insert: &mut impl FnMut(&mut Model<u64>) -> Result<(), hamdex_store::Error>,
+    model: &mut Model<u64>,
+) {
+    while insert(model).is_err() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}

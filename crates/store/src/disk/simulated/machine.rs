@@ -55,6 +55,8 @@ pub(super) struct Machine {
     pub(super) failure: Option<(Range<u64>, Failure)>,
     /// Whether there is no space left.
     pub(super) is_full: bool,
+    /// Changes of files whose paths begin so fail.
+    pub(super) failing_names: Option<String>,
 }
 
 impl Machine {
@@ -66,7 +68,9 @@ impl Machine {
         self.operations += 1;
         self.changes += u64::from(kind != Kind::Read);
         self.trace.push(format!("{what} {name}"));
+        let is_failing = self.failing_names.as_ref().is_some_and(|names| name.starts_with(&**names));
         match &self.failure {
+            _ if is_failing && kind != Kind::Read => Err(Failure::Io.error()),
             Some((numbers, failure)) if numbers.contains(&self.operations) => Err(failure.error()),
             _ if self.is_full && kind == Kind::Grow => Err(Failure::Full.error()),
             _ => Ok(()),

@@ -114,6 +114,11 @@ impl SimulatedDisk {
         self.machine().is_full = is_full;
     }
 
+    /// Changes of files whose names begin so fail from here on; those of no file, if `names` is `None`.
+    pub fn fail_names(&self, names: Option<&str>) {
+        self.machine().failing_names = names.map(|names| self.full(names));
+    }
+
     /// Changes a file behind the back of everyone, durably: damage.
     ///
     /// # Panics

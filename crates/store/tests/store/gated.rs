@@ -1,0 +1,137 @@
+//! A disk on which one kind of operation can be held up.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex};
+
+use hamdex::Mapping;
+use hamdex_store::Disk;
+use hamdex_store::disk::{SimulatedDisk, SimulatedFile, SimulatedLock};
+
+/// A simulated disk with a gate before the files of one directory.
+#[derive(Clone)]
+pub(crate) struct GatedDisk {
+    disk: SimulatedDisk,
+    gate: Arc<Gate>,
+}
+
+#[derive(Default)]
+struct Gate {
+    inner: Mutex<Inner>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Paths that begin so are held up.
+    closed: Option<String>,
+    waiting: usize,
+}
+
+impl GatedDisk {
+    pub(crate) fn new() -> Self {
+        Self { disk: SimulatedDisk::new(), gate: Arc::default() }
+    }
+
+    pub(crate) fn beside(&self, root: &str) -> Self {
+        Self { disk: self.disk.beside(root), gate: Arc::clone(&self.gate) }
+    }
+
+    /// Holds up whatever creates or links a file whose name begins so.
+    pub(crate) fn close_gate(&self, names: &str) {
+        let path = self.path(names).to_str().unwrap().to_owned();
+        self.gate.inner.lock().unwrap().closed = Some(path);
+    }
+
+    pub(crate) fn open_gate(&self) {
+        self.gate.inner.lock().unwrap().closed = None;
+        self.gate.changed.notify_all();
+    }
+
+    /// Waits until something is held up.
+    pub(crate) fn wait_until_held(&self) {
+        let held = self.gate.inner.lock().unwrap();
+        drop(self.gate.changed.wait_while(held, |inner| inner.waiting == 0).unwrap());
+    }
+
+    fn pass(&self, name: &str) {
+        let path = self.path(name).to_str().unwrap().to_owned();
+        let mut inner = self.gate.inner.lock().unwrap();
+        while inner.closed.as_ref().is_some_and(|names| path.starts_with(names)) {
+            inner.waiting += 1;
+            self.gate.changed.notify_all();
+            inner = self.gate.changed.wait(inner).unwrap();
+            inner.waiting -= 1;
+        }
+    }
+}
+
+impl fmt::Debug for GatedDisk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.disk.fmt(f)
+    }
+}
+
+impl Disk for GatedDisk {
+    type File = SimulatedFile;
+    type Lock = SimulatedLock;
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.disk.path(name)
+    }
+
+    fn create_directory(&self, name: &str) -> io::Result<()> {
+        self.disk.create_directory(name)
+    }
+
+    fn create_new(&self, name: &str) -> io::Result<SimulatedFile> {
+        self.pass(name);
+        self.disk.create_new(name)
+    }
+
+    fn append(&self, name: &str) -> io::Result<SimulatedFile> {
+        self.disk.append(name)
+    }
+
+    fn sync_directory(&self, name: &str) -> io::Result<()> {
+        self.disk.sync_directory(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.disk.remove(name)
+    }
+
+    fn link(&self, name: &str, to: &Self, to_name: &str) -> io::Result<()> {
+        to.pass(to_name);
+        self.disk.link(name, &to.disk, to_name)
+    }
+
+    fn list(&self, directory: &str) -> io::Result<Vec<String>> {
+        self.disk.list(directory)
+    }
+
+    fn length(&self, name: &str) -> io::Result<u64> {
+        self.disk.length(name)
+    }
+
+    fn read_from(&self, name: &str, offset: u64) -> io::Result<Vec<u8>> {
+        self.disk.read_from(name, offset)
+    }
+
+    fn read_first(&self, name: &str, bytes: usize) -> io::Result<Vec<u8>> {
+        self.disk.read_first(name, bytes)
+    }
+
+    fn map(&self, name: &str) -> io::Result<Mapping> {
+        self.disk.map(name)
+    }
+
+    fn lock(&self, name: &str, text: &str) -> io::Result<Result<SimulatedLock, String>> {
+        self.disk.lock(name, text)
+    }
+}

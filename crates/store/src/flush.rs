@@ -74,7 +74,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             // A damaged segment does not keep the others from being merged.
             let failure = self.background.failure(Work::Merge);
             if let Some(failure) = failure.filter(|failure| failure.remedy != Remedy::Repair) {
-                return Err(Error::Full { path: self.disk.path(""), source: failure.error });
+                return Err(Error::Full { path: self.disk.path(""), source: failure.source() });
             }
             if !self.background.wait_for_work(&mut seen, LOOK) {
                 return Err(Error::Closed { path: self.disk.path("") });

@@ -2,12 +2,15 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
 /// A kind of work that a store does in the background.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Work {
     /// Writing a full memtable to a segment.
@@ -32,7 +35,8 @@ impl fmt::Display for Work {
 }
 
 /// The action that ends a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Remedy {
     /// None: the store tries again by itself. A full disk needs room all the same.
@@ -66,13 +70,16 @@ impl fmt::Display for Remedy {
 }
 
 /// Work that has failed, and has not succeeded since.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Failure {
     /// The work.
     pub work: Work,
-    /// The last error.
-    pub error: Arc<Error>,
+    /// The last error and its causes, on one line.
+    pub message: String,
+    /// The last error itself; `None` in another process.
+    #[serde(skip)]
+    pub error: Option<Arc<Error>>,
     /// The time of the first failure after the last success.
     pub since: SystemTime,
     /// Failures in a row.
@@ -82,15 +89,15 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The error and its causes, on one line.
-    #[must_use]
-    pub fn message(&self) -> String {
-        self.error.chain()
+    /// The error, as the source of another one.
+    pub(crate) fn source(self) -> Arc<Error> {
+        self.error.unwrap_or_else(|| Arc::new(Error::OfGroup { what: self.message }))
     }
 }
 
 /// How much writers are held back.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Pressure {
     /// Writers are as fast as they can be.
     #[default]
@@ -108,6 +115,61 @@ impl fmt::Display for Pressure {
             Self::Slowed => "slowed",
             Self::Stopped => "stopped",
         })
+    }
+}
+
+/// Whether segments are merged in the background.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Merges {
+    /// They are: there are at most 20 segments, once those that there were before have been merged.
+    On,
+    /// They are paused: the number of segments has no bound.
+    Paused,
+    /// They are not, by [`StoreOptions::merges`](crate::StoreOptions::merges) or since no process has the store open: the
+    /// number of segments has no bound.
+    #[default]
+    Off,
+}
+
+impl fmt::Display for Merges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::On => "on",
+            Self::Paused => "paused",
+            Self::Off => "off",
+        })
+    }
+}
+
+/// The health of a store that a process has open for writing.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Health {
+    /// The process, in words; empty if it is this one.
+    #[serde(skip)]
+    pub holder: String,
+    /// Whether merges keep the number of segments within its bound.
+    pub merges: Merges,
+    /// How much writers are held back.
+    pub pressure: Pressure,
+    /// Writes that wait for others to be ended.
+    pub queue: usize,
+    /// How long the oldest write has been in the log without a sync; `None` where all of them are synced.
+    pub unsynced: Option<Duration>,
+    /// Work in the background that fails, and what ends that.
+    pub failures: Vec<Failure>,
+}
+
+impl Health {
+    /// The text by which other processes know it.
+    pub(crate) fn to_line(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The health in the text of a holder; that of a store without failures, if there is none.
+    pub(crate) fn parse(holder: String, line: &str) -> Self {
+        Self { holder, ..serde_json::from_str(line).unwrap_or_default() }
     }
 }
 
@@ -135,17 +197,18 @@ pub(crate) struct Failures {
 impl Failures {
     /// Records a failure. Returns it as it stands now.
     pub(crate) fn record(&mut self, work: Work, error: Error) -> Failure {
-        let remedy = Remedy::of(&error);
-        let error = Arc::new(error);
+        let (remedy, message) = (Remedy::of(&error), error.chain());
+        let error = Some(Arc::new(error));
         match self.failures.iter_mut().find(|failure| failure.work == work) {
             Some(failure) => {
                 failure.attempts += 1;
                 failure.error = error;
+                failure.message = message;
                 failure.remedy = remedy;
                 failure.clone()
             }
             None => {
-                let failure = Failure { work, error, since: SystemTime::now(), attempts: 1, remedy };
+                let failure = Failure { work, message, error, since: SystemTime::now(), attempts: 1, remedy };
                 self.failures.push(failure.clone());
                 failure
             }

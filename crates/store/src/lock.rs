@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::DateTime;
 
-use crate::disk::Disk;
+use crate::disk::{Disk, DiskLock};
 use crate::error::Error;
 use crate::layout::LOCK;
 
@@ -15,8 +15,10 @@ use crate::layout::LOCK;
 /// behind. On network file systems it may be local to one machine, or missing altogether.
 #[derive(Debug)]
 pub struct StoreLock<D: Disk> {
-    _held: D::Lock,
+    held: D::Lock,
     process: u32,
+    /// About the process, for people.
+    text: String,
     path: PathBuf,
 }
 
@@ -30,9 +32,14 @@ impl<D: Disk> StoreLock<D> {
         let text = format!("process {process} on {} since {}\n", host_name(), now());
         let path = disk.path("");
         match disk.lock(LOCK, &text).map_err(Error::io("lock it", disk.path(LOCK)))? {
-            Ok(held) => Ok(Self { _held: held, process, path }),
+            Ok(held) => Ok(Self { held, process, text, path }),
             Err(text) => Err(Error::InUse { path, holder: holder(&text) }),
         }
+    }
+
+    /// Writes a line for other processes, behind that about this one. It is for information only.
+    pub(crate) fn set_status(&self, line: &str) {
+        let _ = self.held.set_text(&format!("{}{line}\n", self.text));
     }
 
     /// Refuses to work in a process that was forked from the one that has the lock: both of them have it then.
@@ -55,7 +62,13 @@ impl<D: Disk> StoreLock<D> {
     }
 }
 
-/// Who holds a lock, by what is written in its file: any text, if something else has written there.
+/// The holder of a store and its status, as other processes read them; `None` if no process has the store open.
+pub(crate) fn holder_and_status<D: Disk>(disk: &D) -> Option<(String, String)> {
+    let text = disk.lock_text(LOCK).ok().flatten()?;
+    Some((holder(&text), text.lines().nth(1).unwrap_or_default().to_owned()))
+}
+
+/// The holder of a lock by the text in its file: any text, if something else has written there.
 fn holder(text: &str) -> String {
     let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
     if line.is_empty() { "another process".to_owned() } else { line }

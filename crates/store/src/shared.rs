@@ -206,6 +206,13 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         lock.as_ref().map_or(Ok(()), StoreLock::check)
     }
 
+    /// Writes a line into the lock, for other processes.
+    pub(crate) fn set_status(&self, line: &str) {
+        if let Some(lock) = &*self.lock.lock().unwrap_or_else(PoisonError::into_inner) {
+            lock.set_status(line);
+        }
+    }
+
     /// Lets no further call begin. Returns whether it was open before.
     pub(crate) fn begin_close(&self) -> bool {
         !self.is_closed.swap(true, Ordering::AcqRel)

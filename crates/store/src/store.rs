@@ -115,7 +115,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
 
     /// Calls a function with each change in the health of the store: work in the background that fails, for the first time
     /// or again, or succeeds again, and the pressure on writers. It is called from any thread, also by writes, and must
-    /// return soon. [`Store::stats`] has the same at any time. A later function replaces an earlier one.
+    /// return soon. [`Store::health`] has the same at any time. A later function replaces an earlier one.
     ///
     /// ```
     /// use hamdex_store::{CreateOptions, Event, Store, StoreOptions};
@@ -123,7 +123,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
     /// let directory = tempfile::tempdir()?;
     /// let store = Store::<u64>::create(directory.path().join("s"), &CreateOptions::new(), StoreOptions::new())?;
     /// store.on_event(|event| match event {
-    ///     Event::Failed(failure) => eprintln!("{} failed: {}", failure.work, failure.message()),
+    ///     Event::Failed(failure) => eprintln!("{} failed: {}", failure.work, failure.message),
     ///     event => eprintln!("{event:?}"),
     /// });
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -66,8 +66,9 @@ pub(crate) fn log<F: Engine, D: Disk>(shared: &Shared<F, D>) {
         Durability::Interval(interval) => interval.min(IDLE),
         Durability::Sync | Durability::None => IDLE,
     };
-    let mut seen = 0;
+    let (mut seen, mut shown) = (0, String::new());
     while shared.background.wait_for_work(&mut seen, at_most) {
+        shared.show_health(&mut shown);
         let outcome = shared.freeze_if_due().and_then(|()| shared.sync_if_due());
         if outcome.is_err() || shared.background.failure(Work::Sync).is_some() {
             shared.background.report(Work::Sync, outcome);

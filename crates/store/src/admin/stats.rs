@@ -1,13 +1,11 @@
 //! What a store holds, and what that costs.
 
-use std::fmt;
-use std::time::Duration;
-
 use hamdex::Engine;
 
 use crate::disk::Disk;
-use crate::health::{Failure, Pressure};
+use crate::health::{Health, Merges};
 use crate::manifest::Manifest;
+use crate::shared::Shared;
 use crate::state::State;
 use crate::store::Store;
 
@@ -36,38 +34,8 @@ pub struct StoreStats {
     /// Bytes written to segments, removals and logs since the store was created, by bytes of the segments that flushes and
     /// ingested files have added since then. 0 before the first one. Logs count when their pairs have been flushed.
     pub write_amplification: f64,
-    /// Whether merges keep the number of segments within its bound.
-    pub merges: Merges,
-    /// How much writers are held back.
-    pub pressure: Pressure,
-    /// Writes that wait for others to be ended.
-    pub queue: usize,
-    /// How long the oldest write has been in the log without a sync; `None` where all of them are synced.
-    pub unsynced: Option<Duration>,
-    /// Work in the background that fails, and what ends that.
-    pub failures: Vec<Failure>,
-}
-
-/// Whether segments are merged in the background.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Merges {
-    /// They are: there are at most 20 segments, once those that there were before have been merged.
-    On,
-    /// They are paused: the number of segments has no bound.
-    Paused,
-    /// They are not, by [`StoreOptions::merges`](crate::StoreOptions::merges) or since the store is open for reading only:
-    /// the number of segments has no bound.
-    Off,
-}
-
-impl fmt::Display for Merges {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::On => "on",
-            Self::Paused => "paused",
-            Self::Off => "off",
-        })
-    }
+    /// The health of the process that has the store open for writing; `None` if none has.
+    pub health: Option<Health>,
 }
 
 /// A file of a store.
@@ -130,11 +98,7 @@ impl StoreStats {
                 all_written as f64 / written.added as f64
             },
             segments,
-            merges: Merges::Off,
-            pressure: Pressure::None,
-            queue: 0,
-            unsynced: None,
-            failures: Vec::new(),
+            health: None,
         }
     }
 }
@@ -146,16 +110,40 @@ impl<F: Engine, D: Disk> Store<F, D> {
     pub fn stats(&self) -> StoreStats {
         let shared = self.shared();
         StoreStats {
-            merges: match (shared.options.merges, shared.background.is_paused()) {
+            health: Some(shared.health()),
+            ..StoreStats::of(&shared.manifest.load(), &shared.state.load())
+        }
+    }
+
+    /// The health of the store: whether work in the background fails, and how much writers are held back.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        self.shared().health()
+    }
+}
+
+impl<F: Engine, D: Disk> Shared<F, D> {
+    fn health(&self) -> Health {
+        Health {
+            holder: String::new(),
+            merges: match (self.options.merges, self.background.is_paused()) {
                 (false, _) => Merges::Off,
                 (true, true) => Merges::Paused,
                 (true, false) => Merges::On,
             },
-            pressure: shared.background.pressure(),
-            queue: shared.queue.len(),
-            unsynced: shared.unsynced(),
-            failures: shared.background.failures(),
-            ..StoreStats::of(&shared.manifest.load(), &shared.state.load())
+            pressure: self.background.pressure(),
+            queue: self.queue.len(),
+            unsynced: self.unsynced(),
+            failures: self.background.failures(),
+        }
+    }
+
+    /// Lets other processes know of the health, where it has changed.
+    pub(crate) fn show_health(&self, shown: &mut String) {
+        let line = self.health().to_line();
+        if line != *shown {
+            self.set_status(&line);
+            *shown = line;
         }
     }
 }

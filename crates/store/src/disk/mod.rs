@@ -29,7 +29,7 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     /// A file that is written.
     type File: DiskFile;
     /// An exclusive hold on a file, until it is dropped or the process ends.
-    type Lock: fmt::Debug + Send + Sync + 'static;
+    type Lock: DiskLock;
 
     /// The path of a file, for messages.
     fn path(&self, name: &str) -> PathBuf;
@@ -122,6 +122,12 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     /// Whatever the operating system refuses.
     fn lock(&self, name: &str, text: &str) -> io::Result<Result<Self::Lock, String>>;
 
+    /// The text of the process that holds a file; `None` if none does.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn lock_text(&self, name: &str) -> io::Result<Option<String>>;
+
     /// Where files without names may be made for large work; `None` for the system's directory for such files.
     fn temporary_directory(&self) -> Option<PathBuf> {
         None
@@ -146,6 +152,15 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
             Err(error) => Err(error),
         }
     }
+}
+
+/// An exclusive hold on a file.
+pub trait DiskLock: fmt::Debug + Send + Sync + 'static {
+    /// Replaces the text that others read while the file is held. It is for information only, and need not be durable.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses.
+    fn set_text(&self, text: &str) -> io::Result<()>;
 }
 
 /// A file that is written from front to back.

@@ -4,10 +4,12 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use hamdex::Mapping;
 
-use super::{Disk, DiskFile};
+use super::{Disk, DiskFile, DiskLock};
 
 /// A directory of the file system.
 #[derive(Debug, Clone)]
@@ -119,31 +121,63 @@ impl Disk for RealDisk {
 
     fn lock(&self, name: &str, text: &str) -> io::Result<Result<RealLock, String>> {
         let path = self.path(name);
-        let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
-        match file.try_lock() {
-            Ok(()) => {
-                // For people only: a full disk does not keep anyone from a store.
-                let _ = file.set_len(0).and_then(|()| file.write_all(text.as_bytes()));
-                Ok(Ok(RealLock { file, process: std::process::id() }))
+        let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+        for _ in 0..LOCK_ATTEMPTS {
+            match file.try_lock() {
+                Ok(()) => {
+                    let lock = RealLock { file, process: std::process::id() };
+                    // For information only: a full disk keeps no process from a store.
+                    let _ = lock.set_text(text);
+                    return Ok(Ok(lock));
+                }
+                Err(TryLockError::WouldBlock) => thread::sleep(LOCK_PAUSE),
+                Err(TryLockError::Error(error)) => return Err(error),
             }
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = Vec::new();
-                file.take(MAX_HOLDER_BYTES).read_to_end(&mut holder)?;
-                Ok(Err(String::from_utf8_lossy(&holder).into_owned()))
-            }
+        }
+        read_holder(&file).map(Err)
+    }
+
+    fn lock_text(&self, name: &str) -> io::Result<Option<String>> {
+        let file = match File::open(self.path(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        match file.try_lock_shared() {
+            Ok(()) => file.unlock().map(|()| None),
+            Err(TryLockError::WouldBlock) => read_holder(&file).map(Some),
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
 }
 
+/// How often a lock is tried, and the pause between: a process that looks whether it is held has it for an instant.
+const LOCK_ATTEMPTS: u32 = 3;
+const LOCK_PAUSE: Duration = Duration::from_millis(2);
+
 /// More than any holder writes into a lock file.
-const MAX_HOLDER_BYTES: u64 = 1024;
+const MAX_HOLDER_BYTES: u64 = 1 << 16;
+
+fn read_holder(file: &File) -> io::Result<String> {
+    let mut holder = Vec::new();
+    file.take(MAX_HOLDER_BYTES).read_to_end(&mut holder)?;
+    Ok(String::from_utf8_lossy(&holder).into_owned())
+}
 
 /// A hold on a file of the file system.
 #[derive(Debug)]
 pub struct RealLock {
     file: File,
     process: u32,
+}
+
+impl DiskLock for RealLock {
+    fn set_text(&self, text: &str) -> io::Result<()> {
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(text.as_bytes())?;
+        // Cut at last, so that a full disk need give no new block.
+        file.set_len(text.len() as u64)
+    }
 }
 
 impl Drop for RealLock {

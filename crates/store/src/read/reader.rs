@@ -10,6 +10,8 @@ use crate::admin::stats::StoreStats;
 use crate::admin::verify::{StoreVerified, verify};
 use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
+use crate::health::Health;
+use crate::lock::holder_and_status;
 use crate::log::Position;
 use crate::manifest::{self, Manifest};
 use crate::open::{load, replay_logs};
@@ -96,7 +98,8 @@ impl<F: Engine, D: Disk> StoreReader<F, D> {
     /// What the store held, and what that cost: see [`Store::stats`](crate::Store::stats).
     #[must_use]
     pub fn stats(&self) -> StoreStats {
-        StoreStats::of(&self.seen.manifest, &self.seen.state)
+        let health = holder_and_status(&self.disk).map(|(holder, status)| Health::parse(holder, &status));
+        StoreStats { health, ..StoreStats::of(&self.seen.manifest, &self.seen.state) }
     }
 
     /// Reads and checks all files of the store.

@@ -126,7 +126,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         while !self.has_room() {
             self.check_open()?;
             if let Some(failure) = self.background.failure(Work::Flush) {
-                return Err(Error::Full { path: self.disk.path(""), source: failure.error });
+                return Err(Error::Full { path: self.disk.path(""), source: failure.source() });
             }
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Err(self.timed_out());

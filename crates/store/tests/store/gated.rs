@@ -134,4 +134,8 @@ impl Disk for GatedDisk {
     fn lock(&self, name: &str, text: &str) -> io::Result<Result<SimulatedLock, String>> {
         self.disk.lock(name, text)
     }
+
+    fn lock_text(&self, name: &str) -> io::Result<Option<String>> {
+        self.disk.lock_text(name)
+    }
 }

@@ -1,5 +1,6 @@
 //! Failures in the background, and what ends them.
 
+use std::fs;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,7 +9,9 @@ use std::time::Duration;
 
 use hamdex::VerifyOptions;
 use hamdex_store::disk::{Failure as DiskFailure, SimulatedDisk};
-use hamdex_store::{Disk, Durability, Error, Event, Operation, Remedy, Snapshot, Store, Work};
+use hamdex_store::{
+    Disk, Durability, Error, Event, Merges, Operation, Remedy, Snapshot, Store, StoreReader, Work,
+};
 
 use crate::common::{Chance, Model, assert_same, shape, tiny};
 use crate::gated::GatedDisk;
@@ -45,11 +48,11 @@ fn a_full_disk_is_seen_and_work_goes_on_by_itself_when_there_is_room() {
     disk.set_full(true);
     fill(&store);
     assert!(matches!(store.flush(), Err(Error::Io { .. } | Error::Build(_) | Error::Full { .. })));
-    until(|| store.stats().failures.iter().any(|failure| failure.work == Work::Log));
-    assert!(store.stats().failures.iter().all(|failure| failure.remedy == Remedy::Retry));
+    until(|| store.health().failures.iter().any(|failure| failure.work == Work::Log));
+    assert!(store.health().failures.iter().all(|failure| failure.remedy == Remedy::Retry));
     disk.set_full(false);
     fill(&store);
-    until(|| store.stats().failures.is_empty());
+    until(|| store.health().failures.is_empty());
     store.flush().unwrap();
     assert_same(&store.snapshot(), &model, &[0], true);
     let events = events.lock().unwrap();
@@ -68,15 +71,15 @@ fn a_flush_that_fails_is_seen_and_tried_again() {
     disk.fail_names(Some("segments/"));
     until(|| {
         let outcome = store.write(batch());
-        let failures = store.stats().failures;
+        let failures = store.health().failures;
         let flush = failures.iter().find(|failure| failure.work == Work::Flush);
         if let Err(error) = outcome {
             assert!(matches!(error, Error::Full { .. }), "{error}");
         }
-        flush.is_some_and(|failure| failure.attempts > 1 && failure.message().contains("segments"))
+        flush.is_some_and(|failure| failure.attempts > 1 && failure.message.contains("segments"))
     });
     disk.fail_names(None);
-    until(|| store.stats().failures.is_empty());
+    until(|| store.health().failures.is_empty());
     store.write(batch()).unwrap();
 }
 
@@ -98,7 +101,7 @@ fn a_poisoned_store_is_seen_and_opened_again_in_place() {
         let known = *model.0.first().unwrap();
         assert!(store.insert(known.0, known.1).is_err());
         assert!(matches!(other.insert(known.0, known.1), Err(Error::Poisoned { .. })));
-        let failures = store.stats().failures;
+        let failures = store.health().failures;
         assert!(failures.iter().any(|failure| (failure.work, failure.remedy) == (Work::Log, Remedy::Reopen)));
         if round % 2 == 0 {
             // A disk that still fails changes nothing.
@@ -107,7 +110,7 @@ fn a_poisoned_store_is_seen_and_opened_again_in_place() {
             disk.fail_operations(0..0, DiskFailure::Io);
         }
         store.reopen().unwrap();
-        assert!(other.stats().failures.is_empty());
+        assert!(other.health().failures.is_empty());
         assert_same(&other.snapshot(), &model, &[chance.fingerprint()], true);
         assert_same(&before, &model, &[chance.fingerprint()], true);
         let (fingerprint, id) = (chance.next(), 3);
@@ -141,7 +144,7 @@ fn a_damaged_segment_is_named_and_keeps_no_other_from_being_merged() {
     let mut batch = || (0..100).map(|_| Operation::Insert(chance.next(), 1)).collect::<Vec<_>>();
     until(|| {
         store.write(batch()).unwrap();
-        let failures = store.stats().failures;
+        let failures = store.health().failures;
         failures.iter().any(|failure| (failure.work, failure.remedy) == (Work::Merge, Remedy::Repair))
     });
     for _ in 0..300 {
@@ -231,4 +234,34 @@ fn bytes_written_are_compared_with_what_was_added() {
     }
     store.compact().unwrap();
     assert!(store.stats().write_amplification < merged + 1.0);
+}
+
+#[test]
+fn another_process_sees_the_health_of_the_one_that_writes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s");
+    let store = Store::<u64>::create(&path, &shape(true), tiny()).unwrap();
+    let reader = StoreReader::<u64>::open(&path).unwrap();
+    let health = || reader.stats().health;
+    until(|| health().is_some_and(|health| health.merges == Merges::On));
+    assert!(health().unwrap().holder.starts_with(&format!("process {}", std::process::id())));
+    // No segment can be created: its directory is a file.
+    fs::remove_dir(path.join("segments")).unwrap();
+    fs::write(path.join("segments"), "in the way").unwrap();
+    let mut chance = Chance(9);
+    let mut batch = || (0..200).map(|_| Operation::Insert(chance.next(), 1)).collect::<Vec<_>>();
+    until(|| {
+        let _ = store.write(batch());
+        let failures = health().map(|health| health.failures).unwrap_or_default();
+        failures.iter().any(|failure| failure.work == Work::Flush && failure.message.contains("segments"))
+    });
+    store.pause_merges(true);
+    until(|| health().is_some_and(|health| health.merges == Merges::Paused));
+    fs::remove_file(path.join("segments")).unwrap();
+    fs::create_dir(path.join("segments")).unwrap();
+    until(|| health().is_some_and(|health| health.failures.is_empty()));
+    // Looking keeps no process from the store.
+    drop(store);
+    assert!(health().is_none());
+    drop(Store::<u64>::open(&path, tiny()).unwrap());
 }

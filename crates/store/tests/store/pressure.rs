@@ -29,7 +29,7 @@ fn with_many_segments(disk: &SimulatedDisk) -> Model<u64> {
         store.flush().unwrap();
     }
     let stats = store.stats();
-    assert_eq!((stats.segments.len(), stats.merges), (MANY as usize, Merges::Off));
+    assert_eq!((stats.segments.len(), store.health().merges), (MANY as usize, Merges::Off));
     store.close().unwrap();
     model
 }
@@ -54,7 +54,7 @@ fn any_number_of_segments_is_merged() {
     let store = Store::<u64, _>::open_on(disk, tiny()).unwrap();
     store.insert(7, 7).unwrap();
     while store.stats().segments.len() > 5 {
-        assert!(store.stats().failures.is_empty());
+        assert!(store.health().failures.is_empty());
         thread::sleep(Duration::from_millis(1));
     }
     assert!(store.snapshot().contains(7).unwrap());
@@ -156,11 +156,11 @@ fn a_write_gives_up_at_its_deadline_and_removals_need_no_room() {
     };
     assert!(matches!(refused, Error::TimedOut { .. }), "{refused}");
     assert!(store.with_deadline(Instant::now()).insert(1, 1).is_err());
-    assert_ne!(store.stats().pressure, Pressure::None);
+    assert_ne!(store.health().pressure, Pressure::None);
     // Also while another write waits.
     thread::scope(|scope| {
         let waiting = scope.spawn(|| store.insert(1, 1));
-        while store.stats().queue == 0 {
+        while store.health().queue == 0 {
             thread::yield_now();
         }
         for _ in 0..50 {
@@ -168,7 +168,7 @@ fn a_write_gives_up_at_its_deadline_and_removals_need_no_room() {
             assert!(store.remove(pair.0, pair.1).unwrap());
         }
         assert!(matches!(soon(&store).insert(2, 2), Err(Error::TimedOut { .. })));
-        assert_eq!(store.stats().queue, 1);
+        assert_eq!(store.health().queue, 1);
         disk.open_gate();
         waiting.join().unwrap().unwrap();
     });
@@ -220,9 +220,9 @@ fn as_many_batches_are_submitted_as_may_wait() {
         }
     };
     assert!(matches!(error, Error::Busy { .. }), "{error}");
-    assert!(store.stats().queue > 1000 && taken > store.stats().queue);
+    assert!(store.health().queue > 1000 && taken > store.health().queue);
     disk.open_gate();
-    while store.stats().queue > 0 {
+    while store.health().queue > 0 {
         thread::yield_now();
     }
     store.close().unwrap();

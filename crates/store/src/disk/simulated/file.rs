@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::machine::{Kind, Machine};
 use super::names::FileNumber;
-use crate::disk::DiskFile;
+use crate::disk::{DiskFile, DiskLock};
 
 /// A file of a simulated machine.
 #[derive(Debug)]
@@ -66,6 +66,14 @@ impl DiskFile for SimulatedFile {
 pub struct SimulatedLock {
     pub(super) machine: Arc<Mutex<Machine>>,
     pub(super) path: String,
+}
+
+impl DiskLock for SimulatedLock {
+    fn set_text(&self, text: &str) -> io::Result<()> {
+        let mut machine = self.machine.lock().expect("no panic while it is held");
+        machine.locks.insert(self.path.clone(), text.to_owned());
+        Ok(())
+    }
 }
 
 impl Drop for SimulatedLock {

@@ -259,6 +259,10 @@ impl Disk for SimulatedDisk {
         machine.locks.insert(path.clone(), text.to_owned());
         Ok(Ok(SimulatedLock { machine: self.machine.clone(), path }))
     }
+
+    fn lock_text(&self, name: &str) -> io::Result<Option<String>> {
+        Ok(self.machine().locks.get(&self.full(name)).cloned())
+    }
 }
 
 #[cfg(test)]

@@ -201,7 +201,7 @@ fn of_store_error(error: &hamdex_store::Error) -> u8 {
         Error::NotAStore { .. } | Error::Newer { .. } | Error::Damaged { .. } | Error::Missing { .. } => 3,
         Error::Read(error) => of_read_error(error),
         Error::Build(error) => of_build_error(error),
-        Error::Design(_) | Error::BatchTooLarge { .. } => 2,
+        Error::Design(_) | Error::BatchTooLarge { .. } | Error::BackupInside { .. } => 2,
         _ => 1,
     }
 }

@@ -181,6 +181,7 @@ impl IntoException for hamdex_store::Error {
             | Self::NoIds { .. }
             | Self::IngestIds { .. }
             | Self::Names { .. }
+            | Self::BackupInside { .. }
             | Self::Width { .. } => PyValueError::new_err(text),
             Self::Design(error) => error.into_exception(),
             Self::Read(error) => error.into_exception(),

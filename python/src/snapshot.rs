@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hamdex::{BatchOptions, Match};
-use hamdex_store::Snapshot as Taken;
+use hamdex_store::{Near, Snapshot as Taken};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -87,12 +87,19 @@ fn find<F: Width>(
     })
 }
 
-/// A match, with what its documents are called.
-pub(crate) fn found<F: Width>(
-    snapshot: &Taken<F>,
-    shape: &Shape,
-    one: &Match<F>,
-) -> Result<Found, hamdex_store::Error> {
+/// The stored fingerprint that kept another one from being inserted.
+pub(crate) fn found_near<F: Width>(shape: &Shape, near: &Near<F>) -> Found {
+    let mut ids = Labels::new(shape.has_ids, shape.has_names);
+    match &mut ids {
+        Labels::None => {}
+        Labels::Numbers(numbers) => numbers.extend(&near.ids),
+        Labels::Names(names) => names.extend(near.names.iter().map(|name| text_of(name))),
+    }
+    Found { fingerprint: near.fingerprint.to_u128(), distance: near.distance, ids }
+}
+
+/// A match, with the names of its documents.
+fn found<F: Width>(snapshot: &Taken<F>, shape: &Shape, one: &Match<F>) -> Result<Found, hamdex_store::Error> {
     let mut ids = Labels::new(shape.has_ids, shape.has_names);
     if shape.has_ids {
         for id in snapshot.ids(one.fingerprint)? {

@@ -18,7 +18,7 @@ use crate::moment::Moment;
 use crate::opening::Wanted;
 use crate::results;
 use crate::shape::Shape;
-use crate::snapshot::{Snapshot, found};
+use crate::snapshot::{Snapshot, found_near};
 use crate::table::Table;
 use crate::work;
 
@@ -204,9 +204,7 @@ impl Store {
                     Given::Pairs(pairs) => store.insert_all_unless_near(&pairs, distance)?,
                     Given::Named(named) => store.insert_named_unless_near(&named, distance)?,
                 };
-                let snapshot = store.snapshot();
-                let told = outcomes.iter().map(|near| near.as_ref().map(|near| found(&snapshot, shape, near)).transpose());
-                told.collect::<Result<Vec<_>, hamdex_store::Error>>()
+                Ok::<_, hamdex_store::Error>(outcomes.iter().map(|outcome| outcome.near().map(|near| found_near(shape, near))).collect::<Vec<_>>())
             })?
         });
         let told = outcomes.into_iter().map(|near| match near {

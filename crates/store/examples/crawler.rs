@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use hamdex_store::{CreateOptions, Durability, Store, StoreOptions};
+use hamdex_store::{CreateOptions, Durability, Inserted, Store, StoreOptions};
 
 /// Pages of this crawl.
 const PAGES: u64 = 100_000;
@@ -29,8 +29,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut new, mut known) = (0u64, 0u64);
     for page in 0..PAGES {
         match store.insert_unless_near(fingerprint_of(page), page, DISTANCE)? {
-            None => new += 1,
-            Some(_) => known += 1,
+            Inserted::New { .. } => new += 1,
+            Inserted::Near(_) => known += 1,
         }
     }
     let seconds = start.elapsed().as_secs_f64();

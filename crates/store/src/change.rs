@@ -31,7 +31,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
     /// Does a batch of operations in their order: all of them, or none.
     ///
     /// # Errors
-    /// As for [`Store::remove`]; nothing has happened then, as far as anybody sees.
+    /// As for [`Store::remove`]; nothing has happened then.
     pub fn write(&self, operations: Vec<Operation<F>>) -> Result<Written, Error> {
         self.check_operations(&operations)?;
         self.written(Request::Batch(operations))

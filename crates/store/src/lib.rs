@@ -10,14 +10,16 @@
 //! - [`AnyStore`] is of either width.
 //!
 //! ```
-//! use hamdex_store::{CreateOptions, Store, StoreOptions};
+//! use hamdex_store::{CreateOptions, Inserted, Store, StoreOptions};
 //!
 //! let directory = tempfile::tempdir()?;
 //! let store = Store::<u64>::create(directory.path().join("news.store"), &CreateOptions::new(), StoreOptions::new())?;
-//! assert_eq!(store.insert_unless_near(0x0123_4567_89ab_cdef, 1, 3)?, None);
+//! assert!(store.insert_unless_near(0x0123_4567_89ab_cdef, 1, 3)?.is_new());
 //! // Another page that differs in one bit is known already.
-//! let near = store.insert_unless_near(0x0123_4567_89ab_cdee, 2, 3)?.expect("something is near");
-//! assert_eq!((near.distance, store.snapshot().ids(near.fingerprint)?), (1, vec![1]));
+//! match store.insert_unless_near(0x0123_4567_89ab_cdee, 2, 3)? {
+//!     Inserted::New { .. } => unreachable!("something is near"),
+//!     Inserted::Near(near) => assert_eq!((near.distance, near.ids), (1, vec![1])),
+//! }
 //!
 //! let mut searcher = store.snapshot().searcher();
 //! assert_eq!(searcher.within(0x0123_4567_89ab_cdef, 3)?.len(), 1);
@@ -60,6 +62,7 @@ mod error;
 mod flush;
 mod health;
 mod identity;
+mod inserted;
 mod layout;
 mod lock;
 mod log;
@@ -103,6 +106,7 @@ pub use error::Error;
 pub use hamdex::{Engine, Fingerprint};
 pub use health::{Event, Failure, Health, Merges, Pressure, Remedy, Work};
 pub use identity::{Identity, StoreId};
+pub use inserted::{Inserted, Near};
 pub use log::Sealed;
 pub use manifest::{Manifest, RemovalsEntry, SegmentEntry, Written as WrittenBytes};
 pub use operation::Operation;

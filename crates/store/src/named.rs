@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use hamdex::{Engine, Match};
+use hamdex::Engine;
 
 use crate::disk::Disk;
 use crate::error::Error;
+use crate::inserted::Inserted;
 use crate::log::MAX_OPERATIONS;
 use crate::read::snapshot::Snapshot;
 use crate::store::Store;
@@ -43,7 +44,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
         }
     }
 
-    /// As [`Store::insert_all_unless_near`], in a store with names, which gives the ids.
+    /// As [`Store::insert_all_unless_near`], in a store with names, which gives the ids: the outcomes have them.
     ///
     /// # Errors
     /// As for [`Store::insert_named`]; when a block that matters is damaged.
@@ -51,7 +52,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
         &self,
         named: &[(F, impl AsRef<[u8]>)],
         distance: u32,
-    ) -> Result<Vec<Option<Match<F>>>, Error> {
+    ) -> Result<Vec<Inserted<F>>, Error> {
         let names = self.checked_names(named)?;
         let pairs: Vec<(F, u64)> = named.iter().map(|(fingerprint, _)| (*fingerprint, 0)).collect();
         self.unless_near(&pairs, Some(&names), distance)

@@ -143,7 +143,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         if is_flush {
             state.frozen.remove(0);
         }
-        state.epoch += 1;
+        state.ingests += u64::from(!is_flush && dropped.is_empty());
         let before = self.state.swap(Arc::new(state));
         drop(writer);
         // Large files take their time to go: nobody waits for it.

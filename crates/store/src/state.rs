@@ -17,8 +17,11 @@ use crate::segment::LiveSegment;
 
 /// The set at one moment.
 pub(crate) struct State<F, D: Disk> {
-    /// Changes whenever pairs move: from recent to frozen, from there to a file, from file to file.
-    pub(crate) epoch: u64,
+    /// The generation of the memtable that is written to. Those that wait to be flushed have the generations before it,
+    /// one each.
+    pub(crate) generation: u64,
+    /// How many files from outside have joined so far.
+    pub(crate) ingests: u64,
     /// The number of the last batch that it reflects.
     pub(crate) sequence: u64,
     /// How many removals have taken something away so far.
@@ -52,7 +55,8 @@ impl<F> Clone for Frozen<F> {
 impl<F, D: Disk> Clone for State<F, D> {
     fn clone(&self) -> Self {
         Self {
-            epoch: self.epoch,
+            generation: self.generation,
+            ingests: self.ingests,
             sequence: self.sequence,
             removals: self.removals,
             next_id: self.next_id,
@@ -79,7 +83,8 @@ impl<F: Engine, D: Disk> State<F, D> {
     /// Nothing yet.
     pub(crate) fn new(distance: u32) -> Self {
         Self {
-            epoch: 0,
+            generation: 0,
+            ingests: 0,
             sequence: 0,
             removals: 0,
             next_id: 0,
@@ -91,8 +96,17 @@ impl<F: Engine, D: Disk> State<F, D> {
 
     /// Continues the numbers of the state that this one replaces, so that no search on that one counts for this one.
     pub(crate) fn follow(&mut self, before: &Self) {
-        self.epoch = before.epoch + 1;
+        self.generation = before.generation + 1;
+        self.ingests = before.ingests + 1;
         self.removals = before.removals + 1;
+    }
+
+    /// The memtables of a generation and later, the newest first, with their generations; `None` if one of them has been
+    /// flushed.
+    pub(crate) fn in_memory_since(&self, generation: u64) -> Option<impl Iterator<Item = (u64, &Recent<F>)>> {
+        let is_there = self.generation - self.frozen.len() as u64 <= generation;
+        let memtables = (0..=self.generation).rev().zip(self.in_memory());
+        is_there.then(|| memtables.take_while(move |(of, _)| *of >= generation))
     }
 
     /// What is in memory only, the newest first.

@@ -9,7 +9,9 @@ use hamdex::{BatchOptions, Engine, Match};
 
 use crate::disk::Disk;
 use crate::error::Error;
+use crate::inserted::Inserted;
 use crate::store::Store;
+use crate::write::commit::Outcome;
 use crate::write::request::{Reply, Request, UnlessNear};
 
 /// How often an unsuccessful search is repeated before it is done while nobody else writes.
@@ -19,32 +21,42 @@ const MAX_SEARCHES: usize = 8;
 const MIN_BATCH: usize = 64;
 
 impl<F: Engine, D: Disk> Store<F, D> {
-    /// Inserts a pair unless something stored is within `distance`: then returns the nearest.
+    /// Inserts a pair unless something stored is within `distance`: then returns the nearest, with its ids.
     ///
-    /// Of two that are near to each other and come at the same time, one is inserted, and the other is told of it.
-    /// What is returned is durable, as far as the options say.
+    /// Of two that are near to each other and come at the same time, one is inserted, and the outcome of the other names
+    /// it. What is returned was so at one moment, whatever others write meanwhile, and is durable as far as the options
+    /// say.
+    ///
+    /// ```
+    /// use hamdex_store::{CreateOptions, Inserted, Store, StoreOptions};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let store = Store::<u64>::create(directory.path().join("s"), &CreateOptions::new(), StoreOptions::new())?;
+    /// assert_eq!(store.insert_unless_near(0x00ff, 1, 3)?, Inserted::New { id: 1 });
+    /// match store.insert_unless_near(0x00fe, 2, 3)? {
+    ///     Inserted::New { id } => println!("{id} is new"),
+    ///     Inserted::Near(near) => assert_eq!((near.distance, near.ids), (1, vec![1])),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`Store::remove`].
-    pub fn insert_unless_near(
-        &self,
-        fingerprint: F,
-        id: u64,
-        distance: u32,
-    ) -> Result<Option<Match<F>>, Error> {
-        Ok(self.insert_all_unless_near(&[(fingerprint, id)], distance)?.pop().flatten())
+    pub fn insert_unless_near(&self, fingerprint: F, id: u64, distance: u32) -> Result<Inserted<F>, Error> {
+        let outcome = self.insert_all_unless_near(&[(fingerprint, id)], distance)?.pop();
+        Ok(outcome.expect("one outcome for one pair"))
     }
 
     /// Inserts pairs, in order, each unless something is within `distance` of it: what is stored, or has been
-    /// inserted before it. Returns for each the nearest, or `None` where it has been inserted.
+    /// inserted before it. Returns the outcome of each.
     ///
     /// # Errors
-    /// As for [`Store::remove`]; nothing has happened then, as far as anybody sees.
+    /// As for [`Store::remove`]; nothing has happened then.
     pub fn insert_all_unless_near(
         &self,
         pairs: &[(F, u64)],
         distance: u32,
-    ) -> Result<Vec<Option<Match<F>>>, Error> {
+    ) -> Result<Vec<Inserted<F>>, Error> {
         self.check(pairs.iter().map(|pair| pair.1), pairs.len())?;
         self.check_names(false)?;
         self.unless_near(pairs, None, distance)
@@ -56,35 +68,38 @@ impl<F: Engine, D: Disk> Store<F, D> {
         pairs: &[(F, u64)],
         names: Option<&[Arc<[u8]>]>,
         distance: u32,
-    ) -> Result<Vec<Option<Match<F>>>, Error> {
+    ) -> Result<Vec<Inserted<F>>, Error> {
         for _ in 0..MAX_SEARCHES {
-            if let Some(outcomes) = self.try_unless_near(pairs, names, distance)? {
+            if let Some(outcomes) = self.try_unless_near(pairs, names, distance, Self::commit)? {
                 return Ok(outcomes);
             }
         }
-        // Files come and go faster than it searches: without merges for once.
-        let _merging = self.shared().hold_merges();
+        // Memtables are filled and flushed faster than it searches: for once, none is flushed meanwhile. It must not wait
+        // for room in memory then.
+        let _publisher = self.shared().publisher();
+        let alone = |store: &Self, request| store.shared().commit_alone(request);
         loop {
-            if let Some(outcomes) = self.try_unless_near(pairs, names, distance)? {
+            if let Some(outcomes) = self.try_unless_near(pairs, names, distance, alone)? {
                 return Ok(outcomes);
             }
         }
     }
 
-    /// The same, unless pairs move meanwhile.
+    /// The same, unless it has to be searched again.
     fn try_unless_near(
         &self,
         pairs: &[(F, u64)],
         names: Option<&[Arc<[u8]>]>,
         distance: u32,
-    ) -> Result<Option<Vec<Option<Match<F>>>>, Error> {
+        commit: impl FnOnce(&Self, Request<F>) -> Outcome<F>,
+    ) -> Result<Option<Vec<Inserted<F>>>, Error> {
         let mut request = self.search(pairs, distance)?;
         // Where there is nothing to insert, that was the moment: one state, all of it durable as the options say.
         if request.nearest.iter().all(Option::is_some) {
-            return Ok(Some(request.nearest));
+            return Ok(Some(request.nearest.into_iter().flatten().map(Inserted::Near).collect()));
         }
         request.names = names.map(<[_]>::to_vec);
-        match self.commit(Request::UnlessNear(request))? {
+        match commit(self, Request::UnlessNear(request))? {
             Reply::UnlessNear(outcomes) => Ok(Some(outcomes)),
             Reply::NoIdsLeft => Err(self.no_ids_left()),
             _ => Ok(None),
@@ -94,11 +109,9 @@ impl<F: Engine, D: Disk> Store<F, D> {
     /// What is near to each pair now, as far as it is published.
     fn search(&self, pairs: &[(F, u64)], distance: u32) -> Result<UnlessNear<F>, Error> {
         let snapshot = self.snapshot();
-        let state = snapshot.state();
-        let (epoch, removals, recent) = (state.epoch, state.removals, state.recent.clone());
         let nearest = if pairs.len() < MIN_BATCH {
             let searchers = &self.shared().searchers;
-            let mut searcher = searchers.take(snapshot);
+            let mut searcher = searchers.take(snapshot.clone());
             let near = |&(fingerprint, _): &(F, u64)| {
                 Ok(searcher.nearest_within(fingerprint, 1, distance)?.first().copied())
             };
@@ -110,6 +123,18 @@ impl<F: Engine, D: Disk> Store<F, D> {
             let options = BatchOptions::new().threads(self.shared().options.threads);
             snapshot.nearest_of_each(&fingerprints, distance, options)?
         };
-        Ok(UnlessNear { pairs: pairs.to_vec(), names: None, distance, nearest, recent, epoch, removals })
+        let (state, identity) = (snapshot.state(), self.shared().shape.identity);
+        let described = |found: Option<Match<F>>| found.map(|found| state.near(found, &identity)).transpose();
+        Ok(UnlessNear {
+            identity,
+            pairs: pairs.to_vec(),
+            names: None,
+            distance,
+            nearest: nearest.into_iter().map(described).collect::<Result<_, _>>()?,
+            recent: state.recent.clone(),
+            generation: state.generation,
+            removals: state.removals,
+            ingests: state.ingests,
+        })
     }
 }

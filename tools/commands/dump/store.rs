@@ -58,14 +58,15 @@ impl<'a, F: Engine> StoreDump<'a, F> {
         }
         writeln!(output, "  recent          {} in the log", HumanCount(stats.recent))?;
         writeln!(output, "  removed         {} still in segments", HumanCount(stats.removed))?;
-        let WrittenBytes { segments, removals, logs } = manifest.written;
+        let WrittenBytes { segments, removals, logs, added } = manifest.written;
         writeln!(
             output,
-            "  written         {} to segments, {} to removals, {} to logs: {:.2} bytes per byte of segments",
+            "  written         {} to segments, {} to removals, {} to logs: {:.2} bytes per byte of new segments ({})",
             HumanBytes(segments),
             HumanBytes(removals),
             HumanBytes(logs),
-            stats.write_amplification
+            stats.write_amplification,
+            HumanBytes(added)
         )?;
         Ok(())
     }
@@ -118,7 +119,8 @@ impl<F: Engine> Directory for StoreDump<'_, F> {
             logs.iter().map(|log| json!({ "log": log.number, "bytes": log.bytes })).collect();
         let segments: Vec<Value> =
             manifest.segments.iter().map(|entry| segment_json(entry, &stats)).collect();
-        let WrittenBytes { segments: to_segments, removals: to_removals, logs: to_logs } = manifest.written;
+        let WrittenBytes { segments: to_segments, removals: to_removals, logs: to_logs, added } =
+            manifest.written;
         let whole = json!({
             "store": manifest.identity.store.to_string(),
             "width": manifest.identity.width,
@@ -133,7 +135,7 @@ impl<F: Engine> Directory for StoreDump<'_, F> {
             "logs": logs,
             "recent": stats.recent,
             "removed": stats.removed,
-            "written_bytes": { "segments": to_segments, "removals": to_removals, "logs": to_logs },
+            "written_bytes": { "segments": to_segments, "removals": to_removals, "logs": to_logs, "added": added },
             "write_amplification": stats.write_amplification,
             "segments": segments,
         });

@@ -2,16 +2,15 @@
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
-use hamdex::{Engine, Match};
-use hamdex_store::{Operation, Store};
+use hamdex::Engine;
+use hamdex_store::{Inserted, Operation, Store};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::bars;
 use crate::failure::Failure;
-use crate::ids::{FoundIds, Ids};
+use crate::ids::Ids;
 use crate::input::{Arrivals, Found};
-use crate::names::Names;
 
 /// What `--unless-near` prints.
 #[derive(Serialize)]
@@ -88,7 +87,7 @@ impl<'a, F: Engine> Inserter<'a, F> {
     }
 
     fn insert(&mut self, batch: &[(F, u64)]) -> Result<(), Failure> {
-        let nearest = match self.wishes.unless_near {
+        let outcomes = match self.wishes.unless_near {
             Some(distance) => self.store.insert_all_unless_near(batch, distance)?,
             None => {
                 let insert = |&(fingerprint, id): &(F, u64)| Operation::Insert(fingerprint, id);
@@ -98,12 +97,12 @@ impl<'a, F: Engine> Inserter<'a, F> {
         };
         let has_ids = self.has_ids;
         let described = batch.iter().map(|&(fingerprint, id)| (fingerprint, has_ids.then_some(id), None));
-        self.report(described, &nearest)
+        self.report(described, &outcomes)
     }
 
     /// Inserts a batch of fingerprints with names.
     pub(super) fn insert_named(&mut self, batch: &[(F, Vec<u8>)]) -> Result<(), Failure> {
-        let nearest = match self.wishes.unless_near {
+        let outcomes = match self.wishes.unless_near {
             Some(distance) => self.store.insert_named_unless_near(batch, distance)?,
             None => {
                 self.store.insert_named(batch)?;
@@ -111,22 +110,22 @@ impl<'a, F: Engine> Inserter<'a, F> {
             }
         };
         let described = batch.iter().map(|(fingerprint, name)| (*fingerprint, None, Some(&name[..])));
-        self.report(described, &nearest)
+        self.report(described, &outcomes)
     }
 
     /// Prints what there is to say of a batch that has been written.
     fn report<'b>(
         &mut self,
         batch: impl ExactSizeIterator<Item = (F, Option<u64>, Option<&'b [u8]>)>,
-        nearest: &[Option<Match<F>>],
+        outcomes: &[Inserted<F>],
     ) -> Result<(), Failure> {
         self.read += batch.len() as u64;
         self.bar.inc(batch.len() as u64);
-        self.print_near(batch, nearest)?;
+        self.print_near(batch, outcomes)?;
         if self.wishes.acknowledge {
             writeln!(self.output, "acknowledged {}", self.read)?;
         }
-        // Someone may wait for it.
+        // Another program may wait for it.
         self.output.flush()?;
         Ok(())
     }
@@ -135,16 +134,15 @@ impl<'a, F: Engine> Inserter<'a, F> {
     fn print_near<'b>(
         &mut self,
         batch: impl Iterator<Item = (F, Option<u64>, Option<&'b [u8]>)>,
-        nearest: &[Option<Match<F>>],
+        outcomes: &[Inserted<F>],
     ) -> Result<(), Failure> {
-        let snapshot = self.store.snapshot();
-        for ((fingerprint, id, name), nearest) in batch.zip(nearest) {
-            let Some(near) = nearest else { continue };
+        for ((fingerprint, id, name), outcome) in batch.zip(outcomes) {
+            let Inserted::Near(near) = outcome else { continue };
             self.near += 1;
-            let names = name.map(|_| Names::Store(&snapshot));
-            let ids = self
-                .has_ids
-                .then(|| Ids::new(FoundIds::Listed(snapshot.ids(near.fingerprint)?), names, usize::MAX));
+            let ids = self.has_ids.then(|| match name {
+                Some(_) => Ids::Names(near.names.iter().map(|name| String::from_utf8_lossy(name)).collect()),
+                None => Ids::Listed(near.ids.clone()),
+            });
             let name = name.map(String::from_utf8_lossy);
             let line = Near {
                 fingerprint: fingerprint.hex().to_string(),
@@ -152,7 +150,7 @@ impl<'a, F: Engine> Inserter<'a, F> {
                 name: name.as_deref(),
                 near: near.fingerprint.hex().to_string(),
                 distance: near.distance,
-                ids: ids.transpose()?,
+                ids,
             };
             serde_json::to_writer(&mut self.output, &line).map_err(io::Error::from)?;
             writeln!(self.output)?;

@@ -2,19 +2,24 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use hamdex::Engine;
-use hamdex_store::{Manifest, StoreReader, StoreStats};
+use hamdex_store::{Health, Manifest, StoreReader, StoreStats};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
 use crate::commands::store::{manifest_of, of_width, print_json};
+use crate::counted::counted;
 use crate::failure::Failure;
 
 /// Show what a store holds, and what that costs.
 ///
 /// From counts that are kept, so that little is read. Counts are upper bounds where the same record may lie in
 /// several files of the store, or where a fingerprint has lost only some of its ids. `hamdex dump` shows each file.
+///
+/// Where a process has the store open for writing, its health is shown as well: flushes, merges or syncs that fail and
+/// what ends that, and whether writers are held back.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -46,6 +51,53 @@ struct Report {
     removed: u64,
     batches: u64,
     write_amplification: f64,
+    /// Of the process that has the store open for writing.
+    health: Option<Writing>,
+}
+
+/// The health of a process that has a store open for writing.
+#[derive(Serialize)]
+struct Writing {
+    holder: String,
+    merges: String,
+    pressure: String,
+    /// Writes that wait for others.
+    queue: usize,
+    /// How long the oldest write waits for a sync.
+    unsynced_seconds: Option<f64>,
+    failures: Vec<Failing>,
+}
+
+/// Work that fails in the background.
+#[derive(Serialize)]
+struct Failing {
+    work: String,
+    message: String,
+    /// Seconds since 1970, UTC.
+    since: u64,
+    attempts: u64,
+    remedy: String,
+}
+
+impl Writing {
+    fn of(health: Health) -> Self {
+        let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        let failing = |failure: hamdex_store::Failure| Failing {
+            work: failure.work.to_string(),
+            since: seconds(failure.since),
+            attempts: failure.attempts,
+            remedy: failure.remedy.to_string(),
+            message: failure.message,
+        };
+        Self {
+            merges: health.merges.to_string(),
+            pressure: health.pressure.to_string(),
+            queue: health.queue,
+            unsynced_seconds: health.unsynced.map(|time| time.as_secs_f64()),
+            failures: health.failures.into_iter().map(failing).collect(),
+            holder: health.holder,
+        }
+    }
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
@@ -69,6 +121,7 @@ fn stats<F: Engine>(args: &Args, manifest: &Manifest) -> Result<(), Failure> {
         removed: stats.removed,
         batches: stats.sequence,
         write_amplification: stats.write_amplification,
+        health: stats.health.map(Writing::of),
     })
 }
 
@@ -92,8 +145,28 @@ fn print(path: &Path, manifest: &Manifest, stats: &StoreStats) -> Result<(), Fai
     writeln!(output, "  batches         {}", HumanCount(stats.sequence))?;
     writeln!(
         output,
-        "  amplification   {:.2} bytes written per byte of segments",
+        "  amplification   {:.2} bytes written per byte of new segments",
         stats.write_amplification
     )?;
+    if let Some(health) = stats.health.clone().map(Writing::of) {
+        writeln!(output, "  open for writing by {}", health.holder)?;
+        writeln!(output, "  merges          {}", health.merges)?;
+        writeln!(
+            output,
+            "  back-pressure   {}; {} waiting",
+            health.pressure,
+            counted(health.queue as u64, "write", "writes")
+        )?;
+        for failing in health.failures {
+            writeln!(
+                output,
+                "  {} fails: {} ({}; {})",
+                failing.work,
+                failing.message,
+                counted(failing.attempts, "attempt", "attempts"),
+                failing.remedy
+            )?;
+        }
+    }
     Ok(())
 }

@@ -36,7 +36,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         self.check_open()?;
         if request.only_removes() && !self.has_room() && !self.queue.has_callbacks() {
             // It needs no memory, so it does not wait for room behind others.
-            return self.serve(vec![request]).pop().expect("one answer for one request");
+            return self.commit_alone(request);
         }
         self.slow_down(request.pairs(), deadline)?;
         let prepare = || self.wait_for_room(deadline);
@@ -45,6 +45,12 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             Err(NotServed::TimedOut) => Err(self.timed_out()),
             Err(NotServed::Refused(error)) => Err(error),
         }
+    }
+
+    /// Commits a request at once, by itself, whether or not there is room in memory.
+    pub(crate) fn commit_alone(&self, request: Request<F>) -> Outcome<F> {
+        self.check_open()?;
+        self.serve(vec![request]).pop().expect("one answer for one request")
     }
 
     /// Takes a request whose outcome goes to a callback.
@@ -283,7 +289,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         let next_log = writer.begin_log()?;
         let recent = std::mem::replace(&mut state.recent, Recent::new(self.shape.distance));
         state.frozen.push(Frozen { recent, next_log, sequence: writer.sequence, log_bytes });
-        state.epoch += 1;
+        state.generation += 1;
         self.state.store(Arc::new(state));
         self.note_unsynced(writer);
         self.background.wake();

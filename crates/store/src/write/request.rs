@@ -1,4 +1,4 @@
-//! What writers ask for, and what they are told.
+//! The requests of writers, and the replies to them.
 
 use std::sync::Arc;
 
@@ -6,6 +6,8 @@ use hamdex::{Engine, Match, ReadError};
 
 use crate::batch::Batch;
 use crate::disk::Disk;
+use crate::identity::Identity;
+use crate::inserted::{Inserted, Near};
 use crate::operation::Operation;
 use crate::pair::Pair;
 use crate::recent::Recent;
@@ -25,16 +27,18 @@ pub(crate) enum Request<F> {
 
 /// Pairs to be inserted unless something is near.
 pub(crate) struct UnlessNear<F> {
+    pub(crate) identity: Identity,
     pub(crate) pairs: Vec<Pair<F>>,
-    /// In a store with names, what each of them is to be called; the ids of the pairs have no meaning then.
+    /// In a store with names, the names of the pairs, whose ids have no meaning then.
     pub(crate) names: Option<Vec<Arc<[u8]>>>,
     pub(crate) distance: u32,
     /// What was nearest to each in a state that had been published.
-    pub(crate) nearest: Vec<Option<Match<F>>>,
-    /// What was recent in that state; its epoch, and its removals.
+    pub(crate) nearest: Vec<Option<Near<F>>>,
+    /// The memtable of that state and its generation, its removals, and its files from outside.
     pub(crate) recent: Recent<F>,
-    pub(crate) epoch: u64,
+    pub(crate) generation: u64,
     pub(crate) removals: u64,
+    pub(crate) ingests: u64,
 }
 
 /// What a writer is told.
@@ -44,9 +48,9 @@ pub(crate) enum Reply<F> {
     Named(u64),
     /// There are not so many ids left.
     NoIdsLeft,
-    /// For each pair what is near to it; `None` where nothing is, and the pair has been inserted.
-    UnlessNear(Vec<Option<Match<F>>>),
-    /// Pairs have moved, or what was near has gone: search again. Nothing has happened.
+    /// The outcome of each pair.
+    UnlessNear(Vec<Inserted<F>>),
+    /// What has come since the search is in files by now, or what was near has gone: search again. Nothing has happened.
     SearchAgain,
 }
 
@@ -107,51 +111,111 @@ impl<F: Engine> Request<F> {
     }
 }
 
+/// The decision about one pair.
+enum Decision<F> {
+    /// It is inserted, as so manieth of all that are.
+    New(usize),
+    /// It is near to something that is stored.
+    Near(Near<F>),
+    /// It is near to a pair of the same request, which is inserted.
+    NearNew { found: Match<F>, place: usize },
+}
+
 impl<F: Engine> UnlessNear<F> {
-    /// The search has been done on a state that others have changed since: what has come since is in recent
-    /// memory, as long as the epoch is the same, and what has gone is looked for again.
+    /// The search has been done on a state that others have changed since. What has come since is in the memtables of that
+    /// time and later, as long as none of them has been flushed; what has gone is looked for again. Merges change nothing.
     fn apply<D: Disk>(
         self,
         state: &mut State<F, D>,
         effective: &mut Batch<F>,
     ) -> Result<Reply<F>, ReadError> {
-        if state.epoch != self.epoch {
+        let Some(since) = state.in_memory_since(self.generation) else { return Ok(Reply::SearchAgain) };
+        if state.ingests != self.ingests {
             return Ok(Reply::SearchAgain);
         }
-        let Self { pairs, names, distance, nearest, recent, removals, .. } = self;
-        let (has_come, has_gone) = (!state.recent.is_same(&recent), state.removals != removals);
-        // What of this request comes before a pair.
-        let (mut own, mut new) = (Recent::new(distance), Vec::new());
-        let mut outcomes = Vec::with_capacity(pairs.len());
-        for (number, (&pair, known)) in pairs.iter().zip(nearest).enumerate() {
+        let has_come =
+            |(of, recent): &(u64, &Recent<F>)| *of > self.generation || !recent.is_same(&self.recent);
+        let come: Vec<Recent<F>> = since.filter(has_come).map(|(_, recent)| recent.clone()).collect();
+        let Some(decisions) = self.decide(state, &come)? else { return Ok(Reply::SearchAgain) };
+        let new = |decision: &Decision<F>| matches!(decision, Decision::New(_));
+        let numbers: Vec<usize> = (0..decisions.len()).filter(|&number| new(&decisions[number])).collect();
+        let Some(ids) = self.insert(state, &numbers, effective) else { return Ok(Reply::NoIdsLeft) };
+        let outcome = |decision| match decision {
+            Decision::New(place) => Inserted::New { id: ids[place] },
+            Decision::Near(near) => Inserted::Near(near),
+            Decision::NearNew { found: Match { fingerprint, distance, .. }, place } => {
+                let name = self.names.as_ref().map(|names| Arc::clone(&names[numbers[place]]));
+                let id = self.identity.has_ids.then_some(ids[place]);
+                let (ids, names) = (id.into_iter().collect(), name.into_iter().collect());
+                Inserted::Near(Near { fingerprint, distance, ids, names })
+            }
+        };
+        Ok(Reply::UnlessNear(decisions.into_iter().map(outcome).collect()))
+    }
+
+    /// Decides about each pair, given the memtables that have changed since the search; `None` if what was near has gone.
+    fn decide<D: Disk>(
+        &self,
+        state: &State<F, D>,
+        come: &[Recent<F>],
+    ) -> Result<Option<Vec<Decision<F>>>, ReadError> {
+        let has_gone = state.removals != self.removals;
+        // The pairs of this request that are inserted, with their places among these as ids.
+        let (mut own, mut count) = (Recent::new(self.distance), 0);
+        let mut decisions = Vec::with_capacity(self.pairs.len());
+        for (&(value, _), known) in self.pairs.iter().zip(&self.nearest) {
             if let Some(known) = known
                 && has_gone
                 && !state.contains(known.fingerprint)?
             {
-                return Ok(Reply::SearchAgain);
+                return Ok(None);
             }
-            let come = if has_come { state.recent.nearest(pair.0, distance) } else { None };
-            let nearest = known.into_iter().chain(come).chain(own.nearest(pair.0, distance)).min();
-            if nearest.is_none() {
-                own.insert(&[pair]);
-                new.push(number);
-            }
-            outcomes.push(nearest);
-        }
-        match names {
-            None => {
-                let new: Vec<Pair<F>> = new.into_iter().map(|number| pairs[number]).collect();
-                state.recent.insert(&new);
-                effective.operations.extend(new.into_iter().map(|(value, id)| Operation::Insert(value, id)));
-            }
-            Some(names) => {
-                let named = |number: usize| (pairs[number].0, Arc::clone(&names[number]));
-                let new: Vec<_> = new.into_iter().map(named).collect();
-                if state.insert_named(&new, effective).is_none() {
-                    return Ok(Reply::NoIdsLeft);
+            let of_known = known.as_ref().map(|known| Match::of(value, known.fingerprint));
+            let of_come = come.iter().filter_map(|recent| recent.nearest(value, self.distance)).min();
+            let stored = of_known.into_iter().chain(of_come).min();
+            let of_own = own.nearest(value, self.distance);
+            decisions.push(match (stored, of_own) {
+                (None, None) => {
+                    own.insert(&[(value, count as u64)]);
+                    count += 1;
+                    Decision::New(count - 1)
                 }
-            }
+                (stored, Some(found)) if stored.is_none_or(|stored| found < stored) => {
+                    let mut places = Vec::new();
+                    own.append_ids(found.fingerprint, &mut places);
+                    Decision::NearNew { found, place: places[0] as usize }
+                }
+                (Some(found), _) => {
+                    let is_known = known.as_ref().filter(|known| known.fingerprint == found.fingerprint);
+                    // Its ids are the same as when it was searched for, unless some have come or gone.
+                    let has_changed =
+                        has_gone || come.iter().any(|recent| recent.contains_fingerprint(found.fingerprint));
+                    Decision::Near(match is_known.filter(|_| !has_changed) {
+                        Some(known) => known.clone(),
+                        None => state.near(found, &self.identity)?,
+                    })
+                }
+                (None, Some(_)) => unreachable!("the nearest is the pair's own"),
+            });
         }
-        Ok(Reply::UnlessNear(outcomes))
+        Ok(Some(decisions))
+    }
+
+    /// Inserts the pairs of these numbers. Returns their ids; `None` if there are not so many left.
+    fn insert<D: Disk>(
+        &self,
+        state: &mut State<F, D>,
+        numbers: &[usize],
+        effective: &mut Batch<F>,
+    ) -> Option<Vec<u64>> {
+        let pairs: Vec<Pair<F>> = numbers.iter().map(|&number| self.pairs[number]).collect();
+        let Some(names) = &self.names else {
+            state.recent.insert(&pairs);
+            effective.operations.extend(pairs.iter().map(|&(value, id)| Operation::Insert(value, id)));
+            return Some(pairs.into_iter().map(|pair| pair.1).collect());
+        };
+        let named = pairs.iter().zip(numbers).map(|(pair, &number)| (pair.0, Arc::clone(&names[number])));
+        let first = state.insert_named(&named.collect::<Vec<_>>(), effective)?;
+        Some((first..).take(numbers.len()).collect())
     }
 }

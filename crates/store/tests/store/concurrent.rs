@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use hamdex_store::{Fingerprint, Operation, Store};
+use hamdex_store::{Fingerprint, Inserted, Operation, Store};
 
 use crate::common::{Chance, Model, assert_same, shape, tiny};
 
@@ -113,8 +113,8 @@ fn of_those_that_are_near_to_each_other_exactly_one_is_inserted() {
                         let outcomes = store.insert_all_unless_near(&batch, 3).unwrap();
                         for (pair, outcome) in batch.iter().zip(outcomes) {
                             match outcome {
-                                None => inserted.push(pair.0),
-                                Some(near) => assert!(near.distance <= 3),
+                                Inserted::New { .. } => inserted.push(pair.0),
+                                Inserted::Near(near) => assert!(near.distance <= 3 && !near.ids.is_empty()),
                             }
                         }
                     }
@@ -129,4 +129,64 @@ fn of_those_that_are_near_to_each_other_exactly_one_is_inserted() {
     }
     let there: BTreeSet<u64> = store.snapshot().pairs_in_order().map(|pair| pair.unwrap().0).collect();
     assert_eq!(there, inserted.into_iter().collect());
+}
+
+#[test]
+fn what_is_near_is_named_by_its_ids_while_others_remove_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::<u64>::create(directory.path().join("s"), &shape(true), tiny()).unwrap();
+    let is_over = AtomicBool::new(false);
+    let centres: Vec<u64> = (0..8).map(|number| Chance(number).next()).collect();
+    thread::scope(|scope| {
+        for seed in 0..2 {
+            let (store, is_over, centres) = (&store, &is_over, &centres);
+            scope.spawn(move || {
+                let mut chance = Chance(seed);
+                while !is_over.load(Ordering::Relaxed) {
+                    let centre = centres[chance.below(8) as usize];
+                    if chance.below(4) == 0 {
+                        store.flush().unwrap();
+                    }
+                    store.remove_fingerprint(centre).unwrap();
+                }
+            });
+        }
+        let mut near = 0;
+        for id in 0..8000u64 {
+            let centre = centres[(id % 8) as usize];
+            match store.insert_unless_near(centre, id, 3).unwrap() {
+                Inserted::New { id: given } => assert_eq!(given, id),
+                // As long as it is there it has the id with which it was inserted last.
+                Inserted::Near(found) => {
+                    assert_eq!((found.fingerprint, found.distance, found.ids.len()), (centre, 0, 1));
+                    assert!(found.ids[0] < id && found.ids[0] % 8 == id % 8);
+                    near += 1;
+                }
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+        assert!(near > 0, "the others were always first");
+    });
+}
+
+#[test]
+fn a_named_pair_has_the_id_and_the_near_one_the_name_that_it_was_given() {
+    let directory = tempfile::tempdir().unwrap();
+    let create = shape(true).names(true);
+    let store = Store::<u64>::create(directory.path().join("s"), &create, tiny()).unwrap();
+    let outcomes = store.insert_named_unless_near(&[(0xff, "a"), (0xfe, "b"), (0xff00, "c")], 1).unwrap();
+    assert_eq!(outcomes.iter().map(Inserted::id).collect::<Vec<_>>(), [Some(0), None, Some(1)]);
+    let near = outcomes[1].near().unwrap();
+    assert_eq!((&near.ids[..], &*near.names[0]), (&[0][..], &b"a"[..]));
+    store.flush().unwrap();
+    store.insert_named(&[(0xff, "again")]).unwrap();
+    for outcome in store.insert_named_unless_near(&[(0xfd, "d"), (0xff00_0000, "e")], 1).unwrap() {
+        match outcome {
+            Inserted::New { id } => assert_eq!(store.snapshot().name(id).unwrap(), Some(&b"e"[..])),
+            Inserted::Near(near) => {
+                assert_eq!(near.ids, [0, 2]);
+                assert_eq!(near.names.iter().map(|name| &**name).collect::<Vec<_>>(), [&b"a"[..], b"again"]);
+            }
+        }
+    }
 }

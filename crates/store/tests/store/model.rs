@@ -44,8 +44,12 @@ fn history(seed: u64, steps: u64, has_ids: bool, options: StoreOptions) {
                 let distance = chance.below(4) as u32;
                 let outcomes = store.insert_all_unless_near(&pairs, distance).unwrap();
                 for (pair, outcome) in pairs.iter().zip(outcomes) {
-                    let expected = model.within(pair.0, distance).first().copied();
-                    assert_eq!(outcome.map(|m| (m.distance, m.fingerprint)), expected, "step {step}");
+                    let expected = model.within(pair.0, distance).first().map(|&(distance, near)| {
+                        (distance, near, if has_ids { model.ids(near) } else { Vec::new() })
+                    });
+                    let near = outcome.near().map(|near| (near.distance, near.fingerprint, near.ids.clone()));
+                    assert_eq!(near, expected, "step {step}");
+                    assert_eq!(outcome.id(), expected.is_none().then_some(pair.1));
                     if expected.is_none() {
                         model.0.insert(*pair);
                     }

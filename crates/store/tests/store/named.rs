@@ -71,11 +71,13 @@ fn change(store: &Store<u64, SimulatedDisk>, chance: &mut Chance, done: &mut Don
                 // What it would have inserted is not known here; the next state of the model is the same, or more.
                 return false;
             };
-            let inserted = named.into_iter().zip(&outcomes).filter(|(_, near)| near.is_none());
+            let given: Vec<u64> = outcomes.iter().filter_map(hamdex_store::Inserted::id).collect();
+            let inserted = named.into_iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_new());
             let snapshot = store.snapshot();
             let ids = snapshot.pairs_in_order().map(|pair| pair.unwrap().1);
             let mut ids: Vec<u64> = ids.filter(|id| last.is_none_or(|last| *id > last)).collect();
             ids.sort_unstable();
+            assert_eq!(ids, given);
             let inserted: Vec<_> = inserted.map(|(pair, _)| pair).collect();
             assert_eq!(ids.len(), inserted.len());
             next.extend(ids.into_iter().zip(inserted));

@@ -114,7 +114,8 @@ fn step(
                 })
                 .collect();
             let outcomes = store.insert_all_unless_near(&pairs, distance).ok()?;
-            let found: Vec<_> = outcomes.iter().map(|o| o.near().map(|near| (near.distance, near.fingerprint))).collect();
+            let found: Vec<_> =
+                outcomes.iter().map(|o| o.near().map(|near| (near.distance, near.fingerprint))).collect();
             assert_eq!(found, expected);
             Some(())
         }

@@ -100,6 +100,7 @@ mod metadata;
 mod names;
 mod permutation;
 mod progress;
+mod salvage;
 mod sorting;
 mod table;
 mod threads;

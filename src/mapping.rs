@@ -79,6 +79,28 @@ impl Mapping {
         })
     }
 
+    /// Maps a copy of a file that is cut, or filled with zeros, to a length, and changes it in memory: the file stays as
+    /// it is. Only the pages that are changed take memory, unless the file is shorter than the length.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses, too little memory above all; what is not a regular file.
+    pub fn changed(path: impl AsRef<Path>, length: u64, change: impl FnOnce(&mut [u8])) -> io::Result<Self> {
+        let mut file = open_regular(path.as_ref())?;
+        let length = usize::try_from(length).map_err(io::Error::other)?;
+        let file_length = file.metadata()?.len();
+        if length == 0 || file_length < length as u64 {
+            return Self::in_memory(length, |bytes| {
+                file.read_exact(&mut bytes[..file_length as usize])?;
+                change(bytes);
+                Ok(())
+            });
+        }
+        // SAFETY: the mapping is private, and what others do to the file meanwhile is the caller's part, as for `open`.
+        let mut map = unsafe { MmapOptions::new().len(length).map_copy(&file)? };
+        change(&mut map);
+        Ok(Self { map: map.make_read_only()?, length, is_file: true })
+    }
+
     fn in_memory(length: usize, fill: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<Self> {
         // An empty file is refused later, for what it is.
         let mut map = MmapOptions::new().len(length.max(1)).map_anon()?;

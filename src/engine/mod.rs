@@ -211,11 +211,14 @@ pub trait Engine: Fingerprint {
     /// [`Index::entries`] that are not below a fingerprint.
     fn entries(index: &Index<Self>, from: Self) -> BoxedEntries<'_, Self>;
 
-    /// [`Index::entries`] of each block, so that those of others can be read where one is damaged.
-    fn entries_of_blocks(index: &Index<Self>) -> Vec<BoxedEntries<'_, Self>>;
+    /// Restores, in memory, the parts of a damaged file that follow from others, so that it can be opened: header,
+    /// footer, trailer, keys and id directory. The bytes are as many as the file had when it was written, with this file
+    /// id.
+    fn mend(file: &mut [u8], file_id: [u8; 16]);
 
-    /// The same without ids: [`Index::fingerprints`].
-    fn for_each_readable(index: &Index<Self>, visit: &mut dyn FnMut(Self));
+    /// Calls `visit` with every pair of a damaged file that can be read: its place where that is known, its fingerprint
+    /// and its id, 0 where there are no ids. What one table has lost is taken from others.
+    fn for_each_readable(index: &Index<Self>, visit: &mut dyn FnMut(Option<u64>, Self, u64));
 
     /// [`IndexesSearcher::within`].
     ///

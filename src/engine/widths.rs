@@ -169,13 +169,12 @@ macro_rules! impl_engine {
                 Box::new(index.entries().from(from))
             }
 
-            fn entries_of_blocks(index: &Index<Self>) -> Vec<BoxedEntries<'_, Self>> {
-                let parts = index.entries().split(usize::MAX).into_iter();
-                parts.map(|part| Box::new(part) as BoxedEntries<'_, Self>).collect()
+            fn mend(file: &mut [u8], file_id: [u8; 16]) {
+                crate::salvage::mend::<Self>(file, file_id.into());
             }
 
-            fn for_each_readable(index: &Index<Self>, visit: &mut dyn FnMut(Self)) {
-                index.fingerprints().split(usize::MAX).into_iter().flatten().flatten().for_each(visit);
+            fn for_each_readable(index: &Index<Self>, visit: &mut dyn FnMut(Option<u64>, Self, u64)) {
+                index.for_each_readable(visit);
             }
 
             fn within_all<'s>(

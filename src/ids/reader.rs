@@ -166,7 +166,7 @@ impl IdTable {
 
     /// The first place of the fingerprint that comes so many after the one whose first place is `start`; the
     /// number of ids, or more, where there is none.
-    pub(super) fn after(&self, file: &[u8], start: u64, fingerprints: u64) -> Result<u64, ReadError> {
+    pub(crate) fn after(&self, file: &[u8], start: u64, fingerprints: u64) -> Result<u64, ReadError> {
         match fingerprints {
             _ if self.all_single() => Ok(start + fingerprints),
             0 => Ok(start),

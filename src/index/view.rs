@@ -6,8 +6,9 @@ use std::path::Path;
 use crate::codec::Scratch;
 use crate::error::ReadError;
 use crate::ids::Ids;
-use crate::ids::reader::IdWalk;
+use crate::ids::reader::{IdTable, IdWalk};
 use crate::index::handle::Index;
+use crate::permutation::Permutation;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
@@ -44,6 +45,21 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
         TableView { index: self, table: &self.tables[0], id_offset: 0 }
     }
 
+    /// All tables but the one in natural order.
+    pub(crate) fn other_tables(&self) -> impl Iterator<Item = TableView<'_, F, D>> {
+        self.tables[1..].iter().map(|table| TableView { index: self, table, id_offset: 0 })
+    }
+
+    /// The ids, if there are any.
+    pub(crate) fn id_table(&self) -> Option<&IdTable> {
+        self.ids.as_ref()
+    }
+
+    /// The bytes of the file.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.data.as_ref()
+    }
+
     /// What no id exceeds, by how they are stored.
     pub(crate) fn most_id(&self) -> Option<u64> {
         let ids = self.ids.as_ref()?.record;
@@ -56,6 +72,11 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> TableView<'i, F, D> {
     /// The same with that added to each id, which must not exceed 64 bits for it.
     pub(crate) fn renumbered(self, id_offset: u64) -> Self {
         Self { id_offset, ..self }
+    }
+
+    /// How its entries are permuted.
+    pub(crate) fn permutation(&self) -> &'i Permutation<F> {
+        &self.table.permutation
     }
 
     /// How many blocks there are.

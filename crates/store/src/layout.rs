@@ -4,6 +4,10 @@
 pub(crate) const MANIFEST: &str = "manifest";
 /// The next manifest, until it is whole.
 pub(crate) const NEW_MANIFEST: &str = "manifest.new";
+/// The second copy of the manifest, for the case that it is damaged.
+pub(crate) const COPY: &str = "manifest.copy";
+/// The next copy, until it is whole.
+pub(crate) const NEW_COPY: &str = "manifest.copy.new";
 /// Held by the one who writes.
 pub(crate) const LOCK: &str = "lock";
 /// In a copy of a store that is not whole yet.
@@ -43,7 +47,7 @@ pub(crate) fn is_own(directory: &str, name: &str) -> bool {
         SEGMENTS => parse_segment(name).is_some(),
         DELETES => parse_removals(name).is_some(),
         LOGS => parse_log(name.strip_suffix(".new").unwrap_or(name)).is_some(),
-        _ => matches!(name, MANIFEST | NEW_MANIFEST | LOCK | BACKUP),
+        _ => matches!(name, MANIFEST | NEW_MANIFEST | COPY | NEW_COPY | LOCK | BACKUP),
     }
 }
 

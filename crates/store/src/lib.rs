@@ -51,6 +51,7 @@
 
 mod admin;
 mod any;
+mod aside;
 mod background;
 mod batch;
 mod build;
@@ -95,7 +96,6 @@ mod write;
 pub use admin::backup::{backup, backup_on};
 pub use admin::inspect::{Inspected, LogFile, inspect};
 pub use admin::purge::Purged;
-pub use admin::repair::{Repaired, repair, repair_on};
 pub use admin::stats::{SegmentStats, StoreStats};
 pub use admin::verify::StoreVerified;
 pub use any::{AnyStore, AnyStoreReader, width};
@@ -114,6 +114,7 @@ pub use options::{CreateOptions, StoreOptions};
 pub use read::reader::StoreReader;
 pub use read::searcher::Searcher;
 pub use read::snapshot::{Snapshot, SnapshotIndexes};
+pub use repair::{Repaired, RepairedFile, repair, repair_on};
 pub use state::Written;
 pub use store::Store;
 
@@ -122,8 +123,9 @@ pub use store::Store;
 /// Only with the feature `unstable`, for the project's own use: nothing here is promised to stay.
 #[cfg(feature = "unstable")]
 pub mod internals {
+    pub use crate::aside::keep_aside;
     pub use crate::lock::StoreLock;
-    pub use crate::repair::{RepairedLogs, RepairedManifest, keep_aside, repair_logs, repair_manifest};
+    pub use crate::repair::{RepairedLogs, repair_logs};
 
     /// Logs.
     pub mod log {

@@ -20,7 +20,7 @@ use roaring::{RoaringBitmap, RoaringTreemap};
 
 use crate::checksum::{Kind, checksum};
 use crate::disk::{Disk, DiskFile, create_anew};
-use crate::error::Error;
+use crate::error::{Error, is_unreadable};
 use crate::identity::StoreId;
 use crate::layout;
 use crate::manifest::{RemovalsEntry, SegmentEntry};
@@ -83,21 +83,100 @@ pub fn read<D: Disk>(disk: &D, store: StoreId, segment: &SegmentEntry) -> Result
     })
 }
 
+/// Finds removals of a segment that prove themselves: of the version that its entry names, or else of the greatest
+/// before; of the greatest of all, if it names none. Bytes behind the end of a whole file do not count.
+///
+/// # Errors
+/// What the operating system refuses, other than to read bytes that the disk has lost.
+pub(crate) fn find<D: Disk>(
+    disk: &D,
+    store: StoreId,
+    segment: &SegmentEntry,
+) -> Result<Option<(RemovalsEntry, RoaringTreemap)>, Error> {
+    let newest = segment.removals.map_or(u64::MAX, |named| named.version);
+    for version in versions(disk, segment.number)?.into_iter().rev().filter(|version| *version <= newest) {
+        let name = layout::removals(segment.number, version);
+        let bytes = match disk.read(&name) {
+            Err(error) if is_unreadable(&error) => continue,
+            outcome => outcome.map_err(Error::io("read it", disk.path(&name)))?,
+        };
+        let named = segment.removals.filter(|named| named.version == version);
+        let found = find_in(&bytes, store, segment, version, named.map(|named| named.count));
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// The removals of a file, which has that many if that is known: then all of its header is.
+fn find_in(
+    bytes: &[u8],
+    store: StoreId,
+    segment: &SegmentEntry,
+    version: u64,
+    known: Option<u64>,
+) -> Option<(RemovalsEntry, RoaringTreemap)> {
+    let number = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+    let around = HEADER_BYTES + CHECKSUM_BYTES;
+    let lengths =
+        [number(64).and_then(|length| usize::try_from(length).ok()), bytes.len().checked_sub(around)];
+    let entry = RemovalsEntry { version, count: known.or_else(|| number(56))? };
+    lengths.into_iter().flatten().find_map(|bitmap_bytes| {
+        let mut bytes = bytes.get(..bitmap_bytes.checked_add(around)?)?.to_vec();
+        let (contents, stored) = bytes.split_at_mut(HEADER_BYTES + bitmap_bytes);
+        if known.is_some() {
+            contents[..HEADER_BYTES].copy_from_slice(&header(segment, version, entry.count, bitmap_bytes));
+            let checksum = checksum(store, Kind::Removals, segment.number, version, contents).to_le_bytes();
+            // One byte that differs is damage to the checksum itself: damage elsewhere changes it as a whole.
+            if stored.iter().zip(&checksum).filter(|(stored, right)| stored != right).count() == 1 {
+                stored.copy_from_slice(&checksum);
+            }
+        }
+        Some((entry, parse(&bytes, store, segment, entry).ok()?))
+    })
+}
+
+/// A version of the removals of a segment that no file has.
+///
+/// # Errors
+/// What the operating system refuses.
+pub(crate) fn next_version<D: Disk>(disk: &D, segment: u64) -> Result<u64, Error> {
+    Ok(versions(disk, segment)?.last().map_or(1, |last| last + 1))
+}
+
+/// The versions of the removals of a segment that there are files of, ascending.
+fn versions<D: Disk>(disk: &D, segment: u64) -> Result<Vec<u64>, Error> {
+    let names = disk.list(layout::DELETES).map_err(Error::io("list it", disk.path(layout::DELETES)))?;
+    let versions = names.iter().filter_map(|name| layout::parse_removals(name));
+    let mut versions: Vec<u64> =
+        versions.filter(|(number, _)| *number == segment).map(|(_, version)| version).collect();
+    versions.sort_unstable();
+    Ok(versions)
+}
+
 /// The bytes of the file.
 #[must_use]
 pub fn to_bytes(store: StoreId, segment: &SegmentEntry, version: u64, removed: &RoaringTreemap) -> Vec<u8> {
     let bitmap_bytes = removed.serialized_size();
     let mut bytes = Vec::with_capacity(HEADER_BYTES + bitmap_bytes + CHECKSUM_BYTES);
-    bytes.extend(MAGIC);
-    bytes.extend(VERSION.to_le_bytes());
-    bytes.extend([0; 4]);
-    bytes.extend(segment.file_id);
-    for number in [segment.number, version, segment.pairs, removed.len(), bitmap_bytes as u64] {
-        bytes.extend(number.to_le_bytes());
-    }
+    bytes.extend(header(segment, version, removed.len(), bitmap_bytes));
     removed.serialize_into(&mut bytes).expect("a vector takes everything");
     let checksum = checksum(store, Kind::Removals, segment.number, version, &bytes);
     bytes.extend(checksum.to_le_bytes());
+    bytes
+}
+
+/// The bytes before the bitmap.
+fn header(segment: &SegmentEntry, version: u64, count: u64, bitmap_bytes: usize) -> [u8; HEADER_BYTES] {
+    let mut bytes = [0; HEADER_BYTES];
+    bytes[..8].copy_from_slice(&MAGIC);
+    bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    bytes[16..32].copy_from_slice(&segment.file_id);
+    let numbers = [segment.number, version, segment.pairs, count, bitmap_bytes as u64];
+    for (at, number) in (32..).step_by(8).zip(numbers) {
+        bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+    }
     bytes
 }
 

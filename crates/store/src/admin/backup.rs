@@ -8,7 +8,7 @@ use hamdex::Engine;
 use crate::disk::copy::copy;
 use crate::disk::{Disk, DiskFile, RealDisk, create_anew, link_or_copy};
 use crate::error::Error;
-use crate::layout::{self, BACKUP, DELETES, LOGS, MANIFEST, SEGMENTS};
+use crate::layout::{self, BACKUP, COPY, DELETES, LOGS, MANIFEST, SEGMENTS};
 use crate::log::{Sealed, replay};
 use crate::manifest::Manifest;
 use crate::publisher::Publisher;
@@ -193,6 +193,7 @@ fn discard_interrupted<D: Disk>(target: &D) -> Result<(), Error> {
 /// removed.
 fn finish<D: Disk>(target: &D, outcome: Result<(), Error>, copied: &[String]) -> Result<(), Error> {
     if outcome.is_err() && target.exists(MANIFEST).is_ok_and(|is_there| !is_there) {
+        let _ = target.remove(COPY);
         copied.iter().for_each(|name| drop(target.remove(name)));
         let _ = target.remove(BACKUP);
     }

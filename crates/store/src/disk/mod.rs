@@ -115,6 +115,13 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
         self.map(name)
     }
 
+    /// Maps a copy of a file that is cut, or filled with zeros, to a length, and changes it in memory: the file stays as
+    /// it is.
+    ///
+    /// # Errors
+    /// Whatever the operating system refuses, too little memory above all.
+    fn map_changed(&self, name: &str, length: u64, change: &mut dyn FnMut(&mut [u8])) -> io::Result<Mapping>;
+
     /// Takes an exclusive hold on a file, which is created if need be, without waiting. The text is written into
     /// it, for others to read; `Err` of the inner result is the text of the one who holds it.
     ///

@@ -115,6 +115,10 @@ impl Disk for RealDisk {
         Mapping::load(self.path(name))
     }
 
+    fn map_changed(&self, name: &str, length: u64, change: &mut dyn FnMut(&mut [u8])) -> io::Result<Mapping> {
+        Mapping::changed(self.path(name), length, change)
+    }
+
     fn temporary_directory(&self) -> Option<PathBuf> {
         Some(self.path(""))
     }

@@ -14,7 +14,9 @@ mod salvage;
 mod scan;
 mod writer;
 
+pub(crate) use header::HEADER_BYTES;
 pub use pending::PendingSync;
+pub(crate) use record::operation_bytes;
 pub use record::{MAX_OPERATIONS, MAX_SEQUENCE};
 pub use replay::{Position, Replayed, Sealed, TornTail, replay};
 pub use salvage::{Lost, Salvaged, salvage};

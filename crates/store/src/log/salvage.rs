@@ -22,7 +22,9 @@ pub struct Salvaged {
     pub batches: u64,
     /// How many operations they have.
     pub operations: u64,
-    /// What could not be read.
+    /// The logs whose headers are damaged, though their records may be whole.
+    pub damaged_headers: Vec<u64>,
+    /// What could not be read of their records.
     pub lost: Vec<Lost>,
 }
 
@@ -37,7 +39,7 @@ pub struct Lost {
     pub log: u64,
     /// Where the part begins, in bytes from the start of the log.
     pub offset: u64,
-    /// How long it is; 0 for a log that is missing.
+    /// How long it is; 0 for a log that is missing and whose length is unknown.
     pub bytes: u64,
     /// Why it could not be read.
     pub what: &'static str,
@@ -71,6 +73,9 @@ pub fn salvage<F: Engine, D: Disk>(
         let bytes = read_readable(disk, &name)?;
         let bytes = LogBytes { identity, number: log, start: 0, bytes: &bytes };
         before.check(&bytes, sealed, &mut salvaged.lost);
+        if Header::parse(bytes.bytes).is_err() {
+            salvaged.damaged_headers.push(log);
+        }
         salvage_one(&bytes, &mut salvaged.lost, |sequence, body| {
             // A repair that was interrupted has left some of them twice.
             if sequence <= last_sequence || decode(body, identity, &mut batch).is_err() {
@@ -82,6 +87,8 @@ pub fn salvage<F: Engine, D: Disk>(
             apply(sequence, &batch)
         })?;
     }
+    let last = sealed.map_or(start.log, |sealed| sealed.log.max(start.log));
+    before.missing_up_to(last, 0, sealed, &mut salvaged.lost);
     Ok(salvaged)
 }
 
@@ -94,14 +101,15 @@ struct Before {
 impl Before {
     /// Lists logs that are missing before this one, and ends that are missing of the one before it and of this one.
     fn check(&mut self, log: &LogBytes<'_>, sealed: Option<Sealed>, lost: &mut Vec<Lost>) {
-        let missing = (self.log + 1..log.number).take(MAX_MISSING_LOGS);
-        lost.extend(missing.map(|log| Lost { log, offset: 0, bytes: 0, what: "it is missing" }));
+        let header = Header::parse(log.bytes);
+        let previous_bytes = header.map_or(0, |header| header.previous_bytes);
+        self.missing_up_to(log.number - 1, previous_bytes, sealed, lost);
         let mut ends_early = |log, end, expected: u64| {
             if end < expected {
                 lost.push(Lost { log, offset: end, bytes: expected - end, what: "it ends too early" });
             }
         };
-        match Header::parse(log.bytes) {
+        match header {
             Ok(header) if self.bytes > 0 && self.log + 1 == log.number => {
                 ends_early(self.log, self.bytes, header.previous_bytes);
             }
@@ -111,6 +119,14 @@ impl Before {
             ends_early(log.number, log.end(), sealed.bytes);
         }
         *self = Self { log: log.number, bytes: log.end() };
+    }
+
+    /// Lists the logs behind this one that are missing up to another, which had `last_bytes`, or what was sealed.
+    fn missing_up_to(&self, last: u64, last_bytes: u64, sealed: Option<Sealed>, lost: &mut Vec<Lost>) {
+        let missing = (self.log + 1..=last).take(MAX_MISSING_LOGS);
+        let sealed_of = |log| sealed.filter(|sealed| sealed.log == log).map_or(0, |sealed| sealed.bytes);
+        let bytes_of = |log| if log == last { last_bytes.max(sealed_of(log)) } else { sealed_of(log) };
+        lost.extend(missing.map(|log| Lost { log, offset: 0, bytes: bytes_of(log), what: "it is missing" }));
     }
 }
 
@@ -128,10 +144,6 @@ fn salvage_one(
     lost: &mut Vec<Lost>,
     mut each: impl FnMut(u64, &[u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    if Header::parse(log.bytes).is_err() {
-        let bytes = log.end().min(HEADER_BYTES as u64);
-        lost.push(Lost { log: log.number, offset: 0, bytes, what: "the header is damaged" });
-    }
     let mut at = HEADER_BYTES as u64;
     while at < log.end() {
         match log.record(at) {

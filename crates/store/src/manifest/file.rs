@@ -5,22 +5,39 @@ use std::io::{self, Write};
 use super::leftovers;
 use super::text::{TextError, parse, to_text};
 use super::{Manifest, VERSION};
+use crate::aside::keep_aside;
 use crate::disk::{Disk, DiskFile, create_anew};
 use crate::error::{Error, again};
-use crate::layout::{MANIFEST, NEW_MANIFEST};
+use crate::layout::{COPY, MANIFEST, NEW_COPY, NEW_MANIFEST};
 
 /// More than any manifest has.
 const MAX_MANIFEST_BYTES: u64 = 1 << 24;
 
-/// Reads the manifest of a store.
+/// Reads the manifest of a store; its copy where the manifest is damaged or missing and the copy proves itself current.
 ///
 /// # Errors
 /// When there is none, it is damaged or of a newer format, or the operating system refuses something.
 pub fn read<D: Disk>(disk: &D) -> Result<Manifest, Error> {
-    let path = disk.path(MANIFEST);
+    let damage = match read_named(disk, MANIFEST) {
+        Err(error) if error.is_damage() => error,
+        outcome => return outcome,
+    };
+    match read_named(disk, COPY) {
+        Ok(copy) if leftovers::is_current(disk, &copy)? => Ok(copy),
+        Ok(_) => Err(in_a_store(disk, damage)),
+        Err(error) if error.is_damage() => {
+            Err(if leftovers::has_contents(disk)? { in_a_store(disk, damage) } else { damage })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads the manifest or its copy.
+pub(crate) fn read_named<D: Disk>(disk: &D, name: &str) -> Result<Manifest, Error> {
+    let path = disk.path(name);
     let read = || {
-        let bytes = disk.length(MANIFEST)?;
-        if bytes > MAX_MANIFEST_BYTES { Ok(None) } else { disk.read(MANIFEST).map(Some) }
+        let bytes = disk.length(name)?;
+        if bytes > MAX_MANIFEST_BYTES { Ok(None) } else { disk.read(name).map(Some) }
     };
     match read() {
         Ok(Some(text)) => parse(&text).map_err(|error| match error {
@@ -34,6 +51,19 @@ pub fn read<D: Disk>(disk: &D) -> Result<Manifest, Error> {
             Err(Error::NotAStore { path: disk.path("") })
         }
         Err(error) => Err(Error::io("read it", path)(error)),
+    }
+}
+
+/// The damage of a manifest whose directory holds a store all the same.
+fn in_a_store<D: Disk>(disk: &D, damage: Error) -> Error {
+    match damage {
+        Error::NotAStore { .. } if disk.exists(MANIFEST).is_ok_and(|exists| !exists) => {
+            Error::Missing { path: disk.path(MANIFEST) }
+        }
+        Error::NotAStore { .. } => {
+            Error::damaged(disk.path(MANIFEST), 0, "it does not begin as a manifest does")
+        }
+        damage => damage,
     }
 }
 
@@ -57,8 +87,8 @@ impl<D: Disk> ManifestFile<D> {
         self.poison.is_some()
     }
 
-    /// Replaces the manifest: after a crash there is the old one or the new one, and once this has returned, the new
-    /// one. What it names must be durable before.
+    /// Replaces the manifest and its copy: after a crash there is the old one or the new one, and once this has
+    /// returned, the new one. What it names must be durable before.
     ///
     /// # Errors
     /// What the operating system refuses; the old manifest counts then. But when it was the renaming that failed, it
@@ -71,12 +101,19 @@ impl<D: Disk> ManifestFile<D> {
         }
         debug_assert_eq!(manifest.check(), Ok(()));
         // A name that is in the way no longer; if it stays, the next replacement removes it.
-        let tidy = |_: &io::Error| drop(self.disk.remove(NEW_MANIFEST));
-        write_new(&self.disk, &to_text(manifest))
+        let tidy =
+            |_: &io::Error| [NEW_COPY, NEW_MANIFEST].iter().for_each(|name| drop(self.disk.remove(name)));
+        let text = to_text(manifest);
+        write_new(&self.disk, NEW_COPY, &text)
+            .and_then(|()| write_new(&self.disk, NEW_MANIFEST, &text))
             .inspect_err(tidy)
             .map_err(Error::io("write the next one", &path))?;
-        let renamed = self.disk.rename(NEW_MANIFEST, MANIFEST).inspect_err(tidy);
-        let renamed = renamed.and_then(|()| self.disk.sync_directory(""));
+        // The copy first: it is never older than the manifest, whose damage it makes up for.
+        let rename = || {
+            self.disk.rename(NEW_COPY, COPY)?;
+            self.disk.rename(NEW_MANIFEST, MANIFEST)
+        };
+        let renamed = rename().inspect_err(tidy).and_then(|()| self.disk.sync_directory(""));
         self.poison = renamed.as_ref().err().map(again);
         renamed.map_err(Error::io("replace it", &path))
     }
@@ -85,23 +122,51 @@ impl<D: Disk> ManifestFile<D> {
     /// wrote, and this manifest, which was found in place, does not name. Nothing may still need them: this is for the
     /// one who opens the store, before anyone else has a part of it.
     ///
-    /// Unless the last end was clean, the manifest is written again before: an earlier process may have failed to
-    /// sync its name, and after a crash the one before it would be back, and need its files.
+    /// Unless the last end was clean, and the manifest and its copy are both there, they are written again before: an
+    /// earlier process may have failed to sync their names, and after a crash the ones before would be back, and need
+    /// their files. What is damaged of them is kept aside.
     ///
     /// # Errors
     /// What the operating system refuses.
     pub fn take_over(&mut self, manifest: &Manifest, was_clean: bool) -> Result<Vec<String>, Error> {
-        if !was_clean {
-            self.replace(manifest)?;
-        }
+        self.put_in_order(manifest, was_clean)?;
         let found = leftovers::leftovers(&self.disk, manifest)?;
         leftovers::remove(&self.disk, &found)?;
         Ok(found.own)
     }
+
+    /// Writes the manifest and its copy, unless both are there and `is_in_order`. What is damaged of them is kept aside
+    /// before; returns the names that it has there.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub(crate) fn put_in_order(
+        &mut self,
+        manifest: &Manifest,
+        mut is_in_order: bool,
+    ) -> Result<Vec<String>, Error> {
+        let mut damaged = Vec::new();
+        for name in [MANIFEST, COPY] {
+            match read_named(&self.disk, name) {
+                Ok(found) => is_in_order &= found == *manifest,
+                Err(error) if error.is_damage() => {
+                    is_in_order = false;
+                    damaged
+                        .extend(self.disk.exists(name).is_ok_and(|exists| exists).then(|| name.to_owned()));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let kept = keep_aside(&self.disk, damaged.into_iter())?;
+        if !is_in_order {
+            self.replace(manifest)?;
+        }
+        Ok(kept)
+    }
 }
 
-fn write_new<D: Disk>(disk: &D, text: &str) -> io::Result<()> {
-    let mut file = create_anew(disk, NEW_MANIFEST)?;
+fn write_new<D: Disk>(disk: &D, name: &str, text: &str) -> io::Result<()> {
+    let mut file = create_anew(disk, name)?;
     file.write_all(text.as_bytes())?;
     file.sync()
 }

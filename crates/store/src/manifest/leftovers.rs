@@ -2,10 +2,11 @@
 
 use std::io;
 
-use super::Manifest;
+use super::{Manifest, SegmentEntry};
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::layout;
+use crate::log::HEADER_BYTES;
 
 /// Names of files in the directory of a store that have no part in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,8 +60,8 @@ fn part_of(manifest: &Manifest, directory: &str, name: &str) -> Part {
             None => layout::parse_log(name).map(|number| number >= manifest.first_log),
         },
         _ => match name {
-            layout::MANIFEST | layout::LOCK => Some(true),
-            layout::NEW_MANIFEST | layout::BACKUP => Some(false),
+            layout::MANIFEST | layout::COPY | layout::LOCK => Some(true),
+            layout::NEW_MANIFEST | layout::NEW_COPY | layout::BACKUP => Some(false),
             _ => None,
         },
     };
@@ -69,6 +70,61 @@ fn part_of(manifest: &Manifest, directory: &str, name: &str) -> Part {
         Some(false) => Part::Leftover,
         None => Part::Foreign,
     }
+}
+
+/// Whether a manifest that was found in the copy is the one that counts: all that it names is there, and nothing that
+/// a later one would have named. A later one either names a segment or removals of a greater number than this one
+/// knows, or does without a file that this one names.
+///
+/// # Errors
+/// What the operating system refuses.
+pub(super) fn is_current<D: Disk>(disk: &D, copy: &Manifest) -> Result<bool, Error> {
+    for entry in &copy.segments {
+        if !fits_its_file(disk, entry) {
+            return Ok(false);
+        }
+    }
+    let list = |directory| disk.list(directory).map_err(Error::io("list it", disk.path(directory)));
+    let removals = list(layout::DELETES)?;
+    let removals: Vec<_> = removals.iter().filter_map(|name| layout::parse_removals(name)).collect();
+    let are_removals_current = copy.segments.iter().all(|entry| {
+        let versions = removals.iter().filter(|(segment, _)| *segment == entry.number);
+        versions.map(|(_, version)| *version).max() == entry.removals.map(|named| named.version)
+    });
+    let mut segments = list(layout::SEGMENTS)?.into_iter().filter_map(|name| layout::parse_segment(&name));
+    let mut logs = list(layout::LOGS)?.into_iter().filter_map(|name| layout::parse_log(&name));
+    Ok(are_removals_current
+        && segments.all(|number| number < copy.next_segment)
+        && logs.any(|number| number == copy.first_log))
+}
+
+/// Whether the file of a segment is the one of the manifest, by its length and its file id.
+pub(crate) fn fits_its_file<D: Disk>(disk: &D, segment: &SegmentEntry) -> bool {
+    let name = layout::segment(segment.number);
+    let has_length = disk.length(&name).is_ok_and(|bytes| bytes == segment.bytes);
+    // format-spec.md, section 4: the file id is bytes 32 to 47 of every file.
+    has_length && disk.read_first(&name, 48).is_ok_and(|first| first.get(32..) == Some(&segment.file_id))
+}
+
+/// Whether a directory without a manifest holds pairs of a store: a segment, or a log with more than its header. The
+/// creation of a store that was interrupted leaves neither, and a copy that was interrupted has its note.
+pub(super) fn has_contents<D: Disk>(disk: &D) -> Result<bool, Error> {
+    let list = |directory| match disk.list(directory) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(Vec::new())
+        }
+        names => names.map_err(Error::io("list it", disk.path(directory))),
+    };
+    if disk.exists(layout::BACKUP).is_ok_and(|exists| exists) {
+        return Ok(false);
+    }
+    if list(layout::SEGMENTS)?.iter().any(|name| layout::parse_segment(name).is_some()) {
+        return Ok(true);
+    }
+    let logs = list(layout::LOGS)?.into_iter().filter_map(|name| layout::parse_log(&name));
+    Ok(logs
+        .into_iter()
+        .any(|number| disk.length(&layout::log(number)).is_ok_and(|bytes| bytes > HEADER_BYTES as u64)))
 }
 
 /// Removes the leftovers of the store itself.

@@ -10,7 +10,9 @@ mod leftovers;
 mod salvage;
 mod text;
 
+pub(crate) use file::read_named;
 pub use file::{ManifestFile, read};
+pub(crate) use leftovers::fits_its_file;
 pub use leftovers::{Leftovers, leftovers};
 pub use salvage::{SalvagedManifest, salvage};
 pub use text::{TextError, parse, to_text};

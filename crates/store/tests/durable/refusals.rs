@@ -167,6 +167,14 @@ fn edits() -> Vec<(&'static str, Edit)> {
         Box::new(move |disk| disk.alter("log/000023", |log| *log = bytes.clone()))
     };
     vec![
+        (
+            "manifest.none",
+            Box::new(|disk| {
+                for name in ["manifest", "manifest.copy", "log/000023", "log/000024"] {
+                    disk.remove(name).unwrap();
+                }
+            }),
+        ),
         ("manifest.missing", remove("manifest")),
         ("manifest.beginning", flip("manifest", 0)),
         ("manifest.beginning", cut("manifest", 0)),

@@ -131,6 +131,10 @@ impl Disk for GatedDisk {
         self.disk.map(name)
     }
 
+    fn map_changed(&self, name: &str, length: u64, change: &mut dyn FnMut(&mut [u8])) -> io::Result<Mapping> {
+        self.disk.map_changed(name, length, change)
+    }
+
     fn lock(&self, name: &str, text: &str) -> io::Result<Result<SimulatedLock, String>> {
         self.disk.lock(name, text)
     }

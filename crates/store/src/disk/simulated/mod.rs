@@ -251,6 +251,13 @@ impl Disk for SimulatedDisk {
         Mapping::of_bytes(machine.files[machine.file(&path)?].bytes())
     }
 
+    fn map_changed(&self, name: &str, length: u64, change: &mut dyn FnMut(&mut [u8])) -> io::Result<Mapping> {
+        let mut bytes = self.read(name)?;
+        bytes.resize(usize::try_from(length).map_err(io::Error::other)?, 0);
+        change(&mut bytes);
+        Mapping::of_bytes(&bytes)
+    }
+
     fn lock(&self, name: &str, text: &str) -> io::Result<Result<SimulatedLock, String>> {
         let (mut machine, path) = self.begin(Kind::Read, "lock", name)?;
         if let Some(holder) = machine.locks.get(&path) {

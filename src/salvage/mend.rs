@@ -1,0 +1,262 @@
+//! Parts of a damaged file that follow from others, restored in memory.
+
+use byteorder::{ByteOrder, LittleEndian};
+use hamdex_fingerprint::Fingerprint;
+
+use crate::codec::{BlockCodec, CHECKSUM_BYTES, Scratch};
+use crate::design::MAX_TABLES;
+use crate::error::Place;
+use crate::format::arrangement::Arrangement;
+use crate::format::checksum::{Context, UnitKind};
+use crate::format::footer::{Footer, RANKED_PLACES};
+use crate::format::header::{FileId, Header};
+use crate::format::record::SectionRecord;
+use crate::format::section::{PAGE, Section, extent};
+use crate::format::trailer::{self, Trailer};
+use crate::format::{PAGE_BYTES, header};
+use crate::salvage::one_byte::changed_byte;
+
+/// Restores what can be restored of a file of fingerprints of type `F` with this id, whose length is the one that it
+/// was written with:
+///
+/// - the header page, which says nothing but the file id
+/// - the footer, if at most one byte of each page or of its checksum has changed: all that it says has to agree with
+///   the length of the file and with itself
+/// - the trailer, which says where the footer is
+/// - keys, which are the last entries of blocks
+/// - the id directory, which counts the entries of blocks and marks
+///
+/// Metadata that are damaged are replaced by others, so that the file opens; whoever mends a file knows its metadata.
+/// A file that stays damaged is refused when it is opened.
+pub(crate) fn mend<F: Fingerprint>(file: &mut [u8], file_id: FileId) {
+    if file.len() < PAGE_BYTES as usize + trailer::BYTES {
+        return;
+    }
+    let page = Header { minor: header::MINOR, file_id }.page();
+    file[..page.len()].copy_from_slice(&page);
+    let Some(Found { trailer, contents, footer }) = find_footer::<F>(file, file_id) else { return };
+    let at = file.len() - trailer::BYTES;
+    file[at..].copy_from_slice(&trailer.bytes(file_id));
+    let footer_record = SectionRecord {
+        kind: UnitKind::Footer,
+        table: 0,
+        offset: trailer.footer_offset,
+        length: trailer.footer_length,
+    };
+    write_section(file, file_id, footer_record, &contents);
+    let blocks: Vec<Option<TableOfBlocks>> =
+        (0..footer.tables.len()).map(|number| TableOfBlocks::of(&footer, file_id, number)).collect();
+    for record in &footer.sections {
+        if is_whole(file, file_id, *record) {
+            continue;
+        }
+        match record.kind {
+            UnitKind::Keys => {
+                let table = blocks.get(record.table as usize).and_then(Option::as_ref);
+                if let Some(keys) = table.map(|table| table.keys::<F>(file)) {
+                    write_section(file, file_id, *record, &keys);
+                }
+            }
+            UnitKind::IdDirectory => {
+                let directory =
+                    blocks[0].as_ref().and_then(|table| id_directory(file, file_id, &footer, table));
+                if let Some(directory) = directory {
+                    write_section(file, file_id, *record, &directory);
+                }
+            }
+            UnitKind::Metadata => write_section(file, file_id, *record, &some_metadata(record.length)),
+            _ => {}
+        }
+    }
+}
+
+/// A footer that fits a file.
+pub(super) struct Found {
+    trailer: Trailer,
+    contents: Vec<u8>,
+    pub(super) footer: Footer,
+}
+
+/// The one footer that fits the file: where it begins follows from the number of tables and from whether there are ids
+/// and names.
+pub(super) fn find_footer<F: Fingerprint>(file: &[u8], file_id: FileId) -> Option<Found> {
+    let by_trailer = Trailer::read(file, file_id).ok().map(|trailer| trailer.footer_length);
+    let sections = |tables: u64| [2 * tables + 1, 2 * tables + 4, 2 * tables + 6];
+    let by_counts = (1..=MAX_TABLES as u64).flat_map(|tables| {
+        let of_tables = 112 + tables * (32 + 9 * u64::from(F::BITS));
+        sections(tables).map(|sections| of_tables + 24 * sections)
+    });
+    let lengths: Vec<u64> = by_trailer.into_iter().chain(by_counts).collect();
+    let find =
+        |most_changes| lengths.iter().find_map(|&length| footer_of::<F>(file, file_id, length, most_changes));
+    // A footer that is whole comes before any that a change would make one.
+    find(0).or_else(|| find(usize::MAX))
+}
+
+/// The footer with contents of this length, if that is what there is, but for one byte of each page or its checksum on
+/// at most so many pages.
+fn footer_of<F: Fingerprint>(
+    file: &[u8],
+    file_id: FileId,
+    length: u64,
+    most_changes: usize,
+) -> Option<Found> {
+    let end = (file.len() - trailer::BYTES) as u64;
+    let footer_offset = end.checked_sub(extent(length)?).filter(|&offset| offset >= PAGE_BYTES)?;
+    let context = Context::new(file_id, UnitKind::Footer, 0);
+    let mut contents = file[footer_offset as usize..(footer_offset + length) as usize].to_vec();
+    let checksums_at = (footer_offset + length).next_multiple_of(4) as usize;
+    let mut changes = 0;
+    for (number, page) in contents.chunks_mut(PAGE).enumerate() {
+        let stored = LittleEndian::read_u32(&file[checksums_at + 4 * number..]);
+        let difference = context.checksum(number as u64, page) ^ stored;
+        if difference == 0 {
+            continue;
+        }
+        changes += 1;
+        if changes > most_changes {
+            return None;
+        }
+        let is_of_checksum = difference.to_le_bytes().iter().filter(|&&byte| byte != 0).count() == 1;
+        if !is_of_checksum {
+            let (at, change) = changed_byte(page.len(), difference)?;
+            page[at] ^= change;
+        }
+    }
+    let footer = Footer::from_bytes(&contents).ok().filter(|footer| footer.width == F::BITS)?;
+    let arrangement = Arrangement::of(&footer)?;
+    let fits = arrangement.end() == footer_offset && arrangement.sections() == footer.sections;
+    let trailer = Trailer { footer_offset, footer_length: length };
+    fits.then_some(Found { trailer, contents, footer })
+}
+
+/// Whether all pages of a section have their checksums. Blocks have theirs inside.
+fn is_whole(file: &[u8], file_id: FileId, record: SectionRecord) -> bool {
+    record.kind == UnitKind::Block || section(file_id, record).read_all(file).is_ok()
+}
+
+fn section(file_id: FileId, record: SectionRecord) -> Section {
+    let context = Context::new(file_id, record.kind, record.table as usize);
+    // The place is for messages, and nobody reads those of a mended file.
+    Section::new(Place::Footer, context, record.offset as usize, record.length as usize)
+}
+
+/// Writes the contents of a section, their checksums, and the zeros around these.
+fn write_section(file: &mut [u8], file_id: FileId, record: SectionRecord, contents: &[u8]) {
+    let context = Context::new(file_id, record.kind, record.table as usize);
+    let (offset, end) = (record.offset as usize, record.end().expect("it lies inside the file") as usize);
+    file[offset..end].fill(0);
+    file[offset..offset + contents.len()].copy_from_slice(contents);
+    let checksums_at = (offset + contents.len()).next_multiple_of(4);
+    for (number, page) in contents.chunks(PAGE).enumerate() {
+        let checksum = context.checksum(number as u64, page).to_le_bytes();
+        file[checksums_at + 4 * number..][..4].copy_from_slice(&checksum);
+    }
+}
+
+/// The blocks of a table, read without keys.
+struct TableOfBlocks {
+    codec: BlockCodec,
+    context: Context,
+    offset: usize,
+    count: usize,
+    block_bytes: usize,
+}
+
+impl TableOfBlocks {
+    /// `None` where the code lengths make no code.
+    fn of(footer: &Footer, file_id: FileId, number: usize) -> Option<Self> {
+        let table = &footer.tables[number];
+        let is_of_blocks =
+            |record: &&SectionRecord| record.kind == UnitKind::Block && record.table as usize == number;
+        Some(Self {
+            codec: BlockCodec::from_lengths(footer.layout, &table.code_lengths, None)?,
+            context: Context::new(file_id, UnitKind::Block, number),
+            offset: footer.sections.iter().find(is_of_blocks)?.offset as usize,
+            count: usize::try_from(table.blocks).ok()?,
+            block_bytes: footer.layout.block_bytes,
+        })
+    }
+
+    /// The permuted entries of a block; none if it is damaged.
+    fn decode<'v, F: Fingerprint>(
+        &self,
+        file: &[u8],
+        block: usize,
+        scratch: &mut Scratch<F>,
+        values: &'v mut Vec<F>,
+    ) -> &'v [F] {
+        values.clear();
+        let bytes = &file[self.offset + block * self.block_bytes..][..self.block_bytes];
+        let checksum = self.context.checksum(block as u64, &bytes[CHECKSUM_BYTES..]);
+        let is_right = checksum == LittleEndian::read_u32(bytes);
+        if !is_right || self.codec.decode(&[bytes], scratch, values, |_, _| Ok(())).is_err() {
+            values.clear();
+        }
+        values
+    }
+
+    /// The keys as the file has them. That of a damaged block is the greatest that it can be.
+    fn keys<F: Fingerprint>(&self, file: &[u8]) -> Vec<u8> {
+        let (mut scratch, mut values) = (Scratch::default(), Vec::new());
+        let mut keys = vec![0; self.count * F::BYTES];
+        let mut most = F::ONES;
+        for block in (0..self.count).rev() {
+            let entries = self.decode(file, block, &mut scratch, &mut values);
+            let key = entries.last().copied().unwrap_or(most);
+            // Damaged blocks next to each other: all of them have the entries that are missing.
+            most = entries.first().copied().unwrap_or(key).minus(F::truncate(1));
+            key.write_le(&mut keys[block * F::BYTES..][..F::BYTES]);
+        }
+        keys
+    }
+}
+
+/// The directory of ids, if all of table 0 and the marks are whole.
+fn id_directory(file: &[u8], file_id: FileId, footer: &Footer, table: &TableOfBlocks) -> Option<Vec<u8>> {
+    let count = footer.ids?.count;
+    let record = *footer.sections.iter().find(|record| record.kind == UnitKind::IdStarts)?;
+    let marks = section(file_id, record);
+    let marks = marks.read_all(file).ok()?;
+    let is_mark = |place: u64| marks.is_empty() || marks[(place / 8) as usize] & 0x80 >> (place % 8) != 0;
+    let mut entries = match footer.width {
+        64 => entry_counts::<u64>(file, table)?,
+        _ => entry_counts::<u128>(file, table)?,
+    }
+    .into_iter();
+    let (mut blocks, mut ranks) = (Vec::new(), Vec::new());
+    let (mut passed, mut next_block_at) = (0u64, Some(0u64));
+    for place in 0..count {
+        if place > 0 && place % RANKED_PLACES == 0 && !marks.is_empty() {
+            ranks.push(passed);
+        }
+        if is_mark(place) {
+            if next_block_at == Some(passed) {
+                blocks.push(place);
+                next_block_at = entries.next().map(|entries| passed + entries);
+            }
+            passed += 1;
+        }
+    }
+    let is_whole = passed == footer.fingerprints && blocks.len() == table.count;
+    is_whole.then(|| blocks.into_iter().chain(ranks).flat_map(u64::to_le_bytes).collect())
+}
+
+/// How many entries each block has, if all can be read.
+fn entry_counts<F: Fingerprint>(file: &[u8], table: &TableOfBlocks) -> Option<Vec<u64>> {
+    let (mut scratch, mut values) = (Scratch::<F>::default(), Vec::new());
+    let mut count = |block| match table.decode(file, block, &mut scratch, &mut values).len() {
+        0 => None,
+        entries => Some(entries as u64),
+    };
+    (0..table.count).map(&mut count).collect()
+}
+
+/// Metadata of a length: one value of zeros without a name.
+fn some_metadata(length: u64) -> Vec<u8> {
+    let mut metadata = vec![0; length as usize];
+    if let Some(value) = metadata.get_mut(4..8) {
+        LittleEndian::write_u32(value, (length - 8) as u32);
+    }
+    metadata
+}

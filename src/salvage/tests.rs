@@ -1,0 +1,160 @@
+//! Every byte of small files is damaged, one at a time: pairs that the rest proves are found, and none besides.
+
+use std::collections::BTreeMap;
+
+use crate::engine::Engine;
+use crate::format::checksum::UnitKind;
+use crate::format::section::extent;
+use crate::salvage::mend::find_footer;
+use crate::{BuildOptions, Codec, Index};
+
+/// Fingerprints far and near, some with several ids.
+fn pairs<F: Engine>(count: u64, ids: bool) -> Vec<(F, u64)> {
+    let mut state = 7u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        u128::from(state ^ state >> 29) << 64 | u128::from(state.rotate_left(31))
+    };
+    let mut pairs: Vec<(F, u64)> = (0..count)
+        .flat_map(|number| {
+            let value = F::truncate(next() >> (number % 3 * 7));
+            let copies = if ids && number % 5 == 0 { 3 } else { 1 };
+            (0..copies).map(move |copy| (value, if ids { number * 10 + copy } else { 0 }))
+        })
+        .collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+fn file<F: Engine>(pairs: &[(F, u64)], codec: Codec, design: &str, ids: bool) -> Vec<u8> {
+    let options = BuildOptions::new().codec(codec).ids(ids).block_bytes(512);
+    let options = options.design(crate::Design::named(design, 3).unwrap());
+    let mut bytes = Vec::new();
+    F::write_sorted(options, &mut pairs.iter().copied(), &mut std::iter::empty(), &mut bytes).unwrap();
+    bytes
+}
+
+/// What can be read of a file, by place; what has no place, by itself.
+type Read<F> = (BTreeMap<u64, (F, u64)>, Vec<(F, u64)>);
+
+fn read<F: Engine>(mut bytes: Vec<u8>, file_id: [u8; 16]) -> Option<Read<F>> {
+    F::mend(&mut bytes, file_id);
+    let index = Index::<F, _>::from_bytes(bytes).ok()?;
+    let (mut placed, mut others) = (BTreeMap::new(), Vec::new());
+    index.for_each_readable(&mut |place, fingerprint, id| match place {
+        Some(place) => assert!(placed.insert(place, (fingerprint, id)).is_none()),
+        None => others.push((fingerprint, id)),
+    });
+    Some((placed, others))
+}
+
+/// Damages every `step`-th byte by itself.
+fn check<F: Engine>(codec: Codec, design: &str, ids: bool, step: usize) {
+    let pairs = pairs::<F>(900, ids);
+    let whole = file(&pairs, codec, design, ids);
+    let file_id = Index::<F, _>::from_bytes(&whole[..]).unwrap().file_id();
+    let footer = find_footer::<F>(&whole, file_id).unwrap().footer;
+    let (file_id, tables) = (file_id.to_bytes(), footer.tables.len());
+    // Ids and marks are nowhere else; with one table, nor are its entries.
+    let lost_with =
+        |kind| matches!(kind, UnitKind::Ids | UnitKind::IdStarts) || kind == UnitKind::Block && tables == 1;
+    let at_risk: Vec<_> = footer
+        .sections
+        .iter()
+        .filter(|record| lost_with(record.kind))
+        .map(|record| {
+            let length =
+                if UnitKind::Block == record.kind { record.length } else { extent(record.length).unwrap() };
+            record.offset..record.offset + length
+        })
+        .collect();
+    let (mut complete, mut partial) = (0, 0);
+    for at in (0..whole.len()).step_by(step).chain(whole.len() - 32..whole.len()) {
+        for change in [1, 0x80, 0xff] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= change;
+            let (placed, others) =
+                read::<F>(damaged, file_id).unwrap_or_else(|| panic!("byte {at} of {codec}"));
+            for (&place, pair) in &placed {
+                assert_eq!(*pair, pairs[place as usize], "byte {at}");
+            }
+            assert!(others.iter().all(|pair| pairs.binary_search(pair).is_ok()), "byte {at}");
+            if at_risk.iter().any(|range| range.contains(&(at as u64))) {
+                partial += usize::from(placed.len() + others.len() < pairs.len());
+            } else {
+                assert_eq!(placed.len(), pairs.len(), "byte {at} of {codec}, {design}");
+                complete += 1;
+            }
+        }
+    }
+    assert!(complete > 100, "{complete}");
+    assert_eq!(partial > 0, ids || tables == 1, "{partial}");
+}
+
+#[test]
+fn whatever_one_byte_of_a_file_was_the_rest_proves_its_pairs() {
+    check::<u64>(Codec::Huffman, "halves", false, 61);
+    check::<u64>(Codec::Huffman, "halves", true, 61);
+    check::<u64>(Codec::EliasFano, "cover-8", true, 97);
+    check::<u64>(Codec::EliasFano, "single", false, 23);
+    check::<u128>(Codec::Huffman, "halves", true, 127);
+}
+
+#[test]
+fn every_byte_of_header_footer_and_trailer_is_restored() {
+    let pairs = pairs::<u64>(300, true);
+    let whole = file(&pairs, Codec::Huffman, "halves", true);
+    let file_id = Index::<u64, _>::from_bytes(&whole[..]).unwrap().file_id();
+    let footer = find_footer::<u64>(&whole, file_id).unwrap().footer;
+    let footer_at =
+        footer.sections.last().map(|metadata| metadata.offset + metadata.length).unwrap() as usize;
+    for at in (0..64).chain(footer_at..whole.len()) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x10;
+        u64::mend(&mut damaged, file_id.to_bytes());
+        // Zeros between sections are not restored, and not read.
+        Index::<u64, _>::from_bytes(&damaged[..]).unwrap();
+        assert_eq!(find_footer::<u64>(&damaged, file_id).unwrap().footer, footer, "byte {at}");
+    }
+}
+
+#[test]
+fn blocks_next_to_each_other_are_put_together_from_other_tables() {
+    for ids in [false, true] {
+        let pairs = pairs::<u64>(2000, ids);
+        let whole = file(&pairs, Codec::Huffman, "halves", ids);
+        let file_id = Index::<u64, _>::from_bytes(&whole[..]).unwrap().file_id().to_bytes();
+        let mut damaged = whole.clone();
+        for block in [0usize, 1, 2, 5, 7] {
+            damaged[4096 + 512 * block + 100] ^= 4;
+        }
+        let (placed, others) = read::<u64>(damaged.clone(), file_id).unwrap();
+        assert_eq!(placed.into_values().collect::<Vec<_>>(), pairs);
+        assert_eq!(others, []);
+        // Without the other tables, all but these blocks; behind them places are known again.
+        let footer = find_footer::<u64>(&whole, file_id.into()).unwrap().footer;
+        for record in footer.sections.iter().filter(|r| r.kind == UnitKind::Block && r.table > 0) {
+            damaged[record.offset as usize..(record.offset + record.length) as usize].fill(0xee);
+        }
+        let (placed, others) = read::<u64>(damaged, file_id).unwrap();
+        assert!(placed.len() + others.len() < pairs.len());
+        assert!(placed.iter().all(|(&place, pair)| pairs[place as usize] == *pair));
+        assert_eq!(placed.last_key_value().map(|(&place, _)| place), Some(pairs.len() as u64 - 1));
+        assert!(others.iter().all(|pair| pairs.binary_search(pair).is_ok()));
+    }
+}
+
+#[test]
+fn what_is_no_file_is_left_as_it_is() {
+    for length in [0, 1, 95, 4096, 4127, 4128, 9000] {
+        let mut bytes = vec![0x5a; length];
+        u64::mend(&mut bytes, [3; 16]);
+        assert!(Index::<u64, _>::from_bytes(bytes).is_err());
+    }
+    let pairs = pairs::<u64>(300, false);
+    let mut wide = file(&pairs, Codec::Huffman, "halves", false);
+    let file_id = Index::<u64, _>::from_bytes(&wide[..]).unwrap().file_id().to_bytes();
+    u128::mend(&mut wide, file_id);
+    assert!(Index::<u128, _>::from_bytes(&wide[..]).is_err());
+}

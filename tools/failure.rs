@@ -57,6 +57,9 @@ pub(crate) enum Failure {
     /// Arguments that contradict each other or the file.
     #[error("{0}")]
     Usage(String),
+    /// A store was repaired, and something is missing or has come back.
+    #[error("{0}")]
+    Incomplete(String),
     /// What the data itself rules out, or a check of the demo that fails.
     #[error("{0}")]
     Wrong(String),
@@ -138,7 +141,7 @@ impl Failure {
             _ if self.about_output().is_some_and(OutputError::is_in_place) => 4,
             Self::Partly { failure, .. } => failure.exit_code(),
             Self::Index(error) => of_read_error(error),
-            Self::Block { .. } => 3,
+            Self::Block { .. } | Self::Incomplete(_) => 3,
             Self::Store(error) => of_store_error(error),
             Self::Shards(error) => of_shards_error(error),
             Self::Build(error) => of_build_error(error),

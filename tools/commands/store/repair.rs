@@ -1,7 +1,10 @@
 //! `hamdex store repair`: what can be had of a damaged store.
 
+use std::io::Write;
 use std::path::PathBuf;
 
+use hamdex_store::{Repaired, RepairedFile};
+use indicatif::HumanCount;
 use serde::Serialize;
 
 use crate::bars;
@@ -12,9 +15,13 @@ use crate::say;
 
 /// Make a damaged store usable again, with all that can still be read.
 ///
-/// Every whole batch of its logs and every whole block of its files is saved, and what was damaged is kept in the
-/// directory `damaged` of the store. Prints what was found, a line each. Restoring a backup is better: what could
-/// not be read is lost, and removals that could not be read are forgotten. A store that is whole stays as it is.
+/// Saves what the files of the store prove: the manifest or its copy, every whole record of the logs, every whole block
+/// of the segments, in whichever table. Prints what was wrong with each file, and what was saved, lost or may be back:
+/// removals that cannot be read are forgotten. What was damaged is kept in the directory `damaged` of the store. A store
+/// that is whole stays as it is.
+///
+/// The exit code is 0 if nothing is missing and nothing that was removed can be back, and otherwise 3; a backup is
+/// better then.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -32,15 +39,57 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// What `--json` prints.
+/// What `--json` prints. Lost and returned records are counts at most.
 #[derive(Serialize)]
 struct Report {
-    found: Vec<String>,
+    complete: bool,
+    records_before: Option<u64>,
+    records_after: u64,
     saved_records: u64,
     lost_records: u64,
+    returned_records: u64,
     lost_names: u64,
     saved_batches: u64,
+    lost_log_parts: u64,
+    files: Vec<FileReport>,
     kept: Vec<String>,
+}
+
+/// A file that was damaged or missing.
+#[derive(Serialize)]
+struct FileReport {
+    path: String,
+    problems: Vec<String>,
+    saved_records: u64,
+    lost_records: u64,
+    returned_records: u64,
+    lost_names: u64,
+}
+
+impl From<&Repaired> for Report {
+    fn from(repaired: &Repaired) -> Self {
+        let file = |file: &RepairedFile| FileReport {
+            path: file.path.display().to_string(),
+            problems: file.problems.clone(),
+            saved_records: file.saved_pairs,
+            lost_records: file.lost_pairs,
+            returned_records: file.returned_pairs,
+            lost_names: file.lost_names,
+        };
+        Self {
+            complete: repaired.is_complete(),
+            records_before: repaired.pairs_before,
+            records_after: repaired.pairs_after,
+            saved_records: repaired.saved_pairs(),
+            lost_records: repaired.lost_pairs(),
+            returned_records: repaired.returned_pairs(),
+            lost_names: repaired.lost_names(),
+            saved_batches: repaired.saved_batches,
+            lost_log_parts: repaired.lost_log_parts,
+            files: repaired.files.iter().map(file).collect(),
+            kept: repaired.kept.iter().map(|path| path.display().to_string()).collect(),
+        }
+    }
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
@@ -49,30 +98,52 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     bar.finish_and_clear();
     let repaired = outcome?;
     if args.json {
-        return print_json(&Report {
-            found: repaired.found,
-            saved_records: repaired.saved_pairs,
-            lost_records: repaired.lost_pairs,
-            lost_names: repaired.lost_names,
-            saved_batches: repaired.saved_batches,
-            kept: repaired.kept.iter().map(|path| path.display().to_string()).collect(),
-        });
-    }
-    if repaired.found.is_empty() {
+        print_json(&Report::from(&repaired))?;
+    } else if repaired.was_whole() {
         say::summary(format_args!("{}: whole; nothing was changed", args.store.display()));
+    } else {
+        print(&repaired)?;
+    }
+    if repaired.is_complete() {
         return Ok(());
     }
-    let mut output = std::io::stdout().lock();
-    for found in &repaired.found {
-        std::io::Write::write_fmt(&mut output, format_args!("{found}\n"))?;
-    }
-    say::summary(format_args!(
-        "{}: repaired: {} of damaged files saved, {} lost; {} of damaged logs saved; what was damaged is in {}",
+    let before =
+        repaired.pairs_before.map_or_else(String::new, |before| format!(" of {}", HumanCount(before)));
+    Err(Failure::Incomplete(format!(
+        "{}: repaired, but not complete: it has {}{before}; at most {} lost, at most {} that were removed back; what was \
+         damaged is in {}",
         args.store.display(),
-        counted(repaired.saved_pairs, "record", "records"),
-        indicatif::HumanCount(repaired.lost_pairs),
-        counted(repaired.saved_batches, "batch", "batches"),
+        counted(repaired.pairs_after, "record", "records"),
+        counted(repaired.lost_pairs(), "record is", "records are"),
+        HumanCount(repaired.returned_pairs()),
         args.store.join("damaged").display()
-    ));
+    )))
+}
+
+/// Prints what was wrong with each file, and what has become of it.
+fn print(repaired: &Repaired) -> Result<(), Failure> {
+    let mut output = std::io::stdout().lock();
+    for file in &repaired.files {
+        for problem in &file.problems {
+            writeln!(output, "{}: {problem}", file.path.display())?;
+        }
+        let counts = [
+            (file.saved_pairs, "saved"),
+            (file.lost_pairs, "lost, at most"),
+            (file.returned_pairs, "may be back"),
+        ];
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<String> =
+            counts.map(|(count, what)| format!("{} {what}", counted(*count, "record", "records"))).collect();
+        if !counts.is_empty() {
+            writeln!(output, "  {}", counts.join("; "))?;
+        }
+    }
+    if repaired.is_complete() {
+        say::summary(format_args!(
+            "repaired: nothing is missing, and nothing is back; the store has {}",
+            counted(repaired.pairs_after, "record", "records")
+        ));
+    }
     Ok(())
 }

@@ -29,8 +29,26 @@ pub struct StoreVerified {
 
 /// Reads all files that the manifest names, and the logs, and checks everything. Nothing may write meanwhile.
 pub(crate) fn verify<F: Engine, D: Disk>(disk: &D, options: &VerifyOptions) -> Result<StoreVerified, Error> {
-    let manifest = manifest::read(disk)?;
+    let manifest =
+        manifest::read_named(disk, layout::MANIFEST).or_else(|damage| match manifest::read(disk) {
+            // The copy serves; the damage is there all the same.
+            Ok(_) if matches!(damage, Error::NotAStore { .. }) => Err(Error::damaged(
+                disk.path(layout::MANIFEST),
+                0,
+                "it is missing, or does not begin as one; its copy serves",
+            )),
+            Ok(_) => Err(damage),
+            Err(error) => Err(error),
+        })?;
     let (mut verified, replayed) = verify_files::<F, D>(disk, &manifest, options)?;
+    match manifest::read_named(disk, layout::COPY) {
+        Ok(_) => {}
+        Err(Error::NotAStore { .. }) => {
+            let path = disk.path(layout::COPY);
+            return Err(Error::damaged(path, 0, "it is missing, or does not begin as a manifest does"));
+        }
+        Err(error) => return Err(error),
+    }
     if let Some(torn) = replayed.torn {
         let path = disk.path(&layout::log(replayed.end.log));
         verified.notes.push(format!(

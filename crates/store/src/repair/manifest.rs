@@ -52,12 +52,9 @@ pub(super) fn restore<F: Engine, D: Disk>(disk: &D) -> Result<Restored, Error> {
         if files.iter().all(|file: &RepairedFile| file.path != disk.path(name))
             && let Err(damage) = tried(manifest::read_named(disk, name))?
         {
-            let missing = disk.exists(name).is_ok_and(|exists| !exists);
-            let problem = if missing { "missing".to_owned() } else { damage.chain() };
-            files.push(RepairedFile::new(
-                disk.path(name),
-                &format!("{problem}; restored from the other copy"),
-            ));
+            let mut file = RepairedFile::damaged(disk.path(name), &damage);
+            file.problems.push("restored from the other copy".to_owned());
+            files.push(file);
         }
     }
     if !files.is_empty() {

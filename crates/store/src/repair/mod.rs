@@ -68,6 +68,19 @@ impl RepairedFile {
     fn new(path: PathBuf, problem: &str) -> Self {
         Self { path, problems: vec![problem.to_owned()], ..Self::default() }
     }
+
+    /// A file with this damage, without the advice to repair it.
+    fn damaged(path: PathBuf, damage: &Error) -> Self {
+        let problem = match damage {
+            Error::Missing { .. } => "it is missing".to_owned(),
+            Error::Damaged { offset: Some(offset), what, .. } => format!("damaged at byte {offset}: {what}"),
+            Error::Damaged { what, .. } => format!("damaged: {what}"),
+            Error::NotAStore { .. } => "it is missing, or does not begin as a manifest does".to_owned(),
+            Error::Read(error) => error.kind().to_string(),
+            other => other.chain(),
+        };
+        Self::new(path, &problem)
+    }
 }
 
 impl Repaired {

@@ -45,7 +45,7 @@ pub(super) fn repair_segment<F: Engine, D: Disk>(
         return Ok(outcome);
     };
     let name = layout::segment(entry.number);
-    let mut file = RepairedFile::new(disk.path(&name), &damage.chain());
+    let mut file = RepairedFile::damaged(disk.path(&name), &damage);
     let found = match open_damaged::<F, D>(disk, &entry)? {
         Some(segment) => Readable::of(&segment, &removed),
         None => Readable::default(),
@@ -85,7 +85,7 @@ fn repair_removals<D: Disk>(
         (Some(named), Err(damage)) => (named, damage),
     };
     let name = layout::removals(entry.number, named.version);
-    let mut file = RepairedFile::new(disk.path(&name), &damage.chain());
+    let mut file = RepairedFile::damaged(disk.path(&name), &damage);
     let found = removals::find(disk, store, entry)?;
     entry.applied = entry.born;
     entry.removals = found.as_ref().map(|(found, _)| *found);

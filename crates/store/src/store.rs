@@ -87,6 +87,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
         let open = Open { shared: Arc::new(shared), threads: Mutex::default() };
         open.start("hamdex-flush", workers::flush)?;
         open.start("hamdex-log", workers::log)?;
+        open.start("hamdex-memory", workers::memory)?;
         if open.shared.options.merges {
             for _ in 0..workers::MERGE_THREADS {
                 open.start("hamdex-merge", workers::merge)?;

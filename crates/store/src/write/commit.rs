@@ -204,7 +204,11 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             Err(error) => return Err(error),
         }
         state.sequence = writer.sequence;
+        let is_due = state.recent.is_consolidation_due();
         self.state.store(Arc::new(state));
+        if is_due {
+            self.background.call_for_consolidation();
+        }
         if self.options.durability != Durability::Sync {
             self.note_unsynced(&writer);
         }
@@ -287,7 +291,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         let mut state = State::clone(&self.state.load());
         let log_bytes = writer.log.bytes();
         let next_log = writer.begin_log()?;
-        let recent = std::mem::replace(&mut state.recent, Recent::new(self.shape.distance));
+        let recent = std::mem::replace(&mut state.recent, Recent::new(self.shape.distance).deferring());
         state.frozen.push(Frozen { recent, next_log, sequence: writer.sequence, log_bytes });
         state.generation += 1;
         self.state.store(Arc::new(state));

@@ -1,0 +1,164 @@
+//! Merging runs of recent pairs beside further writes.
+//!
+//! A consolidation holds some neighbouring runs, and merges them without any lock. Meanwhile the memtable may get more runs
+//! behind these, lose some of their pairs, or go as a whole. So the merged run catches up with the removals first, and
+//! then takes the place of exactly the runs that it has been merged from, if all of them are still there.
+
+use std::convert::Infallible;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+use hamdex::Engine;
+
+use crate::pair::Pair;
+use crate::recent::Recent;
+use crate::recent::live_run::LiveRun;
+use crate::recent::run::BETWEEN_PAUSES;
+
+/// Neighbouring runs that are to become one.
+#[derive(Debug)]
+pub(crate) struct Consolidation<F> {
+    distance: u32,
+    runs: Vec<LiveRun<F>>,
+}
+
+/// The run that they have become.
+#[derive(Debug)]
+pub(crate) struct Consolidated<F> {
+    /// The runs that it has been merged from, with the removals that it knows.
+    runs: Vec<LiveRun<F>>,
+    merged: LiveRun<F>,
+}
+
+impl<F: Engine> Recent<F> {
+    /// Whether long runs are due to be merged.
+    pub(crate) fn is_consolidation_due(&self) -> bool {
+        self.due(0).is_some()
+    }
+
+    /// The newest long runs that are due to be merged, of those that have come after an insertion.
+    pub(crate) fn consolidation(&self, insertion: u64) -> Option<Consolidation<F>> {
+        let due = self.due(insertion)?;
+        Some(Consolidation { distance: self.distance, runs: self.runs[due].to_vec() })
+    }
+
+    /// Neighbours that are not each more than twice as long as the next. Insertions leave them as they are: each is too
+    /// long for these, or has such a one behind it.
+    fn due(&self, insertion: u64) -> Option<Range<usize>> {
+        let first = self.runs.partition_point(|live| live.last_insertion <= insertion);
+        let mut end = self.runs.iter().rposition(|live| live.run.len() > self.max_short)? + 1;
+        while end > first + 1 {
+            let mut start = end - 1;
+            let mut length = self.runs[start].len();
+            while start > first && self.runs[start - 1].len() <= 2 * length {
+                start -= 1;
+                length += self.runs[start].len();
+            }
+            if start + 1 < end {
+                return Some(start..end);
+            }
+            end = start;
+        }
+        None
+    }
+
+    /// Puts a merged run in place of those that it has been merged from, without the pairs that have been removed since.
+    /// Returns whether all of them were there; nothing happens otherwise.
+    pub(crate) fn adopt(&mut self, consolidated: &mut Consolidated<F>) -> bool {
+        if consolidated.catch_up(self).is_none() {
+            return false;
+        }
+        let Some(places) = consolidated.places(self) else { return false };
+        let merged = Some(consolidated.merged.clone()).filter(|merged| merged.len() > 0);
+        Arc::make_mut(&mut self.runs).splice(places, merged);
+        true
+    }
+}
+
+impl<F: Engine> Consolidation<F> {
+    /// The insertion that its newest pair came with.
+    pub(crate) fn last_insertion(&self) -> u64 {
+        last_insertion(&self.runs)
+    }
+
+    /// Merges the runs. `pause` is called now and then, and may break.
+    pub(crate) fn run<B>(self, pause: &mut dyn FnMut() -> ControlFlow<B>) -> ControlFlow<B, Consolidated<F>> {
+        let merged = merge(&self.runs, self.distance, pause)?;
+        ControlFlow::Continue(Consolidated { runs: self.runs, merged })
+    }
+}
+
+impl<F: Engine> Consolidated<F> {
+    /// Removes what has been removed since from the runs that it has been merged from. Returns how many pairs; `None` if
+    /// these runs are not there any more.
+    pub(crate) fn catch_up(&mut self, recent: &Recent<F>) -> Option<u64> {
+        let places = self.places(recent)?;
+        let mut removals = 0;
+        for (known, now) in self.runs.iter_mut().zip(&recent.runs[places]) {
+            for place in now.removed.since(&known.removed) {
+                removals += 1;
+                if let Some(place) = self.merged.run.find(known.run.pair(place)) {
+                    self.merged.removed.insert(place);
+                }
+            }
+            known.removed = now.removed.clone();
+        }
+        Some(removals)
+    }
+
+    /// Where its runs are, if all of them are there.
+    fn places(&self, recent: &Recent<F>) -> Option<Range<usize>> {
+        let is_same = |a: &LiveRun<F>, b: &LiveRun<F>| Arc::ptr_eq(&a.run, &b.run);
+        let first = recent.runs.iter().position(|live| is_same(live, &self.runs[0]))?;
+        let places = first..first + self.runs.len();
+        let there = recent.runs.get(places.clone())?;
+        there.iter().zip(&self.runs).all(|(there, own)| is_same(there, own)).then_some(places)
+    }
+}
+
+/// Merges runs at once.
+pub(super) fn merge_at_once<F: Engine>(runs: &[LiveRun<F>], distance: u32) -> LiveRun<F> {
+    let ControlFlow::Continue(merged) =
+        merge::<F, Infallible>(runs, distance, &mut || ControlFlow::Continue(()));
+    merged
+}
+
+fn merge<F: Engine, B>(
+    runs: &[LiveRun<F>],
+    distance: u32,
+    pause: &mut dyn FnMut() -> ControlFlow<B>,
+) -> ControlFlow<B, LiveRun<F>> {
+    let pairs = merged_pairs(runs, pause)?;
+    LiveRun::try_of(&pairs, distance, last_insertion(runs), pause)
+}
+
+/// The pairs of runs, in order, each once: slice by slice, so that each is merged in the cache.
+fn merged_pairs<F: Engine, B>(
+    runs: &[LiveRun<F>],
+    pause: &mut dyn FnMut() -> ControlFlow<B>,
+) -> ControlFlow<B, Vec<Pair<F>>> {
+    let length: u64 = runs.iter().map(LiveRun::len).sum();
+    let mut pairs: Vec<Pair<F>> = Vec::with_capacity(length as usize);
+    let values =
+        runs.iter().map(|live| live.run.values()).max_by_key(|values| values.len()).unwrap_or_default();
+    let mut done = vec![0; runs.len()];
+    for slice in 1..=values.len().div_ceil(BETWEEN_PAUSES) {
+        pause()?;
+        let begun = pairs.len();
+        for (live, done) in runs.iter().zip(&mut done) {
+            let left = &live.run.values()[*done..];
+            let behind = values.get(slice * BETWEEN_PAUSES);
+            let count = behind.map_or(left.len(), |behind| left.partition_point(|value| value < behind));
+            live.append(*done..*done + count, &mut pairs);
+            *done += count;
+        }
+        // Parts of runs are in order, and are merged, not sorted anew.
+        pairs[begun..].sort();
+    }
+    pairs.dedup();
+    ControlFlow::Continue(pairs)
+}
+
+fn last_insertion<F>(runs: &[LiveRun<F>]) -> u64 {
+    runs.last().map_or(0, |live| live.last_insertion)
+}

@@ -19,34 +19,51 @@ use crate::recent::run::BETWEEN_PAUSES;
 #[derive(Debug)]
 pub(crate) struct Consolidation<F> {
     distance: u32,
-    runs: Vec<LiveRun<F>>,
+    runs: Held<F>,
 }
 
 /// The run that they have become.
 #[derive(Debug)]
 pub(crate) struct Consolidated<F> {
     /// The runs that it has been merged from, with the removals that it knows.
-    runs: Vec<LiveRun<F>>,
+    runs: Held<F>,
     merged: LiveRun<F>,
 }
 
+/// Runs that writers do not merge meanwhile.
+#[derive(Debug)]
+struct Held<F>(Vec<LiveRun<F>>);
+
+impl<F> Held<F> {
+    fn new(runs: Vec<LiveRun<F>>) -> Self {
+        runs.iter().for_each(|live| live.run.hold(true));
+        Self(runs)
+    }
+}
+
+impl<F> Drop for Held<F> {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|live| live.run.hold(false));
+    }
+}
+
 impl<F: Engine> Recent<F> {
-    /// Whether long runs are due to be merged.
-    pub(crate) fn is_consolidation_due(&self) -> bool {
-        self.due(0).is_some()
+    /// How many long runs are not more than twice as long as the next: 0 when none is due to be merged.
+    pub(crate) fn overdue_runs(&self) -> usize {
+        let long = &self.runs[..self.long_runs()];
+        long.windows(2).filter(|pair| pair[0].len() <= 2 * pair[1].len()).count()
     }
 
     /// The newest long runs that are due to be merged, of those that have come after an insertion.
     pub(crate) fn consolidation(&self, insertion: u64) -> Option<Consolidation<F>> {
         let due = self.due(insertion)?;
-        Some(Consolidation { distance: self.distance, runs: self.runs[due].to_vec() })
+        Some(Consolidation { distance: self.distance, runs: Held::new(self.runs[due].to_vec()) })
     }
 
-    /// Neighbours that are not each more than twice as long as the next. Insertions leave them as they are: each is too
-    /// long for these, or has such a one behind it.
+    /// Long neighbours that are not each more than twice as long as the next.
     fn due(&self, insertion: u64) -> Option<Range<usize>> {
         let first = self.runs.partition_point(|live| live.last_insertion <= insertion);
-        let mut end = self.runs.iter().rposition(|live| live.run.len() > self.max_short)? + 1;
+        let mut end = self.long_runs();
         while end > first + 1 {
             let mut start = end - 1;
             let mut length = self.runs[start].len();
@@ -60,6 +77,11 @@ impl<F: Engine> Recent<F> {
             end = start;
         }
         None
+    }
+
+    /// How many runs insertions leave as they are: each is too long for these, or has such a one behind it.
+    pub(super) fn long_runs(&self) -> usize {
+        self.runs.iter().rposition(|live| live.run.len() > self.max_short).map_or(0, |last| last + 1)
     }
 
     /// Puts a merged run in place of those that it has been merged from, without the pairs that have been removed since.
@@ -78,12 +100,17 @@ impl<F: Engine> Recent<F> {
 impl<F: Engine> Consolidation<F> {
     /// The insertion that its newest pair came with.
     pub(crate) fn last_insertion(&self) -> u64 {
-        last_insertion(&self.runs)
+        last_insertion(&self.runs.0)
+    }
+
+    /// How many pairs it moves, at most.
+    pub(crate) fn len(&self) -> u64 {
+        self.runs.0.iter().map(LiveRun::len).sum()
     }
 
     /// Merges the runs. `pause` is called now and then, and may break.
     pub(crate) fn run<B>(self, pause: &mut dyn FnMut() -> ControlFlow<B>) -> ControlFlow<B, Consolidated<F>> {
-        let merged = merge(&self.runs, self.distance, pause)?;
+        let merged = merge(&self.runs.0, self.distance, pause)?;
         ControlFlow::Continue(Consolidated { runs: self.runs, merged })
     }
 }
@@ -94,7 +121,7 @@ impl<F: Engine> Consolidated<F> {
     pub(crate) fn catch_up(&mut self, recent: &Recent<F>) -> Option<u64> {
         let places = self.places(recent)?;
         let mut removals = 0;
-        for (known, now) in self.runs.iter_mut().zip(&recent.runs[places]) {
+        for (known, now) in self.runs.0.iter_mut().zip(&recent.runs[places]) {
             for place in now.removed.since(&known.removed) {
                 removals += 1;
                 if let Some(place) = self.merged.run.find(known.run.pair(place)) {
@@ -109,10 +136,10 @@ impl<F: Engine> Consolidated<F> {
     /// Where its runs are, if all of them are there.
     fn places(&self, recent: &Recent<F>) -> Option<Range<usize>> {
         let is_same = |a: &LiveRun<F>, b: &LiveRun<F>| Arc::ptr_eq(&a.run, &b.run);
-        let first = recent.runs.iter().position(|live| is_same(live, &self.runs[0]))?;
-        let places = first..first + self.runs.len();
+        let first = recent.runs.iter().position(|live| is_same(live, &self.runs.0[0]))?;
+        let places = first..first + self.runs.0.len();
         let there = recent.runs.get(places.clone())?;
-        there.iter().zip(&self.runs).all(|(there, own)| is_same(there, own)).then_some(places)
+        there.iter().zip(&self.runs.0).all(|(there, own)| is_same(there, own)).then_some(places)
     }
 }
 
@@ -142,12 +169,14 @@ fn merged_pairs<F: Engine, B>(
     let values =
         runs.iter().map(|live| live.run.values()).max_by_key(|values| values.len()).unwrap_or_default();
     let mut done = vec![0; runs.len()];
-    for slice in 1..=values.len().div_ceil(BETWEEN_PAUSES) {
+    // About as many pairs of all runs.
+    let step = (values.len() as u64 * BETWEEN_PAUSES as u64 / length.max(1)).max(1) as usize;
+    for slice in 1..=values.len().div_ceil(step) {
         pause()?;
         let begun = pairs.len();
         for (live, done) in runs.iter().zip(&mut done) {
             let left = &live.run.values()[*done..];
-            let behind = values.get(slice * BETWEEN_PAUSES);
+            let behind = values.get(slice * step);
             let count = behind.map_or(left.len(), |behind| left.partition_point(|value| value < behind));
             live.append(*done..*done + count, &mut pairs);
             *done += count;

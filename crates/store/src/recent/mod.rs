@@ -36,11 +36,14 @@ const MAX_TAIL: usize = 256;
 /// Pairs of a run that a writer merges with others, at most, where longer ones are merged in the background.
 const MAX_SHORT: usize = 1 << 13;
 
-/// Runs from which on a writer merges longer ones, too, since the background is behind.
+/// Longer runs beyond which a writer merges such ones, too, since the background is behind.
 const MAX_RUNS: usize = 48;
 
 /// Pairs that a writer moves then, at most.
-const MAX_HELP: u64 = 1 << 17;
+const MAX_HELP: u64 = 1 << 16;
+
+/// Runs that it merges then, at least: to merge fewer is not worth the time.
+const MIN_HELP: usize = 4;
 
 /// Recent pairs, some of them perhaps more than once. Cloning is cheap, and a clone never changes.
 #[derive(Debug)]
@@ -126,7 +129,7 @@ impl<F: Engine> Recent<F> {
         sorted.dedup();
         self.tail = Arc::default();
         self.carry(sorted);
-        if self.runs.len() > MAX_RUNS {
+        if self.long_runs() > MAX_RUNS {
             self.help();
         }
     }
@@ -154,13 +157,25 @@ impl<F: Engine> Recent<F> {
         runs.push(LiveRun::of(&pairs, self.distance, self.insertions));
     }
 
-    /// Merges the two neighbours that are the shortest together, unless that takes long.
+    /// Merges long neighbours, as many as it may.
     fn help(&mut self) {
-        let length = |first: &usize| self.runs[*first].len() + self.runs[first + 1].len();
-        let Some(first) = (0..self.runs.len() - 1).min_by_key(length) else { return };
-        if length(&first) <= MAX_HELP {
-            let merged = merge_at_once(&self.runs[first..first + 2], self.distance);
-            Arc::make_mut(&mut self.runs).splice(first..first + 2, [merged]);
+        let mut best = 0..0;
+        let mut first = 0;
+        let mut length = 0;
+        for end in 1..=self.long_runs() {
+            let last = &self.runs[end - 1];
+            length += last.len();
+            while first < end && (length > MAX_HELP || last.run.is_held()) {
+                length -= self.runs[first].len();
+                first += 1;
+            }
+            if end - first > best.len() {
+                best = first..end;
+            }
+        }
+        if best.len() >= MIN_HELP {
+            let merged = merge_at_once(&self.runs[best.clone()], self.distance);
+            Arc::make_mut(&mut self.runs).splice(best, [merged]);
         }
     }
 
@@ -316,7 +331,7 @@ mod tests {
         Insert(Vec<(u64, u64)>),
         Remove(Vec<(u64, u64)>),
         Snapshot,
-        /// Takes runs that are due after so manieth of the insertions, and merges them, while other steps come.
+        /// Merges runs that are due after an insertion, while other steps come.
         Merge(u64),
         /// Adopts what has been merged, the newest or the oldest of it first.
         Adopt(bool),
@@ -444,7 +459,7 @@ mod tests {
                 if first / batch % (count / batch / 8) == 0 {
                     settle(&mut recent);
                 }
-                most_runs = most_runs.max(recent.runs.len());
+                most_runs = most_runs.max(recent.long_runs());
             }
             assert_eq!(recent.len(), count as u64);
             assert!(moved_by_all <= 8 * count, "{moved_by_all} moved for {count} by batches of {batch}");

@@ -1,6 +1,7 @@
 //! Recent pairs in memory that no longer change, in buckets by groups of bits.
 
 use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hamdex::Engine;
 
@@ -25,6 +26,19 @@ pub(crate) struct Run<F> {
     /// For each group but the first, the values in the order of its buckets. Those of the first are in order
     /// as they are.
     bucketed: Box<[Box<[F]>]>,
+    /// Whether it is being merged in the background.
+    is_held: AtomicBool,
+}
+
+impl<F> Run<F> {
+    /// Says whether it is being merged in the background: a writer that merged it, too, would do so in vain.
+    pub(super) fn hold(&self, is_held: bool) {
+        self.is_held.store(is_held, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.is_held.load(Ordering::Relaxed)
+    }
 }
 
 impl<F: Engine> Run<F> {
@@ -71,6 +85,7 @@ impl<F: Engine> Run<F> {
             buckets: buckets.into(),
             groups: groups.into(),
             values: values.into(),
+            is_held: AtomicBool::new(false),
         })
     }
 

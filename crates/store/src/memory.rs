@@ -56,7 +56,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         }
     }
 
-    /// Puts a merged run in place of those that it has been merged from.
+    /// Puts a merged run in place of the runs that it has been merged from.
     fn adopt(&self, mut merged: Consolidated<F>, cancellation: &Cancellation) -> ControlFlow<()> {
         // Most of what has been removed meanwhile, without keeping writers waiting.
         while merged.catch_up(&self.state.load().recent).is_some_and(|removals| removals > MAX_CATCH_UP) {

@@ -30,7 +30,7 @@ pub(crate) struct Consolidated<F> {
     merged: LiveRun<F>,
 }
 
-/// Runs that writers do not merge meanwhile.
+/// Runs that writers leave alone while they are being merged.
 #[derive(Debug)]
 struct Held<F>(Vec<LiveRun<F>>);
 
@@ -54,7 +54,7 @@ impl<F: Engine> Recent<F> {
         long.windows(2).filter(|pair| pair[0].len() <= 2 * pair[1].len()).count()
     }
 
-    /// The newest long runs that are due to be merged, of those that have come after an insertion.
+    /// The newest long runs that are due to be merged, among the runs that have come after an insertion.
     pub(crate) fn consolidation(&self, insertion: u64) -> Option<Consolidation<F>> {
         let due = self.due(insertion)?;
         Some(Consolidation { distance: self.distance, runs: Held::new(self.runs[due].to_vec()) })
@@ -79,12 +79,12 @@ impl<F: Engine> Recent<F> {
         None
     }
 
-    /// How many runs insertions leave as they are: each is too long for these, or has such a one behind it.
+    /// How many runs insertions leave as they are: each is too long for these, or is followed by one that is.
     pub(super) fn long_runs(&self) -> usize {
         self.runs.iter().rposition(|live| live.run.len() > self.max_short).map_or(0, |last| last + 1)
     }
 
-    /// Puts a merged run in place of those that it has been merged from, without the pairs that have been removed since.
+    /// Puts a merged run in place of the runs that it has been merged from, without the pairs that have been removed since.
     /// Returns whether all of them were there; nothing happens otherwise.
     pub(crate) fn adopt(&mut self, consolidated: &mut Consolidated<F>) -> bool {
         if consolidated.catch_up(self).is_none() {

@@ -91,8 +91,7 @@ impl<F: Engine> Recent<F> {
         Self { max_short: MAX_SHORT, ..self }
     }
 
-    /// What has been inserted since an earlier copy, perhaps with pairs of it, as long as these are few; `None` if
-    /// nothing has.
+    /// The pairs that have been inserted since an earlier copy, and perhaps a few of its own; `None` if none have.
     pub(crate) fn since(&self, earlier: &Self) -> Option<Self> {
         if self.insertions == earlier.insertions {
             return None;
@@ -484,6 +483,16 @@ mod tests {
             assert!(moved <= 10_000 + MAX_HELP && recent.runs.len() <= MAX_RUNS, "{}", recent.runs.len());
         }
         assert_eq!(recent.to_sorted().len(), 1_500_000);
+
+        // What the background has in hand is left to it.
+        let mut recent = Recent::<u64>::new(3).deferring();
+        let batch = |number: u64| (10_000 * number..10_000 * (number + 1)).map(pair).collect::<Vec<_>>();
+        (0..20).for_each(|number| recent.insert(&batch(number)));
+        let due = recent.consolidation(0).expect("20 long runs");
+        (20..80).for_each(|number| recent.insert(&batch(number)));
+        assert!(recent.runs.len() <= MAX_RUNS, "{}", recent.runs.len());
+        assert!(recent.adopt(&mut merged(due)));
+        assert_eq!(recent.runs[0].run.len(), 200_000);
     }
 
     #[test]

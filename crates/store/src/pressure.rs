@@ -20,7 +20,7 @@ pub(crate) const MAX_SEGMENTS: usize = 20;
 pub(crate) const MAX_YOUNG_SEGMENTS: usize = 10;
 
 /// Runs of a memtable that are due to be merged, at which writers are the slowest.
-const MAX_OVERDUE_RUNS: usize = 12;
+const MAX_OVERDUE_RUNS: usize = 6;
 
 /// The load from which on writers are slowed down.
 const SLOW_FROM: f64 = 0.5;

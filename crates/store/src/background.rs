@@ -17,12 +17,15 @@ pub(crate) struct Background {
     work: Condvar,
     /// There may be room in memory. Goes with the mutex of the writer.
     room: Condvar,
+    /// Runs of the memtable may be due to be merged.
+    consolidation: Condvar,
 }
 
 #[derive(Default)]
 struct Signals {
     /// Counts calls for work.
     calls: u64,
+    is_consolidation_due: bool,
     is_stopping: bool,
     is_paused: bool,
     failures: Failures,
@@ -62,6 +65,23 @@ impl Background {
         !signals.is_stopping
     }
 
+    /// Calls for the consolidation of the memtable, and wakes nothing else.
+    pub(crate) fn call_for_consolidation(&self) {
+        let was_due = std::mem::replace(&mut self.signals().is_consolidation_due, true);
+        if !was_due {
+            self.consolidation.notify_one();
+        }
+    }
+
+    /// Waits for a call for consolidation. Returns whether to go on.
+    pub(crate) fn wait_for_consolidation(&self) -> bool {
+        let is_idle = |signals: &mut Signals| !signals.is_consolidation_due && !signals.is_stopping;
+        let waited = self.consolidation.wait_while(self.signals(), is_idle);
+        let mut signals = waited.unwrap_or_else(PoisonError::into_inner);
+        signals.is_consolidation_due = false;
+        !signals.is_stopping
+    }
+
     /// Waits for some time, whatever calls come. Returns whether to go on.
     pub(crate) fn pause(&self, time: Duration) -> bool {
         let waited = self.work.wait_timeout_while(self.signals(), time, |signals| !signals.is_stopping);
@@ -79,13 +99,14 @@ impl Background {
         }
         self.work.notify_all();
         self.room.notify_all();
+        self.consolidation.notify_all();
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
         self.signals().is_stopping
     }
 
-    /// Cancels the flushes and merges that run now.
+    /// Cancels the flushes, merges and consolidations that run now.
     pub(crate) fn cancel_running(&self) {
         let cancellation = std::mem::take(&mut self.signals().cancellation);
         cancellation.0.store(true, Ordering::Relaxed);

@@ -68,6 +68,7 @@ mod layout;
 mod lock;
 mod log;
 mod manifest;
+mod memory;
 mod merge;
 mod named;
 mod open;

@@ -50,7 +50,9 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         };
         let mut publisher = Publisher::new(disk.clone(), manifest.clone());
         publisher.replace(manifest)?;
-        let opened = Opened { publisher, writer: Writer::new(log, 0), state: State::new(create.distance) };
+        let mut state = State::new(create.distance);
+        state.recent = state.recent.deferring();
+        let opened = Opened { publisher, writer: Writer::new(log, 0), state };
         Ok(Self::new(disk, lock, options, opened))
     }
 
@@ -77,7 +79,8 @@ impl<F: Engine, D: Disk> Opened<F, D> {
     /// The caller has the lock of the store.
     pub(crate) fn load(disk: &D, options: StoreOptions) -> Result<Self, Error> {
         let manifest = manifest::read(disk)?;
-        let (state, replayed) = load(disk, &manifest, options.opening())?;
+        let (mut state, replayed) = load(disk, &manifest, options.opening())?;
+        state.recent = state.recent.deferring();
         let mut publisher = Publisher::new(disk.clone(), manifest.clone());
         publisher.take_over(replayed.is_clean)?;
         let log = LogWriter::resume(disk.clone(), manifest.identity, &replayed)?;

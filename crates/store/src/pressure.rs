@@ -19,6 +19,9 @@ pub(crate) const MAX_SEGMENTS: usize = 20;
 /// with thousands of segments can be written to while it merges its way back.
 pub(crate) const MAX_YOUNG_SEGMENTS: usize = 10;
 
+/// Runs of a memtable that are due to be merged, at which writers are the slowest.
+const MAX_OVERDUE_RUNS: usize = 6;
+
 /// The load from which on writers are slowed down.
 const SLOW_FROM: f64 = 0.5;
 
@@ -39,12 +42,17 @@ pub(crate) fn segment_load(segments: usize, young: usize) -> f64 {
     all.min(young as f64 / MAX_YOUNG_SEGMENTS as f64)
 }
 
+/// The load of a memtable: how many of its runs are due to be merged. Queries look into all of them.
+pub(crate) fn run_load(overdue: usize) -> f64 {
+    (overdue as f64 / MAX_OVERDUE_RUNS as f64).min(1.0)
+}
+
 /// Whether one more segment may be added.
 pub(crate) fn has_room_for_segment(segments: usize, young: usize) -> bool {
     segments < MAX_SEGMENTS || young < MAX_YOUNG_SEGMENTS
 }
 
-/// Gives each write its time.
+/// Gives each write its time by the rate of flushes, or of what else it is to wait for.
 #[derive(Debug, Default)]
 pub(crate) struct Throttle {
     inner: Mutex<Inner>,
@@ -122,6 +130,7 @@ mod tests {
     fn loads_are_one_at_the_bounds() {
         assert_eq!(memory_load(MAX_FROZEN, 1.5), 1.0);
         assert_eq!(memory_load(0, 0.0), 0.0);
+        assert_eq!((run_load(MAX_OVERDUE_RUNS / 2), run_load(2 * MAX_OVERDUE_RUNS)), (SLOW_FROM, 1.0));
         assert_eq!(segment_load(MAX_SEGMENTS, MAX_SEGMENTS), 1.0);
         assert!(has_room_for_segment(MAX_SEGMENTS - 1, MAX_SEGMENTS - 1));
         assert!(!has_room_for_segment(MAX_SEGMENTS, MAX_YOUNG_SEGMENTS));

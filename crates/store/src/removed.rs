@@ -63,6 +63,19 @@ impl Removed {
         was_there
     }
 
+    /// The places that have been removed since an earlier copy.
+    pub(crate) fn since(&self, earlier: &Self) -> RoaringTreemap {
+        if self.len() == earlier.len() {
+            return RoaringTreemap::new();
+        }
+        let address = |places: &Option<Arc<RoaringTreemap>>| places.as_ref().map(Arc::as_ptr);
+        if address(&self.before) != address(&earlier.before) {
+            return self.to_places() - earlier.to_places();
+        }
+        let lately = self.lately.as_deref().cloned().unwrap_or_default();
+        earlier.lately.as_deref().into_iter().fold(lately, |places, earlier| places - earlier)
+    }
+
     /// All places.
     pub(crate) fn to_places(&self) -> RoaringTreemap {
         self.sets().fold(RoaringTreemap::new(), |all, places| all | places)
@@ -81,6 +94,8 @@ mod tests {
         let before = removed.clone();
         assert!(removed.insert(8) && !removed.insert(7));
         assert_eq!((before.len(), removed.len()), (1, 2));
+        assert_eq!(removed.since(&before), RoaringTreemap::from([8]));
+        assert!(removed.since(&removed).is_empty() && before.since(&removed.clone()).is_empty());
         assert!(before.leaves_some_of(7..9) && !removed.leaves_some_of(7..9));
         assert!(removed.leaves_some_of(6..9) && removed.contains(7) && !removed.contains(9));
     }
@@ -90,8 +105,15 @@ mod tests {
         let mut removed = Removed::default();
         let places = || (0..3 * MAX_LATELY).map(|number| number * number % 50_021);
         let mut expected = RoaringTreemap::new();
-        for place in places() {
+        let mut copies = Vec::new();
+        for (number, place) in places().enumerate() {
+            if number % 1000 == 0 {
+                copies.push((removed.clone(), expected.clone()));
+            }
             assert_eq!(removed.insert(place), expected.insert(place));
+        }
+        for (copy, places) in copies {
+            assert_eq!(removed.since(&copy), &expected - places);
         }
         assert_eq!(removed.to_places(), expected);
         assert_eq!(removed.len(), expected.len());

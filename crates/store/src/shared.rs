@@ -40,6 +40,8 @@ pub(crate) struct Shared<F: Engine, D: Disk> {
     pub(crate) queue: Queue<Request<F>, Result<Reply<F>, Error>>,
     pub(crate) background: Background,
     pub(crate) throttle: Throttle,
+    /// The same for the runs of the memtable.
+    pub(crate) run_throttle: Throttle,
     pub(crate) searchers: SearcherPool<F, D>,
     pub(crate) claims: Claims,
     pub(crate) pins: Pins,
@@ -68,6 +70,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             queue: Queue::new(),
             background: Background::default(),
             throttle: Throttle::default(),
+            run_throttle: Throttle::default(),
             searchers: SearcherPool::new(),
             claims: Claims::default(),
             pins: Pins::default(),

@@ -87,6 +87,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
         let open = Open { shared: Arc::new(shared), threads: Mutex::default() };
         open.start("hamdex-flush", workers::flush)?;
         open.start("hamdex-log", workers::log)?;
+        open.start("hamdex-memory", workers::memory)?;
         if open.shared.options.merges {
             for _ in 0..workers::MERGE_THREADS {
                 open.start("hamdex-merge", workers::merge)?;
@@ -181,7 +182,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
         Snapshot::new(self.shared().state.load_full(), Arc::clone(&self.shared().shape))
     }
 
-    /// Makes everything that has been written durable, whatever [`Durability`] says.
+    /// Makes everything that has been written durable, whatever [`Durability`](crate::Durability) says.
     ///
     /// # Errors
     /// When the disk refuses it: it is not known then what is durable.

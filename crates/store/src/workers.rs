@@ -60,6 +60,14 @@ pub(crate) fn merge<F: Engine, D: Disk>(shared: &Shared<F, D>) {
     }
 }
 
+/// Merges the runs of the memtable as they are due: queries look into few of them, and writers merge short ones only.
+pub(crate) fn memory<F: Engine, D: Disk>(shared: &Shared<F, D>) {
+    while shared.background.wait_for_consolidation() {
+        // What is cancelled, or of a memtable that has been frozen, begins anew with the next one.
+        while shared.consolidate().is_break() && !shared.background.is_stopping() {}
+    }
+}
+
 /// Freezes full memtables, and syncs the log at the interval of its durability.
 pub(crate) fn log<F: Engine, D: Disk>(shared: &Shared<F, D>) {
     let at_most = match shared.options.durability {

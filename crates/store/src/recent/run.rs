@@ -1,11 +1,15 @@
 //! Recent pairs in memory that no longer change, in buckets by groups of bits.
 
 use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hamdex::Engine;
 
 use crate::pair::Pair;
 use crate::recent::groups::{Group, is_first};
+
+/// Values that are handled between two pauses.
+pub(super) const BETWEEN_PAUSES: usize = 1 << 15;
 
 /// Pairs in order.
 #[derive(Debug)]
@@ -22,11 +26,29 @@ pub(crate) struct Run<F> {
     /// For each group but the first, the values in the order of its buckets. Those of the first are in order
     /// as they are.
     bucketed: Box<[Box<[F]>]>,
+    /// Whether it is being merged in the background.
+    is_held: AtomicBool,
+}
+
+impl<F> Run<F> {
+    /// Says whether it is being merged in the background: a writer that merged it, too, would do so in vain.
+    pub(super) fn hold(&self, is_held: bool) {
+        self.is_held.store(is_held, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.is_held.load(Ordering::Relaxed)
+    }
 }
 
 impl<F: Engine> Run<F> {
-    /// Takes pairs that ascend strictly, at most `u32::MAX` of them, to be searched at up to `distance`.
-    pub(crate) fn new(pairs: &[Pair<F>], distance: u32) -> Self {
+    /// Takes pairs that ascend strictly, at most `u32::MAX` of them, to be searched at up to `distance`. `pause` is called
+    /// now and then, and may break.
+    pub(crate) fn try_new<B>(
+        pairs: &[Pair<F>],
+        distance: u32,
+        pause: &mut dyn FnMut() -> ControlFlow<B>,
+    ) -> ControlFlow<B, Self> {
         let mut values: Vec<F> = Vec::with_capacity(pairs.len());
         let mut starts: Vec<u32> = Vec::new();
         for (place, &(value, _)) in pairs.iter().enumerate() {
@@ -46,23 +68,35 @@ impl<F: Engine> Run<F> {
             starts.push(pairs.len() as u32);
         }
         let groups = Group::all::<F>(distance, values.len());
-        let buckets: Vec<Box<[u32]>> =
-            groups.iter().map(|&group| starts_of_buckets(group, &values)).collect();
-        let bucketed =
-            groups.iter().zip(&buckets).skip(1).map(|(&group, starts)| in_buckets(group, starts, &values));
-        Self {
+        let (mut buckets, mut bucketed) =
+            (Vec::with_capacity(groups.len()), Vec::with_capacity(groups.len()));
+        for (number, &group) in groups.iter().enumerate() {
+            pause()?;
+            let starts = starts_of_buckets(group, &values);
+            if number > 0 {
+                bucketed.push(in_buckets(group, &starts, &values, pause)?);
+            }
+            buckets.push(starts);
+        }
+        ControlFlow::Continue(Self {
             starts: starts.into(),
             ids: pairs.iter().map(|&(_, id)| id).collect(),
-            bucketed: bucketed.collect(),
+            bucketed: bucketed.into(),
             buckets: buckets.into(),
             groups: groups.into(),
             values: values.into(),
-        }
+            is_held: AtomicBool::new(false),
+        })
     }
 
     /// How many pairs.
     pub(crate) fn len(&self) -> usize {
         self.ids.len()
+    }
+
+    /// The distinct fingerprints, ascending.
+    pub(crate) fn values(&self) -> &[F] {
+        &self.values
     }
 
     /// Bytes of memory in use.
@@ -126,10 +160,34 @@ impl<F: Engine> Run<F> {
         ids.binary_search(&id).ok().map(|at| places.start + at as u64)
     }
 
+    /// The pair at a place.
+    pub(crate) fn pair(&self, place: u64) -> Pair<F> {
+        let at = match &*self.starts {
+            [] => place as usize,
+            starts => starts.partition_point(|&start| u64::from(start) <= place) - 1,
+        };
+        (self.values[at], self.ids[place as usize])
+    }
+
     /// All pairs with their places, in order, from the first whose fingerprint is not below `from` on.
     pub(crate) fn pairs_from(&self, from: F) -> impl Iterator<Item = (u64, Pair<F>)> + '_ {
         let first = self.values.partition_point(|&value| value < from);
-        (first..self.values.len()).flat_map(move |at| {
+        self.pairs_of(first..self.values.len())
+    }
+
+    /// Appends all pairs of some of the distinct fingerprints, in order.
+    pub(crate) fn append(&self, values: Range<usize>, pairs: &mut Vec<Pair<F>>) {
+        if self.starts.is_empty() {
+            let ids = &self.ids[values.clone()];
+            pairs.extend(self.values[values].iter().copied().zip(ids.iter().copied()));
+        } else {
+            pairs.extend(self.pairs_of(values).map(|(_, pair)| pair));
+        }
+    }
+
+    /// All pairs of some of the distinct fingerprints, with their places, in order.
+    pub(crate) fn pairs_of(&self, values: Range<usize>) -> impl Iterator<Item = (u64, Pair<F>)> + '_ {
+        values.flat_map(move |at| {
             let places = match self.starts.get(at..at + 2) {
                 Some(ends) => ends[0] as usize..ends[1] as usize,
                 None => at..at + 1,
@@ -150,19 +208,29 @@ fn starts_of_buckets<F: Engine>(group: Group, values: &[F]) -> Box<[u32]> {
     starts.into()
 }
 
-fn in_buckets<F: Engine>(group: Group, starts: &[u32], values: &[F]) -> Box<[F]> {
+fn in_buckets<F: Engine, B>(
+    group: Group,
+    starts: &[u32],
+    values: &[F],
+    pause: &mut dyn FnMut() -> ControlFlow<B>,
+) -> ControlFlow<B, Box<[F]>> {
     let mut next = starts.to_vec();
     let mut bucketed = vec![F::ZERO; values.len()];
-    for &value in values {
-        let next = &mut next[group.bucket(value)];
-        bucketed[*next as usize] = value;
-        *next += 1;
+    for values in values.chunks(BETWEEN_PAUSES) {
+        pause()?;
+        for &value in values {
+            let next = &mut next[group.bucket(value)];
+            bucketed[*next as usize] = value;
+            *next += 1;
+        }
     }
-    bucketed.into()
+    ControlFlow::Continue(bucketed.into())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -170,7 +238,8 @@ mod tests {
     fn check<F: Engine>(mut pairs: Vec<Pair<F>>, queries: &[F], built: u32) {
         pairs.sort_unstable();
         pairs.dedup();
-        let run = Run::new(&pairs, built);
+        let ControlFlow::Continue(run) =
+            Run::try_new::<Infallible>(&pairs, built, &mut || ControlFlow::Continue(()));
         assert_eq!(run.len(), pairs.len());
         let placed: Vec<_> = (0..).zip(pairs.iter().copied()).collect();
         for &query in queries {
@@ -195,7 +264,7 @@ mod tests {
             assert_eq!(run.pairs_from(query).collect::<Vec<_>>(), rest);
         }
         for &(place, pair) in &placed {
-            assert_eq!(run.find(pair), Some(place));
+            assert_eq!((run.find(pair), run.pair(place)), (Some(place), pair));
             assert_eq!(run.find((pair.0, u64::MAX)), None);
         }
     }

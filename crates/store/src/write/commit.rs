@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hamdex::Engine;
 
@@ -12,7 +12,7 @@ use crate::durability::Durability;
 use crate::error::Error;
 use crate::health::{Pressure, Work};
 use crate::log;
-use crate::pressure::MAX_FROZEN;
+use crate::pressure::{self, MAX_FROZEN};
 use crate::recent::Recent;
 use crate::shared::Shared;
 use crate::state::{Frozen, State};
@@ -22,6 +22,9 @@ use crate::write::writer::Writer;
 
 /// Writes that may wait with a callback, at most.
 pub(crate) const MAX_SUBMITTED: usize = 4096;
+
+/// How long a write is held back since runs are many, at most.
+const MAX_PAUSE_FOR_RUNS: Duration = Duration::from_millis(4);
 
 /// The answer to a request.
 pub(crate) type Outcome<F> = Result<Reply<F>, Error>;
@@ -89,6 +92,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
 
     /// Holds a write back where flushes or merges are behind.
     fn slow_down(&self, pairs: u64, deadline: Option<Instant>) -> Result<(), Error> {
+        self.slow_down_for_runs(pairs, deadline);
         let (load, now) = (self.load(), Instant::now());
         let time = self.throttle.delay(pairs, load, now);
         if time.is_zero() {
@@ -104,6 +108,14 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         }
         thread::sleep(time);
         Ok(())
+    }
+
+    /// Holds a write back for a moment where queries look into many runs, since their consolidation is behind.
+    fn slow_down_for_runs(&self, pairs: u64, deadline: Option<Instant>) {
+        let (load, now) = (pressure::run_load(self.state.load().recent.overdue_runs()), Instant::now());
+        let time = self.run_throttle.delay(pairs, load, now).min(MAX_PAUSE_FOR_RUNS);
+        let left = deadline.map_or(time, |deadline| deadline.saturating_duration_since(now));
+        thread::sleep(time.min(left));
     }
 
     fn timed_out(&self) -> Error {
@@ -204,7 +216,11 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             Err(error) => return Err(error),
         }
         state.sequence = writer.sequence;
+        let is_due = state.recent.overdue_runs() > 0;
         self.state.store(Arc::new(state));
+        if is_due {
+            self.background.call_for_consolidation();
+        }
         if self.options.durability != Durability::Sync {
             self.note_unsynced(&writer);
         }
@@ -287,7 +303,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         let mut state = State::clone(&self.state.load());
         let log_bytes = writer.log.bytes();
         let next_log = writer.begin_log()?;
-        let recent = std::mem::replace(&mut state.recent, Recent::new(self.shape.distance));
+        let recent = std::mem::replace(&mut state.recent, Recent::new(self.shape.distance).deferring());
         state.frozen.push(Frozen { recent, next_log, sequence: writer.sequence, log_bytes });
         state.generation += 1;
         self.state.store(Arc::new(state));

@@ -133,9 +133,11 @@ impl<F: Engine> UnlessNear<F> {
         if state.ingests != self.ingests {
             return Ok(Reply::SearchAgain);
         }
-        let has_come =
-            |(of, recent): &(u64, &Recent<F>)| *of > self.generation || !recent.is_same(&self.recent);
-        let come: Vec<Recent<F>> = since.filter(has_come).map(|(_, recent)| recent.clone()).collect();
+        let come = |(of, recent): (u64, &Recent<F>)| match of == self.generation {
+            true => recent.since(&self.recent),
+            false => Some(recent.clone()),
+        };
+        let come: Vec<Recent<F>> = since.filter_map(come).collect();
         let Some(decisions) = self.decide(state, &come)? else { return Ok(Reply::SearchAgain) };
         let new = |decision: &Decision<F>| matches!(decision, Decision::New(_));
         let numbers: Vec<usize> = (0..decisions.len()).filter(|&number| new(&decisions[number])).collect();
@@ -153,7 +155,7 @@ impl<F: Engine> UnlessNear<F> {
         Ok(Reply::UnlessNear(decisions.into_iter().map(outcome).collect()))
     }
 
-    /// Decides about each pair, given the memtables that have changed since the search; `None` if what was near has gone.
+    /// Decides about each pair, given what has come to memtables since the search; `None` if what was near has gone.
     fn decide<D: Disk>(
         &self,
         state: &State<F, D>,

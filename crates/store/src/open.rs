@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use hamdex::{Design, Engine};
 
+use crate::batch::Batch;
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::identity::{Identity, StoreId};
@@ -13,6 +14,7 @@ use crate::log::{LogWriter, Position, Replayed, replay};
 use crate::manifest::{self, Manifest, SegmentEntry};
 use crate::operation::Operation;
 use crate::options::{CreateOptions, EXPECTED_FINGERPRINTS, StoreOptions};
+use crate::pair::Pair;
 use crate::publisher::Publisher;
 use crate::removals;
 use crate::removed::Removed;
@@ -117,10 +119,7 @@ pub(crate) fn load<F: Engine, D: Disk>(
     manifest: &Manifest,
     opening: Opening,
 ) -> Result<(State<F, D>, Replayed), Error> {
-    if manifest.identity.width != F::BITS {
-        let found = manifest.identity.width;
-        return Err(Error::Width { path: disk.path(""), found, expected: F::BITS });
-    }
+    check_width::<F, D>(disk, manifest)?;
     let mut state = State::new(manifest.distance);
     state.sequence = manifest.sequence;
     state.next_id = manifest.next_id;
@@ -130,48 +129,97 @@ pub(crate) fn load<F: Engine, D: Disk>(
     Ok((state, replayed))
 }
 
+/// Refuses a store of another width.
+pub(crate) fn check_width<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<(), Error> {
+    let found = manifest.identity.width;
+    if found == F::BITS {
+        return Ok(());
+    }
+    Err(Error::Width { path: disk.path(""), found, expected: F::BITS })
+}
+
 /// Applies what the logs have from a position on.
-pub(crate) fn replay_logs<F: Engine, D: Disk>(
+fn replay_logs<F: Engine, D: Disk>(
     disk: &D,
     manifest: &Manifest,
     from: Position,
     state: &mut State<F, D>,
 ) -> Result<Replayed, Error> {
-    let applied: HashMap<u64, u64> =
-        manifest.segments.iter().map(|entry| (entry.number, entry.applied)).collect();
-    let mut inserts = Vec::new();
+    let mut applier = Applier::new(manifest, state);
     let replayed = replay(disk, &manifest.identity, from, manifest.sealed, |sequence, batch| {
+        applier.apply(sequence, batch, |_| {})
+    })?;
+    applier.finish(&replayed);
+    Ok(replayed)
+}
+
+/// Applies the batches of logs to a state.
+pub(crate) struct Applier<'s, F: Engine, D: Disk> {
+    state: &'s mut State<F, D>,
+    /// Of each segment, the batch up to which removals are in its file or its removals.
+    applied: HashMap<u64, u64>,
+    /// Pairs that have not been put into the state.
+    inserts: Vec<Pair<F>>,
+}
+
+impl<'s, F: Engine, D: Disk> Applier<'s, F, D> {
+    pub(crate) fn new(manifest: &Manifest, state: &'s mut State<F, D>) -> Self {
+        let applied = manifest.segments.iter().map(|entry| (entry.number, entry.applied)).collect();
+        Self { state, applied, inserts: Vec::new() }
+    }
+
+    /// Applies a batch. `removed` is called with every pair that it removes.
+    pub(crate) fn apply(
+        &mut self,
+        sequence: u64,
+        batch: &Batch<F>,
+        mut removed: impl FnMut(Pair<F>),
+    ) -> Result<(), Error> {
         if let Some(&(last, _)) = batch.names.last() {
-            state.next_id = state.next_id.max(last.saturating_add(1));
-            state.recent.names.insert(&batch.names);
+            self.state.next_id = self.state.next_id.max(last.saturating_add(1));
+            self.state.recent.names.insert(&batch.names);
         }
         for operation in &batch.operations {
             match *operation {
-                Operation::Insert(fingerprint, id) => inserts.push((fingerprint, id)),
+                Operation::Insert(fingerprint, id) => self.inserts.push((fingerprint, id)),
                 Operation::Remove(fingerprint, id) => {
-                    state.recent.insert(&inserts);
-                    inserts.clear();
+                    self.insert();
+                    let applied = &self.applied;
                     // What a segment has got later than this removal stays.
-                    state.remove((fingerprint, id), |live| applied[&live.segment.number] < sequence)?;
+                    self.state.remove((fingerprint, id), |live| applied[&live.segment.number] < sequence)?;
+                    removed((fingerprint, id));
                 }
             }
         }
-        if inserts.len() >= MAX_PENDING {
-            state.recent.insert(&inserts);
-            inserts.clear();
+        if self.inserts.len() >= MAX_PENDING {
+            self.insert();
         }
         Ok(())
-    })?;
-    state.recent.insert(&inserts);
-    let published = applied.values().copied().max().unwrap_or(0);
-    state.sequence = replayed.end.sequence.max(state.sequence).max(published);
-    Ok(replayed)
+    }
+
+    /// The state, with all that has been applied.
+    pub(crate) fn state(&mut self) -> &mut State<F, D> {
+        self.insert();
+        self.state
+    }
+
+    fn insert(&mut self) {
+        self.state.recent.insert(&self.inserts);
+        self.inserts.clear();
+    }
+
+    /// Ends where the logs do.
+    pub(crate) fn finish(mut self, replayed: &Replayed) {
+        self.insert();
+        let published = self.applied.values().copied().max().unwrap_or(0);
+        self.state.sequence = replayed.end.sequence.max(self.state.sequence).max(published);
+    }
 }
 
 /// Pairs that are inserted together.
 const MAX_PENDING: usize = 1 << 16;
 
-fn open_segment<F: Engine, D: Disk>(
+pub(crate) fn open_segment<F: Engine, D: Disk>(
     disk: &D,
     manifest: &Manifest,
     entry: &SegmentEntry,

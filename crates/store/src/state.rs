@@ -236,6 +236,19 @@ impl<F: Engine, D: Disk> State<F, D> {
         Ok(false)
     }
 
+    /// Whether a pair is there.
+    pub(crate) fn contains_pair(&self, pair: Pair<F>) -> Result<bool, ReadError> {
+        if self.in_memory().any(|recent| recent.contains(pair)) {
+            return Ok(true);
+        }
+        for segment in &*self.segments {
+            if segment.find(pair)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The ids of a fingerprint, ascending; in a store without ids, 0 if it is there.
     pub(crate) fn ids(&self, fingerprint: F) -> Result<Vec<u64>, ReadError> {
         let mut ids = Vec::new();

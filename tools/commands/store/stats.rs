@@ -9,6 +9,7 @@ use hamdex_store::{Health, Manifest, StoreReader, StoreStats};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
+use crate::bars;
 use crate::commands::store::{manifest_of, of_width, print_json};
 use crate::counted::counted;
 use crate::failure::Failure;
@@ -16,7 +17,8 @@ use crate::failure::Failure;
 /// Show what a store holds, and what that costs.
 ///
 /// From counts that are kept, so that little is read. Counts are upper bounds where the same record may lie in
-/// several files of the store, or where a fingerprint has lost only some of its ids. `hamdex dump` shows each file.
+/// several files of the store, or where a fingerprint has lost only some of its ids; `--exact` counts. `hamdex dump`
+/// shows each file.
 ///
 /// Where a process has the store open for writing, its health is shown as well: flushes, merges or syncs that fail and
 /// what ends that, and whether writers are held back.
@@ -26,12 +28,16 @@ use crate::failure::Failure;
     after_help = "\
 Example:
   hamdex store stats news.store
-  hamdex store stats news.store --json"
+  hamdex store stats news.store --json
+  hamdex store stats news.store --exact"
 )]
 pub(super) struct Args {
     /// The directory of the store
     #[arg(value_name = "DIR")]
     store: PathBuf,
+    /// Count exactly, which reads all of the store unless its counts are exact anyway
+    #[arg(long)]
+    exact: bool,
     /// Print a JSON object
     #[arg(long)]
     json: bool,
@@ -106,7 +112,17 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn stats<F: Engine>(args: &Args, manifest: &Manifest) -> Result<(), Failure> {
-    let stats = StoreReader::<F>::open(&args.store)?.stats();
+    let reader = StoreReader::<F>::open(&args.store)?;
+    let mut stats = reader.stats();
+    if args.exact && !stats.is_exact {
+        let bar = bars::of_work("Counting");
+        let count = reader.snapshot().count();
+        bar.finish_and_clear();
+        let count = count?;
+        stats.fingerprints = count.fingerprints;
+        stats.ids = if manifest.identity.has_ids { count.pairs } else { 0 };
+        stats.is_exact = true;
+    }
     if !args.json {
         return print(&args.store, manifest, &stats);
     }

@@ -18,6 +18,7 @@ pub(crate) use header::HEADER_BYTES;
 pub use pending::PendingSync;
 pub(crate) use record::operation_bytes;
 pub use record::{MAX_OPERATIONS, MAX_SEQUENCE};
+pub(crate) use replay::replay_by_log;
 pub use replay::{Position, Replayed, Sealed, TornTail, replay};
 pub use salvage::{Lost, Salvaged, salvage};
 pub use writer::LogWriter;

@@ -89,6 +89,17 @@ pub fn replay<F: Engine, D: Disk>(
     sealed: Option<Sealed>,
     mut apply: impl FnMut(u64, &Batch<F>) -> Result<(), Error>,
 ) -> Result<Replayed, Error> {
+    replay_by_log(disk, identity, from, sealed, |_, sequence, batch| apply(sequence, batch))
+}
+
+/// As [`replay`]; `apply` also has the number of the log that a batch is in.
+pub(crate) fn replay_by_log<F: Engine, D: Disk>(
+    disk: &D,
+    identity: &Identity,
+    from: Position,
+    sealed: Option<Sealed>,
+    mut apply: impl FnMut(u64, u64, &Batch<F>) -> Result<(), Error>,
+) -> Result<Replayed, Error> {
     check_width::<F, D>(disk, identity)?;
     let mut numbers = log_numbers(disk, from.log)?;
     if numbers.first() != Some(&from.log) {
@@ -121,7 +132,7 @@ pub fn replay<F: Engine, D: Disk>(
             decode(body, identity, &mut batch).map_err(|what| log.damaged(offset, what))?;
             replayed.batches += 1;
             replayed.operations += batch.operations.len() as u64;
-            apply(sequence, &batch)
+            apply(number, sequence, &batch)
         };
         (end, replayed.torn) = log.walk(&bytes, end, known, &mut each)?;
         replayed.is_clean = sealed_bytes == Some(end.offset) && replayed.torn.is_none();

@@ -3,11 +3,12 @@
 //! - [`snapshot`]: one moment of the set, for as long as it is held
 //! - [`searcher`]: queries, one at a time
 //! - [`pool`]: searchers that wait to be used again
-//! - [`reader`]: a store that another process may be writing to
+//! - [`reader`]: a store that another process may be writing to; [`seen`]: what it has seen of it
 //! - [`pairs`]: all pairs of fingerprint and id, in order
 
 pub(crate) mod pairs;
 pub(crate) mod pool;
 pub(crate) mod reader;
 pub(crate) mod searcher;
+mod seen;
 pub(crate) mod snapshot;

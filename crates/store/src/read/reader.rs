@@ -12,13 +12,10 @@ use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::health::Health;
 use crate::lock::holder_and_status;
-use crate::log::Position;
 use crate::manifest::{self, Manifest};
-use crate::open::{load, replay_logs};
+use crate::read::seen::{RemovedPairs, Seen};
 use crate::read::snapshot::Snapshot;
 use crate::segment::Opening;
-use crate::shape::Shape;
-use crate::state::State;
 
 /// How often the files of a store are read again because a writer has replaced them meanwhile.
 const MAX_ATTEMPTS: usize = 16;
@@ -44,16 +41,36 @@ const MAX_ATTEMPTS: usize = 16;
 /// ```
 pub struct StoreReader<F: Engine, D: Disk = RealDisk> {
     disk: D,
+    options: ReadOptions,
     seen: Seen<F, D>,
+    /// Those in the logs that were seen; `None` after a failure, so that all is read anew.
+    removed: Option<RemovedPairs<F>>,
 }
 
-/// What was found at one time.
-struct Seen<F: Engine, D: Disk> {
-    manifest: Manifest,
-    state: Arc<State<F, D>>,
-    shape: Arc<Shape>,
-    /// Where the logs ended.
-    end: Position,
+/// How a store is opened for reading.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    in_memory: bool,
+}
+
+impl ReadOptions {
+    /// Files are mapped.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads the files of the store into memory of the process, in huge pages where the system has them, instead of
+    /// mapping them: a query then waits for no storage, and damage to the storage meanwhile does no harm.
+    #[must_use]
+    pub fn in_memory(mut self, in_memory: bool) -> Self {
+        self.in_memory = in_memory;
+        self
+    }
+
+    fn opening(self) -> Opening {
+        Opening { in_memory: self.in_memory, is_checked: false }
+    }
 }
 
 impl<F: Engine> StoreReader<F> {
@@ -62,31 +79,58 @@ impl<F: Engine> StoreReader<F> {
     /// # Errors
     /// When it is no store, is damaged or holds another width, or the disk refuses it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::open_on(RealDisk::new(path))
+        Self::open_with(path, ReadOptions::new())
+    }
+
+    /// As [`StoreReader::open`], with options.
+    ///
+    /// # Errors
+    /// As for [`StoreReader::open`].
+    pub fn open_with(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, Error> {
+        Self::open_on(RealDisk::new(path), options)
     }
 }
 
 impl<F: Engine, D: Disk> StoreReader<F, D> {
-    /// As [`StoreReader::open`], on any disk.
+    /// As [`StoreReader::open_with`], on any disk.
     ///
     /// # Errors
     /// As for [`StoreReader::open`].
-    pub fn open_on(disk: D) -> Result<Self, Error> {
-        let seen = steadily(&disk, |manifest| Seen::of(&disk, manifest))?;
-        Ok(Self { disk, seen })
+    pub fn open_on(disk: D, options: ReadOptions) -> Result<Self, Error> {
+        let mut removed = Vec::new();
+        let opening = options.opening();
+        let seen = steadily(&disk, |manifest| Seen::of(&disk, manifest, opening, &mut removed))?;
+        Ok(Self { disk, options, seen, removed: Some(removed) })
     }
 
-    /// Looks for what has been written since. Where no file has come or gone, only the end of the log is read.
+    /// Reads what has been written since: the end of the log, and files that have come meanwhile. What was flushed to a
+    /// file or merged into another one is not read again.
     ///
     /// # Errors
     /// As for [`StoreReader::open`]; what was seen before is still there then.
     pub fn refresh(&mut self) -> Result<(), Error> {
-        let Self { disk, seen } = self;
-        let refreshed = steadily(disk, |manifest| {
-            if manifest == seen.manifest { seen.with_more(disk) } else { Seen::of(disk, manifest) }
-        })?;
-        self.seen = refreshed;
+        let (disk, opening) = (&self.disk, self.options.opening());
+        let manifest = manifest::read(disk)?;
+        if let Some(mut removed) = self.removed.take()
+            && let Ok(refreshed) = self.seen.refreshed(disk, manifest, opening, &mut removed)
+        {
+            (self.seen, self.removed) = (refreshed, Some(removed));
+            return Ok(());
+        }
+        // What it goes on from may have gone meanwhile.
+        let mut removed = Vec::new();
+        self.seen = steadily(disk, |manifest| Seen::of(disk, manifest, opening, &mut removed))?;
+        self.removed = Some(removed);
         Ok(())
+    }
+
+    /// Whether [`StoreReader::refresh`] may find something new: a look at the manifest and at the length of the log. It
+    /// may say so where a batch is being written that is not whole yet.
+    ///
+    /// # Errors
+    /// When the manifest cannot be read, or the disk refuses it.
+    pub fn has_changed(&self) -> Result<bool, Error> {
+        self.seen.has_changed(&self.disk, &manifest::read(&self.disk)?)
     }
 
     /// The set as it was last seen, for as long as it is held.
@@ -108,22 +152,6 @@ impl<F: Engine, D: Disk> StoreReader<F, D> {
     /// The first damage that is found; when the disk refuses something.
     pub fn verify(&self, options: &VerifyOptions) -> Result<StoreVerified, Error> {
         steadily(&self.disk, |_| verify::<F, D>(&self.disk, options))
-    }
-}
-
-impl<F: Engine, D: Disk> Seen<F, D> {
-    fn of(disk: &D, manifest: Manifest) -> Result<Self, Error> {
-        let (state, replayed) = load(disk, &manifest, Opening::default())?;
-        let shape = Arc::new(Shape::of(&manifest));
-        Ok(Self { manifest, state: Arc::new(state), shape, end: replayed.end })
-    }
-
-    /// The same, and what the logs have since.
-    fn with_more(&self, disk: &D) -> Result<Self, Error> {
-        let mut state = State::clone(&self.state);
-        let replayed = replay_logs(disk, &self.manifest, self.end, &mut state)?;
-        let (manifest, shape) = (self.manifest.clone(), Arc::clone(&self.shape));
-        Ok(Self { manifest, state: Arc::new(state), shape, end: replayed.end })
     }
 }
 

@@ -1,7 +1,7 @@
 //! One moment of the set, for as long as it is held.
 
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,6 +29,16 @@ pub struct Snapshot<F: Engine, D: Disk = RealDisk> {
     shape: Arc<Shape>,
 }
 
+/// How many fingerprints and pairs a snapshot has: see [`Snapshot::count`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Count {
+    /// Distinct fingerprints.
+    pub fingerprints: u64,
+    /// Pairs of fingerprint and id; as many as fingerprints in a store without ids.
+    pub pairs: u64,
+}
+
 impl<F: Engine, D: Disk> Snapshot<F, D> {
     pub(crate) fn new(state: Arc<State<F, D>>, shape: Arc<Shape>) -> Self {
         Self { state, shape }
@@ -54,6 +64,38 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
         Ok(if self.shape.identity.has_ids { self.state.ids(fingerprint)? } else { Vec::new() })
     }
 
+    /// Whether a pair of fingerprint and id is there; in a store without ids, the id is 0. It reads less than
+    /// [`Snapshot::ids`] where a fingerprint has many ids.
+    ///
+    /// # Errors
+    /// When a block or page that matters is damaged.
+    pub fn contains_pair(&self, fingerprint: F, id: u64) -> Result<bool, Error> {
+        let can_be = self.shape.identity.has_ids || id == 0;
+        Ok(can_be && self.state.contains_pair((fingerprint, id))?)
+    }
+
+    /// How many fingerprints and pairs there are, exactly. It reads all of the set, unless what is known suffices: one
+    /// file of which nothing has been removed, for example. [`StoreStats`](crate::StoreStats) has bounds that cost nothing.
+    ///
+    /// # Errors
+    /// When a block or page is damaged.
+    pub fn count(&self) -> Result<Count, Error> {
+        let mut count = Count::default();
+        if let [live] = &self.state.segments[..]
+            && live.removed.is_empty()
+            && self.state.in_memory().all(|recent| recent.len() == 0)
+        {
+            return Ok(Count { fingerprints: live.index().len(), pairs: live.len() });
+        }
+        let mut last = None;
+        for pair in self.pairs_in_order() {
+            let (fingerprint, _) = pair?;
+            count.pairs += 1;
+            count.fingerprints += u64::from(last.replace(fingerprint) != Some(fingerprint));
+        }
+        Ok(count)
+    }
+
     /// All pairs of fingerprint and id in order; in a store without ids, all fingerprints, each with 0. Ends after
     /// the first error.
     pub fn pairs_in_order(&self) -> impl Iterator<Item = Result<(F, u64), Error>> + '_ {
@@ -63,6 +105,41 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
     /// As [`Snapshot::pairs_in_order`], from the first whose fingerprint is not below `from` on.
     pub fn pairs_in_order_from(&self, from: F) -> impl Iterator<Item = Result<(F, u64), Error>> + '_ {
         self.state.pairs_from(from).map(|pair| pair.map_err(Error::from))
+    }
+
+    /// As [`Snapshot::pairs_in_order`], of the fingerprints in a range.
+    ///
+    /// ```
+    /// use hamdex_store::{CreateOptions, Store, StoreOptions};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let store = Store::<u64>::create(directory.path().join("s"), &CreateOptions::new(), StoreOptions::new())?;
+    /// for fingerprint in 0..10 {
+    ///     store.insert(fingerprint, 7)?;
+    /// }
+    /// let snapshot = store.snapshot();
+    /// let found: Vec<_> = snapshot.pairs_in_range(3..=5).collect::<Result<_, _>>()?;
+    /// assert_eq!(found, [(3, 7), (4, 7), (5, 7)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pairs_in_range(
+        &self,
+        range: impl RangeBounds<F>,
+    ) -> impl Iterator<Item = Result<(F, u64), Error>> + '_ {
+        let (from, skipped) = match range.start_bound() {
+            Bound::Unbounded => (F::ZERO, None),
+            Bound::Included(&least) => (least, None),
+            Bound::Excluded(&least) => (least, Some(least)),
+        };
+        let end = range.end_bound().cloned();
+        let is_within = move |fingerprint: F| match end {
+            Bound::Unbounded => true,
+            Bound::Included(greatest) => fingerprint <= greatest,
+            Bound::Excluded(end) => fingerprint < end,
+        };
+        self.pairs_in_order_from(from)
+            .skip_while(move |pair| matches!(pair, Ok((fingerprint, _)) if Some(*fingerprint) == skipped))
+            .take_while(move |pair| pair.as_ref().map_or(true, |(fingerprint, _)| is_within(*fingerprint)))
     }
 
     /// All of the set as indexes, for what takes more than a query: the self-join, for example. What is in memory is

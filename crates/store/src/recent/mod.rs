@@ -195,6 +195,13 @@ impl<F: Engine> Recent<F> {
         was_there
     }
 
+    /// Whether a pair is there.
+    pub(crate) fn contains(&self, pair: Pair<F>) -> bool {
+        let is_in =
+            |live: &LiveRun<F>| live.run.find(pair).is_some_and(|place| !live.removed.contains(place));
+        self.tail.contains(&pair) || self.runs.iter().any(|live| is_in(live))
+    }
+
     /// Whether a fingerprint is there.
     pub(crate) fn contains_fingerprint(&self, value: F) -> bool {
         let is_in = |LiveRun { run, removed, .. }: &LiveRun<F>| removed.leaves_some_of(run.places(value));

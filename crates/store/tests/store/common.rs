@@ -5,7 +5,7 @@
 mod chance;
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow, RangeBounds};
 
 use hamdex::BatchOptions;
 use hamdex_store::{CreateOptions, Disk, Engine, Operation, Snapshot, StoreOptions};
@@ -49,8 +49,25 @@ pub(crate) fn assert_same<F: Engine, D: Disk>(
 ) {
     let all: Vec<(F, u64)> = snapshot.pairs_in_order().collect::<Result<_, _>>().unwrap();
     assert_eq!(all, model.0.iter().copied().collect::<Vec<_>>());
+    let count = snapshot.count().unwrap();
+    let fingerprints: BTreeSet<F> = all.iter().map(|pair| pair.0).collect();
+    assert_eq!((count.pairs, count.fingerprints), (all.len() as u64, fingerprints.len() as u64));
     let mut searcher = snapshot.searcher();
     for &query in queries {
+        let at = all.partition_point(|pair| pair.0 < query);
+        for &(fingerprint, id) in all[at..].iter().take(3).chain(&[(query, 0), (query, 1)]) {
+            let is_there = model.0.contains(&(fingerprint, id));
+            assert_eq!(snapshot.contains_pair(fingerprint, id).unwrap(), is_there);
+        }
+        let until = all.get(at + 2).map_or(F::ONES, |pair| pair.0);
+        for range in [
+            (Bound::Included(query), Bound::Included(until)),
+            (Bound::Excluded(query), Bound::Excluded(until)),
+            (Bound::Unbounded, Bound::Excluded(query)),
+        ] {
+            let found: Vec<(F, u64)> = snapshot.pairs_in_range(range).collect::<Result<_, _>>().unwrap();
+            assert!(found.iter().eq(all.iter().filter(|pair| range.contains(&pair.0))), "{range:?}");
+        }
         for distance in [0, 2, 3, 5] {
             let expected = model.within(query, distance);
             let found: Vec<(u32, F)> = searcher

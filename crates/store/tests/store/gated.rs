@@ -1,8 +1,9 @@
-//! A disk on which one kind of operation can be held up.
+//! A disk on which one kind of operation can be held up, and which counts the bytes that are read.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 use hamdex::Mapping;
@@ -14,6 +15,7 @@ use hamdex_store::disk::{SimulatedDisk, SimulatedFile, SimulatedLock};
 pub(crate) struct GatedDisk {
     disk: SimulatedDisk,
     gate: Arc<Gate>,
+    read: Arc<AtomicU64>,
 }
 
 #[derive(Default)]
@@ -31,11 +33,20 @@ struct Inner {
 
 impl GatedDisk {
     pub(crate) fn new() -> Self {
-        Self { disk: SimulatedDisk::new(), gate: Arc::default() }
+        Self { disk: SimulatedDisk::new(), gate: Arc::default(), read: Arc::default() }
     }
 
     pub(crate) fn beside(&self, root: &str) -> Self {
-        Self { disk: self.disk.beside(root), gate: Arc::clone(&self.gate) }
+        Self { disk: self.disk.beside(root), gate: Arc::clone(&self.gate), read: Arc::clone(&self.read) }
+    }
+
+    /// Bytes that have been read or mapped since this was asked last.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.read.swap(0, Ordering::Relaxed)
+    }
+
+    fn count(&self, bytes: u64) {
+        self.read.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Holds up whatever creates or links a file whose name begins so.
@@ -120,15 +131,15 @@ impl Disk for GatedDisk {
     }
 
     fn read_from(&self, name: &str, offset: u64) -> io::Result<Vec<u8>> {
-        self.disk.read_from(name, offset)
+        self.disk.read_from(name, offset).inspect(|bytes| self.count(bytes.len() as u64))
     }
 
     fn read_first(&self, name: &str, bytes: usize) -> io::Result<Vec<u8>> {
-        self.disk.read_first(name, bytes)
+        self.disk.read_first(name, bytes).inspect(|bytes| self.count(bytes.len() as u64))
     }
 
     fn map(&self, name: &str) -> io::Result<Mapping> {
-        self.disk.map(name)
+        self.disk.map(name).inspect(|map| self.count(map.as_ref().len() as u64))
     }
 
     fn map_changed(&self, name: &str, length: u64, change: &mut dyn FnMut(&mut [u8])) -> io::Result<Mapping> {

@@ -181,7 +181,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
         Snapshot::new(self.shared().state.load_full(), Arc::clone(&self.shared().shape))
     }
 
-    /// Makes everything that has been written durable, whatever [`Durability`] says.
+    /// Makes everything that has been written durable, whatever [`Durability`](crate::Durability) says.
     ///
     /// # Errors
     /// When the disk refuses it: it is not known then what is durable.

@@ -75,7 +75,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
     }
 
     /// Lets no merge begin in the background, or lets them go on. While they are paused, the number of segments has no
-    /// bound ([`StoreStats::merges`](crate::StoreStats::merges)).
+    /// bound ([`Health::merges`](crate::Health::merges)).
     pub fn pause_merges(&self, is_paused: bool) {
         self.shared().pause_merges(is_paused);
     }

@@ -194,7 +194,8 @@ impl<'d, F: Engine, D: Disk> Repair<'d, F, D> {
 
     /// A damaged segment, if it can be opened at all.
     fn open_damaged(&self, entry: &SegmentEntry) -> Result<Option<Segment<F, D>>, Error> {
-        if !self.disk.exists(&layout::segment(entry.number)).is_ok_and(|exists| exists) {
+        let name = layout::segment(entry.number);
+        if !self.disk.exists(&name).map_err(Error::io("read it", self.disk.path(&name)))? {
             return Ok(None);
         }
         let segment = tried(Segment::<F, D>::open(self.disk, entry.number))?.ok();

@@ -3,14 +3,11 @@
 use std::io::{self, Write};
 
 use super::leftovers;
-use super::text::{TextError, parse, to_text};
+use super::text::{FORM, TextError, parse, to_text};
 use super::{Manifest, VERSION};
 use crate::disk::{Disk, DiskFile, create_anew};
 use crate::error::{Error, again};
 use crate::layout::{MANIFEST, NEW_MANIFEST};
-
-/// More than any manifest has.
-const MAX_MANIFEST_BYTES: u64 = 1 << 24;
 
 /// Reads the manifest of a store.
 ///
@@ -18,17 +15,12 @@ const MAX_MANIFEST_BYTES: u64 = 1 << 24;
 /// When there is none, it is damaged or of a newer format, or the operating system refuses something.
 pub fn read<D: Disk>(disk: &D) -> Result<Manifest, Error> {
     let path = disk.path(MANIFEST);
-    let read = || {
-        let bytes = disk.length(MANIFEST)?;
-        if bytes > MAX_MANIFEST_BYTES { Ok(None) } else { disk.read(MANIFEST).map(Some) }
-    };
-    match read() {
-        Ok(Some(text)) => parse(&text).map_err(|error| match error {
+    match disk.read_first(MANIFEST, FORM.bytes_to_read()) {
+        Ok(text) => parse(&text).map_err(|error| match error {
             TextError::NotAManifest => Error::NotAStore { path: disk.path("") },
             TextError::Newer(found) => Error::Newer { path, found, supported: VERSION },
             TextError::Damaged { offset, what } => Error::damaged(path, offset, what),
         }),
-        Ok(None) => Err(Error::damaged(path, MAX_MANIFEST_BYTES, "it is too long")),
         // The directory may be a file.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Err(Error::NotAStore { path: disk.path("") })

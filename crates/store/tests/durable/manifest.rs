@@ -63,7 +63,7 @@ prop_compose! {
     fn manifests()(has_ids in any::<bool>(), has_names in any::<bool>())(
         has_ids in Just(has_ids || has_names), has_names in Just(has_names), next_id in any::<u64>(), store in any::<[u8; 16]>(), wide in any::<bool>(), distance in 0..=64_u32,
         design in ".{0,20}", recipe in any::<Option<String>>(), elias_fano in any::<bool>(), sequence in 0..1_u64 << 63,
-        first_log in 1..=MAX_NUMBER, sealed in any::<Option<(u64, u64)>>(), written in any::<[u64; 3]>(),
+        first_log in 1..=MAX_NUMBER, sealed in any::<Option<(u64, u64)>>(), written in any::<[u64; 4]>(),
         segments in vec((1..1_000_u64, segment(has_ids || has_names)), 0..5),
     ) -> Manifest {
         let mut last = 0;

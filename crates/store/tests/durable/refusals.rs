@@ -170,10 +170,26 @@ fn edits() -> Vec<(&'static str, Edit)> {
         ("manifest.missing", remove("manifest")),
         ("manifest.beginning", flip("manifest", 0)),
         ("manifest.beginning", cut("manifest", 0)),
+        // Of another program, and long.
+        (
+            "manifest.beginning",
+            Box::new(|disk| disk.alter("manifest", |text| *text = vec![b' '; (1 << 24) + 1])),
+        ),
         ("manifest.length", Box::new(|disk| disk.alter("manifest", |text| text.resize((1 << 24) + 1, b' ')))),
         ("manifest.checksum", flip("manifest", 40)),
         ("manifest.checksum", cut("manifest", 300)),
         ("manifest.newer", text("\"hamdex_store\":1", "\"hamdex_store\":2")),
+        (
+            // The other lines may be anything then.
+            "manifest.newer",
+            Box::new(|disk| {
+                edit(disk, "\"hamdex_store\":1", "\"hamdex_store\":18446744073709551616");
+                disk.alter("manifest", |text| {
+                    let second = text.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+                    text[second] = 0xff;
+                });
+            }),
+        ),
         (
             "manifest.utf8",
             Box::new(|disk| {

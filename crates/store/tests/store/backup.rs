@@ -144,7 +144,7 @@ fn a_copy_that_was_killed_is_replaced_by_the_next_one() {
                 Ok(()) => {}
                 // It had become whole, and all that was lacking was to say so.
                 Err(Error::Exists { .. }) => {
-                    assert!(target.exists("manifest").unwrap(), "{survival:?} {number}")
+                    assert!(target.exists("manifest").unwrap(), "{survival:?} {number}");
                 }
                 Err(error) => panic!("{survival:?}, killed after {number} changes: {error}"),
             }

@@ -212,11 +212,14 @@ fn wrong_options_are_refused() {
 #[test]
 fn damage_is_found_and_named() {
     let scratch = scene(&[]);
-    let manifest = scratch.path("families.shards/shards.json");
+    let manifest = scratch.path("families.shards/manifest");
     let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(&manifest, text.replace("\"distance\": 3", "\"distance\": 1")).unwrap();
+    fs::write(&manifest, text.replace("\"distance\":3", "\"distance\":1")).unwrap();
     let (code, said) = scratch.failure(&["query", "families.shards", "0x1"]);
-    assert!(said.contains("families.shards/shards.json: damaged: its checksum differs"), "{said}");
+    assert!(
+        said.contains("families.shards/manifest: damaged: byte 0: the checksum of a line differs"),
+        "{said}"
+    );
     assert_eq!(code, 3);
     fs::write(&manifest, text).unwrap();
     let shard = scratch.path("families.shards/family-1-shard-00001.hamdex");
@@ -281,12 +284,12 @@ fn a_killed_build_leaves_nothing() {
 #[test]
 fn a_set_whose_manifest_cannot_be_looked_at_is_taken_for_nothing_else() {
     let scratch = scene(&[]);
-    let manifest = scratch.path("hash.shards/shards.json");
+    let manifest = scratch.path("hash.shards/manifest");
     fs::remove_file(&manifest).unwrap();
-    std::os::unix::fs::symlink("shards.json", &manifest).unwrap();
+    std::os::unix::fs::symlink("manifest", &manifest).unwrap();
     for args in [&["query", "hash.shards", "00"][..], &["verify", "hash.shards"], &["dump", "hash.shards"]] {
         let (code, text) = scratch.failure(args);
-        assert!(text.contains("shards.json: cannot look at it"), "{args:?}: {text}");
+        assert!(text.contains("manifest: cannot look at it"), "{args:?}: {text}");
         assert_eq!(code, 1);
     }
 }

@@ -307,3 +307,27 @@ fn what_is_no_directory_is_no_set_and_no_store() {
         assert!(code == 3 && message.contains("not a store"), "{code}: {message}");
     }
 }
+
+#[test]
+fn files_of_other_names_say_nothing_about_a_directory() {
+    let scratch = scene(&["--ids", "row"]);
+    scratch.output(&["store", "create", "store", "-k", "3"]);
+    scratch.output(&["store", "ingest", "store", "one.hamdex"]);
+    let manifest = fs::read_to_string(scratch.path("hash.shards/manifest")).unwrap();
+    // What a set of shards has, and what nothing has.
+    for text in [manifest.as_str(), "{}"] {
+        scratch.write("store/shards.json", text);
+        scratch.write("store/shards", text);
+        let found = scratch.output(&["dump", "store", "--fingerprints", "--ids"]);
+        assert_eq!(
+            sorted(&found),
+            sorted(&scratch.output(&["dump", "one.hamdex", "--fingerprints", "--ids"]))
+        );
+        scratch.output(&["verify", "store"]);
+    }
+    // A set is no store, and a store no set, though both have a file of that name.
+    let (code, said) = scratch.failure(&["store", "stats", "hash.shards"]);
+    assert!(code == 3 && said.contains("not a store"), "{said}");
+    let (code, said) = scratch.failure(&["shards", "add", "store", "one.hamdex"]);
+    assert!(code == 3 && said.contains("not a set of shards"), "{said}");
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hamdex::{BatchOptions, Engine, Index, Match, MatchVisitor, OpenOptions};
 use hamdex_documents::RECIPE_KEY;
-use hamdex_shards::{IdType, MANIFEST, Shards, ShardsSearcher};
+use hamdex_shards::{IdType, Shards, ShardsSearcher};
 use hamdex_store::{Manifest, Snapshot, StoreReader};
 
 use crate::failure::Failure;
@@ -21,18 +21,13 @@ pub(crate) enum Kind {
     Shards,
 }
 
-/// What a path names: of a directory, its manifest tells. Where the system does not say whether it is there, the
-/// directory is not taken for something else.
+/// What a path names: of a directory, the beginning of its manifest tells. Where the system does not say how that
+/// begins, the directory is not taken for something else.
 pub(crate) fn kind(path: &Path) -> Result<Kind, Failure> {
     if !path.is_dir() {
         return Ok(Kind::File);
     }
-    let manifest = path.join(MANIFEST);
-    match manifest.try_exists() {
-        Ok(true) => Ok(Kind::Shards),
-        Ok(false) => Ok(Kind::Store),
-        Err(source) => Err(Failure::Io { doing: "look at it", path: manifest, source }),
-    }
+    Ok(if hamdex_shards::is_set(path)? { Kind::Shards } else { Kind::Store })
 }
 
 /// The width of what a path names.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hamdex::{AnyIndex, Index, Match, OpenOptions};
 use hamdex_documents::{Error, Known, Reference, stored_recipe};
-use hamdex_shards::{AnyShards, IdType, MANIFEST};
+use hamdex_shards::{AnyShards, IdType, is_set};
 use hamdex_simhash::Recipe;
 use hamdex_store::{AnyStoreReader, inspect};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -53,8 +53,8 @@ impl Against {
             if !path.is_dir() {
                 return AnyIndex::open(&path).or_raise().map(|index| Self::Index(Arc::new(index)));
             }
-            // Where the system does not say whether it is there, the directory is not taken for a store.
-            if path.join(MANIFEST).try_exists()? {
+            // Where the system does not say how its manifest begins, the directory is not taken for a store.
+            if is_set(&path).or_raise()? {
                 return AnyShards::open(&path, &OpenOptions::new()).or_raise().map(Self::Shards);
             }
             let shape = Shape::of(&inspect(&path).or_raise()?.manifest);

@@ -172,8 +172,8 @@ def test_what_a_set_of_shards_knows_is_left_out(tmp_path: Path) -> None:
     next((tmp_path / "hash").glob("*.hamdex")).unlink()
     with pytest.raises(FileNotFoundError, match="is missing"):
         hamdex.dedup(CORPUS, against=tmp_path / "hash")
-    (tmp_path / "families" / "shards.json").write_text("{}")
-    with pytest.raises(hamdex.FormatError, match="not a set of shards"):
+    (tmp_path / "families" / "manifest").write_text("{}")
+    with pytest.raises(hamdex.FormatError, match="not a store"):
         hamdex.dedup(CORPUS, against=tmp_path / "families")
 
 

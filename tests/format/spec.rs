@@ -4,7 +4,7 @@
 //! With HAMDEX_BLESS set, the parts between the markers are written anew.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::common::forge::{Forged, NAME_DIRECTORY, NAMES};
 use crate::common::{built, built_with_ids, built_with_names, index};
@@ -47,6 +47,11 @@ fn elias_fano_example() -> Forged {
 
 fn spec_path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("format-spec.md")
+}
+
+/// The footer of the example, byte by byte, is beside the text.
+fn footer_path() -> PathBuf {
+    spec_path().with_file_name("format-spec-footer.md")
 }
 
 /// The text between `<!-- name -->` and `<!-- end of name -->` is a fenced block of this text.
@@ -207,7 +212,11 @@ fn the_numbers_in_the_text_about_the_elias_fano_example_are_true() {
 
 /// The rows of the table between `<!-- name -->` and `<!-- end of name -->`, cell by cell.
 fn rows(name: &str) -> Vec<Vec<String>> {
-    let spec = std::fs::read_to_string(spec_path()).unwrap();
+    rows_of(&spec_path(), name)
+}
+
+fn rows_of(path: &Path, name: &str) -> Vec<Vec<String>> {
+    let spec = std::fs::read_to_string(path).unwrap();
     let (_, rest) = spec.split_once(&format!("<!-- {name} -->\n")).expect(name);
     let (table, _) = rest.split_once(&format!("<!-- end of {name} -->\n")).expect(name);
     let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
@@ -234,7 +243,12 @@ fn repeated_bytes(cell: &str) -> Vec<u8> {
 fn the_table_of_bytes_explains_every_byte() {
     let file = example();
     let mut at = 0;
-    for row in rows("example fields") {
+    let mut rows = rows("example fields");
+    let footer = rows.iter().position(|row| row[2].starts_with("the footer, byte by byte")).unwrap();
+    assert_eq!(rows[footer][..2], ["`2240`", "1,528 bytes"]);
+    assert_eq!(rows[footer + 1][0], format!("`{:04x}`", 0x2240 + 1528));
+    rows.splice(footer..=footer, rows_of(&footer_path(), "example footer"));
+    for row in rows {
         let [offset, bytes, meaning] = row.as_slice() else { panic!("{row:?}") };
         assert_eq!(*offset, format!("`{at:04x}`"), "{meaning}");
         let bytes = bytes_of(bytes);

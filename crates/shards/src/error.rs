@@ -22,7 +22,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The directory has no manifest, or a file of that name that is none.
-    #[error("{}: not a set of shards: it has no shards.json of one", path.display())]
+    #[error("{}: not a set of shards: it has no manifest of one", path.display())]
     NotShards {
         /// The directory.
         path: PathBuf,

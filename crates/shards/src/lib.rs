@@ -1,7 +1,6 @@
 //! A set of fingerprints in many index files, queried exactly as one.
 //!
-//! A set is a directory of index files, its *shards*, and a manifest, `shards.json`, which the format specification
-//! describes. It is for sets that are too large for one file or one machine, and for files that come from several.
+//! A set is a directory of index files, its *shards*, and a manifest, as `shards-spec.md` describes them. It is for sets that are too large for one file or one machine, and for files that come from several.
 //!
 //! - [`Layout::Families`]: k + 1 families of shards, each with every fingerprint, split by a hash of one of k + 1 groups of
 //!   bits. Two fingerprints within k bits agree in a group, so a query asks one shard of each family, however many
@@ -33,7 +32,7 @@ pub use entries::{SetEntries, SetEntry};
 pub use error::Error;
 pub use ids::StoredId;
 pub use manifest::{
-    IdType, Layout, MANIFEST, MAX_SHARDS, Manifest, ShardEntry, VERSION, read as read_manifest,
+    IdType, Layout, MANIFEST, MAX_SHARDS, Manifest, ShardEntry, VERSION, is_set, read as read_manifest,
 };
 pub use pairs::ShardsPairs;
 pub use searcher::ShardsSearcher;

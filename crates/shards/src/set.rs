@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use hamdex::{Engine, Index, Indexes, OpenOptions, RECIPE_KEY, SharedIndexes};
+use hamdex::{Engine, Index, Indexes, OpenOptions, RECIPE_KEY, ReadError, ReadErrorKind, SharedIndexes};
 
 use crate::error::Error;
 use crate::manifest::{self, IdType, Layout, Manifest, ShardEntry};
@@ -119,7 +119,7 @@ impl<F: Engine> Shards<F> {
         }
         let entry = &self.manifest.shards[number];
         let path = self.directory.join(&entry.file);
-        let index = F::open(&path, &self.options)?;
+        let index = F::open(&path, &self.options).map_err(|error| width_is_damage(error, &path))?;
         check_shard(&index, &path, entry, &self.manifest)?;
         // Another thread may have been quicker: it has opened the same.
         Ok(self.opened[number].get_or_init(|| Arc::new(index)))
@@ -160,7 +160,7 @@ fn check_length(path: &Path, bytes: u64) -> Result<(), Error> {
     match path.metadata() {
         Ok(file) if !file.is_file() => Err(Error::damaged(path, "it is not a file")),
         Ok(file) if file.len() != bytes => {
-            Err(Error::damaged(path, format!("it has {} bytes, and shards.json says {bytes}", file.len())))
+            Err(Error::damaged(path, format!("it has {} bytes, and the manifest says {bytes}", file.len())))
         }
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -168,6 +168,18 @@ fn check_length(path: &Path, bytes: u64) -> Result<(), Error> {
         }
         Err(error) => Err(Error::io("look at it", path)(error)),
     }
+}
+
+/// The manifest has the width of every shard: one of another width is not the file that it names.
+fn width_is_damage(error: ReadError, path: &Path) -> Error {
+    match error.kind() {
+        ReadErrorKind::Width { .. } => not_the_file(path, "its width"),
+        _ => error.into(),
+    }
+}
+
+fn not_the_file(path: &Path, differs: &str) -> Error {
+    Error::damaged(path, format!("it is not the file that the manifest names: {differs} differs"))
 }
 
 /// Refuses a file that is not the shard that a manifest names.
@@ -188,7 +200,7 @@ fn check_shard<F: Engine>(
     } else {
         return Ok(());
     };
-    Err(Error::damaged(path, format!("it is not the file that shards.json names: {differs} differs")))
+    Err(not_the_file(path, differs))
 }
 
 /// How many ids an index has.

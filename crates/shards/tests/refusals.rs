@@ -7,6 +7,7 @@ use std::path::Path;
 
 use common::{Pushed, build, kinds, mix};
 use hamdex::{BuildOptions, Builder, OpenOptions, VerifyOptions};
+use hamdex_manifest::seal;
 use hamdex_shards::{Error, IdType, Layout, MANIFEST, Shards, ShardsBuilder, add, create, read_manifest};
 
 fn open(path: &Path) -> Result<Shards<u64>, Error> {
@@ -88,7 +89,7 @@ fn a_shard_of_another_set_is_found_even_if_its_length_fits() {
     let other = parent.path().join("other").join(&one.shards[0].file);
     std::fs::copy(other, path.join(&both.shards[0].file)).unwrap();
     let error = read_all(&path).unwrap_err();
-    assert!(error.to_string().contains("not the file that shards.json names"), "{error}");
+    assert!(error.to_string().contains("not the file that the manifest names"), "{error}");
 }
 
 #[test]
@@ -98,16 +99,11 @@ fn shards_that_change_places_are_found() {
     let manifest = build(&path, Layout::Families, 2, 3, &pushed(), false).manifest;
     // Exchanged in the manifest too: only the fingerprints themselves tell.
     let text = std::fs::read_to_string(path.join(MANIFEST)).unwrap();
-    let (one, other) = (&manifest.shards[2], &manifest.shards[3]);
-    let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let shards = value["shards"].as_array_mut().unwrap();
-    shards.swap(2, 3);
-    assert_ne!(one.file_id, other.file_id);
-    value.as_object_mut().unwrap().remove("checksum");
-    let covered = serde_json::to_string(&value).unwrap();
-    let covered = format!("{},", covered.strip_suffix('}').unwrap());
-    let checksum = crc32fast::hash(covered.as_bytes());
-    std::fs::write(path.join(MANIFEST), format!("{covered}\"checksum\": \"{checksum:08x}\"\n}}\n")).unwrap();
+    assert_ne!(manifest.shards[2].file_id, manifest.shards[3].file_id);
+    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+    lines.pop();
+    lines.swap(3, 4);
+    std::fs::write(path.join(MANIFEST), seal(lines.concat())).unwrap();
     let error = open(&path).unwrap().verify(&VerifyOptions::new()).unwrap_err();
     assert!(error.to_string().contains("belongs in another shard"), "{error}");
 }
@@ -125,8 +121,6 @@ fn manifests_that_are_none_are_refused() {
         std::fs::write(&manifest, changed).unwrap();
         assert!(open(&path).is_err(), "byte {place}");
     }
-    std::fs::write(&manifest, vec![b' '; (1 << 25) + 1]).unwrap();
-    assert!(matches!(open(&path), Err(Error::Damaged { .. })));
     std::fs::remove_file(&manifest).unwrap();
     assert!(matches!(open(&path), Err(Error::NotShards { .. })));
     std::fs::create_dir(&manifest).unwrap();

@@ -1,4 +1,4 @@
-//! The worked example of the format specification, section 23: built by the library, and worked out again by the text.
+//! The worked example of shards-spec.md: built by the library, and worked out again by the text.
 //!
 //! With HAMDEX_BLESS set, the parts between the markers are written anew.
 
@@ -21,7 +21,7 @@ fn mix(z: u64) -> u64 {
 
 /// The text between `<!-- name -->` and `<!-- end of name -->` is a fenced block of this text.
 fn compare(name: &str, language: &str, fresh: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../format-spec.md");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shards-spec.md");
     let spec = std::fs::read_to_string(&path).unwrap();
     let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->\n"));
     let (before, rest) = spec.split_once(&start).expect(name);
@@ -30,7 +30,7 @@ fn compare(name: &str, language: &str, fresh: &str) {
     if std::env::var_os("HAMDEX_BLESS").is_some() {
         std::fs::write(path, [before, &start, &fresh, &end, after].concat()).unwrap();
     } else {
-        assert!(stored == fresh, "{name} in format-spec.md is not what the library gives:\n{fresh}");
+        assert!(stored == fresh, "{name} in shards-spec.md is not what the library gives:\n{fresh}");
     }
 }
 
@@ -58,5 +58,5 @@ fn the_example_is_the_one_in_the_text() {
         }
     }
     compare("example shards", "text", &text);
-    compare("example shards manifest", "json", &std::fs::read_to_string(path.join(MANIFEST)).unwrap());
+    compare("example shards manifest", "text", &std::fs::read_to_string(path.join(MANIFEST)).unwrap());
 }

@@ -1,7 +1,7 @@
 //! Which files a store has, and their names.
 
 /// The one truth: which segments, removals and logs count.
-pub(crate) const MANIFEST: &str = "manifest";
+pub(crate) const MANIFEST: &str = hamdex_manifest::MANIFEST;
 /// The next manifest, until it is whole.
 pub(crate) const NEW_MANIFEST: &str = "manifest.new";
 /// The second copy of the manifest, for the case that it is damaged.

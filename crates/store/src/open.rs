@@ -231,15 +231,40 @@ pub(crate) fn open_segment<F: Engine, D: Disk>(
         return Err(Error::Missing { path });
     }
     let segment = Segment::open_as(disk, entry.number, opening)?;
-    let is_the_one = segment.index.file_id().to_bytes() == entry.file_id
-        && segment.index.len() == entry.fingerprints
-        && segment.pairs() == entry.pairs;
-    if !is_the_one {
-        return Err(Error::damaged(path, None, "it is another file than the manifest names"));
-    }
-    if segment.index.has_names() != manifest.identity.has_names {
-        return Err(Error::damaged(path, None, "it has names, or none, other than the store"));
+    if let Some(differs) = difference(&segment, manifest, entry) {
+        return Err(Error::damaged(
+            path,
+            None,
+            format!("it is not the file that the manifest names: {differs}"),
+        ));
     }
     let removed = Removed::of(removals::read(disk, manifest.identity.store, entry)?);
     Ok(LiveSegment { segment: segment.into(), removed })
+}
+
+/// What of a segment is not as its manifest says.
+fn difference<F: Engine, D: Disk>(
+    segment: &Segment<F, D>,
+    manifest: &Manifest,
+    entry: &SegmentEntry,
+) -> Option<&'static str> {
+    let index = &segment.index;
+    let identity = &manifest.identity;
+    // Names that cannot be read are found by whoever asks for them.
+    let last_id = || index.names().ok().flatten()?.last_id().ok().flatten();
+    if index.file_id().to_bytes() != entry.file_id {
+        Some("its file id differs")
+    } else if segment.bytes != entry.bytes {
+        Some("its length differs")
+    } else if index.has_ids() != identity.has_ids {
+        Some("it has ids, or none, other than the store")
+    } else if index.has_names() != identity.has_names {
+        Some("it has names, or none, other than the store")
+    } else if index.len() != entry.fingerprints || segment.pairs() != entry.pairs {
+        Some("it has another number of fingerprints or pairs")
+    } else if identity.has_names && last_id().is_some_and(|last| last >= manifest.next_id) {
+        Some("it has an id that the store has not given yet")
+    } else {
+        None
+    }
 }

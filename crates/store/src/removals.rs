@@ -242,11 +242,44 @@ fn parse_bitmap(mut bytes: &[u8]) -> Option<RoaringTreemap> {
         let (high, rest) = bytes.split_first_chunk()?;
         bytes = rest;
         let high = u32::from_le_bytes(*high);
+        let start = bytes;
         let bitmap = RoaringBitmap::deserialize_from(&mut bytes).ok()?;
-        if bitmap.is_empty() || bitmaps.last().is_some_and(|&(last, _)| last >= high) {
+        if bitmap.is_empty()
+            || !counts_are_right(start, &bitmap)
+            || bitmaps.last().is_some_and(|&(last, _)| last >= high)
+        {
             return None;
         }
         bitmaps.push((high, bitmap));
     }
     bytes.is_empty().then(|| RoaringTreemap::from_bitmaps(bitmaps))
 }
+
+/// Whether a bitmap that has been read from these bytes has as many numbers in each container as the header of the
+/// container says, which reading runs does not check; and whether no flag is that of a container that is not there.
+fn counts_are_right(bytes: &[u8], bitmap: &RoaringBitmap) -> bool {
+    let u16_at = |at: usize| bytes.get(at..at + 2).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
+    let check = || {
+        let (containers, headers) = if u16_at(0)? == COOKIE_WITH_RUNS {
+            let containers = usize::from(u16_at(2)?) + 1;
+            let flags = bytes.get(4..4 + containers.div_ceil(8))?;
+            if containers % 8 > 0 && flags.last()? >> (containers % 8) > 0 {
+                return None;
+            }
+            (containers, 4 + flags.len())
+        } else {
+            (usize::from(u16_at(4)?) + (usize::from(u16_at(6)?) << 16), 8)
+        };
+        for header in (headers..).step_by(4).take(containers) {
+            let (key, count) = (u32::from(u16_at(header)?), u64::from(u16_at(header + 2)?) + 1);
+            if bitmap.range_cardinality(key << 16..=key << 16 | 0xffff) != count {
+                return None;
+            }
+        }
+        Some(())
+    };
+    check().is_some()
+}
+
+/// How a 32-bit bitmap with containers of runs begins.
+const COOKIE_WITH_RUNS: u16 = 12347;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hamdex::{Checksums, Engine, Index, OpenOptions, ReadError};
+use hamdex::{Checksums, Engine, Index, OpenOptions, ReadError, ReadErrorKind};
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -49,7 +49,12 @@ impl<F: Engine, D: Disk> Segment<F, D> {
         let data = data.map_err(Error::io("map it", &path))?;
         let bytes = data.as_ref().len() as u64;
         let checksums = if opening.is_checked { Checksums::UpFront } else { Checksums::FirstTouch };
-        let index = Arc::new(F::open_mapping(data, &path, &OpenOptions::new().checksums(checksums))?);
+        let index = F::open_mapping(data, &path, &OpenOptions::new().checksums(checksums));
+        let index = Arc::new(index.map_err(|error| match error.kind() {
+            // The store has the width of its segments: this is not one of them.
+            ReadErrorKind::Width { .. } => Error::damaged(path, None, "it has another width than the store"),
+            _ => error.into(),
+        })?);
         let since = AtomicU64::new(number);
         Ok(Self { number, index, bytes, since, disk: disk.clone(), is_obsolete: AtomicBool::new(false) })
     }

@@ -13,8 +13,8 @@ use crate::check::{MAX_JOINED, are_all_pairs, assert_sound};
 use crate::choose::{below, damage, flag, one_of};
 use crate::common::{Shape, brute_force, data, pairs, queries};
 use crate::seal::seal;
-use crate::set::{edited, name_anew, sealed};
-use crate::store::Files;
+use crate::set::{edited, name_anew};
+use crate::store::{Files, sealed_manifest};
 
 static SETS: LazyLock<Vec<Files>> = LazyLock::new(sets);
 
@@ -61,7 +61,7 @@ fn change(files: &mut Files, bytes: &mut Unstructured<'_>) {
             4 => {
                 let manifest = files.get_mut(MANIFEST).expect("no one removes it");
                 damage(manifest, bytes);
-                sealed(manifest);
+                *manifest = sealed_manifest(manifest);
             }
             _ => {
                 let manifest = edited(&files[MANIFEST], bytes);

@@ -99,6 +99,6 @@ def test_a_set_is_the_same(spark: Any, tmp_path: Path, with_kill: Callable[[int]
     with with_kill(2) as killed:
         built = hs.build(frame(spark, stored), tmp_path / "set", shards=12)
     assert killed
-    assert sorted(os.listdir(tmp_path / "set")) == sorted(["shards.json", *(one.file for one in built.shards)])
+    assert sorted(os.listdir(tmp_path / "set")) == sorted(["manifest", *(one.file for one in built.shards)])
     rows = hs.query(frame(spark, stored[:40]), built).collect()
     assert sorted(map(tuple, rows)) == sorted(by_all(stored[:40], stored, 3))

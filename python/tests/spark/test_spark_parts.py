@@ -6,6 +6,8 @@ import json
 import random
 import subprocess
 import sys
+import zlib
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -129,46 +131,78 @@ def shards(directory: Path) -> _shards.Shards:
 def test_a_list_of_shards_is_read_as_written(tmp_path: Path) -> None:
     _shards.write(shards(tmp_path))
     assert _shards.read(tmp_path) == shards(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["shards.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["manifest"]
+
+
+def test_the_text_of_a_list_of_shards_is_this(tmp_path: Path) -> None:
+    # As the tests of crates/shards have it for a recipe like this.
+    named = replace(shards(tmp_path), recipe='a "recipe"\n\x01\x7f\\ü')
+    first, second, last, rest = _shards.to_text(named).split("\n")
+    recipe = '"a \\"recipe\\"\\n\\u0001\x7f\\\\ü"'
+    fields = f'"layout":"hash","width":64,"distance":3,"recipe":{recipe},"id_type":"numbers"'
+    assert first == '{"hamdex_shards":1,' + fields + "}"
+    counts = '"fingerprints":10,"ids":12,"bytes":100'
+    assert second == '{"file":"a.hamdex",' + counts + ',"file_id":"0123456789abcdef0123456789abcdef"}'
+    sums = [f"{zlib.crc32((line + chr(10)).encode()):08x}" for line in (first, second)]
+    assert (last, rest) == (f'{{"crc32":["{sums[0]}","{sums[1]}"]}}', "")
+    _shards.write(named)
+    assert _shards.read(tmp_path) == named
 
 
 def test_a_list_of_shards_that_is_damaged_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no list of shards"):
         _shards.read(tmp_path)
     _shards.write(shards(tmp_path))
-    path = tmp_path / "shards.json"
-    good = json.loads(path.read_text())
+    path = tmp_path / "manifest"
+    head, entry = (json.loads(line) for line in path.read_text().splitlines()[:2])
 
-    def refused(content: Any, kind: type[Exception], text: str) -> None:
-        if isinstance(content, dict):
-            # With a right checksum.
-            covered = json.dumps({name: content[name] for name in content if name != "checksum"})[:-1] + ","
-            content = f'{covered}"checksum": "{_shards.checksum(covered.encode())}"\n}}\n'
-        path.write_text(content if isinstance(content, str) else json.dumps(content))
+    def refused(lines: list[Any], kind: type[Exception], text: str) -> None:
+        # With right checksums.
+        path.write_text(_shards.seal("".join(_shards.to_line(line) for line in lines)))
         with pytest.raises(kind, match=text):
             _shards.read(tmp_path)
 
-    refused("{", hamdex.DamagedError, "no list of shards")
-    refused([], hamdex.FormatError, "no list of shards")
-    refused(good | {"version": 2}, hamdex.FormatError, "version 2")
-    refused(good | {"shards": []}, hamdex.DamagedError, "not possible")
-    refused(good | {"width": 65}, hamdex.DamagedError, "not possible")
-    refused(good | {"shards": [good["shards"][0] | {"file": "../a"}]}, hamdex.DamagedError, "not possible")
-    refused(good | {"shards": [good["shards"][0] | {"bytes": -1}]}, hamdex.DamagedError, "not possible")
-    refused(good | {"shards": [{}]}, hamdex.DamagedError, "damaged")
-    refused(good | {"layout": "rings"}, hamdex.DamagedError, "not possible")
+    refused([[]], hamdex.FormatError, "no list of shards")
+    refused([{"hamdex_store": 1}], hamdex.FormatError, "no list of shards")
+    refused([head | {"hamdex_shards": 2}, entry], hamdex.FormatError, "version 2")
+    refused([head | {"hamdex_shards": 7}, "anything"], hamdex.FormatError, "version 7")
+    refused([head | {"hamdex_shards": 0}, entry], hamdex.DamagedError, "not written as lists are")
+    refused([head], hamdex.DamagedError, "not possible")
+    refused([head | {"width": 65}, entry], hamdex.DamagedError, "not possible")
+    refused([head, entry | {"file": "../a"}], hamdex.DamagedError, "not possible")
+    refused([head, entry | {"file": "manifest"}], hamdex.DamagedError, "not possible")
+    refused([head, entry | {"bytes": -1}], hamdex.DamagedError, "not possible")
+    refused([head, entry | {"ids": 9}], hamdex.DamagedError, "not possible")
+    refused([head, {}], hamdex.DamagedError, "damaged")
+    refused([head, [entry]], hamdex.DamagedError, "damaged")
+    refused([head, entry | {"more": 1}], hamdex.DamagedError, "damaged")
+    refused([head | {"layout": "rings"}, entry], hamdex.DamagedError, "not possible")
     # One shard for four families.
-    refused(good | {"layout": "families"}, hamdex.DamagedError, "not possible")
-    refused(good | {"shards": good["shards"] * 2}, hamdex.DamagedError, "not possible")
-    refused(good | {"shards": [good["shards"][0] | {"file_id": "abc"}]}, hamdex.DamagedError, "not possible")
+    refused([head | {"layout": "families"}, entry], hamdex.DamagedError, "not possible")
+    refused([head, entry, entry], hamdex.DamagedError, "not possible")
+    refused([head, entry | {"file_id": "abc"}], hamdex.DamagedError, "not possible")
+    refused([head | {"more": 1}, entry], hamdex.DamagedError, "not written as lists are")
+    other = entry | {"file": "b.hamdex", "fingerprints": 9}
+    families = head | {"layout": "families", "distance": 1}
+    refused([families, entry, other], hamdex.DamagedError, "not possible")
+    path.write_text(_shards.seal(_shards.to_line(head).replace(":64", ": 64") + _shards.to_line(entry)))
+    with pytest.raises(hamdex.DamagedError, match="not written as lists are"):
+        _shards.read(tmp_path)
+    path.write_text(_shards.seal(_shards.to_line(head).replace("null", '"\\ud800"') + _shards.to_line(entry)))
+    with pytest.raises(hamdex.DamagedError, match="not written as lists are"):
+        _shards.read(tmp_path)
     _shards.write(shards(tmp_path))
     text = path.read_bytes()
     for place in range(len(text)):
         path.write_bytes(text[:place] + bytes([text[place] ^ 1]) + text[place + 1 :])
         with pytest.raises((hamdex.DamagedError, hamdex.FormatError)):
             _shards.read(tmp_path)
+    for place in range(len(text)):
+        path.write_bytes(text[:place])
+        with pytest.raises((hamdex.DamagedError, hamdex.FormatError)):
+            _shards.read(tmp_path)
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(hamdex.DamagedError):
+    with pytest.raises(hamdex.FormatError):
         _shards.read(tmp_path)
 
 

@@ -38,7 +38,7 @@ def test_a_query_finds_what_comparing_all_finds(spark: Any, tmp_path: Path) -> N
     stored, queries = skewed(500, 1), skewed(120, 2) + skewed(40, 1)
     built = hs.build(frame(spark, stored), tmp_path / "set", shards=5)
     assert (built.ids, built.fingerprints, len(built.shards)) == (len(stored), len(set(stored)), 5)
-    assert sorted(os.listdir(tmp_path / "set")) == sorted(["shards.json", *(one.file for one in built.shards)])
+    assert sorted(os.listdir(tmp_path / "set")) == sorted(["manifest", *(one.file for one in built.shards)])
     for k in (None, 0, 2, 5):
         rows = [tuple(row) for row in hs.query(frame(spark, queries), tmp_path / "set", k).collect()]
         assert len(rows) == len(set(rows))
@@ -78,7 +78,7 @@ def test_a_set_is_replaced_only_on_request_and_as_a_whole(spark: Any, tmp_path: 
     assert len(os.listdir(tmp_path / "set")) == 4
     assert hs.query(frame(spark, [5]), tmp_path / "set").collect() is not None
     second = hs.build(frame(spark, skewed(60, 2)), tmp_path / "set", shards=2, overwrite=True)
-    assert sorted(os.listdir(tmp_path / "set")) == sorted(["shards.json", *(one.file for one in second.shards)])
+    assert sorted(os.listdir(tmp_path / "set")) == sorted(["manifest", *(one.file for one in second.shards)])
     assert first.fingerprints != second.fingerprints
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").write_text("mine")

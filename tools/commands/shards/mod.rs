@@ -25,7 +25,7 @@ use crate::threads::Threads;
 /// Query many index files as one set, in a directory.
 ///
 /// Index files that were built apart, on other machines or other days, make a set: a directory of these files, its
-/// shards, with a manifest, shards.json. `hamdex query`, `pairs`, `dump` and `verify` take the directory as they take
+/// shards, with a manifest. `hamdex query`, `pairs`, `dump` and `verify` take the directory as they take
 /// an index file. `hamdex build --shards` builds such a set itself, and with families one of which a query asks a few
 /// shards only, however many there are; hamdex.spark builds one on many machines.
 #[derive(clap::Args)]

@@ -212,11 +212,14 @@ fn wrong_options_are_refused() {
 #[test]
 fn damage_is_found_and_named() {
     let scratch = scene(&[]);
-    let manifest = scratch.path("families.shards/shards.json");
+    let manifest = scratch.path("families.shards/manifest");
     let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(&manifest, text.replace("\"distance\": 3", "\"distance\": 1")).unwrap();
+    fs::write(&manifest, text.replace("\"distance\":3", "\"distance\":1")).unwrap();
     let (code, said) = scratch.failure(&["query", "families.shards", "0x1"]);
-    assert!(said.contains("families.shards/shards.json: damaged: its checksum differs"), "{said}");
+    assert!(
+        said.contains("families.shards/manifest: damaged: byte 0: the checksum of a line differs"),
+        "{said}"
+    );
     assert_eq!(code, 3);
     fs::write(&manifest, text).unwrap();
     let shard = scratch.path("families.shards/family-1-shard-00001.hamdex");
@@ -281,12 +284,12 @@ fn a_killed_build_leaves_nothing() {
 #[test]
 fn a_set_whose_manifest_cannot_be_looked_at_is_taken_for_nothing_else() {
     let scratch = scene(&[]);
-    let manifest = scratch.path("hash.shards/shards.json");
+    let manifest = scratch.path("hash.shards/manifest");
     fs::remove_file(&manifest).unwrap();
-    std::os::unix::fs::symlink("shards.json", &manifest).unwrap();
+    std::os::unix::fs::symlink("manifest", &manifest).unwrap();
     for args in [&["query", "hash.shards", "00"][..], &["verify", "hash.shards"], &["dump", "hash.shards"]] {
         let (code, text) = scratch.failure(args);
-        assert!(text.contains("shards.json: cannot look at it"), "{args:?}: {text}");
+        assert!(text.contains("manifest: cannot look at it"), "{args:?}: {text}");
         assert_eq!(code, 1);
     }
 }
@@ -303,4 +306,28 @@ fn what_is_no_directory_is_no_set_and_no_store() {
         let (code, message) = scratch.failure(&["store", "stats", what]);
         assert!(code == 3 && message.contains("not a store"), "{code}: {message}");
     }
+}
+
+#[test]
+fn files_of_other_names_say_nothing_about_a_directory() {
+    let scratch = scene(&["--ids", "row"]);
+    scratch.output(&["store", "create", "store", "-k", "3"]);
+    scratch.output(&["store", "ingest", "store", "one.hamdex"]);
+    let manifest = fs::read_to_string(scratch.path("hash.shards/manifest")).unwrap();
+    // What a set of shards has, and what nothing has.
+    for text in [manifest.as_str(), "{}"] {
+        scratch.write("store/shards.json", text);
+        scratch.write("store/shards", text);
+        let found = scratch.output(&["dump", "store", "--fingerprints", "--ids"]);
+        assert_eq!(
+            sorted(&found),
+            sorted(&scratch.output(&["dump", "one.hamdex", "--fingerprints", "--ids"]))
+        );
+        scratch.output(&["verify", "store"]);
+    }
+    // A set is no store, and a store no set, though both have a file of that name.
+    let (code, said) = scratch.failure(&["store", "stats", "hash.shards"]);
+    assert!(code == 3 && said.contains("not a store"), "{said}");
+    let (code, said) = scratch.failure(&["shards", "add", "store", "one.hamdex"]);
+    assert!(code == 3 && said.contains("not a set of shards"), "{said}");
 }

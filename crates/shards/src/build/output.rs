@@ -47,7 +47,7 @@ impl Target {
         let manifest = manifest::read(&self.path).map_err(|error| match error {
             Error::NotShards { path } => Error::NotReplaced { path, what: "not a set of shards".to_owned() },
             Error::Damaged { .. } | Error::Newer { .. } => {
-                Error::NotReplaced { path: path(), what: "its shards.json cannot be read".to_owned() }
+                Error::NotReplaced { path: path(), what: "its manifest cannot be read".to_owned() }
             }
             other => other,
         })?;

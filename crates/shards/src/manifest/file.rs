@@ -5,13 +5,21 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use hamdex_atomic_file::{AtomicFile, SealedFile};
+use hamdex_manifest::TextError;
 
-use super::text::{TextError, parse, to_text};
+use super::text::{FORM, parse, to_text};
 use super::{MANIFEST, Manifest, VERSION};
 use crate::error::Error;
 
-/// More than any manifest has.
-const MAX_MANIFEST_BYTES: u64 = 1 << 25;
+/// Whether a directory is a set of shards: its manifest begins as that of one, in whatever version. The directory of a
+/// store has a file of the same name, which begins otherwise.
+///
+/// # Errors
+/// When the operating system refuses to say.
+pub fn is_set(directory: impl AsRef<Path>) -> Result<bool, Error> {
+    let first = read_first(directory.as_ref(), FORM.beginning_bytes())?;
+    Ok(first.is_some_and(|first| FORM.begins(&first)))
+}
 
 /// Reads the manifest of a set.
 ///
@@ -19,27 +27,31 @@ const MAX_MANIFEST_BYTES: u64 = 1 << 25;
 /// When there is none, it is damaged or of a later version, or the operating system refuses something.
 pub fn read(directory: impl AsRef<Path>) -> Result<Manifest, Error> {
     let directory = directory.as_ref();
-    let path = directory.join(MANIFEST);
     let not_shards = || Error::NotShards { path: directory.to_owned() };
-    let mut text = Vec::new();
-    match is_regular(&path) {
-        Ok(true) => {}
-        Ok(false) => return Err(not_shards()),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Err(not_shards());
-        }
-        Err(error) => return Err(Error::io("read it", path)(error)),
-    }
-    let file = File::open(&path).map_err(Error::io("read it", &path))?;
-    file.take(MAX_MANIFEST_BYTES + 1).read_to_end(&mut text).map_err(Error::io("read it", &path))?;
-    if text.len() as u64 > MAX_MANIFEST_BYTES {
-        return Err(Error::damaged(path, "it is too long"));
-    }
+    let text = read_first(directory, FORM.bytes_to_read())?.ok_or_else(not_shards)?;
+    let path = directory.join(MANIFEST);
     parse(&text).map_err(|error| match error {
         TextError::NotAManifest => not_shards(),
         TextError::Newer(found) => Error::Newer { path, found, supported: VERSION },
-        TextError::Damaged(what) => Error::damaged(path, what),
+        TextError::Damaged { offset, what } => Error::damaged(path, format!("byte {offset}: {what}")),
     })
+}
+
+/// The first bytes of the manifest in a directory; `None` if there is no such file.
+fn read_first(directory: &Path, bytes: usize) -> Result<Option<Vec<u8>>, Error> {
+    let path = directory.join(MANIFEST);
+    match is_regular(&path) {
+        Ok(true) => {}
+        Ok(false) => return Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(Error::io("look at it", path)(error)),
+    }
+    let mut first = Vec::new();
+    let read = File::open(&path).and_then(|file| file.take(bytes as u64).read_to_end(&mut first));
+    read.map_err(Error::io("read it", &path))?;
+    Ok(Some(first))
 }
 
 /// Whether a path is that of a regular file: to open a pipe would wait for a writer.

@@ -8,8 +8,8 @@ mod file;
 mod strangers;
 mod text;
 
-pub use file::read;
 pub(crate) use file::write;
+pub use file::{is_set, read};
 pub(crate) use strangers::strangers;
 
 use std::collections::HashSet;
@@ -18,7 +18,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// The name of the manifest in the directory of its set.
-pub const MANIFEST: &str = "shards.json";
+pub const MANIFEST: &str = hamdex_manifest::MANIFEST;
 
 /// The version of the format that this program writes and reads.
 pub const VERSION: u64 = 1;
@@ -26,8 +26,8 @@ pub const VERSION: u64 = 1;
 /// The most shards of a set, all families together: a process may have about twice as many mappings by default.
 pub const MAX_SHARDS: usize = 1 << 15;
 
-/// The greatest count: 2^53, which every reader of JSON has exactly.
-const MAX_COUNT: u64 = 1 << 53;
+/// The greatest count of a shard: those of all shards sum to less than 64 bits, and every reader of JSON has them exactly.
+const MAX_COUNT: u64 = 1 << 48;
 
 /// How fingerprints are spread over the shards of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -188,8 +188,7 @@ impl ShardEntry {
         if self.file_id.len() != 32 || !self.file_id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
             return Err("its file id is none");
         }
-        // Some thousands of these sum to less than 64 bits.
-        if [self.fingerprints, self.ids, self.bytes].into_iter().any(|count| count > MAX_COUNT >> 5) {
+        if [self.fingerprints, self.ids, self.bytes].into_iter().any(|count| count > MAX_COUNT) {
             return Err("a count that cannot be");
         }
         let are_possible = match id_type {

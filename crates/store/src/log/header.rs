@@ -37,6 +37,9 @@ pub(crate) struct Header {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeaderError {
     Newer(u32),
+    /// It was never written as a whole, or has been damaged since.
+    Torn(&'static str),
+    /// It was written as a whole, and is none that a writer writes.
     Damaged(&'static str),
 }
 
@@ -60,13 +63,13 @@ impl Header {
     /// Reads a header, and checks whatever it can by itself.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
         let Some((bytes, _)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
-            return Err(HeaderError::Damaged("the header is cut short"));
+            return Err(HeaderError::Torn("the header is cut short"));
         };
         if bytes[..8] != MAGIC {
-            return Err(HeaderError::Damaged("it does not begin as a log does"));
+            return Err(HeaderError::Torn("it does not begin as a log does"));
         }
         if crc32fast::hash(&bytes[..60]) != u32_at(bytes, 60) {
-            return Err(HeaderError::Damaged("the header's checksum differs"));
+            return Err(HeaderError::Torn("the header's checksum differs"));
         }
         match u32_at(bytes, 8) {
             VERSION => {}

@@ -161,15 +161,15 @@ fn log_numbers<D: Disk>(disk: &D, first: u64) -> Result<Vec<u64>, Error> {
     }
 }
 
-/// Whether the creation of a log was interrupted: records follow only when the header is durable, so a log without
-/// a good header that is no longer than one has never had any.
+/// Whether the creation of a log was interrupted: records follow only when the header is durable, so a log whose header
+/// is not whole, and that is no longer than one, has never had any.
 fn is_unfinished<D: Disk>(disk: &D, number: u64, sealed: Option<Sealed>) -> Result<bool, Error> {
     let name = layout::log(number);
     if sealed.is_some_and(|sealed| sealed.log >= number) {
         return Ok(false);
     }
     let first = disk.read_first(&name, HEADER_BYTES + 1).map_err(Error::io("read it", disk.path(&name)))?;
-    Ok(first.len() <= HEADER_BYTES && matches!(Header::parse(&first), Err(HeaderError::Damaged(_))))
+    Ok(first.len() <= HEADER_BYTES && matches!(Header::parse(&first), Err(HeaderError::Torn(_))))
 }
 
 /// What is known of a log from elsewhere.
@@ -213,7 +213,7 @@ impl<D: Disk> Log<'_, D> {
     /// Reads and checks the header.
     fn header(&self, bytes: &[u8]) -> Result<Header, Error> {
         let header = Header::parse(bytes).map_err(|error| match error {
-            HeaderError::Damaged(what) => self.damaged(0, what),
+            HeaderError::Torn(what) | HeaderError::Damaged(what) => self.damaged(0, what),
             HeaderError::Newer(found) => Error::Newer {
                 path: self.disk.path(&layout::log(self.number)),
                 found: found.into(),

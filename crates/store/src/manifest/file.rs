@@ -3,15 +3,12 @@
 use std::io::{self, Write};
 
 use super::leftovers;
-use super::text::{TextError, parse, to_text};
+use super::text::{FORM, TextError, parse, to_text};
 use super::{Manifest, VERSION};
 use crate::aside::keep_aside;
 use crate::disk::{Disk, DiskFile, create_anew};
 use crate::error::{Error, again};
 use crate::layout::{COPY, MANIFEST, NEW_COPY, NEW_MANIFEST};
-
-/// More than any manifest has.
-const MAX_MANIFEST_BYTES: u64 = 1 << 24;
 
 /// Reads the manifest of a store; its copy where the manifest is damaged or missing and the copy proves itself current.
 ///
@@ -35,17 +32,12 @@ pub fn read<D: Disk>(disk: &D) -> Result<Manifest, Error> {
 /// Reads the manifest or its copy.
 pub(crate) fn read_named<D: Disk>(disk: &D, name: &str) -> Result<Manifest, Error> {
     let path = disk.path(name);
-    let read = || {
-        let bytes = disk.length(name)?;
-        if bytes > MAX_MANIFEST_BYTES { Ok(None) } else { disk.read(name).map(Some) }
-    };
-    match read() {
-        Ok(Some(text)) => parse(&text).map_err(|error| match error {
+    match disk.read_first(name, FORM.bytes_to_read()) {
+        Ok(text) => parse(&text).map_err(|error| match error {
             TextError::NotAManifest => Error::NotAStore { path: disk.path("") },
             TextError::Newer(found) => Error::Newer { path, found, supported: VERSION },
             TextError::Damaged { offset, what } => Error::damaged(path, offset, what),
         }),
-        Ok(None) => Err(Error::damaged(path, MAX_MANIFEST_BYTES, "it is too long")),
         // The directory may be a file.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Err(Error::NotAStore { path: disk.path("") })

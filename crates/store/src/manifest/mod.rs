@@ -17,13 +17,16 @@ pub use leftovers::{Leftovers, leftovers};
 pub use salvage::{SalvagedManifest, salvage};
 pub use text::{TextError, parse, to_text};
 
-use hamdex::Codec;
+use hamdex::{Codec, Design};
 
 use crate::identity::Identity;
 use crate::log::{MAX_SEQUENCE, Position, Sealed};
 
 /// The version of the format that this program writes and reads.
 pub const VERSION: u64 = 1;
+
+/// So many bytes of a manifest are read at most.
+pub(crate) const MAX_BYTES: usize = text::FORM.bytes_to_read();
 
 /// The greatest number of a segment or a log: 2^53, which every reader of JSON has exactly.
 pub const MAX_NUMBER: u64 = 1 << 53;
@@ -109,6 +112,14 @@ impl Manifest {
         Position::start_of(self.first_log, self.sequence)
     }
 
+    /// The names of the designs that its new segments can have.
+    fn designs(&self) -> Vec<String> {
+        match self.identity.width {
+            128 => Design::<u128>::names(self.distance),
+            _ => Design::<u64>::names(self.distance),
+        }
+    }
+
     /// What is wrong with it, if anything is: each field by itself, and all of them together.
     fn check(&self) -> Result<(), String> {
         if !matches!(self.identity.width, 64 | 128) {
@@ -116,6 +127,12 @@ impl Manifest {
         }
         if self.distance > self.identity.width {
             return Err(format!("a distance of {} bits", self.distance));
+        }
+        let designs = self.designs();
+        if !designs.contains(&self.design) {
+            let (design, distance) = (&self.design, self.distance);
+            let known = if designs.is_empty() { "none".to_owned() } else { designs.join(", ") };
+            return Err(format!("a design {design:?}, where those for distance {distance} are: {known}"));
         }
         if !(1..=MAX_NUMBER).contains(&self.first_log) {
             return Err("a first log that cannot be".to_owned());
@@ -141,7 +158,7 @@ impl Manifest {
             return Err("a next segment that cannot be".to_owned());
         }
         match self.segments.iter().find(|segment| !segment.is_possible(self.identity.has_ids)) {
-            Some(segment) => Err(format!("counts of segment {} that cannot be", segment.number)),
+            Some(segment) => Err(format!("numbers of segment {} that cannot be", segment.number)),
             None => Ok(()),
         }
     }
@@ -156,6 +173,8 @@ impl SegmentEntry {
         let count_is_possible = self
             .removals
             .is_none_or(|removals| (1..=self.pairs).contains(&removals.count) && removals.version > 0);
-        pairs_are_possible && count_is_possible && self.number > 0
+        // The next batch has a number above it.
+        let applied_is_possible = self.applied <= MAX_SEQUENCE;
+        pairs_are_possible && count_is_possible && applied_is_possible && self.number > 0
     }
 }

@@ -76,7 +76,7 @@ pub(super) struct Restored {
 fn best<D: Disk>(disk: &D) -> Result<Option<SalvagedManifest>, Error> {
     let mut texts = Vec::new();
     for name in [MANIFEST, COPY] {
-        let text = match disk.read(name) {
+        let text = match disk.read_first(name, manifest::MAX_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             text => tried(text.map_err(Error::io("read it", disk.path(name))))?,
         };

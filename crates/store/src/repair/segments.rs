@@ -1,5 +1,7 @@
 //! What can be had of a damaged segment.
 
+use std::io;
+
 use hamdex::{Engine, OpenOptions, VerifyOptions};
 use hamdex_atomic_file::Pieces;
 use roaring::RoaringTreemap;
@@ -124,9 +126,11 @@ fn open_damaged<F: Engine, D: Disk>(
 ) -> Result<Option<hamdex::Index<F>>, Error> {
     let name = layout::segment(entry.number);
     let path = disk.path(&name);
-    let is_there =
-        disk.length(&name).is_ok_and(|bytes| bytes.saturating_add(MAX_MISSING_BYTES) >= entry.bytes);
-    if !is_there {
+    let length = match disk.length(&name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        length => length.map_err(Error::io("read it", &path))?,
+    };
+    if length.saturating_add(MAX_MISSING_BYTES) < entry.bytes {
         return Ok(None);
     }
     let mend = &mut |bytes: &mut [u8]| F::mend(bytes, entry.file_id);

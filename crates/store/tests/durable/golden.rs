@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use hamdex::Codec;
+use hamdex::{Codec, Design};
 use hamdex_store::disk::{Disk, RealDisk};
 use hamdex_store::internals::log::{LogWriter, replay};
 use hamdex_store::internals::manifest::{
@@ -58,7 +58,7 @@ fn fresh<F: Engine>(
     let plain = Manifest {
         identity,
         distance: 3,
-        design: "auto".to_owned(),
+        design: "halves".to_owned(),
         codec: Codec::Huffman,
         recipe: None,
         sequence: first,
@@ -157,7 +157,7 @@ fn golden_files_are_written_as_ever() {
     compare("example", &disk, &["manifest", "log/000003", "deletes/000002-1"]);
     let (_directory, disk) = fresh(WIDE, None, &wide_batches(), |manifest| Manifest {
         distance: 6,
-        design: "cover-8".to_owned(),
+        design: "paper-28".to_owned(),
         codec: Codec::EliasFano,
         recipe: Some("a \"recipe\"\n\u{1}\\ü".to_owned()),
         ..manifest
@@ -287,6 +287,18 @@ fn removals_fields() -> Vec<(usize, &'static str)> {
 fn golden_examples_of_the_spec_are_what_the_library_writes() {
     let (_directory, disk) = example();
     let text = to_text(&read(&disk).unwrap());
+    let mut designs = String::from("| distance | designs |\n|---|---|\n");
+    for distance in 0..=64 {
+        let names = Design::<u64>::names(distance);
+        assert_eq!(names, Design::<u128>::names(distance));
+        if !names.is_empty() {
+            // A store that is opened can be flushed.
+            assert!(names.iter().all(|name| Design::<u64>::named(name, distance).is_ok()));
+            assert!(names.iter().all(|name| Design::<u128>::named(name, distance).is_ok()));
+            writeln!(designs, "| {distance} | `{}` |", names.join("`, `")).unwrap();
+        }
+    }
+    compare_with_spec("designs", &designs);
     compare_with_spec("example manifest", &format!("```text\n{text}```\n"));
     compare_with_spec("example log", &table(&disk.read("log/000003").unwrap(), &log_fields()));
     compare_with_spec(

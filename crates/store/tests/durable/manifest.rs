@@ -1,6 +1,6 @@
 //! Manifests: what is written is read, nothing else is, and a replacement is whole or absent.
 
-use hamdex::Codec;
+use hamdex::{Codec, Design};
 use hamdex_store::disk::{Disk, Failure, SimulatedDisk};
 use hamdex_store::internals::log::Sealed;
 use hamdex_store::internals::manifest::{
@@ -32,7 +32,7 @@ pub(crate) fn manifest(sequence: u64) -> Manifest {
     Manifest {
         identity: IDENTITY,
         distance: 3,
-        design: "auto".to_owned(),
+        design: "halves".to_owned(),
         codec: Codec::Huffman,
         recipe: None,
         sequence,
@@ -48,7 +48,7 @@ pub(crate) fn manifest(sequence: u64) -> Manifest {
 prop_compose! {
     fn segment(has_ids: bool)(
         file_id in any::<[u8; 16]>(), bytes in any::<u64>(), fingerprints in 0..u64::MAX, more in any::<u64>(),
-        level in any::<u32>(), born in any::<u64>(), applied in any::<u64>(), removals in any::<Option<(u64, u64)>>(),
+        level in any::<u32>(), born in any::<u64>(), applied in 0..1_u64 << 63, removals in any::<Option<(u64, u64)>>(),
     ) -> SegmentEntry {
         let pairs = if has_ids && fingerprints > 0 { fingerprints.saturating_add(more) } else { fingerprints };
         let removals = removals.filter(|_| pairs > 0).map(|(version, count)| RemovalsEntry {
@@ -61,8 +61,8 @@ prop_compose! {
 
 prop_compose! {
     fn manifests()(has_ids in any::<bool>(), has_names in any::<bool>())(
-        has_ids in Just(has_ids || has_names), has_names in Just(has_names), next_id in any::<u64>(), store in any::<[u8; 16]>(), wide in any::<bool>(), distance in 0..=64_u32,
-        design in ".{0,20}", recipe in any::<Option<String>>(), elias_fano in any::<bool>(), sequence in 0..1_u64 << 63,
+        has_ids in Just(has_ids || has_names), has_names in Just(has_names), next_id in any::<u64>(), store in any::<[u8; 16]>(), wide in any::<bool>(), distance in 0..=16_u32,
+        design in any::<prop::sample::Index>(), recipe in any::<Option<String>>(), elias_fano in any::<bool>(), sequence in 0..1_u64 << 63,
         first_log in 1..=MAX_NUMBER, sealed in any::<Option<(u64, u64)>>(), written in any::<[u64; 4]>(),
         segments in vec((1..1_000_u64, segment(has_ids || has_names)), 0..5),
     ) -> Manifest {
@@ -74,7 +74,7 @@ prop_compose! {
         Manifest {
             identity: Identity { store: StoreId(store), width: if wide { 128 } else { 64 }, has_ids, has_names },
             distance,
-            design,
+            design: design.get(&Design::<u64>::names(distance)).clone(),
             codec: if elias_fano { Codec::EliasFano } else { Codec::Huffman },
             recipe,
             sequence,
@@ -140,7 +140,7 @@ fn there_is_one_text_for_each_manifest() {
     for (old, new) in [
         ("\"width\":64", "\"width\": 64"),
         ("\"width\":64", "\"width\":064"),
-        ("\"design\":\"auto\"", "\"design\":\"\\u0061uto\""),
+        ("\"design\":\"halves\"", "\"design\":\"\\u0068alves\""),
         (",\"recipe\":null", ""),
         ("\"recipe\":null", "\"recipe\":null,\"more\":1"),
         ("\"distance\":3", "\"distance\":3,\"distance\":3"),
@@ -161,6 +161,13 @@ fn what_cannot_be_is_refused_under_a_right_checksum() {
         ("\"width\":64", "\"width\":32", "width of 32"),
         ("\"distance\":3", "\"distance\":65", "distance of 65"),
         ("\"codec\":\"huffman\"", "\"codec\":\"lz\"", "no codec \"lz\""),
+        (
+            "\"design\":\"halves\"",
+            "\"design\":\"auto\"",
+            "a design \"auto\", where those for distance 3 are: single, halves, thirds",
+        ),
+        ("\"distance\":3", "\"distance\":17", "are: none"),
+        ("\"applied\":17", "\"applied\":9223372036854775808", "segment 17"),
         ("\"first_log\":23", "\"first_log\":0", "first log that cannot be"),
         ("\"first_log\":23", "\"first_log\":24", "sealed log"),
         ("\"next_segment\":19", "\"next_segment\":18", "next segment that cannot be"),

@@ -2,11 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use hamdex::{BuildOptions, Builder, OpenOptions, RECIPE_KEY};
 use hamdex_store::disk::{Disk, SimulatedDisk};
 use hamdex_store::internals::log::{LogWriter, Position, replay};
-use hamdex_store::internals::manifest::{Manifest, ManifestFile, RemovalsEntry, SegmentEntry, read, to_text};
+use hamdex_store::internals::manifest::{
+    Manifest, ManifestFile, RemovalsEntry, SegmentEntry, parse, read, to_text,
+};
 use hamdex_store::internals::removals;
-use hamdex_store::{Engine, Error, Identity, Operation, StoreId};
+use hamdex_store::{
+    CreateOptions, Engine, Error, Identity, Operation, ReadOptions, Store, StoreId, StoreOptions, StoreReader,
+};
 use roaring::RoaringTreemap;
 
 use crate::common::{IDENTITY, batch, disk};
@@ -178,17 +183,33 @@ fn edits() -> Vec<(&'static str, Edit)> {
         ("manifest.missing", remove("manifest")),
         ("manifest.beginning", flip("manifest", 0)),
         ("manifest.beginning", cut("manifest", 0)),
+        // Of another program, and long.
+        (
+            "manifest.beginning",
+            Box::new(|disk| disk.alter("manifest", |text| *text = vec![b' '; (1 << 24) + 1])),
+        ),
         ("manifest.length", Box::new(|disk| disk.alter("manifest", |text| text.resize((1 << 24) + 1, b' ')))),
         ("manifest.checksum", flip("manifest", 40)),
         ("manifest.checksum", cut("manifest", 300)),
         ("manifest.newer", text("\"hamdex_store\":1", "\"hamdex_store\":2")),
+        (
+            // The other lines may be anything then.
+            "manifest.newer",
+            Box::new(|disk| {
+                edit(disk, "\"hamdex_store\":1", "\"hamdex_store\":18446744073709551616");
+                disk.alter("manifest", |text| {
+                    let second = text.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+                    text[second] = 0xff;
+                });
+            }),
+        ),
         (
             "manifest.utf8",
             Box::new(|disk| {
                 disk.alter("manifest", |text| {
                     let end = text[..text.len() - 1].iter().rposition(|&byte| byte == b'\n').unwrap() + 1;
                     let lines = text[..end].to_vec();
-                    let at = lines.windows(4).position(|word| word == b"auto").unwrap();
+                    let at = lines.windows(4).position(|word| word == b"halv").unwrap();
                     *text = sealed(&[&lines[..at], b"\xff", &lines[at..]].concat());
                 });
             }),
@@ -200,11 +221,14 @@ fn edits() -> Vec<(&'static str, Edit)> {
         ("manifest.lines", text("{\"segment\"", "[\"segment\"")),
         ("manifest.text", text("\"ids\":true", "\"ids\": true")),
         ("manifest.text", text("\"hamdex_store\":1", "\"hamdex_store\":0")),
-        ("manifest.text", text("\"auto\"", "\"\\u0061uto\"")),
+        ("manifest.text", text("\"halves\"", "\"\\u0068alves\"")),
         ("manifest.store", text("\"store\":\"5a", "\"store\":\"5A")),
         ("manifest.store", text("\"store\":\"5a", "\"store\":\"5")),
         ("manifest.width", text("\"width\":64", "\"width\":65")),
         ("manifest.distance", text("\"distance\":3", "\"distance\":65")),
+        ("manifest.design", text("\"halves\"", "\"auto\"")),
+        ("manifest.design", text("\"halves\"", "\"cover-7\"")),
+        ("manifest.design", text("\"distance\":3", "\"distance\":17")),
         ("manifest.codec", text("\"huffman\"", "\"Huffman\"")),
         ("manifest.first-log", text("\"first_log\":23", "\"first_log\":0")),
         ("manifest.first-log", text("\"first_log\":23", "\"first_log\":9007199254740993")),
@@ -230,6 +254,7 @@ fn edits() -> Vec<(&'static str, Edit)> {
         ("manifest.counts", text("\"pairs\":100", "\"pairs\":89")),
         ("manifest.counts", text("\"ids\":true", "\"ids\":false")),
         ("manifest.counts", text("\"fingerprints\":90", "\"fingerprints\":0")),
+        ("manifest.applied", text("\"applied\":17", "\"applied\":9223372036854775808")),
         ("manifest.removals", text("{\"version\":4", "{\"version\":0")),
         ("manifest.removals", text("\"count\":3", "\"count\":0")),
         ("manifest.removals", text("\"count\":3", "\"count\":101")),
@@ -244,6 +269,14 @@ fn edits() -> Vec<(&'static str, Edit)> {
         ("log.header", header("log/000023", 12, &[63])),
         ("log.header", header("log/000023", 56, &[2])),
         ("log.header", header("log/000023", 59, &[1])),
+        // The last log, with nothing but its header: that has been written as a whole, so the log is one.
+        ("log.header", fresh_log(|header| header[8] = 0)),
+        ("log.header", fresh_log(|header| header[12] = 63)),
+        ("log.header", fresh_log(|header| header[59] = 1)),
+        ("log.newer", fresh_log(|header| header[8] = 2)),
+        ("log.store", fresh_log(|header| header[16] ^= 1)),
+        ("log.number", fresh_log(|header| header[32] ^= 1)),
+        ("log.continues", fresh_log(|header| header[48..56].fill(0))),
         ("log.store", header("log/000023", 16, &[0])),
         ("log.store", log(other_log(Identity { store: StoreId([1; 16]), ..IDENTITY }, 1))),
         ("log.pairs", header("log/000023", 12, &[128])),
@@ -296,8 +329,177 @@ fn edits() -> Vec<(&'static str, Edit)> {
         ("removals.bitmap", removed(72, &[2])),
         ("removals.bitmap", removed(72, &[0])),
         ("removals.bitmap", removed(84, &[0])),
+        ("removals.bitmap", runs(&[(3, 0), (50, 0), (70, 0)], 4)),
+        ("removals.bitmap", runs(&[(3, 0), (50, 0), (70, 0)], 2)),
+        // Runs that touch, that overlap, and that descend, one beyond the last number, and none.
+        ("removals.bitmap", runs(&[(3, 1), (5, 0)], 3)),
+        ("removals.bitmap", runs(&[(3, 1), (4, 0)], 3)),
+        ("removals.bitmap", runs(&[(50, 1), (3, 0)], 3)),
+        ("removals.bitmap", runs(&[(65_535, 2)], 3)),
+        ("removals.bitmap", runs(&[], 3)),
+        // A flag of a container that is not there.
+        (
+            "removals.bitmap",
+            Box::new(|disk| {
+                runs(&[(3, 0), (50, 0), (70, 0)], 3)(disk);
+                edit_removals(disk, 72 + 8 + 4 + 4, &[3]);
+            }),
+        ),
+        ("removals.places", runs(&[(3, 0), (50, 0), (100, 0)], 3)),
+        ("removals.places", runs(&[(3, 0), (50, 0), (70, 1)], 4)),
         ("removals.places", removed(72 + 8 + 4 + 16 + 4, &[100])),
     ]
+}
+
+/// Makes a log behind the last one, with nothing but a header, which is as it should be but for the change.
+fn fresh_log(change: fn(&mut [u8])) -> Edit {
+    Box::new(move |disk| {
+        let length = disk.length("log/000024").unwrap();
+        let mut header = disk.read_first("log/000024", 64).unwrap();
+        header[32..40].copy_from_slice(&25_u64.to_le_bytes());
+        header[40..48].copy_from_slice(&5_u64.to_le_bytes());
+        header[48..56].copy_from_slice(&length.to_le_bytes());
+        change(&mut header);
+        let checksum = crc32fast::hash(&header[..60]);
+        header[60..64].copy_from_slice(&checksum.to_le_bytes());
+        disk.create_new("log/000025").unwrap();
+        disk.alter("log/000025", |bytes| bytes.clone_from(&header));
+    })
+}
+
+/// Removals of one container of runs, each a first number and how many follow it, of which the header says that it has
+/// so many numbers.
+fn runs(runs: &'static [(u16, u16)], count: u16) -> Edit {
+    Box::new(move |disk| {
+        disk.alter(REMOVALS, |bytes| {
+            let mut bitmap = 1_u64.to_le_bytes().to_vec();
+            bitmap.extend([0; 4]);
+            bitmap.extend(12_347_u32.to_le_bytes());
+            bitmap.push(1);
+            for number in [0, count - 1, runs.len() as u16]
+                .into_iter()
+                .chain(runs.iter().flat_map(|run| [run.0, run.1]))
+            {
+                bitmap.extend(number.to_le_bytes());
+            }
+            bytes.truncate(72);
+            bytes[64..72].copy_from_slice(&(bitmap.len() as u64).to_le_bytes());
+            bytes.extend(bitmap);
+            bytes.extend([0; 4]);
+        });
+        edit_removals(disk, 64, &[]);
+    })
+}
+
+/// A whole store with one segment of 20 pairs, cleanly closed: with ids, and with names or without.
+fn whole_store(names: bool) -> SimulatedDisk {
+    let disk = SimulatedDisk::new();
+    let shape = CreateOptions::new().names(names);
+    let store = Store::<u64, _>::create_on(disk.clone(), &shape, StoreOptions::new()).unwrap();
+    for number in 0..20 {
+        match names {
+            true => drop(store.insert_named(&[(number << 40, format!("name {number}"))]).unwrap()),
+            false => store.insert(number << 40, number).unwrap(),
+        }
+    }
+    store.flush().unwrap();
+    store.close().unwrap();
+    disk
+}
+
+const SEGMENT: &str = "segments/000001.hamdex";
+
+/// Puts another file in the place of segment 1, and what it is into the manifest.
+fn other_segment<F: Engine>(options: fn() -> BuildOptions<F>) -> Edit {
+    Box::new(move |disk| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let options = options();
+        let (ids, names) = (options.has_ids(), options.has_names());
+        let mut builder = Builder::with_options(&path, options).unwrap();
+        for number in 0..20 {
+            let fingerprint = F::truncate(u128::from(number) << 50);
+            match ids {
+                true => builder.push_with_id(fingerprint, number).unwrap(),
+                false => builder.push(fingerprint).unwrap(),
+            }
+            if names {
+                builder.push_name(number, "a name").unwrap();
+            }
+        }
+        builder.finish().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let file_id = F::open(&path, &OpenOptions::new()).unwrap().file_id().to_bytes();
+        disk.alter("manifest", |text| {
+            let mut manifest = parse(text).unwrap();
+            manifest.segments[0] =
+                SegmentEntry { file_id, bytes: bytes.len() as u64, ..manifest.segments[0].clone() };
+            *text = to_text(&manifest).into_bytes();
+        });
+        disk.alter(SEGMENT, |segment| segment.clone_from(&bytes));
+    })
+}
+
+/// What makes a reader refuse a segment, by the name of the row, in a store with names or without.
+fn segment_edits() -> Vec<(&'static str, bool, Edit)> {
+    // Numbers and file id differ from store to store.
+    let change = |change: fn(&mut Manifest)| -> Edit {
+        Box::new(move |disk| {
+            disk.alter("manifest", |text| {
+                let mut manifest = parse(text).unwrap();
+                change(&mut manifest);
+                *text = to_text(&manifest).into_bytes();
+            });
+        })
+    };
+    let flip = |at: usize| -> Edit { Box::new(move |disk| disk.alter(SEGMENT, |bytes| bytes[at] ^= 1)) };
+    let ids = || BuildOptions::<u64>::new().ids(true);
+    vec![
+        ("segment.missing", false, Box::new(|disk| disk.remove(SEGMENT).unwrap())),
+        ("segment.file", false, flip(0)),
+        ("segment.file", false, flip(40)),
+        ("segment.width", false, other_segment(|| BuildOptions::<u128>::new().ids(true))),
+        ("segment.file-id", false, change(|manifest| manifest.segments[0].file_id[3] ^= 1)),
+        ("segment.length", false, change(|manifest| manifest.segments[0].bytes += 1)),
+        ("segment.counts", false, change(|manifest| manifest.segments[0].fingerprints -= 1)),
+        ("segment.counts", false, change(|manifest| manifest.segments[0].pairs += 1)),
+        ("segment.ids", false, other_segment(BuildOptions::<u64>::new)),
+        ("segment.names", false, other_segment(|| BuildOptions::<u64>::new().names(true))),
+        ("segment.names", true, other_segment(ids)),
+        ("segment.next-id", true, change(|manifest| manifest.next_id = 19)),
+    ]
+}
+
+/// A store is opened for writing and for reading alike.
+fn open_whole<F: Engine>(disk: &SimulatedDisk) -> Result<(), Error> {
+    let read = StoreReader::<F, _>::open_on(disk.clone(), ReadOptions::new()).map(drop);
+    let written = Store::<F, _>::open_on(disk.clone(), StoreOptions::new()).map(drop);
+    assert_eq!(report(&read), report(&written));
+    written
+}
+
+#[test]
+fn what_a_segment_says_of_its_recipe_has_no_meaning() {
+    let disk = whole_store(false);
+    other_segment(|| BuildOptions::<u64>::new().ids(true).metadata(RECIPE_KEY, "another"))(&disk);
+    let store = Store::<u64, _>::open_on(disk, StoreOptions::new()).unwrap();
+    assert_eq!(store.snapshot().pairs_in_order().count(), 20);
+}
+
+#[test]
+fn a_removal_that_was_carried_out_may_be_later_than_the_logs_were() {
+    let disk = whole_store(false);
+    disk.alter("manifest", |text| {
+        let mut manifest = parse(text).unwrap();
+        manifest.segments[0].applied = 1000;
+        *text = to_text(&manifest).into_bytes();
+    });
+    let store = Store::<u64, _>::open_on(disk.clone(), StoreOptions::new()).unwrap();
+    // A batch of a number up to that one would remove nothing.
+    store.remove(3 << 40, 3).unwrap();
+    store.close().unwrap();
+    let store = Store::<u64, _>::open_on(disk, StoreOptions::new()).unwrap();
+    assert_eq!(store.snapshot().pairs_in_order().count(), 19);
 }
 
 fn report(outcome: &Result<(), Error>) -> &'static str {
@@ -308,6 +510,7 @@ fn report(outcome: &Result<(), Error>) -> &'static str {
         Err(Error::Newer { .. }) => "too new",
         Err(Error::Damaged { .. }) => "damaged",
         Err(Error::Width { .. }) => "another width",
+        Err(Error::Read(_)) => "as there",
         Err(_) => "something else",
     }
 }
@@ -338,15 +541,27 @@ fn every_row_of_the_table_is_refused_as_it_says() {
         assert_eq!(report(&outcome), rows[name], "{name}: {outcome:?}");
         left.remove(name);
     }
+    for (name, names, edit) in segment_edits() {
+        let disk = whole_store(names);
+        open_whole::<u64>(&disk).unwrap();
+        edit(&disk);
+        let outcome = open_whole::<u64>(&disk);
+        assert_eq!(report(&outcome), rows[name], "{name}: {outcome:?}");
+        left.remove(name);
+    }
     assert!(left.is_empty(), "rows without a test: {left:?}");
 }
 
 #[test]
 fn what_is_no_reason_to_refuse_a_store_is_none() {
     type Edit = fn(&SimulatedDisk);
-    let harmless: [(&str, Edit); 6] = [
+    let harmless: [(&str, Edit); 7] = [
         ("a torn tail", |disk| disk.alter("log/000024", |bytes| bytes.extend([0x89; 100]))),
         ("a log whose creation was interrupted", |disk| drop(disk.create_new("log/000025").unwrap())),
+        ("one whose header was written in part", |disk| {
+            disk.create_new("log/000025").unwrap();
+            disk.alter("log/000025", |bytes| *bytes = [&b"\x89HDXL\r\n\x1a"[..], &[0; 56]].concat());
+        }),
         ("bytes behind the end of a log that is followed", |disk| {
             disk.alter("log/000023", |bytes| bytes.extend([7; 9]));
         }),

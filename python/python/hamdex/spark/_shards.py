@@ -1,6 +1,6 @@
 """The shards of a set: index files in one directory, and a file beside them that lists them.
 
-The list is the manifest of section 23 of the format specification, which `hamdex` reads and writes, too.
+The list is the manifest of shards-spec.md, which `hamdex` reads and writes, too.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ import hamdex
 import numpy as np
 import pyarrow as pa
 
-LIST = "shards.json"
-FORMAT = "hamdex shards"
+LIST = "manifest"
 VERSION = 1
 
+MAX_BYTES = 1 << 25
 MAX_SHARDS = 1 << 15
 MAX_COUNT = 1 << 48
 
-# How a list ends, and the member before.
-BEFORE_CHECKSUM = '"checksum": "'
-AFTER_CHECKSUM = '"\n}\n'
-TAIL = len(BEFORE_CHECKSUM) + 8 + len(AFTER_CHECKSUM)
+# How every list begins, in all versions.
+BEGINNING = b'{"hamdex_shards":'
+
+# The other fields of the first line.
+FIELDS = ("layout", "width", "distance", "recipe", "id_type")
 
 
 @dataclass(frozen=True)
@@ -118,17 +119,22 @@ def write(shards: Shards) -> None:
 
 
 def to_text(shards: Shards) -> str:
-    """Return the list as text, whose last member is a checksum of all before it."""
-    content: dict[str, Any] = asdict(shards)
-    del content["directory"]
-    content = {"format": FORMAT, "version": VERSION, "layout": content.pop("layout"), **content}
-    covered = json.dumps(content, indent=1).removesuffix("\n}") + ",\n "
-    return covered + BEFORE_CHECKSUM + checksum(covered.encode()) + AFTER_CHECKSUM
+    """Return the list as text: a line for the set, one for each shard, and one for the checksums of all these."""
+    content = asdict(shards)
+    entries = content.pop("shards")
+    head = {"hamdex_shards": VERSION} | {name: content[name] for name in FIELDS}
+    return seal("".join(to_line(fields) for fields in (head, *entries)))
 
 
-def checksum(covered: bytes) -> str:
-    """Return the digits of the checksum of what comes before it."""
-    return f"{zlib.crc32(covered):08x}"
+def to_line(fields: dict[str, Any]) -> str:
+    """Return fields as a line of JSON."""
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def seal(lines: str) -> str:
+    """Return lines with the last one, which has the checksum of each."""
+    checksums = ["%08x" % zlib.crc32(line + b"\n") for line in lines.encode().split(b"\n")[:-1]]
+    return lines + to_line({"crc32": checksums})
 
 
 def umask() -> int:
@@ -151,35 +157,54 @@ def read(directory: Path) -> Shards:
     """Read the list of shards of a directory."""
     path = directory / LIST
     try:
-        text = path.read_bytes()
-        content = json.loads(text)
+        with path.open("rb") as file:
+            text = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         advice = f"{path}: there is no list of shards: hamdex.spark.build makes one, or hamdex build --shards"
         raise FileNotFoundError(advice) from None
-    except (ValueError, RecursionError) as error:
-        raise hamdex.DamagedError(f"{path}: this is no list of shards: {error}") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    if not text.startswith(BEGINNING):
         raise hamdex.FormatError(f"{path}: this is no list of shards")
-    if content.get("version") != VERSION:
-        advice = f"{path}: version {content.get('version')!r} of the list, and this program reads version {VERSION}"
-        raise hamdex.FormatError(advice)
-    if text[-TAIL:].decode(errors="replace") != BEFORE_CHECKSUM + checksum(text[:-TAIL]) + AFTER_CHECKSUM:
-        raise hamdex.DamagedError(f"{path}: the list of shards is damaged: its checksum differs")
+    if len(text) > MAX_BYTES:
+        raise hamdex.DamagedError(f"{path}: the list of shards is damaged: it is too long")
+    check_checksums(text, path)
     try:
-        shards = tuple(Shard(**shard) for shard in content["shards"])
-        names = ("width", "distance", "recipe", "id_type", "layout")
-        found = Shards(directory=directory, shards=shards, **{name: content[name] for name in names})
-    except (KeyError, TypeError, AttributeError) as error:
+        head, *entries = (json.loads(line) for line in text.decode().split("\n")[:-2])
+        shards = tuple(Shard(**entry) for entry in entries)
+        found = Shards(directory=directory, shards=shards, **{name: head[name] for name in FIELDS})
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise hamdex.DamagedError(f"{path}: the list of shards is damaged: {error!r}") from None
     check_values(found, path)
+    try:
+        # There is one text for each list.
+        is_the_one = to_text(found).encode() == text
+    except UnicodeEncodeError:
+        is_the_one = False
+    if not is_the_one:
+        raise hamdex.DamagedError(f"{path}: the list of shards is damaged: it is not written as lists are")
     return found
+
+
+def check_checksums(text: bytes, path: Path) -> None:
+    """Refuse a list whose checksums differ, or which is of a later version: whatever its other lines are then."""
+    *lines, last = text.split(b"\n")[:-1] or [b""]
+    right = [b'"%08x"' % zlib.crc32(line + b"\n") for line in lines]
+    stored = last.removeprefix(b'{"crc32":[').removesuffix(b"]}").split(b",")
+    if not right or right[0] != stored[0]:
+        raise hamdex.DamagedError(f"{path}: the list of shards is damaged: the checksum of its first line differs")
+    version = re.match(rb"(0|[1-9][0-9]*)[,}]", text.removeprefix(BEGINNING))
+    if version and int(version[1]) > VERSION:
+        advice = f"{path}: version {int(version[1])} of the list, and this program reads version {VERSION}"
+        raise hamdex.FormatError(advice)
+    if right != stored or text[-1:] != b"\n":
+        raise hamdex.DamagedError(f"{path}: the list of shards is damaged: the checksum of a line differs")
 
 
 def check_values(shards: Shards, path: Path) -> None:
     """Refuse a list whose values cannot be."""
     numbers = [n for s in shards.shards for n in (s.fingerprints, s.ids, s.bytes)]
     right = (
-        shards.width in (64, 128)
+        type(shards.width) is int
+        and shards.width in (64, 128)
         and type(shards.distance) is int
         and 0 <= shards.distance <= shards.width - (shards.layout == "families")
         and shards.layout in ("hash", "families")
@@ -191,10 +216,26 @@ def check_values(shards: Shards, path: Path) -> None:
         and 0 < len(shards.shards) <= MAX_SHARDS
         and len(shards.shards) % shards.families == 0
         and len({s.file for s in shards.shards}) == len(shards.shards)
+        and all(has_possible_ids(shard, shards.id_type) for shard in shards.shards)
+        and families_are_alike(shards)
     )
     # A name with a path in it would lead out of the directory.
     if not right or any(not is_plain(shard.file) for shard in shards.shards):
         raise hamdex.DamagedError(f"{path}: the list of shards is damaged: a value is not possible")
+
+
+def has_possible_ids(shard: Shard, id_type: str | None) -> bool:
+    """Return whether a shard can have as many ids as the list says."""
+    if id_type is None or not shard.fingerprints:
+        return shard.ids == 0
+    return shard.ids >= shard.fingerprints
+
+
+def families_are_alike(shards: Shards) -> bool:
+    """Return whether each family has as many fingerprints and ids as the others."""
+    size = len(shards.first_family)
+    families = [shards.shards[start : start + size] for start in range(0, len(shards.shards), size)]
+    return len({(sum(s.fingerprints for s in family), sum(s.ids for s in family)) for family in families}) == 1
 
 
 def is_plain(name: str) -> bool:

@@ -38,6 +38,7 @@ const LAYERS: &[&str] = &[
     "build",
     "index",
     "merge",
+    "salvage",
     "engine",
 ];
 

@@ -1,72 +1,24 @@
-//! Creating and opening: from the files of a store to its state.
+//! Opening: from the files of a store to its state.
 
 use std::collections::HashMap;
 
-use hamdex::{Design, Engine};
+use hamdex::Engine;
 
 use crate::batch::Batch;
 use crate::disk::Disk;
 use crate::error::Error;
-use crate::identity::{Identity, StoreId};
-use crate::layout::{self, DELETES, LOGS, SEGMENTS};
-use crate::lock::StoreLock;
+use crate::layout;
 use crate::log::{LogWriter, Position, Replayed, replay};
 use crate::manifest::{self, Manifest, SegmentEntry};
 use crate::operation::Operation;
-use crate::options::{CreateOptions, EXPECTED_FINGERPRINTS, StoreOptions};
+use crate::options::StoreOptions;
 use crate::pair::Pair;
 use crate::publisher::Publisher;
 use crate::removals;
 use crate::removed::Removed;
 use crate::segment::{LiveSegment, Opening, Segment};
-use crate::shared::Shared;
 use crate::state::State;
 use crate::write::writer::Writer;
-
-impl<F: Engine, D: Disk> Shared<F, D> {
-    /// Creates a store in a directory that does not exist yet, or is empty.
-    pub(crate) fn create(disk: D, create: &CreateOptions, options: StoreOptions) -> Result<Self, Error> {
-        let design = design_of::<F>(create)?;
-        let store = StoreId::random().map_err(Error::io("draw a number for it", disk.path("")))?;
-        disk.create_directory("").map_err(Error::io("create it", disk.path("")))?;
-        let lock = StoreLock::take(&disk)?;
-        refuse_to_replace(&disk)?;
-        for directory in [SEGMENTS, DELETES, LOGS] {
-            disk.create_directory(directory).map_err(Error::io("create it", disk.path(directory)))?;
-        }
-        let identity = Identity { store, width: F::BITS, has_ids: create.ids, has_names: create.names };
-        let log = LogWriter::create(disk.clone(), identity, 1, 0)?;
-        let manifest = Manifest {
-            identity,
-            distance: create.distance,
-            design,
-            codec: create.codec,
-            recipe: create.recipe.clone(),
-            sequence: 0,
-            first_log: log.number(),
-            sealed: None,
-            next_segment: 1,
-            next_id: 0,
-            written: manifest::Written::default(),
-            segments: Vec::new(),
-        };
-        let mut publisher = Publisher::new(disk.clone(), manifest.clone());
-        publisher.replace(manifest)?;
-        let mut state = State::new(create.distance);
-        state.recent = state.recent.deferring();
-        let opened = Opened { publisher, writer: Writer::new(log, 0), state };
-        Ok(Self::new(disk, lock, options, opened))
-    }
-
-    /// Opens a store for writing. What a crash has left is put in order.
-    pub(crate) fn open(disk: D, options: StoreOptions) -> Result<Self, Error> {
-        // A directory that is no store gets no lock file.
-        manifest::read(&disk)?;
-        let lock = StoreLock::take(&disk)?;
-        let opened = Opened::load(&disk, options)?;
-        Ok(Self::new(disk, lock, options, opened))
-    }
-}
 
 /// The parts of a store that has been opened for writing.
 pub(crate) struct Opened<F: Engine, D: Disk> {
@@ -89,28 +41,6 @@ impl<F: Engine, D: Disk> Opened<F, D> {
         let writer = Writer::new(log, state.sequence);
         Ok(Self { publisher, writer, state })
     }
-}
-
-/// The name of the design, which must be one.
-fn design_of<F: Engine>(create: &CreateOptions) -> Result<String, Error> {
-    let design = match &create.design {
-        Some(name) => Design::<F>::named(name, create.distance)?,
-        None => {
-            let block_bytes = create.codec.default_block_bytes() as u32;
-            Design::<F>::auto(create.distance, EXPECTED_FINGERPRINTS, create.codec, block_bytes)?
-        }
-    };
-    Ok(design.name().to_owned())
-}
-
-/// A store is created where nothing is.
-pub(crate) fn refuse_to_replace<D: Disk>(disk: &D) -> Result<(), Error> {
-    let path = disk.path("");
-    let there = disk.list("").map_err(Error::io("list it", &path))?;
-    if there.iter().any(|name| name != layout::LOCK) {
-        return Err(Error::Exists { path });
-    }
-    Ok(())
 }
 
 /// The state that manifest and logs describe.
@@ -243,15 +173,13 @@ pub(crate) fn open_segment<F: Engine, D: Disk>(
 }
 
 /// What of a segment is not as its manifest says.
-fn difference<F: Engine, D: Disk>(
+pub(crate) fn difference<F: Engine, D: Disk>(
     segment: &Segment<F, D>,
     manifest: &Manifest,
     entry: &SegmentEntry,
 ) -> Option<&'static str> {
     let index = &segment.index;
     let identity = &manifest.identity;
-    // Names that cannot be read are found by whoever asks for them.
-    let last_id = || index.names().ok().flatten()?.last_id().ok().flatten();
     if index.file_id().to_bytes() != entry.file_id {
         Some("its file id differs")
     } else if segment.bytes != entry.bytes {
@@ -262,7 +190,7 @@ fn difference<F: Engine, D: Disk>(
         Some("it has names, or none, other than the store")
     } else if index.len() != entry.fingerprints || segment.pairs() != entry.pairs {
         Some("it has another number of fingerprints or pairs")
-    } else if identity.has_names && last_id().is_some_and(|last| last >= manifest.next_id) {
+    } else if identity.has_names && segment.last_id().is_some_and(|last| last >= manifest.next_id) {
         Some("it has an id that the store has not given yet")
     } else {
         None

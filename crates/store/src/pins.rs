@@ -1,15 +1,6 @@
 //! Files that stay while they are read for long.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use hamdex::Engine;
-
-use crate::disk::Disk;
-use crate::error::Error;
-use crate::log::Sealed;
-use crate::manifest::Manifest;
-use crate::shared::Shared;
-use crate::state::State;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Names of files that nothing needs any more, but for readers that began before: they are removed when the last of
 /// these has ended. After a crash the next writer removes them.
@@ -55,42 +46,6 @@ impl Pins {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         // Whatever is done under the lock is done whole.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// One moment of the files of a store, all of which stay as long as this is held.
-pub(crate) struct Pinned<'s, F: Engine, D: Disk> {
-    shared: &'s Shared<F, D>,
-    pub(crate) manifest: Arc<Manifest>,
-    /// Where the logs end: everything before is durable.
-    pub(crate) end: Sealed,
-    /// Keeps the segments.
-    _state: Arc<State<F, D>>,
-}
-
-impl<F: Engine, D: Disk> Shared<F, D> {
-    /// Keeps all files of this moment, with everything written before.
-    ///
-    /// # Errors
-    /// When the disk refuses to sync the log.
-    pub(crate) fn pin(&self) -> Result<Pinned<'_, F, D>, Error> {
-        // Most of the log, without keeping writers waiting.
-        self.sync_beside()?;
-        // Manifest and state belong together while nothing is published.
-        let _publisher = self.publisher();
-        let end = {
-            let mut writer = self.writer();
-            writer.sync()?;
-            writer.log.sealed()
-        };
-        self.pins.pin();
-        Ok(Pinned { shared: self, manifest: self.manifest.load_full(), end, _state: self.state.load_full() })
-    }
-}
-
-impl<F: Engine, D: Disk> Drop for Pinned<'_, F, D> {
-    fn drop(&mut self) {
-        self.shared.remove_unneeded(self.shared.pins.unpin());
     }
 }
 

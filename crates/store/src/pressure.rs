@@ -22,6 +22,10 @@ pub(crate) const MAX_YOUNG_SEGMENTS: usize = 10;
 /// Runs of a memtable that are due to be merged, at which writers are the slowest.
 const MAX_OVERDUE_RUNS: usize = 6;
 
+/// How long a write is held back at most. A rate that a stalled disk has left behind is thus forgotten soon; the bounds
+/// hold all the same, as writers wait there.
+const MAX_DELAY: Duration = Duration::from_secs(1);
+
 /// The load from which on writers are slowed down.
 const SLOW_FROM: f64 = 0.5;
 
@@ -89,7 +93,8 @@ impl Throttle {
         let left = ((1.0 - load) / (1.0 - SLOW_FROM)).max(0.0);
         let rate = inner.flush_rate * (left * left).max(MIN_RATE);
         let due = inner.next.map_or(now, |next| next.max(now));
-        inner.next = Some(due + Duration::from_secs_f64(pairs as f64 / rate));
+        let time = Duration::from_secs_f64((pairs as f64 / rate).min(MAX_DELAY.as_secs_f64()));
+        inner.next = Some((due + time).min(now + MAX_DELAY));
         let wait = due - now;
         if wait < SLACK { Duration::ZERO } else { wait }
     }

@@ -18,7 +18,7 @@ use crate::removed::Removed;
 use crate::segment::{LiveSegment, Segment};
 use crate::shared::Shared;
 use crate::state::State;
-use crate::write::journal::JournalPlace;
+use crate::write::journal::JournalReader;
 use crate::write::writer::Writer;
 
 /// A change of the files that count.
@@ -36,15 +36,6 @@ pub(crate) struct Added<F, D: Disk> {
     pub(crate) entry: SegmentEntry,
     /// The removals that the file does not know; `None` where these are the ones to come.
     pub(crate) journal: Option<JournalReader>,
-}
-
-/// A part of the journal of removals that a new file has to catch up with.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct JournalReader {
-    /// Where it begins.
-    pub(crate) begun: JournalPlace,
-    /// The file knows the removals before this.
-    pub(crate) seen: JournalPlace,
 }
 
 impl<F: Engine, D: Disk> Shared<F, D> {

@@ -148,6 +148,11 @@ impl<F: Engine, D: Disk> LiveSegment<F, D> {
 }
 
 impl<F: Engine, D: Disk> Segment<F, D> {
+    /// The greatest id with a name, where there are names. Names that cannot be read are found by whoever asks for them.
+    pub(crate) fn last_id(&self) -> Option<u64> {
+        self.index.names().ok().flatten()?.last_id().ok().flatten()
+    }
+
     /// How many pairs the file holds: fingerprints, where there are no ids.
     pub(crate) fn pairs(&self) -> u64 {
         self.index.place_count()

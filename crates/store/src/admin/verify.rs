@@ -29,24 +29,18 @@ pub struct StoreVerified {
 
 /// Reads all files that the manifest names, and the logs, and checks everything. Nothing may write meanwhile.
 pub(crate) fn verify<F: Engine, D: Disk>(disk: &D, options: &VerifyOptions) -> Result<StoreVerified, Error> {
-    let manifest =
-        manifest::read_named(disk, layout::MANIFEST).or_else(|damage| match manifest::read(disk) {
-            // The copy serves; the damage is there all the same.
-            Ok(_) if matches!(damage, Error::NotAStore { .. }) => Err(Error::damaged(
-                disk.path(layout::MANIFEST),
-                0,
-                "it is missing, or does not begin as one; its copy serves",
-            )),
-            Ok(_) => Err(damage),
-            Err(error) => Err(error),
-        })?;
+    // A copy that serves does not make up for the damage.
+    let manifest = manifest::read_named(disk, layout::MANIFEST).map_err(|damage| {
+        match (manifest::read(disk), damage) {
+            (Err(error), _) => error,
+            (Ok(_), Error::NotAStore { .. }) => not_there(disk, layout::MANIFEST),
+            (Ok(_), damage) => damage,
+        }
+    })?;
     let (mut verified, replayed) = verify_files::<F, D>(disk, &manifest, options)?;
     match manifest::read_named(disk, layout::COPY) {
         Ok(_) => {}
-        Err(Error::NotAStore { .. }) => {
-            let path = disk.path(layout::COPY);
-            return Err(Error::damaged(path, 0, "it is missing, or does not begin as a manifest does"));
-        }
+        Err(Error::NotAStore { .. }) => return Err(not_there(disk, layout::COPY)),
         Err(error) => return Err(error),
     }
     if let Some(torn) = replayed.torn {
@@ -63,6 +57,10 @@ pub(crate) fn verify<F: Engine, D: Disk>(disk: &D, options: &VerifyOptions) -> R
         verified.notes.push(format!("{}: left by a crash, and part of nothing", disk.path(&name).display()));
     }
     Ok(verified)
+}
+
+fn not_there<D: Disk>(disk: &D, name: &str) -> Error {
+    Error::damaged(disk.path(name), 0, "it is missing, or does not begin as a manifest does")
 }
 
 /// Reads the files that a manifest names, and the logs.

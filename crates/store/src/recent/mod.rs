@@ -199,7 +199,7 @@ impl<F: Engine> Recent<F> {
     pub(crate) fn contains(&self, pair: Pair<F>) -> bool {
         let is_in =
             |live: &LiveRun<F>| live.run.find(pair).is_some_and(|place| !live.removed.contains(place));
-        self.tail.contains(&pair) || self.runs.iter().any(|live| is_in(live))
+        self.tail.contains(&pair) || self.runs.iter().any(is_in)
     }
 
     /// Whether a fingerprint is there.

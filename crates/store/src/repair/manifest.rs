@@ -41,7 +41,12 @@ pub(super) fn restore<F: Engine, D: Disk>(disk: &D) -> Result<Restored, Error> {
                 "damaged, as is its copy; the lines that can be read count",
             );
             file.problems.extend(found.problems);
-            let manifest = with_lost_segments::<F, D>(disk, found.manifest, found.lost_lines, &mut file)?;
+            let mut manifest = with_lost_segments::<F, D>(disk, found.manifest, found.lost_lines, &mut file)?;
+            if manifest.identity.has_names {
+                // It may be of a state that is out of date, or in which a digit is wrong.
+                let given = next_id::<F, D>(disk, &manifest)?;
+                manifest.next_id = manifest.next_id.max(given);
+            }
             files.push(file);
             // What it named and names no more looks like a leftover.
             kept.extend(keep_aside(disk, manifest::leftovers(disk, &manifest)?.own.into_iter())?);
@@ -114,6 +119,17 @@ fn with_lost_segments<F: Engine, D: Disk>(
     }
     manifest.segments.sort_unstable_by_key(|entry| entry.number);
     Ok(manifest)
+}
+
+/// An id above all that the segments have.
+fn next_id<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<u64, Error> {
+    let mut next = 0;
+    for entry in &manifest.segments {
+        if let Ok(segment) = tried(Segment::<F, D>::open(disk, entry.number))? {
+            next = next.max(segment.last_id().map_or(0, |last| last.saturating_add(1)));
+        }
+    }
+    Ok(next)
 }
 
 /// The line of a segment, by its file alone.

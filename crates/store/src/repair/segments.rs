@@ -10,6 +10,7 @@ use crate::disk::{Disk, DiskFile};
 use crate::error::Error;
 use crate::layout;
 use crate::manifest::{Manifest, SegmentEntry};
+use crate::open::difference;
 use crate::pair::{Pair, ids_of};
 use crate::removals;
 use crate::repair::manifest::described;
@@ -42,7 +43,7 @@ pub(super) fn repair_segment<F: Engine, D: Disk>(
     let mut outcome = Outcome::default();
     let mut entry = entry.clone();
     let removed = repair_removals(disk, manifest, &mut entry, &mut outcome)?;
-    let Err(damage) = tried(check::<F, D>(disk, &entry))? else {
+    let Err(damage) = tried(check::<F, D>(disk, manifest, &entry))? else {
         outcome.entry = Some(entry);
         return Ok(outcome);
     };
@@ -105,15 +106,19 @@ fn repair_removals<D: Disk>(
 }
 
 /// Whether a segment is the one that the manifest names, and whole.
-fn check<F: Engine, D: Disk>(disk: &D, entry: &SegmentEntry) -> Result<(), Error> {
+fn check<F: Engine, D: Disk>(disk: &D, manifest: &Manifest, entry: &SegmentEntry) -> Result<(), Error> {
     let name = layout::segment(entry.number);
     let path = disk.path(&name);
     if !disk.exists(&name).map_err(Error::io("read it", &path))? {
         return Err(Error::Missing { path });
     }
     let segment = Segment::<F, D>::open(disk, entry.number)?;
-    if segment.index.file_id().to_bytes() != entry.file_id {
-        return Err(Error::damaged(path, None, "it is another file than the manifest names"));
+    if let Some(differs) = difference(&segment, manifest, entry) {
+        return Err(Error::damaged(
+            path,
+            None,
+            format!("it is not the file that the manifest names: {differs}"),
+        ));
     }
     F::verify(&segment.index, &VerifyOptions::new())?;
     Ok(())

@@ -23,6 +23,9 @@ use crate::write::writer::Writer;
 /// Writes that may wait with a callback, at most.
 pub(crate) const MAX_SUBMITTED: usize = 4096;
 
+/// A write that is held back looks so often whether it still has to wait.
+const HOLD: Duration = Duration::from_millis(5);
+
 /// How long a write is held back since runs are many, at most.
 const MAX_PAUSE_FOR_RUNS: Duration = Duration::from_millis(4);
 
@@ -106,7 +109,10 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             self.throttle.give_back();
             return Err(self.timed_out());
         }
-        thread::sleep(time);
+        let until = now + time;
+        while Instant::now() < until && self.throttle.is_slow(self.load()) && self.check_open().is_ok() {
+            thread::sleep(HOLD.min(until.saturating_duration_since(Instant::now())));
+        }
         Ok(())
     }
 

@@ -7,6 +7,15 @@ use crate::pair::Pair;
 /// A place in a journal. Places ascend, and are never used again.
 pub(crate) type JournalPlace = u64;
 
+/// A part of the journal of removals that a new file has to catch up with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JournalReader {
+    /// Where it begins.
+    pub(crate) begun: JournalPlace,
+    /// The file knows the removals before this.
+    pub(crate) seen: JournalPlace,
+}
+
 /// The pairs that have been removed since the oldest reader began, in order. Empty while there is no reader.
 #[derive(Debug)]
 pub(crate) struct Journal<F> {

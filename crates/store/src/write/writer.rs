@@ -11,8 +11,7 @@ use crate::durability::Durability;
 use crate::error::Error;
 use crate::log::{LogWriter, PendingSync, Sealed};
 use crate::operation::Operation;
-use crate::publish::JournalReader;
-use crate::write::journal::Journal;
+use crate::write::journal::{Journal, JournalReader};
 
 /// What only the thread that commits has.
 pub(crate) struct Writer<F, D: Disk> {

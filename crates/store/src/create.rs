@@ -1,0 +1,84 @@
+//! Creating a store, and opening it for writing.
+
+use hamdex::{Design, Engine};
+
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::identity::{Identity, StoreId};
+use crate::layout::{self, DELETES, LOGS, SEGMENTS};
+use crate::lock::StoreLock;
+use crate::log::LogWriter;
+use crate::manifest::{self, Manifest};
+use crate::open::Opened;
+use crate::options::{CreateOptions, EXPECTED_FINGERPRINTS, StoreOptions};
+use crate::publisher::Publisher;
+use crate::shared::Shared;
+use crate::state::State;
+use crate::write::writer::Writer;
+
+impl<F: Engine, D: Disk> Shared<F, D> {
+    /// Creates a store in a directory that does not exist yet, or is empty.
+    pub(crate) fn create(disk: D, create: &CreateOptions, options: StoreOptions) -> Result<Self, Error> {
+        let design = design_of::<F>(create)?;
+        let store = StoreId::random().map_err(Error::io("draw a number for it", disk.path("")))?;
+        disk.create_directory("").map_err(Error::io("create it", disk.path("")))?;
+        let lock = StoreLock::take(&disk)?;
+        refuse_to_replace(&disk)?;
+        for directory in [SEGMENTS, DELETES, LOGS] {
+            disk.create_directory(directory).map_err(Error::io("create it", disk.path(directory)))?;
+        }
+        let identity = Identity { store, width: F::BITS, has_ids: create.ids, has_names: create.names };
+        let log = LogWriter::create(disk.clone(), identity, 1, 0)?;
+        let manifest = Manifest {
+            identity,
+            distance: create.distance,
+            design,
+            codec: create.codec,
+            recipe: create.recipe.clone(),
+            sequence: 0,
+            first_log: log.number(),
+            sealed: None,
+            next_segment: 1,
+            next_id: 0,
+            written: manifest::Written::default(),
+            segments: Vec::new(),
+        };
+        let mut publisher = Publisher::new(disk.clone(), manifest.clone());
+        publisher.replace(manifest)?;
+        let mut state = State::new(create.distance);
+        state.recent = state.recent.deferring();
+        let opened = Opened { publisher, writer: Writer::new(log, 0), state };
+        Ok(Self::new(disk, lock, options, opened))
+    }
+
+    /// Opens a store for writing. What a crash has left is put in order.
+    pub(crate) fn open(disk: D, options: StoreOptions) -> Result<Self, Error> {
+        // A directory that is no store gets no lock file.
+        manifest::read(&disk)?;
+        let lock = StoreLock::take(&disk)?;
+        let opened = Opened::load(&disk, options)?;
+        Ok(Self::new(disk, lock, options, opened))
+    }
+}
+
+/// The name of the design, which must be one.
+fn design_of<F: Engine>(create: &CreateOptions) -> Result<String, Error> {
+    let design = match &create.design {
+        Some(name) => Design::<F>::named(name, create.distance)?,
+        None => {
+            let block_bytes = create.codec.default_block_bytes() as u32;
+            Design::<F>::auto(create.distance, EXPECTED_FINGERPRINTS, create.codec, block_bytes)?
+        }
+    };
+    Ok(design.name().to_owned())
+}
+
+/// A store is created where nothing is.
+pub(crate) fn refuse_to_replace<D: Disk>(disk: &D) -> Result<(), Error> {
+    let path = disk.path("");
+    let there = disk.list("").map_err(Error::io("list it", &path))?;
+    if there.iter().any(|name| name != layout::LOCK) {
+        return Err(Error::Exists { path });
+    }
+    Ok(())
+}

@@ -98,7 +98,8 @@ fn pairs<F: Engine>(args: &Args) -> Result<(), Failure> {
     let outcome = match file {
         Some(file) => into_file(file, |output| work.write(output)),
         None => {
-            let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+            // Few bytes: where memory is short, more of it would end the process.
+            let mut output = BufWriter::new(io::stdout().lock());
             work.write(&mut output).and_then(|found| {
                 output.flush()?;
                 Ok(found)

@@ -44,7 +44,8 @@ impl StoreOptions {
     }
 
     /// Bytes of memory for recent pairs, about 40 for each. When they are used up, the pairs are written to a file
-    /// beside further writes, so at most three times as much is in use.
+    /// beside further writes. From half of what may wait for that on, writers are slowed down; at three times as much as
+    /// this they wait.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes.max(MIN_RECENT_BYTES);

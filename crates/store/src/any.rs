@@ -6,7 +6,7 @@ use crate::disk::RealDisk;
 use crate::error::Error;
 use crate::manifest;
 use crate::options::{CreateOptions, StoreOptions};
-use crate::read::reader::StoreReader;
+use crate::read::reader::{ReadOptions, StoreReader};
 use crate::store::Store;
 
 /// The width of the fingerprints in a store, in bits: 64 or 128.
@@ -85,10 +85,18 @@ impl AnyStoreReader {
     /// # Errors
     /// As for [`StoreReader::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::open_with(path, ReadOptions::new())
+    }
+
+    /// Opens a store for reading: see [`StoreReader::open_with`].
+    ///
+    /// # Errors
+    /// As for [`StoreReader::open`].
+    pub fn open_with(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, Error> {
         let path = path.as_ref();
         match width(path)? {
-            128 => StoreReader::open(path).map(Self::Bits128),
-            _ => StoreReader::open(path).map(Self::Bits64),
+            128 => StoreReader::open_with(path, options).map(Self::Bits128),
+            _ => StoreReader::open_with(path, options).map(Self::Bits64),
         }
     }
 }

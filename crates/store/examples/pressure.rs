@@ -111,11 +111,7 @@ fn run(arguments: &Arguments) -> Outcome<()> {
 
 /// Writes until the time is over. Returns the numbers of the pairs that are in the store, and how many segments there
 /// were at most.
-fn write(
-    store: &Store<u64>,
-    arguments: &Arguments,
-    shared: &Shared,
-) -> Outcome<(std::ops::Range<u64>, u64)> {
+fn write(store: &Store<u64>, arguments: &Arguments, shared: &Shared) -> Outcome<(std::ops::Range<u64>, u64)> {
     let end = Instant::now() + Duration::from_secs(60 * arguments.minutes);
     let mut written = 0..0;
     let (mut times, mut minute, mut most) = (Vec::new(), Instant::now(), 0);
@@ -243,7 +239,9 @@ fn check(path: &Path, written: &std::ops::Range<u64>) -> Outcome<()> {
     }
     ids.sort_unstable();
     if !ids.iter().copied().eq(written.clone()) {
-        return Err(format!("{} pairs, and {} were acknowledged", ids.len(), written.end - written.start).into());
+        return Err(
+            format!("{} pairs, and {} were acknowledged", ids.len(), written.end - written.start).into()
+        );
     }
     Ok(())
 }
@@ -252,5 +250,5 @@ fn check(path: &Path, written: &std::ops::Range<u64>) -> Outcome<()> {
 fn resident_mib() -> u64 {
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
-    pages.map_or(0, |pages| pages * 4096 >> 20)
+    pages.map_or(0, |pages| (pages * 4096) >> 20)
 }

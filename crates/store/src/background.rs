@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::health::{Event, Failure, Failures, Observer, Pressure, Work};
 
+/// How long a writer waits for room before it looks again.
+const MAX_WAIT: Duration = Duration::from_millis(100);
+
 /// Signals between writers and the threads that write files.
 #[derive(Default)]
 pub(crate) struct Background {
@@ -177,7 +180,7 @@ impl Background {
         self.signals().observer = observer;
     }
 
-    /// Hands an event to the observer, without any lock.
+    /// Hands an event to the observer. The caller may hold locks of the store.
     fn tell(&self, event: &Event) {
         let observer = self.signals().observer.clone();
         if let Some(observer) = observer {
@@ -190,16 +193,15 @@ impl Background {
         self.room.notify_all();
     }
 
-    /// Waits until there may be room in memory, or the deadline has passed.
+    /// Waits until there may be room in memory, or the deadline has passed; at most for a moment, since a call may come
+    /// without the lock that the guard holds.
     pub(crate) fn wait_for_room<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         deadline: Option<Instant>,
     ) -> MutexGuard<'a, T> {
-        let Some(deadline) = deadline else {
-            return self.room.wait(guard).unwrap_or_else(PoisonError::into_inner);
-        };
-        let time = deadline.saturating_duration_since(Instant::now());
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let time = left.map_or(MAX_WAIT, |left| left.min(MAX_WAIT));
         self.room.wait_timeout(guard, time).unwrap_or_else(PoisonError::into_inner).0
     }
 

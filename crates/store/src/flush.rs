@@ -1,5 +1,6 @@
 //! From memory to a file.
 
+use std::sync::{MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use hamdex::Engine;
@@ -20,12 +21,15 @@ impl<F: Engine, D: Disk> Shared<F, D> {
     /// # Errors
     /// When the disk refuses it: the pairs stay in memory and in the log then.
     pub(crate) fn flush_oldest(&self) -> Result<bool, Error> {
-        self.flush_oldest_if(|_| true)
+        self.flush_first_if(|_| true, self.begin_flush())
     }
 
     /// The same, if their number is one of those that `concerns` says.
-    fn flush_oldest_if(&self, concerns: impl FnOnce(u64) -> bool) -> Result<bool, Error> {
-        let _flushing = self.begin_flush();
+    fn flush_first_if(
+        &self,
+        concerns: impl FnOnce(u64) -> bool,
+        _flushing: MutexGuard<'_, ()>,
+    ) -> Result<bool, Error> {
         let oldest = |state: &crate::state::State<F, D>| state.frozen.first().cloned();
         let Some(first) = oldest(&self.state.load()) else { return Ok(false) };
         if !concerns(first.next_log) {
@@ -96,8 +100,11 @@ impl<F: Engine, D: Disk> Shared<F, D> {
     }
 
     fn flush_after(&self, freeze: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
-        // One more memtable than may wait is in memory otherwise.
-        while self.state.load().frozen.len() >= MAX_FROZEN && self.flush_oldest()? {}
+        // One more memtable than may wait is in memory otherwise, or for a moment if others fill it meanwhile.
+        let first = self.state.load().frozen.first().map(|frozen| frozen.next_log);
+        if let Some(first) = first.filter(|_| self.state.load().frozen.len() >= MAX_FROZEN) {
+            self.flush_up_to(first)?;
+        }
         self.sync_beside()?;
         freeze()?;
         self.flush_frozen()
@@ -110,7 +117,24 @@ impl<F: Engine, D: Disk> Shared<F, D> {
     pub(crate) fn flush_frozen(&self) -> Result<(), Error> {
         // Others may fill memory meanwhile: that is not waited for.
         let last = self.state.load().frozen.last().map_or(0, |frozen| frozen.next_log);
-        while self.flush_oldest_if(|next_log| next_log <= last)? {}
+        self.flush_up_to(last)
+    }
+
+    /// Writes the memtables of logs before one to files, or waits until others have.
+    fn flush_up_to(&self, last: u64) -> Result<(), Error> {
+        let mut seen = 0;
+        while self.state.load().frozen.first().is_some_and(|frozen| frozen.next_log <= last) {
+            // The thread that flushes takes the lock again and again: who waited for it might never have it.
+            let flushing = match self.flushing.try_lock() {
+                Ok(flushing) => flushing,
+                Err(TryLockError::Poisoned(flushing)) => flushing.into_inner(),
+                Err(TryLockError::WouldBlock) => {
+                    self.background.wait_for_work(&mut seen, LOOK);
+                    continue;
+                }
+            };
+            self.flush_first_if(|next_log| next_log <= last, flushing)?;
+        }
         Ok(())
     }
 }

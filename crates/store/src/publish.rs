@@ -98,6 +98,8 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         }
         if let Some((added, removed)) = added {
             let mut entry = added.entry.clone();
+            // A repair goes back to it where the removals since are damaged.
+            entry.born = added.journal.map_or(sequence, |reader| reader.sequence);
             entry.applied = sequence;
             self.write_removals(&mut manifest, &mut entry, removed)?;
             manifest.written.segments += entry.bytes;

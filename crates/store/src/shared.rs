@@ -249,13 +249,19 @@ impl<F: Engine, D: Disk> Shared<F, D> {
     /// Reads everything from the disk again, in place of what is in memory.
     ///
     /// # Errors
-    /// As for opening a store; nothing has changed then.
+    /// As for opening a store; nothing is written then until a later attempt succeeds.
     pub(crate) fn reload(&self) -> Result<(), Error> {
         self.background.cancel_running();
-        let _foreground = self.hold_merges();
+        // Calls that have begun need files that the disk does not name yet. Merges go on until flushes have ended, which
+        // may wait for them.
+        let _activity = self.activity.write().unwrap_or_else(PoisonError::into_inner);
+        self.check_open()?;
         let _flushing = self.begin_flush();
+        let _foreground = self.hold_merges();
         let mut publisher = self.publisher();
         let mut writer = self.writer();
+        // The log is about to be replaced: whatever fails from here on, nothing is written to the old one.
+        writer.log.forbid_writes();
         let mut opened = Opened::load(&self.disk, self.options)?;
         opened.state.follow(&self.state.load());
         let next = opened.publisher.manifest().next_segment;

@@ -115,8 +115,8 @@ impl<F: Engine, D: Disk> Store<F, D> {
     }
 
     /// Calls a function with each change in the health of the store: work in the background that fails, for the first time
-    /// or again, or succeeds again, and the pressure on writers. It is called from any thread, also by writes, and must
-    /// return soon. [`Store::health`] has the same at any time. A later function replaces an earlier one.
+    /// or again, or succeeds again, and the pressure on writers. It is called from any thread, also by writes: it must
+    /// return soon, and call nothing of the store but [`Store::health`] and [`Store::stats`]. [`Store::health`] has the same at any time. A later function replaces an earlier one.
     ///
     /// ```
     /// use hamdex_store::{CreateOptions, Event, Store, StoreOptions};
@@ -232,16 +232,15 @@ impl<F: Engine, D: Disk> Store<F, D> {
     }
 
     /// Reads the store from the disk again, without closing it: after a failure of which it is not known what the disk has
-    /// ([`Error::Poisoned`]), it can be written to again. Snapshots stay as they are. Writes wait meanwhile.
+    /// ([`Error::Poisoned`]), it can be written to again. Snapshots stay as they are. It waits for calls that have begun,
+    /// and writes wait for it.
     ///
     /// What was acknowledged as durable is there again; of what was not, as much as the disk has, as after a crash.
     ///
     /// # Errors
-    /// As for [`Store::open`]; nothing has changed then.
+    /// As for [`Store::open`]; what can be read stays as it was then, and nothing is written until this succeeds.
     pub fn reopen(&self) -> Result<(), Error> {
-        let shared = self.shared();
-        let _activity = shared.begin()?;
-        shared.reload()
+        self.shared().reload()
     }
 
     pub(crate) fn no_ids_left(&self) -> Error {

@@ -126,6 +126,11 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
         Ok(Self::at_end(disk, identity, end.log, file, end.offset, end.sequence))
     }
 
+    /// Refuses every further write, as after a failure: the log is about to be read again.
+    pub(crate) fn forbid_writes(&mut self) {
+        self.poison.get_or_insert_with(|| io::Error::other("the log was read again, and that failed"));
+    }
+
     /// The log's number.
     #[must_use]
     pub fn number(&self) -> u64 {

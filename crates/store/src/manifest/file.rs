@@ -103,6 +103,7 @@ impl<D: Disk> ManifestFile<D> {
         // The copy first: it is never older than the manifest, whose damage it makes up for.
         let rename = || {
             self.disk.rename(NEW_COPY, COPY)?;
+            self.disk.sync_directory("")?;
             self.disk.rename(NEW_MANIFEST, MANIFEST)
         };
         let renamed = rename().inspect_err(tidy).and_then(|()| self.disk.sync_directory(""));

@@ -1,5 +1,6 @@
 //! What a reader has seen of a store, and what it reads when more has been written.
 
+use std::io;
 use std::sync::Arc;
 
 use hamdex::Engine;
@@ -81,6 +82,10 @@ impl<F: Engine, D: Disk> Seen<F, D> {
                 state.recent = Recent::new(manifest.distance);
                 from = manifest.logs_start();
             }
+            if from == self.end && length_of(disk, from.log)? < from.offset {
+                // Another history of the same store: a backup in its place.
+                return Self::of(disk, manifest, opening, removed);
+            }
             state.sequence = state.sequence.max(manifest.sequence);
             state.next_id = state.next_id.max(manifest.next_id);
             let segments =
@@ -153,14 +158,17 @@ impl<F: Engine, D: Disk> Seen<F, D> {
         if *manifest != self.manifest {
             return Ok(true);
         }
-        let length = |log| {
-            let name = layout::log(log);
-            if !disk.exists(&name).map_err(Error::io("read it", disk.path(&name)))? {
-                return Ok(0);
-            }
-            disk.length(&name).map_err(Error::io("read it", disk.path(&name)))
-        };
-        Ok(length(self.end.log)? != self.length || length(self.end.log + 1)? > HEADER_BYTES as u64)
+        let is_longer = length_of(disk, self.end.log + 1)? > HEADER_BYTES as u64;
+        Ok(is_longer || length_of(disk, self.end.log)? != self.length)
+    }
+}
+
+/// How long a log is; 0 if there is none.
+fn length_of<D: Disk>(disk: &D, log: u64) -> Result<u64, Error> {
+    let name = layout::log(log);
+    match disk.length(&name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        length => length.map_err(Error::io("read it", disk.path(&name))),
     }
 }
 

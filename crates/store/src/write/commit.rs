@@ -1,5 +1,6 @@
 //! Commits: one at a time, for as many writers as wait.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -41,12 +42,25 @@ impl<F: Engine, D: Disk> Shared<F, D> {
     pub(crate) fn commit(&self, request: Request<F>, deadline: Option<Instant>) -> Outcome<F> {
         self.check_open()?;
         if request.only_removes() && !self.has_room() && !self.queue.has_callbacks() {
-            // It needs no memory, so it does not wait for room behind others.
+            // It needs no memory, so it does not wait for room behind other threads.
             return self.commit_alone(request);
         }
         self.slow_down(request.pairs(), deadline)?;
-        let prepare = || self.wait_for_room(deadline);
-        match self.queue.submit(request, deadline, prepare, |requests| self.serve(requests)) {
+        let only_removes = request.only_removes();
+        let no_room = RefCell::new(None);
+        let prepare = || match self.wait_for_room(deadline) {
+            // Behind others, but without them, if there is to be none for long.
+            Err(error @ Error::Full { .. }) if only_removes => {
+                no_room.replace(Some(error));
+                Ok(())
+            }
+            waited => waited,
+        };
+        let serve = |requests| match no_room.take() {
+            None => self.serve(requests),
+            Some(error) => self.serve_without_room(requests, &error),
+        };
+        match self.queue.submit(request, deadline, prepare, serve) {
             Ok(outcome) => outcome,
             Err(NotServed::TimedOut) => Err(self.timed_out()),
             Err(NotServed::Refused(error)) => Err(error),
@@ -80,17 +94,25 @@ impl<F: Engine, D: Disk> Shared<F, D> {
 
     /// Serves requests that come with callbacks, until the store is closed.
     pub(crate) fn serve_submitted(&self) {
-        let prepare = || self.wait_for_room(None).map_err(Err);
-        let serve = |requests: Vec<Request<F>>| {
-            let pairs = requests.iter().map(Request::pairs).sum();
-            let _ = self.slow_down(pairs, None);
-            self.serve(requests)
+        let prepare = || {
+            // Before the group is taken, so that a write with a deadline among it can still be withdrawn.
+            self.slow_down(self.queue.sum(Request::pairs), None)?;
+            self.wait_for_room(None)
         };
-        let again = |outcome: &Outcome<F>| match outcome {
-            Ok(_) => unreachable!("only a failure is repeated"),
-            Err(error) => Err(error.again()),
+        let serve = |requests, prepared: Result<(), Error>| match prepared {
+            Ok(()) => self.serve(requests),
+            Err(error) => self.serve_without_room(requests, &error),
         };
-        self.queue.run(prepare, serve, again);
+        self.queue.run(prepare, serve);
+    }
+
+    /// Serves the requests of a group that only remove something, and refuses the others.
+    fn serve_without_room(&self, requests: Vec<Request<F>>, error: &Error) -> Vec<Outcome<F>> {
+        let serve = |request: Request<F>| match request.only_removes() {
+            true => self.serve(vec![request]).pop().expect("one answer for one request"),
+            false => Err(error.again()),
+        };
+        requests.into_iter().map(serve).collect()
     }
 
     /// Holds a write back where flushes or merges are behind.
@@ -130,8 +152,10 @@ impl<F: Engine, D: Disk> Shared<F, D> {
 
     /// Whether there is room in memory for more.
     fn has_room(&self) -> bool {
-        let state = self.state.load();
-        state.frozen.len() < MAX_FROZEN || state.recent.bytes() < self.options.recent_bytes()
+        let (state, limit) = (self.state.load(), self.options.recent_bytes());
+        // It is frozen before it has so much more, unless that fails.
+        let more = if state.frozen.len() < MAX_FROZEN { limit / 8 + 1 } else { 0 };
+        state.recent.bytes() < limit.saturating_add(more)
     }
 
     /// Waits until there is room in memory for more.
@@ -154,6 +178,11 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             }
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Err(self.timed_out());
+            }
+            if self.state.load().frozen.len() < MAX_FROZEN {
+                let full = |error| Error::Full { path: self.disk.path(""), source: Arc::new(error) };
+                self.freeze(&mut writer).map_err(full)?;
+                continue;
             }
             writer = self.background.wait_for_room(writer, deadline);
         }

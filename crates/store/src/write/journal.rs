@@ -14,6 +14,8 @@ pub(crate) struct JournalReader {
     pub(crate) begun: JournalPlace,
     /// The file knows the removals before this.
     pub(crate) seen: JournalPlace,
+    /// The number of the last batch before it begins: the file knows its removals.
+    pub(crate) sequence: u64,
 }
 
 /// The pairs that have been removed since the oldest reader began, in order. Empty while there is no reader.

@@ -1,6 +1,7 @@
 //! Group commit: requests that come together are served together.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -40,7 +41,8 @@ impl<A> Seat<A> {
     fn answer(self, answer: Option<A>) {
         match self {
             Self::Thread(waiter) => waiter.call(answer.map_or(Call::Gone, Call::Answer)),
-            Self::Callback(callback) => callback(answer),
+            // A panic of the caller's concerns neither other writers nor the thread that answers them.
+            Self::Callback(callback) => drop(catch_unwind(AssertUnwindSafe(|| callback(answer)))),
         }
     }
 }
@@ -112,14 +114,19 @@ impl<R, A> Queue<R, A> {
         Self { inner: Mutex::new(inner), called: Condvar::new() }
     }
 
-    /// How many requests wait.
-    pub(crate) fn len(&self) -> usize {
-        self.lock().waiting.len()
-    }
-
     /// Whether requests with callbacks wait.
     pub(crate) fn has_callbacks(&self) -> bool {
         self.lock().waiting.iter().any(|(_, seat)| matches!(seat, Seat::Callback(_)))
+    }
+
+    /// The sum of something over all requests that wait.
+    pub(crate) fn sum(&self, of: impl Fn(&R) -> u64) -> u64 {
+        self.lock().waiting.iter().map(|(request, _)| of(request)).sum()
+    }
+
+    /// How many requests wait.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().waiting.len()
     }
 
     /// Waits until the request has been answered: by another leader, or by `serve`, which gets all requests that wait, in
@@ -184,13 +191,12 @@ impl<R, A> Queue<R, A> {
         Ok(())
     }
 
-    /// Leads wherever only callbacks wait, until the queue is closed and none is left. What `prepare` fails with is the
-    /// answer of all that wait.
-    pub(crate) fn run(
+    /// Leads wherever only callbacks wait, until the queue is closed and none is left. `serve` has the outcome of
+    /// `prepare`.
+    pub(crate) fn run<E>(
         &self,
-        mut prepare: impl FnMut() -> Result<(), A>,
-        mut serve: impl FnMut(Vec<R>) -> Vec<A>,
-        again: impl Fn(&A) -> A,
+        mut prepare: impl FnMut() -> Result<(), E>,
+        mut serve: impl FnMut(Vec<R>, Result<(), E>) -> Vec<A>,
     ) {
         loop {
             let idle = |inner: &mut Inner<R, A>| !inner.is_called && (!inner.is_closed || inner.is_led);
@@ -201,10 +207,7 @@ impl<R, A> Queue<R, A> {
             }
             drop(inner);
             let prepared = prepare();
-            self.lead(self.turn(), None, |requests| match &prepared {
-                Ok(()) => serve(requests),
-                Err(answer) => requests.iter().map(|_| again(answer)).collect(),
-            });
+            self.lead(self.turn(), None, |requests| serve(requests, prepared));
         }
     }
 
@@ -493,7 +496,7 @@ mod tests {
         let answers = Arc::new(Mutex::new(Vec::new()));
         let server = {
             let queue = Arc::clone(&queue);
-            thread::spawn(move || queue.run(|| Ok(()), |requests| requests, |answer| *answer))
+            thread::spawn(move || queue.run(|| Ok::<_, ()>(()), |requests, _| requests))
         };
         let push = |request: u32| {
             let answers = Arc::clone(&answers);
@@ -523,10 +526,23 @@ mod tests {
         let queue = Queue::<u32, u32>::new();
         let push = || queue.push(1, Box::new(|answer| assert!(answer.is_none())), 2);
         assert_eq!((push(), push(), push()), (Ok(()), Ok(()), Err(Refused::Full)));
-        assert!(queue.has_callbacks());
+        assert_eq!((queue.len(), queue.sum(|request| u64::from(*request))), (2, 2));
         // Told, too, when they cannot be served.
         let mut turn = queue.turn();
         turn.seats.extend(queue.lock().waiting.drain(..).map(|(_, seat)| seat));
         drop(turn);
+    }
+    #[test]
+    fn a_callback_that_panics_concerns_no_one_else() {
+        let queue = Queue::<u32, u32>::new();
+        let answers = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&answers);
+        queue.push(1, Box::new(|_| panic!("on purpose")), 9).unwrap();
+        let count = move |answer: Option<u32>| counted.store(answer.unwrap() as usize, Ordering::SeqCst);
+        queue.push(2, Box::new(count), 9).unwrap();
+        queue.close();
+        queue.run(|| Ok::<_, ()>(()), |requests, _| requests);
+        assert_eq!(answers.load(Ordering::SeqCst), 2);
+        assert_eq!(submit(&queue, 3, |requests| requests), 3);
     }
 }

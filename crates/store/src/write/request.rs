@@ -75,7 +75,9 @@ impl<F: Engine> Request<F> {
     /// How many pairs it may add.
     pub(crate) fn pairs(&self) -> u64 {
         let pairs = match self {
-            Self::Batch(operations) => operations.len(),
+            Self::Batch(operations) => {
+                operations.iter().filter(|o| matches!(o, Operation::Insert(..))).count()
+            }
             Self::Named(named) => named.len(),
             Self::RemoveFingerprints(_) => 0,
             Self::UnlessNear(request) => request.pairs.len(),

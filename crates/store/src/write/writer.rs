@@ -99,6 +99,6 @@ impl<F: Engine, D: Disk> Writer<F, D> {
     /// Keeps removals from now on, for a file that is written in the background.
     pub(crate) fn open_journal(&mut self) -> JournalReader {
         let begun = self.journal.open();
-        JournalReader { begun, seen: begun }
+        JournalReader { begun, seen: begun, sequence: self.sequence }
     }
 }

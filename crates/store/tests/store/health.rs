@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use hamdex::VerifyOptions;
-use hamdex_store::disk::{Failure as DiskFailure, SimulatedDisk};
+use hamdex_store::disk::{Failure as DiskFailure, SimulatedDisk, Survival};
 use hamdex_store::{
     Disk, Durability, Error, Event, Merges, Operation, Remedy, Snapshot, Store, StoreReader, Work,
 };
@@ -124,6 +124,42 @@ fn a_poisoned_store_is_seen_and_opened_again_in_place() {
     store.shutdown().unwrap();
     let store = Store::<u64, _>::open_on(disk, tiny()).unwrap();
     assert_same(&store.snapshot(), &model, &[0], true);
+}
+
+#[test]
+fn what_was_acknowledged_stays_whatever_becomes_of_a_reopening() {
+    let mut failed = 0;
+    for number in 1..60 {
+        let disk = SimulatedDisk::new();
+        let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+        let (mut chance, mut model) = (Chance(number), Model::default());
+        let mut write = |store: &Store<u64, SimulatedDisk>, model: &mut Model<u64>| {
+            let operations = chance.operations(40, true);
+            let outcome = store.write(operations.clone());
+            if outcome.is_ok() {
+                model.apply(&operations);
+            }
+            outcome
+        };
+        write(&store, &mut model).unwrap();
+        store.flush().unwrap();
+        write(&store, &mut model).unwrap();
+        disk.fail_operation(disk.operations() + number, DiskFailure::Io);
+        let reopened = store.reopen();
+        disk.fail_operations(0..0, DiskFailure::Io);
+        let written = write(&store, &mut model);
+        if reopened.is_err() {
+            failed += 1;
+            assert!(matches!(written, Err(Error::Poisoned { .. })), "{number}: {written:?}");
+            store.reopen().unwrap();
+        }
+        write(&store, &mut model).unwrap();
+        assert_same(&store.snapshot(), &model, &[0], true);
+        let crashed = disk.crashed(Survival::Nothing);
+        let store = Store::<u64, _>::open_on(crashed, tiny()).unwrap();
+        assert_same(&store.snapshot(), &model, &[0], true);
+    }
+    assert!(failed > 10, "{failed}");
 }
 
 #[test]

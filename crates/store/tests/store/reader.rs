@@ -183,6 +183,28 @@ fn a_refresh_reads_no_more_than_what_is_new() {
 }
 
 #[test]
+fn a_backup_that_is_put_in_the_place_of_a_store_is_what_a_reader_sees() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, copy) = (directory.path().join("s"), directory.path().join("copy"));
+    let store = Store::<u64>::create(&path, &shape(true), tiny().memory(1 << 20).merges(false)).unwrap();
+    let (mut chance, mut model) = (Chance(5), Model::default());
+    let before = chance.operations(60, true);
+    model.apply(&before);
+    store.write(before).unwrap();
+    store.backup(&copy).unwrap();
+    store.write(chance.operations(200, true)).unwrap();
+    let mut reader = StoreReader::<u64>::open(&path).unwrap();
+    assert!(reader.snapshot().pairs_in_order().count() > model.0.len());
+    drop(store);
+    std::fs::remove_dir_all(&path).unwrap();
+    std::fs::rename(&copy, &path).unwrap();
+    assert!(reader.has_changed().unwrap());
+    reader.refresh().unwrap();
+    assert_same(&reader.snapshot(), &model, &[chance.fingerprint()], true);
+    assert!(!reader.has_changed().unwrap());
+}
+
+#[test]
 fn a_refresh_that_failed_is_made_up_for_by_the_next() {
     for number in 1..60 {
         let disk = SimulatedDisk::new();

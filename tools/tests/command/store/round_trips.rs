@@ -302,3 +302,53 @@ fn summaries_say_what_was_done_and_what_a_store_is() {
     let verified = json_of(&scratch, &["verify", "s", "--json"]);
     assert_eq!((&verified["ok"], &verified["segments"]), (&json!(true), &json!(1)));
 }
+
+#[test]
+fn an_exact_count_is_had_where_it_is_asked_for() {
+    let scratch = with_store(&["--design", "halves"]);
+    let all = pairs(64, 300, 3);
+    scratch.write("first.txt", lines(64, all.iter().copied()));
+    // The same pairs in a file and in the log: the counts that are kept have them twice.
+    scratch.output(&["store", "insert", "s", "first.txt"]);
+    scratch.output(&["store", "flush", "s"]);
+    scratch.output(&["store", "insert", "s", "first.txt"]);
+    let kept = json_of(&scratch, &["store", "stats", "s", "--json"]);
+    assert_eq!((&kept["is_exact"], kept["ids"].as_u64().unwrap()), (&false.into(), 2 * all.len() as u64));
+    let exact = json_of(&scratch, &["store", "stats", "s", "--json", "--exact"]);
+    assert_eq!((&exact["is_exact"], exact["ids"].as_u64().unwrap()), (&true.into(), all.len() as u64));
+}
+
+/// Three files are open when the command starts.
+#[cfg(unix)]
+#[test]
+fn eight_open_files_suffice_for_all_work() {
+    let scratch = with_store(&["--design", "halves"]);
+    let all = pairs(64, 4000, 3);
+    scratch.write("first.txt", lines(64, all[..3000].iter().copied()));
+    scratch.write("second.txt", lines(64, all[3000..].iter().copied()));
+    scratch.write("gone.txt", lines(64, all[..500].iter().copied()));
+    for args in [
+        &["store", "insert", "s", "first.txt"][..],
+        &["store", "flush", "s"],
+        &["store", "insert", "s", "second.txt", "--unless-near", "3"],
+        &["store", "flush", "s"],
+        &["store", "remove", "s", "gone.txt"],
+        &["store", "compact", "s"],
+        &["store", "purge", "s"],
+        &["store", "backup", "s", "copy"],
+        &["store", "stats", "copy", "--exact"],
+        &["store", "repair", "copy"],
+        &["verify", "copy"],
+        &["pairs", "copy"],
+    ] {
+        let output = std::process::Command::new("sh")
+            .args(["-c", "ulimit -n 8; exec \"$0\" \"$@\""])
+            .arg(scratch.hamdex(args).get_program())
+            .args(args)
+            .current_dir(scratch.path(""))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{args:?}: {output:?}");
+    }
+    assert_eq!(dumped(&scratch, "copy"), dumped(&scratch, "s"));
+}

@@ -137,7 +137,7 @@ fn is_whole(file: &[u8], file_id: FileId, record: SectionRecord) -> bool {
 
 fn section(file_id: FileId, record: SectionRecord) -> Section {
     let context = Context::new(file_id, record.kind, record.table as usize);
-    // The place is for messages, and nobody reads those of a mended file.
+    // The place is for messages, which a mended file gives none of.
     Section::new(Place::Footer, context, record.offset as usize, record.length as usize)
 }
 

@@ -1,4 +1,4 @@
-//! Damaged files: what the rest of a file proves.
+//! Damaged files: the parts and pairs that the rest of a file proves.
 //!
 //! - [`mend`]: parts that follow from others are restored in memory: header, footer, trailer, keys, id directory
 //! - [`one_byte`]: the one changed byte that a checksum gives away

@@ -59,7 +59,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
 struct Stretch<F> {
     blocks: Range<usize>,
     entries: u64,
-    /// What other tables have of blocks that cannot be read; `None` for a block that can.
+    /// The entries that other tables have of blocks that cannot be read; `None` for a block that can.
     found: Option<Vec<F>>,
 }
 

@@ -35,7 +35,7 @@ fn file<F: Engine>(pairs: &[(F, u64)], codec: Codec, design: &str, ids: bool) ->
     bytes
 }
 
-/// What can be read of a file, by place; what has no place, by itself.
+/// The readable pairs of a file, by place; and those whose place is unknown.
 type Read<F> = (BTreeMap<u64, (F, u64)>, Vec<(F, u64)>);
 
 fn read<F: Engine>(mut bytes: Vec<u8>, file_id: [u8; 16]) -> Option<Read<F>> {

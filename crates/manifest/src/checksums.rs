@@ -22,7 +22,7 @@ fn quoted(line: &[u8]) -> String {
     format!("\"{:08x}\"", crc32fast::hash(line))
 }
 
-/// What stands between the brackets, if the line is one of checksums. The commas are not looked at: whoever writes what
+/// The text between the brackets, if the line is one of checksums. The commas are not looked at: whoever writes what
 /// was read compares them.
 fn checksums_in(last: &[u8]) -> Option<&[u8]> {
     last.strip_prefix(BEFORE.as_bytes())?.strip_suffix(AFTER.as_bytes())

@@ -1,4 +1,4 @@
-//! What can be wrong with a text.
+//! Errors of a text.
 
 /// Why a text is no manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]

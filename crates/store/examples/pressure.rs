@@ -57,7 +57,7 @@ impl Arguments {
     }
 }
 
-/// What all threads share.
+/// The state that all threads share.
 #[derive(Default)]
 struct Shared {
     is_over: AtomicBool,

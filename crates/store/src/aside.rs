@@ -9,7 +9,7 @@ use crate::layout;
 /// Gives files a second name in the directory of what was damaged, durably. Returns these names.
 ///
 /// # Errors
-/// What the operating system refuses.
+/// When the operating system refuses it.
 pub fn keep_aside<D: Disk>(disk: &D, names: impl Iterator<Item = String>) -> Result<Vec<String>, Error> {
     let mut kept = Vec::new();
     for name in names {

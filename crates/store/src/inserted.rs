@@ -41,7 +41,7 @@ impl<F> Inserted<F> {
         matches!(self, Self::New { .. })
     }
 
-    /// What was near, if something was.
+    /// The fingerprint that was near, if there was one.
     #[must_use]
     pub fn near(&self) -> Option<&Near<F>> {
         match self {

@@ -172,7 +172,7 @@ pub(crate) fn open_segment<F: Engine, D: Disk>(
     Ok(LiveSegment { segment: segment.into(), removed })
 }
 
-/// What of a segment is not as its manifest says.
+/// Returns how a segment differs from its line in the manifest.
 pub(crate) fn difference<F: Engine, D: Disk>(
     segment: &Segment<F, D>,
     manifest: &Manifest,

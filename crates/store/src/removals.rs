@@ -36,7 +36,7 @@ const VERSION: u32 = 1;
 /// Returns how many bytes were written.
 ///
 /// # Errors
-/// What the operating system refuses.
+/// When the operating system refuses it.
 pub fn write<D: Disk>(
     disk: &D,
     store: StoreId,
@@ -87,7 +87,7 @@ pub fn read<D: Disk>(disk: &D, store: StoreId, segment: &SegmentEntry) -> Result
 /// before; of the greatest of all, if it names none. Bytes behind the end of a whole file do not count.
 ///
 /// # Errors
-/// What the operating system refuses, other than to read bytes that the disk has lost.
+/// When the operating system refuses it, other than to read bytes that the disk has lost.
 pub(crate) fn find<D: Disk>(
     disk: &D,
     store: StoreId,
@@ -140,7 +140,7 @@ fn find_in(
 /// A version of the removals of a segment that no file has.
 ///
 /// # Errors
-/// What the operating system refuses.
+/// When the operating system refuses it.
 pub(crate) fn next_version<D: Disk>(disk: &D, segment: u64) -> Result<u64, Error> {
     Ok(versions(disk, segment)?.last().map_or(1, |last| last + 1))
 }

@@ -235,7 +235,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
     /// ([`Error::Poisoned`]), it can be written to again. Snapshots stay as they are. It waits for calls that have begun,
     /// and writes wait for it.
     ///
-    /// What was acknowledged as durable is there again; of what was not, as much as the disk has, as after a crash.
+    /// Writes that were acknowledged as durable are there again; of others, as much as the disk has, as after a crash.
     ///
     /// # Errors
     /// As for [`Store::open`]; what can be read stays as it was then, and nothing is written until this succeeds.

@@ -39,7 +39,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// What `--json` prints. Lost and returned records are counts at most.
+/// The object that `--json` prints. Lost and returned records are counts at most.
 #[derive(Serialize)]
 struct Report {
     complete: bool,

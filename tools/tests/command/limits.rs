@@ -129,7 +129,7 @@ fn little_address_space_changes_no_answer() {
     ];
     for args in commands {
         let free = scratch.output(args);
-        for limit in [150_000, 300_000] {
+        for limit in [170_000, 300_000] {
             for threads in ["0", "8", "64"] {
                 let output = within(&scratch, limit, &[args, &["--threads", threads]].concat());
                 assert!(output.status.success(), "{args:?}, {limit}, {threads}: {output:?}");

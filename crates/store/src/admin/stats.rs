@@ -104,7 +104,7 @@ impl StoreStats {
 }
 
 impl<F: Engine, D: Disk> Store<F, D> {
-    /// What the store holds, what that costs, and how it fares: from counts that are kept, so that nothing is read and
+    /// Returns counts, costs and health of the store: from counts that are kept, so that nothing is read and
     /// nothing is waited for.
     #[must_use]
     pub fn stats(&self) -> StoreStats {

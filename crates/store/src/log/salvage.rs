@@ -24,7 +24,7 @@ pub struct Salvaged {
     pub operations: u64,
     /// The logs whose headers are damaged, though their records may be whole.
     pub damaged_headers: Vec<u64>,
-    /// What could not be read of their records.
+    /// Parts of their records that could not be read.
     pub lost: Vec<Lost>,
 }
 

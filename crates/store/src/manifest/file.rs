@@ -120,7 +120,7 @@ impl<D: Disk> ManifestFile<D> {
     /// their files. What is damaged of them is kept aside.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// When the operating system refuses it.
     pub fn take_over(&mut self, manifest: &Manifest, was_clean: bool) -> Result<Vec<String>, Error> {
         self.put_in_order(manifest, was_clean)?;
         let found = leftovers::leftovers(&self.disk, manifest)?;
@@ -132,7 +132,7 @@ impl<D: Disk> ManifestFile<D> {
     /// before; returns the names that it has there.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// When the operating system refuses it.
     pub(crate) fn put_in_order(
         &mut self,
         manifest: &Manifest,

@@ -21,7 +21,7 @@ pub struct Leftovers {
 /// Lists the files that have no part in the store of this manifest.
 ///
 /// # Errors
-/// What the operating system refuses.
+/// When the operating system refuses it.
 pub fn leftovers<D: Disk>(disk: &D, manifest: &Manifest) -> Result<Leftovers, Error> {
     let mut found = Leftovers::default();
     for directory in ["", layout::SEGMENTS, layout::DELETES, layout::LOGS] {
@@ -77,7 +77,7 @@ fn part_of(manifest: &Manifest, directory: &str, name: &str) -> Part {
 /// knows, or does without a file that this one names.
 ///
 /// # Errors
-/// What the operating system refuses.
+/// When the operating system refuses it.
 pub(super) fn is_current<D: Disk>(disk: &D, copy: &Manifest) -> Result<bool, Error> {
     for entry in &copy.segments {
         if !fits_its_file(disk, entry) {

@@ -1,4 +1,4 @@
-//! What a reader has seen of a store, and what it reads when more has been written.
+//! The part of a store that a reader has seen, and how it goes on when more has been written.
 
 use std::io;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::segment::{LiveSegment, Opening};
 use crate::shape::Shape;
 use crate::state::{Frozen, State};
 
-/// What was found at one time.
+/// A store as it was at one time.
 ///
 /// The pairs of each log are a memtable of their own, as they are for the writer: when it has flushed them, the logs
 /// and the memtables before go together.

@@ -1,4 +1,4 @@
-//! What can be had of damaged logs.
+//! Repair of logs: every whole record goes to a new one.
 
 use hamdex::Engine;
 
@@ -9,7 +9,7 @@ use crate::layout;
 use crate::log::{LogWriter, Lost, Salvaged, salvage};
 use crate::manifest::{Manifest, ManifestFile};
 
-/// What a repair of the logs has done.
+/// The result of a repair of the logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairedLogs {
@@ -21,7 +21,7 @@ pub struct RepairedLogs {
     pub operations: u64,
     /// The logs whose headers are damaged. Their records are read all the same.
     pub damaged_headers: Vec<u64>,
-    /// What could not be read.
+    /// Parts that could not be read.
     pub lost: Vec<Lost>,
     /// Where the damaged logs are kept: names within the store's directory.
     pub kept: Vec<String>,
@@ -33,7 +33,7 @@ pub struct RepairedLogs {
 /// The one who repairs a store must have its [lock](crate::lock::StoreLock).
 ///
 /// # Errors
-/// What the operating system refuses.
+/// When the operating system refuses it.
 pub fn repair_logs<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<RepairedLogs, Error> {
     let new_log = next_log(disk, manifest)?;
     let mut log = LogWriter::<F, D>::create(disk.clone(), manifest.identity, new_log, manifest.sequence)?;

@@ -77,7 +77,7 @@ pub(super) struct Restored {
     pub(super) kept: Vec<String>,
 }
 
-/// What can be read of the manifest and of its copy, which does not prove itself current.
+/// Reads what it can of the manifest, and of its copy where that does not prove itself current.
 fn best<D: Disk>(disk: &D) -> Result<Option<SalvagedManifest>, Error> {
     let mut texts = Vec::new();
     for name in [MANIFEST, COPY] {

@@ -26,7 +26,7 @@ use crate::open::load;
 use crate::operation::Operation;
 use crate::segment::Opening;
 
-/// What a repair has found and done.
+/// The report of a repair.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repaired {
@@ -51,7 +51,7 @@ pub struct Repaired {
 pub struct RepairedFile {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it; a sentence each.
+    /// Its damage; a sentence each.
     pub problems: Vec<String>,
     /// Pairs that were read from it, and are in the store.
     pub saved_pairs: u64,
@@ -148,7 +148,7 @@ pub fn repair_on<D: Disk>(disk: &D) -> Result<Repaired, Error> {
     if width == 128 { run::<u128, D>(disk) } else { run::<u64, D>(disk) }
 }
 
-/// What was read, or the damage for which it cannot be. Any other error ends a repair: too many open files, say, mean
+/// Separates damage, which a repair goes on after, from other errors. Any other error ends a repair: too many open files, say, mean
 /// nothing for the bytes.
 fn tried<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Error> {
     match outcome {

@@ -1,4 +1,4 @@
-//! What can be had of a damaged segment.
+//! Repair of a segment: every pair that the rest proves goes to a new one.
 
 use std::io;
 
@@ -21,12 +21,12 @@ use crate::shape::Shape;
 /// A file may lack so many bytes at its end, and its footer be there all the same.
 const MAX_MISSING_BYTES: u64 = 64;
 
-/// What has become of a segment.
+/// The result of the repair of a segment.
 #[derive(Default)]
 pub(super) struct Outcome {
     /// The segment in the new manifest; `None` if nothing is left of it.
     pub(super) entry: Option<SegmentEntry>,
-    /// What was damaged, if anything was.
+    /// The damaged files.
     pub(super) files: Vec<RepairedFile>,
     /// The names of the damaged files.
     pub(super) damaged: Vec<String>,
@@ -148,7 +148,7 @@ fn open_damaged<F: Engine, D: Disk>(
     }))
 }
 
-/// What can be read of a segment.
+/// The readable pairs of a segment.
 #[derive(Default)]
 struct Readable<F> {
     /// Pairs that have not been removed, as far as that is known, in order.

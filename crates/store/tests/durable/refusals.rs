@@ -440,7 +440,7 @@ fn other_segment<F: Engine>(options: fn() -> BuildOptions<F>) -> Edit {
     })
 }
 
-/// What makes a reader refuse a segment, by the name of the row, in a store with names or without.
+/// Changes for which a reader refuses a segment, by the name of the row, in a store with names or without.
 fn segment_edits() -> Vec<(&'static str, bool, Edit)> {
     // Numbers and file id differ from store to store.
     let change = |change: fn(&mut Manifest)| -> Edit {

@@ -66,7 +66,7 @@ fn a_reader_is_not_disturbed_by_files_that_come_and_go() {
     });
 }
 
-/// What happens to a store between two looks of a reader.
+/// An event in a store between two looks of a reader.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Write(u64),

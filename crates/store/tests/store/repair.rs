@@ -169,7 +169,7 @@ fn with_everything() -> SimulatedDisk {
     disk
 }
 
-/// What is done to a file.
+/// Damage to a file.
 #[derive(Debug, Clone, Copy)]
 enum Harm {
     Flip(usize),
@@ -204,12 +204,12 @@ fn harms(length: usize) -> Vec<Harm> {
     flips.chain(cuts.map(Harm::Cut)).chain([1, 8, 5000].map(Harm::Lengthen)).chain([Harm::Delete]).collect()
 }
 
-/// What a repair must save of a file, whatever becomes of it.
+/// The part of a file that a repair must save.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     /// Everything, as it was.
     All,
-    /// What the report says.
+    /// As much as the report says.
     Reported,
 }
 

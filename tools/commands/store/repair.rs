@@ -43,6 +43,8 @@ pub(super) struct Args {
 #[derive(Serialize)]
 struct Report {
     complete: bool,
+    /// The problems of all files, each with its path.
+    found: Vec<String>,
     records_before: Option<u64>,
     records_after: u64,
     saved_records: u64,
@@ -78,6 +80,7 @@ impl From<&Repaired> for Report {
         };
         Self {
             complete: repaired.is_complete(),
+            found: repaired.files.iter().flat_map(problems).collect(),
             records_before: repaired.pairs_before,
             records_after: repaired.pairs_after,
             saved_records: repaired.saved_pairs(),
@@ -120,13 +123,16 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     )))
 }
 
+/// The problems of a file, each with its path.
+fn problems(file: &RepairedFile) -> impl Iterator<Item = String> + '_ {
+    file.problems.iter().map(|problem| format!("{}: {problem}", file.path.display()))
+}
+
 /// Prints what was wrong with each file, and what has become of it.
 fn print(repaired: &Repaired) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
     for file in &repaired.files {
-        for problem in &file.problems {
-            writeln!(output, "{}: {problem}", file.path.display())?;
-        }
+        problems(file).try_for_each(|problem| writeln!(output, "{problem}"))?;
         let counts = [
             (file.saved_pairs, "saved"),
             (file.lost_pairs, "lost, at most"),

@@ -55,6 +55,7 @@ fn a_whole_store_is_left_as_it_is() {
     let before = fs::read(scratch.path("s/manifest")).unwrap();
     let repaired = json_of(&scratch, &["store", "repair", "s", "--json"]);
     assert_eq!(repaired["files"].as_array().unwrap().len(), 0);
+    assert_eq!(repaired["found"].as_array().unwrap().len(), 0);
     assert_eq!(repaired["complete"], true);
     assert_eq!(fs::read(scratch.path("s/manifest")).unwrap(), before);
     assert_eq!(dumped(&scratch, "s"), lines(64, model));

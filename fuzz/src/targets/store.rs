@@ -56,7 +56,7 @@ fn change(files: &mut Files, bytes: &mut Unstructured<'_>) {
         }
         let (number, version) = numbers_of(&name).unwrap_or_default();
         match name.split('/').next() {
-            Some("manifest") => *contents = sealed_manifest(contents),
+            Some("manifest" | "manifest.copy") => *contents = sealed_manifest(contents),
             Some("log") => seal_log(contents, identity.store, number, operation_bytes(&identity)),
             Some("deletes") => seal_removals(contents, identity.store, number, version),
             _ => seal(contents),
@@ -78,7 +78,9 @@ fn open<F: Engine>(good: &Files, files: &Files) {
     let outcome = Store::<F, _>::open_on(disk_of(files), options());
     let is_good = match &outcome {
         Ok(store) => {
-            let (_, has_ids) = width_and_ids(&files["manifest"]).expect("it was opened");
+            // The copy serves where the manifest is damaged.
+            let texts = ["manifest", "manifest.copy"].into_iter().filter_map(|name| files.get(name));
+            let (_, has_ids) = texts.map(Vec::as_slice).find_map(width_and_ids).expect("it was opened");
             ask(store, has_ids, || unchanged(good, files))
         }
         Err(_) => false,

@@ -3,7 +3,9 @@
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use crate::memory::can_reserve;
@@ -59,6 +61,31 @@ pub(crate) fn count(threads: usize) -> NonZeroUsize {
         of_pool.unwrap_or_else(default_threads)
     });
     affordable(wanted)
+}
+
+/// The results of `work` for each task, in order. Each thread has a state of its own.
+///
+/// # Errors
+/// The error of the first task that fails, in the order of the tasks and not of time: the same one on every run.
+/// Tasks after it may be left out.
+pub(crate) fn map_in_order<T: Send, S, R: Send, E: Send>(
+    tasks: Vec<T>,
+    state: impl Fn() -> S + Sync + Send,
+    work: impl Fn(&mut S, T) -> Result<R, E> + Sync + Send,
+) -> Result<Vec<R>, E> {
+    let first_failed = AtomicUsize::new(usize::MAX);
+    let done = tasks.into_par_iter().enumerate().map_init(state, |state, (number, task)| {
+        if number > first_failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let result = work(state, task);
+        if result.is_err() {
+            first_failed.fetch_min(number, Ordering::Relaxed);
+        }
+        Some(result)
+    });
+    let done: Vec<Option<Result<R, E>>> = done.collect();
+    done.into_iter().flatten().collect()
 }
 
 /// As many threads as there is address space for: at least one, at most `wanted`. It is found out beforehand
@@ -128,6 +155,19 @@ mod tests {
         assert_eq!(as_many_as_start(64, system(5)), Ok(4));
         assert_eq!(as_many_as_start(7, system(1)), Ok(1));
         assert_eq!(as_many_as_start(64, system(0)), Err("refused"));
+    }
+
+    #[test]
+    fn the_first_task_that_fails_is_the_one_reported() {
+        for limit in [1, 700, 1000] {
+            let work =
+                |_: &mut (), task: usize| if task % limit == limit - 1 { Err(task) } else { Ok(2 * task) };
+            let expected: Result<Vec<_>, _> = (0..1000).map(|task| work(&mut (), task)).collect();
+            for _ in 0..20 {
+                assert_eq!(map_in_order((0..1000).collect(), || (), work), expected);
+            }
+        }
+        assert_eq!(map_in_order(Vec::new(), || (), |(), task: u8| Err::<(), _>(task)), Ok(Vec::new()));
     }
 
     #[test]

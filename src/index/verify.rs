@@ -2,8 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use rayon::prelude::*;
-
 use crate::codec::{Scratch, count_differences};
 use crate::digest::SetDigest;
 use crate::error::{Place, ReadError, ReadErrorKind};
@@ -15,7 +13,7 @@ use crate::index::handle::Index;
 use crate::index::read_ahead::Windows;
 use crate::progress::{Counter, Phase, Progress, Report};
 use crate::table::reader::{Table, runs_of};
-use crate::threads::Pool;
+use crate::threads::{Pool, map_in_order};
 use hamdex_fingerprint::Fingerprint;
 
 /// Blocks that one thread reads between two reports.
@@ -172,18 +170,16 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
         keys.verify_while(file, &|| done.check().map_err(ReadError::from))?;
 
         let tasks: Vec<usize> = (0..table.keys.len()).step_by(BLOCKS_PER_TASK).collect();
-        let parts: Vec<Gathered> = tasks
-            .into_par_iter()
-            .map_init(
-                || (Scratch::default(), Vec::new(), self.read_ahead.windows(&self.data)),
-                |(scratch, values, windows), start| {
-                    let end = table.keys.len().min(start + BLOCKS_PER_TASK);
-                    let part = verify_blocks(file, table, start..end, windows, scratch, values)?;
-                    done.add((end - start) as u64)?;
-                    Ok(part)
-                },
-            )
-            .collect::<Result<_, ReadError>>()?;
+        let parts = map_in_order(
+            tasks,
+            || (Scratch::default(), Vec::new(), self.read_ahead.windows(&self.data)),
+            |(scratch, values, windows), start| {
+                let end = table.keys.len().min(start + BLOCKS_PER_TASK);
+                let part = verify_blocks(file, table, start..end, windows, scratch, values)?;
+                done.add((end - start) as u64)?;
+                Ok::<_, ReadError>(part)
+            },
+        )?;
 
         let mut whole =
             Gathered { entries: Vec::new(), counts: vec![0; F::BITS as usize], digest: SetDigest::default() };

@@ -1,10 +1,9 @@
 //! Parts gathered by all threads, their results in order.
 
-use rayon::prelude::*;
-
 use crate::codec::Scratch;
 use crate::error::{BuildError, ReadError};
 use crate::merge::parts::{Part, Parts};
+use crate::threads::map_in_order;
 use hamdex_fingerprint::Fingerprint;
 
 /// Calls `visit` with what `gather` makes of each part, in order. While some parts are visited, the ones behind
@@ -27,8 +26,9 @@ pub(super) fn for_each_part<F: Fingerprint, D: AsRef<[u8]> + Sync, T: Send>(
             return Ok(());
         }
         let gather = || {
-            let gather = |scratch: &mut Scratch<F>, part: Part<F>| gather(&part, scratch);
-            next.into_par_iter().map_init(Scratch::default, gather).collect::<Result<Vec<T>, ReadError>>()
+            map_in_order(next, Scratch::default, |scratch: &mut Scratch<F>, part: Part<F>| {
+                gather(&part, scratch)
+            })
         };
         let (next, visited) = rayon::join(gather, || gathered.into_iter().try_for_each(&mut visit));
         visited?;

@@ -28,10 +28,13 @@ impl NameTable {
         for start in (0..ids.record.count).step_by(AT_ONCE as usize) {
             go_on()?;
             let end = ids.record.count.min(start + AT_ONCE);
-            (start..end).into_par_iter().try_for_each(|place| {
+            let check = |place| {
                 let id = ids.id_at(file, place)?;
                 if names.contains(id)? { Ok(()) } else { Err(damaged(format_args!("id {id} has no name"))) }
-            })?;
+            };
+            // The first in the file, so that damage is described in the same words every time.
+            let first = (start..end).into_par_iter().find_map_first(|place| check(place).err());
+            first.map_or(Ok(()), Err)?;
         }
         Ok(names.len())
     }

@@ -84,18 +84,8 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         let bytes = self.disk.length(&name).map_err(Error::io("read it", self.disk.path(&name)))?;
         let opening = Opening { is_checked: is_fresh && bytes <= default_memory(), ..self.options.opening() };
         let segment = Segment::open_as(&self.disk, number, opening)?;
-        let sequence = self.state.load().sequence;
-        let entry = SegmentEntry {
-            number,
-            file_id: segment.index.file_id().to_bytes(),
-            bytes,
-            fingerprints: segment.index.len(),
-            pairs: segment.pairs(),
-            level,
-            born: sequence,
-            applied: sequence,
-            removals: None,
-        };
+        // Publishing says as of which batch.
+        let entry = segment.entry(level, 0);
         Ok((Arc::new(segment), entry))
     }
 }

@@ -1,5 +1,8 @@
 //! Which files a store has, and their names.
 
+use crate::disk::Disk;
+use crate::error::Error;
+
 /// The one truth: which segments, removals and logs count.
 pub(crate) const MANIFEST: &str = hamdex_manifest::MANIFEST;
 /// The next manifest, until it is whole.
@@ -39,6 +42,21 @@ pub(crate) fn log(number: u64) -> String {
 /// The name of a log that replaces another of the same number, until it is whole.
 pub(crate) fn new_log(number: u64) -> String {
     format!("{LOGS}/{number:06}.new")
+}
+
+/// The numbers in the names of a directory's files, ascending, by one of the functions that read such a name.
+///
+/// # Errors
+/// When the operating system refuses it.
+pub(crate) fn listed<D: Disk, T: Ord>(
+    disk: &D,
+    directory: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<T>, Error> {
+    let names = disk.list(directory).map_err(Error::io("list it", disk.path(directory)))?;
+    let mut numbers: Vec<T> = names.iter().filter_map(|name| parse(name)).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
 }
 
 /// Whether a name in a directory of a store has a form that stores give.

@@ -43,24 +43,34 @@ impl<F: Engine, D: Disk> Opened<F, D> {
     }
 }
 
-/// The state that manifest and logs describe.
-pub(crate) fn load<F: Engine, D: Disk>(
+/// The state that a manifest describes, without the logs.
+pub(crate) fn load_segments<F: Engine, D: Disk>(
     disk: &D,
     manifest: &Manifest,
     opening: Opening,
-) -> Result<(State<F, D>, Replayed), Error> {
+) -> Result<State<F, D>, Error> {
     check_width::<F, D>(disk, manifest)?;
     let mut state = State::new(manifest.distance);
     state.sequence = manifest.sequence;
     state.next_id = manifest.next_id;
     let segments = manifest.segments.iter().map(|entry| open_segment(disk, manifest, entry, opening));
     state.segments = segments.collect::<Result<Vec<_>, _>>()?.into();
+    Ok(state)
+}
+
+/// The state that manifest and logs describe.
+pub(crate) fn load<F: Engine, D: Disk>(
+    disk: &D,
+    manifest: &Manifest,
+    opening: Opening,
+) -> Result<(State<F, D>, Replayed), Error> {
+    let mut state = load_segments(disk, manifest, opening)?;
     let replayed = replay_logs(disk, manifest, manifest.logs_start(), &mut state)?;
     Ok((state, replayed))
 }
 
 /// Refuses a store of another width.
-pub(crate) fn check_width<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<(), Error> {
+fn check_width<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<(), Error> {
     let found = manifest.identity.width;
     if found == F::BITS {
         return Ok(());

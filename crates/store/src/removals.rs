@@ -147,12 +147,9 @@ pub(crate) fn next_version<D: Disk>(disk: &D, segment: u64) -> Result<u64, Error
 
 /// The versions of the removals of a segment that there are files of, ascending.
 fn versions<D: Disk>(disk: &D, segment: u64) -> Result<Vec<u64>, Error> {
-    let names = disk.list(layout::DELETES).map_err(Error::io("list it", disk.path(layout::DELETES)))?;
-    let versions = names.iter().filter_map(|name| layout::parse_removals(name));
-    let mut versions: Vec<u64> =
-        versions.filter(|(number, _)| *number == segment).map(|(_, version)| version).collect();
-    versions.sort_unstable();
-    Ok(versions)
+    layout::listed(disk, layout::DELETES, |name| {
+        layout::parse_removals(name).filter(|(number, _)| *number == segment).map(|(_, version)| version)
+    })
 }
 
 /// The bytes of the file.

@@ -9,6 +9,7 @@ use hamdex::{Checksums, Engine, Index, OpenOptions, ReadError, ReadErrorKind};
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::layout;
+use crate::manifest::SegmentEntry;
 use crate::pair::Pair;
 use crate::removed::Removed;
 
@@ -151,6 +152,21 @@ impl<F: Engine, D: Disk> Segment<F, D> {
     /// The greatest id with a name, where there are names. Names that cannot be read are found by whoever asks for them.
     pub(crate) fn last_id(&self) -> Option<u64> {
         self.index.names().ok().flatten()?.last_id().ok().flatten()
+    }
+
+    /// Its line in a manifest, without removals, as of a batch.
+    pub(crate) fn entry(&self, level: u32, sequence: u64) -> SegmentEntry {
+        SegmentEntry {
+            number: self.number,
+            file_id: self.index.file_id().to_bytes(),
+            bytes: self.bytes,
+            fingerprints: self.index.len(),
+            pairs: self.pairs(),
+            level,
+            born: sequence,
+            applied: sequence,
+            removals: None,
+        }
     }
 
     /// How many pairs the file holds: fingerprints, where there are no ids.

@@ -34,9 +34,8 @@ pub struct LogFile {
 pub fn inspect(path: impl AsRef<Path>) -> Result<Inspected, Error> {
     let disk = RealDisk::new(path);
     let manifest = manifest::read(&disk)?;
-    let names = disk.list(layout::LOGS).map_err(Error::io("list it", disk.path(layout::LOGS)))?;
     let mut logs = Vec::new();
-    for number in names.iter().filter_map(|name| layout::parse_log(name)) {
+    for number in layout::listed(&disk, layout::LOGS, layout::parse_log)? {
         // A writer removes logs that count no longer.
         if number >= manifest.first_log
             && let Ok(bytes) = disk.length(&layout::log(number))
@@ -44,6 +43,5 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspected, Error> {
             logs.push(LogFile { number, bytes });
         }
     }
-    logs.sort_unstable_by_key(|log| log.number);
     Ok(Inspected { manifest, logs })
 }

@@ -151,10 +151,8 @@ pub(super) fn check_width<F: Engine, D: Disk>(disk: &D, identity: &Identity) -> 
 
 /// The numbers of the logs from one on, ascending, up to the first gap; `Missing` if others follow the gap.
 fn log_numbers<D: Disk>(disk: &D, first: u64) -> Result<Vec<u64>, Error> {
-    let names = disk.list(layout::LOGS).map_err(Error::io("list it", disk.path(layout::LOGS)))?;
-    let mut numbers: Vec<u64> = names.iter().filter_map(|name| layout::parse_log(name)).collect();
+    let mut numbers = layout::listed(disk, layout::LOGS, layout::parse_log)?;
     numbers.retain(|&number| number >= first);
-    numbers.sort_unstable();
     match numbers.windows(2).find(|pair| pair[1] != pair[0] + 1) {
         Some(gap) => Err(Error::Missing { path: disk.path(&layout::log(gap[0] + 1)) }),
         None => Ok(numbers),

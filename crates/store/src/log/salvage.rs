@@ -59,10 +59,8 @@ pub fn salvage<F: Engine, D: Disk>(
     mut apply: impl FnMut(u64, &Batch<F>) -> Result<(), Error>,
 ) -> Result<Salvaged, Error> {
     check_width::<F, D>(disk, identity)?;
-    let names = disk.list(layout::LOGS).map_err(Error::io("list it", disk.path(layout::LOGS)))?;
-    let mut logs: Vec<u64> = names.iter().filter_map(|name| layout::parse_log(name)).collect();
+    let mut logs = layout::listed(disk, layout::LOGS, layout::parse_log)?;
     logs.retain(|&log| log >= start.log);
-    logs.sort_unstable();
     let mut salvaged = Salvaged::default();
     let mut last_sequence = start.sequence;
     let mut before = Before { log: start.log.saturating_sub(1), bytes: 0 };
@@ -121,7 +119,8 @@ impl Before {
         *self = Self { log: log.number, bytes: log.end() };
     }
 
-    /// Lists the logs behind this one that are missing up to another, which had `last_bytes`, or what was sealed.
+    /// Lists the missing logs from the next one to `last`, whose length was `last_bytes`. The manifest knows the length of
+    /// the sealed one.
     fn missing_up_to(&self, last: u64, last_bytes: u64, sealed: Option<Sealed>, lost: &mut Vec<Lost>) {
         let missing = (self.log + 1..=last).take(MAX_MISSING_LOGS);
         let sealed_of = |log| sealed.filter(|sealed| sealed.log == log).map_or(0, |sealed| sealed.bytes);

@@ -4,7 +4,7 @@ use std::io;
 
 use super::{Manifest, SegmentEntry};
 use crate::disk::Disk;
-use crate::error::Error;
+use crate::error::{Error, is_unreadable};
 use crate::layout;
 use crate::log::HEADER_BYTES;
 
@@ -80,51 +80,56 @@ fn part_of(manifest: &Manifest, directory: &str, name: &str) -> Part {
 /// When the operating system refuses it.
 pub(super) fn is_current<D: Disk>(disk: &D, copy: &Manifest) -> Result<bool, Error> {
     for entry in &copy.segments {
-        if !fits_its_file(disk, entry) {
+        if !fits_its_file(disk, entry)? {
             return Ok(false);
         }
     }
-    let list = |directory| disk.list(directory).map_err(Error::io("list it", disk.path(directory)));
-    let removals = list(layout::DELETES)?;
-    let removals: Vec<_> = removals.iter().filter_map(|name| layout::parse_removals(name)).collect();
+    let removals = layout::listed(disk, layout::DELETES, layout::parse_removals)?;
     let are_removals_current = copy.segments.iter().all(|entry| {
         let versions = removals.iter().filter(|(segment, _)| *segment == entry.number);
-        versions.map(|(_, version)| *version).max() == entry.removals.map(|named| named.version)
+        versions.last().map(|(_, version)| *version) == entry.removals.map(|named| named.version)
     });
-    let mut segments = list(layout::SEGMENTS)?.into_iter().filter_map(|name| layout::parse_segment(&name));
-    let mut logs = list(layout::LOGS)?.into_iter().filter_map(|name| layout::parse_log(&name));
+    let segments = layout::listed(disk, layout::SEGMENTS, layout::parse_segment)?;
+    let logs = layout::listed(disk, layout::LOGS, layout::parse_log)?;
     Ok(are_removals_current
-        && segments.all(|number| number < copy.next_segment)
-        && logs.any(|number| number == copy.first_log))
+        && segments.last().is_none_or(|last| *last < copy.next_segment)
+        && logs.contains(&copy.first_log))
 }
 
 /// Whether the file of a segment is the one of the manifest, by its length and its file id.
-pub(crate) fn fits_its_file<D: Disk>(disk: &D, segment: &SegmentEntry) -> bool {
+///
+/// # Errors
+/// When the operating system refuses it, other than to read bytes that the disk has lost.
+pub(crate) fn fits_its_file<D: Disk>(disk: &D, segment: &SegmentEntry) -> Result<bool, Error> {
     let name = layout::segment(segment.number);
-    let has_length = disk.length(&name).is_ok_and(|bytes| bytes == segment.bytes);
     // format-spec.md, section 4: the file id is bytes 32 to 47 of every file.
-    has_length && disk.read_first(&name, 48).is_ok_and(|first| first.get(32..) == Some(&segment.file_id))
+    let read = disk.length(&name).and_then(|bytes| Ok((bytes, disk.read_first(&name, 48)?)));
+    match read {
+        Ok((bytes, first)) => Ok(bytes == segment.bytes && first.get(32..) == Some(&segment.file_id)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound || is_unreadable(&error) => Ok(false),
+        Err(error) => Err(Error::io("read it", disk.path(&name))(error)),
+    }
 }
 
 /// Whether a directory without a manifest holds pairs of a store: a segment, or a log with more than its header. The
 /// creation of a store that was interrupted leaves neither, and a copy that was interrupted has its note.
 pub(super) fn has_contents<D: Disk>(disk: &D) -> Result<bool, Error> {
-    let list = |directory| match disk.list(directory) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Ok(Vec::new())
-        }
-        names => names.map_err(Error::io("list it", disk.path(directory))),
-    };
     if disk.exists(layout::BACKUP).is_ok_and(|exists| exists) {
         return Ok(false);
     }
-    if list(layout::SEGMENTS)?.iter().any(|name| layout::parse_segment(name).is_some()) {
-        return Ok(true);
-    }
-    let logs = list(layout::LOGS)?.into_iter().filter_map(|name| layout::parse_log(&name));
-    Ok(logs
-        .into_iter()
-        .any(|number| disk.length(&layout::log(number)).is_ok_and(|bytes| bytes > HEADER_BYTES as u64)))
+    let none_if_missing = |listed: Result<Vec<u64>, Error>| match listed {
+        Err(Error::Io { source, .. })
+            if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            Ok(Vec::new())
+        }
+        listed => listed,
+    };
+    let segments = none_if_missing(layout::listed(disk, layout::SEGMENTS, layout::parse_segment))?;
+    let logs = none_if_missing(layout::listed(disk, layout::LOGS, layout::parse_log))?;
+    let has_records =
+        |log: &u64| disk.length(&layout::log(*log)).is_ok_and(|bytes| bytes > HEADER_BYTES as u64);
+    Ok(!segments.is_empty() || logs.iter().any(has_records))
 }
 
 /// Removes the leftovers of the store itself.

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::layout;
 use crate::log::{HEADER_BYTES, Position, replay_by_log};
 use crate::manifest::{Manifest, SegmentEntry};
-use crate::open::{Applier, check_width, open_segment};
+use crate::open::{Applier, load_segments, open_segment};
 use crate::pair::Pair;
 use crate::recent::Recent;
 use crate::removals;
@@ -51,13 +51,8 @@ impl<F: Engine, D: Disk> Seen<F, D> {
         opening: Opening,
         removed: &mut RemovedPairs<F>,
     ) -> Result<Self, Error> {
-        check_width::<F, D>(disk, &manifest)?;
         removed.clear();
-        let mut state = State::new(manifest.distance);
-        state.sequence = manifest.sequence;
-        state.next_id = manifest.next_id;
-        let segments = manifest.segments.iter().map(|entry| open_segment(disk, &manifest, entry, opening));
-        state.segments = segments.collect::<Result<Vec<_>, _>>()?.into();
+        let state = load_segments(disk, &manifest, opening)?;
         let from = manifest.logs_start();
         Self::with_logs(disk, manifest, state, from, removed)
     }

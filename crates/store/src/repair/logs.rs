@@ -35,7 +35,9 @@ pub struct RepairedLogs {
 /// # Errors
 /// When the operating system refuses it.
 pub fn repair_logs<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<RepairedLogs, Error> {
-    let new_log = next_log(disk, manifest)?;
+    // Above all logs that are there, whether or not they count.
+    let last = layout::listed(disk, layout::LOGS, layout::parse_log)?.last().copied();
+    let new_log = last.unwrap_or(0).max(manifest.first_log) + 1;
     let mut log = LogWriter::<F, D>::create(disk.clone(), manifest.identity, new_log, manifest.sequence)?;
     let (identity, start) = (&manifest.identity, manifest.logs_start());
     let salvaged = salvage(disk, identity, start, manifest.sealed, |sequence, batch| {
@@ -53,11 +55,4 @@ pub fn repair_logs<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<
     file.replace(&repaired)?;
     file.take_over(&repaired, true)?;
     Ok(RepairedLogs { manifest: repaired, batches, operations, damaged_headers, lost, kept })
-}
-
-/// The number after those of all logs, whether or not they count.
-fn next_log<D: Disk>(disk: &D, manifest: &Manifest) -> Result<u64, Error> {
-    let names = disk.list(layout::LOGS).map_err(Error::io("list it", disk.path(layout::LOGS)))?;
-    let last = names.iter().filter_map(|name| layout::parse_log(name)).max().unwrap_or(0);
-    Ok(last.max(manifest.first_log) + 1)
 }

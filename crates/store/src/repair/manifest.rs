@@ -9,7 +9,7 @@ use crate::aside::keep_aside;
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::layout::{self, COPY, MANIFEST};
-use crate::manifest::{self, Manifest, ManifestFile, SalvagedManifest, SegmentEntry};
+use crate::manifest::{self, Manifest, ManifestFile, SalvagedManifest};
 use crate::removals;
 use crate::repair::{RepairedFile, tried};
 use crate::segment::Segment;
@@ -88,7 +88,15 @@ fn best<D: Disk>(disk: &D) -> Result<Option<SalvagedManifest>, Error> {
         texts.push(text.unwrap_or_default());
     }
     let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
-    Ok(manifest::salvage(&texts, |entry| manifest::fits_its_file(disk, entry)))
+    // A refusal of the system says nothing of a file: it ends the repair.
+    let mut refused = None;
+    let salvaged = manifest::salvage(&texts, |entry| {
+        manifest::fits_its_file(disk, entry).unwrap_or_else(|error| {
+            refused.get_or_insert(error);
+            false
+        })
+    });
+    refused.map_or(Ok(salvaged), Err)
 }
 
 /// Adds segments whose lines are lost, as their files describe them. Files that no line is missing for are left by a
@@ -103,11 +111,12 @@ fn with_lost_segments<F: Engine, D: Disk>(
         return Ok(manifest);
     }
     let known: BTreeSet<u64> = manifest.segments.iter().map(|entry| entry.number).collect();
-    let names = disk.list(layout::SEGMENTS).map_err(Error::io("list it", disk.path(layout::SEGMENTS)))?;
-    let numbers = names.iter().filter_map(|name| layout::parse_segment(name));
-    for number in numbers.filter(|number| !known.contains(number) && *number < manifest.next_segment) {
+    let numbers = layout::listed(disk, layout::SEGMENTS, layout::parse_segment)?;
+    for number in
+        numbers.into_iter().filter(|number| !known.contains(number) && *number < manifest.next_segment)
+    {
         if let Ok(segment) = tried(Segment::<F, D>::open(disk, number))? {
-            let mut entry = described(disk, &manifest, &segment)?;
+            let mut entry = segment.entry(0, manifest.sequence);
             entry.removals = removals::find(disk, manifest.identity.store, &entry)?.map(|(found, _)| found);
             file.problems.push(format!(
                 "segment {number} is taken as its file describes it; pairs that were removed may be back, and it \
@@ -130,24 +139,4 @@ fn next_id<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<u64, Err
         }
     }
     Ok(next)
-}
-
-/// The line of a segment, by its file alone.
-pub(super) fn described<F: Engine, D: Disk>(
-    disk: &D,
-    manifest: &Manifest,
-    segment: &Segment<F, D>,
-) -> Result<SegmentEntry, Error> {
-    let name = layout::segment(segment.number);
-    Ok(SegmentEntry {
-        number: segment.number,
-        file_id: segment.index.file_id().to_bytes(),
-        bytes: disk.length(&name).map_err(Error::io("read it", disk.path(&name)))?,
-        fingerprints: segment.index.len(),
-        pairs: segment.pairs(),
-        level: 0,
-        born: manifest.sequence,
-        applied: manifest.sequence,
-        removals: None,
-    })
 }

@@ -1,6 +1,6 @@
 //! Saving what can be had of a damaged store.
 //!
-//! - [`manifest`]: the manifest that counts, from what is left of it, of its copy, and of the files
+//! - [`manifest`]: chooses the manifest to go on with, or puts one together
 //! - [`segments`]: the pairs that the rest of a segment proves
 //! - [`logs`]: the whole records of logs
 
@@ -102,25 +102,29 @@ impl Repaired {
     /// Pairs that were read from damaged segments.
     #[must_use]
     pub fn saved_pairs(&self) -> u64 {
-        self.files.iter().map(|file| file.saved_pairs).sum()
+        self.sum(|file| file.saved_pairs)
     }
 
     /// Pairs that could not be read, at most: see [`RepairedFile::lost_pairs`].
     #[must_use]
     pub fn lost_pairs(&self) -> u64 {
-        self.files.iter().map(|file| file.lost_pairs).sum()
+        self.sum(|file| file.lost_pairs)
     }
 
     /// Pairs that had been removed and may have come back, at most.
     #[must_use]
     pub fn returned_pairs(&self) -> u64 {
-        self.files.iter().map(|file| file.returned_pairs).sum()
+        self.sum(|file| file.returned_pairs)
     }
 
     /// Ids of saved pairs whose names could not be read: they have the empty name now.
     #[must_use]
     pub fn lost_names(&self) -> u64 {
-        self.files.iter().map(|file| file.lost_names).sum()
+        self.sum(|file| file.lost_names)
+    }
+
+    fn sum(&self, of: fn(&RepairedFile) -> u64) -> u64 {
+        self.files.iter().map(of).sum()
     }
 }
 
@@ -165,7 +169,9 @@ fn run<F: Engine, D: Disk>(disk: &D) -> Result<Repaired, Error> {
     let mut repaired = Repaired { files, kept, ..Repaired::default() };
     let mut mended = Manifest { segments: Vec::new(), ..manifest.clone() };
     let mut damaged = Vec::new();
-    mended.next_segment = mended.next_segment.max(free_number(disk)?);
+    // Above all segments that are there, whether or not they count.
+    let last = layout::listed(disk, layout::SEGMENTS, layout::parse_segment)?.last().copied();
+    mended.next_segment = mended.next_segment.max(last.map_or(1, |last| last + 1));
     for entry in &manifest.segments {
         let outcome = segments::repair_segment::<F, D>(disk, &manifest, entry, mended.next_segment)?;
         repaired.files.extend(outcome.files);
@@ -204,14 +210,6 @@ fn count<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<u64, Error
     let stats = StoreStats::of(manifest, &state);
     let in_segments: u64 = stats.segments.iter().map(|segment| segment.pairs - segment.removed).sum();
     Ok(in_segments + stats.recent)
-}
-
-/// A number above those of all segments that are there, whether or not they count.
-fn free_number<D: Disk>(disk: &D) -> Result<u64, Error> {
-    let names = disk.list(layout::SEGMENTS);
-    let names = names.map_err(Error::io("list it", disk.path(layout::SEGMENTS)))?;
-    let last = names.iter().filter_map(|name| layout::parse_segment(name)).max();
-    Ok(last.unwrap_or(0) + 1)
 }
 
 /// Writes what can be read of the logs to a new one. The manifest is replaced then.

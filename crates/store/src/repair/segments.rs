@@ -13,7 +13,6 @@ use crate::manifest::{Manifest, SegmentEntry};
 use crate::open::difference;
 use crate::pair::{Pair, ids_of};
 use crate::removals;
-use crate::repair::manifest::described;
 use crate::repair::{RepairedFile, tried};
 use crate::segment::Segment;
 use crate::shape::Shape;
@@ -208,6 +207,5 @@ fn write<F: Engine, D: Disk>(
     file.sync().map_err(Error::io("sync it", &path))?;
     disk.sync_directory(layout::SEGMENTS).map_err(Error::io("sync its directory", &path))?;
     let segment = Segment::<F, D>::open(disk, number)?;
-    let SegmentEntry { level, born, applied, .. } = *old;
-    Ok(SegmentEntry { level, born, applied, ..described(disk, manifest, &segment)? })
+    Ok(SegmentEntry { applied: old.applied, ..segment.entry(old.level, old.born) })
 }

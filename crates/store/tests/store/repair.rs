@@ -45,8 +45,23 @@ fn found(disk: &SimulatedDisk) -> Model<u64> {
     Model(store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap())
 }
 
+/// The same, and what is left of its manifest and of its copy has to be put together.
+fn damaged_with_its_manifest() -> SimulatedDisk {
+    let disk = damaged();
+    let text = String::from_utf8(disk.read("manifest").unwrap()).unwrap();
+    let line = text.find("{\"segment\"").unwrap();
+    disk.alter("manifest", |bytes| bytes[line + 80] ^= 1);
+    disk.alter("manifest.copy", |bytes| bytes[20] ^= 1);
+    disk
+}
+
 #[test]
 fn what_the_system_refuses_is_no_damage() {
+    refusals_are_no_damage(damaged);
+    refusals_are_no_damage(damaged_with_its_manifest);
+}
+
+fn refusals_are_no_damage(damaged: fn() -> SimulatedDisk) {
     let whole = damaged();
     let before = whole.operations();
     let repaired = repair_on(&whole).unwrap();

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use hamdex::{BatchOptions, Engine, Match, MatchVisitor};
+use hamdex::{BatchOptions, Fingerprint, Match, MatchVisitor};
 
 use crate::error::Error;
 use crate::set::Shards;
@@ -17,7 +17,7 @@ const FEW: usize = 16;
 /// A match, and the place of its query in its chunk.
 type Placed<F> = (u32, Match<F>);
 
-impl<F: Engine> Shards<F> {
+impl<F: Fingerprint> Shards<F> {
     /// Calls `visit` with the place of each query and all fingerprints stored within `distance` of it, nearest first,
     /// then by fingerprint; in the order of the queries, those without a match too, until it breaks. Returns whether it
     /// did.
@@ -38,7 +38,7 @@ impl<F: Engine> Shards<F> {
             Some(split) => self.batch_of_families(split, queries, distance, options, visit),
             None => {
                 let mut matches = Vec::new();
-                Ok(F::batch_of_all(self.whole()?, queries, distance, options, &mut |place, united| {
+                Ok(self.whole()?.batch_with(queries, distance, options, |place, united| {
                     matches.clear();
                     matches.extend(united.iter().map(|found| found.found_in[0].found));
                     visit(place, &matches)
@@ -98,7 +98,7 @@ impl<F: Engine> Shards<F> {
                 asked.clear();
                 asked.extend(places.iter().map(|&place| queries[place as usize]));
                 let index = self.shard(family * split.shards() + shard)?;
-                let outcome = F::batch_with(index, &asked, distance, options, &mut |number, matches| {
+                let outcome = index.batch_with(&asked, distance, options, |number, matches| {
                     let query = asked[number];
                     let own = |near: &&Match<F>| split.owner(query, near.fingerprint) == Some(family);
                     found.extend(matches.iter().filter(own).map(|near| (places[number], *near)));
@@ -135,7 +135,7 @@ impl<F: Engine> Shards<F> {
 }
 
 /// Hands on the matches of each query, at most so many of each.
-fn deliver<F: Engine>(
+fn deliver<F: Fingerprint>(
     queries: usize,
     found: &[Placed<F>],
     most: usize,
@@ -162,7 +162,7 @@ struct Places {
 }
 
 impl Places {
-    fn of<F: Engine>(split: &Split<F>, family: usize, queries: &[F]) -> Self {
+    fn of<F: Fingerprint>(split: &Split<F>, family: usize, queries: &[F]) -> Self {
         let shards: Vec<u32> = queries.iter().map(|&query| split.shard(family, query) as u32).collect();
         let mut ends = vec![0; split.shards()];
         shards.iter().for_each(|&shard| ends[shard as usize] += 1);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hamdex::{Engine, Index, Indexes, IndexesSearcher, Match, UnitedMatches};
+use hamdex::{Fingerprint, Match, MultiIndex, MultiMatches, MultiSearcher};
 
 use crate::error::Error;
 use crate::set::Shards;
@@ -12,27 +12,27 @@ use crate::set::Shards;
 /// [`Shards::searcher`].
 ///
 /// All shards that a query asks are one plan: all look-ups, one wave of reads, all scans.
-pub struct ShardsSearcher<'s, F: Engine> {
+pub struct ShardsSearcher<'s, F: Fingerprint> {
     set: &'s Shards<F>,
     /// One shard of each family: those of the last query.
-    near: IndexesSearcher<Arc<Index<F>>>,
+    near: MultiSearcher<F>,
     /// Their numbers.
     asked: Vec<usize>,
     /// All shards of layout `hash`, or of the first family; made when it is first needed.
-    whole: Option<IndexesSearcher<Arc<Index<F>>>>,
+    whole: Option<MultiSearcher<F>>,
     matches: Vec<Match<F>>,
 }
 
-impl<F: Engine> Shards<F> {
+impl<F: Fingerprint> Shards<F> {
     /// A searcher: the memory that queries use again and again. One for each thread.
     #[must_use]
     pub fn searcher(&self) -> ShardsSearcher<'_, F> {
-        let near = Indexes::new(Vec::new()).searcher();
+        let near = MultiIndex::new(Vec::new()).searcher();
         ShardsSearcher { set: self, near, asked: Vec::new(), whole: None, matches: Vec::new() }
     }
 }
 
-impl<F: Engine> ShardsSearcher<'_, F> {
+impl<F: Fingerprint> ShardsSearcher<'_, F> {
     /// All fingerprints stored within `distance` of `query`, each once, nearest first, then by fingerprint.
     ///
     /// Any distance is exact. One beyond the set's takes longer, and a set of families answers it by all shards of one
@@ -41,7 +41,7 @@ impl<F: Engine> ShardsSearcher<'_, F> {
     /// # Errors
     /// When a shard cannot be opened, or a block that matters is damaged.
     pub fn within(&mut self, query: F, distance: u32) -> Result<&[Match<F>], Error> {
-        self.with(query, distance, |searcher| Ok(F::within_all(searcher, query, distance)?))
+        self.with(query, distance, |searcher| Ok(searcher.within(query, distance)?))
     }
 
     /// Some fingerprint stored within `distance` of `query`, if there is one; not always the nearest.
@@ -50,9 +50,9 @@ impl<F: Engine> ShardsSearcher<'_, F> {
     /// As for [`ShardsSearcher::within`].
     pub fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, Error> {
         let reach = self.reach(distance);
-        let mut found = F::first_of_all(self.route(query, reach)?, query, reach)?;
+        let mut found = self.route(query, reach)?.first(query, reach)?;
         if found.is_none() && reach < distance {
-            found = F::first_of_all(self.route(query, distance)?, query, distance)?;
+            found = self.route(query, distance)?.first(query, distance)?;
         }
         Ok(found.map(|found| found.found))
     }
@@ -73,12 +73,11 @@ impl<F: Engine> ShardsSearcher<'_, F> {
     /// As for [`ShardsSearcher::within`].
     pub fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], Error> {
         let reach = self.reach(distance);
-        let found =
-            self.with(query, reach, |searcher| Ok(F::nearest_within_all(searcher, query, count, reach)?))?;
+        let found = self.with(query, reach, |searcher| Ok(searcher.nearest_within(query, count, reach)?))?;
         if found.len() >= count || reach == distance {
             return Ok(&self.matches);
         }
-        self.with(query, distance, |searcher| Ok(F::nearest_within_all(searcher, query, count, distance)?))
+        self.with(query, distance, |searcher| Ok(searcher.nearest_within(query, count, distance)?))
     }
 
     /// Whether a fingerprint is stored.
@@ -99,7 +98,7 @@ impl<F: Engine> ShardsSearcher<'_, F> {
         &mut self,
         query: F,
         distance: u32,
-        search: impl FnOnce(&mut IndexesSearcher<Arc<Index<F>>>) -> Result<UnitedMatches<'_, F>, Error>,
+        search: impl FnOnce(&mut MultiSearcher<F>) -> Result<MultiMatches<'_, F>, Error>,
     ) -> Result<&[Match<F>], Error> {
         let mut matches = std::mem::take(&mut self.matches);
         matches.clear();
@@ -110,7 +109,7 @@ impl<F: Engine> ShardsSearcher<'_, F> {
     }
 
     /// What searches the shards that a query at a distance has to ask.
-    fn route(&mut self, query: F, distance: u32) -> Result<&mut IndexesSearcher<Arc<Index<F>>>, Error> {
+    fn route(&mut self, query: F, distance: u32) -> Result<&mut MultiSearcher<F>, Error> {
         let Some(split) = self.set.split_for(distance) else { return self.whole() };
         let shards = (0..split.families()).map(|family| family * split.shards() + split.shard(family, query));
         if !self.asked.iter().copied().eq(shards.clone()) {
@@ -129,7 +128,7 @@ impl<F: Engine> ShardsSearcher<'_, F> {
     }
 
     /// What searches shards that hold every fingerprint together.
-    pub(crate) fn whole(&mut self) -> Result<&mut IndexesSearcher<Arc<Index<F>>>, Error> {
+    pub(crate) fn whole(&mut self) -> Result<&mut MultiSearcher<F>, Error> {
         if self.whole.is_none() {
             self.whole = Some(self.set.whole()?.searcher());
         }
@@ -143,7 +142,7 @@ impl<F: Engine> ShardsSearcher<'_, F> {
     }
 }
 
-impl<F: Engine> fmt::Debug for ShardsSearcher<'_, F> {
+impl<F: Fingerprint> fmt::Debug for ShardsSearcher<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ShardsSearcher").field("set", &self.set).finish_non_exhaustive()
     }

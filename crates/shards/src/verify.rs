@@ -1,8 +1,6 @@
 //! Reading everything: every shard, and what the set says of all of them together.
 
-use std::ops::ControlFlow;
-
-use hamdex::{Engine, VerifyOptions};
+use hamdex::{Fingerprint, VerifyOptions};
 
 use crate::error::Error;
 use crate::manifest::{MANIFEST, strangers};
@@ -44,7 +42,7 @@ impl Contents {
     }
 }
 
-impl<F: Engine> Shards<F> {
+impl<F: Fingerprint> Shards<F> {
     /// Reads every shard and checks everything: what [`hamdex::Index::verify_with`] checks of each, that each is the
     /// file that the manifest names, and, in a set of families, that every fingerprint is in the shard in which it is
     /// looked for, and that all families hold the same.
@@ -64,7 +62,7 @@ impl<F: Engine> Shards<F> {
             notes: notes.map(|name| format!("{name}: is no part of the set")).collect(),
         };
         for number in 0..manifest.shards.len() {
-            let of_shard = F::verify(self.shard(number)?, options)?;
+            let of_shard = self.shard(number)?.verify_with(options)?;
             verified.bytes += of_shard.bytes;
             verified.blocks += of_shard.blocks;
         }
@@ -82,18 +80,18 @@ impl<F: Engine> Shards<F> {
                 let number = family * split.shards() + shard;
                 let path = || self.directory().join(&self.manifest().shards[number].file);
                 let mut stranger = None;
-                let _ = F::for_each_entry(self.shard(number)?, &mut |entry| {
+                for entry in self.shard(number)?.entries() {
+                    let entry = entry?;
                     if split.shard(family, entry.fingerprint) != shard {
                         stranger = Some(entry.fingerprint);
-                        return ControlFlow::Break(());
+                        break;
                     }
                     let bits = entry.fingerprint.to_u128();
                     if self.manifest().id_type.is_none() {
                         contents.add(bits, 0);
                     }
                     entry.ids.for_each(|id| contents.add(bits, id));
-                    ControlFlow::Continue(())
-                })?;
+                }
                 if let Some(fingerprint) = stranger {
                     let what = format!("fingerprint {} belongs in another shard", fingerprint.hex());
                     return Err(Error::damaged(path(), what));

@@ -1,8 +1,9 @@
 //! New files: from pairs in order to a segment that is durable, and part of nothing yet.
 
+use std::io::Write;
 use std::sync::Arc;
 
-use hamdex::{BuildError, BuildOptions, Engine, ReadError, default_memory};
+use hamdex::{BuildError, BuildOptions, Builder, Fingerprint, ReadError, default_memory};
 use hamdex_atomic_file::Pieces;
 
 use crate::disk::{Disk, DiskFile};
@@ -17,7 +18,7 @@ use crate::shared::Shared;
 /// A new file.
 pub(crate) type Output<D> = Pieces<<D as Disk>::File>;
 
-impl<F: Engine, D: Disk> Shared<F, D> {
+impl<F: Fingerprint, D: Disk> Shared<F, D> {
     /// Writes a new file, and makes it durable. `write` gets the options by which it is built. `level` says how often
     /// its oldest pairs have been merged.
     ///
@@ -66,8 +67,8 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         let name =
             |id| Ok::<_, ReadError>((id, recent.names.get(id).expect("every recent id came with its name")));
         self.new_segment(0, |options, mut output| {
-            let mut names = ids.into_iter().map(name);
-            F::write_sorted(options, &mut pairs.iter().copied(), &mut names, &mut output)?;
+            let names = ids.into_iter().map(name);
+            write_index(options, pairs.iter().copied(), names, &mut output)?;
             Ok(output)
         })
     }
@@ -88,4 +89,31 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         let entry = segment.entry(level, 0);
         Ok((Arc::new(segment), entry))
     }
+}
+
+/// Writes an index of pairs in order, and of the names of their ids, ascending. If the index has no ids, those of the pairs
+/// do not count.
+///
+/// # Errors
+/// As for [`Builder::into_inner`]; an error of `names`.
+pub(crate) fn write_index<'n, F: Fingerprint>(
+    options: BuildOptions<F>,
+    pairs: impl Iterator<Item = Pair<F>>,
+    names: impl Iterator<Item = Result<(u64, &'n [u8]), ReadError>>,
+    writer: &mut (dyn Write + Send),
+) -> Result<(), BuildError> {
+    let has_ids = options.has_ids();
+    let mut builder = Builder::to_writer(writer, options.sorted(true))?;
+    for (fingerprint, id) in pairs {
+        if has_ids {
+            builder.push_with_id(fingerprint, id)?;
+        } else {
+            builder.push(fingerprint)?;
+        }
+    }
+    for named in names {
+        let (id, name) = named?;
+        builder.push_name(id, name)?;
+    }
+    builder.into_inner().map(drop)
 }

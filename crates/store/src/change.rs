@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -11,7 +11,7 @@ use crate::state::Written;
 use crate::store::Store;
 use crate::write::request::{Reply, Request};
 
-impl<F: Engine, D: Disk> Store<F, D> {
+impl<F: Fingerprint, D: Disk> Store<F, D> {
     /// Inserts a pair; in a store without ids, a fingerprint, and the id must be 0.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Creating a store, and opening it for writing.
 
-use hamdex::{Design, Engine};
+use hamdex::{Design, Fingerprint};
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -16,7 +16,7 @@ use crate::shared::Shared;
 use crate::state::State;
 use crate::write::writer::Writer;
 
-impl<F: Engine, D: Disk> Shared<F, D> {
+impl<F: Fingerprint, D: Disk> Shared<F, D> {
     /// Creates a store in a directory that does not exist yet, or is empty.
     pub(crate) fn create(disk: D, create: &CreateOptions, options: StoreOptions) -> Result<Self, Error> {
         let design = design_of::<F>(create)?;
@@ -62,7 +62,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
 }
 
 /// The name of the design, which must be one.
-fn design_of<F: Engine>(create: &CreateOptions) -> Result<String, Error> {
+fn design_of<F: Fingerprint>(create: &CreateOptions) -> Result<String, Error> {
     let design = match &create.design {
         Some(name) => Design::<F>::named(name, create.distance)?,
         None => {

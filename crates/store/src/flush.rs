@@ -3,7 +3,7 @@
 use std::sync::{MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -15,7 +15,7 @@ use crate::shared::Shared;
 /// How often a thread that waits for merges looks whether they fail.
 const LOOK: Duration = Duration::from_millis(100);
 
-impl<F: Engine, D: Disk> Shared<F, D> {
+impl<F: Fingerprint, D: Disk> Shared<F, D> {
     /// Writes the oldest frozen pairs to a file. Returns whether there were any.
     ///
     /// # Errors

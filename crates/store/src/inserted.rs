@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hamdex::{Engine, Match, ReadError};
+use hamdex::{Fingerprint, Match, ReadError};
 
 use crate::disk::Disk;
 use crate::identity::Identity;
@@ -60,7 +60,7 @@ impl<F> Inserted<F> {
     }
 }
 
-impl<F: Engine, D: Disk> State<F, D> {
+impl<F: Fingerprint, D: Disk> State<F, D> {
     /// A fingerprint that was found near, with its ids and their names in this state.
     pub(crate) fn near(&self, found: Match<F>, identity: &Identity) -> Result<Near<F>, ReadError> {
         let Match { fingerprint, distance, .. } = found;

@@ -106,7 +106,7 @@ pub use batch::{Batch, Name};
 pub use disk::{Disk, DiskLock, RealDisk};
 pub use durability::{Durability, UnknownDurability};
 pub use error::Error;
-pub use hamdex::{Engine, Fingerprint};
+pub use hamdex::Fingerprint;
 pub use health::{Event, Failure, Health, Merges, Pressure, Remedy, Work};
 pub use identity::{Identity, StoreId};
 pub use inserted::{Inserted, Near};

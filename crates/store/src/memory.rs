@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::background::Cancellation;
 use crate::disk::Disk;
@@ -15,7 +15,7 @@ use crate::state::State;
 /// Removals that a merged run catches up with while writers wait, about.
 const MAX_CATCH_UP: u64 = 1 << 10;
 
-impl<F: Engine, D: Disk> Shared<F, D> {
+impl<F: Fingerprint, D: Disk> Shared<F, D> {
     /// Merges runs of the memtable until none is due. Breaks if this is cancelled, or the memtable is frozen.
     pub(crate) fn consolidate(&self) -> ControlFlow<()> {
         let cancellation = self.background.cancellation();

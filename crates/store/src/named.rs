@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -17,7 +17,7 @@ use crate::write::request::{Reply, Request};
 /// Bytes of a name that count as one operation of a batch, at least.
 const NAME_BYTES_PER_OPERATION: usize = 16;
 
-impl<F: Engine, D: Disk> Store<F, D> {
+impl<F: Fingerprint, D: Disk> Store<F, D> {
     /// Inserts fingerprints into a store with names, each with the name of its id: all of them, or none. The store
     /// gives the ids, which ascend and are never given twice. Returns them.
     ///
@@ -82,7 +82,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> Snapshot<F, D> {
+impl<F: Fingerprint, D: Disk> Snapshot<F, D> {
     /// The name of an id that is stored; `None` in a store without names.
     ///
     /// # Errors

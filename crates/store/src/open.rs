@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::batch::Batch;
 use crate::disk::Disk;
@@ -21,13 +21,13 @@ use crate::state::State;
 use crate::write::writer::Writer;
 
 /// The parts of a store that has been opened for writing.
-pub(crate) struct Opened<F: Engine, D: Disk> {
+pub(crate) struct Opened<F: Fingerprint, D: Disk> {
     pub(crate) publisher: Publisher<D>,
     pub(crate) writer: Writer<F, D>,
     pub(crate) state: State<F, D>,
 }
 
-impl<F: Engine, D: Disk> Opened<F, D> {
+impl<F: Fingerprint, D: Disk> Opened<F, D> {
     /// Reads the manifest, and everything that it names. What has been read is made durable before anything is answered.
     ///
     /// The caller has the lock of the store.
@@ -44,7 +44,7 @@ impl<F: Engine, D: Disk> Opened<F, D> {
 }
 
 /// The state that a manifest describes, without the logs.
-pub(crate) fn load_segments<F: Engine, D: Disk>(
+pub(crate) fn load_segments<F: Fingerprint, D: Disk>(
     disk: &D,
     manifest: &Manifest,
     opening: Opening,
@@ -59,7 +59,7 @@ pub(crate) fn load_segments<F: Engine, D: Disk>(
 }
 
 /// The state that manifest and logs describe.
-pub(crate) fn load<F: Engine, D: Disk>(
+pub(crate) fn load<F: Fingerprint, D: Disk>(
     disk: &D,
     manifest: &Manifest,
     opening: Opening,
@@ -70,7 +70,7 @@ pub(crate) fn load<F: Engine, D: Disk>(
 }
 
 /// Refuses a store of another width.
-fn check_width<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<(), Error> {
+fn check_width<F: Fingerprint, D: Disk>(disk: &D, manifest: &Manifest) -> Result<(), Error> {
     let found = manifest.identity.width;
     if found == F::BITS {
         return Ok(());
@@ -79,7 +79,7 @@ fn check_width<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<(), 
 }
 
 /// Applies what the logs have from a position on.
-fn replay_logs<F: Engine, D: Disk>(
+fn replay_logs<F: Fingerprint, D: Disk>(
     disk: &D,
     manifest: &Manifest,
     from: Position,
@@ -94,7 +94,7 @@ fn replay_logs<F: Engine, D: Disk>(
 }
 
 /// Applies the batches of logs to a state.
-pub(crate) struct Applier<'s, F: Engine, D: Disk> {
+pub(crate) struct Applier<'s, F: Fingerprint, D: Disk> {
     state: &'s mut State<F, D>,
     /// Of each segment, the batch up to which removals are in its file or its removals.
     applied: HashMap<u64, u64>,
@@ -102,7 +102,7 @@ pub(crate) struct Applier<'s, F: Engine, D: Disk> {
     inserts: Vec<Pair<F>>,
 }
 
-impl<'s, F: Engine, D: Disk> Applier<'s, F, D> {
+impl<'s, F: Fingerprint, D: Disk> Applier<'s, F, D> {
     pub(crate) fn new(manifest: &Manifest, state: &'s mut State<F, D>) -> Self {
         let applied = manifest.segments.iter().map(|entry| (entry.number, entry.applied)).collect();
         Self { state, applied, inserts: Vec::new() }
@@ -159,7 +159,7 @@ impl<'s, F: Engine, D: Disk> Applier<'s, F, D> {
 /// Pairs that are inserted together.
 const MAX_PENDING: usize = 1 << 16;
 
-pub(crate) fn open_segment<F: Engine, D: Disk>(
+pub(crate) fn open_segment<F: Fingerprint, D: Disk>(
     disk: &D,
     manifest: &Manifest,
     entry: &SegmentEntry,
@@ -183,7 +183,7 @@ pub(crate) fn open_segment<F: Engine, D: Disk>(
 }
 
 /// Returns how a segment differs from its line in the manifest.
-pub(crate) fn difference<F: Engine, D: Disk>(
+pub(crate) fn difference<F: Fingerprint, D: Disk>(
     segment: &Segment<F, D>,
     manifest: &Manifest,
     entry: &SegmentEntry,

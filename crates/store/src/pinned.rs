@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -12,7 +12,7 @@ use crate::shared::Shared;
 use crate::state::State;
 
 /// One moment of the files of a store, all of which stay as long as this is held.
-pub(crate) struct Pinned<'s, F: Engine, D: Disk> {
+pub(crate) struct Pinned<'s, F: Fingerprint, D: Disk> {
     shared: &'s Shared<F, D>,
     pub(crate) manifest: Arc<Manifest>,
     /// Where the logs end: everything before is durable.
@@ -21,7 +21,7 @@ pub(crate) struct Pinned<'s, F: Engine, D: Disk> {
     _state: Arc<State<F, D>>,
 }
 
-impl<F: Engine, D: Disk> Shared<F, D> {
+impl<F: Fingerprint, D: Disk> Shared<F, D> {
     /// Keeps all files of this moment, with everything written before.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> Drop for Pinned<'_, F, D> {
+impl<F: Fingerprint, D: Disk> Drop for Pinned<'_, F, D> {
     fn drop(&mut self) {
         self.shared.remove_unneeded(self.shared.pins.unpin());
     }

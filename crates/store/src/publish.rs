@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -38,7 +38,7 @@ pub(crate) struct Added<F, D: Disk> {
     pub(crate) journal: Option<JournalReader>,
 }
 
-impl<F: Engine, D: Disk> Shared<F, D> {
+impl<F: Fingerprint, D: Disk> Shared<F, D> {
     /// Makes a change of files durable, then visible. The journal is closed in any case.
     ///
     /// # Errors
@@ -196,7 +196,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
 }
 
 /// Removes from a new file what has been removed since.
-fn catch_up<F: Engine, D: Disk>(
+fn catch_up<F: Fingerprint, D: Disk>(
     added: &mut Option<(Added<F, D>, Removed)>,
     writer: &Writer<F, D>,
 ) -> Result<(), Error> {
@@ -207,7 +207,7 @@ fn catch_up<F: Engine, D: Disk>(
     Ok(())
 }
 
-fn remove_all<F: Engine, D: Disk>(
+fn remove_all<F: Fingerprint, D: Disk>(
     segment: &Arc<Segment<F, D>>,
     removed: &mut Removed,
     pairs: impl Iterator<Item = Pair<F>>,

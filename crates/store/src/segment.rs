@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hamdex::{Checksums, Engine, Index, OpenOptions, ReadError, ReadErrorKind};
+use hamdex::{Checksums, Fingerprint, Index, OpenOptions, ReadError, ReadErrorKind};
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -36,7 +36,7 @@ pub(crate) struct Opening {
     pub(crate) is_checked: bool,
 }
 
-impl<F: Engine, D: Disk> Segment<F, D> {
+impl<F: Fingerprint, D: Disk> Segment<F, D> {
     /// Opens a file of the store by default.
     pub(crate) fn open(disk: &D, number: u64) -> Result<Self, Error> {
         Self::open_as(disk, number, Opening::default())
@@ -50,7 +50,7 @@ impl<F: Engine, D: Disk> Segment<F, D> {
         let data = data.map_err(Error::io("map it", &path))?;
         let bytes = data.as_ref().len() as u64;
         let checksums = if opening.is_checked { Checksums::UpFront } else { Checksums::FirstTouch };
-        let index = F::open_mapping(data, &path, &OpenOptions::new().checksums(checksums));
+        let index = OpenOptions::new().checksums(checksums).from_mapping::<F>(data, &path);
         let index = Arc::new(index.map_err(|error| match error.kind() {
             // The store has the width of its segments: this is not one of them.
             ReadErrorKind::Width { .. } => Error::damaged(path, None, "it has another width than the store"),
@@ -104,7 +104,7 @@ impl<F, D: Disk> Clone for LiveSegment<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> LiveSegment<F, D> {
+impl<F: Fingerprint, D: Disk> LiveSegment<F, D> {
     pub(crate) fn index(&self) -> &Arc<Index<F>> {
         &self.segment.index
     }
@@ -112,10 +112,10 @@ impl<F: Engine, D: Disk> LiveSegment<F, D> {
     /// The place of a pair that is left, if it is there.
     pub(crate) fn find(&self, (fingerprint, id): Pair<F>) -> Result<Option<u64>, ReadError> {
         let place = if self.index().has_ids() {
-            let ids = F::ids(self.index(), fingerprint)?;
+            let ids = self.index().ids(fingerprint)?;
             ids.places().zip(ids).find(|(_, other)| *other == id).map(|(place, _)| place)
         } else {
-            F::places(self.index(), fingerprint)?.next()
+            self.index().places(fingerprint)?.next()
         };
         Ok(place.filter(|&place| !self.removed.contains(place)))
     }
@@ -127,7 +127,7 @@ impl<F: Engine, D: Disk> LiveSegment<F, D> {
 
     /// Whether some pair of a fingerprint is left.
     pub(crate) fn contains(&self, fingerprint: F) -> Result<bool, ReadError> {
-        Ok(self.removed.leaves_some_of(F::places(self.index(), fingerprint)?))
+        Ok(self.removed.leaves_some_of(self.index().places(fingerprint)?))
     }
 
     /// Appends the ids of a fingerprint that are left; where there are no ids, 0 if the fingerprint is left.
@@ -136,7 +136,7 @@ impl<F: Engine, D: Disk> LiveSegment<F, D> {
             ids.extend(self.contains(fingerprint)?.then_some(0));
             return Ok(());
         }
-        let all = F::ids(self.index(), fingerprint)?;
+        let all = self.index().ids(fingerprint)?;
         let left = all.places().zip(all).filter(|(place, _)| !self.removed.contains(*place));
         ids.extend(left.map(|(_, id)| id));
         Ok(())
@@ -148,7 +148,7 @@ impl<F: Engine, D: Disk> LiveSegment<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> Segment<F, D> {
+impl<F: Fingerprint, D: Disk> Segment<F, D> {
     /// The greatest id with a name, where there are names. Names that cannot be read are found by whoever asks for them.
     pub(crate) fn last_id(&self) -> Option<u64> {
         self.index.names().ok().flatten()?.last_id().ok().flatten()

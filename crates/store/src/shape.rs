@@ -1,6 +1,6 @@
 //! What a store is, from its creation on.
 
-use hamdex::{BuildOptions, Codec, Design, DesignError, Engine};
+use hamdex::{BuildOptions, Codec, Design, DesignError, Fingerprint};
 
 use crate::identity::Identity;
 use crate::manifest::Manifest;
@@ -30,12 +30,12 @@ impl Shape {
     }
 
     /// The design of its files.
-    pub(crate) fn design<F: Engine>(&self) -> Result<Design<F>, DesignError> {
+    pub(crate) fn design<F: Fingerprint>(&self) -> Result<Design<F>, DesignError> {
         Design::named(&self.design, self.distance)
     }
 
     /// How its files are built.
-    pub(crate) fn build_options<F: Engine>(&self) -> Result<BuildOptions<F>, DesignError> {
+    pub(crate) fn build_options<F: Fingerprint>(&self) -> Result<BuildOptions<F>, DesignError> {
         let options = BuildOptions::new().design(self.design()?).codec(self.codec);
         Ok(options.ids(self.identity.has_ids).names(self.identity.has_names))
     }

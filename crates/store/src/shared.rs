@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::background::Background;
 use crate::disk::Disk;
@@ -29,7 +29,7 @@ use crate::write::writer::Writer;
 ///
 /// Locks are taken in this order: activity, foreground merge, flushing, publisher, queue, writer. Nothing reads or writes
 /// large files while it holds the publisher or the writer.
-pub(crate) struct Shared<F: Engine, D: Disk> {
+pub(crate) struct Shared<F: Fingerprint, D: Disk> {
     pub(crate) disk: D,
     pub(crate) shape: Arc<Shape>,
     pub(crate) options: StoreOptions,
@@ -59,7 +59,7 @@ pub(crate) struct Shared<F: Engine, D: Disk> {
     lock: Mutex<Option<StoreLock<D>>>,
 }
 
-impl<F: Engine, D: Disk> Shared<F, D> {
+impl<F: Fingerprint, D: Disk> Shared<F, D> {
     pub(crate) fn new(disk: D, lock: StoreLock<D>, options: StoreOptions, opened: Opened<F, D>) -> Self {
         let Opened { publisher, writer, state } = opened;
         let manifest = publisher.manifest().clone();
@@ -279,7 +279,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
 }
 
 #[cfg(test)]
-impl<F: Engine, D: Disk> Shared<F, D> {
+impl<F: Fingerprint, D: Disk> Shared<F, D> {
     /// As it is in a process that was forked from the one that opened it.
     pub(crate) fn forked(self) -> Self {
         let lock = self.lock.into_inner().unwrap().map(StoreLock::forked);

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use hamdex::{Engine, Index, Indexes, ReadError, SharedIndexes};
+use hamdex::{Fingerprint, Index, MultiIndex, ReadError};
 
 use crate::batch::Batch;
 use crate::disk::Disk;
@@ -79,7 +79,7 @@ pub struct Written {
     pub absent: u64,
 }
 
-impl<F: Engine, D: Disk> State<F, D> {
+impl<F: Fingerprint, D: Disk> State<F, D> {
     /// Nothing yet.
     pub(crate) fn new(distance: u32) -> Self {
         Self {
@@ -115,15 +115,15 @@ impl<F: Engine, D: Disk> State<F, D> {
     }
 
     /// All files, to be queried as one.
-    pub(crate) fn segments_as_one(&self) -> SharedIndexes<F> {
+    pub(crate) fn segments_as_one(&self) -> MultiIndex<F> {
         self.segments_behind(Vec::new())
     }
 
     /// Other indexes, and all files behind them, to be queried as one.
-    pub(crate) fn segments_behind(&self, mut all: Vec<Arc<Index<F>>>) -> SharedIndexes<F> {
+    pub(crate) fn segments_behind(&self, mut all: Vec<Arc<Index<F>>>) -> MultiIndex<F> {
         let others = all.len();
         all.extend(self.segments.iter().map(|live| Arc::clone(live.index())));
-        let indexes = Indexes::new(all);
+        let indexes = MultiIndex::new(all);
         if self.segments.iter().all(|live| live.removed.is_empty()) {
             return indexes;
         }

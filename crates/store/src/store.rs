@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
@@ -26,13 +26,13 @@ use crate::write::request::{Reply, Request};
 /// went wrong.
 ///
 /// Any number of threads may use it. One process at a time has a store open for writing.
-pub struct Store<F: Engine, D: Disk = RealDisk> {
+pub struct Store<F: Fingerprint, D: Disk = RealDisk> {
     open: Arc<Open<F, D>>,
     deadline: Option<Instant>,
 }
 
 /// An open store and its threads.
-struct Open<F: Engine, D: Disk> {
+struct Open<F: Fingerprint, D: Disk> {
     shared: Arc<Shared<F, D>>,
     threads: Mutex<Threads>,
 }
@@ -44,7 +44,7 @@ struct Threads {
     writer: Option<JoinHandle<()>>,
 }
 
-impl<F: Engine> Store<F> {
+impl<F: Fingerprint> Store<F> {
     /// Creates a store in a directory that does not exist yet, or is empty.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl<F: Engine> Store<F> {
     }
 }
 
-impl<F: Engine, D: Disk> Store<F, D> {
+impl<F: Fingerprint, D: Disk> Store<F, D> {
     /// As [`Store::create`], on any disk.
     ///
     /// # Errors
@@ -268,19 +268,19 @@ impl<F: Engine, D: Disk> Store<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> Clone for Store<F, D> {
+impl<F: Fingerprint, D: Disk> Clone for Store<F, D> {
     fn clone(&self) -> Self {
         Self { open: Arc::clone(&self.open), deadline: self.deadline }
     }
 }
 
-impl<F: Engine, D: Disk> fmt::Debug for Store<F, D> {
+impl<F: Fingerprint, D: Disk> fmt::Debug for Store<F, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store").field("disk", &self.shared().disk).finish_non_exhaustive()
     }
 }
 
-impl<F: Engine, D: Disk> Open<F, D> {
+impl<F: Fingerprint, D: Disk> Open<F, D> {
     fn spawn(&self, name: &str, work: fn(&Shared<F, D>)) -> Result<JoinHandle<()>, Error> {
         let shared = Arc::clone(&self.shared);
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared));
@@ -335,7 +335,7 @@ fn join(thread: JoinHandle<()>) {
     }
 }
 
-impl<F: Engine, D: Disk> Drop for Open<F, D> {
+impl<F: Fingerprint, D: Disk> Drop for Open<F, D> {
     fn drop(&mut self) {
         // If it fails, the next one reads more of the log.
         let _ = self.close();

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use hamdex::{BatchOptions, Engine, Match};
+use hamdex::{BatchOptions, Fingerprint, Match};
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -20,7 +20,7 @@ const MAX_SEARCHES: usize = 8;
 /// From how many pairs on they are searched for together, by all threads.
 const MIN_BATCH: usize = 64;
 
-impl<F: Engine, D: Disk> Store<F, D> {
+impl<F: Fingerprint, D: Disk> Store<F, D> {
     /// Inserts a pair unless something stored is within `distance`: then returns the nearest, with its ids.
     ///
     /// Of two that are near to each other and come at the same time, one is inserted, and the outcome of the other names

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::Disk;
 use crate::durability::Durability;
@@ -21,7 +21,7 @@ const AFTER_FAILURE: Duration = Duration::from_millis(200);
 pub(crate) const MERGE_THREADS: usize = 4;
 
 /// Writes full memtables to files.
-pub(crate) fn flush<F: Engine, D: Disk>(shared: &Shared<F, D>) {
+pub(crate) fn flush<F: Fingerprint, D: Disk>(shared: &Shared<F, D>) {
     let mut seen = 0;
     while shared.background.wait_for_work(&mut seen, IDLE) {
         loop {
@@ -44,7 +44,7 @@ pub(crate) fn flush<F: Engine, D: Disk>(shared: &Shared<F, D>) {
 }
 
 /// Merges files as they are due, with what queries and writes leave of the processors.
-pub(crate) fn merge<F: Engine, D: Disk>(shared: &Shared<F, D>) {
+pub(crate) fn merge<F: Fingerprint, D: Disk>(shared: &Shared<F, D>) {
     priority::give_way();
     let mut seen = 0;
     while shared.background.wait_for_work(&mut seen, IDLE) {
@@ -61,7 +61,7 @@ pub(crate) fn merge<F: Engine, D: Disk>(shared: &Shared<F, D>) {
 }
 
 /// Merges the runs of the memtable as they are due: queries look into few of them, and writers merge short ones only.
-pub(crate) fn memory<F: Engine, D: Disk>(shared: &Shared<F, D>) {
+pub(crate) fn memory<F: Fingerprint, D: Disk>(shared: &Shared<F, D>) {
     while shared.background.wait_for_consolidation() {
         // What is cancelled, or of a memtable that has been frozen, begins anew with the next one.
         while shared.consolidate().is_break() && !shared.background.is_stopping() {}
@@ -69,7 +69,7 @@ pub(crate) fn memory<F: Engine, D: Disk>(shared: &Shared<F, D>) {
 }
 
 /// Freezes full memtables, and syncs the log at the interval of its durability.
-pub(crate) fn log<F: Engine, D: Disk>(shared: &Shared<F, D>) {
+pub(crate) fn log<F: Fingerprint, D: Disk>(shared: &Shared<F, D>) {
     let at_most = match shared.options.durability {
         Durability::Interval(interval) => interval.min(IDLE),
         Durability::Sync | Durability::None => IDLE,
@@ -85,7 +85,7 @@ pub(crate) fn log<F: Engine, D: Disk>(shared: &Shared<F, D>) {
 }
 
 /// Serves writes whose outcome goes to a callback.
-pub(crate) fn write<F: Engine, D: Disk>(shared: &Shared<F, D>) {
+pub(crate) fn write<F: Fingerprint, D: Disk>(shared: &Shared<F, D>) {
     shared.serve_submitted();
 }
 

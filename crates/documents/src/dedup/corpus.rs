@@ -1,6 +1,6 @@
 //! What is kept of each document.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_simhash::{Fingerprinter, Hash, Outcome, Scratch, Shingler, Shingles};
 
 use crate::counts::Counts;
@@ -65,7 +65,7 @@ pub(crate) struct Extractor<'a, F> {
     shingler: Option<Shingler>,
 }
 
-impl<'a, F: Engine> Extractor<'a, F> {
+impl<'a, F: Fingerprint> Extractor<'a, F> {
     pub(crate) fn new(fingerprinter: &'a Fingerprinter<F>, similarity: Option<Similarity>) -> Self {
         let shingler = similarity.map(|similarity| Shingler::new(similarity.words()));
         Self { fingerprinter, scratch: Scratch::default(), shingler }
@@ -106,7 +106,7 @@ pub(crate) struct CorpusBuilder<F> {
     notes_short: bool,
 }
 
-impl<F: Engine> CorpusBuilder<F> {
+impl<F: Fingerprint> CorpusBuilder<F> {
     pub(crate) fn new(
         search: &Search,
         with_sets: bool,
@@ -171,7 +171,7 @@ impl<F: Engine> CorpusBuilder<F> {
     }
 }
 
-impl<F: Engine> Corpus<F> {
+impl<F: Fingerprint> Corpus<F> {
     /// Marks the documents that are near a fingerprint of the reference; returns them.
     pub(crate) fn mark_known(
         &mut self,

@@ -1,6 +1,6 @@
 //! Which documents are together: one group of classes per cluster.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::dedup::classes::Classes;
 use crate::dedup::corpus::{Corpus, Digest, State};
@@ -22,7 +22,7 @@ pub(crate) struct Groups {
 
 impl Groups {
     /// Finds the groups of a corpus. Its digests are used up.
-    pub(crate) fn of<F: Engine>(
+    pub(crate) fn of<F: Fingerprint>(
         corpus: &mut Corpus<F>,
         method: Method,
         clustering: Clustering,
@@ -40,13 +40,17 @@ impl Groups {
 
 /// What each document takes at most, its shingles and its id aside: the fingerprint and its copies, digests,
 /// places, classes.
-fn bytes_per_document<F: Engine>(method: Method) -> u64 {
+fn bytes_per_document<F: Fingerprint>(method: Method) -> u64 {
     let fingerprints = if method.similarity.is_some() { 1 } else { 6 };
     64 + fingerprints * F::BYTES as u64
 }
 
 /// Brings together what the search need not tell apart.
-fn classes<F: Engine>(corpus: &mut Corpus<F>, method: Method, search: &Search) -> Result<Classes, Error> {
+fn classes<F: Fingerprint>(
+    corpus: &mut Corpus<F>,
+    method: Method,
+    search: &Search,
+) -> Result<Classes, Error> {
     // What follows is counted where texts are compared, and compared otherwise.
     let stage = if method.similarity.is_some() { Stage::Count } else { Stage::Compare };
     let look = search.look(stage, corpus.states.len());
@@ -75,7 +79,7 @@ fn classes<F: Engine>(corpus: &mut Corpus<F>, method: Method, search: &Search) -
     Ok(classes)
 }
 
-fn near<F: Engine>(
+fn near<F: Fingerprint>(
     corpus: &Corpus<F>,
     classes: &Classes,
     distance: u32,
@@ -95,7 +99,7 @@ fn near<F: Engine>(
     }
 }
 
-fn similar<F: Engine>(
+fn similar<F: Fingerprint>(
     corpus: &Corpus<F>,
     classes: &Classes,
     (similarity, distance): (Similarity, Option<u32>),

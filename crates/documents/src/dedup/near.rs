@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use hamdex::{Engine, Pairs, sort_by_keys};
+use hamdex::{Fingerprint, Pairs, sort_by_keys};
 
 use crate::dedup::crowded::Crowded;
 use crate::dedup::search::{LOOK_EVERY, Search};
@@ -29,7 +29,7 @@ pub(crate) struct Near<F> {
 /// The first bits of a fingerprint by which it is looked up.
 const START_BITS: u32 = 16;
 
-impl<F: Engine> Near<F> {
+impl<F: Fingerprint> Near<F> {
     /// Takes distinct fingerprints and their classes.
     pub(crate) fn new(mut of_class: Vec<(F, u32)>, distance: u32, search: &Search) -> Result<Self, Error> {
         let look = search.look(Stage::Compare, of_class.len());
@@ -97,7 +97,7 @@ impl<F: Engine> Near<F> {
                 let progress = Progress::new(Stage::Compare, progress.done, progress.total);
                 reporter.as_ref().map_or(ControlFlow::Continue(()), |report| report(progress))
             });
-        let outcome = F::for_each_batch(&pairs, &mut |batch| {
+        let outcome = pairs.for_each_batch(|batch| {
             batch.iter().try_for_each(|pair| visit(self.class_of(pair.a), self.class_of(pair.b)))
         })?;
         Ok(outcome)
@@ -111,6 +111,6 @@ impl<F: Engine> Near<F> {
     }
 }
 
-fn first_bits<F: Engine>(fingerprint: F) -> u32 {
+fn first_bits<F: Fingerprint>(fingerprint: F) -> u32 {
     (fingerprint.to_u128() >> (F::BITS - START_BITS)) as u32
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hamdex::{Design, Engine, Fingerprint, default_memory};
+use hamdex::{Design, Fingerprint, default_memory};
 use hamdex_atomic_file::temporary_directory;
 use hamdex_simhash::{Fingerprinter, Outcome};
 
@@ -89,7 +89,7 @@ pub struct Dedup<'a, F: Fingerprint> {
     search: Search,
 }
 
-impl<'a, F: Engine> Dedup<'a, F> {
+impl<'a, F: Fingerprint> Dedup<'a, F> {
     /// A search for documents with similar texts; `fingerprinter` makes the fingerprints whose distances are reported.
     #[must_use]
     pub fn new(fingerprinter: Fingerprinter<F>) -> Self {

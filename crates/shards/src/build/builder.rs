@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use hamdex::{BuildOptions, Builder, Engine, RECIPE_KEY, SealedIndex};
+use hamdex::{BuildOptions, Builder, Fingerprint, RECIPE_KEY, SealedIndex};
 
 use super::output::{Target, check_open_files, put};
 use super::records::{Record, Records, Shape};
@@ -23,7 +23,7 @@ const MIN_MEMORY: u64 = 16 << 20;
 ///
 /// What is pushed is kept in memory while it fits, and then in temporary files without names: twice for a set of families
 /// (once as it came, once by shard), else once. Then shards are built, one after the other, in half of the memory limit.
-pub struct ShardsBuilder<F: Engine> {
+pub struct ShardsBuilder<F: Fingerprint> {
     target: Target,
     layout: Layout,
     split: Split<F>,
@@ -54,7 +54,7 @@ pub struct SealedShards {
     files: Vec<(String, SealedIndex)>,
 }
 
-impl<F: Engine> ShardsBuilder<F> {
+impl<F: Fingerprint> ShardsBuilder<F> {
     /// Starts a set of `shards` shards in each family. `options` are those of each shard; their memory limit is that of
     /// the whole build, and their permission to overwrite is for a set of that name, and for no other directory.
     ///
@@ -201,9 +201,9 @@ impl<F: Engine> ShardsBuilder<F> {
         let (ids, names) = (self.options.has_ids(), self.options.has_names());
         part.for_each(&mut |Record { fingerprint, id, name }| {
             if ids {
-                F::push_with_id(&mut builder, fingerprint, id)?;
+                builder.push_with_id(fingerprint, id)?;
             } else {
-                F::push(&mut builder, fingerprint)?;
+                builder.push(fingerprint)?;
             }
             if names {
                 builder.push_name(id, name)?;
@@ -211,7 +211,7 @@ impl<F: Engine> ShardsBuilder<F> {
             Ok(())
         })?;
         drop(part);
-        Ok(F::seal(builder)?)
+        Ok(builder.seal()?)
     }
 
     /// What the manifest will say, but for the shards.
@@ -249,7 +249,7 @@ impl SealedShards {
     }
 }
 
-impl<F: Engine> fmt::Debug for ShardsBuilder<F> {
+impl<F: Fingerprint> fmt::Debug for ShardsBuilder<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ShardsBuilder")
             .field("target", &self.target)

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::copy::copy;
 use crate::disk::{Disk, DiskFile, RealDisk, create_anew, link_or_copy};
@@ -98,7 +98,7 @@ fn is_within(directory: &Path, outer: &Path) -> bool {
     existing.is_some_and(|existing| existing.starts_with(outer))
 }
 
-impl<F: Engine> Store<F> {
+impl<F: Fingerprint> Store<F> {
     /// Copies the store, as it is at one moment, to a directory that does not exist yet, or is empty: see
     /// [`Store::backup_to`].
     ///
@@ -110,7 +110,7 @@ impl<F: Engine> Store<F> {
     }
 }
 
-impl<F: Engine, D: Disk> Store<F, D> {
+impl<F: Fingerprint, D: Disk> Store<F, D> {
     /// Copies the store, as it is at one moment, to an empty directory: files by links where that is possible, logs
     /// byte by byte. Writes, flushes and merges go on meanwhile. The copy is a store when this has returned, and none
     /// before. A copy that was interrupted is replaced.
@@ -206,7 +206,7 @@ fn finish<D: Disk>(target: &D, outcome: Result<(), Error>, copied: &[String]) ->
 }
 
 /// Where the logs end that count by now.
-fn end_of_logs<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<Sealed, Error> {
+fn end_of_logs<F: Fingerprint, D: Disk>(disk: &D, manifest: &Manifest) -> Result<Sealed, Error> {
     let start = manifest.logs_start();
     let end = replay::<F, D>(disk, &manifest.identity, start, manifest.sealed, |_, _| Ok(()))?.end;
     Ok(Sealed { log: end.log, bytes: end.offset })

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{Engine, Index, Mapping, OpenOptions, ReadError, VerifyOptions};
+use hamdex::{Fingerprint, Index, Mapping, OpenOptions, ReadError, VerifyOptions};
 
+use crate::build::write_index;
 use crate::disk::{Disk, DiskFile, RealDisk};
 use crate::error::Error;
 use crate::layout::{self, SEGMENTS};
@@ -15,7 +16,7 @@ use crate::segment::Segment;
 use crate::shared::Shared;
 use crate::store::Store;
 
-impl<F: Engine> Store<F> {
+impl<F: Fingerprint> Store<F> {
     /// Takes in all pairs of a file that was built elsewhere, in one step, by a link where the file system allows
     /// it, otherwise by a copy. All of the file is read and checked before. It has ids if the store has; its design
     /// and codec may differ, and last until it is merged.
@@ -32,7 +33,7 @@ impl<F: Engine> Store<F> {
         let path = path.as_ref();
         let shared = self.shared();
         let _activity = shared.begin()?;
-        let index = F::open(path, &OpenOptions::new())?;
+        let index = OpenOptions::new().open::<F>(path)?;
         let identity = shared.shape.identity;
         if index.has_ids() != identity.has_ids {
             return Err(Error::IngestIds { path: path.to_owned(), has_ids: index.has_ids() });
@@ -40,7 +41,7 @@ impl<F: Engine> Store<F> {
         if index.has_names() != identity.has_names {
             return Err(Error::IngestNames { path: path.to_owned(), has_names: index.has_names() });
         }
-        F::verify(&index, &VerifyOptions::new().threads(shared.options.threads))?;
+        index.verify_with(&VerifyOptions::new().threads(shared.options.threads))?;
         let brought = if identity.has_names {
             let Some(last) = index.names()?.map(|names| names.last_id()).transpose()?.flatten() else {
                 return Ok(());
@@ -67,12 +68,12 @@ impl<F: Engine> Store<F> {
     }
 }
 
-impl<F: Engine, D: Disk> Shared<F, D> {
+impl<F: Fingerprint, D: Disk> Shared<F, D> {
     /// Writes the pairs and the names of a file to a new one, with all ids greater by the same number.
     fn write_moved_up(&self, index: &Index<F>, by: u64) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
         self.new_segment(0, |options, mut output| {
             let mut failure: Option<ReadError> = None;
-            let entries = F::entries(index, F::ZERO).map_while(|entry| match entry {
+            let entries = index.entries().from(F::ZERO).map_while(|entry| match entry {
                 Ok(entry) => Some(entry),
                 Err(error) => {
                     failure = Some(error);
@@ -81,15 +82,15 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             });
             let mut pairs = entries.flat_map(|entry| entry.ids.map(move |id| (entry.fingerprint, by + id)));
             let names = index.names()?;
-            let mut names = names.iter().flatten().map(|named| named.map(|(id, name)| (by + id, name)));
-            F::write_sorted(options, &mut pairs, &mut names, &mut output)?;
+            let names = names.iter().flatten().map(|named| named.map(|(id, name)| (by + id, name)));
+            write_index(options, &mut pairs, names, &mut output)?;
             drop(pairs);
             failure.map_or(Ok(output), |error| Err(error.into()))
         })
     }
 }
 
-impl<F: Engine> Shared<F, RealDisk> {
+impl<F: Fingerprint> Shared<F, RealDisk> {
     /// Brings a file into the directory of the segments, durably.
     fn bring(&self, path: &Path, number: u64) -> Result<(), Error> {
         let name = layout::segment(number);

@@ -3,14 +3,14 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Engine, Progress};
+use hamdex::{Fingerprint, Progress};
 
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::merge::run::Report;
 use crate::store::Store;
 
-impl<F: Engine, D: Disk> Store<F, D> {
+impl<F: Fingerprint, D: Disk> Store<F, D> {
     /// Writes all pairs that are recent when this is called to files. Everything written before is durable when this
     /// returns. While merges run in the background, it waits where there are too many files.
     ///

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -22,7 +22,7 @@ pub struct Purged {
     pub held: Vec<PathBuf>,
 }
 
-impl<F: Engine, D: Disk> Store<F, D> {
+impl<F: Fingerprint, D: Disk> Store<F, D> {
     /// Rewrites what is needed so that no file of the store, logs included, holds a pair that was removed before
     /// this was called.
     ///

@@ -1,6 +1,6 @@
 //! What a store holds, and what that costs.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::Disk;
 use crate::health::{Health, Merges};
@@ -57,7 +57,7 @@ pub struct SegmentStats {
 }
 
 impl StoreStats {
-    pub(crate) fn of<F: Engine, D: Disk>(manifest: &Manifest, state: &State<F, D>) -> Self {
+    pub(crate) fn of<F: Fingerprint, D: Disk>(manifest: &Manifest, state: &State<F, D>) -> Self {
         // The manifest may be of a moment before or after: it has only the level.
         let level_of = |number: u64| {
             let entry = manifest.segments.iter().find(|entry| entry.number == number);
@@ -103,7 +103,7 @@ impl StoreStats {
     }
 }
 
-impl<F: Engine, D: Disk> Store<F, D> {
+impl<F: Fingerprint, D: Disk> Store<F, D> {
     /// Returns counts, costs and health of the store: from counts that are kept, so that nothing is read and
     /// nothing is waited for.
     #[must_use]
@@ -122,7 +122,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> Shared<F, D> {
+impl<F: Fingerprint, D: Disk> Shared<F, D> {
     fn health(&self) -> Health {
         Health {
             holder: String::new(),

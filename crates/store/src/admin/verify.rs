@@ -1,6 +1,6 @@
 //! Reading everything.
 
-use hamdex::{Engine, VerifyOptions};
+use hamdex::{Fingerprint, VerifyOptions};
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -28,7 +28,10 @@ pub struct StoreVerified {
 }
 
 /// Reads all files that the manifest names, and the logs, and checks everything. Nothing may write meanwhile.
-pub(crate) fn verify<F: Engine, D: Disk>(disk: &D, options: &VerifyOptions) -> Result<StoreVerified, Error> {
+pub(crate) fn verify<F: Fingerprint, D: Disk>(
+    disk: &D,
+    options: &VerifyOptions,
+) -> Result<StoreVerified, Error> {
     // A copy that serves does not make up for the damage.
     let manifest = manifest::read_named(disk, layout::MANIFEST).map_err(|damage| {
         match (manifest::read(disk), damage) {
@@ -64,7 +67,7 @@ fn not_there<D: Disk>(disk: &D, name: &str) -> Error {
 }
 
 /// Reads the files that a manifest names, and the logs.
-fn verify_files<F: Engine, D: Disk>(
+fn verify_files<F: Fingerprint, D: Disk>(
     disk: &D,
     manifest: &Manifest,
     options: &VerifyOptions,
@@ -72,7 +75,7 @@ fn verify_files<F: Engine, D: Disk>(
     let mut verified = StoreVerified::default();
     for entry in &manifest.segments {
         let segment = Segment::<F, D>::open(disk, entry.number)?;
-        let found = F::verify(&segment.index, options)?;
+        let found = segment.index.verify_with(options)?;
         if segment.index.file_id().to_bytes() != entry.file_id || found.bytes != entry.bytes {
             let path = disk.path(&layout::segment(entry.number));
             return Err(Error::damaged(path, None, "it is another file than the manifest names"));
@@ -88,7 +91,7 @@ fn verify_files<F: Engine, D: Disk>(
     Ok((verified, replayed))
 }
 
-impl<F: Engine, D: Disk> Store<F, D> {
+impl<F: Fingerprint, D: Disk> Store<F, D> {
     /// Reads and checks all files of the store, as they are when this is called. Writes, flushes and merges go on
     /// meanwhile.
     ///

@@ -5,7 +5,7 @@
 //! manifest after a clean end and the header of the next log. A bad record below such a length is damage; above all
 //! of them it is the torn tail of a crash, which was never acknowledged as durable, and the log ends before it.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use super::header::{HEADER_BYTES, Header, HeaderError, VERSION};
 use super::record::decode;
@@ -82,7 +82,7 @@ pub struct TornTail {
 /// # Errors
 /// When a log is missing, damaged, of another store or of a newer format; what the operating system refuses; what
 /// `apply` returns.
-pub fn replay<F: Engine, D: Disk>(
+pub fn replay<F: Fingerprint, D: Disk>(
     disk: &D,
     identity: &Identity,
     from: Position,
@@ -93,7 +93,7 @@ pub fn replay<F: Engine, D: Disk>(
 }
 
 /// As [`replay`]; `apply` also has the number of the log that a batch is in.
-pub(crate) fn replay_by_log<F: Engine, D: Disk>(
+pub(crate) fn replay_by_log<F: Fingerprint, D: Disk>(
     disk: &D,
     identity: &Identity,
     from: Position,
@@ -142,7 +142,7 @@ pub(crate) fn replay_by_log<F: Engine, D: Disk>(
 }
 
 /// Refuses a width that is not the store's.
-pub(super) fn check_width<F: Engine, D: Disk>(disk: &D, identity: &Identity) -> Result<(), Error> {
+pub(super) fn check_width<F: Fingerprint, D: Disk>(disk: &D, identity: &Identity) -> Result<(), Error> {
     if identity.width == F::BITS {
         return Ok(());
     }

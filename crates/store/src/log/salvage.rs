@@ -1,6 +1,6 @@
 //! What can be had of damaged logs: every record that is whole, wherever it stands.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use super::header::{HEADER_BYTES, Header};
 use super::record::decode;
@@ -51,7 +51,7 @@ pub struct Lost {
 ///
 /// # Errors
 /// When the width is not the store's; what the operating system refuses; what `apply` returns.
-pub fn salvage<F: Engine, D: Disk>(
+pub fn salvage<F: Fingerprint, D: Disk>(
     disk: &D,
     identity: &Identity,
     start: Position,

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::marker::PhantomData;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use super::header::{HEADER_BYTES, Header};
 use super::pending::PendingSync;
@@ -52,7 +52,7 @@ const RESERVED_BYTES: u64 = 1 << 20;
 /// Buffers that grew beyond this are given back, in bytes.
 const MAX_KEPT_BUFFER_BYTES: usize = 1 << 20;
 
-impl<F: Engine, D: Disk> LogWriter<F, D> {
+impl<F: Fingerprint, D: Disk> LogWriter<F, D> {
     /// Creates the first log of a store, or the first after a repair. It is durable when this returns, its name
     /// included. Sequence numbers are above `sequence`. A log of this name that never had a record, which an
     /// interrupted creation left, is replaced.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use hamdex::{Engine, ReadError};
+use hamdex::{Fingerprint, ReadError};
 
 use crate::disk::Disk;
 use crate::pair::Pair;
@@ -19,7 +19,7 @@ pub(super) struct RemovedPairs<F> {
     sieve: Vec<u64>,
 }
 
-impl<F: Engine> RemovedPairs<F> {
+impl<F: Fingerprint> RemovedPairs<F> {
     /// Those of a segment. All of it is read for them, if there are any.
     pub(super) fn of<D: Disk>(live: &LiveSegment<F, D>) -> Result<Self, ReadError> {
         let mut pairs = HashSet::new();

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Engine, MAX_MERGED, Merger, Progress, VerifyOptions};
+use hamdex::{Fingerprint, MAX_MERGED, Merger, Progress, VerifyOptions};
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -25,7 +25,7 @@ pub(crate) type Report = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
 /// never keep small ones waiting.
 const MIN_RATIO_OF_LANES: u64 = 4;
 
-impl<F: Engine, D: Disk> Shared<F, D> {
+impl<F: Fingerprint, D: Disk> Shared<F, D> {
     /// Merges files in the background, if some are due that no other merge has. Returns whether there were any.
     ///
     /// # Errors
@@ -182,7 +182,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
                     !removed[input].contains((fingerprint, id.unwrap_or_default()))
                 });
             }
-            F::merge_to(merger, &mut output)?;
+            merger.write_to(&mut output)?;
             Ok(output)
         })
     }
@@ -201,7 +201,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         }
         let inputs = inputs(&self.state.load(), claim);
         let is_damaged =
-            |live: &&LiveSegment<F, D>| F::verify(live.index(), &VerifyOptions::new().threads(1)).is_err();
+            |live: &&LiveSegment<F, D>| live.index().verify_with(&VerifyOptions::new().threads(1)).is_err();
         self.claims.leave_out(inputs.iter().filter(is_damaged).map(|live| live.segment.number));
     }
 
@@ -217,18 +217,21 @@ impl<F: Engine, D: Disk> Shared<F, D> {
 }
 
 /// The claimed segments, as they are now.
-fn inputs<F: Engine, D: Disk>(state: &State<F, D>, claim: &Claim<'_>) -> Vec<LiveSegment<F, D>> {
+fn inputs<F: Fingerprint, D: Disk>(state: &State<F, D>, claim: &Claim<'_>) -> Vec<LiveSegment<F, D>> {
     let is_claimed = |live: &&LiveSegment<F, D>| claim.numbers.contains(&live.segment.number);
     state.segments.iter().filter(is_claimed).cloned().collect()
 }
 
-fn sizes<F: Engine, D: Disk>(segments: &[&LiveSegment<F, D>]) -> Vec<Size> {
+fn sizes<F: Fingerprint, D: Disk>(segments: &[&LiveSegment<F, D>]) -> Vec<Size> {
     let size = |live: &&LiveSegment<F, D>| Size { pairs: live.segment.pairs(), removed: live.removed.len() };
     segments.iter().map(size).collect()
 }
 
 /// The numbers of the segments at these places, and how many pairs they have.
-fn chosen<F: Engine, D: Disk>(segments: &[&LiveSegment<F, D>], places: &[usize]) -> Option<(Vec<u64>, u64)> {
+fn chosen<F: Fingerprint, D: Disk>(
+    segments: &[&LiveSegment<F, D>],
+    places: &[usize],
+) -> Option<(Vec<u64>, u64)> {
     let numbers = places.iter().map(|&at| segments[at].segment.number).collect();
     Some((numbers, places.iter().map(|&at| segments[at].len()).sum()))
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hamdex::{Engine, ReadError};
+use hamdex::{Fingerprint, ReadError};
 
 use crate::disk::Disk;
 use crate::pair::Pair;
@@ -25,7 +25,7 @@ pub(crate) struct Merged<'s, F> {
     last: Option<Pair<F>>,
 }
 
-impl<'s, F: Engine> Merged<'s, F> {
+impl<'s, F: Fingerprint> Merged<'s, F> {
     pub(crate) fn new(sequences: Vec<Sequence<'s, F>>) -> Self {
         let heads = BinaryHeap::with_capacity(sequences.len());
         let mut merged = Self { sequences, heads, failure: None, last: None };
@@ -44,7 +44,7 @@ impl<'s, F: Engine> Merged<'s, F> {
     }
 }
 
-impl<F: Engine> Iterator for Merged<'_, F> {
+impl<F: Fingerprint> Iterator for Merged<'_, F> {
     type Item = Result<Pair<F>, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -62,7 +62,7 @@ impl<F: Engine> Iterator for Merged<'_, F> {
     }
 }
 
-impl<F: Engine, D: Disk> State<F, D> {
+impl<F: Fingerprint, D: Disk> State<F, D> {
     /// All pairs from the first whose fingerprint is not below `from` on, in order.
     pub(crate) fn pairs_from(&self, from: F) -> Merged<'_, F> {
         let mut sequences: Vec<Sequence<'_, F>> = Vec::new();
@@ -75,7 +75,7 @@ impl<F: Engine, D: Disk> State<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> LiveSegment<F, D> {
+impl<F: Fingerprint, D: Disk> LiveSegment<F, D> {
     /// The pairs that are left, from the first whose fingerprint is not below `from` on, in order.
     pub(crate) fn pairs_from(&self, from: F) -> Sequence<'_, F> {
         match self.placed_pairs_from(from) {
@@ -91,9 +91,9 @@ impl<F: Engine, D: Disk> LiveSegment<F, D> {
     /// below `from` on, in order.
     pub(crate) fn placed_pairs_from(&self, from: F) -> Result<PlacedPairs<'_, F>, ReadError> {
         let index = self.index();
-        let entries = F::entries(index, from);
+        let entries = index.entries().from(from);
         if !index.has_ids() {
-            let first = if from == F::ZERO { 0 } else { F::rank(index, from)? };
+            let first = if from == F::ZERO { 0 } else { index.rank(from)? };
             let placed = (first..).zip(entries);
             return Ok(Box::new(placed.map(|(place, entry)| Ok((place, (entry?.fingerprint, 0))))));
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::Disk;
 use crate::read::searcher::{Resting, Searcher};
@@ -16,12 +16,12 @@ use crate::state::State;
 const MAX_KEPT: usize = 64;
 
 /// Searchers that wait to be used again.
-pub(crate) struct SearcherPool<F: Engine, D: Disk> {
+pub(crate) struct SearcherPool<F: Fingerprint, D: Disk> {
     /// They hold on to files, so none is kept for files that have been replaced.
     resting: Mutex<Vec<Resting<F, D>>>,
 }
 
-impl<F: Engine, D: Disk> SearcherPool<F, D> {
+impl<F: Fingerprint, D: Disk> SearcherPool<F, D> {
     pub(crate) fn new() -> Self {
         Self { resting: Mutex::new(Vec::new()) }
     }
@@ -66,7 +66,7 @@ impl<F: Engine, D: Disk> SearcherPool<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> fmt::Debug for SearcherPool<F, D> {
+impl<F: Fingerprint, D: Disk> fmt::Debug for SearcherPool<F, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SearcherPool").finish_non_exhaustive()
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{Engine, VerifyOptions};
+use hamdex::{Fingerprint, VerifyOptions};
 
 use crate::admin::stats::StoreStats;
 use crate::admin::verify::{StoreVerified, verify};
@@ -39,7 +39,7 @@ const MAX_ATTEMPTS: usize = 16;
 /// assert_eq!(reader.snapshot().ids(0xff00)?, [2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct StoreReader<F: Engine, D: Disk = RealDisk> {
+pub struct StoreReader<F: Fingerprint, D: Disk = RealDisk> {
     disk: D,
     options: ReadOptions,
     seen: Seen<F, D>,
@@ -73,7 +73,7 @@ impl ReadOptions {
     }
 }
 
-impl<F: Engine> StoreReader<F> {
+impl<F: Fingerprint> StoreReader<F> {
     /// Opens a store for reading.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl<F: Engine> StoreReader<F> {
     }
 }
 
-impl<F: Engine, D: Disk> StoreReader<F, D> {
+impl<F: Fingerprint, D: Disk> StoreReader<F, D> {
     /// As [`StoreReader::open_with`], on any disk.
     ///
     /// # Errors
@@ -171,7 +171,7 @@ pub(crate) fn steadily<D: Disk, T>(
     }
 }
 
-impl<F: Engine, D: Disk> fmt::Debug for StoreReader<F, D> {
+impl<F: Fingerprint, D: Disk> fmt::Debug for StoreReader<F, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreReader").field("disk", &self.disk).finish_non_exhaustive()
     }

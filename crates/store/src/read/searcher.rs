@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Engine, Index, IndexesSearcher, Match};
+use hamdex::{Fingerprint, Match, MultiSearcher};
 
 use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
@@ -15,13 +15,13 @@ use crate::segment::LiveSegment;
 /// [`Snapshot::searcher`].
 ///
 /// What is in memory is compared first. All files are one plan then: all look-ups, one wave of reads, all scans.
-pub struct Searcher<F: Engine, D: Disk = RealDisk> {
+pub struct Searcher<F: Fingerprint, D: Disk = RealDisk> {
     snapshot: Snapshot<F, D>,
-    segments: IndexesSearcher<Arc<Index<F>>>,
+    segments: MultiSearcher<F>,
     matches: Vec<Match<F>>,
 }
 
-impl<F: Engine, D: Disk> Snapshot<F, D> {
+impl<F: Fingerprint, D: Disk> Snapshot<F, D> {
     /// A searcher: the memory that queries use again and again. One for each thread.
     #[must_use]
     pub fn searcher(&self) -> Searcher<F, D> {
@@ -29,7 +29,7 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> Searcher<F, D> {
+impl<F: Fingerprint, D: Disk> Searcher<F, D> {
     pub(crate) fn new(snapshot: Snapshot<F, D>) -> Self {
         let segments = snapshot.state().segments_as_one().searcher();
         Self { snapshot, segments, matches: Vec::new() }
@@ -71,7 +71,7 @@ impl<F: Engine, D: Disk> Searcher<F, D> {
                 return Ok(first);
             }
         }
-        Ok(F::first_of_all(&mut self.segments, query, distance)?.map(|found| found.found))
+        Ok(self.segments.first(query, distance)?.map(|found| found.found))
     }
 
     /// The `count` nearest of the fingerprints within `distance` of `query`, nearest first, then by fingerprint;
@@ -97,7 +97,7 @@ impl<F: Engine, D: Disk> Searcher<F, D> {
             Some(last) => last.distance,
             None => distance,
         };
-        let found = F::nearest_within_all(segments, query, count, distance)?;
+        let found = segments.nearest_within(query, count, distance)?;
         matches.extend(found.iter().map(|found| found.found_in[0].found));
         keep_nearest(matches, count, 0);
         Ok(matches)
@@ -121,14 +121,14 @@ impl<F: Engine, D: Disk> Searcher<F, D> {
 }
 
 /// The memory of a searcher without a snapshot.
-pub(crate) struct Resting<F: Engine, D: Disk> {
+pub(crate) struct Resting<F: Fingerprint, D: Disk> {
     /// The files that it is for.
     of: Arc<Vec<LiveSegment<F, D>>>,
-    segments: IndexesSearcher<Arc<Index<F>>>,
+    segments: MultiSearcher<F>,
     matches: Vec<Match<F>>,
 }
 
-impl<F: Engine, D: Disk> Resting<F, D> {
+impl<F: Fingerprint, D: Disk> Resting<F, D> {
     /// Whether these are its files, and the same pairs of them have been removed.
     pub(crate) fn is_for(&self, segments: &Arc<Vec<LiveSegment<F, D>>>) -> bool {
         Arc::ptr_eq(&self.of, segments)
@@ -141,7 +141,7 @@ impl<F: Engine, D: Disk> Resting<F, D> {
 }
 
 /// Puts matches in order, each once, and keeps the first `count`, as soon as there are more than `most`.
-fn keep_nearest<F: Engine>(matches: &mut Vec<Match<F>>, count: usize, most: usize) {
+fn keep_nearest<F: Fingerprint>(matches: &mut Vec<Match<F>>, count: usize, most: usize) {
     if matches.len() > most {
         matches.sort_unstable();
         matches.dedup();
@@ -149,7 +149,7 @@ fn keep_nearest<F: Engine>(matches: &mut Vec<Match<F>>, count: usize, most: usiz
     }
 }
 
-impl<F: Engine, D: Disk> fmt::Debug for Searcher<F, D> {
+impl<F: Fingerprint, D: Disk> fmt::Debug for Searcher<F, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Searcher").field("snapshot", &self.snapshot).finish_non_exhaustive()
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -23,7 +23,7 @@ use crate::state::{Frozen, State};
 ///
 /// The pairs of each log are a memtable of their own, as they are for the writer: when it has flushed them, the logs
 /// and the memtables before go together.
-pub(super) struct Seen<F: Engine, D: Disk> {
+pub(super) struct Seen<F: Fingerprint, D: Disk> {
     pub(super) manifest: Manifest,
     pub(super) state: Arc<State<F, D>>,
     pub(super) shape: Arc<Shape>,
@@ -43,7 +43,7 @@ pub(super) struct RemovedPair<F> {
     pair: Pair<F>,
 }
 
-impl<F: Engine, D: Disk> Seen<F, D> {
+impl<F: Fingerprint, D: Disk> Seen<F, D> {
     /// Reads all that a manifest names.
     pub(super) fn of(
         disk: &D,
@@ -168,7 +168,7 @@ fn length_of<D: Disk>(disk: &D, log: u64) -> Result<u64, Error> {
 }
 
 /// Keeps the memtable of a log, and begins that of a later one.
-fn begin_memtable<F: Engine, D: Disk>(state: &mut State<F, D>, log: u64, distance: u32) {
+fn begin_memtable<F: Fingerprint, D: Disk>(state: &mut State<F, D>, log: u64, distance: u32) {
     let recent = std::mem::replace(&mut state.recent, Recent::new(distance));
     let sequence = state.sequence;
     state.frozen.push(Frozen { recent, next_log: log, sequence, log_bytes: 0 });

@@ -5,8 +5,9 @@ use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{BatchOptions, Engine, Match, OpenOptions, SharedIndexes};
+use hamdex::{BatchOptions, Fingerprint, Match, MultiIndex, OpenOptions};
 
+use crate::build::write_index;
 use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::recent::Recent;
@@ -14,7 +15,7 @@ use crate::shape::Shape;
 use crate::state::State;
 
 /// All of a snapshot, as indexes that are queried as one.
-pub type SnapshotIndexes<F> = SharedIndexes<F>;
+pub type SnapshotIndexes<F> = MultiIndex<F>;
 
 /// What errors call an index of recent pairs.
 const MEMORY: &str = "(memory)";
@@ -24,7 +25,7 @@ const CHUNK: usize = 1 << 16;
 
 /// The set as it was at one moment. It costs nothing to take and to clone; as long as it is held, the files that
 /// it needs are kept, though they may have been merged into others meanwhile.
-pub struct Snapshot<F: Engine, D: Disk = RealDisk> {
+pub struct Snapshot<F: Fingerprint, D: Disk = RealDisk> {
     state: Arc<State<F, D>>,
     shape: Arc<Shape>,
 }
@@ -39,7 +40,7 @@ pub struct Count {
     pub pairs: u64,
 }
 
-impl<F: Engine, D: Disk> Snapshot<F, D> {
+impl<F: Fingerprint, D: Disk> Snapshot<F, D> {
     pub(crate) fn new(state: Arc<State<F, D>>, shape: Arc<Shape>) -> Self {
         Self { state, shape }
     }
@@ -156,8 +157,8 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
             pairs.sort_unstable();
             let mut bytes = Vec::new();
             let options = self.shape.build_options()?.names(false);
-            F::write_sorted(options, &mut pairs.into_iter(), &mut std::iter::empty(), &mut bytes)?;
-            all.push(Arc::new(F::open_mapping(bytes.into(), Path::new(MEMORY), &OpenOptions::new())?));
+            write_index(options, pairs.into_iter(), std::iter::empty(), &mut bytes)?;
+            all.push(Arc::new(OpenOptions::new().from_mapping::<F>(bytes.into(), Path::new(MEMORY))?));
         }
         Ok(state.segments_behind(all))
     }
@@ -212,7 +213,7 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
         let open: Vec<usize> = (0..queries.len()).filter(is_open).collect();
         let asked: Vec<F> = open.iter().map(|&place| queries[place]).collect();
         let indexes = self.state.segments_as_one();
-        let _ = F::batch_of_all(&indexes, &asked, distance, &options.limit(1), &mut |query, matches| {
+        let _ = indexes.batch_with(&asked, distance, &options.limit(1), |query, matches| {
             let nearest = &mut nearest[open[query]];
             *nearest = nearest.iter().copied().chain(matches.get(0).map(|near| near.found_in[0].found)).min();
             ControlFlow::Continue(())
@@ -229,7 +230,7 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
     ) -> Result<Vec<(usize, Match<F>)>, Error> {
         let mut found: Vec<(usize, Match<F>)> = Vec::new();
         let indexes = self.state.segments_as_one();
-        let _ = F::batch_of_all(&indexes, queries, distance, options, &mut |query, matches| {
+        let _ = indexes.batch_with(queries, distance, options, |query, matches| {
             found.extend(matches.iter().map(|near| (query, near.found_in[0].found)));
             ControlFlow::Continue(())
         })?;
@@ -247,13 +248,13 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> Clone for Snapshot<F, D> {
+impl<F: Fingerprint, D: Disk> Clone for Snapshot<F, D> {
     fn clone(&self) -> Self {
         Self { state: Arc::clone(&self.state), shape: Arc::clone(&self.shape) }
     }
 }
 
-impl<F: Engine, D: Disk> fmt::Debug for Snapshot<F, D> {
+impl<F: Fingerprint, D: Disk> fmt::Debug for Snapshot<F, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Snapshot").field("sequence", &self.state.sequence).finish_non_exhaustive()
     }

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::pair::Pair;
 use crate::recent::Recent;
@@ -47,7 +47,7 @@ impl<F> Drop for Held<F> {
     }
 }
 
-impl<F: Engine> Recent<F> {
+impl<F: Fingerprint> Recent<F> {
     /// How many long runs are not more than twice as long as the next: 0 when none is due to be merged.
     pub(crate) fn overdue_runs(&self) -> usize {
         let long = &self.runs[..self.long_runs()];
@@ -97,7 +97,7 @@ impl<F: Engine> Recent<F> {
     }
 }
 
-impl<F: Engine> Consolidation<F> {
+impl<F: Fingerprint> Consolidation<F> {
     /// The insertion that its newest pair came with.
     pub(crate) fn last_insertion(&self) -> u64 {
         last_insertion(&self.runs.0)
@@ -115,7 +115,7 @@ impl<F: Engine> Consolidation<F> {
     }
 }
 
-impl<F: Engine> Consolidated<F> {
+impl<F: Fingerprint> Consolidated<F> {
     /// Removes what has been removed since from the runs that it has been merged from. Returns how many pairs; `None` if
     /// these runs are not there any more.
     pub(crate) fn catch_up(&mut self, recent: &Recent<F>) -> Option<u64> {
@@ -144,13 +144,13 @@ impl<F: Engine> Consolidated<F> {
 }
 
 /// Merges runs at once.
-pub(super) fn merge_at_once<F: Engine>(runs: &[LiveRun<F>], distance: u32) -> LiveRun<F> {
+pub(super) fn merge_at_once<F: Fingerprint>(runs: &[LiveRun<F>], distance: u32) -> LiveRun<F> {
     let ControlFlow::Continue(merged) =
         merge::<F, Infallible>(runs, distance, &mut || ControlFlow::Continue(()));
     merged
 }
 
-fn merge<F: Engine, B>(
+fn merge<F: Fingerprint, B>(
     runs: &[LiveRun<F>],
     distance: u32,
     pause: &mut dyn FnMut() -> ControlFlow<B>,
@@ -160,7 +160,7 @@ fn merge<F: Engine, B>(
 }
 
 /// The pairs of runs, in order, each once: slice by slice, so that each is merged in the cache.
-fn merged_pairs<F: Engine, B>(
+fn merged_pairs<F: Fingerprint, B>(
     runs: &[LiveRun<F>],
     pause: &mut dyn FnMut() -> ControlFlow<B>,
 ) -> ControlFlow<B, Vec<Pair<F>>> {

@@ -4,7 +4,7 @@
 //! groups, so they agree in at least one (the pigeonhole principle of §3.1 of Manku, Jain and Das Sarma, WWW
 //! 2007). For a smaller distance d, any d + 1 of the groups will do.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 /// More groups than this are not worth their memory: each has so few bits that hardly anything is ruled out.
 const MAX_GROUPS: u32 = 8;
@@ -26,7 +26,7 @@ pub(super) struct Group {
 impl Group {
     /// The groups for a distance, for so many values: the first begins with the first bit. For distances that
     /// have no use for groups, this one alone.
-    pub(super) fn all<F: Engine>(distance: u32, values: usize) -> Vec<Self> {
+    pub(super) fn all<F: Fingerprint>(distance: u32, values: usize) -> Vec<Self> {
         let count = distance.saturating_add(1);
         let wanted = values.max(1).ilog2().saturating_sub(VALUES_PER_BUCKET_LOG2).min(MAX_BUCKET_BITS);
         let group = |number: u32| {
@@ -47,7 +47,7 @@ impl Group {
 
     /// The bucket of a value.
     #[inline]
-    pub(super) fn bucket<F: Engine>(self, value: F) -> usize {
+    pub(super) fn bucket<F: Fingerprint>(self, value: F) -> usize {
         if self.bucket_bits == 0 {
             return 0;
         }
@@ -57,7 +57,7 @@ impl Group {
 
 /// Whether a match that differs in `difference` belongs to the group after `earlier`: none of these finds it.
 #[inline]
-pub(super) fn is_first<F: Engine>(earlier: &[Group], difference: F) -> bool {
+pub(super) fn is_first<F: Fingerprint>(earlier: &[Group], difference: F) -> bool {
     !earlier.iter().any(|group| group.bucket(difference) == 0)
 }
 

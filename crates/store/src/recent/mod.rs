@@ -23,7 +23,7 @@ pub(crate) mod run;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Engine, Match};
+use hamdex::{Fingerprint, Match};
 
 use crate::pair::Pair;
 use crate::recent::consolidate::merge_at_once;
@@ -73,7 +73,7 @@ impl<F> Clone for Recent<F> {
     }
 }
 
-impl<F: Engine> Recent<F> {
+impl<F: Fingerprint> Recent<F> {
     /// Nothing yet; to be searched at up to `distance`. Every insertion merges all runs that are due.
     pub(crate) fn new(distance: u32) -> Self {
         Self {
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
     use crate::recent::consolidate::{Consolidated, Consolidation};
 
-    fn near<F: Engine>(recent: &Recent<F>, query: F, distance: u32) -> Vec<F> {
+    fn near<F: Fingerprint>(recent: &Recent<F>, query: F, distance: u32) -> Vec<F> {
         let mut found = Vec::new();
         let outcome = recent.for_each(query, distance, |value| {
             found.push(value);

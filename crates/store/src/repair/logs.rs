@@ -1,6 +1,6 @@
 //! Repair of logs: every whole record goes to a new one.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::aside::keep_aside;
 use crate::disk::Disk;
@@ -34,7 +34,7 @@ pub struct RepairedLogs {
 ///
 /// # Errors
 /// When the operating system refuses it.
-pub fn repair_logs<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<RepairedLogs, Error> {
+pub fn repair_logs<F: Fingerprint, D: Disk>(disk: &D, manifest: &Manifest) -> Result<RepairedLogs, Error> {
     // Above all logs that are there, whether or not they count.
     let last = layout::listed(disk, layout::LOGS, layout::parse_log)?.last().copied();
     let new_log = last.unwrap_or(0).max(manifest.first_log) + 1;

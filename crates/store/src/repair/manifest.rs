@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::aside::keep_aside;
 use crate::disk::Disk;
@@ -30,7 +30,7 @@ pub(super) fn width_of<D: Disk>(disk: &D) -> Result<u32, Error> {
 ///
 /// # Errors
 /// When the manifest and its copy say too little; what the operating system refuses.
-pub(super) fn restore<F: Engine, D: Disk>(disk: &D) -> Result<Restored, Error> {
+pub(super) fn restore<F: Fingerprint, D: Disk>(disk: &D) -> Result<Restored, Error> {
     let (mut files, mut kept) = (Vec::new(), Vec::new());
     let manifest = match tried(manifest::read(disk))? {
         Ok(manifest) => manifest,
@@ -101,7 +101,7 @@ fn best<D: Disk>(disk: &D) -> Result<Option<SalvagedManifest>, Error> {
 
 /// Adds segments whose lines are lost, as their files describe them. Files that no line is missing for are left by a
 /// crash, and have no part in the store.
-fn with_lost_segments<F: Engine, D: Disk>(
+fn with_lost_segments<F: Fingerprint, D: Disk>(
     disk: &D,
     mut manifest: Manifest,
     lost_lines: usize,
@@ -131,7 +131,7 @@ fn with_lost_segments<F: Engine, D: Disk>(
 }
 
 /// An id above all that the segments have.
-fn next_id<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<u64, Error> {
+fn next_id<F: Fingerprint, D: Disk>(disk: &D, manifest: &Manifest) -> Result<u64, Error> {
     let mut next = 0;
     for entry in &manifest.segments {
         if let Ok(segment) = tried(Segment::<F, D>::open(disk, entry.number))? {

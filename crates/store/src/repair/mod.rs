@@ -10,7 +10,7 @@ mod segments;
 
 use std::path::{Path, PathBuf};
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 pub use logs::{RepairedLogs, repair_logs};
 
@@ -163,7 +163,7 @@ fn tried<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Error> {
 
 /// Repairs a store whose lock the caller has. The manifest comes first, so that a repair that is interrupted later finds
 /// it whole.
-fn run<F: Engine, D: Disk>(disk: &D) -> Result<Repaired, Error> {
+fn run<F: Fingerprint, D: Disk>(disk: &D) -> Result<Repaired, Error> {
     let manifest::Restored { manifest, files, kept } = manifest::restore::<F, D>(disk)?;
     let kept = kept.iter().map(|name| disk.path(name)).collect();
     let mut repaired = Repaired { files, kept, ..Repaired::default() };
@@ -205,7 +205,7 @@ fn run<F: Engine, D: Disk>(disk: &D) -> Result<Repaired, Error> {
 }
 
 /// Counts the pairs of a store that is whole.
-fn count<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<u64, Error> {
+fn count<F: Fingerprint, D: Disk>(disk: &D, manifest: &Manifest) -> Result<u64, Error> {
     let (state, _) = load::<F, D>(disk, manifest, Opening::default())?;
     let stats = StoreStats::of(manifest, &state);
     let in_segments: u64 = stats.segments.iter().map(|segment| segment.pairs - segment.removed).sum();
@@ -213,7 +213,7 @@ fn count<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<u64, Error
 }
 
 /// Writes what can be read of the logs to a new one. The manifest is replaced then.
-fn repair_logs_of<F: Engine, D: Disk>(
+fn repair_logs_of<F: Fingerprint, D: Disk>(
     disk: &D,
     manifest: &Manifest,
     repaired: &mut Repaired,

@@ -2,10 +2,11 @@
 
 use std::io;
 
-use hamdex::{Engine, OpenOptions, VerifyOptions};
+use hamdex::{Fingerprint, OpenOptions, VerifyOptions, salvage};
 use hamdex_atomic_file::Pieces;
 use roaring::RoaringTreemap;
 
+use crate::build::write_index;
 use crate::disk::{Disk, DiskFile};
 use crate::error::Error;
 use crate::layout;
@@ -33,7 +34,7 @@ pub(super) struct Outcome {
 
 /// Takes over a segment that is whole, with its removals or those of them that can be proved; otherwise what can be
 /// read of it goes to a new one, whose number is at least `next_segment`.
-pub(super) fn repair_segment<F: Engine, D: Disk>(
+pub(super) fn repair_segment<F: Fingerprint, D: Disk>(
     disk: &D,
     manifest: &Manifest,
     entry: &SegmentEntry,
@@ -105,7 +106,7 @@ fn repair_removals<D: Disk>(
 }
 
 /// Whether a segment is the one that the manifest names, and whole.
-fn check<F: Engine, D: Disk>(disk: &D, manifest: &Manifest, entry: &SegmentEntry) -> Result<(), Error> {
+fn check<F: Fingerprint, D: Disk>(disk: &D, manifest: &Manifest, entry: &SegmentEntry) -> Result<(), Error> {
     let name = layout::segment(entry.number);
     let path = disk.path(&name);
     if !disk.exists(&name).map_err(Error::io("read it", &path))? {
@@ -119,12 +120,12 @@ fn check<F: Engine, D: Disk>(disk: &D, manifest: &Manifest, entry: &SegmentEntry
             format!("it is not the file that the manifest names: {differs}"),
         ));
     }
-    F::verify(&segment.index, &VerifyOptions::new())?;
+    segment.index.verify_with(&VerifyOptions::new())?;
     Ok(())
 }
 
 /// A damaged segment, if it can be opened: as it is, or mended by the length and the file id that the manifest knows.
-fn open_damaged<F: Engine, D: Disk>(
+fn open_damaged<F: Fingerprint, D: Disk>(
     disk: &D,
     entry: &SegmentEntry,
 ) -> Result<Option<hamdex::Index<F>>, Error> {
@@ -137,10 +138,10 @@ fn open_damaged<F: Engine, D: Disk>(
     if length.saturating_add(MAX_MISSING_BYTES) < entry.bytes {
         return Ok(None);
     }
-    let mend = &mut |bytes: &mut [u8]| F::mend(bytes, entry.file_id);
+    let mend = &mut |bytes: &mut [u8]| salvage::mend::<F>(bytes, entry.file_id);
     let mapped = tried(disk.map_changed(&name, entry.bytes, mend).map_err(Error::io("map it", &path)))?;
     let Ok(data) = mapped else { return Ok(None) };
-    let index = tried(F::open_mapping(data, &path, &OpenOptions::new()).map_err(Error::Read))?.ok();
+    let index = tried(OpenOptions::new().from_mapping::<F>(data, &path).map_err(Error::Read))?.ok();
     Ok(index.filter(|index| {
         let is_the_one = index.len() == entry.fingerprints && index.place_count() == entry.pairs;
         is_the_one && index.file_id().to_bytes() == entry.file_id
@@ -160,10 +161,10 @@ struct Readable<F> {
     unplaced: u64,
 }
 
-impl<F: Engine> Readable<F> {
+impl<F: Fingerprint> Readable<F> {
     fn of(index: &hamdex::Index<F>, removed: &RoaringTreemap) -> Self {
         let mut found = Self { pairs: Vec::new(), names: Vec::new(), gone: 0, unplaced: 0 };
-        F::for_each_readable(index, &mut |place, fingerprint, id| {
+        salvage::for_each_readable(index, &mut |place, fingerprint, id| {
             if place.is_some_and(|place| removed.contains(place)) {
                 found.gone += 1;
                 return;
@@ -189,7 +190,7 @@ impl<F: Engine> Readable<F> {
 }
 
 /// Writes a segment of what was read of another.
-fn write<F: Engine, D: Disk>(
+fn write<F: Fingerprint, D: Disk>(
     disk: &D,
     manifest: &Manifest,
     old: &SegmentEntry,
@@ -200,9 +201,9 @@ fn write<F: Engine, D: Disk>(
     let path = disk.path(&name);
     let file = disk.create_new(&name).map_err(Error::io("create it", &path))?;
     let mut file = Pieces::new(file);
-    let mut names = found.names.iter().map(|(id, name)| Ok((*id, name.as_deref().unwrap_or_default())));
+    let names = found.names.iter().map(|(id, name)| Ok((*id, name.as_deref().unwrap_or_default())));
     let options = Shape::of(manifest).build_options()?;
-    F::write_sorted(options, &mut found.pairs.iter().copied(), &mut names, &mut file)?;
+    write_index(options, found.pairs.iter().copied(), names, &mut file)?;
     let mut file = file.into_inner().map_err(Error::io("write it", &path))?;
     file.sync().map_err(Error::io("sync it", &path))?;
     disk.sync_directory(layout::SEGMENTS).map_err(Error::io("sync its directory", &path))?;

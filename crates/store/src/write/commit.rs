@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::batch::Batch;
 use crate::disk::Disk;
@@ -33,7 +33,7 @@ const MAX_PAUSE_FOR_RUNS: Duration = Duration::from_millis(4);
 /// The answer to a request.
 pub(crate) type Outcome<F> = Result<Reply<F>, Error>;
 
-impl<F: Engine, D: Disk> Shared<F, D> {
+impl<F: Fingerprint, D: Disk> Shared<F, D> {
     /// Does what a request asks for, together with others that come at the same time.
     ///
     /// # Errors

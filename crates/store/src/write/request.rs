@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hamdex::{Engine, Match, ReadError};
+use hamdex::{Fingerprint, Match, ReadError};
 
 use crate::batch::Batch;
 use crate::disk::Disk;
@@ -54,7 +54,7 @@ pub(crate) enum Reply<F> {
     SearchAgain,
 }
 
-impl<F: Engine> Request<F> {
+impl<F: Fingerprint> Request<F> {
     /// Whether it can neither fail nor be refused, so that it may be applied in place.
     pub(crate) fn always_succeeds(&self) -> bool {
         match self {
@@ -123,7 +123,7 @@ enum Decision<F> {
     NearNew { found: Match<F>, place: usize },
 }
 
-impl<F: Engine> UnlessNear<F> {
+impl<F: Fingerprint> UnlessNear<F> {
     /// The search has been done on a state that others have changed since. What has come since is in the memtables of that
     /// time and later, as long as none of them has been flushed; what has gone is looked for again. Merges change nothing.
     fn apply<D: Disk>(

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Instant;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::batch::Batch;
 use crate::disk::Disk;
@@ -26,7 +26,7 @@ pub(crate) struct Writer<F, D: Disk> {
     pub(crate) journal: Journal<F>,
 }
 
-impl<F: Engine, D: Disk> Writer<F, D> {
+impl<F: Fingerprint, D: Disk> Writer<F, D> {
     pub(crate) fn new(log: LogWriter<F, D>, sequence: u64) -> Self {
         Self { log, sequence, unsynced_since: None, syncing_since: None, journal: Journal::default() }
     }

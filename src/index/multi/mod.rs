@@ -12,6 +12,6 @@ mod searcher;
 mod set;
 mod united;
 
-pub use searcher::IndexesSearcher;
-pub use set::Indexes;
-pub use united::{FoundIn, UnitedMatch, UnitedMatches};
+pub use searcher::MultiSearcher;
+pub use set::MultiIndex;
+pub use united::{FoundIn, MultiMatch, MultiMatches};

@@ -31,7 +31,7 @@ impl<F: Ord> Ord for FoundIn<F> {
 /// A fingerprint near a query, that is stored in one or more of several indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct UnitedMatch<'a, F> {
+pub struct MultiMatch<'a, F> {
     /// The Hamming distance to the query.
     pub distance: u32,
     /// The stored fingerprint.
@@ -42,13 +42,13 @@ pub struct UnitedMatch<'a, F> {
 
 /// What a query of several indexes finds: nearest first, then by fingerprint.
 #[derive(Debug, Clone, Copy)]
-pub struct UnitedMatches<'a, F> {
+pub struct MultiMatches<'a, F> {
     all: &'a [FoundIn<F>],
     /// Where the finds of each match start and end.
     groups: &'a [Range<usize>],
 }
 
-impl<'a, F: Fingerprint> UnitedMatches<'a, F> {
+impl<'a, F: Fingerprint> MultiMatches<'a, F> {
     /// How many fingerprints are found.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -63,14 +63,14 @@ impl<'a, F: Fingerprint> UnitedMatches<'a, F> {
 
     /// The match at that place.
     #[must_use]
-    pub fn get(&self, place: usize) -> Option<UnitedMatch<'a, F>> {
+    pub fn get(&self, place: usize) -> Option<MultiMatch<'a, F>> {
         let found_in = &self.all[self.groups.get(place)?.clone()];
         let Match { distance, fingerprint, .. } = found_in[0].found;
-        Some(UnitedMatch { distance, fingerprint, found_in })
+        Some(MultiMatch { distance, fingerprint, found_in })
     }
 
     /// The matches, in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = UnitedMatch<'a, F>> + use<'a, F> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = MultiMatch<'a, F>> + use<'a, F> {
         let this = *self;
         (0..this.len()).map(move |place| this.get(place).expect("there are that many"))
     }
@@ -107,7 +107,7 @@ impl<F: Fingerprint> United<F> {
         &mut self.all
     }
 
-    pub(super) fn matches(&self) -> UnitedMatches<'_, F> {
-        UnitedMatches { all: &self.all, groups: &self.groups }
+    pub(super) fn matches(&self) -> MultiMatches<'_, F> {
+        MultiMatches { all: &self.all, groups: &self.groups }
     }
 }

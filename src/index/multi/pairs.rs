@@ -5,30 +5,37 @@ use std::ops::{ControlFlow, Range};
 use crate::design::lead_sets_of_all;
 use crate::error::ReadError;
 use crate::index::handle::Index;
-use crate::index::index_ref::IndexRef;
-use crate::index::indexes::searcher::IndexesSearcher;
-use crate::index::indexes::set::Indexes;
 use crate::index::matches::{EntryPlace, Match};
+use crate::index::multi::searcher::MultiSearcher;
+use crate::index::multi::set::MultiIndex;
 use crate::index::pairs::population::{
     Neighbours, Part, Population, bounds_of_blocks, parts_of_table, read_blocks, read_runs,
 };
 use crate::index::pairs::{Pairs, Workspace};
 use crate::table::reader::Table;
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
-impl<F, R> Indexes<R>
-where
-    F: Fingerprint,
-    R: IndexRef<Fingerprint = F> + Clone + Send + Sync,
-{
+type PairsOfAll<F> = for<'i> fn(&'i MultiIndex<F>, u32) -> Pairs<'i, F>;
+
+per_width! {
+    compiled_pairs: PairsOfAll = pairs_of_all;
+}
+
+fn pairs_of_all<F: Fingerprint>(indexes: &MultiIndex<F>, distance: u32) -> Pairs<'_, F> {
+    Pairs::of(Box::new(OfIndexes(indexes)), distance)
+}
+
+impl<F: Fingerprint> MultiIndex<F> {
     /// The self-join: all pairs within `distance` of fingerprints that are stored in any of the indexes and count there;
-    /// each pair once, whichever indexes its two are in. Their ids: [`IndexesSearcher::ids`].
+    /// each pair once, whichever indexes its two are in. Their ids: [`MultiSearcher::ids`].
     ///
     /// No table holds them all side by side, so each lead is gathered in memory from table 0 of every index: see
     /// [`Pairs::memory`].
     ///
     /// ```
-    /// use hamdex::{BuildOptions, Builder, Index, Indexes};
+    /// use std::sync::Arc;
+    /// use hamdex::{BuildOptions, Builder, Index, MultiIndex};
     ///
     /// let build = |fingerprint: u64| -> Result<Index<u64>, Box<dyn std::error::Error>> {
     ///     let mut builder = Builder::in_memory(BuildOptions::new())?;
@@ -36,23 +43,19 @@ where
     ///     Ok(Index::from_bytes(builder.into_inner()?.0)?)
     /// };
     /// let (one, two) = (build(0x00ff)?, build(0x01ff)?);
-    /// let pairs = Indexes::new([&one, &two]).pairs(3).collect()?;
+    /// let pairs = MultiIndex::new([one, two].map(Arc::new)).pairs(3).collect()?;
     /// assert_eq!((pairs[0].a, pairs[0].b, pairs[0].distance), (0x00ff, 0x01ff, 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn pairs(&self, distance: u32) -> Pairs<'_, F> {
-        Pairs::of(Box::new(OfIndexes(self)), distance)
+        compiled_pairs()(self, distance)
     }
 }
 
 /// All that several indexes store.
-struct OfIndexes<'a, R: IndexRef>(&'a Indexes<R>);
+struct OfIndexes<'a, F>(&'a MultiIndex<F>);
 
-impl<F, R> Population<F> for OfIndexes<'_, R>
-where
-    F: Fingerprint,
-    R: IndexRef<Fingerprint = F> + Clone + Send + Sync,
-{
+impl<F: Fingerprint> Population<F> for OfIndexes<'_, F> {
     fn len(&self) -> u64 {
         self.0.stored()
     }
@@ -128,9 +131,9 @@ where
     }
 }
 
-struct NeighboursOfIndexes<R: IndexRef>(IndexesSearcher<R>);
+struct NeighboursOfIndexes<F>(MultiSearcher<F>);
 
-impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Neighbours<F> for NeighboursOfIndexes<R> {
+impl<F: Fingerprint> Neighbours<F> for NeighboursOfIndexes<F> {
     fn for_each(
         &mut self,
         source: usize,

@@ -2,38 +2,53 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use crate::error::ReadError;
 use crate::index::handle::Index;
-use crate::index::index_ref::IndexRef;
-use crate::index::indexes::set::Indexes;
-use crate::index::indexes::united::{FoundIn, United, UnitedMatches};
 use crate::index::matches::Match;
+use crate::index::multi::set::MultiIndex;
+use crate::index::multi::united::{FoundIn, MultiMatches, United};
 use crate::index::nearest::{self, Limited, is_walk_cheaper};
 use crate::index::search::{Search, give_back};
 use crate::progress::{Phase, Progress, Report};
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
-/// Queries several indexes as one, using the same memory again and again. Made by [`Indexes::searcher`]; every
+/// Queries several indexes as one, using the same memory again and again. Made by [`MultiIndex::searcher`]; every
 /// thread has its own.
-pub struct IndexesSearcher<R: IndexRef> {
-    indexes: Indexes<R>,
+pub struct MultiSearcher<F> {
+    indexes: MultiIndex<F>,
     /// One for each index.
-    searches: Vec<Search<R::Fingerprint>>,
-    united: United<R::Fingerprint>,
+    searches: Vec<Search<F>>,
+    united: United<F>,
     report: Report,
 }
 
-impl<R: IndexRef + Clone> Indexes<R> {
+type Within<F> = fn(&mut MultiSearcher<F>, F, u32, usize) -> Result<(), ReadError>;
+type ForEach<F> = fn(
+    &mut MultiSearcher<F>,
+    F,
+    u32,
+    &mut dyn FnMut(FoundIn<F>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, ReadError>;
+
+per_width! {
+    compiled_within: Within = limited_within;
+    compiled_nearest: Within = nearest_within;
+    compiled_for_each: ForEach = for_each_dyn;
+}
+
+impl<F: Fingerprint> MultiIndex<F> {
     /// A searcher: the memory that queries use again and again. One for each thread.
     #[must_use]
-    pub fn searcher(&self) -> IndexesSearcher<R> {
-        IndexesSearcher::new(self.clone())
+    pub fn searcher(&self) -> MultiSearcher<F> {
+        MultiSearcher::new(self.clone())
     }
 }
 
-impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> IndexesSearcher<R> {
-    fn new(indexes: Indexes<R>) -> Self {
+impl<F: Fingerprint> MultiSearcher<F> {
+    fn new(indexes: MultiIndex<F>) -> Self {
         let searches = indexes.as_slice().iter().map(|_| Search::default()).collect();
         Self { indexes, searches, united: United::default(), report: Report::default() }
     }
@@ -42,28 +57,29 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> IndexesSearcher<R> {
     /// needs a few.
     ///
     /// ```
-    /// use hamdex::{Builder, BuildOptions, Index, Indexes};
+    /// use std::sync::Arc;
+    /// use hamdex::{Builder, BuildOptions, Index, MultiIndex};
     ///
     /// let build = |fingerprint: u64| -> Result<Index<u64>, Box<dyn std::error::Error>> {
     ///     let mut builder = Builder::in_memory(BuildOptions::new())?;
     ///     builder.push(fingerprint)?;
     ///     Ok(Index::from_bytes(builder.into_inner()?.0)?)
     /// };
-    /// let all = [build(0x0f)?, build(0xf0)?, build(0xff)?];
-    /// let mut searcher = Indexes::new([&all[0]]).searcher();
+    /// let all = [build(0x0f)?, build(0xf0)?, build(0xff)?].map(Arc::new);
+    /// let mut searcher = MultiIndex::new([Arc::clone(&all[0])]).searcher();
     /// assert_eq!(searcher.within(0xff, 0)?.len(), 0);
-    /// searcher.turn_to(&all[1..]);
+    /// searcher.turn_to(all[1..].iter().cloned());
     /// assert_eq!(searcher.within(0xff, 0)?.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn turn_to(&mut self, indexes: impl IntoIterator<Item = R>) {
+    pub fn turn_to(&mut self, indexes: impl IntoIterator<Item = Arc<Index<F>>>) {
         self.indexes.replace(indexes);
         self.searches.resize_with(self.indexes.as_slice().len(), Search::default);
     }
 
     /// The indexes.
     #[must_use]
-    pub fn indexes(&self) -> &Indexes<R> {
+    pub fn indexes(&self) -> &MultiIndex<F> {
         &self.indexes
     }
 
@@ -80,8 +96,9 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> IndexesSearcher<R> {
     ///
     /// # Errors
     /// When a block that matters is damaged, or the filter fails.
-    pub fn within(&mut self, query: F, distance: u32) -> Result<UnitedMatches<'_, F>, ReadError> {
-        self.limited_within(query, distance, usize::MAX)
+    pub fn within(&mut self, query: F, distance: u32) -> Result<MultiMatches<'_, F>, ReadError> {
+        compiled_within()(self, query, distance, usize::MAX)?;
+        Ok(self.united.matches())
     }
 
     /// As [`Self::within`], at most `limit` of them.
@@ -90,9 +107,8 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> IndexesSearcher<R> {
         query: F,
         distance: u32,
         limit: usize,
-    ) -> Result<UnitedMatches<'_, F>, ReadError> {
-        self.collect(query, distance, limit)?;
-        self.united.unite(limit);
+    ) -> Result<MultiMatches<'_, F>, ReadError> {
+        limited_within(self, query, distance, limit)?;
         Ok(self.united.matches())
     }
 
@@ -111,11 +127,11 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> IndexesSearcher<R> {
     }
 
     /// The `count` fingerprints nearest to `query` that count, nearest first, then by fingerprint; all of them if there
-    /// are no more. See [`IndexesSearcher::nearest_within`], which bounds it.
+    /// are no more. See [`MultiSearcher::nearest_within`], which bounds it.
     ///
     /// # Errors
     /// When a block that matters is damaged, or the filter fails.
-    pub fn nearest(&mut self, query: F, count: usize) -> Result<UnitedMatches<'_, F>, ReadError> {
+    pub fn nearest(&mut self, query: F, count: usize) -> Result<MultiMatches<'_, F>, ReadError> {
         self.nearest_within(query, count, F::BITS)
     }
 
@@ -129,22 +145,8 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> IndexesSearcher<R> {
         query: F,
         count: usize,
         distance: u32,
-    ) -> Result<UnitedMatches<'_, F>, ReadError> {
-        let most = distance.min(F::BITS);
-        let mut distance = most.min(self.indexes.distance());
-        loop {
-            let found = self.limited_within(query, distance, count)?.len();
-            if found >= count || distance == most {
-                break;
-            }
-            // Those within one more are looked for next, until that would cost as much as to look at all.
-            distance += 1;
-            if self.indexes.as_slice().iter().any(|index| is_walk_cheaper(&**index, distance)) {
-                self.walk(query, count, most)?;
-                self.united.unite(count);
-                break;
-            }
-        }
+    ) -> Result<MultiMatches<'_, F>, ReadError> {
+        compiled_nearest()(self, query, distance, count)?;
         Ok(self.united.matches())
     }
 
@@ -191,7 +193,8 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> IndexesSearcher<R> {
         let mut ids = Vec::new();
         for FoundIn { found, index } in found_in {
             let scanner = &mut self.searches[*index].scanner;
-            let lists = self.indexes.as_slice()[*index].ids_of_with(std::slice::from_ref(found), scanner)?;
+            let lists =
+                self.indexes.as_slice()[*index].ids_of_through(std::slice::from_ref(found), scanner)?;
             ids.extend(lists.into_iter().flatten());
         }
         ids.sort_unstable();
@@ -210,37 +213,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> IndexesSearcher<R> {
         distance: u32,
         mut visit: impl FnMut(FoundIn<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        let Self { indexes, searches, report, .. } = self;
-        let each = || indexes.as_slice().iter().map(|index| -> &Index<F> { index });
-        // All look-ups, then one wave of reads, then all scans: neither memory nor storage is waited for index by index.
-        for (index, search) in each().zip(&mut *searches) {
-            search.locate(index, &[query], index.plan(distance));
-        }
-        for (index, search) in each().zip(&*searches) {
-            search.read_ahead(index);
-        }
-        let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
-        for (number, (index, search)) in each().zip(&mut *searches).enumerate() {
-            let mut failure = None;
-            let outcome =
-                search.scan(index, &[query], index.plan(distance), &go_on, |_, found| {
-                    match indexes.counts(number, &found) {
-                        Ok(true) => visit(FoundIn { found, index: number }),
-                        Ok(false) => ControlFlow::Continue(()),
-                        Err(error) => {
-                            failure = Some(error);
-                            ControlFlow::Break(())
-                        }
-                    }
-                })?;
-            if let Some(error) = failure {
-                return Err(error);
-            }
-            if outcome.is_break() {
-                return Ok(outcome);
-            }
-        }
-        Ok(ControlFlow::Continue(()))
+        compiled_for_each()(self, query, distance, &mut visit)
     }
 
     /// Gathers the matches of all indexes, those of at least the `count` nearest fingerprints.
@@ -250,14 +223,96 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> IndexesSearcher<R> {
         give_back(all);
         // No fingerprint is in more than all of the indexes.
         let mut limited = Limited::new(all, count.saturating_mul(self.searches.len()));
-        let outcome = self.for_each(query, distance, |found| limited.push(found));
+        let outcome = for_each(self, query, distance, |found| limited.push(found));
         self.united = united;
         outcome.map(drop)
     }
 }
 
-impl<R: IndexRef> fmt::Debug for IndexesSearcher<R> {
+fn limited_within<F: Fingerprint>(
+    searcher: &mut MultiSearcher<F>,
+    query: F,
+    distance: u32,
+    limit: usize,
+) -> Result<(), ReadError> {
+    searcher.collect(query, distance, limit)?;
+    searcher.united.unite(limit);
+    Ok(())
+}
+
+fn nearest_within<F: Fingerprint>(
+    searcher: &mut MultiSearcher<F>,
+    query: F,
+    distance: u32,
+    count: usize,
+) -> Result<(), ReadError> {
+    let most = distance.min(F::BITS);
+    let mut distance = most.min(searcher.indexes.distance());
+    loop {
+        let found = searcher.limited_within(query, distance, count)?.len();
+        if found >= count || distance == most {
+            break;
+        }
+        // Those within one more are looked for next, until that would cost as much as to look at all.
+        distance += 1;
+        if searcher.indexes.as_slice().iter().any(|index| is_walk_cheaper(&**index, distance)) {
+            searcher.walk(query, count, most)?;
+            searcher.united.unite(count);
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn for_each_dyn<F: Fingerprint>(
+    searcher: &mut MultiSearcher<F>,
+    query: F,
+    distance: u32,
+    visit: &mut dyn FnMut(FoundIn<F>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, ReadError> {
+    for_each(searcher, query, distance, visit)
+}
+
+fn for_each<F: Fingerprint>(
+    searcher: &mut MultiSearcher<F>,
+    query: F,
+    distance: u32,
+    mut visit: impl FnMut(FoundIn<F>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, ReadError> {
+    let MultiSearcher { indexes, searches, report, .. } = searcher;
+    let each = || indexes.as_slice().iter().map(|index| -> &Index<F> { index });
+    // All look-ups, then one wave of reads, then all scans: neither memory nor storage is waited for index by index.
+    for (index, search) in each().zip(&mut *searches) {
+        search.locate(index, &[query], index.plan(distance));
+    }
+    for (index, search) in each().zip(&*searches) {
+        search.read_ahead(index);
+    }
+    let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+    for (number, (index, search)) in each().zip(&mut *searches).enumerate() {
+        let mut failure = None;
+        let outcome = search.scan(index, &[query], index.plan(distance), &go_on, |_, found| match indexes
+            .counts(number, &found)
+        {
+            Ok(true) => visit(FoundIn { found, index: number }),
+            Ok(false) => ControlFlow::Continue(()),
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        })?;
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if outcome.is_break() {
+            return Ok(outcome);
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+impl<F: Fingerprint> fmt::Debug for MultiSearcher<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IndexesSearcher").field("indexes", &self.indexes).finish_non_exhaustive()
+        f.debug_struct("MultiSearcher").field("indexes", &self.indexes).finish_non_exhaustive()
     }
 }

@@ -5,23 +5,28 @@ use std::sync::Arc;
 
 use crate::error::ReadError;
 use crate::index::batch::{Batch, BatchOptions, MAX_QUERIES, WORTH_GROUPING};
-use crate::index::index_ref::IndexRef;
-use crate::index::indexes::set::Indexes;
-use crate::index::indexes::united::{FoundIn, United, UnitedMatches};
 use crate::index::matches::Match;
+use crate::index::multi::set::MultiIndex;
+use crate::index::multi::united::{FoundIn, MultiMatches, United};
 use crate::progress::{Counter, Phase};
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
 /// Queries whose matches are united between two looks at whether to go on.
 const UNITED_AT_ONCE: usize = 1 << 12;
 
-impl<F, R> Indexes<R>
-where
-    F: Fingerprint,
-    R: IndexRef<Fingerprint = F> + Clone,
-{
+/// Receives the place of each query and its matches; returns whether there should be more.
+type Visitor<'v, F> = dyn FnMut(usize, MultiMatches<'_, F>) -> ControlFlow<()> + 'v;
+type Answer<F> =
+    fn(&MultiIndex<F>, &[F], u32, &BatchOptions, &mut Visitor<'_, F>) -> Result<ControlFlow<()>, ReadError>;
+
+per_width! {
+    compiled_answer: Answer = answer;
+}
+
+impl<F: Fingerprint> MultiIndex<F> {
     /// All fingerprints stored within `distance` of each query that count, each once, whichever indexes it is in.
-    /// See [`Index::batch`](crate::Index::batch); [`Indexes::batch_with`] says where each one is.
+    /// See [`Index::batch`](crate::Index::batch); [`MultiIndex::batch_with`] says where each one is.
     ///
     /// # Errors
     /// When a block that matters is damaged, or the filter fails.
@@ -43,7 +48,8 @@ where
     ///
     /// ```
     /// use std::ops::ControlFlow;
-    /// use hamdex::{BatchOptions, BuildOptions, Builder, Index, Indexes};
+    /// use std::sync::Arc;
+    /// use hamdex::{BatchOptions, BuildOptions, Builder, Index, MultiIndex};
     ///
     /// let build = |fingerprints: &[u64]| -> Result<Index<u64>, Box<dyn std::error::Error>> {
     ///     let mut builder = Builder::in_memory(BuildOptions::new())?;
@@ -52,7 +58,7 @@ where
     /// };
     /// let (one, two) = (build(&[0x0f, 0xff])?, build(&[0x0f, 0xf0])?);
     /// let mut found_in = Vec::new();
-    /// let indexes = Indexes::new([&one, &two]);
+    /// let indexes = MultiIndex::new([one, two].map(Arc::new));
     /// let _ = indexes.batch_with(&[0x0f, 0xf0], 0, &BatchOptions::new(), |_, matches| {
     ///     found_in.extend(matches.iter().flat_map(|m| m.found_in).map(|found| found.index));
     ///     ControlFlow::Continue(())
@@ -68,43 +74,9 @@ where
         queries: &[F],
         distance: u32,
         options: &BatchOptions,
-        mut visit: impl FnMut(usize, UnitedMatches<'_, F>) -> ControlFlow<()>,
+        mut visit: impl FnMut(usize, MultiMatches<'_, F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        let done = Arc::new(options.counter(Phase::Batch, Some(queries.len() as u64))?);
-        let inner = options.watched_by(&done);
-        // Which matches count is known only when all of an index are: the nearest of them may not.
-        let inner = if self.is_filtered() { inner.without_limit() } else { inner };
-        let mut united = United::default();
-        let (mut at, mut size) = (0, MAX_QUERIES);
-        while at < queries.len() {
-            let chunk = &queries[at..queries.len().min(at + size)];
-            let mut visit = |place: usize, matches: UnitedMatches<'_, F>| visit(at + place, matches);
-            let outcome = if chunk.len() < WORTH_GROUPING {
-                size = WORTH_GROUPING;
-                self.one_by_one(chunk, distance, (options.most_matches(), &done), &mut visit)?
-            } else if let Some(batches) = self.batch_of_each(chunk, distance, &inner)? {
-                (0..chunk.len()).try_fold(ControlFlow::Continue(()), |flow: ControlFlow<()>, place| {
-                    if flow.is_continue() {
-                        if place.is_multiple_of(UNITED_AT_ONCE) {
-                            done.check()?;
-                        }
-                        self.unite(&batches, place, &mut united)?;
-                        united.unite(options.most_matches());
-                        return Ok(visit(place, united.matches()));
-                    }
-                    Ok::<_, ReadError>(flow)
-                })?
-            } else {
-                size = chunk.len() / 2;
-                continue;
-            };
-            if outcome.is_break() {
-                return Ok(outcome);
-            }
-            at += chunk.len();
-            done.add(chunk.len() as u64)?;
-        }
-        Ok(ControlFlow::Continue(()))
+        compiled_answer()(self, queries, distance, options, &mut visit)
     }
 
     /// The matches of all queries in each index; `None` where there are more than memory should hold.
@@ -151,7 +123,7 @@ where
         queries: &[F],
         distance: u32,
         (limit, done): (usize, &Counter),
-        visit: &mut impl FnMut(usize, UnitedMatches<'_, F>) -> ControlFlow<()>,
+        visit: &mut impl FnMut(usize, MultiMatches<'_, F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let mut searcher = self.searcher();
         for (place, &query) in queries.iter().enumerate() {
@@ -162,4 +134,48 @@ where
         }
         Ok(ControlFlow::Continue(()))
     }
+}
+
+fn answer<F: Fingerprint>(
+    indexes: &MultiIndex<F>,
+    queries: &[F],
+    distance: u32,
+    options: &BatchOptions,
+    visit: &mut Visitor<'_, F>,
+) -> Result<ControlFlow<()>, ReadError> {
+    let done = Arc::new(options.counter(Phase::Batch, Some(queries.len() as u64))?);
+    let inner = options.watched_by(&done);
+    // Which matches count is known only when all of an index are: the nearest of them may not.
+    let inner = if indexes.is_filtered() { inner.without_limit() } else { inner };
+    let mut united = United::default();
+    let (mut at, mut size) = (0, MAX_QUERIES);
+    while at < queries.len() {
+        let chunk = &queries[at..queries.len().min(at + size)];
+        let mut visit = |place: usize, matches: MultiMatches<'_, F>| visit(at + place, matches);
+        let outcome = if chunk.len() < WORTH_GROUPING {
+            size = WORTH_GROUPING;
+            indexes.one_by_one(chunk, distance, (options.most_matches(), &done), &mut visit)?
+        } else if let Some(batches) = indexes.batch_of_each(chunk, distance, &inner)? {
+            (0..chunk.len()).try_fold(ControlFlow::Continue(()), |flow: ControlFlow<()>, place| {
+                if flow.is_continue() {
+                    if place.is_multiple_of(UNITED_AT_ONCE) {
+                        done.check()?;
+                    }
+                    indexes.unite(&batches, place, &mut united)?;
+                    united.unite(options.most_matches());
+                    return Ok(visit(place, united.matches()));
+                }
+                Ok::<_, ReadError>(flow)
+            })?
+        } else {
+            size = chunk.len() / 2;
+            continue;
+        };
+        if outcome.is_break() {
+            return Ok(outcome);
+        }
+        at += chunk.len();
+        done.add(chunk.len() as u64)?;
+    }
+    Ok(ControlFlow::Continue(()))
 }

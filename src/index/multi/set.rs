@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::error::ReadError;
-use crate::index::index_ref::IndexRef;
+use crate::index::handle::Index;
 use crate::index::matches::Match;
 use hamdex_fingerprint::Fingerprint;
 
@@ -15,11 +15,11 @@ pub(in crate::index) type Filter<F> = Arc<dyn Fn(usize, &Match<F>) -> Result<boo
 /// is one match, and its ids are united. They have the same width, and any designs, codecs and distances.
 ///
 /// A query is one plan: the blocks of all indexes are looked up first, then asked for from storage together, then
-/// scanned. Each index is held by an [`IndexRef`], as a searcher holds one: `&Index`, `Arc<Index>`. A clone is cheap
-/// where that of an `IndexRef` is.
+/// scanned. A clone is cheap.
 ///
 /// ```
-/// use hamdex::{BuildOptions, Builder, Index, Indexes};
+/// use std::sync::Arc;
+/// use hamdex::{BuildOptions, Builder, Index, MultiIndex};
 ///
 /// let build = |pairs: &[(u64, u64)]| -> Result<Vec<u8>, hamdex::BuildError> {
 ///     let mut builder = Builder::in_memory(BuildOptions::new().ids(true))?;
@@ -29,7 +29,7 @@ pub(in crate::index) type Filter<F> = Arc<dyn Fn(usize, &Match<F>) -> Result<boo
 /// let monday = Index::<u64>::from_bytes(build(&[(0xff, 1), (0xf0, 2)])?)?;
 /// let tuesday = Index::<u64>::from_bytes(build(&[(0xff, 7), (0xfe, 8)])?)?;
 ///
-/// let week = Indexes::new([&monday, &tuesday]);
+/// let week = MultiIndex::new([monday, tuesday].map(Arc::new));
 /// let mut searcher = week.searcher();
 /// let found: Vec<(u64, usize)> =
 ///     searcher.within(0xff, 1)?.iter().map(|m| (m.fingerprint, m.found_in.len())).collect();
@@ -37,15 +37,15 @@ pub(in crate::index) type Filter<F> = Arc<dyn Fn(usize, &Match<F>) -> Result<boo
 /// assert_eq!(searcher.ids(0xff)?, [1, 7]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Indexes<R: IndexRef> {
-    indexes: Vec<R>,
-    filter: Option<Filter<R::Fingerprint>>,
+pub struct MultiIndex<F> {
+    indexes: Vec<Arc<Index<F>>>,
+    filter: Option<Filter<F>>,
 }
 
-impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Indexes<R> {
+impl<F: Fingerprint> MultiIndex<F> {
     /// These indexes; their order decides the numbers by which matches name them.
     #[must_use]
-    pub fn new(indexes: impl IntoIterator<Item = R>) -> Self {
+    pub fn new(indexes: impl IntoIterator<Item = Arc<Index<F>>>) -> Self {
         Self { indexes: indexes.into_iter().collect(), filter: None }
     }
 
@@ -64,7 +64,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Indexes<R> {
 
     /// The indexes, in their order.
     #[must_use]
-    pub fn as_slice(&self) -> &[R] {
+    pub fn as_slice(&self) -> &[Arc<Index<F>>] {
         &self.indexes
     }
 
@@ -81,7 +81,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Indexes<R> {
     }
 
     /// Takes the place of all indexes.
-    pub(super) fn replace(&mut self, indexes: impl IntoIterator<Item = R>) {
+    pub(super) fn replace(&mut self, indexes: impl IntoIterator<Item = Arc<Index<F>>>) {
         self.indexes.clear();
         self.indexes.extend(indexes);
     }
@@ -98,16 +98,16 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Indexes<R> {
     }
 }
 
-impl<R: IndexRef + Clone> Clone for Indexes<R> {
+impl<F: Fingerprint> Clone for MultiIndex<F> {
     fn clone(&self) -> Self {
         Self { indexes: self.indexes.clone(), filter: self.filter.clone() }
     }
 }
 
-impl<R: IndexRef> fmt::Debug for Indexes<R> {
+impl<F: Fingerprint> fmt::Debug for MultiIndex<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let indexes: Vec<_> = self.indexes.iter().map(|index| &**index).collect();
-        f.debug_struct("Indexes")
+        f.debug_struct("MultiIndex")
             .field("indexes", &indexes)
             .field("is_filtered", &self.filter.is_some())
             .finish()

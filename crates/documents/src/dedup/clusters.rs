@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
-use crate::counts::Counts;
 use crate::dedup::corpus::State;
-use crate::dedup::ids::Ids;
 use crate::dedup::members::Member;
 use crate::dedup::reference::Known;
+use crate::dedup::spill::Strings;
 use crate::dedup::spool::Spooled;
+use crate::document::Counts;
+use crate::document::TooShort;
 use crate::error::Error;
-use crate::rows::cell::{Cell, Kind};
-use crate::rows::table::Rows;
-use crate::too_short::TooShort;
+use crate::table_writer::cell::{Cell, Kind};
+use crate::table_writer::rows::Rows;
 
 /// The clusters of near-duplicates in a corpus.
 ///
@@ -20,7 +20,7 @@ use crate::too_short::TooShort;
 #[derive(Debug)]
 pub struct Clusters {
     pub(crate) members: Vec<Member>,
-    pub(crate) ids: Ids,
+    pub(crate) ids: Strings,
     pub(crate) states: Vec<State>,
     pub(crate) texts: Option<Spooled>,
     pub(crate) counts: Counts,

@@ -3,16 +3,16 @@
 use hamdex::Engine;
 use hamdex_simhash::{Fingerprinter, Hash, Outcome, Scratch, Shingler, Shingles};
 
-use crate::counts::Counts;
-use crate::dedup::ids::{IdShelf, Ids};
 use crate::dedup::reference::{Known, Reference};
-use crate::dedup::search::Search;
-use crate::dedup::shelf::{Shelf, Shelved};
+use crate::dedup::resources::Resources;
 use crate::dedup::similarity::Similarity;
+use crate::dedup::spill::{SpillWriter, Spilled};
+use crate::dedup::spill::{Strings, StringsWriter};
 use crate::dedup::spool::{Spool, Spooled};
+use crate::document::Counts;
 use crate::document::Document;
+use crate::document::TooShort;
 use crate::error::Error;
-use crate::too_short::TooShort;
 
 /// Documents looked up at a time: enough work for all threads, in bounded memory.
 const LOOKUP_BATCH: usize = 1 << 14;
@@ -38,13 +38,13 @@ pub(crate) struct Corpus<F> {
     pub(crate) states: Vec<State>,
     /// Reliable or not; zero where there is none.
     pub(crate) fingerprints: Vec<F>,
-    pub(crate) ids: Ids,
+    pub(crate) ids: Strings,
     /// The bytes of each text, if the longest document is kept.
     pub(crate) lengths: Option<Vec<u64>>,
     /// Of the shingles, if texts are compared; otherwise of texts too short for a fingerprint. Blank texts have none.
     pub(crate) digests: Vec<(Digest, u32)>,
     /// The shingles, if texts are compared.
-    pub(crate) sets: Option<Shelved<u64>>,
+    pub(crate) sets: Option<Spilled<u64>>,
     /// The texts, if they are kept.
     pub(crate) texts: Option<Spooled>,
     pub(crate) too_short: TooShort,
@@ -96,10 +96,10 @@ impl<'a, F: Engine> Extractor<'a, F> {
 pub(crate) struct CorpusBuilder<F> {
     states: Vec<State>,
     fingerprints: Vec<F>,
-    ids: IdShelf,
+    ids: StringsWriter,
     lengths: Option<Vec<u64>>,
     digests: Vec<(Digest, u32)>,
-    sets: Option<Shelf<u64>>,
+    sets: Option<SpillWriter<u64>>,
     texts: Option<Spool>,
     too_short: TooShort,
     /// Whether documents without a reliable fingerprint are noted.
@@ -108,7 +108,7 @@ pub(crate) struct CorpusBuilder<F> {
 
 impl<F: Engine> CorpusBuilder<F> {
     pub(crate) fn new(
-        search: &Search,
+        resources: &Resources,
         with_sets: bool,
         with_lengths: bool,
         notes_short: bool,
@@ -117,10 +117,10 @@ impl<F: Engine> CorpusBuilder<F> {
         Self {
             states: Vec::new(),
             fingerprints: Vec::new(),
-            ids: IdShelf::new(&search.directory, search.id_bytes()),
+            ids: StringsWriter::new(&resources.directory, resources.id_bytes()),
             lengths: with_lengths.then(Vec::new),
             digests: Vec::new(),
-            sets: with_sets.then(|| Shelf::new(&search.directory, search.set_bytes())),
+            sets: with_sets.then(|| SpillWriter::new(&resources.directory, resources.set_bytes())),
             texts,
             too_short: TooShort::default(),
             notes_short,
@@ -163,7 +163,7 @@ impl<F: Engine> CorpusBuilder<F> {
             ids: self.ids.finish()?,
             lengths: self.lengths,
             digests: self.digests,
-            sets: self.sets.map(Shelf::finish).transpose()?,
+            sets: self.sets.map(SpillWriter::finish).transpose()?,
             texts: self.texts.map(Spool::finish).transpose()?,
             too_short: self.too_short,
             counts,

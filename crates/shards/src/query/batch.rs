@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use hamdex::{BatchOptions, Engine, Match, MatchVisitor};
 
 use crate::error::Error;
+use crate::partition::Partition;
 use crate::set::Shards;
-use crate::split::Split;
 
 /// The most queries taken at a time.
 const MAX_QUERIES: usize = 1 << 20;
@@ -34,8 +34,8 @@ impl<F: Engine> Shards<F> {
         options: &BatchOptions,
         visit: &mut MatchVisitor<'_, F>,
     ) -> Result<ControlFlow<()>, Error> {
-        match self.split_for(distance) {
-            Some(split) => self.batch_of_families(split, queries, distance, options, visit),
+        match self.partition_for(distance) {
+            Some(partition) => self.batch_of_families(partition, queries, distance, options, visit),
             None => {
                 let mut matches = Vec::new();
                 Ok(F::batch_of_all(self.whole()?, queries, distance, options, &mut |place, united| {
@@ -49,7 +49,7 @@ impl<F: Engine> Shards<F> {
 
     fn batch_of_families(
         &self,
-        split: &Split<F>,
+        partition: &Partition<F>,
         queries: &[F],
         distance: u32,
         options: &BatchOptions,
@@ -62,7 +62,7 @@ impl<F: Engine> Shards<F> {
             let outcome = if chunk.len() < FEW {
                 size = FEW - 1;
                 self.one_by_one(chunk, distance, options, &mut visit)?
-            } else if let Some(found) = self.batch_of_chunk(split, chunk, distance, options)? {
+            } else if let Some(found) = self.batch_of_chunk(partition, chunk, distance, options)? {
                 deliver(chunk.len(), &found, options.most_matches(), &mut visit)
             } else {
                 size = chunk.len() / 2;
@@ -80,7 +80,7 @@ impl<F: Engine> Shards<F> {
     /// should hold.
     fn batch_of_chunk(
         &self,
-        split: &Split<F>,
+        partition: &Partition<F>,
         queries: &[F],
         distance: u32,
         options: &BatchOptions,
@@ -88,19 +88,19 @@ impl<F: Engine> Shards<F> {
         let room = options.match_bytes() / size_of::<Placed<F>>();
         let mut found: Vec<Placed<F>> = Vec::new();
         let mut asked = Vec::new();
-        for family in 0..split.families() {
-            let places = Places::of(split, family, queries);
-            for shard in 0..split.shards() {
+        for family in 0..partition.families() {
+            let places = Places::of(partition, family, queries);
+            for shard in 0..partition.shards() {
                 let places = places.of_shard(shard);
                 if places.is_empty() {
                     continue;
                 }
                 asked.clear();
                 asked.extend(places.iter().map(|&place| queries[place as usize]));
-                let index = self.shard(family * split.shards() + shard)?;
+                let index = self.shard(family * partition.shards() + shard)?;
                 let outcome = F::batch_with(index, &asked, distance, options, &mut |number, matches| {
                     let query = asked[number];
-                    let own = |near: &&Match<F>| split.owner(query, near.fingerprint) == Some(family);
+                    let own = |near: &&Match<F>| partition.owner(query, near.fingerprint) == Some(family);
                     found.extend(matches.iter().filter(own).map(|near| (places[number], *near)));
                     if found.len() <= room { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
                 })?;
@@ -162,9 +162,9 @@ struct Places {
 }
 
 impl Places {
-    fn of<F: Engine>(split: &Split<F>, family: usize, queries: &[F]) -> Self {
-        let shards: Vec<u32> = queries.iter().map(|&query| split.shard(family, query) as u32).collect();
-        let mut ends = vec![0; split.shards()];
+    fn of<F: Engine>(partition: &Partition<F>, family: usize, queries: &[F]) -> Self {
+        let shards: Vec<u32> = queries.iter().map(|&query| partition.shard(family, query) as u32).collect();
+        let mut ends = vec![0; partition.shards()];
         shards.iter().for_each(|&shard| ends[shard as usize] += 1);
         let mut sum = 0;
         for end in &mut ends {

@@ -4,7 +4,7 @@ use hamdex::Engine;
 
 use crate::error::Error;
 use crate::manifest::IdType;
-use crate::searcher::ShardsSearcher;
+use crate::query::searcher::ShardsSearcher;
 use crate::set::Shards;
 
 /// An id, and the shard in which it was found: where ids have names, each shard has numbered them by itself.
@@ -57,9 +57,9 @@ impl<F: Engine> Shards<F> {
 
     /// In a set of families, a shard that has the fingerprint if any has: one that is open already, if there is one.
     fn home(&self, fingerprint: F) -> Option<usize> {
-        let split = self.split()?;
-        let homes = |family| family * split.shards() + split.shard(family, fingerprint);
-        let mut all = (0..split.families()).map(homes);
+        let partition = self.partition()?;
+        let homes = |family| family * partition.shards() + partition.shard(family, fingerprint);
+        let mut all = (0..partition.families()).map(homes);
         all.clone().find(|&number| self.is_open(number)).or_else(|| all.next())
     }
 

@@ -7,8 +7,8 @@ use std::fmt;
 use hamdex::{BoxedEntries, Engine};
 
 use crate::error::Error;
-use crate::ids::{StoredId, unite};
 use crate::manifest::IdType;
+use crate::query::ids::{StoredId, unite};
 use crate::set::Shards;
 
 /// A stored fingerprint and its ids.

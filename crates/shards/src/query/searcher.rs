@@ -91,7 +91,7 @@ impl<F: Engine> ShardsSearcher<'_, F> {
 
     /// The distance to begin with: what is near enough for the families is found by fewer shards.
     fn reach(&self, distance: u32) -> u32 {
-        if self.set.split().is_some() { distance.min(self.set.distance()) } else { distance }
+        if self.set.partition().is_some() { distance.min(self.set.distance()) } else { distance }
     }
 
     /// Keeps what a search of the right shards finds.
@@ -111,8 +111,9 @@ impl<F: Engine> ShardsSearcher<'_, F> {
 
     /// What searches the shards that a query at a distance has to ask.
     fn route(&mut self, query: F, distance: u32) -> Result<&mut IndexesSearcher<Arc<Index<F>>>, Error> {
-        let Some(split) = self.set.split_for(distance) else { return self.whole() };
-        let shards = (0..split.families()).map(|family| family * split.shards() + split.shard(family, query));
+        let Some(partition) = self.set.partition_for(distance) else { return self.whole() };
+        let shards = (0..partition.families())
+            .map(|family| family * partition.shards() + partition.shard(family, query));
         if !self.asked.iter().copied().eq(shards.clone()) {
             self.asked.clear();
             self.asked.extend(shards);

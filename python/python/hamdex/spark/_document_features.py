@@ -12,8 +12,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, BooleanType, LongType, StructField, StructType
 
-from . import _columns, _words
-from ._tasks import on_executors, threads
+from . import _columns, _bit_words
+from ._executors import on_executors, threads
 
 # What the engine trims: the characters that Unicode calls white space.
 WHITE_SPACE = (
@@ -47,7 +47,7 @@ def features(df: DataFrame, text: str, node: Column, method: Method) -> DataFram
     rows = df.select(node.alias("node"), _columns.column(df, text).alias("text"))
     fields = [
         StructField("node", rows.schema["node"].dataType, False),
-        StructField("fingerprint", _words.spark_type(method.width), False),
+        StructField("fingerprint", _bit_words.spark_type(method.width), False),
         StructField("reliable", BooleanType(), False),
         StructField("key", BinaryType(), True),
     ]
@@ -72,7 +72,7 @@ def work(
         own = [one.tobytes() for one in values]
         columns = {
             "node": batch.column("node"),
-            "fingerprint": _words.to_column(values),
+            "fingerprint": _bit_words.to_column(values),
             "reliable": pa.array(reliable),
         }
         if shingle is None:

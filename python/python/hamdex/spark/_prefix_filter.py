@@ -17,7 +17,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from ._plans import kept
+from ._persisted import kept
 
 # Sets that have a shingle, above which it is broadcast instead of brought together with them.
 MAX_COMMON = 1 << 16

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ._words import Words, masks
+from ._bit_words import Words, masks
 
 # Bits of a lead by which fingerprints are counted.
 COUNTED_BITS = 16

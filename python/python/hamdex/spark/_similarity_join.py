@@ -10,8 +10,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from . import _columns
-from ._plans import kept
-from ._prefixes import limit, prefixes
+from ._persisted import kept
+from ._prefix_filter import limit, prefixes
 
 # Prefixes that meet in a shingle, above which they are split into blocks; a block has about as many.
 MAX_ALIKE = 1 << 12

@@ -61,17 +61,17 @@ impl<F: Engine> ShardsPairs<'_, F> {
         &self,
         visit: &mut dyn FnMut(&[Pair<F>]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, Error> {
-        let Some(split) = self.set.split_for(self.distance) else {
+        let Some(partition) = self.set.partition_for(self.distance) else {
             let all = self.with_options(F::pairs_of_all(self.set.whole()?, self.distance));
             return Ok(F::for_each_batch(&all, visit)?);
         };
         let mut own = Vec::new();
         for number in 0..self.set.manifest().shards.len() {
-            let family = number / split.shards();
+            let family = number / partition.shards();
             let pairs = self.with_options(F::pairs(self.set.shard(number)?, self.distance));
             let outcome = F::for_each_batch(&pairs, &mut |pairs| {
                 own.clear();
-                own.extend(pairs.iter().filter(|pair| split.owner(pair.a, pair.b) == Some(family)));
+                own.extend(pairs.iter().filter(|pair| partition.owner(pair.a, pair.b) == Some(family)));
                 if own.is_empty() { ControlFlow::Continue(()) } else { visit(&own) }
             })?;
             if outcome.is_break() {
@@ -86,7 +86,7 @@ impl<F: Engine> ShardsPairs<'_, F> {
     /// # Errors
     /// When a shard cannot be opened, or a block is damaged.
     pub fn count_by_distance(&self) -> Result<Vec<u64>, Error> {
-        if self.set.split_for(self.distance).is_none() {
+        if self.set.partition_for(self.distance).is_none() {
             let all = self.with_options(F::pairs_of_all(self.set.whole()?, self.distance));
             return Ok(F::count_by_distance(&all)?);
         }

@@ -18,8 +18,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from . import _components, _rows
-from ._tasks import on_executors
+from . import _components, _row_batches
+from ._executors import on_executors
 
 # Pairs that one task takes.
 FEW = 1 << 20
@@ -59,10 +59,10 @@ def linked(pairs: DataFrame, few: bool, held: list[DataFrame]) -> DataFrame:
 
 def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Return the members of the stars of components, each of which is here as a whole and sorted."""
-    schema, batches = _rows.with_schema(batches)
+    schema, batches = _row_batches.with_schema(batches)
     if schema is not None:
         node = schema.field("later").type
-        yield from _rows.batched(members(_rows.rows(batches)), pa.schema([("id", node), ("centre", node)]))
+        yield from _row_batches.batched(members(_row_batches.rows(batches)), pa.schema([("id", node), ("centre", node)]))
 
 
 def members(pairs: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-//! Records on their way to their shards: in memory while they fit, then in a temporary file.
+//! Records on their way to a shard: in memory while they fit, then in a temporary file.
 //!
 //! ```text
 //! 8   the id, where there are ids
@@ -36,9 +36,9 @@ pub(super) struct Shape {
     pub(super) names: bool,
 }
 
-/// Records in the order in which they came.
+/// Records in the order in which they were pushed.
 #[derive(Debug)]
-pub(super) struct Records<F> {
+pub(super) struct Spool<F> {
     shape: Shape,
     directory: PathBuf,
     /// Bytes to keep in memory.
@@ -51,7 +51,7 @@ pub(super) struct Records<F> {
     width: PhantomData<F>,
 }
 
-impl<F: Fingerprint> Records<F> {
+impl<F: Fingerprint> Spool<F> {
     /// None so far. With more than `room` bytes, they go to a temporary file in `directory`.
     pub(super) fn new(shape: Shape, room: usize, directory: &Path) -> Self {
         let (directory, recent) = (directory.to_owned(), Vec::new());
@@ -151,7 +151,7 @@ mod tests {
     fn records_come_back_in_their_order_as_often_as_asked() {
         fn check<F: Fingerprint>(shape: Shape, room: usize) {
             let directory = tempfile::tempdir().unwrap();
-            let mut records = Records::<F>::new(shape, room, directory.path());
+            let mut records = Spool::<F>::new(shape, room, directory.path());
             let record = |number: u64| {
                 let id = if shape.ids { number * 7 } else { 0 };
                 let name = if shape.names { vec![b'x'; number as usize % 5] } else { Vec::new() };

@@ -11,7 +11,7 @@ use hamdex::Fingerprint;
 
 /// The families of a set: which bits each is split by, and into how many shards.
 #[derive(Debug, Clone)]
-pub(crate) struct Split<F> {
+pub(crate) struct Partition<F> {
     /// Of each family: how far its bits lie from the last one, and a mask of as many.
     groups: Vec<(u32, u128)>,
     /// Shards of each family.
@@ -19,7 +19,7 @@ pub(crate) struct Split<F> {
     width: PhantomData<F>,
 }
 
-impl<F: Fingerprint> Split<F> {
+impl<F: Fingerprint> Partition<F> {
     /// The split of one family by all bits: for sets of layout `hash`.
     pub(crate) fn whole(shards: usize) -> Self {
         Self::of(1, shards)
@@ -76,8 +76,8 @@ mod tests {
     fn groups_have_every_bit_once_and_are_as_even_as_possible() {
         fn check<F: Fingerprint>() {
             for families in 1..=F::BITS {
-                let split = Split::<F>::of(families, 3);
-                let masks: Vec<u128> = split.groups.iter().map(|(shift, mask)| mask << shift).collect();
+                let partition = Partition::<F>::of(families, 3);
+                let masks: Vec<u128> = partition.groups.iter().map(|(shift, mask)| mask << shift).collect();
                 assert_eq!(masks.iter().fold(0, |all, mask| all | mask), F::ONES.to_u128());
                 let ones: Vec<u32> = masks.iter().map(|mask| mask.count_ones()).collect();
                 assert_eq!(ones.iter().sum::<u32>(), F::BITS);
@@ -92,12 +92,12 @@ mod tests {
     #[test]
     fn what_differs_in_few_bits_shares_a_shard() {
         for families in [1, 2, 4, 7] {
-            let split = Split::<u64>::of(families, 5);
+            let partition = Partition::<u64>::of(families, 5);
             for number in 0..2000 {
                 let (one, seed) = (mix(number), mix(number ^ 0xabcd));
                 let other = (1..families).fold(one, |bits, place| bits ^ 1 << (seed >> (6 * place) & 63));
-                assert!(split.owner(one, other).is_some(), "{one:x} {other:x}");
-                assert_eq!(split.owner(one, one), Some(0));
+                assert!(partition.owner(one, other).is_some(), "{one:x} {other:x}");
+                assert_eq!(partition.owner(one, one), Some(0));
             }
         }
     }
@@ -106,20 +106,20 @@ mod tests {
     fn shards_are_those_of_the_specification() {
         assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
         // Worked out by another program.
-        let split = Split::<u64>::of(4, 4);
-        let shards = |fingerprint| [0, 1, 2, 3].map(|family| split.shard(family, fingerprint));
+        let partition = Partition::<u64>::of(4, 4);
+        let shards = |fingerprint| [0, 1, 2, 3].map(|family| partition.shard(family, fingerprint));
         assert_eq!(shards(0), [3, 3, 3, 3]);
         assert_eq!(shards(0x0123_4567_89ab_cdef), [1, 1, 3, 0]);
-        let wide = Split::<u128>::whole(7);
+        let wide = Partition::<u128>::whole(7);
         assert_eq!(wide.shard(0, 0x0123_4567_89ab_cdef_fedc_ba98_7654_3210), 5);
     }
 
     #[test]
     fn equal_leading_bits_are_spread_as_any_others() {
-        let split = Split::<u64>::of(4, 8);
+        let partition = Partition::<u64>::of(4, 8);
         let mut counts = [0; 8];
         // All in one of 2^16 ranges, a thousand values of the group.
-        (0..1000).for_each(|low| counts[split.shard(3, 0xabcd_0000_0000_0000 | low)] += 1);
+        (0..1000).for_each(|low| counts[partition.shard(3, 0xabcd_0000_0000_0000 | low)] += 1);
         assert!(counts.iter().all(|&count| (60..200).contains(&count)), "{counts:?}");
     }
 }

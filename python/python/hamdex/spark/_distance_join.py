@@ -11,10 +11,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from . import _words
-from ._leads import Leads
-from ._tasks import on_executors, threads
-from ._words import Words
+from . import _bit_words
+from ._pigeonhole import Leads
+from ._executors import on_executors, threads
+from ._bit_words import Words
 
 # Rows of a task, about: each takes some ten bytes, and a few times that while pairs are found.
 ROWS_PER_TASK = 1 << 22
@@ -43,7 +43,7 @@ def near(
     place = F.col("lead") * (len(leads.parts[0]) + 1) + F.col("part") + 1
     keys = prefix(leads.masks, F.col("lead"), width) + prefix(flat, place, width)
     rows = rows.repartition(partitions, "lead", "part", *keys).select("lead", "part", "fingerprint")
-    fields = [StructField(name, _words.spark_type(width), False) for name in ("left", "right")]
+    fields = [StructField(name, _bit_words.spark_type(width), False) for name in ("left", "right")]
     schema = StructType([*fields, StructField("distance", IntegerType(), False)])
     return rows.mapInArrow(on_executors(__name__, "work", width=width, k=k, memory=memory), schema)
 
@@ -62,10 +62,10 @@ def with_leads(fingerprints: DataFrame, leads: Leads) -> DataFrame:
 def prefix(values: list[int], place: Column | str, width: int) -> list[Column]:
     """Return the words of the fingerprint under the mask at a place."""
     place = F.col(place) if isinstance(place, str) else place
-    names = ["fingerprint"] if width == _words.WORD_BITS else ["fingerprint.high", "fingerprint.low"]
+    names = ["fingerprint"] if width == _bit_words.WORD_BITS else ["fingerprint.high", "fingerprint.low"]
     columns = []
     for number, name in enumerate(names):
-        masks = [F.lit(_words.signed(_words.mask_words(mask, width)[number])).cast("long") for mask in values]
+        masks = [F.lit(_bit_words.signed(_bit_words.mask_words(mask, width)[number])).cast("long") for mask in values]
         mask = F.element_at(F.array(*masks), place + 1)
         columns.append(F.col(name).bitwiseAND(mask).alias(f"word{number}"))
     return columns
@@ -92,7 +92,7 @@ def work(batches: Iterable[pa.RecordBatch], width: int, k: int, memory: int | No
     groups: dict[int, list[Words]] = {}
     for batch in batches:
         numbers = batch.column("lead").to_numpy().astype(np.int64) * parts + batch.column("part").to_numpy() + 1
-        words = _words.to_words(batch.column("fingerprint"))
+        words = _bit_words.to_words(batch.column("fingerprint"))
         for number in np.unique(numbers):
             groups.setdefault(int(number), []).append(words[numbers == number])
     for number in sorted(groups):
@@ -105,12 +105,12 @@ def found(words: Words, leads: Leads, lead: int, part: int, memory: int | None) 
     """Find the pairs among fingerprints that belong to a lead and a part."""
     # By all leads of the self-join. To know that a pair agrees in this one spares none of them: its k bits may be anywhere
     # in the others, and k + 1 groups of these take as many.
-    for table in hamdex.pairs(_words.plain(words), leads.k, memory=memory, threads=threads()):
-        left, right = (_words.rows(table[name]) for name in ("left", "right"))
+    for table in hamdex.pairs(_bit_words.plain(words), leads.k, memory=memory, threads=threads()):
+        left, right = (_bit_words.rows(table[name]) for name in ("left", "right"))
         mine = leads.belongs(left ^ right, lead, part)
         columns = {
-            "left": _words.to_column(left[mine]),
-            "right": _words.to_column(right[mine]),
+            "left": _bit_words.to_column(left[mine]),
+            "right": _bit_words.to_column(right[mine]),
             "distance": pa.array(table["distance"][mine].astype(np.int32)),
         }
         yield pa.RecordBatch.from_pydict(columns)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use hamdex::{Engine, OpenOptions, VerifyOptions};
 use hamdex_atomic_file::link_or_copy;
 
-use crate::build::Target;
+use crate::build::target::Target;
 use crate::error::Error;
 use crate::manifest::{self, Layout, MANIFEST, MAX_SHARDS, Manifest, ShardEntry};
 use crate::set::{id_type, ids_of, recipe};

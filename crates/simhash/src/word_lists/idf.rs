@@ -6,7 +6,7 @@ use std::io::BufRead;
 use std::str::FromStr;
 
 use crate::hash::content_digest;
-use crate::lists::{ListDigest, ListError};
+use crate::word_lists::{ListDigest, ListError};
 
 /// The greatest weight of a word: no sum of weights, of a dictionary or a text, is infinite. Logarithms of counts are far
 /// below.

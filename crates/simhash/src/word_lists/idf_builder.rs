@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::error::RecipeError;
 use crate::extract::{Extractor, Workspace};
-use crate::lists::{IdfDictionary, ListError, StopWords};
 use crate::recipe::Recipe;
+use crate::word_lists::{IdfDictionary, ListError, StopWords};
 
 /// The longest feature counted, in bytes, so that a hostile text cannot fill the memory.
 const LONGEST_WORD_BYTES: usize = 256;
@@ -123,7 +123,7 @@ impl IdfBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lists::Unknown;
+    use crate::word_lists::Unknown;
 
     fn builder(max_words: usize) -> IdfBuilder {
         IdfBuilder::new(&"default shingle=words:1".parse().unwrap(), None, max_words).unwrap()

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::BufRead;
 
 use crate::hash::content_digest;
-use crate::lists::{ListDigest, ListError};
+use crate::word_lists::{ListDigest, ListError};
 
 /// A list of tokens to drop. They are compared, as they are, with tokens after case folding.
 ///

@@ -1,4 +1,14 @@
-//! Why a word list cannot be read.
+//! Word lists that a recipe may use: inverse document frequencies and stop words.
+
+mod digest;
+mod idf;
+mod idf_builder;
+mod stop;
+
+pub use digest::{ListDigest, ParseListDigestError};
+pub use idf::{IdfDictionary, Unknown};
+pub use idf_builder::IdfBuilder;
+pub use stop::StopWords;
 
 use std::io;
 

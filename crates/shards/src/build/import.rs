@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use hamdex::{Engine, OpenOptions, VerifyOptions};
-use hamdex_atomic_file::link_or_copy;
+use hamdex_atomic_file::{link_or_copy, sync_directory};
 
 use crate::build::target::Target;
 use crate::error::Error;
@@ -86,7 +86,7 @@ pub fn add<P: AsRef<Path>>(
     }
     // The names become durable with that of the manifest, whose directory is theirs: it is synced before as well, so
     // that no manifest names what a crash has lost.
-    sync(directory)?;
+    sync_directory(directory).map_err(Error::io("sync it to disk", directory))?;
     let written = manifest::write(&directory.join(MANIFEST), &manifest)?.publish();
     if written.as_ref().err().is_none_or(hamdex::OutputError::is_in_place) {
         named.names.clear();
@@ -113,7 +113,7 @@ impl Drop for Named<'_> {
             let _ = std::fs::remove_file(name);
         }
         if !self.names.is_empty() {
-            let _ = sync(self.directory);
+            let _ = sync_directory(self.directory);
         }
     }
 }
@@ -131,14 +131,6 @@ fn lock(directory: &Path) -> Result<File, Error> {
 #[cfg(not(unix))]
 fn lock(_: &Path) -> Result<(), Error> {
     // A directory cannot be opened there.
-    Ok(())
-}
-
-fn sync(directory: &Path) -> Result<(), Error> {
-    if cfg!(unix) {
-        let synced = File::open(directory).and_then(|file| file.sync_all());
-        synced.map_err(Error::io("sync it to disk", directory))?;
-    }
     Ok(())
 }
 

@@ -6,7 +6,6 @@ use crate::dedup::corpus::State;
 use crate::dedup::members::Member;
 use crate::dedup::reference::Known;
 use crate::dedup::spill::Strings;
-use crate::dedup::spool::Spooled;
 use crate::document::Counts;
 use crate::document::TooShort;
 use crate::error::Error;
@@ -22,7 +21,6 @@ pub struct Clusters {
     pub(crate) members: Vec<Member>,
     pub(crate) ids: Strings,
     pub(crate) states: Vec<State>,
-    pub(crate) texts: Option<Spooled>,
     pub(crate) counts: Counts,
     pub(crate) too_short: TooShort,
     pub(crate) known: Option<Vec<Known>>,
@@ -109,17 +107,6 @@ impl Clusters {
         extents.sort_by_key(|extent| (std::cmp::Reverse(extent.documents), extent.cluster));
         extents.truncate(count);
         extents
-    }
-
-    /// Returns the text of a document, if texts were kept ([`Dedup::keep_texts`](crate::Dedup::keep_texts)).
-    ///
-    /// # Errors
-    /// When the temporary file that holds it cannot be read.
-    ///
-    /// # Panics
-    /// When there is no document of this number.
-    pub fn text(&self, document: u32) -> Result<Option<String>, Error> {
-        self.texts.as_ref().map(|texts| texts.get(document)).transpose()
     }
 
     /// Calls `row` with the cells of every member, in the order of [`Clusters::columns`].

@@ -8,7 +8,6 @@ use crate::dedup::resources::Resources;
 use crate::dedup::similarity::Similarity;
 use crate::dedup::spill::{SpillWriter, Spilled};
 use crate::dedup::spill::{Strings, StringsWriter};
-use crate::dedup::spool::{Spool, Spooled};
 use crate::document::Counts;
 use crate::document::Document;
 use crate::document::TooShort;
@@ -45,8 +44,6 @@ pub(crate) struct Corpus<F> {
     pub(crate) digests: Vec<(Digest, u32)>,
     /// The shingles, if texts are compared.
     pub(crate) sets: Option<Spilled<u64>>,
-    /// The texts, if they are kept.
-    pub(crate) texts: Option<Spooled>,
     pub(crate) too_short: TooShort,
     pub(crate) counts: Counts,
 }
@@ -100,20 +97,13 @@ pub(crate) struct CorpusBuilder<F> {
     lengths: Option<Vec<u64>>,
     digests: Vec<(Digest, u32)>,
     sets: Option<SpillWriter<u64>>,
-    texts: Option<Spool>,
     too_short: TooShort,
     /// Whether documents without a reliable fingerprint are noted.
     notes_short: bool,
 }
 
 impl<F: Engine> CorpusBuilder<F> {
-    pub(crate) fn new(
-        resources: &Resources,
-        with_sets: bool,
-        with_lengths: bool,
-        notes_short: bool,
-        texts: Option<Spool>,
-    ) -> Self {
+    pub(crate) fn new(resources: &Resources, with_sets: bool, with_lengths: bool, notes_short: bool) -> Self {
         Self {
             states: Vec::new(),
             fingerprints: Vec::new(),
@@ -121,7 +111,6 @@ impl<F: Engine> CorpusBuilder<F> {
             lengths: with_lengths.then(Vec::new),
             digests: Vec::new(),
             sets: with_sets.then(|| SpillWriter::new(&resources.directory, resources.set_bytes())),
-            texts,
             too_short: TooShort::default(),
             notes_short,
         }
@@ -139,10 +128,7 @@ impl<F: Engine> CorpusBuilder<F> {
         if let Some(lengths) = &mut self.lengths {
             lengths.push(document.text.len() as u64);
         }
-        match &mut self.texts {
-            Some(texts) => texts.push(&document.text),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Takes a document of which nothing but the fingerprint is known; returns its number.
@@ -164,7 +150,6 @@ impl<F: Engine> CorpusBuilder<F> {
             lengths: self.lengths,
             digests: self.digests,
             sets: self.sets.map(SpillWriter::finish).transpose()?,
-            texts: self.texts.map(Spool::finish).transpose()?,
             too_short: self.too_short,
             counts,
         })

@@ -10,7 +10,6 @@
 //! - [`run`]: all steps, in their order
 //! - [`corpus`]: the features of every document
 //! - [`spill`]: sequences in memory, or in a temporary file
-//! - [`spool`]: the texts, if they are kept
 //! - [`classes`]: equal documents, of which one is compared
 //! - [`grouping`]: the classes of each cluster
 //! - [`fingerprints`], [`texts`]: near-duplicates by distance, and by similarity
@@ -29,5 +28,4 @@ pub(crate) mod resources;
 mod run;
 pub(crate) mod similarity;
 mod spill;
-mod spool;
 mod texts;

@@ -106,7 +106,6 @@ pub struct Dedup<'a, F: Fingerprint> {
     pub(super) distance: Option<u32>,
     pub(super) similarity: Option<Similarity>,
     pub(super) clustering: Clustering,
-    pub(super) keep_texts: bool,
     pub(super) on_too_short: Option<OnTooShort>,
     pub(super) resources: Resources,
 }
@@ -122,7 +121,6 @@ impl<'a, F: Engine> Dedup<'a, F> {
             distance: None,
             similarity: None,
             clustering: Clustering::default(),
-            keep_texts: false,
             on_too_short: None,
             resources: Resources {
                 memory: default_memory(),
@@ -168,13 +166,6 @@ impl<'a, F: Engine> Dedup<'a, F> {
     #[must_use]
     pub fn prefer(mut self, prefer: Preference) -> Self {
         self.prefer = prefer;
-        self
-    }
-
-    /// Keeps the texts in a temporary file, for [`Clusters::text`].
-    #[must_use]
-    pub fn keep_texts(mut self, keep: bool) -> Self {
-        self.keep_texts = keep;
         self
     }
 

@@ -11,7 +11,6 @@ use crate::dedup::grouping::Groups;
 use crate::dedup::members;
 use crate::dedup::options::{Dedup, Method, Preference};
 use crate::dedup::resources::{Progress, Stage};
-use crate::dedup::spool::Spool;
 use crate::document::{Counts, Document};
 use crate::error::Error;
 use crate::read::collector::Sink;
@@ -68,7 +67,7 @@ impl<F: Engine> Dedup<'_, F> {
         }
         let distance = self.distance.unwrap_or(DEFAULT_DISTANCE);
         Design::<F>::named("single", distance).map_err(Error::from)?;
-        let mut builder = CorpusBuilder::new(&self.resources, false, false, false, None);
+        let mut builder = CorpusBuilder::new(&self.resources, false, false, false);
         let mut counts = Counts::default();
         read(&mut |id, fingerprint| {
             counts.documents += 1;
@@ -85,10 +84,9 @@ impl<F: Engine> Dedup<'_, F> {
         let method = Method::of(self.distance, self.similarity);
         // A distance that is too large is refused before anything is read.
         Design::<F>::named("single", method.distance.unwrap_or(DEFAULT_DISTANCE))?;
-        let texts = self.keep_texts.then(|| Spool::new(&self.resources.directory)).transpose()?;
         let (with_sets, with_lengths) = (method.similarity.is_some(), self.prefer == Preference::Longest);
         let mut builder =
-            CorpusBuilder::new(&self.resources, with_sets, with_lengths, method.needs_fingerprints(), texts);
+            CorpusBuilder::new(&self.resources, with_sets, with_lengths, method.needs_fingerprints());
         let done = AtomicU64::new(0);
         let counts = map_texts(
             read,
@@ -121,7 +119,6 @@ impl<F: Engine> Dedup<'_, F> {
             has_similarities: method.similarity.is_some(),
             ids: corpus.ids,
             states: corpus.states,
-            texts: corpus.texts,
             counts: corpus.counts,
             too_short: corpus.too_short,
             known,

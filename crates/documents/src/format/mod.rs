@@ -80,12 +80,6 @@ impl Format {
         !matches!(self, Self::Parquet | Self::Arrow)
     }
 
-    /// Returns whether its documents are rows of a table with named columns: CSV, TSV, Parquet or Arrow.
-    #[must_use]
-    pub const fn is_table(self) -> bool {
-        matches!(self, Self::Csv | Self::Tsv | Self::Parquet | Self::Arrow)
-    }
-
     /// The format with its article, as in "not an Arrow file".
     pub(crate) const fn with_article(self) -> &'static str {
         match self {

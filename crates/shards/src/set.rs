@@ -9,7 +9,7 @@ use hamdex::{Fingerprint, Index, MultiIndex, OpenOptions, RECIPE_KEY, ReadError,
 
 use crate::error::Error;
 use crate::manifest::{self, IdType, Layout, Manifest, ShardEntry};
-use crate::split::Split;
+use crate::partition::Partition;
 
 /// A set of fingerprints in many files, its *shards*, queried as one: any of the files may be on the way of a query, and
 /// no query sees that there are several. A directory, whose manifest says how fingerprints are spread: see [`Layout`].
@@ -41,7 +41,7 @@ pub struct Shards<F: Fingerprint> {
     manifest: Manifest,
     options: OpenOptions,
     /// Of a set of families.
-    split: Option<Split<F>>,
+    partition: Option<Partition<F>>,
     opened: Box<[OnceLock<Arc<Index<F>>>]>,
     /// Shards that hold every fingerprint together.
     whole: OnceLock<MultiIndex<F>>,
@@ -63,14 +63,14 @@ impl<F: Fingerprint> Shards<F> {
         for shard in &manifest.shards {
             check_length(&directory.join(&shard.file), shard.bytes)?;
         }
-        let split = match manifest.layout {
+        let partition = match manifest.layout {
             Layout::Hash => None,
             Layout::Families => {
-                Some(Split::of(manifest.distance + 1, manifest.shards.len() / manifest.families()))
+                Some(Partition::of(manifest.distance + 1, manifest.shards.len() / manifest.families()))
             }
         };
         let opened = manifest.shards.iter().map(|_| OnceLock::new()).collect();
-        Ok(Self { directory, manifest, options: options.clone(), split, opened, whole: OnceLock::new() })
+        Ok(Self { directory, manifest, options: options.clone(), partition, opened, whole: OnceLock::new() })
     }
 
     /// What the manifest says.
@@ -131,13 +131,13 @@ impl<F: Fingerprint> Shards<F> {
     }
 
     /// How the families are split, where there are families and they serve a distance.
-    pub(crate) fn split_for(&self, distance: u32) -> Option<&Split<F>> {
-        self.split.as_ref().filter(|_| distance <= self.manifest.distance)
+    pub(crate) fn partition_for(&self, distance: u32) -> Option<&Partition<F>> {
+        self.partition.as_ref().filter(|_| distance <= self.manifest.distance)
     }
 
     /// How the families are split, where there are families.
-    pub(crate) fn split(&self) -> Option<&Split<F>> {
-        self.split.as_ref()
+    pub(crate) fn partition(&self) -> Option<&Partition<F>> {
+        self.partition.as_ref()
     }
 
     /// The numbers of shards that hold every fingerprint together.

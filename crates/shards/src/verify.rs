@@ -4,8 +4,8 @@ use hamdex::{Fingerprint, VerifyOptions};
 
 use crate::error::Error;
 use crate::manifest::{MANIFEST, strangers};
+use crate::partition::{Partition, mix};
 use crate::set::Shards;
-use crate::split::{Split, mix};
 
 /// What a verification has read and found right.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,23 +66,23 @@ impl<F: Fingerprint> Shards<F> {
             verified.bytes += of_shard.bytes;
             verified.blocks += of_shard.blocks;
         }
-        if let Some(split) = self.split() {
-            self.verify_families(split)?;
+        if let Some(partition) = self.partition() {
+            self.verify_families(partition)?;
         }
         Ok(verified)
     }
 
-    fn verify_families(&self, split: &Split<F>) -> Result<(), Error> {
+    fn verify_families(&self, partition: &Partition<F>) -> Result<(), Error> {
         let mut first = None;
-        for family in 0..split.families() {
+        for family in 0..partition.families() {
             let mut contents = Contents::default();
-            for shard in 0..split.shards() {
-                let number = family * split.shards() + shard;
+            for shard in 0..partition.shards() {
+                let number = family * partition.shards() + shard;
                 let path = || self.directory().join(&self.manifest().shards[number].file);
                 let mut stranger = None;
                 for entry in self.shard(number)?.entries() {
                     let entry = entry?;
-                    if split.shard(family, entry.fingerprint) != shard {
+                    if partition.shard(family, entry.fingerprint) != shard {
                         stranger = Some(entry.fingerprint);
                         break;
                     }

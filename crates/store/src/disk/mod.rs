@@ -2,8 +2,19 @@
 //!
 //! - [`RealDisk`]: a directory of the file system
 //! - `SimulatedDisk`, with the feature `unstable`: knows what is durable, can crash and can fail
+//!
+//! Also what the files of a store have in common:
+//!
+//! - `layout`: their names
+//! - `lock`: one writing process at a time
+//! - `checksum`: checksums that fail for bytes of another place
+//! - `copy`, `keep_aside`: second names and copies, also of damaged files
 
+pub(crate) mod checksum;
 pub(crate) mod copy;
+pub(crate) mod keep_aside;
+pub(crate) mod layout;
+pub(crate) mod lock;
 mod real;
 #[cfg(feature = "unstable")]
 mod simulated;

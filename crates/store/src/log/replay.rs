@@ -10,11 +10,11 @@ use hamdex::Engine;
 use super::header::{HEADER_BYTES, Header, HeaderError, VERSION};
 use super::record::decode;
 use super::scan::LogBytes;
-use crate::batch::Batch;
 use crate::disk::Disk;
+use crate::disk::layout;
 use crate::error::Error;
-use crate::identity::Identity;
-use crate::layout;
+use crate::manifest::identity::Identity;
+use crate::write::batch::Batch;
 
 /// How much of a log was synced at least, as the manifest has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

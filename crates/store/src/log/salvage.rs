@@ -6,11 +6,11 @@ use super::header::{HEADER_BYTES, Header};
 use super::record::decode;
 use super::replay::{Position, Sealed, check_width};
 use super::scan::LogBytes;
-use crate::batch::Batch;
 use crate::disk::Disk;
+use crate::disk::layout;
 use crate::error::{Error, is_unreadable};
-use crate::identity::Identity;
-use crate::layout;
+use crate::manifest::identity::Identity;
+use crate::write::batch::Batch;
 
 /// What was found in logs that may be damaged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

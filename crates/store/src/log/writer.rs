@@ -6,15 +6,13 @@ use std::marker::PhantomData;
 use hamdex::Engine;
 
 use super::header::{HEADER_BYTES, Header};
-use super::pending::PendingSync;
 use super::record::{encode, units};
 use super::replay::{Replayed, Sealed, check_width};
-use crate::batch::Name;
+use crate::disk::layout;
 use crate::disk::{Disk, DiskFile, create_anew};
 use crate::error::{Error, again};
-use crate::identity::Identity;
-use crate::layout;
-use crate::operation::Operation;
+use crate::manifest::identity::Identity;
+use crate::write::batch::{Name, Operation};
 
 /// The log that is being written.
 ///
@@ -318,6 +316,24 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
 
     fn error(&self, doing: &'static str) -> impl FnOnce(io::Error) -> Error + use<F, D> {
         Error::io(doing, self.disk.path(&layout::log(self.number)))
+    }
+}
+
+/// A sync that runs beside the writing.
+#[derive(Debug)]
+pub struct PendingSync<D: Disk> {
+    file: D::File,
+    sealed: Sealed,
+}
+
+impl<D: Disk> PendingSync<D> {
+    /// Syncs. Returns how much is durable then.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub fn run(mut self) -> io::Result<Sealed> {
+        self.file.sync()?;
+        Ok(self.sealed)
     }
 }
 

@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use super::leftovers;
 use super::text::{FORM, TextError, parse, to_text};
 use super::{Manifest, VERSION};
-use crate::aside::keep_aside;
+use crate::disk::keep_aside::keep_aside;
+use crate::disk::layout::{COPY, MANIFEST, NEW_COPY, NEW_MANIFEST};
 use crate::disk::{Disk, DiskFile, create_anew};
 use crate::error::{Error, again};
-use crate::layout::{COPY, MANIFEST, NEW_COPY, NEW_MANIFEST};
 
 /// Reads the manifest of a store; its copy where the manifest is damaged or missing and the copy proves itself current.
 ///

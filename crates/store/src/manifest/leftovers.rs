@@ -4,8 +4,8 @@ use std::io;
 
 use super::{Manifest, SegmentEntry};
 use crate::disk::Disk;
+use crate::disk::layout;
 use crate::error::{Error, is_unreadable};
-use crate::layout;
 use crate::log::HEADER_BYTES;
 
 /// Names of files in the directory of a store that have no part in it.

@@ -10,7 +10,7 @@ use hamdex::Engine;
 use crate::disk::Disk;
 use crate::read::searcher::{Resting, Searcher};
 use crate::read::snapshot::Snapshot;
-use crate::state::State;
+use crate::view::View;
 
 /// Searchers that are kept, at most: one for each of many threads.
 const MAX_KEPT: usize = 64;
@@ -30,7 +30,7 @@ impl<F: Engine, D: Disk> SearcherPool<F, D> {
     pub(crate) fn take(&self, snapshot: Snapshot<F, D>) -> Searcher<F, D> {
         let fitting = {
             let mut resting = self.resting();
-            let at = resting.iter().rposition(|resting| resting.is_for(&snapshot.state().segments));
+            let at = resting.iter().rposition(|resting| resting.is_for(&snapshot.view().segments));
             at.map(|at| resting.swap_remove(at))
         };
         match fitting {
@@ -40,14 +40,14 @@ impl<F: Engine, D: Disk> SearcherPool<F, D> {
     }
 
     /// Keeps a searcher, if it is for what `state` has now.
-    pub(crate) fn put_back(&self, searcher: Searcher<F, D>, state: &ArcSwap<State<F, D>>) {
+    pub(crate) fn put_back(&self, searcher: Searcher<F, D>, view: &ArcSwap<View<F, D>>) {
         let searcher = searcher.rest();
         let mut resting = self.resting();
         // Looked at under the lock: who replaces files clears what is kept after that.
-        let state = state.load();
-        if searcher.is_for(&state.segments) {
+        let view = view.load();
+        if searcher.is_for(&view.segments) {
             // Those of a state before have had their time.
-            resting.retain(|other| other.is_for(&state.segments));
+            resting.retain(|other| other.is_for(&view.segments));
             resting.truncate(MAX_KEPT - 1);
             resting.push(searcher);
         }

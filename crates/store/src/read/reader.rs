@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use hamdex::{Engine, VerifyOptions};
 
-use crate::admin::stats::StoreStats;
-use crate::admin::verify::{StoreVerified, verify};
+use crate::disk::lock::holder_and_status;
 use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::health::Health;
-use crate::lock::holder_and_status;
+use crate::maintenance::stats::StoreStats;
+use crate::maintenance::verify::{StoreVerified, verify};
 use crate::manifest::{self, Manifest};
-use crate::read::seen::{RemovedPairs, Seen};
+use crate::read::seen::{LoggedRemovals, Seen};
 use crate::read::snapshot::Snapshot;
 use crate::segment::Opening;
 
@@ -44,7 +44,7 @@ pub struct StoreReader<F: Engine, D: Disk = RealDisk> {
     options: ReadOptions,
     seen: Seen<F, D>,
     /// Those in the logs that were seen; `None` after a failure, so that all is read anew.
-    removed: Option<RemovedPairs<F>>,
+    removed: Option<LoggedRemovals<F>>,
 }
 
 /// How a store is opened for reading.
@@ -136,14 +136,14 @@ impl<F: Engine, D: Disk> StoreReader<F, D> {
     /// The set as it was last seen, for as long as it is held.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<F, D> {
-        Snapshot::new(Arc::clone(&self.seen.state), Arc::clone(&self.seen.shape))
+        Snapshot::new(Arc::clone(&self.seen.view), Arc::clone(&self.seen.schema))
     }
 
     /// What the store held, and what that cost: see [`Store::stats`](crate::Store::stats).
     #[must_use]
     pub fn stats(&self) -> StoreStats {
         let health = holder_and_status(&self.disk).map(|(holder, status)| Health::parse(holder, &status));
-        StoreStats { health, ..StoreStats::of(&self.seen.manifest, &self.seen.state) }
+        StoreStats { health, ..StoreStats::of(&self.seen.manifest, &self.seen.view) }
     }
 
     /// Reads and checks all files of the store.

@@ -31,13 +31,13 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
 
 impl<F: Engine, D: Disk> Searcher<F, D> {
     pub(crate) fn new(snapshot: Snapshot<F, D>) -> Self {
-        let segments = snapshot.state().segments_as_one().searcher();
+        let segments = snapshot.view().segments_as_one().searcher();
         Self { snapshot, segments, matches: Vec::new() }
     }
 
     /// Lets the snapshot go, and keeps the memory.
     pub(crate) fn rest(self) -> Resting<F, D> {
-        let of = Arc::clone(&self.snapshot.state().segments);
+        let of = Arc::clone(&self.snapshot.view().segments);
         Resting { of, segments: self.segments, matches: self.matches }
     }
 
@@ -61,9 +61,9 @@ impl<F: Engine, D: Disk> Searcher<F, D> {
     /// # Errors
     /// When a block that matters is damaged.
     pub fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, Error> {
-        for recent in self.snapshot.state().in_memory() {
+        for memtable in self.snapshot.view().in_memory() {
             let mut first = None;
-            let _ = recent.for_each(query, distance, |value| {
+            let _ = memtable.for_each(query, distance, |value| {
                 first = Some(Match::of(query, value));
                 ControlFlow::Break(())
             });
@@ -82,8 +82,8 @@ impl<F: Engine, D: Disk> Searcher<F, D> {
     pub fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], Error> {
         let Self { snapshot, segments, matches } = self;
         matches.clear();
-        for recent in snapshot.state().in_memory() {
-            let _ = recent.for_each(query, distance, |value| {
+        for memtable in snapshot.view().in_memory() {
+            let _ = memtable.for_each(query, distance, |value| {
                 matches.push(Match::of(query, value));
                 keep_nearest(matches, count, count.saturating_mul(2));
                 ControlFlow::Continue(())

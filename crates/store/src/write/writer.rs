@@ -5,12 +5,11 @@ use std::time::Instant;
 
 use hamdex::Engine;
 
-use crate::batch::Batch;
 use crate::disk::Disk;
-use crate::durability::Durability;
 use crate::error::Error;
 use crate::log::{LogWriter, PendingSync, Sealed};
-use crate::operation::Operation;
+use crate::write::batch::{Batch, Operation};
+use crate::write::durability::Durability;
 use crate::write::journal::{Journal, JournalReader};
 
 /// What only the thread that commits has.

@@ -137,7 +137,7 @@ impl<F: Fingerprint> Builder<F, Vec<u8>> {
     /// let (bytes, summary) = builder.into_inner()?;
     /// assert_eq!((bytes.len() as u64, summary.fingerprints), (summary.bytes, 2));
     ///
-    /// let index = Index::<u64, _>::from_bytes(bytes)?;
+    /// let index = Index::<u64>::from_bytes(bytes)?;
     /// assert!(index.contains(0xff00)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

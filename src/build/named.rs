@@ -16,7 +16,7 @@ impl<F: Fingerprint, W> Builder<F, W> {
     ///     builder.push_with_id(fingerprint, id)?;
     ///     builder.push_name(id, name)?;
     /// }
-    /// let index = Index::<u64, _>::from_bytes(builder.into_inner()?.0)?;
+    /// let index = Index::<u64>::from_bytes(builder.into_inner()?.0)?;
     /// let names = index.names()?.expect("it has names");
     /// let id = index.ids(0xff00)?.next().expect("it is stored");
     /// assert_eq!(names.get(id)?, Some(&b"second"[..]));

@@ -14,7 +14,7 @@ use hamdex_fingerprint::Fingerprint;
 /// Matches that are looked up together.
 const TOGETHER: usize = 256;
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+impl<F: Fingerprint> Index<F> {
     /// The ids of each of these matches, in their order, each list ascending: none where the index holds no ids.
     /// Matches of other indexes are looked up, too; those that are not stored in this one have no ids.
     ///

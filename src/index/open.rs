@@ -17,7 +17,7 @@ use crate::format::section::{Section, extent};
 use crate::format::trailer::{self, Trailer};
 use crate::ids::reader::IdTable;
 use crate::index::handle::Index;
-use crate::index::read_ahead::{Hints, ReadAhead};
+use crate::index::read_ahead::ReadAhead;
 use crate::mapping::Mapping;
 use crate::metadata;
 use crate::names::reader::NameTable;
@@ -106,29 +106,25 @@ impl OpenOptions {
         path: impl AsRef<Path>,
     ) -> Result<Index<F>, ReadError> {
         let path = path.as_ref();
-        let read_ahead = if data.is_file() {
-            let hints = Hints { will_need: Mapping::will_need, keep: Mapping::keep };
-            ReadAhead::new(hints, self.larger_than_memory)
-        } else {
-            ReadAhead::none()
-        };
+        let read_ahead =
+            if data.is_file() { ReadAhead::of_file(self.larger_than_memory) } else { ReadAhead::none() };
         let index = self.read(data, read_ahead).map_err(|error| error.of_file(Some(path)))?;
         Ok(Index { path: Some(path.into()), ..index })
     }
 
-    /// Opens an index that lies in memory.
+    /// Opens an index from the bytes of a file. Slices are copied.
     ///
     /// # Errors
     /// As for [`Index::open`].
-    pub fn from_bytes<F: Fingerprint, D: AsRef<[u8]>>(&self, data: D) -> Result<Index<F, D>, ReadError> {
-        self.read(data, ReadAhead::none())
+    pub fn from_bytes<F: Fingerprint>(&self, bytes: impl Into<Mapping>) -> Result<Index<F>, ReadError> {
+        self.read(bytes.into(), ReadAhead::none())
     }
 
-    pub(super) fn read<F: Fingerprint, D: AsRef<[u8]>>(
+    pub(super) fn read<F: Fingerprint>(
         &self,
-        data: D,
-        read_ahead: ReadAhead<D>,
-    ) -> Result<Index<F, D>, ReadError> {
+        data: Mapping,
+        read_ahead: ReadAhead,
+    ) -> Result<Index<F>, ReadError> {
         let index = read(data, read_ahead, self.checksums)?;
         for table in &index.tables {
             let (offset, length) = table.extent(0..table.keys.len());
@@ -160,10 +156,7 @@ impl OpenOptions {
 }
 
 /// Reads all of a section, a part at a time, and checks it.
-fn read_whole<F: Fingerprint, D: AsRef<[u8]>>(
-    index: &Index<F, D>,
-    section: &Section,
-) -> Result<(), ReadError> {
+fn read_whole<F: Fingerprint>(index: &Index<F>, section: &Section) -> Result<(), ReadError> {
     for part in index.read_ahead.parts(&index.data, section.contents()) {
         section.read(index.data.as_ref(), part)?;
     }
@@ -183,15 +176,13 @@ impl<F: Fingerprint> Index<F> {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
         OpenOptions::new().open(path)
     }
-}
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
-    /// Opens an index that lies in memory.
+    /// Opens an index from the bytes of a file. Slices are copied.
     ///
     /// # Errors
     /// As for [`Index::open`].
-    pub fn from_bytes(data: D) -> Result<Self, ReadError> {
-        OpenOptions::new().from_bytes(data)
+    pub fn from_bytes(bytes: impl Into<Mapping>) -> Result<Self, ReadError> {
+        OpenOptions::new().from_bytes(bytes)
     }
 }
 
@@ -244,11 +235,11 @@ fn read_ends(file: &[u8]) -> Result<Ends, ReadError> {
     Ok(Ends { header, footer })
 }
 
-fn read<F: Fingerprint, D: AsRef<[u8]>>(
-    data: D,
-    read_ahead: ReadAhead<D>,
+fn read<F: Fingerprint>(
+    data: Mapping,
+    read_ahead: ReadAhead,
     checksums: Checksums,
-) -> Result<Index<F, D>, ReadError> {
+) -> Result<Index<F>, ReadError> {
     let file = data.as_ref();
     let Ends { header, footer } = read_ends(file)?;
     if footer.width != F::BITS {

@@ -8,7 +8,7 @@ use crate::index::handle::Index;
 use crate::table::scanner::Scanner;
 use hamdex_fingerprint::Fingerprint;
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+impl<F: Fingerprint> Index<F> {
     /// How many places there are: that of each pair of fingerprint and id, or of each fingerprint where the index
     /// holds no ids.
     #[must_use]
@@ -29,7 +29,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// for (fingerprint, id) in [(5_u64, 1), (5, 2), (7, 1)] {
     ///     builder.push_with_id(fingerprint, id)?;
     /// }
-    /// let index = Index::<u64, _>::from_bytes(builder.into_inner()?.0)?;
+    /// let index = Index::<u64>::from_bytes(builder.into_inner()?.0)?;
     /// assert_eq!((index.places(5)?, index.places(7)?, index.place_count()), (0..2, 2..3, 3));
     /// assert!(index.places(6)?.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())

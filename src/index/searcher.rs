@@ -48,7 +48,7 @@ pub struct Searcher<R: IndexRef> {
     report: Report,
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+impl<F: Fingerprint> Index<F> {
     /// A searcher: the memory that queries use again and again. One for each thread.
     #[must_use]
     pub fn searcher(&self) -> Searcher<&Self> {
@@ -65,7 +65,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
 
     /// The index.
     #[must_use]
-    pub fn index(&self) -> &Index<F, R::Data> {
+    pub fn index(&self) -> &Index<F> {
         &self.index
     }
 
@@ -245,8 +245,8 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
 }
 
 #[inline]
-fn for_each_of<F: Fingerprint, D: AsRef<[u8]>>(
-    index: &Index<F, D>,
+fn for_each_of<F: Fingerprint>(
+    index: &Index<F>,
     search: &mut Search<F>,
     queries: &[F],
     distance: u32,

@@ -9,7 +9,7 @@ use crate::index::handle::Index;
 use crate::table::scanner::Scanner;
 use hamdex_fingerprint::Fingerprint;
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+impl<F: Fingerprint> Index<F> {
     /// Whether a fingerprint is stored.
     ///
     /// # Errors

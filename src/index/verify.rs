@@ -93,7 +93,7 @@ struct Gathered {
     digest: SetDigest,
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
+impl<F: Fingerprint> Index<F> {
     /// Reads the whole file and checks everything: all checksums and padding, the order of entries
     /// and keys, all counts and codebooks, ids, and that all tables hold the same fingerprints.
     ///
@@ -210,7 +210,7 @@ fn verify_blocks<F: Fingerprint>(
     file: &[u8],
     table: &Table<F>,
     blocks: std::ops::Range<usize>,
-    windows: &mut Windows<'_, impl AsRef<[u8]>>,
+    windows: &mut Windows<'_>,
     scratch: &mut Scratch<F>,
     values: &mut Vec<F>,
 ) -> Result<Gathered, ReadError> {

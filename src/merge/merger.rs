@@ -9,7 +9,6 @@ use hamdex_atomic_file::{AtomicFile, Inputs};
 use crate::build::{BuildOptions, Job, NameSource, SealedIndex, Summary, WithId};
 use crate::error::BuildError;
 use crate::index::Index;
-use crate::mapping::Mapping;
 use crate::merge::merged::Merged;
 use crate::merge::names::MergedNames;
 use crate::merge::records::Filter;
@@ -40,14 +39,14 @@ pub const MAX_MERGED: usize = 256;
 /// assert_eq!(summary.fingerprints, 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Merger<'i, F: Fingerprint, D = Mapping> {
-    inputs: Vec<&'i Index<F, D>>,
+pub struct Merger<'i, F: Fingerprint> {
+    inputs: Vec<&'i Index<F>>,
     options: BuildOptions<F>,
     filter: Option<Box<Filter<'i, F>>>,
     renumbers: bool,
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+impl<F: Fingerprint> Index<F> {
     /// The options with which a build shapes a file as this one is: design, codec, bytes per block, and whether
     /// there are ids and names.
     #[must_use]
@@ -62,14 +61,14 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     }
 }
 
-impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Merger<'i, F, D> {
+impl<'i, F: Fingerprint> Merger<'i, F> {
     /// Starts a merge. The output is shaped as the first input is ([`Index::build_options`]), and has no
     /// metadata.
     ///
     /// # Errors
     /// When there is no index, or more than [`MAX_MERGED`]; or when some have ids, or names, and others have none.
-    pub fn new(inputs: impl IntoIterator<Item = &'i Index<F, D>>) -> Result<Self, BuildError> {
-        let inputs: Vec<&Index<F, D>> = inputs.into_iter().collect();
+    pub fn new(inputs: impl IntoIterator<Item = &'i Index<F>>) -> Result<Self, BuildError> {
+        let inputs: Vec<&Index<F>> = inputs.into_iter().collect();
         let Some(first) = inputs.first().filter(|_| inputs.len() <= MAX_MERGED) else {
             return Err(BuildError::Option {
                 option: "the number of indexes to merge",
@@ -142,9 +141,9 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Merger<'i, F, D> {
         let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
         let names = names(inputs, filter.is_some(), &job)?;
         if job.options.ids {
-            job.seal(output, |job| Ok(Merged::<F, D, WithId<F>>::new(job, inputs, filter)), names)
+            job.seal(output, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), names)
         } else {
-            job.seal(output, |job| Ok(Merged::<F, D, F>::new(job, inputs, filter)), None)
+            job.seal(output, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), None)
         }
     }
 
@@ -160,15 +159,15 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Merger<'i, F, D> {
         let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
         let names = names(inputs, filter.is_some(), &job)?;
         if job.options.ids {
-            job.write(writer, |job| Ok(Merged::<F, D, WithId<F>>::new(job, inputs, filter)), names)
+            job.write(writer, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), names)
         } else {
-            job.write(writer, |job| Ok(Merged::<F, D, F>::new(job, inputs, filter)), None)
+            job.write(writer, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), None)
         }
     }
 }
 
-fn checked<F: Fingerprint, D: AsRef<[u8]>>(
-    inputs: &[&Index<F, D>],
+fn checked<F: Fingerprint>(
+    inputs: &[&Index<F>],
     options: BuildOptions<F>,
 ) -> Result<BuildOptions<F>, BuildError> {
     let options = options
@@ -179,10 +178,7 @@ fn checked<F: Fingerprint, D: AsRef<[u8]>>(
 }
 
 /// What is added to the ids of each input.
-fn id_offsets<F: Fingerprint, D: AsRef<[u8]>>(
-    inputs: &[&Index<F, D>],
-    renumbers: bool,
-) -> Result<Vec<u64>, BuildError> {
+fn id_offsets<F: Fingerprint>(inputs: &[&Index<F>], renumbers: bool) -> Result<Vec<u64>, BuildError> {
     let too_large = || BuildError::Names("together, the ids exceed 64 bits".to_owned());
     let mut offsets = Vec::with_capacity(inputs.len());
     let mut next = Some(0u64);
@@ -205,8 +201,8 @@ fn id_offsets<F: Fingerprint, D: AsRef<[u8]>>(
 }
 
 /// The names of all inputs, if they have names.
-fn names<'i, F: Fingerprint, D: AsRef<[u8]>>(
-    (inputs, id_offsets): (&[&'i Index<F, D>], &[u64]),
+fn names<'i, F: Fingerprint>(
+    (inputs, id_offsets): (&[&'i Index<F>], &[u64]),
     is_filtered: bool,
     job: &Job<F>,
 ) -> Result<Option<Box<dyn NameSource + 'i>>, BuildError> {
@@ -218,7 +214,7 @@ fn names<'i, F: Fingerprint, D: AsRef<[u8]>>(
     Ok(has_names.then(|| Box::new(MergedNames::new(&names, is_filtered, &job.temp_dir)) as Box<_>))
 }
 
-impl<F: Fingerprint, D> fmt::Debug for Merger<'_, F, D> {
+impl<F: Fingerprint> fmt::Debug for Merger<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Merger")
             .field("inputs", &self.inputs)

@@ -9,7 +9,7 @@ use crate::error::ReadError;
 use crate::ids::reader::IdTable;
 use crate::index::{Index, TableView};
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+impl<F: Fingerprint> Index<F> {
     /// Calls `visit` with every pair of a damaged file that can be read: its place where that is known, its fingerprint
     /// and its id, 0 where there are no ids. They come in the order of places.
     ///
@@ -64,7 +64,7 @@ struct Stretch<F> {
 }
 
 /// Divides table 0 into blocks that can be read, and gaps of blocks that cannot.
-fn stretches<F: Fingerprint, D: AsRef<[u8]>>(index: &Index<F, D>) -> Vec<Stretch<F>> {
+fn stretches<F: Fingerprint>(index: &Index<F>) -> Vec<Stretch<F>> {
     let table = index.natural_table();
     let (mut scratch, mut values) = (Scratch::default(), Vec::new());
     let mut stretches: Vec<Stretch<F>> = Vec::new();
@@ -85,11 +85,7 @@ fn stretches<F: Fingerprint, D: AsRef<[u8]>>(index: &Index<F, D>) -> Vec<Stretch
 }
 
 /// Fills gaps with the fingerprints that other tables have.
-fn fill<F: Fingerprint, D: AsRef<[u8]>>(
-    index: &Index<F, D>,
-    natural: TableView<'_, F, D>,
-    stretches: &mut [Stretch<F>],
-) {
+fn fill<F: Fingerprint>(index: &Index<F>, natural: TableView<'_, F>, stretches: &mut [Stretch<F>]) {
     let mut gaps: Vec<&mut Stretch<F>> = stretches.iter_mut().filter(|gap| gap.found.is_some()).collect();
     if gaps.is_empty() {
         return;

@@ -40,7 +40,7 @@ type Read<F> = (BTreeMap<u64, (F, u64)>, Vec<(F, u64)>);
 
 fn read<F: Engine>(mut bytes: Vec<u8>, file_id: [u8; 16]) -> Option<Read<F>> {
     F::mend(&mut bytes, file_id);
-    let index = Index::<F, _>::from_bytes(bytes).ok()?;
+    let index = Index::<F>::from_bytes(bytes).ok()?;
     let (mut placed, mut others) = (BTreeMap::new(), Vec::new());
     index.for_each_readable(&mut |place, fingerprint, id| match place {
         Some(place) => assert!(placed.insert(place, (fingerprint, id)).is_none()),
@@ -53,7 +53,7 @@ fn read<F: Engine>(mut bytes: Vec<u8>, file_id: [u8; 16]) -> Option<Read<F>> {
 fn check<F: Engine>(codec: Codec, design: &str, ids: bool, step: usize) {
     let pairs = pairs::<F>(900, ids);
     let whole = file(&pairs, codec, design, ids);
-    let file_id = Index::<F, _>::from_bytes(&whole[..]).unwrap().file_id();
+    let file_id = Index::<F>::from_bytes(&whole[..]).unwrap().file_id();
     let footer = find_footer::<F>(&whole, file_id).unwrap().footer;
     let (file_id, tables) = (file_id.to_bytes(), footer.tables.len());
     // Ids and marks are nowhere else; with one table, nor are its entries.
@@ -105,7 +105,7 @@ fn whatever_one_byte_of_a_file_was_the_rest_proves_its_pairs() {
 fn every_byte_of_header_footer_and_trailer_is_restored() {
     let pairs = pairs::<u64>(300, true);
     let whole = file(&pairs, Codec::Huffman, "halves", true);
-    let file_id = Index::<u64, _>::from_bytes(&whole[..]).unwrap().file_id();
+    let file_id = Index::<u64>::from_bytes(&whole[..]).unwrap().file_id();
     let footer = find_footer::<u64>(&whole, file_id).unwrap().footer;
     let footer_at =
         footer.sections.last().map(|metadata| metadata.offset + metadata.length).unwrap() as usize;
@@ -114,7 +114,7 @@ fn every_byte_of_header_footer_and_trailer_is_restored() {
         damaged[at] ^= 0x10;
         u64::mend(&mut damaged, file_id.to_bytes());
         // Zeros between sections are not restored, and not read.
-        Index::<u64, _>::from_bytes(&damaged[..]).unwrap();
+        Index::<u64>::from_bytes(&damaged[..]).unwrap();
         assert_eq!(find_footer::<u64>(&damaged, file_id).unwrap().footer, footer, "byte {at}");
     }
 }
@@ -124,7 +124,7 @@ fn blocks_next_to_each_other_are_put_together_from_other_tables() {
     for ids in [false, true] {
         let pairs = pairs::<u64>(2000, ids);
         let whole = file(&pairs, Codec::Huffman, "halves", ids);
-        let file_id = Index::<u64, _>::from_bytes(&whole[..]).unwrap().file_id().to_bytes();
+        let file_id = Index::<u64>::from_bytes(&whole[..]).unwrap().file_id().to_bytes();
         let mut damaged = whole.clone();
         for block in [0usize, 1, 2, 5, 7] {
             damaged[4096 + 512 * block + 100] ^= 4;
@@ -150,11 +150,11 @@ fn what_is_no_file_is_left_as_it_is() {
     for length in [0, 1, 95, 4096, 4127, 4128, 9000] {
         let mut bytes = vec![0x5a; length];
         u64::mend(&mut bytes, [3; 16]);
-        assert!(Index::<u64, _>::from_bytes(bytes).is_err());
+        assert!(Index::<u64>::from_bytes(bytes).is_err());
     }
     let pairs = pairs::<u64>(300, false);
     let mut wide = file(&pairs, Codec::Huffman, "halves", false);
-    let file_id = Index::<u64, _>::from_bytes(&wide[..]).unwrap().file_id().to_bytes();
+    let file_id = Index::<u64>::from_bytes(&wide[..]).unwrap().file_id().to_bytes();
     u128::mend(&mut wide, file_id);
-    assert!(Index::<u128, _>::from_bytes(&wide[..]).is_err());
+    assert!(Index::<u128>::from_bytes(&wide[..]).is_err());
 }

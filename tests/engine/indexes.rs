@@ -16,7 +16,7 @@ use proptest::prelude::*;
 /// What an index stores, and the index.
 struct Part<F> {
     stored: BTreeSet<(F, u64)>,
-    index: Arc<Index<F, Vec<u8>>>,
+    index: Arc<Index<F>>,
 }
 
 /// Distance, fingerprint, and the numbers of the indexes.
@@ -41,7 +41,7 @@ fn parts<F: Fingerprint>(data: &[F], count: usize, seed: u64) -> Vec<Part<F>> {
         .collect()
 }
 
-fn united<F: Fingerprint>(parts: &[Part<F>]) -> Indexes<Arc<Index<F, Vec<u8>>>> {
+fn united<F: Fingerprint>(parts: &[Part<F>]) -> Indexes<Arc<Index<F>>> {
     Indexes::new(parts.iter().map(|part| Arc::clone(&part.index)))
 }
 
@@ -61,7 +61,7 @@ fn of_matches<F: Fingerprint>(matches: UnitedMatches<'_, F>) -> Vec<Found<F>> {
 }
 
 fn check_ids<F: Fingerprint>(
-    searcher: &mut IndexesSearcher<Arc<Index<F, Vec<u8>>>>,
+    searcher: &mut IndexesSearcher<Arc<Index<F>>>,
     parts: &[Part<F>],
     fingerprint: F,
 ) {
@@ -196,7 +196,7 @@ fn pairs_of<F: Fingerprint>(parts: &[Part<F>], distance: u32) -> Vec<Pair<F>> {
     pairs
 }
 
-fn check_pairs<F: Fingerprint>(indexes: &Indexes<Arc<Index<F, Vec<u8>>>>, parts: &[Part<F>]) {
+fn check_pairs<F: Fingerprint>(indexes: &Indexes<Arc<Index<F>>>, parts: &[Part<F>]) {
     for distance in [0, 1, 3, 6] {
         let expected = pairs_of(parts, distance);
         for tuning in [

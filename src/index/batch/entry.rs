@@ -10,7 +10,7 @@ use crate::index::handle::Index;
 use crate::index::matches::Match;
 use hamdex_fingerprint::Fingerprint;
 
-impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
+impl<F: Fingerprint> Index<F> {
     /// All stored fingerprints within `distance` of each query: as [`Searcher::within`] gives them, but
     /// for thousands of queries several times as fast, since queries that meet in a block share the
     /// work, and by all threads: see [`BatchOptions`].

@@ -19,7 +19,6 @@ impl<F, R> Indexes<R>
 where
     F: Fingerprint,
     R: IndexRef<Fingerprint = F> + Clone,
-    R::Data: Sync,
 {
     /// All fingerprints stored within `distance` of each query that count, each once, whichever indexes it is in.
     /// See [`Index::batch`](crate::Index::batch); [`Indexes::batch_with`] says where each one is.
@@ -46,7 +45,7 @@ where
     /// use std::ops::ControlFlow;
     /// use hamdex::{BatchOptions, BuildOptions, Builder, Index, Indexes};
     ///
-    /// let build = |fingerprints: &[u64]| -> Result<Index<u64, Vec<u8>>, Box<dyn std::error::Error>> {
+    /// let build = |fingerprints: &[u64]| -> Result<Index<u64>, Box<dyn std::error::Error>> {
     ///     let mut builder = Builder::in_memory(BuildOptions::new())?;
     ///     fingerprints.iter().try_for_each(|&fingerprint| builder.push(fingerprint))?;
     ///     Ok(Index::from_bytes(builder.into_inner()?.0)?)

@@ -20,7 +20,6 @@ impl<F, R> Indexes<R>
 where
     F: Fingerprint,
     R: IndexRef<Fingerprint = F> + Clone + Send + Sync,
-    R::Data: Sync,
 {
     /// The self-join: all pairs within `distance` of fingerprints that are stored in any of the indexes and count there;
     /// each pair once, whichever indexes its two are in. Their ids: [`IndexesSearcher::ids`].
@@ -31,7 +30,7 @@ where
     /// ```
     /// use hamdex::{BuildOptions, Builder, Index, Indexes};
     ///
-    /// let build = |fingerprint: u64| -> Result<Index<u64, Vec<u8>>, Box<dyn std::error::Error>> {
+    /// let build = |fingerprint: u64| -> Result<Index<u64>, Box<dyn std::error::Error>> {
     ///     let mut builder = Builder::in_memory(BuildOptions::new())?;
     ///     builder.push(fingerprint)?;
     ///     Ok(Index::from_bytes(builder.into_inner()?.0)?)
@@ -53,7 +52,6 @@ impl<F, R> Population<F> for OfIndexes<'_, R>
 where
     F: Fingerprint,
     R: IndexRef<Fingerprint = F> + Clone + Send + Sync,
-    R::Data: Sync,
 {
     fn len(&self) -> u64 {
         self.0.stored()
@@ -74,14 +72,14 @@ where
     fn read_ahead(&self, _: &Table<F>, _: Range<usize>) {}
 
     fn parts(&self, _: usize, size: u64) -> Vec<Part> {
-        let of_index = |(source, index): (usize, &Index<F, R::Data>)| {
+        let of_index = |(source, index): (usize, &Index<F>)| {
             parts_of_table(index, &index.tables[0], size).map(move |range| Part { source, range })
         };
         self.0.as_slice().iter().map(|index| &**index).enumerate().flat_map(of_index).collect()
     }
 
     fn bounds(&self, part: &Part) -> (F, F) {
-        let index: &Index<F, R::Data> = &self.0.as_slice()[part.source];
+        let index: &Index<F> = &self.0.as_slice()[part.source];
         bounds_of_blocks(index, &index.tables[0], &part.range)
     }
 

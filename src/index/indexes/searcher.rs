@@ -44,7 +44,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> IndexesSearcher<R> {
     /// ```
     /// use hamdex::{Builder, BuildOptions, Index, Indexes};
     ///
-    /// let build = |fingerprint: u64| -> Result<Index<u64, Vec<u8>>, Box<dyn std::error::Error>> {
+    /// let build = |fingerprint: u64| -> Result<Index<u64>, Box<dyn std::error::Error>> {
     ///     let mut builder = Builder::in_memory(BuildOptions::new())?;
     ///     builder.push(fingerprint)?;
     ///     Ok(Index::from_bytes(builder.into_inner()?.0)?)
@@ -211,7 +211,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> IndexesSearcher<R> {
         mut visit: impl FnMut(FoundIn<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let Self { indexes, searches, report, .. } = self;
-        let each = || indexes.as_slice().iter().map(|index| -> &Index<F, R::Data> { index });
+        let each = || indexes.as_slice().iter().map(|index| -> &Index<F> { index });
         // All look-ups, then one wave of reads, then all scans: neither memory nor storage is waited for index by index.
         for (index, search) in each().zip(&mut *searches) {
             search.locate(index, &[query], index.plan(distance));

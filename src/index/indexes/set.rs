@@ -26,8 +26,8 @@ pub(in crate::index) type Filter<F> = Arc<dyn Fn(usize, &Match<F>) -> Result<boo
 ///     pairs.iter().try_for_each(|&(fingerprint, id)| builder.push_with_id(fingerprint, id))?;
 ///     Ok(builder.into_inner()?.0)
 /// };
-/// let monday = Index::<u64, _>::from_bytes(build(&[(0xff, 1), (0xf0, 2)])?)?;
-/// let tuesday = Index::<u64, _>::from_bytes(build(&[(0xff, 7), (0xfe, 8)])?)?;
+/// let monday = Index::<u64>::from_bytes(build(&[(0xff, 1), (0xf0, 2)])?)?;
+/// let tuesday = Index::<u64>::from_bytes(build(&[(0xff, 7), (0xfe, 8)])?)?;
 ///
 /// let week = Indexes::new([&monday, &tuesday]);
 /// let mut searcher = week.searcher();

@@ -71,7 +71,7 @@ pub struct Pairs<'a, F> {
     tuning: Tuning,
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
+impl<F: Fingerprint> Index<F> {
     /// The self-join: all pairs of stored fingerprints within `distance`, which may be any; one beyond
     /// the design's takes longer. Nothing happens until one of the methods of [`Pairs`] is called for them.
     pub fn pairs(&self, distance: u32) -> Pairs<'_, F> {

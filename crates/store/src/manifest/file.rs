@@ -144,8 +144,10 @@ impl<D: Disk> ManifestFile<D> {
                 Ok(found) => is_in_order &= found == *manifest,
                 Err(error) if error.is_damage() => {
                     is_in_order = false;
-                    damaged
-                        .extend(self.disk.exists(name).is_ok_and(|exists| exists).then(|| name.to_owned()));
+                    let exists = self.disk.exists(name);
+                    if exists.map_err(Error::io("look for it", self.disk.path(name)))? {
+                        damaged.push(name.to_owned());
+                    }
                 }
                 Err(error) => return Err(error),
             }

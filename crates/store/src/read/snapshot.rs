@@ -5,7 +5,7 @@ use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{BatchOptions, Engine, Mapping, Match, OpenOptions, SharedIndexes};
+use hamdex::{BatchOptions, Engine, Match, OpenOptions, SharedIndexes};
 
 use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
@@ -157,8 +157,7 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
             let mut bytes = Vec::new();
             let options = self.schema.build_options()?.names(false);
             F::write_sorted(options, &mut pairs.into_iter(), &mut std::iter::empty(), &mut bytes)?;
-            let data = Mapping::of_bytes(&bytes).map_err(Error::io("hold memtable pairs", MEMORY))?;
-            all.push(Arc::new(F::open_mapping(data, Path::new(MEMORY), &OpenOptions::new())?));
+            all.push(Arc::new(F::open_mapping(bytes.into(), Path::new(MEMORY), &OpenOptions::new())?));
         }
         Ok(view.segments_behind(all))
     }

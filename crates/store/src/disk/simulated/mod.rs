@@ -248,14 +248,14 @@ impl Disk for SimulatedDisk {
 
     fn map(&self, name: &str) -> io::Result<Mapping> {
         let (machine, path) = self.begin(Kind::Read, "map", name)?;
-        Mapping::of_bytes(machine.files[machine.file(&path)?].bytes())
+        Ok(machine.files[machine.file(&path)?].bytes().into())
     }
 
     fn map_changed(&self, name: &str, length: u64, change: &mut dyn FnMut(&mut [u8])) -> io::Result<Mapping> {
         let mut bytes = self.read(name)?;
         bytes.resize(usize::try_from(length).map_err(io::Error::other)?, 0);
         change(&mut bytes);
-        Mapping::of_bytes(&bytes)
+        Ok(bytes.into())
     }
 
     fn lock(&self, name: &str, text: &str) -> io::Result<Result<SimulatedLock, String>> {

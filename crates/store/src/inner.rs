@@ -30,12 +30,12 @@ use crate::write::writer::Writer;
 ///
 /// Locks are taken in this order: activity, foreground merge, flushing, publisher, queue, writer. Nothing reads or writes
 /// large files while it holds the publisher or the writer.
-pub(crate) struct StoreInner<F: Engine, D: Disk> {
-    pub(crate) disk: D,
+pub(crate) struct StoreInner<F: Engine> {
+    pub(crate) disk: Box<dyn Disk>,
     pub(crate) schema: Arc<Schema>,
     pub(crate) options: StoreOptions,
     /// What readers see.
-    pub(crate) view: ArcSwap<View<F, D>>,
+    pub(crate) view: ArcSwap<View<F>>,
     /// The manifest as it is on the disk.
     pub(crate) manifest: ArcSwap<Manifest>,
     pub(crate) queue: Queue<Request<F>, Result<Reply<F>, Error>>,
@@ -43,12 +43,12 @@ pub(crate) struct StoreInner<F: Engine, D: Disk> {
     pub(crate) throttle: Throttle,
     /// The same for the runs of the memtable.
     pub(crate) run_throttle: Throttle,
-    pub(crate) searchers: SearcherPool<F, D>,
+    pub(crate) searchers: SearcherPool<F>,
     pub(crate) claims: Claims,
     pub(crate) pins: StaleFiles,
     unsynced_since: ArcSwapOption<Instant>,
-    writer: Mutex<Writer<F, D>>,
-    current: Mutex<CurrentManifest<D>>,
+    writer: Mutex<Writer<F>>,
+    current: Mutex<CurrentManifest>,
     next_segment: AtomicU64,
     /// Segments from this number on have come since merges began to run.
     young_from: AtomicU64,
@@ -57,11 +57,16 @@ pub(crate) struct StoreInner<F: Engine, D: Disk> {
     /// Held shared by every call that works with files, so that closing the store can wait for all of them.
     activity: RwLock<()>,
     is_closed: AtomicBool,
-    lock: Mutex<Option<StoreLock<D>>>,
+    lock: Mutex<Option<StoreLock>>,
 }
 
-impl<F: Engine, D: Disk> StoreInner<F, D> {
-    pub(crate) fn new(disk: D, lock: StoreLock<D>, options: StoreOptions, opened: Opened<F, D>) -> Self {
+impl<F: Engine> StoreInner<F> {
+    pub(crate) fn new(
+        disk: Box<dyn Disk>,
+        lock: StoreLock,
+        options: StoreOptions,
+        opened: Opened<F>,
+    ) -> Self {
         let Opened { current, writer, view } = opened;
         let manifest = current.manifest().clone();
         Self {
@@ -90,12 +95,12 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
     }
 
     /// The log, and what comes next in it. A panic with it leaves no batch in part: the log says what counts.
-    pub(crate) fn writer(&self) -> MutexGuard<'_, Writer<F, D>> {
+    pub(crate) fn writer(&self) -> MutexGuard<'_, Writer<F>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The right to replace the manifest.
-    pub(crate) fn lock_manifest(&self) -> MutexGuard<'_, CurrentManifest<D>> {
+    pub(crate) fn lock_manifest(&self) -> MutexGuard<'_, CurrentManifest> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -107,7 +112,7 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
     /// Replaces the manifest.
     pub(crate) fn replace_manifest(
         &self,
-        current: &mut CurrentManifest<D>,
+        current: &mut CurrentManifest,
         manifest: Manifest,
     ) -> Result<(), Error> {
         current.replace(manifest)?;
@@ -177,7 +182,7 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
     }
 
     /// Keeps the time since when something is not synced, for statistics that wait for no lock.
-    pub(crate) fn note_unsynced(&self, writer: &Writer<F, D>) {
+    pub(crate) fn note_unsynced(&self, writer: &Writer<F>) {
         self.unsynced_since.store(writer.unsynced_since().map(Arc::new));
     }
 
@@ -263,7 +268,7 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
         let mut writer = self.writer();
         // The log is about to be replaced: whatever fails from here on, nothing is written to the old one.
         writer.log.forbid_writes();
-        let mut opened = Opened::load(&self.disk, self.options)?;
+        let mut opened = Opened::load(&*self.disk, self.options)?;
         opened.view.follow(&self.view.load());
         let next = opened.current.manifest().next_segment;
         self.next_segment.fetch_max(next, Ordering::Relaxed);
@@ -280,7 +285,7 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
 }
 
 #[cfg(test)]
-impl<F: Engine, D: Disk> StoreInner<F, D> {
+impl<F: Engine> StoreInner<F> {
     /// As it is in a process that was forked from the one that opened it.
     pub(crate) fn forked(self) -> Self {
         let lock = self.lock.into_inner().unwrap().map(StoreLock::forked);

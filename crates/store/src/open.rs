@@ -16,19 +16,23 @@ use crate::recovery::Opened;
 use crate::view::View;
 use crate::write::writer::Writer;
 
-impl<F: Engine, D: Disk> StoreInner<F, D> {
+impl<F: Engine> StoreInner<F> {
     /// Creates a store in a directory that does not exist yet, or is empty.
-    pub(crate) fn create(disk: D, create: &CreateOptions, options: StoreOptions) -> Result<Self, Error> {
+    pub(crate) fn create(
+        disk: Box<dyn Disk>,
+        create: &CreateOptions,
+        options: StoreOptions,
+    ) -> Result<Self, Error> {
         let design = design_of::<F>(create)?;
         let store = StoreId::random().map_err(Error::io("draw a number for it", disk.path("")))?;
         disk.create_directory("").map_err(Error::io("create it", disk.path("")))?;
-        let lock = StoreLock::take(&disk)?;
-        refuse_to_replace(&disk)?;
+        let lock = StoreLock::take(&*disk)?;
+        refuse_to_replace(&*disk)?;
         for directory in [SEGMENTS, DELETES, LOGS] {
             disk.create_directory(directory).map_err(Error::io("create it", disk.path(directory)))?;
         }
         let identity = Identity { store, width: F::BITS, has_ids: create.ids, has_names: create.names };
-        let log = LogWriter::create(disk.clone(), identity, 1, 0)?;
+        let log = LogWriter::create(&*disk, identity, 1, 0)?;
         let manifest = Manifest {
             identity,
             distance: create.distance,
@@ -43,7 +47,7 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
             written: manifest::Written::default(),
             segments: Vec::new(),
         };
-        let mut current = CurrentManifest::new(disk.clone(), manifest.clone());
+        let mut current = CurrentManifest::new(&*disk, manifest.clone());
         current.replace(manifest)?;
         let mut view = View::new(create.distance);
         view.memtable = view.memtable.deferring();
@@ -52,11 +56,11 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
     }
 
     /// Opens a store for writing. What a crash has left is put in order.
-    pub(crate) fn open(disk: D, options: StoreOptions) -> Result<Self, Error> {
+    pub(crate) fn open(disk: Box<dyn Disk>, options: StoreOptions) -> Result<Self, Error> {
         // A directory that is no store gets no lock file.
-        manifest::read(&disk)?;
-        let lock = StoreLock::take(&disk)?;
-        let opened = Opened::load(&disk, options)?;
+        manifest::read(&*disk)?;
+        let lock = StoreLock::take(&*disk)?;
+        let opened = Opened::load(&*disk, options)?;
         Ok(Self::new(disk, lock, options, opened))
     }
 }
@@ -74,7 +78,7 @@ fn design_of<F: Engine>(create: &CreateOptions) -> Result<String, Error> {
 }
 
 /// A store is created where nothing is.
-pub(crate) fn refuse_to_replace<D: Disk>(disk: &D) -> Result<(), Error> {
+pub(crate) fn refuse_to_replace(disk: &dyn Disk) -> Result<(), Error> {
     let path = disk.path("");
     let there = disk.list("").map_err(Error::io("list it", &path))?;
     if there.iter().any(|name| name != layout::LOCK) {

@@ -19,35 +19,35 @@ use crate::write::batch::{Batch, Operation, Pair};
 use crate::write::writer::Writer;
 
 /// The parts of a store that has been opened for writing.
-pub(crate) struct Opened<F: Engine, D: Disk> {
-    pub(crate) current: CurrentManifest<D>,
-    pub(crate) writer: Writer<F, D>,
-    pub(crate) view: View<F, D>,
+pub(crate) struct Opened<F: Engine> {
+    pub(crate) current: CurrentManifest,
+    pub(crate) writer: Writer<F>,
+    pub(crate) view: View<F>,
 }
 
-impl<F: Engine, D: Disk> Opened<F, D> {
+impl<F: Engine> Opened<F> {
     /// Reads the manifest, and everything that it names. What has been read is made durable before anything is answered.
     ///
     /// The caller has the lock of the store.
-    pub(crate) fn load(disk: &D, options: StoreOptions) -> Result<Self, Error> {
+    pub(crate) fn load(disk: &dyn Disk, options: StoreOptions) -> Result<Self, Error> {
         let manifest = manifest::read(disk)?;
         let (mut view, replayed) = load(disk, &manifest, options.opening())?;
         view.memtable = view.memtable.deferring();
-        let mut current = CurrentManifest::new(disk.clone(), manifest.clone());
+        let mut current = CurrentManifest::new(disk, manifest.clone());
         current.take_over(replayed.is_clean)?;
-        let log = LogWriter::resume(disk.clone(), manifest.identity, &replayed)?;
+        let log = LogWriter::resume(disk, manifest.identity, &replayed)?;
         let writer = Writer::new(log, view.sequence);
         Ok(Self { current, writer, view })
     }
 }
 
 /// The state that a manifest describes, without the logs.
-pub(crate) fn load_segments<F: Engine, D: Disk>(
-    disk: &D,
+pub(crate) fn load_segments<F: Engine>(
+    disk: &dyn Disk,
     manifest: &Manifest,
     opening: Opening,
-) -> Result<View<F, D>, Error> {
-    check_width::<F, D>(disk, manifest)?;
+) -> Result<View<F>, Error> {
+    check_width::<F>(disk, manifest)?;
     let mut view = View::new(manifest.distance);
     view.sequence = manifest.sequence;
     view.next_id = manifest.next_id;
@@ -57,18 +57,18 @@ pub(crate) fn load_segments<F: Engine, D: Disk>(
 }
 
 /// The state that manifest and logs describe.
-pub(crate) fn load<F: Engine, D: Disk>(
-    disk: &D,
+pub(crate) fn load<F: Engine>(
+    disk: &dyn Disk,
     manifest: &Manifest,
     opening: Opening,
-) -> Result<(View<F, D>, Replayed), Error> {
+) -> Result<(View<F>, Replayed), Error> {
     let mut view = load_segments(disk, manifest, opening)?;
     let replayed = replay_logs(disk, manifest, manifest.logs_start(), &mut view)?;
     Ok((view, replayed))
 }
 
 /// Refuses a store of another width.
-fn check_width<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<(), Error> {
+fn check_width<F: Engine>(disk: &dyn Disk, manifest: &Manifest) -> Result<(), Error> {
     let found = manifest.identity.width;
     if found == F::BITS {
         return Ok(());
@@ -77,11 +77,11 @@ fn check_width<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<(), 
 }
 
 /// Applies what the logs have from a position on.
-fn replay_logs<F: Engine, D: Disk>(
-    disk: &D,
+fn replay_logs<F: Engine>(
+    disk: &dyn Disk,
     manifest: &Manifest,
     from: Position,
-    view: &mut View<F, D>,
+    view: &mut View<F>,
 ) -> Result<Replayed, Error> {
     let mut applier = Applier::new(manifest, view);
     let replayed = replay(disk, &manifest.identity, from, manifest.sealed, |sequence, batch| {
@@ -92,16 +92,16 @@ fn replay_logs<F: Engine, D: Disk>(
 }
 
 /// Applies the batches of logs to a state.
-pub(crate) struct Applier<'s, F: Engine, D: Disk> {
-    view: &'s mut View<F, D>,
+pub(crate) struct Applier<'s, F: Engine> {
+    view: &'s mut View<F>,
     /// Of each segment, the batch up to which removals are in its file or its removals.
     applied: HashMap<u64, u64>,
     /// Pairs that have not been put into the state.
     inserts: Vec<Pair<F>>,
 }
 
-impl<'s, F: Engine, D: Disk> Applier<'s, F, D> {
-    pub(crate) fn new(manifest: &Manifest, view: &'s mut View<F, D>) -> Self {
+impl<'s, F: Engine> Applier<'s, F> {
+    pub(crate) fn new(manifest: &Manifest, view: &'s mut View<F>) -> Self {
         let applied = manifest.segments.iter().map(|entry| (entry.number, entry.applied)).collect();
         Self { view, applied, inserts: Vec::new() }
     }
@@ -136,7 +136,7 @@ impl<'s, F: Engine, D: Disk> Applier<'s, F, D> {
     }
 
     /// The state, with all that has been applied.
-    pub(crate) fn view(&mut self) -> &mut View<F, D> {
+    pub(crate) fn view(&mut self) -> &mut View<F> {
         self.insert();
         self.view
     }
@@ -157,12 +157,12 @@ impl<'s, F: Engine, D: Disk> Applier<'s, F, D> {
 /// Pairs that are inserted together.
 const MAX_PENDING: usize = 1 << 16;
 
-pub(crate) fn open_segment<F: Engine, D: Disk>(
-    disk: &D,
+pub(crate) fn open_segment<F: Engine>(
+    disk: &dyn Disk,
     manifest: &Manifest,
     entry: &SegmentEntry,
     opening: Opening,
-) -> Result<LiveSegment<F, D>, Error> {
+) -> Result<LiveSegment<F>, Error> {
     let name = layout::segment(entry.number);
     let path = disk.path(&name);
     if !disk.exists(&name).map_err(Error::io("read it", &path))? {
@@ -181,8 +181,8 @@ pub(crate) fn open_segment<F: Engine, D: Disk>(
 }
 
 /// Returns how a segment differs from its line in the manifest.
-pub(crate) fn difference<F: Engine, D: Disk>(
-    segment: &Segment<F, D>,
+pub(crate) fn difference<F: Engine>(
+    segment: &Segment<F>,
     manifest: &Manifest,
     entry: &SegmentEntry,
 ) -> Option<&'static str> {

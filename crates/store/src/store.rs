@@ -27,14 +27,14 @@ use crate::write::request::Request;
 /// went wrong.
 ///
 /// Any number of threads may use it. One process at a time has a store open for writing.
-pub struct Store<F: Engine, D: Disk = RealDisk> {
-    open: Arc<Open<F, D>>,
+pub struct Store<F: Engine> {
+    open: Arc<Open<F>>,
     deadline: Option<Instant>,
 }
 
 /// An open store and its threads.
-struct Open<F: Engine, D: Disk> {
-    inner: Arc<StoreInner<F, D>>,
+struct Open<F: Engine> {
+    inner: Arc<StoreInner<F>>,
     threads: Mutex<Threads>,
 }
 
@@ -65,26 +65,24 @@ impl<F: Engine> Store<F> {
     pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
         Self::open_on(RealDisk::new(path), options)
     }
-}
 
-impl<F: Engine, D: Disk> Store<F, D> {
     /// As [`Store::create`], on any disk.
     ///
     /// # Errors
     /// As for [`Store::create`].
-    pub fn create_on(disk: D, create: &CreateOptions, options: StoreOptions) -> Result<Self, Error> {
-        Self::start(StoreInner::create(disk, create, options)?)
+    pub fn create_on(disk: impl Disk, create: &CreateOptions, options: StoreOptions) -> Result<Self, Error> {
+        Self::start(StoreInner::create(Box::new(disk), create, options)?)
     }
 
     /// As [`Store::open`], on any disk.
     ///
     /// # Errors
     /// As for [`Store::open`].
-    pub fn open_on(disk: D, options: StoreOptions) -> Result<Self, Error> {
-        Self::start(StoreInner::open(disk, options)?)
+    pub fn open_on(disk: impl Disk, options: StoreOptions) -> Result<Self, Error> {
+        Self::start(StoreInner::open(Box::new(disk), options)?)
     }
 
-    fn start(inner: StoreInner<F, D>) -> Result<Self, Error> {
+    fn start(inner: StoreInner<F>) -> Result<Self, Error> {
         let open = Open { inner: Arc::new(inner), threads: Mutex::default() };
         open.start("hamdex-flush", workers::flush)?;
         open.start("hamdex-log", workers::log)?;
@@ -173,13 +171,13 @@ impl<F: Engine, D: Disk> Store<F, D> {
         })
     }
 
-    pub(crate) fn inner(&self) -> &StoreInner<F, D> {
+    pub(crate) fn inner(&self) -> &StoreInner<F> {
         &self.open.inner
     }
 
     /// One moment of the set, for as long as it is held.
     #[must_use]
-    pub fn snapshot(&self) -> Snapshot<F, D> {
+    pub fn snapshot(&self) -> Snapshot<F> {
         Snapshot::new(self.inner().view.load_full(), Arc::clone(&self.inner().schema))
     }
 
@@ -269,26 +267,26 @@ impl<F: Engine, D: Disk> Store<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> Clone for Store<F, D> {
+impl<F: Engine> Clone for Store<F> {
     fn clone(&self) -> Self {
         Self { open: Arc::clone(&self.open), deadline: self.deadline }
     }
 }
 
-impl<F: Engine, D: Disk> fmt::Debug for Store<F, D> {
+impl<F: Engine> fmt::Debug for Store<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store").field("disk", &self.inner().disk).finish_non_exhaustive()
+        f.debug_struct("Store").field("disk", &*self.inner().disk).finish_non_exhaustive()
     }
 }
 
-impl<F: Engine, D: Disk> Open<F, D> {
-    fn spawn(&self, name: &str, work: fn(&StoreInner<F, D>)) -> Result<JoinHandle<()>, Error> {
+impl<F: Engine> Open<F> {
+    fn spawn(&self, name: &str, work: fn(&StoreInner<F>)) -> Result<JoinHandle<()>, Error> {
         let inner = Arc::clone(&self.inner);
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || work(&inner));
         thread.map_err(Error::io("start a thread for it", self.inner.disk.path("")))
     }
 
-    fn start(&self, name: &str, work: fn(&StoreInner<F, D>)) -> Result<(), Error> {
+    fn start(&self, name: &str, work: fn(&StoreInner<F>)) -> Result<(), Error> {
         let thread = self.spawn(name, work)?;
         self.threads().running.push(thread);
         Ok(())
@@ -336,7 +334,7 @@ fn join(thread: JoinHandle<()>) {
     }
 }
 
-impl<F: Engine, D: Disk> Drop for Open<F, D> {
+impl<F: Engine> Drop for Open<F> {
     fn drop(&mut self) {
         // If it fails, the next one reads more of the log.
         let _ = self.close();
@@ -354,7 +352,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let disk = RealDisk::new(directory.path());
         let options = StoreOptions::new().durability(Durability::None);
-        let inner = StoreInner::create(disk.clone(), &CreateOptions::new(), options).unwrap();
+        let inner = StoreInner::create(Box::new(disk.clone()), &CreateOptions::new(), options).unwrap();
         let before = disk.read(MANIFEST).unwrap();
         let store = Store::<u64>::start(inner.forked()).unwrap();
         assert!(matches!(store.insert(1, 1), Err(Error::Forked { .. })));

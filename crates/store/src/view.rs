@@ -8,13 +8,12 @@ use std::sync::Arc;
 
 use hamdex::{Engine, Index, Indexes, ReadError, SharedIndexes};
 
-use crate::disk::Disk;
 use crate::memtable::Memtable;
 use crate::segment::LiveSegment;
 use crate::write::batch::{Batch, Operation, Pair};
 
 /// The set at one moment.
-pub(crate) struct View<F, D: Disk> {
+pub(crate) struct View<F> {
     /// The generation of the memtable that is written to. Those that wait to be flushed have the generations before it,
     /// one each.
     pub(crate) generation: u64,
@@ -29,7 +28,7 @@ pub(crate) struct View<F, D: Disk> {
     pub(crate) memtable: Memtable<F>,
     /// What is being written to files, the oldest first.
     pub(crate) frozen: Vec<FrozenMemtable<F>>,
-    pub(crate) segments: Arc<Vec<LiveSegment<F, D>>>,
+    pub(crate) segments: Arc<Vec<LiveSegment<F>>>,
 }
 
 /// Pairs that are being written to a file. They can still be removed.
@@ -50,7 +49,7 @@ impl<F> Clone for FrozenMemtable<F> {
     }
 }
 
-impl<F, D: Disk> Clone for View<F, D> {
+impl<F> Clone for View<F> {
     fn clone(&self) -> Self {
         Self {
             generation: self.generation,
@@ -77,7 +76,7 @@ pub struct Written {
     pub absent: u64,
 }
 
-impl<F: Engine, D: Disk> View<F, D> {
+impl<F: Engine> View<F> {
     /// Nothing yet.
     pub(crate) fn new(distance: u32) -> Self {
         Self {
@@ -205,7 +204,7 @@ impl<F: Engine, D: Disk> View<F, D> {
     pub(crate) fn remove(
         &mut self,
         pair: Pair<F>,
-        concerns: impl Fn(&LiveSegment<F, D>) -> bool,
+        concerns: impl Fn(&LiveSegment<F>) -> bool,
     ) -> Result<bool, ReadError> {
         let mut was_there = self.memtable.remove(pair);
         for frozen in &mut self.frozen {

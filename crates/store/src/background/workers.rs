@@ -5,7 +5,6 @@ use std::time::Duration;
 use hamdex::Engine;
 
 use crate::background::priority;
-use crate::disk::Disk;
 use crate::error::Error;
 use crate::health::Work;
 use crate::inner::StoreInner;
@@ -21,7 +20,7 @@ const AFTER_FAILURE: Duration = Duration::from_millis(200);
 pub(crate) const MERGE_THREADS: usize = 4;
 
 /// Writes full memtables to files.
-pub(crate) fn flush<F: Engine, D: Disk>(inner: &StoreInner<F, D>) {
+pub(crate) fn flush<F: Engine>(inner: &StoreInner<F>) {
     let mut seen = 0;
     while inner.background.wait_for_work(&mut seen, IDLE) {
         loop {
@@ -44,7 +43,7 @@ pub(crate) fn flush<F: Engine, D: Disk>(inner: &StoreInner<F, D>) {
 }
 
 /// Merges files as they are due, with what queries and writes leave of the processors.
-pub(crate) fn merge<F: Engine, D: Disk>(inner: &StoreInner<F, D>) {
+pub(crate) fn merge<F: Engine>(inner: &StoreInner<F>) {
     priority::give_way();
     let mut seen = 0;
     while inner.background.wait_for_work(&mut seen, IDLE) {
@@ -61,7 +60,7 @@ pub(crate) fn merge<F: Engine, D: Disk>(inner: &StoreInner<F, D>) {
 }
 
 /// Merges the runs of the memtable as they are due: queries look into few of them, and writers merge short ones only.
-pub(crate) fn memory<F: Engine, D: Disk>(inner: &StoreInner<F, D>) {
+pub(crate) fn memory<F: Engine>(inner: &StoreInner<F>) {
     while inner.background.wait_for_consolidation() {
         // What is cancelled, or of a memtable that has been frozen, begins anew with the next one.
         while inner.consolidate().is_break() && !inner.background.is_stopping() {}
@@ -69,7 +68,7 @@ pub(crate) fn memory<F: Engine, D: Disk>(inner: &StoreInner<F, D>) {
 }
 
 /// Freezes full memtables, and syncs the log at the interval of its durability.
-pub(crate) fn log<F: Engine, D: Disk>(inner: &StoreInner<F, D>) {
+pub(crate) fn log<F: Engine>(inner: &StoreInner<F>) {
     let at_most = match inner.options.durability {
         Durability::Interval(interval) => interval.min(IDLE),
         Durability::Sync | Durability::None => IDLE,
@@ -85,7 +84,7 @@ pub(crate) fn log<F: Engine, D: Disk>(inner: &StoreInner<F, D>) {
 }
 
 /// Serves writes whose outcome goes to a callback.
-pub(crate) fn write<F: Engine, D: Disk>(inner: &StoreInner<F, D>) {
+pub(crate) fn write<F: Engine>(inner: &StoreInner<F>) {
     inner.serve_submitted();
 }
 

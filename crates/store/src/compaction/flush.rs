@@ -7,7 +7,6 @@ use hamdex::Engine;
 
 use crate::background::pressure::{self, MAX_FROZEN};
 use crate::compaction::publish::{Added, Change};
-use crate::disk::Disk;
 use crate::error::Error;
 use crate::health::{Remedy, Work};
 use crate::inner::StoreInner;
@@ -15,7 +14,7 @@ use crate::inner::StoreInner;
 /// How often a thread that waits for merges looks whether they fail.
 const LOOK: Duration = Duration::from_millis(100);
 
-impl<F: Engine, D: Disk> StoreInner<F, D> {
+impl<F: Engine> StoreInner<F> {
     /// Writes the oldest frozen pairs to a file. Returns whether there were any.
     ///
     /// # Errors
@@ -30,7 +29,7 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
         concerns: impl FnOnce(u64) -> bool,
         _flushing: MutexGuard<'_, ()>,
     ) -> Result<bool, Error> {
-        let oldest = |view: &crate::view::View<F, D>| view.frozen.first().cloned();
+        let oldest = |view: &crate::view::View<F>| view.frozen.first().cloned();
         let Some(first) = oldest(&self.view.load()) else { return Ok(false) };
         if !concerns(first.next_log) {
             return Ok(false);

@@ -10,7 +10,6 @@ use crate::compaction::claims::{Claim, Foreground};
 use crate::compaction::policy::{self, Size};
 use crate::compaction::publish::{Added, Change};
 use crate::compaction::removed_filter::RemovedFilter;
-use crate::disk::Disk;
 use crate::error::Error;
 use crate::health::Work;
 use crate::inner::StoreInner;
@@ -25,7 +24,7 @@ pub(crate) type Report = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
 /// never keep small ones waiting.
 const MIN_RATIO_OF_LANES: u64 = 4;
 
-impl<F: Engine, D: Disk> StoreInner<F, D> {
+impl<F: Engine> StoreInner<F> {
     /// Merges files in the background, if some are due that no other merge has. Returns whether there were any.
     ///
     /// # Errors
@@ -33,7 +32,7 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
     pub(crate) fn merge_due(&self) -> Result<bool, Error> {
         let claim = self.claims.claim(|inner| {
             let view = self.view.load();
-            let mut free: Vec<&LiveSegment<F, D>> = view.segments.iter().collect();
+            let mut free: Vec<&LiveSegment<F>> = view.segments.iter().collect();
             free.retain(|live| inner.is_free(live.segment.number, live.segment.since()));
             let most = inner.smallest().map_or(u64::MAX, |pairs| pairs / MIN_RATIO_OF_LANES);
             chosen(&free, &policy::choose(&sizes(&free), most)?)
@@ -64,7 +63,7 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
     /// As for [`StoreInner::merge_due`].
     pub(crate) fn merge_all(&self, report: &Report) -> Result<(), Error> {
         let foreground = self.begin_foreground();
-        let choose = |candidates: &[&LiveSegment<F, D>]| match candidates {
+        let choose = |candidates: &[&LiveSegment<F>]| match candidates {
             [] => None,
             // Pairs that have been removed since need no further merge.
             [one] => {
@@ -86,10 +85,9 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
     pub(crate) fn rewrite_removed(&self) -> Result<u64, Error> {
         let foreground = self.begin_foreground();
         let mut pairs = 0;
-        let choose = |candidates: &[&LiveSegment<F, D>]| {
-            let is_due = |live: &&LiveSegment<F, D>| {
-                !live.removed.is_empty() && live.segment.number < foreground.limit
-            };
+        let choose = |candidates: &[&LiveSegment<F>]| {
+            let is_due =
+                |live: &&LiveSegment<F>| !live.removed.is_empty() && live.segment.number < foreground.limit;
             candidates.iter().position(is_due).map(|at| vec![at])
         };
         while let Some(claim) = self.claim_in_foreground(&foreground, choose) {
@@ -113,15 +111,15 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
     fn claim_in_foreground(
         &self,
         foreground: &Foreground<'_>,
-        choose: impl FnOnce(&[&LiveSegment<F, D>]) -> Option<Vec<usize>>,
+        choose: impl FnOnce(&[&LiveSegment<F>]) -> Option<Vec<usize>>,
     ) -> Option<Claim<'_>> {
-        let is_wanted = |live: &LiveSegment<F, D>| live.segment.since() < foreground.limit;
+        let is_wanted = |live: &LiveSegment<F>| live.segment.since() < foreground.limit;
         let has_wanted = |number: u64| {
             self.view.load().segments.iter().any(|live| live.segment.number == number && is_wanted(live))
         };
         self.claims.claim_when_free(has_wanted, |_| {
             let view = self.view.load();
-            let candidates: Vec<&LiveSegment<F, D>> =
+            let candidates: Vec<&LiveSegment<F>> =
                 view.segments.iter().filter(|live| is_wanted(live)).collect();
             chosen(&candidates, &choose(&candidates)?)
         })
@@ -159,10 +157,10 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
     /// Writes what is left of the inputs to one new file. Files of one design are merged without sorting.
     fn merge_into_segment(
         &self,
-        inputs: &[LiveSegment<F, D>],
+        inputs: &[LiveSegment<F>],
         level: u32,
         report: Option<&Report>,
-    ) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
+    ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
         let removed = inputs.iter().map(RemovedFilter::of).collect::<Result<Vec<_>, _>>()?;
         self.new_segment(level, |mut options, mut output| {
             let cancelled = self.background.cancellation();
@@ -201,7 +199,7 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
         }
         let inputs = inputs(&self.view.load(), claim);
         let is_damaged =
-            |live: &&LiveSegment<F, D>| F::verify(live.index(), &VerifyOptions::new().threads(1)).is_err();
+            |live: &&LiveSegment<F>| F::verify(live.index(), &VerifyOptions::new().threads(1)).is_err();
         self.claims.leave_out(inputs.iter().filter(is_damaged).map(|live| live.segment.number));
     }
 
@@ -217,18 +215,18 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
 }
 
 /// The claimed segments, as they are now.
-fn inputs<F: Engine, D: Disk>(view: &View<F, D>, claim: &Claim<'_>) -> Vec<LiveSegment<F, D>> {
-    let is_claimed = |live: &&LiveSegment<F, D>| claim.numbers.contains(&live.segment.number);
+fn inputs<F: Engine>(view: &View<F>, claim: &Claim<'_>) -> Vec<LiveSegment<F>> {
+    let is_claimed = |live: &&LiveSegment<F>| claim.numbers.contains(&live.segment.number);
     view.segments.iter().filter(is_claimed).cloned().collect()
 }
 
-fn sizes<F: Engine, D: Disk>(segments: &[&LiveSegment<F, D>]) -> Vec<Size> {
-    let size = |live: &&LiveSegment<F, D>| Size { pairs: live.segment.pairs(), removed: live.removed.len() };
+fn sizes<F: Engine>(segments: &[&LiveSegment<F>]) -> Vec<Size> {
+    let size = |live: &&LiveSegment<F>| Size { pairs: live.segment.pairs(), removed: live.removed.len() };
     segments.iter().map(size).collect()
 }
 
 /// The numbers of the segments at these places, and how many pairs they have.
-fn chosen<F: Engine, D: Disk>(segments: &[&LiveSegment<F, D>], places: &[usize]) -> Option<(Vec<u64>, u64)> {
+fn chosen<F: Engine>(segments: &[&LiveSegment<F>], places: &[usize]) -> Option<(Vec<u64>, u64)> {
     let numbers = places.iter().map(|&at| segments[at].segment.number).collect();
     Some((numbers, places.iter().map(|&at| segments[at].len()).sum()))
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use hamdex::Engine;
 
-use crate::disk::Disk;
 use crate::disk::layout;
 use crate::error::Error;
 use crate::inner::StoreInner;
@@ -22,8 +21,8 @@ use crate::write::journal::JournalReader;
 use crate::write::writer::Writer;
 
 /// A change of the files that count.
-pub(crate) struct Change<F, D: Disk> {
-    pub(crate) added: Option<Added<F, D>>,
+pub(crate) struct Change<F> {
+    pub(crate) added: Option<Added<F>>,
     /// The numbers of the segments that go.
     pub(crate) dropped: Vec<u64>,
     /// Whether the oldest frozen pairs are in the added file.
@@ -31,20 +30,20 @@ pub(crate) struct Change<F, D: Disk> {
 }
 
 /// A new file.
-pub(crate) struct Added<F, D: Disk> {
-    pub(crate) segment: Arc<Segment<F, D>>,
+pub(crate) struct Added<F> {
+    pub(crate) segment: Arc<Segment<F>>,
     pub(crate) entry: SegmentEntry,
     /// The removals that the file does not know; `None` where these are the ones to come.
     pub(crate) journal: Option<JournalReader>,
 }
 
-impl<F: Engine, D: Disk> StoreInner<F, D> {
+impl<F: Engine> StoreInner<F> {
     /// Makes a change of files durable, then visible. The journal is closed in any case.
     ///
     /// # Errors
     /// When the disk refuses it: nothing has changed then, unless the manifest cannot be trusted any more. The new
     /// file goes, if it can.
-    pub(crate) fn publish(&self, change: Change<F, D>) -> Result<(), Error> {
+    pub(crate) fn publish(&self, change: Change<F>) -> Result<(), Error> {
         let Change { added, dropped, is_flush } = change;
         let mut added = added.map(|added| (added, RemovedPlaces::default()));
         let outcome = self.try_publish(&mut added, &dropped, is_flush);
@@ -62,7 +61,7 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
 
     fn try_publish(
         &self,
-        added: &mut Option<(Added<F, D>, RemovedPlaces)>,
+        added: &mut Option<(Added<F>, RemovedPlaces)>,
         dropped: &[u64],
         is_flush: bool,
     ) -> Result<(), Error> {
@@ -126,7 +125,7 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
         catch_up(added, &writer)?;
         let mut view = View::clone(&self.view.load());
         let segments = Arc::make_mut(&mut view.segments);
-        let is_gone = |live: &mut LiveSegment<F, D>| dropped.contains(&live.segment.number);
+        let is_gone = |live: &mut LiveSegment<F>| dropped.contains(&live.segment.number);
         let gone: Vec<_> = segments.extract_if(.., is_gone).collect();
         gone.iter().for_each(|live| live.segment.retire());
         segments.extend(added.as_ref().map(|(added, removed)| LiveSegment {
@@ -153,7 +152,7 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
     fn note_removals(
         &self,
         manifest: &mut Manifest,
-        view: &View<F, D>,
+        view: &View<F>,
         sequence: u64,
         is_flush: bool,
         stale: &mut Vec<String>,
@@ -189,16 +188,16 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
         let places = removed.to_places();
         let version = entry.removals.map_or(1, |removals| removals.version + 1);
         let store = manifest.identity.store;
-        manifest.written.removals += removals_file::write(&self.disk, store, entry, version, &places)?;
+        manifest.written.removals += removals_file::write(&*self.disk, store, entry, version, &places)?;
         entry.removals = Some(RemovalsEntry { version, count: places.len() });
         Ok(())
     }
 }
 
 /// Removes from a new file what has been removed since.
-fn catch_up<F: Engine, D: Disk>(
-    added: &mut Option<(Added<F, D>, RemovedPlaces)>,
-    writer: &Writer<F, D>,
+fn catch_up<F: Engine>(
+    added: &mut Option<(Added<F>, RemovedPlaces)>,
+    writer: &Writer<F>,
 ) -> Result<(), Error> {
     if let Some((Added { segment, journal: Some(reader), .. }, removed)) = added {
         remove_all(segment, removed, writer.journal.since(reader.seen))?;
@@ -207,8 +206,8 @@ fn catch_up<F: Engine, D: Disk>(
     Ok(())
 }
 
-fn remove_all<F: Engine, D: Disk>(
-    segment: &Arc<Segment<F, D>>,
+fn remove_all<F: Engine>(
+    segment: &Arc<Segment<F>>,
     removed: &mut RemovedPlaces,
     pairs: impl Iterator<Item = Pair<F>>,
 ) -> Result<(), Error> {

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use hamdex::{Engine, ReadError};
 
-use crate::disk::Disk;
 use crate::segment::LiveSegment;
 use crate::write::batch::Pair;
 
@@ -21,7 +20,7 @@ pub(super) struct RemovedFilter<F> {
 
 impl<F: Engine> RemovedFilter<F> {
     /// Those of a segment. All of it is read for them, if there are any.
-    pub(super) fn of<D: Disk>(live: &LiveSegment<F, D>) -> Result<Self, ReadError> {
+    pub(super) fn of(live: &LiveSegment<F>) -> Result<Self, ReadError> {
         let mut pairs = HashSet::new();
         if !live.removed.is_empty() {
             for placed in live.placed_pairs_from(F::ZERO)? {

@@ -10,7 +10,7 @@ use crate::error::Error;
 ///
 /// # Errors
 /// When the operating system refuses it.
-pub fn keep_aside<D: Disk>(disk: &D, names: impl Iterator<Item = String>) -> Result<Vec<String>, Error> {
+pub fn keep_aside(disk: &dyn Disk, names: impl Iterator<Item = String>) -> Result<Vec<String>, Error> {
     let mut kept = Vec::new();
     for name in names {
         let directory = disk.path(layout::DAMAGED);
@@ -25,7 +25,7 @@ pub fn keep_aside<D: Disk>(disk: &D, names: impl Iterator<Item = String>) -> Res
 }
 
 /// Links a file, or copies it, to the first free name.
-fn keep<D: Disk>(disk: &D, name: &str) -> io::Result<String> {
+fn keep(disk: &dyn Disk, name: &str) -> io::Result<String> {
     let plain = format!("{}/{}", layout::DAMAGED, name.replace('/', "-"));
     for attempt in 1.. {
         let new_name = if attempt == 1 { plain.clone() } else { format!("{plain}.{attempt}") };

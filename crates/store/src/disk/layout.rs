@@ -48,8 +48,8 @@ pub(crate) fn new_log(number: u64) -> String {
 ///
 /// # Errors
 /// When the operating system refuses it.
-pub(crate) fn listed<D: Disk, T: Ord>(
-    disk: &D,
+pub(crate) fn listed<T: Ord>(
+    disk: &dyn Disk,
     directory: &str,
     parse: impl Fn(&str) -> Option<T>,
 ) -> Result<Vec<T>, Error> {

@@ -14,20 +14,20 @@ use crate::error::Error;
 /// The lock is advisory: it keeps out those who ask for it. It is the operating system's, so a crash leaves none
 /// behind. On network file systems it may be local to one machine, or missing altogether.
 #[derive(Debug)]
-pub struct StoreLock<D: Disk> {
-    held: D::Lock,
+pub struct StoreLock {
+    held: Box<dyn DiskLock>,
     process: u32,
     /// About the process, for people.
     text: String,
     path: PathBuf,
 }
 
-impl<D: Disk> StoreLock<D> {
+impl StoreLock {
     /// Takes the lock of a store, without waiting.
     ///
     /// # Errors
     /// When another process, or another handle in this one, has it; what the operating system refuses.
-    pub fn take(disk: &D) -> Result<Self, Error> {
+    pub fn take(disk: &dyn Disk) -> Result<Self, Error> {
         let process = std::process::id();
         let text = format!("process {process} on {} since {}\n", host_name(), now());
         let path = disk.path("");
@@ -55,7 +55,7 @@ impl<D: Disk> StoreLock<D> {
 }
 
 #[cfg(test)]
-impl<D: Disk> StoreLock<D> {
+impl StoreLock {
     /// As it is in a process that was forked from the one that took it.
     pub(crate) fn forked(self) -> Self {
         Self { process: self.process ^ 1, ..self }
@@ -63,7 +63,7 @@ impl<D: Disk> StoreLock<D> {
 }
 
 /// The holder of a store and its status, as other processes read them; `None` if no process has the store open.
-pub(crate) fn holder_and_status<D: Disk>(disk: &D) -> Option<(String, String)> {
+pub(crate) fn holder_and_status(disk: &dyn Disk) -> Option<(String, String)> {
     let text = disk.lock_text(LOCK).ok().flatten()?;
     Some((holder(&text), text.lines().nth(1).unwrap_or_default().to_owned()))
 }

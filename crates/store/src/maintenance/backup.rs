@@ -7,7 +7,7 @@ use hamdex::Engine;
 
 use crate::disk::copy::copy;
 use crate::disk::layout::{self, BACKUP, COPY, DELETES, LOGS, MANIFEST, SEGMENTS};
-use crate::disk::{Disk, DiskFile, RealDisk, create_anew, link_or_copy};
+use crate::disk::{Disk, RealDisk, create_anew, link_or_copy};
 use crate::error::Error;
 use crate::log::{Sealed, replay};
 use crate::manifest::Manifest;
@@ -43,7 +43,7 @@ pub fn backup(path: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<(),
 ///
 /// # Errors
 /// As for [`backup`].
-pub fn backup_on<D: Disk>(disk: &D, target: &D) -> Result<(), Error> {
+pub fn backup_on(disk: &dyn Disk, target: &dyn Disk) -> Result<(), Error> {
     // A directory that is no store leads to no other.
     crate::manifest::read(disk)?;
     prepare(target)?;
@@ -55,9 +55,9 @@ pub fn backup_on<D: Disk>(disk: &D, target: &D) -> Result<(), Error> {
         }
         copied.clear();
         let end = if manifest.identity.width == 128 {
-            end_of_logs::<u128, _>(disk, &manifest)
+            end_of_logs::<u128>(disk, &manifest)
         } else {
-            end_of_logs::<u64, _>(disk, &manifest)
+            end_of_logs::<u64>(disk, &manifest)
         };
         copy_all(disk, manifest, end?, target, &mut copied)
     });
@@ -108,29 +108,27 @@ impl<F: Engine> Store<F> {
         let store = self.inner().disk.path("");
         or_nothing(&store, directory.as_ref(), |target| self.backup_to(target))
     }
-}
 
-impl<F: Engine, D: Disk> Store<F, D> {
     /// Copies the store, as it is at one moment, to an empty directory: files by links where that is possible, logs
     /// byte by byte. Writes, flushes and merges go on meanwhile. The copy is a store when this has returned, and none
     /// before. A copy that was interrupted is replaced.
     ///
     /// # Errors
     /// When there is something already, or the disk refuses it.
-    pub fn backup_to(&self, target: &D) -> Result<(), Error> {
+    pub fn backup_to(&self, target: &dyn Disk) -> Result<(), Error> {
         let inner = self.inner();
         let _activity = inner.begin()?;
         prepare(target)?;
         let pinned = inner.pin()?;
         let mut copied = Vec::new();
         let outcome =
-            copy_all(&inner.disk, pinned.manifest.as_ref().clone(), pinned.end, target, &mut copied);
+            copy_all(&*inner.disk, pinned.manifest.as_ref().clone(), pinned.end, target, &mut copied);
         finish(target, outcome, &copied)
     }
 }
 
 /// Makes the directories of a copy, and notes that it is not whole yet. Takes the place of a copy that was interrupted.
-fn prepare<D: Disk>(target: &D) -> Result<(), Error> {
+fn prepare(target: &dyn Disk) -> Result<(), Error> {
     let refused = |doing, name: &str| Error::io(doing, target.path(name));
     target.create_directory("").map_err(refused("create it", ""))?;
     if target.exists(BACKUP).map_err(refused("read it", BACKUP))? {
@@ -154,7 +152,7 @@ fn prepare<D: Disk>(target: &D) -> Result<(), Error> {
 }
 
 /// Whether one of the directories of a store has files.
-fn has_files<D: Disk>(target: &D) -> Result<bool, Error> {
+fn has_files(target: &dyn Disk) -> Result<bool, Error> {
     for directory in [SEGMENTS, DELETES, LOGS] {
         match target.list(directory) {
             Ok(names) if names.is_empty() => {}
@@ -167,7 +165,7 @@ fn has_files<D: Disk>(target: &D) -> Result<bool, Error> {
 }
 
 /// Removes the files of a copy that was interrupted; those of any other name are not its own.
-fn discard_interrupted<D: Disk>(target: &D) -> Result<(), Error> {
+fn discard_interrupted(target: &dyn Disk) -> Result<(), Error> {
     let mut own = Vec::new();
     for directory in ["", SEGMENTS, DELETES, LOGS] {
         let names = match target.list(directory) {
@@ -191,7 +189,7 @@ fn discard_interrupted<D: Disk>(target: &D) -> Result<(), Error> {
 
 /// Ends a copy: one that is whole loses its note, and of one that failed nothing stays, as far as the disk lets it be
 /// removed.
-fn finish<D: Disk>(target: &D, outcome: Result<(), Error>, copied: &[String]) -> Result<(), Error> {
+fn finish(target: &dyn Disk, outcome: Result<(), Error>, copied: &[String]) -> Result<(), Error> {
     if outcome.is_err() && target.exists(MANIFEST).is_ok_and(|is_there| !is_there) {
         let _ = target.remove(COPY);
         copied.iter().for_each(|name| drop(target.remove(name)));
@@ -206,19 +204,19 @@ fn finish<D: Disk>(target: &D, outcome: Result<(), Error>, copied: &[String]) ->
 }
 
 /// Where the logs end that count by now.
-fn end_of_logs<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<Sealed, Error> {
+fn end_of_logs<F: Engine>(disk: &dyn Disk, manifest: &Manifest) -> Result<Sealed, Error> {
     let start = manifest.logs_start();
-    let end = replay::<F, D>(disk, &manifest.identity, start, manifest.sealed, |_, _| Ok(()))?.end;
+    let end = replay::<F>(disk, &manifest.identity, start, manifest.sealed, |_, _| Ok(()))?.end;
     Ok(Sealed { log: end.log, bytes: end.offset })
 }
 
 /// Copies all that a manifest names, and the logs up to an end; last of all the manifest. Appends the names of what has
 /// been copied before that to `copied`.
-fn copy_all<D: Disk>(
-    disk: &D,
+fn copy_all(
+    disk: &dyn Disk,
     mut manifest: Manifest,
     end: Sealed,
-    target: &D,
+    target: &dyn Disk,
     copied: &mut Vec<String>,
 ) -> Result<(), Error> {
     for entry in &manifest.segments {
@@ -244,5 +242,5 @@ fn copy_all<D: Disk>(
     }
     // All of it is durable: damage to the end of its last log is noticed.
     manifest.sealed = Some(end);
-    CurrentManifest::new(target.clone(), manifest.clone()).replace(manifest)
+    CurrentManifest::new(target, manifest.clone()).replace(manifest)
 }

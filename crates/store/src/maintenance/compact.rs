@@ -6,11 +6,10 @@ use std::sync::Arc;
 use hamdex::{Engine, Progress};
 
 use crate::compaction::merge::Report;
-use crate::disk::Disk;
 use crate::error::Error;
 use crate::store::Store;
 
-impl<F: Engine, D: Disk> Store<F, D> {
+impl<F: Engine> Store<F> {
     /// Writes all pairs that are recent when this is called to files. Everything written before is durable when this
     /// returns. While merges run in the background, it waits where there are too many files.
     ///

@@ -8,7 +8,7 @@ use hamdex::{Engine, Index, Mapping, OpenOptions, ReadError, VerifyOptions};
 
 use crate::compaction::publish::{Added, Change};
 use crate::disk::layout::{self, SEGMENTS};
-use crate::disk::{Disk, DiskFile, RealDisk};
+use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::inner::StoreInner;
 use crate::manifest::SegmentEntry;
@@ -67,9 +67,9 @@ impl<F: Engine> Store<F> {
     }
 }
 
-impl<F: Engine, D: Disk> StoreInner<F, D> {
+impl<F: Engine> StoreInner<F> {
     /// Writes the pairs and the names of a file to a new one, with all ids greater by the same number.
-    fn write_moved_up(&self, index: &Index<F>, by: u64) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
+    fn write_moved_up(&self, index: &Index<F>, by: u64) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
         self.new_segment(0, |options, mut output| {
             let mut failure: Option<ReadError> = None;
             let entries = F::entries(index, F::ZERO).map_while(|entry| match entry {
@@ -87,9 +87,7 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
             failure.map_or(Ok(output), |error| Err(error.into()))
         })
     }
-}
 
-impl<F: Engine> StoreInner<F, RealDisk> {
     /// Brings a file into the directory of the segments, durably.
     fn bring(&self, path: &Path, number: u64) -> Result<(), Error> {
         let name = layout::segment(number);
@@ -101,7 +99,7 @@ impl<F: Engine> StoreInner<F, RealDisk> {
             let path = path.canonicalize()?;
             let parent = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
             let file = path.file_name().and_then(|name| name.to_str()).unwrap_or(file);
-            RealDisk::new(parent).link(file, &self.disk, &name)?;
+            RealDisk::new(parent).link(file, &*self.disk, &name)?;
             self.disk.append(&name)?.sync()
         };
         if link().is_err() {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use hamdex::Engine;
 
-use crate::disk::Disk;
 use crate::error::Error;
 use crate::inner::StoreInner;
 use crate::log::Sealed;
@@ -12,21 +11,21 @@ use crate::manifest::Manifest;
 use crate::view::View;
 
 /// One moment of the files of a store, all of which stay as long as this is held.
-pub(crate) struct Pinned<'s, F: Engine, D: Disk> {
-    inner: &'s StoreInner<F, D>,
+pub(crate) struct Pinned<'s, F: Engine> {
+    inner: &'s StoreInner<F>,
     pub(crate) manifest: Arc<Manifest>,
     /// Where the logs end: everything before is durable.
     pub(crate) end: Sealed,
     /// Keeps the segments.
-    _state: Arc<View<F, D>>,
+    _state: Arc<View<F>>,
 }
 
-impl<F: Engine, D: Disk> StoreInner<F, D> {
+impl<F: Engine> StoreInner<F> {
     /// Keeps all files of this moment, with everything written before.
     ///
     /// # Errors
     /// When the disk refuses to sync the log.
-    pub(crate) fn pin(&self) -> Result<Pinned<'_, F, D>, Error> {
+    pub(crate) fn pin(&self) -> Result<Pinned<'_, F>, Error> {
         // Most of the log, without keeping writers waiting.
         self.sync_beside()?;
         // Manifest and state belong together while nothing is published.
@@ -41,7 +40,7 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> Drop for Pinned<'_, F, D> {
+impl<F: Engine> Drop for Pinned<'_, F> {
     fn drop(&mut self) {
         self.inner.remove_unneeded(self.inner.pins.unpin());
     }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use hamdex::Engine;
 
-use crate::disk::Disk;
 use crate::disk::layout::{DAMAGED, DELETES, LOGS, SEGMENTS};
 use crate::error::Error;
 use crate::manifest;
@@ -22,7 +21,7 @@ pub struct Purged {
     pub held: Vec<PathBuf>,
 }
 
-impl<F: Engine, D: Disk> Store<F, D> {
+impl<F: Engine> Store<F> {
     /// Rewrites what is needed so that no file of the store, logs included, holds a pair that was removed before
     /// this was called.
     ///
@@ -48,7 +47,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
     /// Removes logs and removals that are still there although nothing names them, since an earlier removal failed.
     /// Returns the files that have to stay, or are no part of the store any more.
     fn remove_unreferenced(&self) -> Result<Vec<PathBuf>, Error> {
-        let disk = &self.inner().disk;
+        let disk = &*self.inner().disk;
         // No file gets its name in a manifest meanwhile.
         let current = self.inner().lock_manifest();
         let mut held = Vec::new();

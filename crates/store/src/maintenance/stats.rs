@@ -2,7 +2,6 @@
 
 use hamdex::Engine;
 
-use crate::disk::Disk;
 use crate::health::{Health, Merges};
 use crate::inner::StoreInner;
 use crate::manifest::Manifest;
@@ -57,7 +56,7 @@ pub struct SegmentStats {
 }
 
 impl StoreStats {
-    pub(crate) fn of<F: Engine, D: Disk>(manifest: &Manifest, view: &View<F, D>) -> Self {
+    pub(crate) fn of<F: Engine>(manifest: &Manifest, view: &View<F>) -> Self {
         // The manifest may be of a moment before or after: it has only the level.
         let level_of = |number: u64| {
             let entry = manifest.segments.iter().find(|entry| entry.number == number);
@@ -103,7 +102,7 @@ impl StoreStats {
     }
 }
 
-impl<F: Engine, D: Disk> Store<F, D> {
+impl<F: Engine> Store<F> {
     /// Returns counts, costs and health of the store: from counts that are kept, so that nothing is read and
     /// nothing is waited for.
     #[must_use]
@@ -122,7 +121,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> StoreInner<F, D> {
+impl<F: Engine> StoreInner<F> {
     fn health(&self) -> Health {
         Health {
             holder: String::new(),

@@ -28,7 +28,7 @@ pub struct StoreVerified {
 }
 
 /// Reads all files that the manifest names, and the logs, and checks everything. Nothing may write meanwhile.
-pub(crate) fn verify<F: Engine, D: Disk>(disk: &D, options: &VerifyOptions) -> Result<StoreVerified, Error> {
+pub(crate) fn verify<F: Engine>(disk: &dyn Disk, options: &VerifyOptions) -> Result<StoreVerified, Error> {
     // A copy that serves does not make up for the damage.
     let manifest = manifest::read_named(disk, layout::MANIFEST).map_err(|damage| {
         match (manifest::read(disk), damage) {
@@ -37,7 +37,7 @@ pub(crate) fn verify<F: Engine, D: Disk>(disk: &D, options: &VerifyOptions) -> R
             (Ok(_), damage) => damage,
         }
     })?;
-    let (mut verified, replayed) = verify_files::<F, D>(disk, &manifest, options)?;
+    let (mut verified, replayed) = verify_files::<F>(disk, &manifest, options)?;
     match manifest::read_named(disk, layout::COPY) {
         Ok(_) => {}
         Err(Error::NotAStore { .. }) => return Err(not_there(disk, layout::COPY)),
@@ -59,19 +59,19 @@ pub(crate) fn verify<F: Engine, D: Disk>(disk: &D, options: &VerifyOptions) -> R
     Ok(verified)
 }
 
-fn not_there<D: Disk>(disk: &D, name: &str) -> Error {
+fn not_there(disk: &dyn Disk, name: &str) -> Error {
     Error::damaged(disk.path(name), 0, "it is missing, or does not begin as a manifest does")
 }
 
 /// Reads the files that a manifest names, and the logs.
-fn verify_files<F: Engine, D: Disk>(
-    disk: &D,
+fn verify_files<F: Engine>(
+    disk: &dyn Disk,
     manifest: &Manifest,
     options: &VerifyOptions,
 ) -> Result<(StoreVerified, Replayed), Error> {
     let mut verified = StoreVerified::default();
     for entry in &manifest.segments {
-        let segment = Segment::<F, D>::open(disk, entry.number)?;
+        let segment = Segment::<F>::open(disk, entry.number)?;
         let found = F::verify(&segment.index, options)?;
         if segment.index.file_id().to_bytes() != entry.file_id || found.bytes != entry.bytes {
             let path = disk.path(&layout::segment(entry.number));
@@ -83,12 +83,12 @@ fn verify_files<F: Engine, D: Disk>(
         verified.fingerprints += found.fingerprints;
     }
     let start = manifest.logs_start();
-    let replayed = replay::<F, D>(disk, &manifest.identity, start, manifest.sealed, |_, _| Ok(()))?;
+    let replayed = replay::<F>(disk, &manifest.identity, start, manifest.sealed, |_, _| Ok(()))?;
     verified.batches = replayed.batches;
     Ok((verified, replayed))
 }
 
-impl<F: Engine, D: Disk> Store<F, D> {
+impl<F: Engine> Store<F> {
     /// Reads and checks all files of the store, as they are when this is called. Writes, flushes and merges go on
     /// meanwhile.
     ///
@@ -99,6 +99,6 @@ impl<F: Engine, D: Disk> Store<F, D> {
         let _activity = inner.begin()?;
         let pinned = inner.pin()?;
         // Files that have no part in this manifest belong to writers, as does an unfinished batch.
-        Ok(verify_files::<F, D>(&inner.disk, &pinned.manifest, options)?.0)
+        Ok(verify_files::<F>(&*inner.disk, &pinned.manifest, options)?.0)
     }
 }

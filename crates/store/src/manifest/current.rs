@@ -5,14 +5,14 @@ use crate::error::Error;
 use crate::manifest::{Manifest, ManifestFile};
 
 /// The one who changes the manifest.
-pub(crate) struct CurrentManifest<D> {
-    file: ManifestFile<D>,
+pub(crate) struct CurrentManifest {
+    file: ManifestFile,
     /// As it is on the disk.
     manifest: Manifest,
 }
 
-impl<D: Disk> CurrentManifest<D> {
-    pub(crate) fn new(disk: D, manifest: Manifest) -> Self {
+impl CurrentManifest {
+    pub(crate) fn new(disk: &dyn Disk, manifest: Manifest) -> Self {
         Self { file: ManifestFile::new(disk), manifest }
     }
 

@@ -7,7 +7,6 @@ use std::time::Instant;
 use hamdex::Engine;
 
 use crate::background::Cancellation;
-use crate::disk::Disk;
 use crate::inner::StoreInner;
 use crate::memtable::consolidate::Consolidated;
 use crate::view::View;
@@ -15,7 +14,7 @@ use crate::view::View;
 /// Removals that a merged run catches up with while writers wait, about.
 const MAX_CATCH_UP: u64 = 1 << 10;
 
-impl<F: Engine, D: Disk> StoreInner<F, D> {
+impl<F: Engine> StoreInner<F> {
     /// Merges runs of the memtable until none is due. Breaks if this is cancelled, or the memtable is frozen.
     pub(crate) fn consolidate(&self) -> ControlFlow<()> {
         let cancellation = self.background.cancellation();
@@ -105,8 +104,9 @@ mod tests {
     }
 
     /// Without threads, and with runs that are due.
-    fn filled() -> StoreInner<u64, SimulatedDisk> {
-        let inner = StoreInner::create(SimulatedDisk::new(), &CreateOptions::new(), options()).unwrap();
+    fn filled() -> StoreInner<u64> {
+        let inner =
+            StoreInner::create(Box::new(SimulatedDisk::new()), &CreateOptions::new(), options()).unwrap();
         for batch in 0..5 {
             inner.commit(Request::Batch(inserts(10_000 * batch..10_000 * (batch + 1))), None).unwrap();
         }
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!((view.memtable.len(), view.frozen[0].memtable.overdue_runs()), (0, 4));
     }
 
-    fn assert_answers(snapshot: &Snapshot<u64, SimulatedDisk>, model: &BTreeSet<Pair<u64>>, round: u64) {
+    fn assert_answers(snapshot: &Snapshot<u64>, model: &BTreeSet<Pair<u64>>, round: u64) {
         let mut searcher = snapshot.searcher();
         for query in [pair(round * 1000).0 ^ 0b11, pair(round * 7000 + 1).0, pair(1 << 40).0] {
             let mut expected: Vec<(u32, u64)> = model.iter().map(|p| (p.0.distance(query), p.0)).collect();
@@ -172,15 +172,14 @@ mod tests {
         }
     }
 
-    fn assert_pairs(snapshot: &Snapshot<u64, SimulatedDisk>, model: &BTreeSet<Pair<u64>>) {
+    fn assert_pairs(snapshot: &Snapshot<u64>, model: &BTreeSet<Pair<u64>>) {
         let pairs: Result<Vec<_>, _> = snapshot.pairs_in_order().collect();
         assert!(pairs.unwrap().into_iter().eq(model.iter().copied()));
     }
 
     #[test]
     fn answers_are_those_of_brute_force_while_runs_are_merged() {
-        let store =
-            Store::<u64, _>::create_on(SimulatedDisk::new(), &CreateOptions::new(), options()).unwrap();
+        let store = Store::<u64>::create_on(SimulatedDisk::new(), &CreateOptions::new(), options()).unwrap();
         let (mut model, mut snapshots) = (BTreeSet::new(), Vec::new());
         for round in 0..40 {
             let first = round * 8000;

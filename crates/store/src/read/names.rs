@@ -4,11 +4,10 @@ use std::collections::HashSet;
 
 use hamdex::Engine;
 
-use crate::disk::Disk;
 use crate::error::Error;
 use crate::read::snapshot::Snapshot;
 
-impl<F: Engine, D: Disk> Snapshot<F, D> {
+impl<F: Engine> Snapshot<F> {
     /// The name of an id that is stored; `None` in a store without names.
     ///
     /// # Errors

@@ -5,7 +5,6 @@ use std::collections::BinaryHeap;
 
 use hamdex::{Engine, ReadError};
 
-use crate::disk::Disk;
 use crate::segment::LiveSegment;
 use crate::view::View;
 use crate::write::batch::Pair;
@@ -62,7 +61,7 @@ impl<F: Engine> Iterator for Merged<'_, F> {
     }
 }
 
-impl<F: Engine, D: Disk> View<F, D> {
+impl<F: Engine> View<F> {
     /// All pairs from the first whose fingerprint is not below `from` on, in order.
     pub(crate) fn pairs_from(&self, from: F) -> Merged<'_, F> {
         let mut sequences: Vec<Sequence<'_, F>> = Vec::new();
@@ -75,7 +74,7 @@ impl<F: Engine, D: Disk> View<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> LiveSegment<F, D> {
+impl<F: Engine> LiveSegment<F> {
     /// The pairs that are left, from the first whose fingerprint is not below `from` on, in order.
     pub(crate) fn pairs_from(&self, from: F) -> Sequence<'_, F> {
         match self.placed_pairs_from(from) {

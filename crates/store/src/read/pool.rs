@@ -7,7 +7,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwap;
 use hamdex::Engine;
 
-use crate::disk::Disk;
 use crate::read::searcher::{Resting, Searcher};
 use crate::read::snapshot::Snapshot;
 use crate::view::View;
@@ -16,18 +15,18 @@ use crate::view::View;
 const MAX_KEPT: usize = 64;
 
 /// Searchers that wait to be used again.
-pub(crate) struct SearcherPool<F: Engine, D: Disk> {
+pub(crate) struct SearcherPool<F: Engine> {
     /// They hold on to files, so none is kept for files that have been replaced.
-    resting: Mutex<Vec<Resting<F, D>>>,
+    resting: Mutex<Vec<Resting<F>>>,
 }
 
-impl<F: Engine, D: Disk> SearcherPool<F, D> {
+impl<F: Engine> SearcherPool<F> {
     pub(crate) fn new() -> Self {
         Self { resting: Mutex::new(Vec::new()) }
     }
 
     /// A searcher of a snapshot.
-    pub(crate) fn take(&self, snapshot: Snapshot<F, D>) -> Searcher<F, D> {
+    pub(crate) fn take(&self, snapshot: Snapshot<F>) -> Searcher<F> {
         let fitting = {
             let mut resting = self.resting();
             let at = resting.iter().rposition(|resting| resting.is_for(&snapshot.view().segments));
@@ -40,7 +39,7 @@ impl<F: Engine, D: Disk> SearcherPool<F, D> {
     }
 
     /// Keeps a searcher, if it is for what `state` has now.
-    pub(crate) fn put_back(&self, searcher: Searcher<F, D>, view: &ArcSwap<View<F, D>>) {
+    pub(crate) fn put_back(&self, searcher: Searcher<F>, view: &ArcSwap<View<F>>) {
         let searcher = searcher.rest();
         let mut resting = self.resting();
         // Looked at under the lock: who replaces files clears what is kept after that.
@@ -60,13 +59,13 @@ impl<F: Engine, D: Disk> SearcherPool<F, D> {
         drop(gone);
     }
 
-    fn resting(&self) -> MutexGuard<'_, Vec<Resting<F, D>>> {
+    fn resting(&self) -> MutexGuard<'_, Vec<Resting<F>>> {
         // Nothing is left half done under the lock.
         self.resting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<F: Engine, D: Disk> fmt::Debug for SearcherPool<F, D> {
+impl<F: Engine> fmt::Debug for SearcherPool<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SearcherPool").finish_non_exhaustive()
     }

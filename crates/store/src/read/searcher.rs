@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use hamdex::{Engine, Index, IndexesSearcher, Match};
 
-use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::read::snapshot::Snapshot;
 use crate::segment::LiveSegment;
@@ -15,35 +14,35 @@ use crate::segment::LiveSegment;
 /// [`Snapshot::searcher`].
 ///
 /// What is in memory is compared first. All files are one plan then: all look-ups, one wave of reads, all scans.
-pub struct Searcher<F: Engine, D: Disk = RealDisk> {
-    snapshot: Snapshot<F, D>,
+pub struct Searcher<F: Engine> {
+    snapshot: Snapshot<F>,
     segments: IndexesSearcher<Arc<Index<F>>>,
     matches: Vec<Match<F>>,
 }
 
-impl<F: Engine, D: Disk> Snapshot<F, D> {
+impl<F: Engine> Snapshot<F> {
     /// A searcher: the memory that queries use again and again. One for each thread.
     #[must_use]
-    pub fn searcher(&self) -> Searcher<F, D> {
+    pub fn searcher(&self) -> Searcher<F> {
         Searcher::new(self.clone())
     }
 }
 
-impl<F: Engine, D: Disk> Searcher<F, D> {
-    pub(crate) fn new(snapshot: Snapshot<F, D>) -> Self {
+impl<F: Engine> Searcher<F> {
+    pub(crate) fn new(snapshot: Snapshot<F>) -> Self {
         let segments = snapshot.view().segments_as_one().searcher();
         Self { snapshot, segments, matches: Vec::new() }
     }
 
     /// Lets the snapshot go, and keeps the memory.
-    pub(crate) fn rest(self) -> Resting<F, D> {
+    pub(crate) fn rest(self) -> Resting<F> {
         let of = Arc::clone(&self.snapshot.view().segments);
         Resting { of, segments: self.segments, matches: self.matches }
     }
 
     /// The snapshot.
     #[must_use]
-    pub fn snapshot(&self) -> &Snapshot<F, D> {
+    pub fn snapshot(&self) -> &Snapshot<F> {
         &self.snapshot
     }
 
@@ -121,21 +120,21 @@ impl<F: Engine, D: Disk> Searcher<F, D> {
 }
 
 /// The memory of a searcher without a snapshot.
-pub(crate) struct Resting<F: Engine, D: Disk> {
+pub(crate) struct Resting<F: Engine> {
     /// The files that it is for.
-    of: Arc<Vec<LiveSegment<F, D>>>,
+    of: Arc<Vec<LiveSegment<F>>>,
     segments: IndexesSearcher<Arc<Index<F>>>,
     matches: Vec<Match<F>>,
 }
 
-impl<F: Engine, D: Disk> Resting<F, D> {
+impl<F: Engine> Resting<F> {
     /// Whether these are its files, and the same pairs of them have been removed.
-    pub(crate) fn is_for(&self, segments: &Arc<Vec<LiveSegment<F, D>>>) -> bool {
+    pub(crate) fn is_for(&self, segments: &Arc<Vec<LiveSegment<F>>>) -> bool {
         Arc::ptr_eq(&self.of, segments)
     }
 
     /// A searcher of a snapshot that it [is for](Self::is_for).
-    pub(crate) fn wake(self, snapshot: Snapshot<F, D>) -> Searcher<F, D> {
+    pub(crate) fn wake(self, snapshot: Snapshot<F>) -> Searcher<F> {
         Searcher { snapshot, segments: self.segments, matches: self.matches }
     }
 }
@@ -149,7 +148,7 @@ fn keep_nearest<F: Engine>(matches: &mut Vec<Match<F>>, count: usize, most: usiz
     }
 }
 
-impl<F: Engine, D: Disk> fmt::Debug for Searcher<F, D> {
+impl<F: Engine> fmt::Debug for Searcher<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Searcher").field("snapshot", &self.snapshot).finish_non_exhaustive()
     }

@@ -23,9 +23,9 @@ use crate::write::batch::Pair;
 ///
 /// The pairs of each log are a memtable of their own, as they are for the writer: when it has flushed them, the logs
 /// and the memtables before go together.
-pub(super) struct Seen<F: Engine, D: Disk> {
+pub(super) struct Seen<F: Engine> {
     pub(super) manifest: Manifest,
-    pub(super) view: Arc<View<F, D>>,
+    pub(super) view: Arc<View<F>>,
     pub(super) schema: Arc<Schema>,
     /// Where the logs ended.
     end: Position,
@@ -43,10 +43,10 @@ pub(super) struct LoggedRemoval<F> {
     pair: Pair<F>,
 }
 
-impl<F: Engine, D: Disk> Seen<F, D> {
+impl<F: Engine> Seen<F> {
     /// Reads all that a manifest names.
     pub(super) fn of(
-        disk: &D,
+        disk: &dyn Disk,
         manifest: Manifest,
         opening: Opening,
         removed: &mut LoggedRemovals<F>,
@@ -60,7 +60,7 @@ impl<F: Engine, D: Disk> Seen<F, D> {
     /// Reads what has come since: the end of the logs, and what a new manifest names that this one does not.
     pub(super) fn refreshed(
         &self,
-        disk: &D,
+        disk: &dyn Disk,
         manifest: Manifest,
         opening: Opening,
         removed: &mut LoggedRemovals<F>,
@@ -93,12 +93,12 @@ impl<F: Engine, D: Disk> Seen<F, D> {
     /// A segment of a new manifest: as it was, if nothing of it has changed.
     fn segment(
         &self,
-        disk: &D,
+        disk: &dyn Disk,
         manifest: &Manifest,
         entry: &SegmentEntry,
         opening: Opening,
         removed: &LoggedRemovals<F>,
-    ) -> Result<LiveSegment<F, D>, Error> {
+    ) -> Result<LiveSegment<F>, Error> {
         let before = self.manifest.segments.iter().find(|before| before.number == entry.number);
         let live = self.view.segments.iter().find(|live| live.segment.number == entry.number);
         let mut live = match (before, live) {
@@ -123,9 +123,9 @@ impl<F: Engine, D: Disk> Seen<F, D> {
 
     /// Applies what the logs have from a position on.
     fn with_logs(
-        disk: &D,
+        disk: &dyn Disk,
         manifest: Manifest,
-        mut view: View<F, D>,
+        mut view: View<F>,
         from: Position,
         removed: &mut LoggedRemovals<F>,
     ) -> Result<Self, Error> {
@@ -149,7 +149,7 @@ impl<F: Engine, D: Disk> Seen<F, D> {
     }
 
     /// Whether there are other files than those that were seen, or more bytes in the logs.
-    pub(super) fn has_changed(&self, disk: &D, manifest: &Manifest) -> Result<bool, Error> {
+    pub(super) fn has_changed(&self, disk: &dyn Disk, manifest: &Manifest) -> Result<bool, Error> {
         if *manifest != self.manifest {
             return Ok(true);
         }
@@ -159,7 +159,7 @@ impl<F: Engine, D: Disk> Seen<F, D> {
 }
 
 /// How long a log is; 0 if there is none.
-fn length_of<D: Disk>(disk: &D, log: u64) -> Result<u64, Error> {
+fn length_of(disk: &dyn Disk, log: u64) -> Result<u64, Error> {
     let name = layout::log(log);
     match disk.length(&name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
@@ -168,7 +168,7 @@ fn length_of<D: Disk>(disk: &D, log: u64) -> Result<u64, Error> {
 }
 
 /// Keeps the memtable of a log, and begins that of a later one.
-fn begin_memtable<F: Engine, D: Disk>(view: &mut View<F, D>, log: u64, distance: u32) {
+fn begin_memtable<F: Engine>(view: &mut View<F>, log: u64, distance: u32) {
     let memtable = std::mem::replace(&mut view.memtable, Memtable::new(distance));
     let sequence = view.sequence;
     view.frozen.push(FrozenMemtable { memtable, next_log: log, sequence, log_bytes: 0 });

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use hamdex::{BatchOptions, Engine, Match, OpenOptions, SharedIndexes};
 
-use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::manifest::schema::Schema;
 use crate::memtable::Memtable;
@@ -24,8 +23,8 @@ const CHUNK: usize = 1 << 16;
 
 /// The set as it was at one moment. It costs nothing to take and to clone; as long as it is held, the files that
 /// it needs are kept, though they may have been merged into others meanwhile.
-pub struct Snapshot<F: Engine, D: Disk = RealDisk> {
-    view: Arc<View<F, D>>,
+pub struct Snapshot<F: Engine> {
+    view: Arc<View<F>>,
     schema: Arc<Schema>,
 }
 
@@ -39,12 +38,12 @@ pub struct Count {
     pub pairs: u64,
 }
 
-impl<F: Engine, D: Disk> Snapshot<F, D> {
-    pub(crate) fn new(view: Arc<View<F, D>>, schema: Arc<Schema>) -> Self {
+impl<F: Engine> Snapshot<F> {
+    pub(crate) fn new(view: Arc<View<F>>, schema: Arc<Schema>) -> Self {
         Self { view, schema }
     }
 
-    pub(crate) fn view(&self) -> &View<F, D> {
+    pub(crate) fn view(&self) -> &View<F> {
         &self.view
     }
 
@@ -247,13 +246,13 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> Clone for Snapshot<F, D> {
+impl<F: Engine> Clone for Snapshot<F> {
     fn clone(&self) -> Self {
         Self { view: Arc::clone(&self.view), schema: Arc::clone(&self.schema) }
     }
 }
 
-impl<F: Engine, D: Disk> fmt::Debug for Snapshot<F, D> {
+impl<F: Engine> fmt::Debug for Snapshot<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Snapshot").field("sequence", &self.view.sequence).finish_non_exhaustive()
     }

@@ -22,7 +22,7 @@ use crate::segment::removed_places::RemovedPlaces;
 use crate::write::batch::Pair;
 
 /// A file, as long as anybody uses it.
-pub(crate) struct Segment<F, D: Disk> {
+pub(crate) struct Segment<F> {
     /// The number in its name.
     pub(crate) number: u64,
     pub(crate) index: Arc<Index<F>>,
@@ -30,7 +30,7 @@ pub(crate) struct Segment<F, D: Disk> {
     pub(crate) bytes: u64,
     /// The least number of the segments that it was merged from; its own, if it was not merged.
     since: AtomicU64,
-    disk: D,
+    disk: Box<dyn Disk>,
     /// Whether the file is to go when the last user has gone.
     is_obsolete: AtomicBool,
 }
@@ -44,14 +44,14 @@ pub(crate) struct Opening {
     pub(crate) is_checked: bool,
 }
 
-impl<F: Engine, D: Disk> Segment<F, D> {
+impl<F: Engine> Segment<F> {
     /// Opens a file of the store by default.
-    pub(crate) fn open(disk: &D, number: u64) -> Result<Self, Error> {
+    pub(crate) fn open(disk: &dyn Disk, number: u64) -> Result<Self, Error> {
         Self::open_as(disk, number, Opening::default())
     }
 
     /// Opens a file of the store.
-    pub(crate) fn open_as(disk: &D, number: u64, opening: Opening) -> Result<Self, Error> {
+    pub(crate) fn open_as(disk: &dyn Disk, number: u64, opening: Opening) -> Result<Self, Error> {
         let name = layout::segment(number);
         let path = disk.path(&name);
         let data = if opening.in_memory { disk.load(&name) } else { disk.map(&name) };
@@ -65,7 +65,7 @@ impl<F: Engine, D: Disk> Segment<F, D> {
             _ => error.into(),
         })?);
         let since = AtomicU64::new(number);
-        Ok(Self { number, index, bytes, since, disk: disk.clone(), is_obsolete: AtomicBool::new(false) })
+        Ok(Self { number, index, bytes, since, disk: disk.box_clone(), is_obsolete: AtomicBool::new(false) })
     }
 
     /// The least number of the segments that it was merged from, as far as this process knows: the age of its oldest
@@ -85,7 +85,7 @@ impl<F: Engine, D: Disk> Segment<F, D> {
     }
 }
 
-impl<F, D: Disk> Drop for Segment<F, D> {
+impl<F> Drop for Segment<F> {
     fn drop(&mut self) {
         if *self.is_obsolete.get_mut() {
             // What stays is not named by any manifest, and is removed by the next writer.
@@ -94,25 +94,25 @@ impl<F, D: Disk> Drop for Segment<F, D> {
     }
 }
 
-impl<F, D: Disk> fmt::Debug for Segment<F, D> {
+impl<F> fmt::Debug for Segment<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Segment").field("number", &self.number).finish_non_exhaustive()
     }
 }
 
 /// A segment, and which of its pairs have been removed.
-pub(crate) struct LiveSegment<F, D: Disk> {
-    pub(crate) segment: Arc<Segment<F, D>>,
+pub(crate) struct LiveSegment<F> {
+    pub(crate) segment: Arc<Segment<F>>,
     pub(crate) removed: RemovedPlaces,
 }
 
-impl<F, D: Disk> Clone for LiveSegment<F, D> {
+impl<F> Clone for LiveSegment<F> {
     fn clone(&self) -> Self {
         Self { segment: Arc::clone(&self.segment), removed: self.removed.clone() }
     }
 }
 
-impl<F: Engine, D: Disk> LiveSegment<F, D> {
+impl<F: Engine> LiveSegment<F> {
     pub(crate) fn index(&self) -> &Arc<Index<F>> {
         &self.segment.index
     }
@@ -156,7 +156,7 @@ impl<F: Engine, D: Disk> LiveSegment<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> Segment<F, D> {
+impl<F: Engine> Segment<F> {
     /// The greatest id with a name, where there are names. Names that cannot be read are found by whoever asks for them.
     pub(crate) fn last_id(&self) -> Option<u64> {
         self.index.names().ok().flatten()?.last_id().ok().flatten()

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use hamdex::{BuildError, BuildOptions, Engine, ReadError, default_memory};
 use hamdex_atomic_file::Pieces;
 
+use crate::disk::DiskFile;
 use crate::disk::layout;
-use crate::disk::{Disk, DiskFile};
 use crate::error::Error;
 use crate::inner::StoreInner;
 use crate::manifest::SegmentEntry;
@@ -15,9 +15,9 @@ use crate::segment::{Opening, Segment};
 use crate::write::batch::{Pair, ids_of};
 
 /// A new file.
-pub(crate) type Output<D> = Pieces<<D as Disk>::File>;
+pub(crate) type Output = Pieces<Box<dyn DiskFile>>;
 
-impl<F: Engine, D: Disk> StoreInner<F, D> {
+impl<F: Engine> StoreInner<F> {
     /// Writes a new file, and makes it durable. `write` gets the options by which it is built. `level` says how often
     /// its oldest pairs have been merged.
     ///
@@ -26,8 +26,8 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
     pub(crate) fn new_segment(
         &self,
         level: u32,
-        write: impl FnOnce(BuildOptions<F>, Output<D>) -> Result<Output<D>, BuildError>,
-    ) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
+        write: impl FnOnce(BuildOptions<F>, Output) -> Result<Output, BuildError>,
+    ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
         let number = self.next_segment();
         let built = self.write_segment(number, write).and_then(|()| self.open_segment(number, level, true));
         built.inspect_err(|_| drop(self.disk.remove(&layout::segment(number))))
@@ -36,7 +36,7 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
     fn write_segment(
         &self,
         number: u64,
-        write: impl FnOnce(BuildOptions<F>, Output<D>) -> Result<Output<D>, BuildError>,
+        write: impl FnOnce(BuildOptions<F>, Output) -> Result<Output, BuildError>,
     ) -> Result<(), Error> {
         let name = layout::segment(number);
         let path = self.disk.path(&name);
@@ -61,10 +61,13 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
         &self,
         memtable: &Memtable<F>,
         pairs: &[Pair<F>],
-    ) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
+    ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
         let ids = if self.schema.identity.has_names { ids_of(pairs) } else { Vec::new() };
         let name = |id| {
-            Ok::<_, ReadError>((id, memtable.names.get(id).expect("every memtable id came with its name")))
+            Ok::<_, ReadError>((
+                id,
+                memtable.names.get(id).expect("every id of a memtable came with its name"),
+            ))
         };
         self.new_segment(0, |options, mut output| {
             let mut names = ids.into_iter().map(name);
@@ -80,11 +83,11 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
         number: u64,
         level: u32,
         is_fresh: bool,
-    ) -> Result<(Arc<Segment<F, D>>, SegmentEntry), Error> {
+    ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
         let name = layout::segment(number);
         let bytes = self.disk.length(&name).map_err(Error::io("read it", self.disk.path(&name)))?;
         let opening = Opening { is_checked: is_fresh && bytes <= default_memory(), ..self.options.opening() };
-        let segment = Segment::open_as(&self.disk, number, opening)?;
+        let segment = Segment::open_as(&*self.disk, number, opening)?;
         // Publishing says as of which batch.
         let entry = segment.entry(level, 0);
         Ok((Arc::new(segment), entry))

@@ -20,7 +20,7 @@ use roaring::{RoaringBitmap, RoaringTreemap};
 
 use crate::disk::checksum::{Kind, checksum};
 use crate::disk::layout;
-use crate::disk::{Disk, DiskFile, create_anew};
+use crate::disk::{Disk, create_anew};
 use crate::error::{Error, is_unreadable};
 use crate::manifest::identity::StoreId;
 use crate::manifest::{RemovalsEntry, SegmentEntry};
@@ -37,8 +37,8 @@ const VERSION: u32 = 1;
 ///
 /// # Errors
 /// When the operating system refuses it.
-pub fn write<D: Disk>(
-    disk: &D,
+pub fn write(
+    disk: &dyn Disk,
     store: StoreId,
     segment: &SegmentEntry,
     version: u64,
@@ -66,7 +66,7 @@ pub fn write<D: Disk>(
 ///
 /// # Errors
 /// When the file is missing, damaged, of a newer format or of another segment; what the operating system refuses.
-pub fn read<D: Disk>(disk: &D, store: StoreId, segment: &SegmentEntry) -> Result<RoaringTreemap, Error> {
+pub fn read(disk: &dyn Disk, store: StoreId, segment: &SegmentEntry) -> Result<RoaringTreemap, Error> {
     let Some(entry) = segment.removals else {
         return Ok(RoaringTreemap::new());
     };
@@ -88,8 +88,8 @@ pub fn read<D: Disk>(disk: &D, store: StoreId, segment: &SegmentEntry) -> Result
 ///
 /// # Errors
 /// When the operating system refuses it, other than to read bytes that the disk has lost.
-pub(crate) fn find<D: Disk>(
-    disk: &D,
+pub(crate) fn find(
+    disk: &dyn Disk,
     store: StoreId,
     segment: &SegmentEntry,
 ) -> Result<Option<(RemovalsEntry, RoaringTreemap)>, Error> {
@@ -141,12 +141,12 @@ fn find_in(
 ///
 /// # Errors
 /// When the operating system refuses it.
-pub(crate) fn next_version<D: Disk>(disk: &D, segment: u64) -> Result<u64, Error> {
+pub(crate) fn next_version(disk: &dyn Disk, segment: u64) -> Result<u64, Error> {
     Ok(versions(disk, segment)?.last().map_or(1, |last| last + 1))
 }
 
 /// The versions of the removals of a segment that there are files of, ascending.
-fn versions<D: Disk>(disk: &D, segment: u64) -> Result<Vec<u64>, Error> {
+fn versions(disk: &dyn Disk, segment: u64) -> Result<Vec<u64>, Error> {
     layout::listed(disk, layout::DELETES, |name| {
         layout::parse_removals(name).filter(|(number, _)| *number == segment).map(|(_, version)| version)
     })

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use hamdex::Engine;
 
-use crate::disk::Disk;
 use crate::error::Error;
 use crate::store::Store;
 use crate::view::Written;
@@ -12,7 +11,7 @@ use crate::write::batch::Operation;
 use crate::write::reply::Reply;
 use crate::write::request::Request;
 
-impl<F: Engine, D: Disk> Store<F, D> {
+impl<F: Engine> Store<F> {
     /// Inserts a pair; in a store without ids, a fingerprint, and the id must be 0.
     ///
     /// # Errors

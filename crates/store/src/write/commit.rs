@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use hamdex::Engine;
 
 use crate::background::pressure::{self, MAX_FROZEN};
-use crate::disk::Disk;
 use crate::error::Error;
 use crate::health::{Pressure, Work};
 use crate::inner::StoreInner;
@@ -34,7 +33,7 @@ const MAX_PAUSE_FOR_RUNS: Duration = Duration::from_millis(4);
 /// The answer to a request.
 pub(crate) type Outcome<F> = Result<Reply<F>, Error>;
 
-impl<F: Engine, D: Disk> StoreInner<F, D> {
+impl<F: Engine> StoreInner<F> {
     /// Does what a request asks for, together with others that come at the same time.
     ///
     /// # Errors
@@ -300,7 +299,7 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
 
     /// Freezes the memtable where it is full: at once where it is much too full, otherwise by the thread of the log, which
     /// syncs most of the log before without keeping writers waiting.
-    fn freeze_if_full(&self, writer: &mut Writer<F, D>) -> Result<(), Error> {
+    fn freeze_if_full(&self, writer: &mut Writer<F>) -> Result<(), Error> {
         let (bytes, limit) = (self.view.load().memtable.bytes(), self.options.memtable_bytes());
         if bytes < limit || self.view.load().frozen.len() >= MAX_FROZEN {
             return Ok(());
@@ -330,12 +329,12 @@ impl<F: Engine, D: Disk> StoreInner<F, D> {
 
     /// Hands recent pairs over to be written to a file. What comes next is in another log, so that this one can go when the
     /// file is there.
-    pub(crate) fn freeze(&self, writer: &mut Writer<F, D>) -> Result<(), Error> {
+    pub(crate) fn freeze(&self, writer: &mut Writer<F>) -> Result<(), Error> {
         if self.view.load().memtable.len() == 0 { Ok(()) } else { self.freeze_always(writer) }
     }
 
     /// As [`Self::freeze`], also where nothing is recent: the log can go then, too.
-    pub(crate) fn freeze_always(&self, writer: &mut Writer<F, D>) -> Result<(), Error> {
+    pub(crate) fn freeze_always(&self, writer: &mut Writer<F>) -> Result<(), Error> {
         let mut view = View::clone(&self.view.load());
         let log_bytes = writer.log.bytes();
         let next_log = writer.begin_log()?;

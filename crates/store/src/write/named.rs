@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use hamdex::Engine;
 
-use crate::disk::Disk;
 use crate::error::Error;
 use crate::log::MAX_OPERATIONS;
 use crate::store::Store;
@@ -17,7 +16,7 @@ use crate::write::unless_near::inserted::Inserted;
 /// Bytes of a name that count as one operation of a batch, at least.
 const NAME_BYTES_PER_OPERATION: usize = 16;
 
-impl<F: Engine, D: Disk> Store<F, D> {
+impl<F: Engine> Store<F> {
     /// Inserts fingerprints into a store with names, each with the name of its id: all of them, or none. The store
     /// gives the ids, which ascend and are never given twice. Returns them.
     ///

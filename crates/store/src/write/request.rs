@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use hamdex::{Engine, ReadError};
 
-use crate::disk::Disk;
 use crate::view::View;
 use crate::write::batch::{Batch, Operation};
 use crate::write::reply::Reply;
@@ -57,11 +56,7 @@ impl<F: Engine> Request<F> {
     ///
     /// # Errors
     /// When a file is damaged: part of it has happened then.
-    pub(crate) fn apply<D: Disk>(
-        self,
-        view: &mut View<F, D>,
-        effective: &mut Batch<F>,
-    ) -> Result<Reply<F>, ReadError> {
+    pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, ReadError> {
         match self {
             Self::Named(named) => {
                 let first = view.insert_named(&named, effective);

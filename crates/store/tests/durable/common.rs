@@ -55,8 +55,8 @@ pub(crate) fn replayed_from<F: Engine>(
 }
 
 /// A writer of the first log.
-pub(crate) fn writer<F: Engine>(disk: &SimulatedDisk, identity: Identity) -> LogWriter<F, SimulatedDisk> {
-    LogWriter::create(disk.clone(), identity, 1, 0).unwrap()
+pub(crate) fn writer<F: Engine>(disk: &SimulatedDisk, identity: Identity) -> LogWriter<F> {
+    LogWriter::create(disk, identity, 1, 0).unwrap()
 }
 
 /// Ways of surviving a crash, `any` of them drawn.

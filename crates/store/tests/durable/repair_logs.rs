@@ -16,7 +16,7 @@ const BATCHES: u64 = 8;
 /// A closed store of two logs, the first of them number 23.
 fn closed() -> (SimulatedDisk, Manifest, Vec<Batch<u64>>) {
     let disk = disk();
-    let mut log = LogWriter::create(disk.clone(), IDENTITY, 23, 5).unwrap();
+    let mut log = LogWriter::create(&disk, IDENTITY, 23, 5).unwrap();
     let batches: Vec<_> = (6..6 + BATCHES).map(|sequence| batch(sequence, 3)).collect();
     for (sequence, operations) in &batches {
         log.push(*sequence, operations);
@@ -26,7 +26,7 @@ fn closed() -> (SimulatedDisk, Manifest, Vec<Batch<u64>>) {
         }
     }
     let manifest = Manifest { sequence: 5, sealed: Some(log.sealed()), segments: Vec::new(), ..manifest(5) };
-    ManifestFile::new(disk.clone()).replace(&manifest).unwrap();
+    ManifestFile::new(&disk).replace(&manifest).unwrap();
     (disk, manifest, batches)
 }
 
@@ -47,7 +47,7 @@ fn every_whole_batch_is_saved_and_the_damaged_log_is_kept() {
     let damaged = disk.read("log/000023").unwrap();
     assert!(matches!(batches(&disk), Err(Error::Damaged { offset: Some(147), .. })));
 
-    let repaired = repair_logs::<u64, _>(&disk, &manifest).unwrap();
+    let repaired = repair_logs::<u64>(&disk, &manifest).unwrap();
     let lost = &repaired.lost[..];
     assert_eq!(lost.len(), 1);
     assert_eq!((lost[0].log, lost[0].offset, lost[0].bytes), (23, 147, RECORD_BYTES as u64));
@@ -83,7 +83,7 @@ fn each_kind_of_damage_costs_no_more_than_itself() {
         let length = length(&disk);
         damage(&disk, length);
         assert!(batches(&disk).is_err(), "{what}");
-        let repaired = repair_logs::<u64, _>(&disk, &manifest).unwrap();
+        let repaired = repair_logs::<u64>(&disk, &manifest).unwrap();
         assert_eq!(repaired.batches, BATCHES - costs, "{what}");
         assert_eq!(repaired.lost.is_empty(), costs == 0, "{what}");
         assert_eq!(repaired.damaged_headers, if costs == 0 { &[24][..] } else { &[] }, "{what}");
@@ -101,11 +101,11 @@ fn a_repair_that_is_interrupted_anywhere_can_be_repeated() {
     };
     let (whole, manifest, expected) = damaged();
     let before = whole.changes();
-    repair_logs::<u64, _>(&whole, &manifest).unwrap();
+    repair_logs::<u64>(&whole, &manifest).unwrap();
     for changes in before..=whole.changes() {
         let (disk, ..) = damaged();
         disk.lose_power_after(changes);
-        let _ = repair_logs::<u64, _>(&disk, &manifest);
+        let _ = repair_logs::<u64>(&disk, &manifest);
         for survival in survivals(20) {
             let disk = disk.crashed(survival);
             if let Ok(found) = batches(&disk) {
@@ -116,7 +116,7 @@ fn a_repair_that_is_interrupted_anywhere_can_be_repeated() {
                     64 + 4 * RECORD_BYTES as u64
                 );
             } else {
-                let repaired = repair_logs::<u64, _>(&disk, &read(&disk).unwrap()).unwrap();
+                let repaired = repair_logs::<u64>(&disk, &read(&disk).unwrap()).unwrap();
                 assert!(repaired.kept.iter().any(|name| name.starts_with("damaged/log-000023")));
                 assert_eq!(batches(&disk).unwrap(), expected, "{changes} changes, {survival:?}");
             }
@@ -155,7 +155,7 @@ fn leftovers_go_and_nothing_else_does() {
     ];
     let foreign =
         ["notes.txt", "log/000022.gz", "segments/17.hamdex", "segments/copy.hamdex", "deletes/000017"];
-    let mut file = ManifestFile::new(disk.clone());
+    let mut file = ManifestFile::new(&disk);
     file.replace(&manifest).unwrap();
     for name in needed.iter().chain(&own).chain(&foreign) {
         put(&disk, name);
@@ -185,7 +185,7 @@ fn no_file_goes_that_the_manifest_of_before_a_crash_would_need() {
     let (old, new) = (manifest(1), Manifest { segments: Vec::new(), ..manifest(2) });
     let poisoned = || {
         let disk = disk();
-        let mut file = ManifestFile::new(disk.clone());
+        let mut file = ManifestFile::new(&disk);
         file.replace(&old).unwrap();
         put(&disk, "segments/000017.hamdex");
         disk.sync_directory("segments").unwrap();
@@ -193,7 +193,7 @@ fn no_file_goes_that_the_manifest_of_before_a_crash_would_need() {
         let before = disk.operations();
         let rehearsal = self::disk();
         let begun = rehearsal.operations();
-        ManifestFile::new(rehearsal.clone()).replace(&old).unwrap();
+        ManifestFile::new(&rehearsal).replace(&old).unwrap();
         disk.fail_operation(before + rehearsal.operations() - begun, Failure::Io);
         file.replace(&new).unwrap_err();
         assert!(file.is_poisoned());
@@ -203,7 +203,7 @@ fn no_file_goes_that_the_manifest_of_before_a_crash_would_need() {
     assert_eq!(read(&disk).unwrap(), new);
     assert_eq!(read(&disk.crashed(Survival::Nothing)).unwrap(), old);
 
-    let mut file = ManifestFile::new(disk.clone());
+    let mut file = ManifestFile::new(&disk);
     let before = disk.changes();
     assert_eq!(file.take_over(&new, false).unwrap(), ["segments/000017.hamdex"]);
     for survival in survivals(50) {
@@ -212,7 +212,7 @@ fn no_file_goes_that_the_manifest_of_before_a_crash_would_need() {
     for changes in before..=disk.changes() {
         let disk = poisoned();
         disk.lose_power_after(changes);
-        let _ = ManifestFile::new(disk.clone()).take_over(&new, false);
+        let _ = ManifestFile::new(&disk).take_over(&new, false);
         for survival in survivals(50) {
             let disk = disk.crashed(survival);
             let is_there = disk.exists("segments/000017.hamdex").unwrap();

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 
 use hamdex::BatchOptions;
-use hamdex_store::{CreateOptions, Disk, Engine, Operation, Snapshot, StoreOptions};
+use hamdex_store::{CreateOptions, Engine, Operation, Snapshot, StoreOptions};
 
 pub(crate) use chance::Chance;
 
@@ -41,12 +41,7 @@ impl<F: Engine> Model<F> {
 }
 
 /// Everything that can be asked is answered as the model answers it.
-pub(crate) fn assert_same<F: Engine, D: Disk>(
-    snapshot: &Snapshot<F, D>,
-    model: &Model<F>,
-    queries: &[F],
-    has_ids: bool,
-) {
+pub(crate) fn assert_same<F: Engine>(snapshot: &Snapshot<F>, model: &Model<F>, queries: &[F], has_ids: bool) {
     let all: Vec<(F, u64)> = snapshot.pairs_in_order().collect::<Result<_, _>>().unwrap();
     assert_eq!(all, model.0.iter().copied().collect::<Vec<_>>());
     let count = snapshot.count().unwrap();
@@ -106,11 +101,7 @@ pub(crate) fn assert_same<F: Engine, D: Disk>(
 }
 
 /// Many queries at once are answered as the model answers them, also where only the nearest are wanted.
-pub(crate) fn assert_same_batches<F: Engine, D: Disk>(
-    snapshot: &Snapshot<F, D>,
-    model: &Model<F>,
-    queries: &[F],
-) {
+pub(crate) fn assert_same_batches<F: Engine>(snapshot: &Snapshot<F>, model: &Model<F>, queries: &[F]) {
     for limit in [usize::MAX, 1, 3] {
         let mut answered = 0;
         let options = BatchOptions::new().threads(1).limit(limit);

@@ -34,11 +34,11 @@ pub struct RepairedLogs {
 ///
 /// # Errors
 /// When the operating system refuses it.
-pub fn repair_logs<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<RepairedLogs, Error> {
+pub fn repair_logs<F: Engine>(disk: &dyn Disk, manifest: &Manifest) -> Result<RepairedLogs, Error> {
     // Above all logs that are there, whether or not they count.
     let last = layout::listed(disk, layout::LOGS, layout::parse_log)?.last().copied();
     let new_log = last.unwrap_or(0).max(manifest.first_log) + 1;
-    let mut log = LogWriter::<F, D>::create(disk.clone(), manifest.identity, new_log, manifest.sequence)?;
+    let mut log = LogWriter::<F>::create(disk, manifest.identity, new_log, manifest.sequence)?;
     let (identity, start) = (&manifest.identity, manifest.logs_start());
     let salvaged = salvage(disk, identity, start, manifest.sealed, |sequence, batch| {
         log.push_named(sequence, &batch.operations, &batch.names);
@@ -51,7 +51,7 @@ pub fn repair_logs<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<
     let damaged = logs.into_iter().filter(|log| *log != new_log && is_damaged(log)).map(layout::log);
     let kept = keep_aside(disk, damaged)?;
     let repaired = Manifest { first_log: new_log, sealed: Some(log.sealed()), ..manifest.clone() };
-    let mut file = ManifestFile::new(disk.clone());
+    let mut file = ManifestFile::new(disk);
     file.replace(&repaired)?;
     file.take_over(&repaired, true)?;
     Ok(RepairedLogs { manifest: repaired, batches, operations, damaged_headers, lost, kept })

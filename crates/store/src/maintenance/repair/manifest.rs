@@ -18,7 +18,7 @@ use crate::segment::removals_file;
 ///
 /// # Errors
 /// When it is no store, or of a later version; when nothing says so.
-pub(super) fn width_of<D: Disk>(disk: &D) -> Result<u32, Error> {
+pub(super) fn width_of(disk: &dyn Disk) -> Result<u32, Error> {
     match tried(manifest::read(disk))? {
         Ok(manifest) => Ok(manifest.identity.width),
         Err(damage) => best(disk)?.map(|found| found.manifest.identity.width).ok_or(damage),
@@ -30,7 +30,7 @@ pub(super) fn width_of<D: Disk>(disk: &D) -> Result<u32, Error> {
 ///
 /// # Errors
 /// When the manifest and its copy say too little; what the operating system refuses.
-pub(super) fn restore<F: Engine, D: Disk>(disk: &D) -> Result<Restored, Error> {
+pub(super) fn restore<F: Engine>(disk: &dyn Disk) -> Result<Restored, Error> {
     let (mut files, mut kept) = (Vec::new(), Vec::new());
     let manifest = match tried(manifest::read(disk))? {
         Ok(manifest) => manifest,
@@ -41,10 +41,10 @@ pub(super) fn restore<F: Engine, D: Disk>(disk: &D) -> Result<Restored, Error> {
                 "damaged, as is its copy; the lines that can be read count",
             );
             file.problems.extend(found.problems);
-            let mut manifest = with_lost_segments::<F, D>(disk, found.manifest, found.lost_lines, &mut file)?;
+            let mut manifest = with_lost_segments::<F>(disk, found.manifest, found.lost_lines, &mut file)?;
             if manifest.identity.has_names {
                 // It may be of a state that is out of date, or in which a digit is wrong.
-                let given = next_id::<F, D>(disk, &manifest)?;
+                let given = next_id::<F>(disk, &manifest)?;
                 manifest.next_id = manifest.next_id.max(given);
             }
             files.push(file);
@@ -63,7 +63,7 @@ pub(super) fn restore<F: Engine, D: Disk>(disk: &D) -> Result<Restored, Error> {
         }
     }
     if !files.is_empty() {
-        kept.extend(ManifestFile::new(disk.clone()).put_in_order(&manifest, false)?);
+        kept.extend(ManifestFile::new(disk).put_in_order(&manifest, false)?);
     }
     Ok(Restored { manifest, files, kept })
 }
@@ -78,7 +78,7 @@ pub(super) struct Restored {
 }
 
 /// Reads what it can of the manifest, and of its copy where that does not prove itself current.
-fn best<D: Disk>(disk: &D) -> Result<Option<SalvagedManifest>, Error> {
+fn best(disk: &dyn Disk) -> Result<Option<SalvagedManifest>, Error> {
     let mut texts = Vec::new();
     for name in [MANIFEST, COPY] {
         let text = match disk.read_first(name, manifest::MAX_BYTES) {
@@ -101,8 +101,8 @@ fn best<D: Disk>(disk: &D) -> Result<Option<SalvagedManifest>, Error> {
 
 /// Adds segments whose lines are lost, as their files describe them. Files that no line is missing for are left by a
 /// crash, and have no part in the store.
-fn with_lost_segments<F: Engine, D: Disk>(
-    disk: &D,
+fn with_lost_segments<F: Engine>(
+    disk: &dyn Disk,
     mut manifest: Manifest,
     lost_lines: usize,
     file: &mut RepairedFile,
@@ -115,7 +115,7 @@ fn with_lost_segments<F: Engine, D: Disk>(
     for number in
         numbers.into_iter().filter(|number| !known.contains(number) && *number < manifest.next_segment)
     {
-        if let Ok(segment) = tried(Segment::<F, D>::open(disk, number))? {
+        if let Ok(segment) = tried(Segment::<F>::open(disk, number))? {
             let mut entry = segment.entry(0, manifest.sequence);
             entry.removals =
                 removals_file::find(disk, manifest.identity.store, &entry)?.map(|(found, _)| found);
@@ -132,10 +132,10 @@ fn with_lost_segments<F: Engine, D: Disk>(
 }
 
 /// An id above all that the segments have.
-fn next_id<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<u64, Error> {
+fn next_id<F: Engine>(disk: &dyn Disk, manifest: &Manifest) -> Result<u64, Error> {
     let mut next = 0;
     for entry in &manifest.segments {
-        if let Ok(segment) = tried(Segment::<F, D>::open(disk, entry.number))? {
+        if let Ok(segment) = tried(Segment::<F>::open(disk, entry.number))? {
             next = next.max(segment.last_id().map_or(0, |last| last.saturating_add(1)));
         }
     }

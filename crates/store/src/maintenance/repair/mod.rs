@@ -146,10 +146,10 @@ pub fn repair(path: impl AsRef<Path>) -> Result<Repaired, Error> {
 ///
 /// # Errors
 /// As for [`repair`].
-pub fn repair_on<D: Disk>(disk: &D) -> Result<Repaired, Error> {
+pub fn repair_on(disk: &dyn Disk) -> Result<Repaired, Error> {
     let width = manifest::width_of(disk)?;
     let _lock = StoreLock::take(disk)?;
-    if width == 128 { run::<u128, D>(disk) } else { run::<u64, D>(disk) }
+    if width == 128 { run::<u128>(disk) } else { run::<u64>(disk) }
 }
 
 /// Separates damage, which a repair goes on after, from other errors. Any other error ends a repair: too many open files, say, mean
@@ -163,8 +163,8 @@ fn tried<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Error> {
 
 /// Repairs a store whose lock the caller has. The manifest comes first, so that a repair that is interrupted later finds
 /// it whole.
-fn run<F: Engine, D: Disk>(disk: &D) -> Result<Repaired, Error> {
-    let manifest::Restored { manifest, files, kept } = manifest::restore::<F, D>(disk)?;
+fn run<F: Engine>(disk: &dyn Disk) -> Result<Repaired, Error> {
+    let manifest::Restored { manifest, files, kept } = manifest::restore::<F>(disk)?;
     let kept = kept.iter().map(|name| disk.path(name)).collect();
     let mut repaired = Repaired { files, kept, ..Repaired::default() };
     let mut mended = Manifest { segments: Vec::new(), ..manifest.clone() };
@@ -173,7 +173,7 @@ fn run<F: Engine, D: Disk>(disk: &D) -> Result<Repaired, Error> {
     let last = layout::listed(disk, layout::SEGMENTS, layout::parse_segment)?.last().copied();
     mended.next_segment = mended.next_segment.max(last.map_or(1, |last| last + 1));
     for entry in &manifest.segments {
-        let outcome = segments::repair_segment::<F, D>(disk, &manifest, entry, mended.next_segment)?;
+        let outcome = segments::repair_segment::<F>(disk, &manifest, entry, mended.next_segment)?;
         repaired.files.extend(outcome.files);
         damaged.extend(outcome.damaged);
         if let Some(entry) = outcome.entry {
@@ -183,7 +183,7 @@ fn run<F: Engine, D: Disk>(disk: &D) -> Result<Repaired, Error> {
     }
     mended.segments.sort_unstable_by_key(|entry| entry.number);
     let (mut has_removals, start) = (false, mended.logs_start());
-    let replayed = crate::log::replay::<F, D>(disk, &mended.identity, start, mended.sealed, |_, batch| {
+    let replayed = crate::log::replay::<F>(disk, &mended.identity, start, mended.sealed, |_, batch| {
         has_removals |= batch.operations.iter().any(|operation| matches!(operation, Operation::Remove(..)));
         Ok(())
     });
@@ -192,11 +192,11 @@ fn run<F: Engine, D: Disk>(disk: &D) -> Result<Repaired, Error> {
     let kept = keep_aside(disk, damaged.into_iter())?;
     repaired.kept.extend(kept.iter().map(|name| disk.path(name)));
     if are_logs_damaged {
-        mended = repair_logs_of::<F, D>(disk, &mended, &mut repaired)?;
+        mended = repair_logs_of::<F>(disk, &mended, &mut repaired)?;
     } else if mended.segments != manifest.segments {
-        ManifestFile::new(disk.clone()).replace(&mended)?;
+        ManifestFile::new(disk).replace(&mended)?;
     }
-    repaired.pairs_after = count::<F, D>(disk, &mended)?;
+    repaired.pairs_after = count::<F>(disk, &mended)?;
     // What the logs remove may have been in a part of a segment that is lost.
     let is_lost_known = repaired.lost_pairs() == 0 || !has_removals;
     let is_known = !are_logs_damaged && repaired.returned_pairs() == 0 && is_lost_known;
@@ -205,21 +205,21 @@ fn run<F: Engine, D: Disk>(disk: &D) -> Result<Repaired, Error> {
 }
 
 /// Counts the pairs of a store that is whole.
-fn count<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<u64, Error> {
-    let (view, _) = load::<F, D>(disk, manifest, Opening::default())?;
+fn count<F: Engine>(disk: &dyn Disk, manifest: &Manifest) -> Result<u64, Error> {
+    let (view, _) = load::<F>(disk, manifest, Opening::default())?;
     let stats = StoreStats::of(manifest, &view);
     let in_segments: u64 = stats.segments.iter().map(|segment| segment.pairs - segment.removed).sum();
     Ok(in_segments + stats.recent)
 }
 
 /// Writes what can be read of the logs to a new one. The manifest is replaced then.
-fn repair_logs_of<F: Engine, D: Disk>(
-    disk: &D,
+fn repair_logs_of<F: Engine>(
+    disk: &dyn Disk,
     manifest: &Manifest,
     repaired: &mut Repaired,
 ) -> Result<Manifest, Error> {
     let RepairedLogs { manifest, batches, damaged_headers, lost, kept, .. } =
-        repair_logs::<F, D>(disk, manifest)?;
+        repair_logs::<F>(disk, manifest)?;
     repaired.saved_batches += batches;
     repaired.lost_log_parts += lost.len() as u64;
     let headers =

@@ -6,8 +6,8 @@ use hamdex::{Engine, OpenOptions, VerifyOptions};
 use hamdex_atomic_file::Pieces;
 use roaring::RoaringTreemap;
 
+use crate::disk::Disk;
 use crate::disk::layout;
-use crate::disk::{Disk, DiskFile};
 use crate::error::Error;
 use crate::maintenance::repair::{RepairedFile, tried};
 use crate::manifest::schema::Schema;
@@ -33,8 +33,8 @@ pub(super) struct Outcome {
 
 /// Takes over a segment that is whole, with its removals or those of them that can be proved; otherwise what can be
 /// read of it goes to a new one, whose number is at least `next_segment`.
-pub(super) fn repair_segment<F: Engine, D: Disk>(
-    disk: &D,
+pub(super) fn repair_segment<F: Engine>(
+    disk: &dyn Disk,
     manifest: &Manifest,
     entry: &SegmentEntry,
     next_segment: u64,
@@ -42,13 +42,13 @@ pub(super) fn repair_segment<F: Engine, D: Disk>(
     let mut outcome = Outcome::default();
     let mut entry = entry.clone();
     let removed = repair_removals(disk, manifest, &mut entry, &mut outcome)?;
-    let Err(damage) = tried(check::<F, D>(disk, manifest, &entry))? else {
+    let Err(damage) = tried(check::<F>(disk, manifest, &entry))? else {
         outcome.entry = Some(entry);
         return Ok(outcome);
     };
     let name = layout::segment(entry.number);
     let mut file = RepairedFile::damaged(disk.path(&name), &damage);
-    let found = match open_damaged::<F, D>(disk, &entry)? {
+    let found = match open_damaged::<F>(disk, &entry)? {
         Some(segment) => Readable::of(&segment, &removed),
         None => Readable::default(),
     };
@@ -74,8 +74,8 @@ pub(super) fn repair_segment<F: Engine, D: Disk>(
 /// The removals of a segment. Where those of the manifest are damaged, others count that can be proved: the whole
 /// bitmap in a file with more bytes, or another version. What the logs have removed since the segment was born is
 /// removed again then.
-fn repair_removals<D: Disk>(
-    disk: &D,
+fn repair_removals(
+    disk: &dyn Disk,
     manifest: &Manifest,
     entry: &mut SegmentEntry,
     outcome: &mut Outcome,
@@ -105,13 +105,13 @@ fn repair_removals<D: Disk>(
 }
 
 /// Whether a segment is the one that the manifest names, and whole.
-fn check<F: Engine, D: Disk>(disk: &D, manifest: &Manifest, entry: &SegmentEntry) -> Result<(), Error> {
+fn check<F: Engine>(disk: &dyn Disk, manifest: &Manifest, entry: &SegmentEntry) -> Result<(), Error> {
     let name = layout::segment(entry.number);
     let path = disk.path(&name);
     if !disk.exists(&name).map_err(Error::io("read it", &path))? {
         return Err(Error::Missing { path });
     }
-    let segment = Segment::<F, D>::open(disk, entry.number)?;
+    let segment = Segment::<F>::open(disk, entry.number)?;
     if let Some(differs) = difference(&segment, manifest, entry) {
         return Err(Error::damaged(
             path,
@@ -124,10 +124,7 @@ fn check<F: Engine, D: Disk>(disk: &D, manifest: &Manifest, entry: &SegmentEntry
 }
 
 /// A damaged segment, if it can be opened: as it is, or mended by the length and the file id that the manifest knows.
-fn open_damaged<F: Engine, D: Disk>(
-    disk: &D,
-    entry: &SegmentEntry,
-) -> Result<Option<hamdex::Index<F>>, Error> {
+fn open_damaged<F: Engine>(disk: &dyn Disk, entry: &SegmentEntry) -> Result<Option<hamdex::Index<F>>, Error> {
     let name = layout::segment(entry.number);
     let path = disk.path(&name);
     let length = match disk.length(&name) {
@@ -189,8 +186,8 @@ impl<F: Engine> Readable<F> {
 }
 
 /// Writes a segment of what was read of another.
-fn write<F: Engine, D: Disk>(
-    disk: &D,
+fn write<F: Engine>(
+    disk: &dyn Disk,
     manifest: &Manifest,
     old: &SegmentEntry,
     number: u64,
@@ -206,6 +203,6 @@ fn write<F: Engine, D: Disk>(
     let mut file = file.into_inner().map_err(Error::io("write it", &path))?;
     file.sync().map_err(Error::io("sync it", &path))?;
     disk.sync_directory(layout::SEGMENTS).map_err(Error::io("sync its directory", &path))?;
-    let segment = Segment::<F, D>::open(disk, number)?;
+    let segment = Segment::<F>::open(disk, number)?;
     Ok(SegmentEntry { applied: old.applied, ..segment.entry(old.level, old.born) })
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use hamdex::{Engine, Match, ReadError};
 
-use crate::disk::Disk;
 use crate::manifest::identity::Identity;
 use crate::memtable::Memtable;
 use crate::view::View;
@@ -41,11 +40,7 @@ enum Decision<F> {
 impl<F: Engine> UnlessNear<F> {
     /// The search has been done on a state that others have changed since. What has come since is in the memtables of that
     /// time and later, as long as none of them has been flushed; what has gone is looked for again. Merges change nothing.
-    pub(crate) fn apply<D: Disk>(
-        self,
-        view: &mut View<F, D>,
-        effective: &mut Batch<F>,
-    ) -> Result<Reply<F>, ReadError> {
+    pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, ReadError> {
         let Some(since) = view.in_memory_since(self.generation) else { return Ok(Reply::SearchAgain) };
         if view.ingests != self.ingests {
             return Ok(Reply::SearchAgain);
@@ -73,11 +68,7 @@ impl<F: Engine> UnlessNear<F> {
     }
 
     /// Decides about each pair, given what has come to memtables since the search; `None` if what was near has gone.
-    fn decide<D: Disk>(
-        &self,
-        view: &View<F, D>,
-        come: &[Memtable<F>],
-    ) -> Result<Option<Vec<Decision<F>>>, ReadError> {
+    fn decide(&self, view: &View<F>, come: &[Memtable<F>]) -> Result<Option<Vec<Decision<F>>>, ReadError> {
         let has_gone = view.removals != self.removals;
         // The pairs of this request that are inserted, with their places among these as ids.
         let (mut own, mut count) = (Memtable::new(self.distance), 0);
@@ -121,12 +112,7 @@ impl<F: Engine> UnlessNear<F> {
     }
 
     /// Inserts the pairs of these numbers. Returns their ids; `None` if there are not so many left.
-    fn insert<D: Disk>(
-        &self,
-        view: &mut View<F, D>,
-        numbers: &[usize],
-        effective: &mut Batch<F>,
-    ) -> Option<Vec<u64>> {
+    fn insert(&self, view: &mut View<F>, numbers: &[usize], effective: &mut Batch<F>) -> Option<Vec<u64>> {
         let pairs: Vec<Pair<F>> = numbers.iter().map(|&number| self.pairs[number]).collect();
         let Some(names) = &self.names else {
             view.memtable.insert(&pairs);

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use hamdex::{Engine, Match, ReadError};
 
-use crate::disk::Disk;
 use crate::manifest::identity::Identity;
 use crate::view::View;
 
@@ -60,7 +59,7 @@ impl<F> Inserted<F> {
     }
 }
 
-impl<F: Engine, D: Disk> View<F, D> {
+impl<F: Engine> View<F> {
     /// A fingerprint that was found near, with its ids and their names in this state.
     pub(crate) fn near(&self, found: Match<F>, identity: &Identity) -> Result<Near<F>, ReadError> {
         let Match { fingerprint, distance, .. } = found;

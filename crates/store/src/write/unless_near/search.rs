@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use hamdex::{BatchOptions, Engine, Match};
 
-use crate::disk::Disk;
 use crate::error::Error;
 use crate::store::Store;
 use crate::write::commit::Outcome;
@@ -19,7 +18,7 @@ const MAX_SEARCHES: usize = 8;
 /// From how many pairs on they are searched for together, by all threads.
 const MIN_BATCH: usize = 64;
 
-impl<F: Engine, D: Disk> Store<F, D> {
+impl<F: Engine> Store<F> {
     /// Inserts a pair unless something stored is within `distance`: then returns the nearest, with its ids.
     ///
     /// Of two that are near to each other and come at the same time, one is inserted, and the outcome of the other names

@@ -18,10 +18,9 @@
 use hamdex::Fingerprint;
 
 use super::header::{u32_at, u64_at};
-use crate::batch::{Batch, Name};
-use crate::checksum::{Kind, checksum};
-use crate::identity::Identity;
-use crate::operation::Operation;
+use crate::disk::checksum::{Kind, checksum};
+use crate::manifest::identity::Identity;
+use crate::write::batch::{Batch, Name, Operation};
 
 pub(crate) const RECORD_HEADER_BYTES: usize = 32;
 

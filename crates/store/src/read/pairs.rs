@@ -5,10 +5,9 @@ use std::collections::BinaryHeap;
 
 use hamdex::{Fingerprint, ReadError};
 
-use crate::disk::Disk;
-use crate::pair::Pair;
 use crate::segment::LiveSegment;
-use crate::state::State;
+use crate::view::View;
+use crate::write::batch::Pair;
 
 /// Pairs in order.
 type Sequence<'s, F> = Box<dyn Iterator<Item = Result<Pair<F>, ReadError>> + Send + 's>;
@@ -62,20 +61,20 @@ impl<F: Fingerprint> Iterator for Merged<'_, F> {
     }
 }
 
-impl<F: Fingerprint, D: Disk> State<F, D> {
+impl<F: Fingerprint> View<F> {
     /// All pairs from the first whose fingerprint is not below `from` on, in order.
     pub(crate) fn pairs_from(&self, from: F) -> Merged<'_, F> {
         let mut sequences: Vec<Sequence<'_, F>> = Vec::new();
-        for recent in self.in_memory() {
-            let recent = recent.sequences_from(from).into_iter();
-            sequences.extend(recent.map(|sequence| Box::new(sequence.map(Ok)) as Sequence<'_, F>));
+        for memtable in self.in_memory() {
+            let memtable = memtable.sequences_from(from).into_iter();
+            sequences.extend(memtable.map(|sequence| Box::new(sequence.map(Ok)) as Sequence<'_, F>));
         }
         sequences.extend(self.segments.iter().map(|segment| segment.pairs_from(from)));
         Merged::new(sequences)
     }
 }
 
-impl<F: Fingerprint, D: Disk> LiveSegment<F, D> {
+impl<F: Fingerprint> LiveSegment<F> {
     /// The pairs that are left, from the first whose fingerprint is not below `from` on, in order.
     pub(crate) fn pairs_from(&self, from: F) -> Sequence<'_, F> {
         match self.placed_pairs_from(from) {

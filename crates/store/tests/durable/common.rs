@@ -55,11 +55,8 @@ pub(crate) fn replayed_from<F: Fingerprint>(
 }
 
 /// A writer of the first log.
-pub(crate) fn writer<F: Fingerprint>(
-    disk: &SimulatedDisk,
-    identity: Identity,
-) -> LogWriter<F, SimulatedDisk> {
-    LogWriter::create(disk.clone(), identity, 1, 0).unwrap()
+pub(crate) fn writer<F: Fingerprint>(disk: &SimulatedDisk, identity: Identity) -> LogWriter<F> {
+    LogWriter::create(disk, identity, 1, 0).unwrap()
 }
 
 /// Ways of surviving a crash, `any` of them drawn.

@@ -42,9 +42,9 @@ fn fresh<F: Fingerprint>(
     }
     let first = batches[0].0 - 1;
     let mut log = match log_before {
-        None => LogWriter::create(disk.clone(), identity, 1, first).unwrap(),
+        None => LogWriter::create(&disk, identity, 1, first).unwrap(),
         Some((sequence, operations)) => {
-            let mut log = LogWriter::create(disk.clone(), identity, 2, sequence - 1).unwrap();
+            let mut log = LogWriter::create(&disk, identity, 2, sequence - 1).unwrap();
             log.push(*sequence, operations);
             log.rotate().unwrap();
             disk.remove("log/000002").unwrap();
@@ -69,7 +69,7 @@ fn fresh<F: Fingerprint>(
         written: Written { segments: 0, removals: 0, logs: log.bytes(), added: 0 },
         segments: Vec::new(),
     };
-    ManifestFile::new(disk.clone()).replace(&manifest(plain)).unwrap();
+    ManifestFile::new(&disk).replace(&manifest(plain)).unwrap();
     (directory, disk)
 }
 

@@ -34,10 +34,10 @@ fn after(alter: impl FnOnce(&SimulatedDisk)) -> Result<Vec<Batch<u64>>, Error> {
 #[test]
 fn a_log_without_records_goes_on_above_its_header() {
     let disk = disk();
-    drop(LogWriter::<u64, _>::create(disk.clone(), IDENTITY, 1, 98).unwrap());
+    drop(LogWriter::<u64>::create(&disk, IDENTITY, 1, 98).unwrap());
     let (_, state) = replayed::<u64>(&disk, &IDENTITY, None).unwrap();
     assert_eq!(state.end.sequence, 98);
-    let mut log = LogWriter::<u64, _>::resume(disk.clone(), IDENTITY, &state).unwrap();
+    let mut log = LogWriter::<u64>::resume(&disk, IDENTITY, &state).unwrap();
     log.push(state.end.sequence + 1, &batch(99, 1).1);
     log.sync().unwrap();
     assert_eq!(replayed::<u64>(&disk, &IDENTITY, None).unwrap().0, [batch(99, 1)]);
@@ -70,7 +70,7 @@ fn round_trip<F: Fingerprint>(has_ids: bool, batches: &[(Vec<Operation<F>>, u8)]
                 let (found, state) = replayed::<F>(&disk, &identity, Some(log.sealed())).unwrap();
                 assert!(state.is_clean);
                 assert_eq!(found, expected);
-                log = LogWriter::resume(disk.clone(), identity, &state).unwrap();
+                log = LogWriter::resume(&disk, identity, &state).unwrap();
             }
             _ => {}
         }
@@ -134,8 +134,7 @@ fn a_reader_goes_on_where_it_stopped() {
     let mut found: Vec<Batch<u64>> = Vec::new();
     let mut position = Position::start_of(1, 0);
     let mut log =
-        LogWriter::resume(disk.clone(), IDENTITY, &replayed::<u64>(&disk, &IDENTITY, None).unwrap().1)
-            .unwrap();
+        LogWriter::resume(&disk, IDENTITY, &replayed::<u64>(&disk, &IDENTITY, None).unwrap().1).unwrap();
     let mut expected = batches;
     for sequence in 4..20 {
         let state = replay(&disk, &IDENTITY, position, None, |sequence, batch| {
@@ -253,12 +252,12 @@ fn a_log_from_elsewhere_is_refused_for_what_it_is() {
     assert!(moved.contains("the log of another number"), "{moved}");
     let unrelated = says(IDENTITY, &|disk| {
         disk.remove("log/000002").unwrap();
-        LogWriter::<u64, _>::create(disk.clone(), IDENTITY, 2, 9).unwrap();
+        LogWriter::<u64>::create(disk, IDENTITY, 2, 9).unwrap();
     });
     assert!(unrelated.contains("does not continue"), "{unrelated}");
     let gap = says(IDENTITY, &|disk| {
         let state = replayed::<u64>(disk, &IDENTITY, None).unwrap().1;
-        let mut log = LogWriter::<u64, _>::resume(disk.clone(), IDENTITY, &state).unwrap();
+        let mut log = LogWriter::<u64>::resume(disk, IDENTITY, &state).unwrap();
         log.rotate().unwrap();
         disk.remove("log/000002").unwrap();
     });
@@ -282,7 +281,7 @@ fn a_record_from_another_place_is_no_record() {
 #[test]
 fn a_log_that_has_records_is_not_created_again() {
     let (disk, ..) = closed();
-    let again = || LogWriter::<u64, _>::create(disk.clone(), IDENTITY, 1, 0);
+    let again = || LogWriter::<u64>::create(&disk, IDENTITY, 1, 0);
     assert!(
         matches!(again(), Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::AlreadyExists)
     );
@@ -343,7 +342,7 @@ fn bytes_of_any_kind_behind_the_synced_ones_change_nothing() {
         prop_assert_eq!(&found, &batches);
         prop_assert_eq!(state.end.offset, sealed.bytes);
         // And they are gone after the next opening.
-        let log = LogWriter::<u64, _>::resume(disk.clone(), IDENTITY, &state).unwrap();
+        let log = LogWriter::<u64>::resume(&disk, IDENTITY, &state).unwrap();
         prop_assert_eq!(disk.length("log/000002").unwrap(), log.bytes());
         prop_assert!(replayed::<u64>(&disk, &IDENTITY, Some(log.sealed())).unwrap().1.is_clean);
     });

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 
 use hamdex::BatchOptions;
-use hamdex_store::{CreateOptions, Disk, Fingerprint, Operation, Snapshot, StoreOptions};
+use hamdex_store::{CreateOptions, Fingerprint, Operation, Snapshot, StoreOptions};
 
 pub(crate) use chance::Chance;
 
@@ -41,8 +41,8 @@ impl<F: Fingerprint> Model<F> {
 }
 
 /// Everything that can be asked is answered as the model answers it.
-pub(crate) fn assert_same<F: Fingerprint, D: Disk>(
-    snapshot: &Snapshot<F, D>,
+pub(crate) fn assert_same<F: Fingerprint>(
+    snapshot: &Snapshot<F>,
     model: &Model<F>,
     queries: &[F],
     has_ids: bool,
@@ -106,11 +106,7 @@ pub(crate) fn assert_same<F: Fingerprint, D: Disk>(
 }
 
 /// Many queries at once are answered as the model answers them, also where only the nearest are wanted.
-pub(crate) fn assert_same_batches<F: Fingerprint, D: Disk>(
-    snapshot: &Snapshot<F, D>,
-    model: &Model<F>,
-    queries: &[F],
-) {
+pub(crate) fn assert_same_batches<F: Fingerprint>(snapshot: &Snapshot<F>, model: &Model<F>, queries: &[F]) {
     for limit in [usize::MAX, 1, 3] {
         let mut answered = 0;
         let options = BatchOptions::new().threads(1).limit(limit);

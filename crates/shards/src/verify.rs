@@ -1,31 +1,11 @@
 //! Reading everything: every shard, and what the set says of all of them together.
 
-use hamdex::{Fingerprint, VerifyOptions};
+use hamdex::{Fingerprint, Verified, VerifyOptions};
 
 use crate::error::Error;
 use crate::manifest::{MANIFEST, strangers};
 use crate::partition::{Partition, mix};
 use crate::set::Shards;
-
-/// What a verification has read and found right.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ShardsVerified {
-    /// Shards.
-    pub shards: usize,
-    /// Families; 1 of layout `hash`.
-    pub families: usize,
-    /// Bytes of all shards.
-    pub bytes: u64,
-    /// Blocks of all shards.
-    pub blocks: u64,
-    /// Distinct fingerprints; of layout `hash` at most, since one may lie in several shards.
-    pub fingerprints: u64,
-    /// Ids, those of each fingerprint counted; of layout `hash` at most.
-    pub ids: u64,
-    /// What else was found in the directory, which is no damage: a sentence each.
-    pub notes: Vec<String>,
-}
 
 /// A sum over all pairs of fingerprint and id, in any order, that other pairs have by chance only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,23 +29,17 @@ impl<F: Fingerprint> Shards<F> {
     ///
     /// # Errors
     /// The first damage found; when no thread can be started; or when the progress callback stops the work.
-    pub fn verify(&self, options: &VerifyOptions) -> Result<ShardsVerified, Error> {
+    pub fn verify(&self, options: &VerifyOptions) -> Result<Verified, Error> {
         let manifest = self.manifest();
         let notes = strangers(self.directory(), manifest)?.into_iter();
-        let mut verified = ShardsVerified {
-            shards: manifest.shards.len(),
-            families: manifest.families(),
-            bytes: 0,
-            blocks: 0,
-            fingerprints: manifest.fingerprints(),
-            ids: manifest.ids(),
-            notes: notes.map(|name| format!("{name}: is no part of the set")).collect(),
-        };
+        let mut verified = Verified::default();
         for number in 0..manifest.shards.len() {
-            let of_shard = self.shard(number)?.verify_with(options)?;
-            verified.bytes += of_shard.bytes;
-            verified.blocks += of_shard.blocks;
+            verified.add(&self.shard(number)?.verify_with(options)?);
         }
+        verified.families = manifest.families();
+        verified.fingerprints = manifest.fingerprints();
+        verified.ids = manifest.ids();
+        verified.notes = notes.map(|name| format!("{name}: is no part of the set")).collect();
         if let Some(partition) = self.partition() {
             self.verify_families(partition)?;
         }

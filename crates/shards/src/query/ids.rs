@@ -1,21 +1,11 @@
 //! The ids of a fingerprint, wherever they lie.
 
-use hamdex::Fingerprint;
+use hamdex::{Fingerprint, StoredId};
 
 use crate::error::Error;
 use crate::manifest::IdType;
 use crate::query::searcher::ShardsSearcher;
 use crate::set::Shards;
-
-/// An id, and the shard in which it was found: where ids have names, each shard has numbered them by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub struct StoredId {
-    /// The number of the shard in the manifest.
-    pub shard: usize,
-    /// The id.
-    pub id: u64,
-}
 
 impl<F: Fingerprint> ShardsSearcher<'_, F> {
     /// The ids of a fingerprint in all shards: ascending, each once, where they are numbers; by shard and then
@@ -49,7 +39,7 @@ impl<F: Fingerprint> Shards<F> {
     /// # Errors
     /// When a page that matters is damaged.
     pub fn name(&self, id: StoredId) -> Result<Option<&[u8]>, Error> {
-        match self.shard(id.shard)?.names()? {
+        match self.shard(id.part)?.names()? {
             Some(names) => Ok(Some(names.name_of(id.id)?)),
             None => Ok(None),
         }
@@ -65,7 +55,7 @@ impl<F: Fingerprint> Shards<F> {
 
     fn add_ids(&self, number: usize, fingerprint: F, ids: &mut Vec<StoredId>) -> Result<(), Error> {
         let found = self.shard(number)?.ids(fingerprint)?;
-        ids.extend(found.map(|id| StoredId { shard: number, id }));
+        ids.extend(found.map(|id| StoredId { part: number, id }));
         Ok(())
     }
 }
@@ -73,7 +63,7 @@ impl<F: Fingerprint> Shards<F> {
 /// Puts the ids of a fingerprint, gathered shard by shard, in order; numbers each once.
 pub(crate) fn unite(ids: &mut Vec<StoredId>, id_type: Option<IdType>) {
     if id_type == Some(IdType::Numbers) {
-        ids.sort_unstable_by_key(|stored| (stored.id, stored.shard));
+        ids.sort_unstable_by_key(|stored| (stored.id, stored.part));
         ids.dedup_by_key(|stored| stored.id);
     } else {
         ids.sort_unstable();

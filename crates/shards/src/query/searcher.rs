@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, Match, MultiIndex, MultiMatches, MultiSearcher};
+use hamdex::{Fingerprint, Match, MultiIndex, MultiMatches, MultiSearcher, ProgressCallback};
 
 use crate::error::Error;
 use crate::set::Shards;
@@ -21,6 +21,7 @@ pub struct ShardsSearcher<'s, F: Fingerprint> {
     /// All shards of layout `hash`, or of the first family; made when it is first needed.
     whole: Option<MultiSearcher<F>>,
     matches: Vec<Match<F>>,
+    progress: Option<ProgressCallback>,
 }
 
 impl<F: Fingerprint> Shards<F> {
@@ -28,7 +29,14 @@ impl<F: Fingerprint> Shards<F> {
     #[must_use]
     pub fn searcher(&self) -> ShardsSearcher<'_, F> {
         let near = MultiIndex::new(Vec::new()).searcher();
-        ShardsSearcher { set: self, near, asked: Vec::new(), whole: None, matches: Vec::new() }
+        ShardsSearcher {
+            set: self,
+            near,
+            asked: Vec::new(),
+            whole: None,
+            matches: Vec::new(),
+            progress: None,
+        }
     }
 }
 
@@ -88,6 +96,16 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         Ok(self.first(fingerprint, 0)?.is_some())
     }
 
+    /// Calls `report` while a query reads many blocks, from now on; it may stop the query: see
+    /// [`MultiSearcher::progress`].
+    pub fn report_to(&mut self, report: ProgressCallback) {
+        self.near.report_to(Arc::clone(&report));
+        if let Some(whole) = &mut self.whole {
+            whole.report_to(Arc::clone(&report));
+        }
+        self.progress = Some(report);
+    }
+
     /// The distance to begin with: what is near enough for the families is found by fewer shards.
     fn reach(&self, distance: u32) -> u32 {
         if self.set.partition().is_some() { distance.min(self.set.distance()) } else { distance }
@@ -131,7 +149,11 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
     /// What searches shards that hold every fingerprint together.
     pub(crate) fn whole(&mut self) -> Result<&mut MultiSearcher<F>, Error> {
         if self.whole.is_none() {
-            self.whole = Some(self.set.whole()?.searcher());
+            let mut whole = self.set.whole()?.searcher();
+            if let Some(progress) = &self.progress {
+                whole.report_to(Arc::clone(progress));
+            }
+            self.whole = Some(whole);
         }
         Ok(self.whole.as_mut().expect("it has been made"))
     }

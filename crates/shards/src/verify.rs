@@ -1,35 +1,35 @@
-//! Reading everything: every shard, and what the set says of all of them together.
+//! Verification of every shard, and of the set as a whole.
 
 use std::ops::ControlFlow;
 
 use hamdex::{Engine, VerifyOptions};
 
 use crate::error::Error;
-use crate::manifest::{MANIFEST, strangers};
+use crate::manifest::{MANIFEST, unlisted_files};
 use crate::partition::{Partition, mix};
 use crate::set::Shards;
 
-/// What a verification has read and found right.
+/// The result of a successful verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShardsVerified {
-    /// Shards.
+    /// Number of shards.
     pub shards: usize,
-    /// Families; 1 of layout `hash`.
+    /// Number of families; 1 in layout `hash`.
     pub families: usize,
-    /// Bytes of all shards.
+    /// Size of all shards, in bytes.
     pub bytes: u64,
-    /// Blocks of all shards.
+    /// Number of blocks in all shards.
     pub blocks: u64,
-    /// Distinct fingerprints; of layout `hash` at most, since one may lie in several shards.
+    /// Number of distinct fingerprints; in layout `hash` an upper bound, since one may be in several shards.
     pub fingerprints: u64,
-    /// Ids, those of each fingerprint counted; of layout `hash` at most.
+    /// Number of (fingerprint, id) pairs; in layout `hash` an upper bound.
     pub ids: u64,
-    /// What else was found in the directory, which is no damage: a sentence each.
+    /// Notes about the directory that are not damage, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// A sum over all pairs of fingerprint and id, in any order, that other pairs have by chance only.
+/// An order-independent checksum of all (fingerprint, id) pairs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Contents {
     sums: [u64; 2],
@@ -45,15 +45,14 @@ impl Contents {
 }
 
 impl<F: Engine> Shards<F> {
-    /// Reads every shard and checks everything: what [`hamdex::Index::verify_with`] checks of each, that each is the
-    /// file that the manifest names, and, in a set of families, that every fingerprint is in the shard in which it is
-    /// looked for, and that all families hold the same.
+    /// Reads and verifies every shard: [`hamdex::Index::verify_with`] for each, its identity with the manifest entry, and,
+    /// in a set of families, that every fingerprint is in its shard and that all families have the same contents.
     ///
     /// # Errors
-    /// The first damage found; when no thread can be started; or when the progress callback stops the work.
+    /// At the first damage; when no thread can be started; or when the progress callback stops the work.
     pub fn verify(&self, options: &VerifyOptions) -> Result<ShardsVerified, Error> {
         let manifest = self.manifest();
-        let notes = strangers(self.directory(), manifest)?.into_iter();
+        let notes = unlisted_files(self.directory(), manifest)?.into_iter();
         let mut verified = ShardsVerified {
             shards: manifest.shards.len(),
             families: manifest.families(),
@@ -61,7 +60,7 @@ impl<F: Engine> Shards<F> {
             blocks: 0,
             fingerprints: manifest.fingerprints(),
             ids: manifest.ids(),
-            notes: notes.map(|name| format!("{name}: is no part of the set")).collect(),
+            notes: notes.map(|name| format!("{name}: is not part of the set")).collect(),
         };
         for number in 0..manifest.shards.len() {
             let of_shard = F::verify(self.shard(number)?, options)?;
@@ -81,10 +80,10 @@ impl<F: Engine> Shards<F> {
             for shard in 0..partition.shards() {
                 let number = family * partition.shards() + shard;
                 let path = || self.directory().join(&self.manifest().shards[number].file);
-                let mut stranger = None;
+                let mut misplaced = None;
                 let _ = F::for_each_entry(self.shard(number)?, &mut |entry| {
                     if partition.shard(family, entry.fingerprint) != shard {
-                        stranger = Some(entry.fingerprint);
+                        misplaced = Some(entry.fingerprint);
                         return ControlFlow::Break(());
                     }
                     let bits = entry.fingerprint.to_u128();
@@ -94,13 +93,13 @@ impl<F: Engine> Shards<F> {
                     entry.ids.for_each(|id| contents.add(bits, id));
                     ControlFlow::Continue(())
                 })?;
-                if let Some(fingerprint) = stranger {
+                if let Some(fingerprint) = misplaced {
                     let what = format!("fingerprint {} belongs in another shard", fingerprint.hex());
                     return Err(Error::damaged(path(), what));
                 }
             }
             if *first.get_or_insert(contents) != contents {
-                let what = format!("families 0 and {family} do not hold the same");
+                let what = format!("families 0 and {family} have different contents");
                 return Err(Error::damaged(self.directory().join(MANIFEST), what));
             }
         }

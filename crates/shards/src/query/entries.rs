@@ -1,4 +1,4 @@
-//! All that is stored, in order.
+//! All stored fingerprints with their ids, in order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,11 +21,12 @@ pub struct SetEntry<F> {
     pub ids: Vec<StoredId>,
 }
 
-/// All entries of a set, ascending by fingerprint; made by [`Shards::entries`]. It ends after the first error.
+/// An iterator over the entries of a set, ascending by fingerprint, made by [`Shards::entries`]. It ends after the first
+/// error.
 pub struct SetEntries<'s, F> {
-    /// The shards that have not been read to their end, with their numbers.
+    /// The entries of each shard.
     shards: Vec<BoxedEntries<'s, F>>,
-    /// The next entry of each, as far as there is one.
+    /// The fingerprint and the shard of the next entry of each shard.
     heads: BinaryHeap<Reverse<(F, usize)>>,
     next: Vec<Option<hamdex::Entry<'s, F>>>,
     failure: Option<Error>,
@@ -33,7 +34,7 @@ pub struct SetEntries<'s, F> {
 }
 
 impl<F: Engine> Shards<F> {
-    /// All fingerprints with their ids, ascending, each once.
+    /// Returns all fingerprints with their ids, ascending, each once.
     ///
     /// # Errors
     /// When a shard cannot be opened.

@@ -1,4 +1,4 @@
-//! The ids of a fingerprint, wherever they lie.
+//! The ids of a fingerprint in all shards.
 
 use hamdex::Engine;
 
@@ -7,7 +7,7 @@ use crate::manifest::IdType;
 use crate::query::searcher::ShardsSearcher;
 use crate::set::Shards;
 
-/// An id, and the shard in which it was found: where ids have names, each shard has numbered them by itself.
+/// An id and its shard. If ids have names, they are numbered per shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct StoredId {
@@ -18,11 +18,11 @@ pub struct StoredId {
 }
 
 impl<F: Engine> ShardsSearcher<'_, F> {
-    /// The ids of a fingerprint in all shards: ascending, each once, where they are numbers; by shard and then
-    /// ascending, where they have names. None if it is not stored, or the set has no ids.
+    /// Returns the ids of a fingerprint in all shards: numbers ascending, each once; ids with names by shard and then
+    /// ascending. Empty if the fingerprint is not stored, or the set has no ids.
     ///
     /// # Errors
-    /// When a shard cannot be opened, or a block or page that matters is damaged.
+    /// When a shard cannot be opened, or a block or page that is read is damaged.
     pub fn ids(&mut self, fingerprint: F) -> Result<Vec<StoredId>, Error> {
         let set = self.set();
         if set.manifest().id_type.is_none() {
@@ -44,10 +44,10 @@ impl<F: Engine> ShardsSearcher<'_, F> {
 }
 
 impl<F: Engine> Shards<F> {
-    /// The name of an id that was found; `None` where ids have no names.
+    /// Returns the name of an id; `None` if ids have no names.
     ///
     /// # Errors
-    /// When a page that matters is damaged.
+    /// When a page that is read is damaged.
     pub fn name(&self, id: StoredId) -> Result<Option<&[u8]>, Error> {
         match self.shard(id.shard)?.names()? {
             Some(names) => Ok(Some(names.name_of(id.id)?)),
@@ -55,7 +55,7 @@ impl<F: Engine> Shards<F> {
         }
     }
 
-    /// In a set of families, a shard that has the fingerprint if any has: one that is open already, if there is one.
+    /// Returns the shard of a fingerprint in some family, preferably an open one; `None` without families.
     fn home(&self, fingerprint: F) -> Option<usize> {
         let partition = self.partition()?;
         let homes = |family| family * partition.shards() + partition.shard(family, fingerprint);
@@ -70,7 +70,7 @@ impl<F: Engine> Shards<F> {
     }
 }
 
-/// Puts the ids of a fingerprint, gathered shard by shard, in order; numbers each once.
+/// Sorts the ids of a fingerprint collected from all shards, and removes repeated numbers.
 pub(crate) fn unite(ids: &mut Vec<StoredId>, id_type: Option<IdType>) {
     if id_type == Some(IdType::Numbers) {
         ids.sort_unstable_by_key(|stored| (stored.id, stored.shard));

@@ -1,4 +1,4 @@
-//! Queries, one at a time.
+//! Single queries.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,43 +8,42 @@ use hamdex::{Engine, Index, Indexes, IndexesSearcher, Match, UnitedMatches};
 use crate::error::Error;
 use crate::set::Shards;
 
-/// Queries a set of shards, using the same memory again and again; every thread has its own. Made by
-/// [`Shards::searcher`].
+/// A searcher of a set, with buffers that are reused between queries; one per thread. Made by [`Shards::searcher`].
 ///
-/// All shards that a query asks are one plan: all look-ups, one wave of reads, all scans.
+/// All shards of a query are searched in one plan: all lookups, one wave of reads, all scans.
 pub struct ShardsSearcher<'s, F: Engine> {
     set: &'s Shards<F>,
-    /// One shard of each family: those of the last query.
+    /// A searcher of one shard per family, those of the last query.
     near: IndexesSearcher<Arc<Index<F>>>,
-    /// Their numbers.
-    asked: Vec<usize>,
-    /// All shards of layout `hash`, or of the first family; made when it is first needed.
+    /// The numbers of these shards.
+    routed: Vec<usize>,
+    /// A searcher of all shards in layout `hash`, or of the first family; created when first needed.
     whole: Option<IndexesSearcher<Arc<Index<F>>>>,
     matches: Vec<Match<F>>,
 }
 
 impl<F: Engine> Shards<F> {
-    /// A searcher: the memory that queries use again and again. One for each thread.
+    /// Creates a searcher; one per thread.
     #[must_use]
     pub fn searcher(&self) -> ShardsSearcher<'_, F> {
         let near = Indexes::new(Vec::new()).searcher();
-        ShardsSearcher { set: self, near, asked: Vec::new(), whole: None, matches: Vec::new() }
+        ShardsSearcher { set: self, near, routed: Vec::new(), whole: None, matches: Vec::new() }
     }
 }
 
 impl<F: Engine> ShardsSearcher<'_, F> {
-    /// All fingerprints stored within `distance` of `query`, each once, nearest first, then by fingerprint.
+    /// Returns all stored fingerprints within `distance` of `query`, each once, nearest first, then by fingerprint.
     ///
-    /// Any distance is exact. One beyond the set's takes longer, and a set of families answers it by all shards of one
-    /// family.
+    /// Any distance is exact. Beyond the set's distance, a query takes longer; a set of families answers it from all
+    /// shards of one family.
     ///
     /// # Errors
-    /// When a shard cannot be opened, or a block that matters is damaged.
+    /// When a shard cannot be opened, or a block that is read is damaged.
     pub fn within(&mut self, query: F, distance: u32) -> Result<&[Match<F>], Error> {
         self.with(query, distance, |searcher| Ok(F::within_all(searcher, query, distance)?))
     }
 
-    /// Some fingerprint stored within `distance` of `query`, if there is one; not always the nearest.
+    /// Returns any stored fingerprint within `distance` of `query`, not necessarily the nearest.
     ///
     /// # Errors
     /// As for [`ShardsSearcher::within`].
@@ -57,8 +56,8 @@ impl<F: Engine> ShardsSearcher<'_, F> {
         Ok(found.map(|found| found.found))
     }
 
-    /// The `count` fingerprints nearest to `query`, nearest first, then by fingerprint; all of them if there are no
-    /// more. See [`ShardsSearcher::nearest_within`], which bounds it.
+    /// Returns the `count` fingerprints nearest to `query`, or all if there are fewer, nearest first, then by
+    /// fingerprint. See [`ShardsSearcher::nearest_within`] for a bounded search.
     ///
     /// # Errors
     /// As for [`ShardsSearcher::within`].
@@ -66,8 +65,8 @@ impl<F: Engine> ShardsSearcher<'_, F> {
         self.nearest_within(query, count, F::BITS)
     }
 
-    /// The `count` nearest of the fingerprints stored within `distance` of `query`, nearest first, then by
-    /// fingerprint; all of these if there are no more.
+    /// Returns the `count` nearest stored fingerprints within `distance` of `query`, or all if there are fewer, nearest
+    /// first, then by fingerprint.
     ///
     /// # Errors
     /// As for [`ShardsSearcher::within`].
@@ -81,7 +80,7 @@ impl<F: Engine> ShardsSearcher<'_, F> {
         self.with(query, distance, |searcher| Ok(F::nearest_within_all(searcher, query, count, distance)?))
     }
 
-    /// Whether a fingerprint is stored.
+    /// Returns whether a fingerprint is stored.
     ///
     /// # Errors
     /// As for [`ShardsSearcher::within`].
@@ -89,12 +88,12 @@ impl<F: Engine> ShardsSearcher<'_, F> {
         Ok(self.first(fingerprint, 0)?.is_some())
     }
 
-    /// The distance to begin with: what is near enough for the families is found by fewer shards.
+    /// Returns the distance of the first attempt: within the set's distance, families need fewer shards.
     fn reach(&self, distance: u32) -> u32 {
         if self.set.partition().is_some() { distance.min(self.set.distance()) } else { distance }
     }
 
-    /// Keeps what a search of the right shards finds.
+    /// Searches the shards of a query, and keeps the matches.
     fn with(
         &mut self,
         query: F,
@@ -109,35 +108,35 @@ impl<F: Engine> ShardsSearcher<'_, F> {
         Ok(&self.matches)
     }
 
-    /// What searches the shards that a query at a distance has to ask.
+    /// Returns a searcher of the shards for a query within a distance.
     fn route(&mut self, query: F, distance: u32) -> Result<&mut IndexesSearcher<Arc<Index<F>>>, Error> {
         let Some(partition) = self.set.partition_for(distance) else { return self.whole() };
         let shards = (0..partition.families())
             .map(|family| family * partition.shards() + partition.shard(family, query));
-        if !self.asked.iter().copied().eq(shards.clone()) {
-            self.asked.clear();
-            self.asked.extend(shards);
-            for &number in &self.asked {
+        if !self.routed.iter().copied().eq(shards.clone()) {
+            self.routed.clear();
+            self.routed.extend(shards);
+            for &number in &self.routed {
                 if let Err(error) = self.set.shard(number) {
-                    self.asked.clear();
+                    self.routed.clear();
                     return Err(error);
                 }
             }
-            let open = |&number: &usize| Arc::clone(self.set.shard(number).expect("it is open"));
-            self.near.turn_to(self.asked.iter().map(open));
+            let open = |&number: &usize| Arc::clone(self.set.shard(number).expect("it was opened above"));
+            self.near.turn_to(self.routed.iter().map(open));
         }
         Ok(&mut self.near)
     }
 
-    /// What searches shards that hold every fingerprint together.
+    /// Returns a searcher of shards that together have every fingerprint.
     pub(crate) fn whole(&mut self) -> Result<&mut IndexesSearcher<Arc<Index<F>>>, Error> {
         if self.whole.is_none() {
             self.whole = Some(self.set.whole()?.searcher());
         }
-        Ok(self.whole.as_mut().expect("it has been made"))
+        Ok(self.whole.as_mut().expect("it was created above"))
     }
 
-    /// The set.
+    /// Returns the set.
     #[must_use]
     pub fn set(&self) -> &Shards<F> {
         self.set

@@ -184,8 +184,7 @@ impl Input {
     }
 
     /// Returns whether there is a zero byte near its start, which text does not have.
-    #[must_use]
-    pub fn is_binary(&self) -> bool {
+    pub(crate) fn is_binary(&self) -> bool {
         format::is_binary(self.reader.buffer())
     }
 

@@ -108,8 +108,7 @@ impl Tokeniser {
     }
 
     /// Returns whether this build has the rule: rules with jieba need the cargo feature `jieba`.
-    #[must_use]
-    pub fn is_available(self) -> bool {
+    pub(crate) fn is_available(self) -> bool {
         cfg!(feature = "jieba") || !matches!(self, Self::WordsJieba | Self::Jieba)
     }
 

@@ -51,7 +51,7 @@ impl<F: Engine> StoreInner<F> {
         }
         match self.build_segment(&frozen.memtable, &pairs) {
             Ok((segment, entry)) => {
-                let added = Added { segment, entry, journal: Some(reader) };
+                let added = Added::new(segment, entry, Some(reader));
                 self.publish(Change { added: Some(added), dropped: Vec::new(), is_flush: true })?;
                 self.throttle.record_flush(pairs.len() as u64, started.elapsed());
                 Ok(true)

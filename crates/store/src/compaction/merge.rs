@@ -143,7 +143,7 @@ impl<F: Engine> StoreInner<F> {
             Ok((segment, entry)) => {
                 let since = inputs.iter().map(|live| live.segment.since()).min();
                 segment.set_since(since.expect("a merge has inputs"));
-                let added = Added { segment, entry, journal: Some(reader) };
+                let added = Added::new(segment, entry, Some(reader));
                 self.publish(Change { added: Some(added), dropped, is_flush: false })?;
             }
             Err(error) => {

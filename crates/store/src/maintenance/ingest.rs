@@ -55,13 +55,13 @@ impl<F: Engine> Store<F> {
             brought.inspect_err(|_| drop(inner.disk.remove(&layout::segment(number))))
         };
         let (segment, entry) = brought?;
-        let added = Added { segment, entry, journal: None };
         // No flush comes in between, so there are never too many files.
         let _flushing = inner.begin_flush();
         if let Err(error) = inner.wait_for_fewer_segments() {
-            added.segment.retire();
+            segment.retire();
             return Err(error);
         }
+        let added = Added::new(segment, entry, None);
         inner.publish(Change { added: Some(added), dropped: Vec::new(), is_flush: false })?;
         Ok(())
     }

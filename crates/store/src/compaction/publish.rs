@@ -1,8 +1,9 @@
-//! Which files count: changes of the manifest, durable first and visible then.
+//! Publishing: changes of the set of files become durable in the manifest, then visible to readers.
 //!
-//! What has been written in the background was read some time ago. Pairs removed since are in the writer's
-//! journal; they are removed from the new file too before anybody sees it. The manifest says up to which batch the
-//! removals of a file are known, so that a replay of the log neither forgets one nor repeats one on what came later.
+//! The inputs of a segment that was written in the background were read some time ago. The journal of the writer has the
+//! pairs that were removed since; they are marked in the new segment before it becomes visible. The manifest has, per
+//! segment, the sequence number up to which its removals are reflected, so that a replay of the log neither misses a
+//! removal nor applies one to later pairs.
 
 use std::sync::Arc;
 
@@ -82,9 +83,9 @@ impl<F: Engine> StoreInner<F> {
         drop(view);
         self.replace_manifest(&mut current, manifest)?;
         self.swap_view(change)?;
-        self.background.announce_room();
-        self.background.wake();
-        self.remove_unneeded(self.pins.retire(stale));
+        self.background.signal_room();
+        self.background.signal_work();
+        self.remove_files(self.pins.retire(stale));
         Ok(())
     }
 
@@ -96,7 +97,7 @@ impl<F: Engine> StoreInner<F> {
             reader.seen += removals.len() as u64;
             remove_all(segment, removed, removals.into_iter())?;
         }
-        self.sync_beside()?;
+        self.sync_concurrently()?;
         let mut writer = self.writer();
         if let Some(added) = &mut change.added {
             added.journal.get_or_insert_with(|| writer.open_journal());

@@ -1,4 +1,4 @@
-//! Reading everything.
+//! Verification: reads and checks every file of a store.
 
 use hamdex::{Engine, VerifyOptions};
 
@@ -11,25 +11,25 @@ use crate::segment::Segment;
 use crate::segment::removals_file;
 use crate::store::Store;
 
-/// What a verification has read and found right.
+/// The files that a verification has read and found intact.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreVerified {
-    /// Files.
+    /// Segments.
     pub segments: usize,
-    /// Bytes of these files.
+    /// Bytes of the segments.
     pub bytes: u64,
-    /// Fingerprints in them, removed ones included.
+    /// Fingerprints in the segments, including removed ones.
     pub fingerprints: u64,
     /// Batches in the logs.
     pub batches: u64,
-    /// What a crash has left and the next writer puts in order: no damage.
+    /// Leftovers of a crash, which the next writer removes. They are no damage.
     pub notes: Vec<String>,
 }
 
-/// Reads all files that the manifest names, and the logs, and checks everything. Nothing may write meanwhile.
+/// Reads and checks the manifest, its copy, all files that it names, and the logs. No process may write meanwhile.
 pub(crate) fn verify<F: Engine>(disk: &dyn Disk, options: &VerifyOptions) -> Result<StoreVerified, Error> {
-    // A copy that serves does not make up for the damage.
+    // An intact copy of the manifest lets the store open, but the manifest is damaged all the same.
     let manifest = manifest::read_named(disk, layout::MANIFEST).map_err(|damage| {
         match (manifest::read(disk), damage) {
             (Err(error), _) => error,
@@ -54,7 +54,9 @@ pub(crate) fn verify<F: Engine>(disk: &dyn Disk, options: &VerifyOptions) -> Res
     }
     let unfinished = replayed.unfinished_log.map(layout::log);
     for name in manifest::leftovers(disk, &manifest)?.own.into_iter().chain(unfinished) {
-        verified.notes.push(format!("{}: left by a crash, and part of nothing", disk.path(&name).display()));
+        verified
+            .notes
+            .push(format!("{}: left by a crash, and no part of the store", disk.path(&name).display()));
     }
     Ok(verified)
 }
@@ -63,7 +65,7 @@ fn not_there(disk: &dyn Disk, name: &str) -> Error {
     Error::damaged(disk.path(name), 0, "it is missing, or does not begin as a manifest does")
 }
 
-/// Reads the files that a manifest names, and the logs.
+/// Reads and checks the files that a manifest names, and the logs.
 fn verify_files<F: Engine>(
     disk: &dyn Disk,
     manifest: &Manifest,
@@ -89,16 +91,16 @@ fn verify_files<F: Engine>(
 }
 
 impl<F: Engine> Store<F> {
-    /// Reads and checks all files of the store, as they are when this is called. Writes, flushes and merges go on
+    /// Reads and checks all files that the store has at the time of this call. Writes, flushes and merges continue
     /// meanwhile.
     ///
     /// # Errors
-    /// The first damage that is found; when the disk refuses something.
+    /// The first damage that is found; when the disk refuses an operation.
     pub fn verify(&self, options: &VerifyOptions) -> Result<StoreVerified, Error> {
         let inner = self.inner();
         let _activity = inner.begin()?;
         let pinned = inner.pin()?;
-        // Files that have no part in this manifest belong to writers, as does an unfinished batch.
+        // Files that this manifest does not name, and an unfinished batch, are those of running writes.
         Ok(verify_files::<F>(&*inner.disk, &pinned.manifest, options)?.0)
     }
 }

@@ -13,7 +13,7 @@ use crate::gated::GatedDisk;
 /// More segments than one merge takes.
 const MANY: u64 = 300;
 
-/// The bound while merges run.
+/// The bound of segments while merges run.
 const MAX_SEGMENTS: usize = 20;
 
 /// Every batch in a segment of its own.

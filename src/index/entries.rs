@@ -9,6 +9,7 @@ use crate::ids::Ids;
 use crate::ids::reader::IdWalk;
 use crate::index::handle::Index;
 use crate::index::read_ahead::Windows;
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
 /// The most blocks that are decoded together.
@@ -53,6 +54,12 @@ struct Walk<'i, F> {
     /// How many blocks are decoded together next time.
     at_once: usize,
     windows: Windows<'i>,
+}
+
+type DecodeSome<F> = fn(&mut Walk<'_, F>) -> Result<(), ReadError>;
+
+per_width! {
+    compiled_decode: DecodeSome = decode_some;
 }
 
 impl<F: Fingerprint> Index<F> {
@@ -192,33 +199,33 @@ impl<'i, F: Fingerprint> Walk<'i, F> {
                 return Ok(false);
             }
             let first = self.blocks.start;
-            self.decode_some()?;
+            compiled_decode()(self)?;
             let least = self.least;
             self.next = self.values.partition_point(|&value| value < least);
             opened(first, self.next)?;
         }
         Ok(true)
     }
+}
 
-    /// Decodes a few blocks together, which takes less time than one after the other; at first one, in case that
-    /// no more is wanted.
-    fn decode_some(&mut self) -> Result<(), ReadError> {
-        let table = &self.index.tables[0];
-        let file = self.index.data.as_ref();
-        let first = self.blocks.start;
-        let run = first..self.blocks.end.min(first + self.at_once);
-        self.at_once = MAX_BLOCKS_AT_ONCE.min(2 * self.at_once);
-        run.clone().for_each(|block| self.windows.reach(table, block));
-        self.values.clear();
-        self.blocks.start = run.end;
-        let decoded = table.decode_run(file, run, &mut self.scratch, &mut self.values);
-        match (decoded, self.values.last()) {
-            // What lies before the damage is whole; the damage comes next.
-            (Err(_), Some(&last)) => self.blocks.start = table.keys.in_file(file).find(last) + 1,
-            (decoded, _) => decoded?,
-        }
-        Ok(())
+/// Decodes a few blocks together, which takes less time than one after the other; at first one, in case that
+/// no more is wanted.
+fn decode_some<F: Fingerprint>(walk: &mut Walk<'_, F>) -> Result<(), ReadError> {
+    let table = &walk.index.tables[0];
+    let file = walk.index.data.as_ref();
+    let first = walk.blocks.start;
+    let run = first..walk.blocks.end.min(first + walk.at_once);
+    walk.at_once = MAX_BLOCKS_AT_ONCE.min(2 * walk.at_once);
+    run.clone().for_each(|block| walk.windows.reach(table, block));
+    walk.values.clear();
+    walk.blocks.start = run.end;
+    let decoded = table.decode_run(file, run, &mut walk.scratch, &mut walk.values);
+    match (decoded, walk.values.last()) {
+        // What lies before the damage is whole; the damage comes next.
+        (Err(_), Some(&last)) => walk.blocks.start = table.keys.in_file(file).find(last) + 1,
+        (decoded, _) => decoded?,
     }
+    Ok(())
 }
 
 impl<F: Fingerprint> Iterator for Fingerprints<'_, F> {

@@ -24,6 +24,7 @@ use crate::names::reader::NameTable;
 use crate::permutation::Permutation;
 use crate::table::keys::Keys;
 use crate::table::reader::Table;
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
 /// When the checksum of a block is verified. Keys, footer and metadata are always checked when the
@@ -47,6 +48,12 @@ pub struct OpenOptions {
     checksums: Checksums,
     larger_than_memory: bool,
     in_memory: bool,
+}
+
+type Read<F> = fn(&OpenOptions, Mapping, ReadAhead) -> Result<Index<F>, ReadError>;
+
+per_width! {
+    compiled_read: Read = read_with;
 }
 
 impl OpenOptions {
@@ -85,6 +92,12 @@ impl OpenOptions {
         self
     }
 
+    /// Whether the whole file is read into memory.
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        self.in_memory
+    }
+
     /// Opens a file by mapping it, or by reading it with [`OpenOptions::in_memory`]; see [`Index::open`].
     ///
     /// # Errors
@@ -108,7 +121,7 @@ impl OpenOptions {
         let path = path.as_ref();
         let read_ahead =
             if data.is_file() { ReadAhead::of_file(self.larger_than_memory) } else { ReadAhead::none() };
-        let index = self.read(data, read_ahead).map_err(|error| error.of_file(Some(path)))?;
+        let index = compiled_read()(self, data, read_ahead).map_err(|error| error.of_file(Some(path)))?;
         Ok(Index { path: Some(path.into()), ..index })
     }
 
@@ -117,42 +130,42 @@ impl OpenOptions {
     /// # Errors
     /// As for [`Index::open`].
     pub fn from_bytes<F: Fingerprint>(&self, bytes: impl Into<Mapping>) -> Result<Index<F>, ReadError> {
-        self.read(bytes.into(), ReadAhead::none())
+        compiled_read()(self, bytes.into(), ReadAhead::none())
     }
+}
 
-    pub(super) fn read<F: Fingerprint>(
-        &self,
-        data: Mapping,
-        read_ahead: ReadAhead,
-    ) -> Result<Index<F>, ReadError> {
-        let index = read(data, read_ahead, self.checksums)?;
-        for table in &index.tables {
-            let (offset, length) = table.extent(0..table.keys.len());
-            index.read_ahead.keep_repeated(&index.data, offset..offset + length);
-        }
-        if self.checksums == Checksums::UpFront {
-            let file = index.data.as_ref();
-            for table in &index.tables {
-                let mut windows = index.read_ahead.windows(&index.data);
-                for block in 0..table.keys.len() {
-                    windows.reach(table, block);
-                    table.check(file, block)?;
-                    table.checked.insert(block);
-                }
-            }
-            if let Some(ids) = &index.ids {
-                for section in [&ids.ids, &ids.starts, &ids.directory] {
-                    read_whole(&index, section)?;
-                }
-            }
-            if let Some(names) = &index.names {
-                for section in [&names.directory, &names.names] {
-                    read_whole(&index, section)?;
-                }
-            }
-        }
-        Ok(index)
+pub(super) fn read_with<F: Fingerprint>(
+    options: &OpenOptions,
+    data: Mapping,
+    read_ahead: ReadAhead,
+) -> Result<Index<F>, ReadError> {
+    let index = read(data, read_ahead, options.checksums)?;
+    for table in &index.tables {
+        let (offset, length) = table.extent(0..table.keys.len());
+        index.read_ahead.keep_repeated(&index.data, offset..offset + length);
     }
+    if options.checksums == Checksums::UpFront {
+        let file = index.data.as_ref();
+        for table in &index.tables {
+            let mut windows = index.read_ahead.windows(&index.data);
+            for block in 0..table.keys.len() {
+                windows.reach(table, block);
+                table.check(file, block)?;
+                table.checked.insert(block);
+            }
+        }
+        if let Some(ids) = &index.ids {
+            for section in [&ids.ids, &ids.starts, &ids.directory] {
+                read_whole(&index, section)?;
+            }
+        }
+        if let Some(names) = &index.names {
+            for section in [&names.directory, &names.names] {
+                read_whole(&index, section)?;
+            }
+        }
+    }
+    Ok(index)
 }
 
 /// Reads all of a section, a part at a time, and checks it.

@@ -206,7 +206,7 @@ mod tests {
         stored.try_for_each(|fingerprint| builder.push(fingerprint)).unwrap();
         builder.finish().unwrap();
         let data = Mapping::recording(std::fs::read(&path).unwrap());
-        options.read(data, ReadAhead::of_file(repeat)).unwrap()
+        crate::index::open::read_with(options, data, ReadAhead::of_file(repeat)).unwrap()
     }
 
     fn hints(index: &Index<u64>) -> Vec<Range<usize>> {

@@ -12,6 +12,7 @@ use crate::index::Index;
 use crate::merge::merged::Merged;
 use crate::merge::names::MergedNames;
 use crate::merge::records::Filter;
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
 /// The most indexes that are merged at once.
@@ -44,6 +45,14 @@ pub struct Merger<'i, F: Fingerprint> {
     options: BuildOptions<F>,
     filter: Option<Box<Filter<'i, F>>>,
     renumbers: bool,
+}
+
+type Seal<F> = fn(Merger<'_, F>, &Path) -> Result<SealedIndex, BuildError>;
+type WriteTo<F> = fn(Merger<'_, F>, &mut (dyn Write + Send)) -> Result<Summary, BuildError>;
+
+per_width! {
+    compiled_seal: Seal = seal;
+    compiled_write: WriteTo = write;
 }
 
 impl<F: Fingerprint> Index<F> {
@@ -131,20 +140,7 @@ impl<'i, F: Fingerprint> Merger<'i, F> {
     /// # Errors
     /// As for [`Merger::finish`].
     pub fn seal(self, path: impl AsRef<Path>) -> Result<SealedIndex, BuildError> {
-        let path = path.as_ref();
-        let Self { inputs, options, filter, renumbers } = self;
-        let options = checked(&inputs, options)?;
-        let id_offsets = id_offsets(&inputs, renumbers)?;
-        let files = Inputs::of(inputs.iter().filter_map(|index| index.path()));
-        let output = AtomicFile::options().overwrite(options.overwrites()).inputs(&files).create(path)?;
-        let job = Job::new(options, Some(path))?;
-        let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
-        let names = names(inputs, filter.is_some(), &job)?;
-        if job.options.ids {
-            job.seal(output, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), names)
-        } else {
-            job.seal(output, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), None)
-        }
+        compiled_seal()(self, path.as_ref())
     }
 
     /// Merges into any writer, front to back, and flushes it: into a `Vec<u8>`, say, for
@@ -153,16 +149,39 @@ impl<'i, F: Fingerprint> Merger<'i, F> {
     /// # Errors
     /// As for [`Merger::finish`]; the writer may have a part of the index then.
     pub fn write_to(self, writer: &mut (impl Write + Send)) -> Result<Summary, BuildError> {
-        let Self { inputs, options, filter, renumbers } = self;
-        let id_offsets = id_offsets(&inputs, renumbers)?;
-        let job = Job::new(checked(&inputs, options)?, None)?;
-        let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
-        let names = names(inputs, filter.is_some(), &job)?;
-        if job.options.ids {
-            job.write(writer, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), names)
-        } else {
-            job.write(writer, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), None)
-        }
+        compiled_write()(self, writer)
+    }
+}
+
+fn seal<F: Fingerprint>(merger: Merger<'_, F>, path: &Path) -> Result<SealedIndex, BuildError> {
+    let Merger { inputs, options, filter, renumbers } = merger;
+    let options = checked(&inputs, options)?;
+    let id_offsets = id_offsets(&inputs, renumbers)?;
+    let files = Inputs::of(inputs.iter().filter_map(|index| index.path()));
+    let output = AtomicFile::options().overwrite(options.overwrites()).inputs(&files).create(path)?;
+    let job = Job::new(options, Some(path))?;
+    let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
+    let names = names(inputs, filter.is_some(), &job)?;
+    if job.options.ids {
+        job.seal(output, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), names)
+    } else {
+        job.seal(output, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), None)
+    }
+}
+
+fn write<F: Fingerprint>(
+    merger: Merger<'_, F>,
+    writer: &mut (dyn Write + Send),
+) -> Result<Summary, BuildError> {
+    let Merger { inputs, options, filter, renumbers } = merger;
+    let id_offsets = id_offsets(&inputs, renumbers)?;
+    let job = Job::new(checked(&inputs, options)?, None)?;
+    let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
+    let names = names(inputs, filter.is_some(), &job)?;
+    if job.options.ids {
+        job.write(writer, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), names)
+    } else {
+        job.write(writer, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), None)
     }
 }
 

@@ -4,7 +4,11 @@
 //! `cargo run --release --manifest-path benches/headline/Cargo.toml -- --help`
 
 mod bar;
+#[path = "../../common/chart/mod.rs"]
+mod chart;
 mod figures;
+#[path = "../../common/machine.rs"]
+mod machine;
 mod picture;
 mod run;
 mod set;

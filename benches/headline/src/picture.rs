@@ -4,22 +4,21 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, ensure};
-use plotters::coord::Shift;
-use plotters::prelude::*;
-
+use crate::chart::COLOURS;
+use crate::chart::log_scale::LogScale;
+use crate::chart::svg::{end_group, finish, line, start, start_group, text, vertical_text};
 use crate::figures::{self, Figures};
+use anyhow::{Context, Result, ensure};
 
-const SIZE: (u32, u32) = (1000, 420);
-
-/// Readable on white and on black.
-const COLOURS: [RGBColor; 5] = [
-    RGBColor(31, 119, 180),
-    RGBColor(214, 39, 40),
-    RGBColor(44, 160, 44),
-    RGBColor(148, 103, 189),
-    RGBColor(140, 86, 75),
-];
+/// The size of a panel, and of its margins.
+const WIDTH: f64 = 500.0;
+const HEIGHT: f64 = 420.0;
+const LEFT: f64 = 72.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 40.0;
+const BOTTOM: f64 = 52.0;
+/// The height of a line of the legend.
+const LEGEND_LINE: f64 = 18.0;
 
 /// A figure by the number of fingerprints.
 type Line = Vec<(f64, f64)>;
@@ -44,14 +43,14 @@ pub(crate) fn draw(paths: &[PathBuf], output: &Path) -> Result<()> {
         line.sort_by(|a, b| a.0.total_cmp(&b.0));
         line.dedup();
     }
-    let mut svg = String::new();
-    {
-        let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
-        let (left, right) = area.split_horizontally(SIZE.0 / 2);
-        panel(&left, "seconds", &seconds)?;
-        panel(&right, "bytes", &bytes)?;
-        area.present().map_err(|error| anyhow!("the picture cannot be drawn: {error}"))?;
+    let legend = LEGEND_LINE * seconds.len().max(bytes.len()) as f64;
+    let mut svg = start("seconds and bytes by fingerprints stored", 2.0 * WIDTH, HEIGHT + legend);
+    for (number, (what, lines)) in [("seconds", &seconds), ("bytes", &bytes)].into_iter().enumerate() {
+        start_group(&mut svg, WIDTH * number as f64, 0.0);
+        panel(&mut svg, what, lines);
+        end_group(&mut svg);
     }
+    let svg = finish(svg);
     figures::write(output, &svg)
 }
 
@@ -60,47 +59,43 @@ fn read(path: &Path) -> Result<Figures> {
     serde_json::from_str(&text).with_context(|| format!("{}: these are no figures of a run", path.display()))
 }
 
-fn panel(
-    area: &DrawingArea<SVGBackend<'_>, Shift>,
-    what: &str,
-    lines: &BTreeMap<String, Line>,
-) -> Result<()> {
-    let drawn = |error: DrawingAreaErrorKind<_>| anyhow!("the picture cannot be drawn: {error}");
+fn panel(svg: &mut String, what: &str, lines: &BTreeMap<String, Line>) {
     let points = || lines.values().flatten();
-    let least = |of: fn(&(f64, f64)) -> f64| points().map(of).fold(f64::INFINITY, f64::min);
-    let most = |of: fn(&(f64, f64)) -> f64| points().map(of).fold(0.0, f64::max);
-    let (x, y) = (|p: &(f64, f64)| p.0, |p: &(f64, f64)| p.1);
-    let mut chart = ChartBuilder::on(area)
-        .margin(12)
-        .caption(format!("{what} by fingerprints stored"), ("sans-serif", 16))
-        .x_label_area_size(32)
-        .y_label_area_size(64)
-        .build_cartesian_2d(
-            (least(x) / 1.5..most(x) * 1.5).log_scale().base(2.0),
-            (least(y) / 3.0..most(y) * 8.0).log_scale(),
-        )
-        .map_err(drawn)?;
-    chart
-        .configure_mesh()
-        .light_line_style(TRANSPARENT)
-        .x_label_formatter(&|count| format!("2^{:.0}", count.log2()))
-        .y_label_formatter(&|value| short(*value))
-        .draw()
-        .map_err(drawn)?;
-    for (place, (name, line)) in lines.iter().enumerate() {
-        let colour = COLOURS[place % COLOURS.len()];
-        chart
-            .draw_series(LineSeries::new(line.iter().copied(), colour.stroke_width(2)).point_size(3))
-            .map_err(drawn)?
-            .label(name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
+    let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+    let x_axis = LogScale::new(points().map(|point| point.0), LEFT, right);
+    let y_axis = LogScale::new(points().map(|point| point.1), bottom, TOP);
+    let title = format!("{what} by fingerprints stored");
+    text(svg, (LEFT, TOP - 16.0), "start", "font-size=\"15\" font-weight=\"600\"", &title);
+    let mut counts: Vec<f64> = points().map(|point| point.0).collect();
+    counts.sort_by(f64::total_cmp);
+    counts.dedup();
+    let grid = "stroke=\"#dddddd\"";
+    for count in counts {
+        let x = x_axis.at(count);
+        line(svg, (x, TOP), (x, bottom), grid);
+        text(svg, (x, bottom + 16.0), "middle", "", &format!("2^{:.0}", count.log2()));
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .draw()
-        .map_err(drawn)
+    for tick in y_axis.ticks() {
+        let y = y_axis.at(tick);
+        line(svg, (LEFT, y), (right, y), grid);
+        text(svg, (LEFT - 6.0, y + 4.0), "end", "", &short(tick));
+    }
+    line(svg, (LEFT, bottom), (right, bottom), "stroke=\"#222\"");
+    line(svg, (LEFT, TOP), (LEFT, bottom), "stroke=\"#222\"");
+    text(svg, ((LEFT + right) / 2.0, bottom + 36.0), "middle", "", "fingerprints");
+    vertical_text(svg, (16.0, (TOP + bottom) / 2.0), what);
+    for (number, (name, points)) in lines.iter().enumerate() {
+        let colour = COLOURS[number % COLOURS.len()];
+        let style = format!("stroke=\"{colour}\" stroke-width=\"2\" stroke-linecap=\"round\"");
+        let places: Vec<(f64, f64)> = points.iter().map(|&(x, y)| (x_axis.at(x), y_axis.at(y))).collect();
+        places.windows(2).for_each(|ends| line(svg, ends[0], ends[1], &style));
+        // A line of no length with round ends is a point.
+        let point = format!("stroke=\"{colour}\" stroke-width=\"7\" stroke-linecap=\"round\"");
+        places.iter().for_each(|&place| line(svg, place, place, &point));
+        let y = HEIGHT + LEGEND_LINE * number as f64;
+        line(svg, (LEFT, y - 4.0), (LEFT + 18.0, y - 4.0), &style);
+        text(svg, (LEFT + 26.0, y), "start", "", name);
+    }
 }
 
 /// A number in a few characters: 16G, 250M, 0.5.

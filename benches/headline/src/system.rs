@@ -12,6 +12,8 @@ use anyhow::{Context, Result};
 use rustix::fs::{Advice, fadvise, statvfs};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::machine;
+
 pub(crate) const PAGE: f64 = 4096.0;
 
 /// What is read to learn how fast storage is, at most.
@@ -130,10 +132,7 @@ fn own_memory() -> u64 {
     (kibibytes("RssAnon:").unwrap_or(0) + kibibytes("RssShmem:").unwrap_or(0)) * 1024
 }
 
-/// The processor, as the system names it, and how many of them.
+/// Returns the processor, as the system names it, and the number of cores.
 pub(crate) fn processor() -> String {
-    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    format!("{}, {cores} cores", name.map_or("unknown processor", |(_, name)| name))
+    format!("{}, {} cores", machine::processor(), machine::cores())
 }

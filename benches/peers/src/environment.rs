@@ -1,8 +1,10 @@
-//! What the figures depend on besides the contenders.
+//! The machine and the compiler of a run.
 
 use std::fs;
 
 use serde::Serialize;
+
+use crate::machine;
 
 #[derive(Serialize)]
 pub(crate) struct Environment {
@@ -17,21 +19,9 @@ pub(crate) struct Environment {
 
 impl Environment {
     pub(crate) fn here() -> Self {
-        let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let named = |name: &str| {
-            let lines = processors.lines().filter_map(|line| line.split_once(':'));
-            let name = name.to_owned();
-            lines.filter(move |(key, _)| key.trim() == name).map(|(_, value)| value.trim())
-        };
-        // Not `available_parallelism`, which returns what this process may use.
-        let cores = named("processor").count();
         Self {
-            processor: named("model name").next().unwrap_or("unknown").to_owned(),
-            cores: if cores > 0 {
-                cores
-            } else {
-                std::thread::available_parallelism().map_or(1, usize::from)
-            },
+            processor: machine::processor(),
+            cores: machine::cores(),
             memory_bytes: memory_bytes(),
             rustc: env!("RUSTC_VERSION"),
             compiled_for: [

@@ -5,10 +5,12 @@
 //! - [`contender`]: what each must do; [`mih`], [`hamdex`] and [`brute`] do it; [`registry`] lists them
 //! - [`judge`]: checks that all give the same answers
 //! - [`queries`]: single queries, timed; other kinds of work get a module beside it
-//! - [`memory`], [`environment`]: what is counted and noted on the side
+//! - [`memory`], [`environment`]: bytes on the heap, and the machine
 //! - [`report`]: a table, JSON, a picture
 
 mod brute;
+#[path = "../../common/chart/mod.rs"]
+mod chart;
 #[path = "../../common/mod.rs"]
 mod common;
 mod contender;
@@ -16,6 +18,8 @@ mod data;
 mod environment;
 mod hamdex;
 mod judge;
+#[path = "../../common/machine.rs"]
+mod machine;
 mod memory;
 mod mih;
 mod options;

@@ -7,8 +7,9 @@ use tempfile::TempDir;
 
 use crate::error::Error;
 use crate::file::SealedFile;
+use crate::sync::sync_directory;
 use crate::target::directory_of;
-use crate::unfinished::{sync_directory, temporary_names};
+use crate::unfinished::temporary_names;
 
 /// A directory on its way to its name: files that belong together, and are there together or not at all.
 ///

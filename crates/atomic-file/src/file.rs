@@ -8,8 +8,9 @@ use crate::error::Error;
 use crate::identity::Identity;
 use crate::inputs::Inputs;
 use crate::pieces::{Pieces, STREAM_BUFFER_BYTES};
+use crate::sync::sync_directory;
 use crate::target::{Target, directory_of};
-use crate::unfinished::{Unfinished, sync_directory};
+use crate::unfinished::Unfinished;
 
 /// How an output is created: unless permitted, nothing is replaced.
 #[derive(Debug, Clone, Copy, Default)]

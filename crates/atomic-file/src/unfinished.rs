@@ -92,24 +92,6 @@ pub(crate) fn temporary_names(mode: u32) -> tempfile::Builder<'static, 'static> 
     names
 }
 
-/// Makes the names in a directory durable.
-#[cfg(unix)]
-pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
-    match File::open(directory)?.sync_all() {
-        // A file system that cannot sync a directory has nothing more to offer.
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
-            Ok(())
-        }
-        outcome => outcome,
-    }
-}
-
-#[cfg(not(unix))]
-pub(crate) fn sync_directory(_directory: &Path) -> io::Result<()> {
-    // Directories cannot be opened for that here; the rename itself is journaled.
-    Ok(())
-}
-
 #[cfg(target_os = "linux")]
 mod nameless {
     //! Files without a name: `O_TMPFILE`, and a link when they are whole.
@@ -188,14 +170,5 @@ mod tests {
         let error = Unfinished::named(&directory.path().join("missing")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert!(!error.to_string().contains(".tmp"), "{error}");
-    }
-
-    #[test]
-    fn a_directory_that_cannot_be_synced_is_an_error() {
-        let directory = tempfile::tempdir().unwrap();
-        sync_directory(directory.path()).unwrap();
-        if cfg!(unix) {
-            assert!(sync_directory(&directory.path().join("missing")).is_err());
-        }
     }
 }

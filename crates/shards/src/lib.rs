@@ -11,30 +11,22 @@
 //! ([`ShardsPairs`]), entries and verification; [`create`] and [`add`] make a set of layout `hash` of index files that
 //! were built one by one.
 
-mod add;
 mod any;
-mod batch;
 mod build;
-mod entries;
 mod error;
-mod ids;
 mod manifest;
-mod pairs;
-mod searcher;
+mod partition;
+mod query;
 mod set;
-mod split;
 mod verify;
 
-pub use add::{add, create};
 pub use any::{AnyShards, width};
-pub use build::{SealedShards, ShardsBuilder, ShardsSummary};
-pub use entries::{SetEntries, SetEntry};
+pub use build::{SealedShards, ShardsBuilder, ShardsSummary, add, create};
 pub use error::Error;
-pub use ids::StoredId;
 pub use manifest::{
     IdType, Layout, MANIFEST, MAX_SHARDS, Manifest, ShardEntry, VERSION, is_set, read as read_manifest,
 };
-pub use pairs::ShardsPairs;
-pub use searcher::ShardsSearcher;
+pub use query::entries::{SetEntries, SetEntry};
+pub use query::pairs::ShardsPairs;
+pub use query::searcher::ShardsSearcher;
 pub use set::Shards;
-pub use verify::ShardsVerified;

@@ -5,11 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use hamdex::{Engine, Index, Indexes, OpenOptions, RECIPE_KEY, ReadError, ReadErrorKind, SharedIndexes};
+use hamdex::{Fingerprint, Index, MultiIndex, OpenOptions, RECIPE_KEY, ReadError, ReadErrorKind};
 
 use crate::error::Error;
 use crate::manifest::{self, IdType, Layout, Manifest, ShardEntry};
-use crate::split::Split;
+use crate::partition::Partition;
 
 /// A set of fingerprints in many files, its *shards*, queried as one: any of the files may be on the way of a query, and
 /// no query sees that there are several. A directory, whose manifest says how fingerprints are spread: see [`Layout`].
@@ -36,18 +36,18 @@ use crate::split::Split;
 /// assert_eq!(searcher.ids(0x01ff)?[0].id, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Shards<F: Engine> {
+pub struct Shards<F: Fingerprint> {
     directory: PathBuf,
     manifest: Manifest,
     options: OpenOptions,
     /// Of a set of families.
-    split: Option<Split<F>>,
+    partition: Option<Partition<F>>,
     opened: Box<[OnceLock<Arc<Index<F>>>]>,
     /// Shards that hold every fingerprint together.
-    whole: OnceLock<SharedIndexes<F>>,
+    whole: OnceLock<MultiIndex<F>>,
 }
 
-impl<F: Engine> Shards<F> {
+impl<F: Fingerprint> Shards<F> {
     /// Opens a set: reads its manifest, and looks whether all files are there with their lengths. `options` are those
     /// with which each shard is opened when it is first needed.
     ///
@@ -63,14 +63,14 @@ impl<F: Engine> Shards<F> {
         for shard in &manifest.shards {
             check_length(&directory.join(&shard.file), shard.bytes)?;
         }
-        let split = match manifest.layout {
+        let partition = match manifest.layout {
             Layout::Hash => None,
             Layout::Families => {
-                Some(Split::of(manifest.distance + 1, manifest.shards.len() / manifest.families()))
+                Some(Partition::of(manifest.distance + 1, manifest.shards.len() / manifest.families()))
             }
         };
         let opened = manifest.shards.iter().map(|_| OnceLock::new()).collect();
-        Ok(Self { directory, manifest, options: options.clone(), split, opened, whole: OnceLock::new() })
+        Ok(Self { directory, manifest, options: options.clone(), partition, opened, whole: OnceLock::new() })
     }
 
     /// What the manifest says.
@@ -119,7 +119,7 @@ impl<F: Engine> Shards<F> {
         }
         let entry = &self.manifest.shards[number];
         let path = self.directory.join(&entry.file);
-        let index = F::open(&path, &self.options).map_err(|error| width_is_damage(error, &path))?;
+        let index = self.options.open::<F>(&path).map_err(|error| width_is_damage(error, &path))?;
         check_shard(&index, &path, entry, &self.manifest)?;
         // Another thread may have been quicker: it has opened the same.
         Ok(self.opened[number].get_or_init(|| Arc::new(index)))
@@ -131,13 +131,13 @@ impl<F: Engine> Shards<F> {
     }
 
     /// How the families are split, where there are families and they serve a distance.
-    pub(crate) fn split_for(&self, distance: u32) -> Option<&Split<F>> {
-        self.split.as_ref().filter(|_| distance <= self.manifest.distance)
+    pub(crate) fn partition_for(&self, distance: u32) -> Option<&Partition<F>> {
+        self.partition.as_ref().filter(|_| distance <= self.manifest.distance)
     }
 
     /// How the families are split, where there are families.
-    pub(crate) fn split(&self) -> Option<&Split<F>> {
-        self.split.as_ref()
+    pub(crate) fn partition(&self) -> Option<&Partition<F>> {
+        self.partition.as_ref()
     }
 
     /// The numbers of shards that hold every fingerprint together.
@@ -146,12 +146,12 @@ impl<F: Engine> Shards<F> {
     }
 
     /// Shards that hold every fingerprint together, as one.
-    pub(crate) fn whole(&self) -> Result<&SharedIndexes<F>, Error> {
+    pub(crate) fn whole(&self) -> Result<&MultiIndex<F>, Error> {
         if let Some(whole) = self.whole.get() {
             return Ok(whole);
         }
         let indexes = self.first_family().map(|number| self.shard(number).cloned());
-        let indexes = Indexes::new(indexes.collect::<Result<Vec<_>, _>>()?);
+        let indexes = MultiIndex::new(indexes.collect::<Result<Vec<_>, _>>()?);
         Ok(self.whole.get_or_init(|| indexes))
     }
 }
@@ -183,7 +183,7 @@ fn not_the_file(path: &Path, differs: &str) -> Error {
 }
 
 /// Refuses a file that is not the shard that a manifest names.
-fn check_shard<F: Engine>(
+fn check_shard<F: Fingerprint>(
     index: &Index<F>,
     path: &Path,
     entry: &ShardEntry,
@@ -204,12 +204,12 @@ fn check_shard<F: Engine>(
 }
 
 /// How many ids an index has.
-pub(crate) fn ids_of<F: Engine>(index: &Index<F>) -> u64 {
+pub(crate) fn ids_of<F: Fingerprint>(index: &Index<F>) -> u64 {
     index.stats().ids.map_or(0, |ids| ids.count)
 }
 
 /// What the ids of an index are.
-pub(crate) fn id_type<F: Engine>(index: &Index<F>) -> Option<IdType> {
+pub(crate) fn id_type<F: Fingerprint>(index: &Index<F>) -> Option<IdType> {
     match (index.has_ids(), index.has_names()) {
         (false, _) => None,
         (true, false) => Some(IdType::Numbers),
@@ -218,7 +218,7 @@ pub(crate) fn id_type<F: Engine>(index: &Index<F>) -> Option<IdType> {
 }
 
 /// The recipe of an index's fingerprints, if it has one.
-pub(crate) fn recipe<F: Engine>(index: &Index<F>, path: &Path) -> Result<Option<String>, Error> {
+pub(crate) fn recipe<F: Fingerprint>(index: &Index<F>, path: &Path) -> Result<Option<String>, Error> {
     recipe_of_metadata(index.metadata().get(RECIPE_KEY).map(Vec::as_slice), path)
 }
 
@@ -228,7 +228,7 @@ pub(crate) fn recipe_of_metadata(bytes: Option<&[u8]>, path: &Path) -> Result<Op
     recipe.map_err(|_| Error::damaged(path, "its recipe is not UTF-8"))
 }
 
-impl<F: Engine> fmt::Debug for Shards<F> {
+impl<F: Fingerprint> fmt::Debug for Shards<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shards")
             .field("directory", &self.directory)

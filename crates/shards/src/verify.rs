@@ -1,33 +1,11 @@
 //! Reading everything: every shard, and what the set says of all of them together.
 
-use std::ops::ControlFlow;
-
-use hamdex::{Engine, VerifyOptions};
+use hamdex::{Fingerprint, Verified, VerifyOptions};
 
 use crate::error::Error;
 use crate::manifest::{MANIFEST, strangers};
+use crate::partition::{Partition, mix};
 use crate::set::Shards;
-use crate::split::{Split, mix};
-
-/// What a verification has read and found right.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ShardsVerified {
-    /// Shards.
-    pub shards: usize,
-    /// Families; 1 of layout `hash`.
-    pub families: usize,
-    /// Bytes of all shards.
-    pub bytes: u64,
-    /// Blocks of all shards.
-    pub blocks: u64,
-    /// Distinct fingerprints; of layout `hash` at most, since one may lie in several shards.
-    pub fingerprints: u64,
-    /// Ids, those of each fingerprint counted; of layout `hash` at most.
-    pub ids: u64,
-    /// What else was found in the directory, which is no damage: a sentence each.
-    pub notes: Vec<String>,
-}
 
 /// A sum over all pairs of fingerprint and id, in any order, that other pairs have by chance only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,56 +22,50 @@ impl Contents {
     }
 }
 
-impl<F: Engine> Shards<F> {
+impl<F: Fingerprint> Shards<F> {
     /// Reads every shard and checks everything: what [`hamdex::Index::verify_with`] checks of each, that each is the
     /// file that the manifest names, and, in a set of families, that every fingerprint is in the shard in which it is
     /// looked for, and that all families hold the same.
     ///
     /// # Errors
     /// The first damage found; when no thread can be started; or when the progress callback stops the work.
-    pub fn verify(&self, options: &VerifyOptions) -> Result<ShardsVerified, Error> {
+    pub fn verify(&self, options: &VerifyOptions) -> Result<Verified, Error> {
         let manifest = self.manifest();
         let notes = strangers(self.directory(), manifest)?.into_iter();
-        let mut verified = ShardsVerified {
-            shards: manifest.shards.len(),
-            families: manifest.families(),
-            bytes: 0,
-            blocks: 0,
-            fingerprints: manifest.fingerprints(),
-            ids: manifest.ids(),
-            notes: notes.map(|name| format!("{name}: is no part of the set")).collect(),
-        };
+        let mut verified = Verified::default();
         for number in 0..manifest.shards.len() {
-            let of_shard = F::verify(self.shard(number)?, options)?;
-            verified.bytes += of_shard.bytes;
-            verified.blocks += of_shard.blocks;
+            verified.add(&self.shard(number)?.verify_with(options)?);
         }
-        if let Some(split) = self.split() {
-            self.verify_families(split)?;
+        verified.families = manifest.families();
+        verified.fingerprints = manifest.fingerprints();
+        verified.ids = manifest.ids();
+        verified.notes = notes.map(|name| format!("{name}: is no part of the set")).collect();
+        if let Some(partition) = self.partition() {
+            self.verify_families(partition)?;
         }
         Ok(verified)
     }
 
-    fn verify_families(&self, split: &Split<F>) -> Result<(), Error> {
+    fn verify_families(&self, partition: &Partition<F>) -> Result<(), Error> {
         let mut first = None;
-        for family in 0..split.families() {
+        for family in 0..partition.families() {
             let mut contents = Contents::default();
-            for shard in 0..split.shards() {
-                let number = family * split.shards() + shard;
+            for shard in 0..partition.shards() {
+                let number = family * partition.shards() + shard;
                 let path = || self.directory().join(&self.manifest().shards[number].file);
                 let mut stranger = None;
-                let _ = F::for_each_entry(self.shard(number)?, &mut |entry| {
-                    if split.shard(family, entry.fingerprint) != shard {
+                for entry in self.shard(number)?.entries() {
+                    let entry = entry?;
+                    if partition.shard(family, entry.fingerprint) != shard {
                         stranger = Some(entry.fingerprint);
-                        return ControlFlow::Break(());
+                        break;
                     }
                     let bits = entry.fingerprint.to_u128();
                     if self.manifest().id_type.is_none() {
                         contents.add(bits, 0);
                     }
                     entry.ids.for_each(|id| contents.add(bits, id));
-                    ControlFlow::Continue(())
-                })?;
+                }
                 if let Some(fingerprint) = stranger {
                     let what = format!("fingerprint {} belongs in another shard", fingerprint.hex());
                     return Err(Error::damaged(path(), what));

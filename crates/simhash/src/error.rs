@@ -1,6 +1,6 @@
 //! Why a recipe cannot be read or used.
 
-use crate::lists::ListDigest;
+use crate::word_lists::ListDigest;
 
 /// Why a recipe cannot be read or used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,10 +4,10 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use crate::error::RecipeError;
-use crate::lists::StopWords;
 use crate::recipe::Recipe;
 use crate::shingle::{Shingle, Tokens};
 use crate::tokenise::{Part, Tokeniser};
+use crate::word_lists::StopWords;
 
 /// The part of a recipe that comes before weights and hashes.
 #[derive(Debug, Clone)]

@@ -8,12 +8,12 @@ use hamdex_fingerprint::Fingerprint;
 use crate::case::Case;
 use crate::error::RecipeError;
 use crate::extract::{Extractor, Workspace};
-use crate::lists::{IdfDictionary, StopWords};
 use crate::outcome::Outcome;
 use crate::recipe::{Empty, Recipe, Top, Weight};
 use crate::resemblance::{Shingler, Shingles};
 use crate::vote::{Tally, WeightedTally};
 use crate::weigh::heaviest;
+use crate::word_lists::{IdfDictionary, StopWords};
 
 /// The word lists that a recipe names by their digests.
 ///

@@ -100,10 +100,9 @@ mod case;
 mod error;
 pub mod evaluate;
 mod extract;
+mod feature_fingerprinter;
 mod fingerprinter;
-mod given;
 mod hash;
-mod lists;
 mod outcome;
 mod recipe;
 mod resemblance;
@@ -111,16 +110,19 @@ mod shingle;
 mod tokenise;
 mod vote;
 mod weigh;
+mod word_lists;
 
 pub use case::Case;
 pub use error::RecipeError;
+pub use feature_fingerprinter::FeatureFingerprinter;
 pub use fingerprinter::{Fingerprinter, Lists, Scratch};
-pub use given::FeatureFingerprinter;
 pub use hash::Hash;
-pub use lists::{IdfBuilder, IdfDictionary, ListDigest, ListError, ParseListDigestError, StopWords, Unknown};
 pub use outcome::Outcome;
 pub use recipe::{Empty, Recipe, Tie, Top, Weight, Width};
 pub use resemblance::{Shingler, Shingles, resemblance};
 pub use shingle::Shingle;
 pub use tokenise::Tokeniser;
 pub use vote::{Tally, WeightedTally};
+pub use word_lists::{
+    IdfBuilder, IdfDictionary, ListDigest, ListError, ParseListDigestError, StopWords, Unknown,
+};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::background::Background;
 use crate::background::pressure::{self, Throttle};
@@ -30,7 +30,7 @@ use crate::write::writer::Writer;
 ///
 /// Locks are taken in this order: activity, foreground merge, flushing, manifest, queue, writer. No large file is read or
 /// written while the lock of the manifest or of the writer is held.
-pub(crate) struct StoreInner<F: Engine> {
+pub(crate) struct StoreInner<F: Fingerprint> {
     pub(crate) disk: Box<dyn Disk>,
     pub(crate) schema: Arc<Schema>,
     pub(crate) options: StoreOptions,
@@ -60,7 +60,7 @@ pub(crate) struct StoreInner<F: Engine> {
     lock: Mutex<Option<StoreLock>>,
 }
 
-impl<F: Engine> StoreInner<F> {
+impl<F: Fingerprint> StoreInner<F> {
     pub(crate) fn new(
         disk: Box<dyn Disk>,
         lock: StoreLock,
@@ -285,7 +285,7 @@ impl<F: Engine> StoreInner<F> {
 }
 
 #[cfg(test)]
-impl<F: Engine> StoreInner<F> {
+impl<F: Fingerprint> StoreInner<F> {
     /// Returns the store as a forked process has it.
     pub(crate) fn forked(self) -> Self {
         let lock = self.lock.into_inner().unwrap().map(StoreLock::forked);

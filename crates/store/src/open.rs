@@ -1,6 +1,6 @@
 //! Creation of a store, and opening it for writing.
 
-use hamdex::{Design, Engine};
+use hamdex::{Design, Fingerprint};
 
 use crate::disk::Disk;
 use crate::disk::layout::{self, DELETES, LOGS, SEGMENTS};
@@ -16,7 +16,7 @@ use crate::recovery::Opened;
 use crate::view::View;
 use crate::write::writer::Writer;
 
-impl<F: Engine> StoreInner<F> {
+impl<F: Fingerprint> StoreInner<F> {
     /// Creates a store in a directory that does not exist yet or is empty.
     pub(crate) fn create(
         disk: Box<dyn Disk>,
@@ -66,7 +66,7 @@ impl<F: Engine> StoreInner<F> {
 }
 
 /// Returns the name of the design, chosen or checked.
-fn design_of<F: Engine>(create: &CreateOptions) -> Result<String, Error> {
+fn design_of<F: Fingerprint>(create: &CreateOptions) -> Result<String, Error> {
     let design = match &create.design {
         Some(name) => Design::<F>::named(name, create.distance)?,
         None => {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::Disk;
 use crate::disk::layout;
@@ -19,13 +19,13 @@ use crate::write::batch::{Batch, Operation, Pair};
 use crate::write::writer::Writer;
 
 /// The parts of a store that is open for writing.
-pub(crate) struct Opened<F: Engine> {
+pub(crate) struct Opened<F: Fingerprint> {
     pub(crate) current: CurrentManifest,
     pub(crate) writer: Writer<F>,
     pub(crate) view: View<F>,
 }
 
-impl<F: Engine> Opened<F> {
+impl<F: Fingerprint> Opened<F> {
     /// Reads the manifest and the files that it names, replays the logs, and makes both durable. The caller must have the
     /// lock of the store.
     pub(crate) fn load(disk: &dyn Disk, options: StoreOptions) -> Result<Self, Error> {
@@ -41,7 +41,7 @@ impl<F: Engine> Opened<F> {
 }
 
 /// Opens the segments of a manifest, without the logs.
-pub(crate) fn load_segments<F: Engine>(
+pub(crate) fn load_segments<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
     opening: Opening,
@@ -56,7 +56,7 @@ pub(crate) fn load_segments<F: Engine>(
 }
 
 /// Opens the segments of a manifest and replays the logs.
-pub(crate) fn load<F: Engine>(
+pub(crate) fn load<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
     opening: Opening,
@@ -67,7 +67,7 @@ pub(crate) fn load<F: Engine>(
 }
 
 /// Rejects a store of another width.
-fn check_width<F: Engine>(disk: &dyn Disk, manifest: &Manifest) -> Result<(), Error> {
+fn check_width<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<(), Error> {
     let found = manifest.identity.width;
     if found == F::BITS {
         return Ok(());
@@ -76,7 +76,7 @@ fn check_width<F: Engine>(disk: &dyn Disk, manifest: &Manifest) -> Result<(), Er
 }
 
 /// Applies the logs from a position on.
-fn replay_logs<F: Engine>(
+fn replay_logs<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
     from: Position,
@@ -91,7 +91,7 @@ fn replay_logs<F: Engine>(
 }
 
 /// Applies the batches of logs to a view.
-pub(crate) struct Applier<'s, F: Engine> {
+pub(crate) struct Applier<'s, F: Fingerprint> {
     view: &'s mut View<F>,
     /// The sequence number up to which each segment reflects removals.
     applied: HashMap<u64, u64>,
@@ -99,7 +99,7 @@ pub(crate) struct Applier<'s, F: Engine> {
     inserts: Vec<Pair<F>>,
 }
 
-impl<'s, F: Engine> Applier<'s, F> {
+impl<'s, F: Fingerprint> Applier<'s, F> {
     pub(crate) fn new(manifest: &Manifest, view: &'s mut View<F>) -> Self {
         let applied = manifest.segments.iter().map(|entry| (entry.number, entry.applied)).collect();
         Self { view, applied, inserts: Vec::new() }
@@ -156,7 +156,7 @@ impl<'s, F: Engine> Applier<'s, F> {
 /// Pairs that are inserted at once.
 const MAX_PENDING: usize = 1 << 16;
 
-pub(crate) fn open_segment<F: Engine>(
+pub(crate) fn open_segment<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
     entry: &SegmentEntry,
@@ -180,7 +180,7 @@ pub(crate) fn open_segment<F: Engine>(
 }
 
 /// Returns how a segment differs from its entry in the manifest.
-pub(crate) fn difference<F: Engine>(
+pub(crate) fn difference<F: Fingerprint>(
     segment: &Segment<F>,
     manifest: &Manifest,
     entry: &SegmentEntry,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::background::workers;
 use crate::disk::{Disk, RealDisk};
@@ -26,13 +26,13 @@ use crate::write::request::Request;
 /// store. The store is closed when the last handle is dropped; [`Store::close`] also returns the error, if any.
 ///
 /// Any number of threads may use it. Only one process at a time can have a store open for writing.
-pub struct Store<F: Engine> {
+pub struct Store<F: Fingerprint> {
     open: Arc<Open<F>>,
     deadline: Option<Instant>,
 }
 
 /// An open store and its threads.
-struct Open<F: Engine> {
+struct Open<F: Fingerprint> {
     inner: Arc<StoreInner<F>>,
     threads: Mutex<Threads>,
 }
@@ -44,7 +44,7 @@ struct Threads {
     writer: Option<JoinHandle<()>>,
 }
 
-impl<F: Engine> Store<F> {
+impl<F: Fingerprint> Store<F> {
     /// Creates a store in a directory that does not exist yet or is empty.
     ///
     /// # Errors
@@ -264,19 +264,19 @@ impl<F: Engine> Store<F> {
     }
 }
 
-impl<F: Engine> Clone for Store<F> {
+impl<F: Fingerprint> Clone for Store<F> {
     fn clone(&self) -> Self {
         Self { open: Arc::clone(&self.open), deadline: self.deadline }
     }
 }
 
-impl<F: Engine> fmt::Debug for Store<F> {
+impl<F: Fingerprint> fmt::Debug for Store<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store").field("disk", &*self.inner().disk).finish_non_exhaustive()
     }
 }
 
-impl<F: Engine> Open<F> {
+impl<F: Fingerprint> Open<F> {
     fn spawn(&self, name: &str, work: fn(&StoreInner<F>)) -> Result<JoinHandle<()>, Error> {
         let inner = Arc::clone(&self.inner);
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || work(&inner));
@@ -331,7 +331,7 @@ fn join(thread: JoinHandle<()>) {
     }
 }
 
-impl<F: Engine> Drop for Open<F> {
+impl<F: Fingerprint> Drop for Open<F> {
     fn drop(&mut self) {
         // If it fails, the next opening replays more of the log.
         let _ = self.close();

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use hamdex::{Engine, Index, Indexes, ReadError, SharedIndexes};
+use hamdex::{Fingerprint, Index, MultiIndex, ReadError};
 
 use crate::memtable::Memtable;
 use crate::segment::LiveSegment;
@@ -74,7 +74,7 @@ pub struct Written {
     pub absent: u64,
 }
 
-impl<F: Engine> View<F> {
+impl<F: Fingerprint> View<F> {
     /// Returns an empty view.
     pub(crate) fn new(distance: u32) -> Self {
         Self {
@@ -113,15 +113,15 @@ impl<F: Engine> View<F> {
     }
 
     /// Returns the indexes of all segments, to be queried as one.
-    pub(crate) fn segment_indexes(&self) -> SharedIndexes<F> {
+    pub(crate) fn segment_indexes(&self) -> MultiIndex<F> {
         self.with_segment_indexes(Vec::new())
     }
 
     /// Returns other indexes and those of all segments, to be queried as one.
-    pub(crate) fn with_segment_indexes(&self, mut all: Vec<Arc<Index<F>>>) -> SharedIndexes<F> {
+    pub(crate) fn with_segment_indexes(&self, mut all: Vec<Arc<Index<F>>>) -> MultiIndex<F> {
         let others = all.len();
         all.extend(self.segments.iter().map(|live| Arc::clone(live.index())));
-        let indexes = Indexes::new(all);
+        let indexes = MultiIndex::new(all);
         if self.segments.iter().all(|live| live.removed.is_empty()) {
             return indexes;
         }
@@ -130,6 +130,18 @@ impl<F: Engine> View<F> {
             Some(segment) => segments[segment].is_left(found.fingerprint),
             None => Ok(true),
         })
+    }
+
+    /// The number of fingerprints, at most, and whether it is exact: nothing can be held twice, and no fingerprint has lost
+    /// only some of its ids.
+    pub(crate) fn fingerprints(&self, has_ids: bool) -> (u64, bool) {
+        let recent: u64 = self.memtables().map(Memtable::len).sum();
+        let removed: u64 = self.segments.iter().map(|live| live.removed.len()).sum();
+        let pairs: u64 = self.segments.iter().map(|live| live.segment.pairs()).sum();
+        let stored: u64 = self.segments.iter().map(|live| live.index().len()).sum();
+        let left = pairs - removed + recent;
+        let is_one_whole_file = self.segments.len() <= 1 && recent == 0 && (removed == 0 || !has_ids);
+        ((stored + recent).min(left), is_one_whole_file || left == 0)
     }
 
     /// Applies operations in order. Appends the effective ones to `effective`.

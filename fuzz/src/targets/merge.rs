@@ -87,7 +87,7 @@ fn lies_of_width<F: Fingerprint>(files: &[Vec<u8>]) {
     }
     check::file(&merged);
     if indexes.iter().all(verifies) {
-        let index = Index::<F, &[u8]>::from_bytes(&merged).expect("a merge of files that verify");
+        let index = Index::<F>::from_bytes(&merged).expect("a merge of files that verify");
         assert!(verifies(&index), "a merge of files that verify");
     }
 }

@@ -8,7 +8,7 @@ import hamdex
 import pyarrow as pa
 import pytest
 from hamdex import spark as hs
-from hamdex.spark import _stars
+from hamdex.spark import _grouping
 
 from .conftest import ARTICLES
 
@@ -70,7 +70,7 @@ def test_clusters_of_many_pairs_are_the_same(
     spark: Any, documents: list[tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As if there were too many for one task.
-    monkeypatch.setattr(_stars, "FEW", 0)
+    monkeypatch.setattr(_grouping, "FEW", 0)
     same(spark, documents)
     same(spark, [(f"n{number:05}", text) for number, text in documents], k=8, clusters="linked")
 

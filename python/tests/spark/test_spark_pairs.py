@@ -9,7 +9,7 @@ import hamdex
 import numpy as np
 import pytest
 from hamdex import spark as hs
-from hamdex.spark import _near
+from hamdex.spark import _distance_join
 
 
 def signed(number: int) -> int:
@@ -75,7 +75,7 @@ def test_crowded_leads_are_split(spark: Any, monkeypatch: pytest.MonkeyPatch) ->
     chance = random.Random(4)
     # All begin alike, and many end alike.
     numbers = [0xABCD << 48 | chance.getrandbits(14) for _ in range(300)] + skewed(200, 9)
-    monkeypatch.setattr(_near, "MAX_ALIKE", 20)
+    monkeypatch.setattr(_distance_join, "MAX_ALIKE", 20)
     df = spark.createDataFrame([(signed(one),) for one in numbers], "fingerprint long")
     rows = hs.pairs(df, 3, id=None, partitions=4).collect()
     found = [(r["left"] % 2**64, r["right"] % 2**64, r["distance"]) for r in rows]

@@ -17,21 +17,21 @@ import hamdex
 import numpy as np
 import pyarrow as pa
 import pytest
-from hamdex.spark import _components, _features, _leads, _shards, _stars, _words
-from hamdex.spark._tasks import on_executors
+from hamdex.spark import _components, _document_features, _pigeonhole, _shards, _grouping, _bit_words
+from hamdex.spark._executors import on_executors
 
 
 @pytest.mark.parametrize(("width", "k"), [(64, 0), (64, 1), (64, 3), (64, 8), (64, 40), (64, 64), (128, 3), (128, 10)])
 def test_a_pair_agrees_in_the_one_lead_and_part_it_belongs_to(width: int, k: int) -> None:
     chance = random.Random(k)
-    leads = _leads.Leads.of(width, k)
+    leads = _pigeonhole.Leads.of(width, k)
     masks = [0]
     for _ in range(300):
         bits = chance.sample(range(width), chance.randrange(k + 1))
         masks.append(sum(1 << bit for bit in bits))
     # Crowded differences, too.
     masks += [(1 << chance.randrange(min(k, 20) + 1)) - 1 for _ in range(20)]
-    difference = _words.masks(masks, width)
+    difference = _bit_words.masks(masks, width)
     counts = np.zeros(len(masks), dtype=int)
     for lead in range(len(leads.masks)):
         in_lead = leads.belongs(difference, lead, -1)
@@ -47,7 +47,7 @@ def test_a_pair_agrees_in_the_one_lead_and_part_it_belongs_to(width: int, k: int
 
 
 def test_leads_share_no_bit() -> None:
-    leads = _leads.Leads.of(64, 3)
+    leads = _pigeonhole.Leads.of(64, 3)
     assert sum(leads.masks) == (1 << 64) - 1
     for lead, parts in zip(leads.masks, leads.parts):
         assert lead & sum(parts) == 0
@@ -56,10 +56,10 @@ def test_leads_share_no_bit() -> None:
 
 def test_fingerprints_survive_their_way_through_columns() -> None:
     words = np.array([0, 1, 2**63, 2**64 - 1], dtype=np.uint64)
-    assert np.array_equal(_words.to_words(_words.to_column(words))[:, 0], words)
+    assert np.array_equal(_bit_words.to_words(_bit_words.to_column(words))[:, 0], words)
     wide = np.stack([words, words[::-1]], axis=1)
-    assert np.array_equal(_words.to_words(_words.to_column(wide)), wide)
-    assert np.array_equal(_words.to_words(_words.to_column(wide).slice(1, 2)), wide[1:3])
+    assert np.array_equal(_bit_words.to_words(_bit_words.to_column(wide)), wide)
+    assert np.array_equal(_bit_words.to_words(_bit_words.to_column(wide).slice(1, 2)), wide[1:3])
 
 
 def components_by_stars(edges: list[tuple[Any, Any]]) -> dict[Any, Any]:
@@ -111,12 +111,12 @@ def test_members_of_stars_are_those_of_going_through_all(seed: int) -> None:
         else:
             centres.append(node)
     rows = sorted((0, later, earlier) for earlier, later in pairs)
-    assert dict(_stars.members(rows)) == expected
+    assert dict(_grouping.members(rows)) == expected
 
 
 def test_equal_texts_without_a_fingerprint_have_one_key() -> None:
     texts = pa.array(["too short", " too short\n", "other", "", " \u2003", "a\x1f", "a"])
-    keys = _features.keys_of_fingerprints([b"12345678"] * 7, [False] * 7, texts).to_pylist()
+    keys = _document_features.keys_of_fingerprints([b"12345678"] * 7, [False] * 7, texts).to_pylist()
     assert keys[0] == keys[1] != keys[2]
     assert keys[3] is None and keys[4] is None
     # A separator is no white space.
@@ -230,13 +230,13 @@ except RuntimeError as error:
 
 def test_an_executor_without_the_package_says_so() -> None:
     pickler: Any = import_module("pyspark.cloudpickle")
-    work = pickler.dumps(on_executors("hamdex.spark._near", "work", width=64, k=3, memory=None))
+    work = pickler.dumps(on_executors("hamdex.spark._distance_join", "work", width=64, k=3, memory=None))
     found = subprocess.run([sys.executable, "-c", LOADER], input=work, capture_output=True, check=True)
     assert "has no module 'hamdex'" in found.stdout.decode(), found.stderr.decode()
 
 
 def test_an_executor_with_another_version_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    work = on_executors("hamdex.spark._near", "work", width=64, k=3, memory=None)
+    work = on_executors("hamdex.spark._distance_join", "work", width=64, k=3, memory=None)
     monkeypatch.setitem(sys.modules, "hamdex", SimpleNamespace(__version__="99"))
     with pytest.raises(RuntimeError, match="an executor has hamdex 99"):
         list(work([]))

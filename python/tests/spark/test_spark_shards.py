@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hamdex import spark as hs
-from hamdex.spark import _build, _words
+from hamdex.spark import _build, _bit_words
 
 from .test_spark_pairs import signed, skewed
 
@@ -135,7 +135,7 @@ def test_files_built_one_by_one_are_a_set_if_they_are_alike(spark: Any, tmp_path
 def test_a_task_that_runs_twice_writes_one_file(tmp_path: Path) -> None:
     numbers = np.array(skewed(100, 1), dtype=np.uint64)
     batch = pa.RecordBatch.from_pydict(
-        {"fingerprint": _words.to_column(numbers), "id": pa.array(range(100), pa.int64())}
+        {"fingerprint": _bit_words.to_column(numbers), "id": pa.array(range(100), pa.int64())}
     )
     options = {"distance": 3, "design": None, "codec": "huffman", "recipe": None, "memory": None}
     arguments: dict[str, Any] = {"directory": str(tmp_path), "names": ["a.hamdex"], "width": 64, "id_type": "numbers"}

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hamdex.spark import _prefixes, _similar
+from hamdex.spark import _prefix_filter, _similarity_join
 
 from .test_spark_dedup import clusters, same
 
@@ -42,7 +42,7 @@ def frame(spark: Any, sets: list[set[int]]) -> Any:
 
 def pairs(spark: Any, sets: list[set[int]], similarity: float) -> list[tuple[int, int]]:
     held: list[Any] = []
-    rows = _similar.similar(frame(spark, sets), similarity, held, width=64).collect()
+    rows = _similarity_join.similar(frame(spark, sets), similarity, held, width=64).collect()
     for one in held:
         one.unpersist()
     return [tuple(sorted((row["one"]["id"], row["other"]["id"]))) for row in rows]
@@ -64,17 +64,17 @@ def test_pairs_are_those_of_comparing_all(spark: Any, similarity: float) -> None
 
 def test_crowds_are_split_into_blocks(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # As if a few were very many.
-    monkeypatch.setattr(_similar, "MAX_ALIKE", 8)
-    monkeypatch.setattr(_prefixes, "MAX_COMMON", 20)
+    monkeypatch.setattr(_similarity_join, "MAX_ALIKE", 8)
+    monkeypatch.setattr(_prefix_filter, "MAX_COMMON", 20)
     sets = crowded(150, 2)
     for similarity in (0.4, 0.7):
         found = pairs(spark, sets, similarity)
         assert len(found) == len(set(found))
         assert set(found) == by_all(sets, similarity)
     held: list[Any] = []
-    rows = _prefixes.prefixes(frame(spark, sets), 0.4, held)
+    rows = _prefix_filter.prefixes(frame(spark, sets), 0.4, held)
     meeting = Counter(row["shingle"] for row in rows.collect())
-    groups = Counter((row["shingle"], row["low"], row["high"]) for row in _similar.split(rows).collect())
+    groups = Counter((row["shingle"], row["low"], row["high"]) for row in _similarity_join.split(rows).collect())
     # Blocks come by hashes, so they are not all of one size.
     assert max(meeting.values()) > 6 * 8 and max(groups.values()) < 6 * 8
     for one in held:
@@ -87,7 +87,7 @@ def test_what_many_texts_share_is_in_no_prefix(spark: Any) -> None:
     sets = [footer | {chance.randrange(1000, 1 << 40) for _ in range(70)} for _ in range(200)]
     sets += [set(list(one)[:-3]) for one in sets[:20]]
     held: list[Any] = []
-    rows = _prefixes.prefixes(frame(spark, sets), 0.7, held).collect()
+    rows = _prefix_filter.prefixes(frame(spark, sets), 0.7, held).collect()
     for one in held:
         one.unpersist()
     # Of 100 shingles, 70 are its own, and a prefix has 31.
@@ -100,8 +100,8 @@ def test_lengths_and_least_shares_are_those_of_the_definition(spark: Any, simila
 
     sizes = spark.range(1, 61).select(F.col("id").cast("int").alias("one"))
     both = sizes.crossJoin(sizes.withColumnRenamed("one", "other"))
-    least = _similar.least_shared(F.col("one"), F.col("other"), similarity)
-    long, short = _prefixes.lengths(F.col("one"), similarity)
+    least = _similarity_join.least_shared(F.col("one"), F.col("other"), similarity)
+    long, short = _prefix_filter.lengths(F.col("one"), similarity)
     shortest: dict[int, int] = {}
     for one, other, found, own_long, own_short in both.select("one", "other", least, long, short).collect():
         # More than the smaller one has, if they cannot be similar.
@@ -117,7 +117,7 @@ def test_lengths_and_least_shares_are_those_of_the_definition(spark: Any, simila
 
 
 def test_boilerplate_has_the_same_clusters(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_similar, "MAX_ALIKE", 16)
+    monkeypatch.setattr(_similarity_join, "MAX_ALIKE", 16)
     chance = random.Random(5)
     page = [f"menu{place}" for place in range(80)]
     texts = [" ".join(page + [f"w{chance.randrange(10_000)}" for _ in range(chance.randrange(40))]) for _ in range(120)]

@@ -12,7 +12,7 @@ use crate::index::batch::question::{Question, Stop};
 use crate::index::batch::sample::{self, Sample};
 use crate::index::batch::{alone, probe, scan};
 use crate::index::handle::Index;
-use crate::index::matches::Match;
+use crate::index::matches::{Match, MatchVisitor};
 use crate::memory::{QUERY_HEADROOM_BYTES, affordable};
 use crate::progress::{Counter, Phase, Stopped};
 use crate::sorting;
@@ -63,7 +63,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
     pub(super) fn answer(
         &mut self,
         queries: &[F],
-        visit: &mut impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
+        visit: &mut MatchVisitor<'_, F>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let done = self.options.progress.counter(Phase::Batch, Some(queries.len() as u64));
         let index = self.index;
@@ -134,7 +134,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         &mut self,
         queries: &[F],
         done: &Counter,
-        visit: &mut impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
+        visit: &mut MatchVisitor<'_, F>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let mut groups = Groups::new(self.index, self.distance, self.options.most_matches());
         let check = || done.check().map_err(|stopped| self.index.error(stopped.into()));
@@ -168,7 +168,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         mut batch: Batch<F>,
         pool: &Pool,
         done: &Counter,
-        visit: &mut impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
+        visit: &mut MatchVisitor<'_, F>,
     ) -> Result<ControlFlow<()>, Stopped> {
         let (look, limit) = (|| done.check(), self.options.most_matches());
         for place in 0..batch.len() {

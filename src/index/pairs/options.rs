@@ -15,12 +15,13 @@ use crate::index::pairs::tuning::Tuning;
 use crate::memory::{MIN_MEMORY, QUERY_HEADROOM_BYTES, affordable, default_memory};
 use crate::progress::{Counter, Phase, Progress, Report};
 use crate::threads;
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
 /// Below this number of fingerprints one thread is done before others have started.
 const ALONE: u64 = 1 << 14;
 
-/// All pairs of fingerprints within a distance; made by [`Index::pairs`], [`Indexes::pairs`](crate::Indexes::pairs) or
+/// All pairs of fingerprints within a distance; made by [`Index::pairs`], [`MultiIndex::pairs`](crate::MultiIndex::pairs) or
 /// [`pairs`].
 ///
 /// Every pair comes once, in an order that depends on the file, the distance and the memory limit, and
@@ -65,17 +66,76 @@ const ALONE: u64 = 1 << 14;
 pub struct Pairs<'a, F> {
     population: Box<dyn Population<F> + 'a>,
     distance: u32,
+    options: PairsOptions,
+    tuning: Tuning,
+}
+
+/// Options of a self-join, as [`Pairs`] has them.
+#[derive(Debug, Clone)]
+pub struct PairsOptions {
     memory: u64,
     threads: usize,
     progress: Report,
-    tuning: Tuning,
+}
+
+impl Default for PairsOptions {
+    fn default() -> Self {
+        Self { memory: default_memory(), threads: 0, progress: Report::default() }
+    }
+}
+
+impl PairsOptions {
+    /// All threads, a quarter of the machine's memory, no report.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// See [`Pairs::memory`].
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes.max(MIN_MEMORY);
+        self
+    }
+
+    /// See [`Pairs::threads`].
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// See [`Pairs::progress`].
+    #[must_use]
+    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        self.progress = Report::to(report);
+        self
+    }
+}
+
+type OfIndexPairs<F> = for<'i> fn(&'i Index<F>, u32) -> Pairs<'i, F>;
+type OfValuesPairs<F> = for<'v> fn(&'v [F], u32) -> Pairs<'v, F>;
+type Run<F> = fn(&Pairs<'_, F>, bool, Outlet<'_, F>) -> Outcome;
+
+per_width! {
+    compiled_of_index: OfIndexPairs = pairs_of_index;
+    compiled_of_values: OfValuesPairs = pairs_of_values;
+    compiled_run: Run = run;
+}
+
+fn pairs_of_index<F: Fingerprint>(index: &Index<F>, distance: u32) -> Pairs<'_, F> {
+    Pairs::of(Box::new(OfIndex(index)), distance)
+}
+
+fn pairs_of_values<F: Fingerprint>(fingerprints: &[F], distance: u32) -> Pairs<'_, F> {
+    Pairs::of(Box::new(OfValues::new(fingerprints)), distance)
 }
 
 impl<F: Fingerprint> Index<F> {
     /// The self-join: all pairs of stored fingerprints within `distance`, which may be any; one beyond
     /// the design's takes longer. Nothing happens until one of the methods of [`Pairs`] is called for them.
     pub fn pairs(&self, distance: u32) -> Pairs<'_, F> {
-        Pairs::of(Box::new(OfIndex(self)), distance)
+        compiled_of_index()(self, distance)
     }
 }
 
@@ -94,7 +154,7 @@ impl<F: Fingerprint> Index<F> {
 /// # Ok::<(), hamdex::ReadError>(())
 /// ```
 pub fn pairs<F: Fingerprint>(fingerprints: &[F], distance: u32) -> Pairs<'_, F> {
-    Pairs::of(Box::new(OfValues::new(fingerprints)), distance)
+    compiled_of_values()(fingerprints, distance)
 }
 
 impl<'a, F: Fingerprint> Pairs<'a, F> {
@@ -102,9 +162,7 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
         Self {
             population,
             distance: distance.min(F::BITS),
-            memory: default_memory(),
-            threads: 0,
-            progress: Report::default(),
+            options: PairsOptions::default(),
             tuning: Tuning::default(),
         }
     }
@@ -113,21 +171,27 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
     /// 16 MiB. What does not fit is done in slices, which read table 0 again; where not even all the
     /// fingerprints that agree in one prefix fit, every fingerprint is looked up on its own.
     pub fn memory(mut self, bytes: u64) -> Self {
-        self.memory = bytes.max(MIN_MEMORY);
+        self.options = self.options.memory(bytes);
+        self
+    }
+
+    /// Takes all of these options.
+    pub fn options(mut self, options: &PairsOptions) -> Self {
+        self.options = options.clone();
         self
     }
 
     /// How many threads to use; 0, the default, for all: see [the crate](crate#threads-memory-progress). They
     /// are its own even then, since those that wait for their turn must not keep a pool from other work.
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
+        self.options.threads = threads;
         self
     }
 
     /// What to call, from any thread, as the work goes on; it may stop the work: see
     /// [the crate](crate#threads-memory-progress).
     pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        self.progress = Report::to(report);
+        self.options = self.options.progress(report);
         self
     }
 
@@ -177,7 +241,7 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
         &self,
         mut visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        self.run(false, &mut |found| match found {
+        compiled_run()(self, false, &mut |found| match found {
             Found::Pairs(pairs) => visit(&pairs),
             Found::Counts(_) => unreachable!("pairs are not counted here"),
         })
@@ -202,7 +266,7 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
     /// When a block is damaged.
     pub fn count_by_distance(&self) -> Result<Vec<u64>, ReadError> {
         let mut sums = vec![0; self.distance as usize + 1];
-        let _ = self.run(true, &mut |found| {
+        let _ = compiled_run()(self, true, &mut |found| {
             if let Found::Counts(counts) = found {
                 sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
             }
@@ -210,29 +274,29 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
         })?;
         Ok(sums)
     }
+}
 
-    fn run(&self, is_counting: bool, deliver: Outlet<'_, F>) -> Outcome {
-        let population = &*self.population;
-        if self.distance == 0 || population.len() < 2 {
-            return Ok(ControlFlow::Continue(()));
-        }
-        let is_small = self.threads == 0 && population.len() < ALONE;
-        let threads = if is_small { NonZeroUsize::MIN } else { threads::count(self.threads) };
-        let memory = affordable(self.memory, QUERY_HEADROOM_BYTES)
-            .map_err(|bytes| population.error(ReadErrorKind::OutOfMemory { bytes }.into()))?;
-        let preparing = Counter::new(self.progress.clone(), Phase::Pairs, None);
-        population.prepare(self.threads, &preparing).map_err(|error| population.error(error))?;
-        let join = Join {
-            population,
-            distance: self.distance,
-            memory,
-            threads,
-            progress: &self.progress,
-            tuning: self.tuning,
-            is_counting,
-        };
-        join.run(deliver).map_err(|error| population.error(error))
+fn run<F: Fingerprint>(pairs: &Pairs<'_, F>, is_counting: bool, deliver: Outlet<'_, F>) -> Outcome {
+    let population = &*pairs.population;
+    if pairs.distance == 0 || population.len() < 2 {
+        return Ok(ControlFlow::Continue(()));
     }
+    let is_small = pairs.options.threads == 0 && population.len() < ALONE;
+    let threads = if is_small { NonZeroUsize::MIN } else { threads::count(pairs.options.threads) };
+    let memory = affordable(pairs.options.memory, QUERY_HEADROOM_BYTES)
+        .map_err(|bytes| population.error(ReadErrorKind::OutOfMemory { bytes }.into()))?;
+    let preparing = Counter::new(pairs.options.progress.clone(), Phase::Pairs, None);
+    population.prepare(pairs.options.threads, &preparing).map_err(|error| population.error(error))?;
+    let join = Join {
+        population,
+        distance: pairs.distance,
+        memory,
+        threads,
+        progress: &pairs.options.progress,
+        tuning: pairs.tuning,
+        is_counting,
+    };
+    join.run(deliver).map_err(|error| population.error(error))
 }
 
 impl<F: Fingerprint> fmt::Debug for Pairs<'_, F> {
@@ -240,8 +304,8 @@ impl<F: Fingerprint> fmt::Debug for Pairs<'_, F> {
         f.debug_struct("Pairs")
             .field("fingerprints", &self.population.len())
             .field("distance", &self.distance)
-            .field("memory", &self.memory)
-            .field("threads", &self.threads)
+            .field("memory", &self.options.memory)
+            .field("threads", &self.options.threads)
             .finish_non_exhaustive()
     }
 }

@@ -1,7 +1,6 @@
-//! What was measured: a table for people, JSON for programs, a picture for both.
+//! The report: a table for people, JSON for programs, and a picture.
 
-mod labels;
-mod scale;
+mod label_placement;
 pub(crate) mod svg;
 pub(crate) mod table;
 

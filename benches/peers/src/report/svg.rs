@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
+use crate::chart::COLOURS;
+use crate::chart::log_scale::LogScale;
+use crate::chart::svg::{end_group, finish, line, start, start_group, text, vertical_text};
 use crate::queries::{Comparison, Row};
 use crate::registry::REFERENCE;
 use crate::report::Report;
-use crate::report::labels::{Area, place};
-use crate::report::scale::Scale;
+use crate::report::label_placement::{Area, place};
 use crate::report::table::{grouped, three_digits};
 
 /// All panels beside each other; the legend needs it even if there is but one.
@@ -19,44 +21,36 @@ const TOP: f64 = 40.0;
 const BOTTOM: f64 = 52.0;
 const LEGEND: f64 = 44.0;
 
-/// The colours of hamdex's codecs, one after the other as they come, and that of all others.
-/// Told apart by those who see few colours, too (Okabe and Ito).
-const CODECS: [&str; 3] = ["#0072b2", "#d55e00", "#009e73"];
+/// The colour of all contenders but hamdex, whose codecs have [`COLOURS`].
 const OTHERS: &str = "#555555";
 /// Where the reference is beaten in both.
 const TINT: &str = "#eef6ee";
 
-/// The background is drawn: the picture is also looked at on dark pages.
+/// Draws the picture.
 pub(crate) fn picture(report: &Report) -> String {
     let (counts, shapes) = (distinct(report, |c| c.count), distinct(report, |c| c.shape.clone()));
     let families = families(report);
     let panel_width = (WIDTH / shapes.len() as f64).max(LEAST_PANEL_WIDTH);
     let width = panel_width * shapes.len() as f64;
     let height = HEIGHT * counts.len() as f64 + LEGEND;
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-         height=\"{height}\" font-family=\"system-ui, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
-         <title>µs per query against bytes per fingerprint</title>\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
-    );
+    let mut svg = start("µs per query against bytes per fingerprint", width, height);
     for (line, count) in counts.iter().enumerate() {
         let in_line: Vec<&Comparison> = report.queries.iter().filter(|c| c.count == *count).collect();
         let rows = || in_line.iter().flat_map(|comparison| &comparison.rows);
         // One line, one scale: panels beside each other compare at a glance.
-        let x = Scale::new(rows().map(memory), LEFT, panel_width - RIGHT);
-        let y = Scale::new(rows().map(time), HEIGHT - BOTTOM, TOP);
+        let x = LogScale::new(rows().map(memory), LEFT, panel_width - RIGHT);
+        let y = LogScale::new(rows().map(time), HEIGHT - BOTTOM, TOP);
         for comparison in &in_line {
             let column = shapes.iter().position(|shape| *shape == comparison.shape).unwrap_or_default();
             let (right, down) = (panel_width * column as f64, HEIGHT * line as f64);
-            writeln!(svg, "<g transform=\"translate({right} {down})\">").expect("a String takes all");
+            start_group(&mut svg, right, down);
             Panel { report, comparison, width: panel_width, x: &x, y: &y, families: &families }
                 .draw(&mut svg);
-            svg.push_str("</g>\n");
+            end_group(&mut svg);
         }
     }
     legend(&mut svg, &families, &members(report), HEIGHT * counts.len() as f64);
-    svg.push_str("</svg>\n");
-    svg
+    finish(svg)
 }
 
 fn memory(row: &Row) -> f64 {
@@ -105,22 +99,22 @@ fn is_ours(row: &Row) -> bool {
 
 fn colour(families: &[String], family: &str) -> &'static str {
     let number = families.iter().position(|known| known == family);
-    number.map_or(OTHERS, |number| CODECS[number % CODECS.len()])
+    number.map_or(OTHERS, |number| COLOURS[number % COLOURS.len()])
 }
 
 struct Panel<'r> {
     report: &'r Report,
     comparison: &'r Comparison,
     width: f64,
-    x: &'r Scale,
-    y: &'r Scale,
+    x: &'r LogScale,
+    y: &'r LogScale,
     families: &'r [String],
 }
 
 impl Panel<'_> {
     fn draw(&self, svg: &mut String) {
         let frame = Area { left: LEFT, top: TOP, right: self.width - RIGHT, bottom: HEIGHT - BOTTOM };
-        text(svg, LEFT, TOP - 16.0, "start", "font-size=\"15\" font-weight=\"600\"", &self.title());
+        text(svg, (LEFT, TOP - 16.0), "start", "font-size=\"15\" font-weight=\"600\"", &self.title());
         let reference = self.comparison.rows.iter().find(|row| row.name == REFERENCE.name());
         let reference = reference.map(|row| (self.x.at(memory(row)), self.y.at(time(row))));
         if let Some((x, y)) = reference {
@@ -148,8 +142,8 @@ impl Panel<'_> {
             writeln!(svg, "<g><title>{}</title>", tip(row)).expect("a String takes all");
             marker(svg, if is_ours(row) { &row.member } else { "" }, *x, *y, colour);
             let style = format!("fill=\"{colour}\" {}", rim("#ffffff"));
-            text(svg, place.left, place.baseline, "start", &style, name);
-            svg.push_str("</g>\n");
+            text(svg, (place.left, place.baseline), "start", &style, name);
+            end_group(svg);
         }
     }
 
@@ -164,27 +158,26 @@ impl Panel<'_> {
         for tick in self.x.ticks() {
             let x = self.x.at(tick);
             line(svg, (x, top), (x, bottom), grid);
-            text(svg, x, bottom + 16.0, "middle", "", &plain(tick));
+            text(svg, (x, bottom + 16.0), "middle", "", &plain(tick));
         }
         for tick in self.y.ticks() {
             let y = self.y.at(tick);
             line(svg, (left, y), (right, y), grid);
-            text(svg, left - 6.0, y + 4.0, "end", "", &plain(tick));
+            text(svg, (left - 6.0, y + 4.0), "end", "", &plain(tick));
         }
         line(svg, (left, bottom), (right, bottom), "stroke=\"#222\"");
         line(svg, (left, top), (left, bottom), "stroke=\"#222\"");
         let middle = (left + right) / 2.0;
         text(
             svg,
-            middle,
-            bottom + 36.0,
+            (middle, bottom + 36.0),
             "middle",
             "",
             "bytes per fingerprint, file and memory (fewer is better)",
         );
         let words = format!("µs per query, best of {} rounds", self.report.rounds);
         let middle = (top + bottom) / 2.0;
-        text(svg, 16.0, middle, "middle", &format!("transform=\"rotate(-90 16 {middle})\""), &words);
+        vertical_text(svg, (16.0, middle), &words);
     }
 }
 
@@ -195,7 +188,7 @@ fn explain_tint(svg: &mut String, frame: &Area, x: f64, y: f64) -> Option<Area> 
     let fits = area.right < x && area.top > y;
     if fits {
         let style = format!("fill=\"#5a7d5a\" font-size=\"11\" {}", rim(TINT));
-        text(svg, area.left, baseline, "start", &style, words);
+        text(svg, (area.left, baseline), "start", &style, words);
     }
     fits.then_some(area)
 }
@@ -209,7 +202,7 @@ fn legend(svg: &mut String, families: &[String], members: &[String], top: f64) {
     let (mut x, y) = (LEFT, top + 16.0);
     let mut entry = |svg: &mut String, member: &str, colour: &str, words: &str| {
         marker(svg, member, x, y - 4.0, colour);
-        text(svg, x + 11.0, y, "start", "", words);
+        text(svg, (x + 11.0, y), "start", "", words);
         x += 11.0 + 7.0 * words.chars().count() as f64 + 26.0;
     };
     for family in families {
@@ -258,18 +251,6 @@ fn marker(svg: &mut String, member: &str, x: f64, y: f64, colour: &str) {
         _ => polygon(&[(-7.0, -3.5), (7.0, -3.5), (7.0, 3.5), (-7.0, 3.5)]),
     };
     writeln!(svg, "{form}").expect("a String takes all");
-}
-
-fn line(svg: &mut String, from: (f64, f64), to: (f64, f64), style: &str) {
-    let ((x1, y1), (x2, y2)) = (from, to);
-    writeln!(svg, "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" {style}/>")
-        .expect("a String takes all");
-}
-
-/// Words of our own: there is nothing in them to escape.
-fn text(svg: &mut String, x: f64, y: f64, anchor: &str, style: &str, words: &str) {
-    writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {style}>{words}</text>")
-        .expect("a String takes all");
 }
 
 /// A tick's number without needless zeros.

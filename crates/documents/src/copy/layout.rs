@@ -4,7 +4,7 @@
 use arrow_schema::{DataType, SchemaRef};
 
 use crate::error::Error;
-use crate::rows::table::TableFormat;
+use crate::table_writer::rows::TableFormat;
 
 /// The columns of an input.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,20 +1,20 @@
-//! Rows of the inputs, copied as they are: what is left without the duplicates.
+//! Copies of input rows: the rows that remain without the duplicates.
 //!
-//! Inputs are read twice. The first reading finds out what they have in common; what cannot be read twice is kept
-//! in a temporary file meanwhile. The second one copies the rows that are wanted, and all that could not be read
-//! as documents: these are nobody's duplicates.
+//! Inputs are read twice. The first pass finds the columns that they have in common; inputs that cannot be read twice
+//! are kept in a temporary file. The second pass copies the wanted rows, and all rows that could not be read as
+//! documents: these never count as duplicates.
 //!
-//! - [`row`]: a row as it is in its input
-//! - [`layout`]: the columns that the inputs have, and those of the output
-//! - [`plan`]: what is known of the inputs after the first reading
+//! - [`layout`]: the columns of the inputs, and those of the output
+//! - [`plan`]: the state kept between the two passes
+//! - [`row_sink`]: the rows of an input, and their receiver
+//! - [`copier`]: the second pass
 //! - [`output`]: the file that is written
-//! - [`columns`]: a Parquet file with the columns of others
-//! - [`rows`]: the second reading
+//! - [`columnar`]: a Parquet file with the columns of the inputs
 
 #[cfg(feature = "parquet")]
-mod columns;
+mod columnar;
+pub(crate) mod copier;
 pub(crate) mod layout;
-pub(crate) mod output;
+mod output;
 pub(crate) mod plan;
-pub(crate) mod row;
-pub(crate) mod rows;
+pub(crate) mod row_sink;

@@ -5,15 +5,15 @@ use std::io::{self, Write};
 use hamdex_atomic_file::AtomicFile;
 
 #[cfg(feature = "parquet")]
-use crate::copy::columns::Columns;
+use crate::copy::columnar::Columns;
 use crate::copy::layout::Layout;
-use crate::copy::row::Row;
+use crate::copy::row_sink::Row;
 use crate::document::Document;
 use crate::error::Error;
 use crate::problem::Problem;
-use crate::rows::cell::{Cell, Kind, write_json};
-use crate::rows::table::{Rows, TableFormat};
-use crate::table::csv::Records;
+use crate::table_reader::csv::Records;
+use crate::table_writer::cell::{Cell, Kind, write_json};
+use crate::table_writer::rows::{Rows, TableFormat};
 
 /// The file to which rows are copied.
 pub(crate) enum Output {

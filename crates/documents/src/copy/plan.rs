@@ -7,10 +7,10 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::copy::layout::{Agreed, Shape};
-use crate::counts::Counts;
+use crate::document::Counts;
 use crate::error::Error;
 use crate::input::source;
-use crate::rows::table::TableFormat;
+use crate::table_writer::rows::TableFormat;
 
 const BUFFER_BYTES: usize = 1 << 18;
 

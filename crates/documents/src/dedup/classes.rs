@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use hamdex::sort_by_keys;
 
-use crate::dedup::search::LOOK_EVERY;
+use crate::dedup::resources::CHECK_EVERY;
 use crate::error::Error;
 
 /// No class: the document is in no cluster.
@@ -25,19 +25,19 @@ impl Classes {
     }
 
     /// Adds a class for each distinct key, which `parts` turns into two numbers that have its order. With lengths, the
-    /// longest document of a class leads it, of several the first; otherwise the first. Calls `look` now and then, until
+    /// longest document of a class leads it, of several the first; otherwise the first. Calls `check` now and then, until
     /// it fails.
     pub(crate) fn add<K: Ord + Copy + Send + Sync>(
         &mut self,
         mut keys: Vec<(K, u32)>,
         parts: impl Fn(K) -> (u128, u128) + Sync,
         lengths: Option<&[u64]>,
-        look: &(impl Fn() -> Result<(), Error> + Sync),
+        check: &(impl Fn() -> Result<(), Error> + Sync),
     ) -> Result<(), Error> {
-        sort_by_keys(&mut keys, |&(key, _)| parts(key).0, |&(key, _)| parts(key).1, look)?;
+        sort_by_keys(&mut keys, |&(key, _)| parts(key).0, |&(key, _)| parts(key).1, check)?;
         for (place, class) in keys.chunk_by(|one, other| one.0 == other.0).enumerate() {
-            if place.is_multiple_of(LOOK_EVERY) {
-                look()?;
+            if place.is_multiple_of(CHECK_EVERY) {
+                check()?;
             }
             let documents = class.iter().map(|(_, document)| *document);
             let leader = match lengths {
@@ -51,21 +51,21 @@ impl Classes {
         Ok(())
     }
 
-    /// Numbers the classes by preference. Calls `look` now and then, until it fails.
+    /// Numbers the classes by preference. Calls `check` now and then, until it fails.
     pub(crate) fn order(
         &mut self,
         lengths: Option<&[u64]>,
-        look: &(impl Fn() -> Result<(), Error> + Sync),
+        check: &(impl Fn() -> Result<(), Error> + Sync),
     ) -> Result<(), Error> {
         // The longest first, where that counts; then by the leader.
         let rank = |leader: u32| lengths.map_or(0, |lengths| !lengths[leader as usize]);
         let mut order: Vec<(u64, u32, u32)> =
             (0..).zip(&self.leaders).map(|(class, &leader)| (rank(leader), leader, class)).collect();
-        sort_by_keys(&mut order, |&(rank, ..)| rank, |&(_, leader, _)| u64::from(leader), look)?;
+        sort_by_keys(&mut order, |&(rank, ..)| rank, |&(_, leader, _)| u64::from(leader), check)?;
         let mut numbers = vec![NONE; order.len()];
         (0..).zip(&order).for_each(|(number, &(.., class))| numbers[class as usize] = number);
         self.leaders = order.iter().map(|&(_, leader, _)| leader).collect();
-        look()?;
+        check()?;
         let present = self.of_document.iter_mut().filter(|class| **class != NONE);
         present.for_each(|class| *class = numbers[*class as usize]);
         Ok(())

@@ -2,16 +2,15 @@
 
 use std::borrow::Cow;
 
-use crate::counts::Counts;
 use crate::dedup::corpus::State;
-use crate::dedup::ids::Ids;
 use crate::dedup::members::Member;
 use crate::dedup::reference::Known;
-use crate::dedup::spool::Spooled;
+use crate::dedup::spill::Strings;
+use crate::document::Counts;
+use crate::document::TooShort;
 use crate::error::Error;
-use crate::rows::cell::{Cell, Kind};
-use crate::rows::table::Rows;
-use crate::too_short::TooShort;
+use crate::table_writer::cell::{Cell, Kind};
+use crate::table_writer::rows::Rows;
 
 /// The clusters of near-duplicates in a corpus.
 ///
@@ -20,9 +19,8 @@ use crate::too_short::TooShort;
 #[derive(Debug)]
 pub struct Clusters {
     pub(crate) members: Vec<Member>,
-    pub(crate) ids: Ids,
+    pub(crate) ids: Strings,
     pub(crate) states: Vec<State>,
-    pub(crate) texts: Option<Spooled>,
     pub(crate) counts: Counts,
     pub(crate) too_short: TooShort,
     pub(crate) known: Option<Vec<Known>>,
@@ -109,17 +107,6 @@ impl Clusters {
         extents.sort_by_key(|extent| (std::cmp::Reverse(extent.documents), extent.cluster));
         extents.truncate(count);
         extents
-    }
-
-    /// Returns the text of a document, if texts were kept ([`Dedup::keep_texts`](crate::Dedup::keep_texts)).
-    ///
-    /// # Errors
-    /// When the temporary file that holds it cannot be read.
-    ///
-    /// # Panics
-    /// When there is no document of this number.
-    pub fn text(&self, document: u32) -> Result<Option<String>, Error> {
-        self.texts.as_ref().map(|texts| texts.get(document)).transpose()
     }
 
     /// Calls `row` with the cells of every member, in the order of [`Clusters::columns`].

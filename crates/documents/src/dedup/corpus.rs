@@ -1,18 +1,17 @@
 //! What is kept of each document.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_simhash::{Fingerprinter, Hash, Outcome, Scratch, Shingler, Shingles};
 
-use crate::counts::Counts;
-use crate::dedup::ids::{IdShelf, Ids};
 use crate::dedup::reference::{Known, Reference};
-use crate::dedup::search::Search;
-use crate::dedup::shelf::{Shelf, Shelved};
+use crate::dedup::resources::Resources;
 use crate::dedup::similarity::Similarity;
-use crate::dedup::spool::{Spool, Spooled};
+use crate::dedup::spill::{SpillWriter, Spilled};
+use crate::dedup::spill::{Strings, StringsWriter};
+use crate::document::Counts;
 use crate::document::Document;
+use crate::document::TooShort;
 use crate::error::Error;
-use crate::too_short::TooShort;
 
 /// Documents looked up at a time: enough work for all threads, in bounded memory.
 const LOOKUP_BATCH: usize = 1 << 14;
@@ -38,15 +37,13 @@ pub(crate) struct Corpus<F> {
     pub(crate) states: Vec<State>,
     /// Reliable or not; zero where there is none.
     pub(crate) fingerprints: Vec<F>,
-    pub(crate) ids: Ids,
+    pub(crate) ids: Strings,
     /// The bytes of each text, if the longest document is kept.
     pub(crate) lengths: Option<Vec<u64>>,
     /// Of the shingles, if texts are compared; otherwise of texts too short for a fingerprint. Blank texts have none.
     pub(crate) digests: Vec<(Digest, u32)>,
     /// The shingles, if texts are compared.
-    pub(crate) sets: Option<Shelved<u64>>,
-    /// The texts, if they are kept.
-    pub(crate) texts: Option<Spooled>,
+    pub(crate) sets: Option<Spilled<u64>>,
     pub(crate) too_short: TooShort,
     pub(crate) counts: Counts,
 }
@@ -65,7 +62,7 @@ pub(crate) struct Extractor<'a, F> {
     shingler: Option<Shingler>,
 }
 
-impl<'a, F: Engine> Extractor<'a, F> {
+impl<'a, F: Fingerprint> Extractor<'a, F> {
     pub(crate) fn new(fingerprinter: &'a Fingerprinter<F>, similarity: Option<Similarity>) -> Self {
         let shingler = similarity.map(|similarity| Shingler::new(similarity.words()));
         Self { fingerprinter, scratch: Scratch::default(), shingler }
@@ -96,32 +93,24 @@ impl<'a, F: Engine> Extractor<'a, F> {
 pub(crate) struct CorpusBuilder<F> {
     states: Vec<State>,
     fingerprints: Vec<F>,
-    ids: IdShelf,
+    ids: StringsWriter,
     lengths: Option<Vec<u64>>,
     digests: Vec<(Digest, u32)>,
-    sets: Option<Shelf<u64>>,
-    texts: Option<Spool>,
+    sets: Option<SpillWriter<u64>>,
     too_short: TooShort,
     /// Whether documents without a reliable fingerprint are noted.
     notes_short: bool,
 }
 
-impl<F: Engine> CorpusBuilder<F> {
-    pub(crate) fn new(
-        search: &Search,
-        with_sets: bool,
-        with_lengths: bool,
-        notes_short: bool,
-        texts: Option<Spool>,
-    ) -> Self {
+impl<F: Fingerprint> CorpusBuilder<F> {
+    pub(crate) fn new(resources: &Resources, with_sets: bool, with_lengths: bool, notes_short: bool) -> Self {
         Self {
             states: Vec::new(),
             fingerprints: Vec::new(),
-            ids: IdShelf::new(&search.directory, search.id_bytes()),
+            ids: StringsWriter::new(&resources.directory, resources.id_bytes()),
             lengths: with_lengths.then(Vec::new),
             digests: Vec::new(),
-            sets: with_sets.then(|| Shelf::new(&search.directory, search.set_bytes())),
-            texts,
+            sets: with_sets.then(|| SpillWriter::new(&resources.directory, resources.set_bytes())),
             too_short: TooShort::default(),
             notes_short,
         }
@@ -139,10 +128,7 @@ impl<F: Engine> CorpusBuilder<F> {
         if let Some(lengths) = &mut self.lengths {
             lengths.push(document.text.len() as u64);
         }
-        match &mut self.texts {
-            Some(texts) => texts.push(&document.text),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Takes a document of which nothing but the fingerprint is known; returns its number.
@@ -163,15 +149,14 @@ impl<F: Engine> CorpusBuilder<F> {
             ids: self.ids.finish()?,
             lengths: self.lengths,
             digests: self.digests,
-            sets: self.sets.map(Shelf::finish).transpose()?,
-            texts: self.texts.map(Spool::finish).transpose()?,
+            sets: self.sets.map(SpillWriter::finish).transpose()?,
             too_short: self.too_short,
             counts,
         })
     }
 }
 
-impl<F: Engine> Corpus<F> {
+impl<F: Fingerprint> Corpus<F> {
     /// Marks the documents that are near a fingerprint of the reference; returns them.
     pub(crate) fn mark_known(
         &mut self,

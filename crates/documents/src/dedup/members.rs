@@ -1,16 +1,16 @@
 //! The members of clusters, and how far they are from what is kept.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_simhash::resemblance;
 use rayon::prelude::*;
 
 use crate::dedup::classes::Classes;
 use crate::dedup::corpus::Corpus;
-use crate::dedup::groups::Groups;
-use crate::dedup::search::{LOOK_EVERY, Search};
-use crate::dedup::shelf::Shelved;
+use crate::dedup::grouping::Groups;
+use crate::dedup::resources::{CHECK_EVERY, Resources};
+use crate::dedup::resources::{Progress, Stage};
+use crate::dedup::spill::Spilled;
 use crate::error::Error;
-use crate::progress::{Progress, Stage};
 
 /// Members that are measured between two reports.
 const MEASURED_AT_ONCE: usize = 1 << 14;
@@ -36,22 +36,22 @@ pub struct Member {
 const NOBODY: Member = Member { cluster: 0, document: 0, is_kept: false, distance: 0, similarity: None };
 
 /// Finds the members of all clusters, by cluster and then by document.
-pub(crate) fn find<F: Engine>(
+pub(crate) fn find<F: Fingerprint>(
     corpus: &Corpus<F>,
     groups: &Groups,
-    search: &Search,
+    resources: &Resources,
 ) -> Result<Vec<Member>, Error> {
     let classes = &groups.classes;
     let first = |class: u32| groups.first[class as usize];
-    let look = search.look(Stage::Cluster, corpus.states.len());
+    let check = resources.cancellation_check(Stage::Cluster, corpus.states.len());
     let mut sizes = vec![0; classes.len()];
-    for_each(classes, &look, |_, class| sizes[first(class) as usize] += 1)?;
+    for_each(classes, &check, |_, class| sizes[first(class) as usize] += 1)?;
     // By the first class of each cluster; 0 before the first member is met. By cluster: what is kept, and where the
     // members start.
     let mut numbers = vec![0; classes.len()];
     let (mut kept, mut starts) = (Vec::new(), Vec::new());
     let mut count = 0;
-    for_each(classes, &look, |_, class| {
+    for_each(classes, &check, |_, class| {
         let first = first(class);
         let (size, number): (usize, &mut u32) = (sizes[first as usize], &mut numbers[first as usize]);
         if size > 1 && *number == 0 {
@@ -63,7 +63,7 @@ pub(crate) fn find<F: Engine>(
     })?;
     let mut members = vec![NOBODY; count];
     // Documents come in their order, so the next place of a cluster is that of its next member.
-    for_each(classes, &look, |document, class| {
+    for_each(classes, &check, |document, class| {
         let cluster = numbers[first(class) as usize];
         let Some(number) = (cluster as usize).checked_sub(1) else { return };
         let leader = kept[number];
@@ -81,7 +81,7 @@ pub(crate) fn find<F: Engine>(
         let total = Some(members.len() as u64);
         let mut done = 0;
         for some in members.chunks_mut(MEASURED_AT_ONCE) {
-            search.report(Progress::new(Stage::Measure, done, total))?;
+            resources.report(Progress::new(Stage::Measure, done, total))?;
             done += some.len() as u64;
             some.par_iter_mut()
                 .try_for_each(|member| measure(member, kept[member.cluster as usize - 1], (groups, sets)))?;
@@ -90,22 +90,22 @@ pub(crate) fn find<F: Engine>(
     Ok(members)
 }
 
-/// Calls `visit` with every document that has a class, and its class; and `look` now and then, until it fails.
+/// Calls `visit` with every document that has a class, and its class; and `check` now and then, until it fails.
 fn for_each(
     classes: &Classes,
-    look: &impl Fn() -> Result<(), Error>,
+    check: &impl Fn() -> Result<(), Error>,
     mut visit: impl FnMut(u32, u32),
 ) -> Result<(), Error> {
     for (place, (document, class)) in classes.documents().enumerate() {
-        if place.is_multiple_of(LOOK_EVERY) {
-            look()?;
+        if place.is_multiple_of(CHECK_EVERY) {
+            check()?;
         }
         visit(document, class);
     }
     Ok(())
 }
 
-fn measure(member: &mut Member, kept: u32, (groups, sets): (&Groups, &Shelved<u64>)) -> Result<(), Error> {
+fn measure(member: &mut Member, kept: u32, (groups, sets): (&Groups, &Spilled<u64>)) -> Result<(), Error> {
     let is_equal = groups.classes.of(member.document) == groups.classes.of(kept);
     let similarity = if is_equal { 1.0 } else { resemblance(&sets.get(member.document)?, &sets.get(kept)?) };
     member.similarity = Some(similarity);

@@ -1,42 +1,31 @@
 //! The near-duplicates of a corpus, as clusters.
 //!
-//! - [`options`]: options, and the steps in their order
-//! - [`method`], [`similarity`]: what makes near-duplicates
-//! - [`search`]: in which memory they are searched for
-//! - [`corpus`]: what is kept of each document
-//! - [`shelf`], [`ids`]: in memory, or in a temporary file
-//! - [`spool`]: the texts, if they are kept
+//! Input of a search:
+//! - [`options`]: its options
+//! - [`similarity`]: the least similarity of near-duplicates
+//! - [`reference`](mod@reference): known fingerprints, whose near-duplicates are dropped first
+//! - [`resources`]: memory, temporary files and progress
+//!
+//! Its steps:
+//! - [`run`]: all steps, in their order
+//! - [`corpus`]: the features of every document
+//! - [`spill`]: sequences in memory, or in a temporary file
 //! - [`classes`]: equal documents, of which one is compared
-//! - [`groups`]: which classes are together
-//! - [`stars`]: near-duplicates of what is kept
-//! - [`unions`]: chains of near-duplicates
-//! - [`near`], [`crowded`]: by fingerprints
-//! - [`similar`], [`links`]: by texts
-//! - [`census`], [`prefix`], [`postings`], [`lists`]: how similar texts are found
+//! - [`grouping`]: the classes of each cluster
+//! - [`fingerprints`], [`texts`]: near-duplicates by distance, and by similarity
 //! - [`members`]: the members of clusters, and the kept document of each
-//! - [`reference`]: what is known already
 //! - [`clusters`]: the result
 
-mod census;
 mod classes;
 pub(crate) mod clusters;
 mod corpus;
-mod crowded;
-mod groups;
-mod ids;
-mod links;
-mod lists;
+mod fingerprints;
+mod grouping;
 pub(crate) mod members;
-pub(crate) mod method;
-mod near;
 pub(crate) mod options;
-mod postings;
-mod prefix;
 pub(crate) mod reference;
-mod search;
-mod shelf;
-mod similar;
+pub(crate) mod resources;
+mod run;
 pub(crate) mod similarity;
-mod spool;
-mod stars;
-mod unions;
+mod spill;
+mod texts;

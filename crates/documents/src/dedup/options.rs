@@ -1,34 +1,17 @@
-//! Options of a search for near-duplicates, and its steps in their order.
+//! Options of a search for near-duplicates.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use hamdex::{Design, Engine, Fingerprint, default_memory};
+use hamdex::{Fingerprint, default_memory};
 use hamdex_atomic_file::temporary_directory;
-use hamdex_simhash::{Fingerprinter, Outcome};
+use hamdex_simhash::Fingerprinter;
 
-use crate::counts::Counts;
-use crate::dedup::clusters::Clusters;
-use crate::dedup::corpus::{Corpus, CorpusBuilder, Extractor};
-use crate::dedup::groups::Groups;
-use crate::dedup::members;
-use crate::dedup::method::{Clustering, Method};
 use crate::dedup::reference::Reference;
-use crate::dedup::search::Search;
+use crate::dedup::resources::{Progress, Resources};
 use crate::dedup::similarity::Similarity;
-use crate::dedup::spool::Spool;
-use crate::document::Document;
-use crate::documents::Documents;
-use crate::error::Error;
-use crate::fingerprints::map_texts;
-use crate::intake::Sink;
-use crate::progress::{Progress, Stage};
-use crate::too_short::TooShort;
-
-/// The distance within which fingerprints are near, where none is given.
-const DEFAULT_DISTANCE: u32 = 3;
+use crate::document::TooShort;
 
 /// Receives the documents without a reliable fingerprint.
 type OnTooShort = Arc<dyn Fn(&TooShort) + Send + Sync>;
@@ -42,6 +25,45 @@ pub enum Preference {
     First,
     /// The one with the longest text; among equal ones the first.
     Longest,
+}
+
+/// How documents are brought together into clusters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Clustering {
+    /// Every member of a cluster is a near-duplicate of the kept document. Documents are taken in the order of
+    /// [`Preference`](crate::Preference): one that is a near-duplicate of kept documents joins the first of them;
+    /// any other is kept. So no two kept documents are near-duplicates of each other.
+    #[default]
+    Stars,
+    /// Chains: near-duplicates are always in the same cluster, so a cluster is all that can be reached over
+    /// near-duplicates, and two members can be far apart.
+    Linked,
+}
+
+/// What makes two documents near-duplicates: at least one of the two, and both where both are given.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Method {
+    /// Their fingerprints are within this distance.
+    pub(crate) distance: Option<u32>,
+    /// Their texts are similar.
+    pub(crate) similarity: Option<Similarity>,
+}
+
+impl Method {
+    /// The method of what the user has chosen: similarity, unless a distance alone was.
+    pub(crate) fn of(distance: Option<u32>, similarity: Option<Similarity>) -> Self {
+        let similarity = match distance {
+            None => Some(similarity.unwrap_or_default()),
+            Some(_) => similarity,
+        };
+        Self { distance, similarity }
+    }
+
+    /// Whether fingerprints decide, so that documents need a reliable one.
+    pub(crate) fn needs_fingerprints(self) -> bool {
+        self.distance.is_some()
+    }
 }
 
 /// Finds the near-duplicates in a corpus, as clusters.
@@ -78,18 +100,17 @@ pub enum Preference {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Dedup<'a, F: Fingerprint> {
-    fingerprinter: Fingerprinter<F>,
-    against: Option<&'a dyn Reference<F>>,
-    prefer: Preference,
-    distance: Option<u32>,
-    similarity: Option<Similarity>,
-    clustering: Clustering,
-    keep_texts: bool,
-    on_too_short: Option<OnTooShort>,
-    search: Search,
+    pub(super) fingerprinter: Fingerprinter<F>,
+    pub(super) against: Option<&'a dyn Reference<F>>,
+    pub(super) prefer: Preference,
+    pub(super) distance: Option<u32>,
+    pub(super) similarity: Option<Similarity>,
+    pub(super) clustering: Clustering,
+    pub(super) on_too_short: Option<OnTooShort>,
+    pub(super) resources: Resources,
 }
 
-impl<'a, F: Engine> Dedup<'a, F> {
+impl<'a, F: Fingerprint> Dedup<'a, F> {
     /// A search for documents with similar texts; `fingerprinter` makes the fingerprints whose distances are reported.
     #[must_use]
     pub fn new(fingerprinter: Fingerprinter<F>) -> Self {
@@ -100,9 +121,8 @@ impl<'a, F: Engine> Dedup<'a, F> {
             distance: None,
             similarity: None,
             clustering: Clustering::default(),
-            keep_texts: false,
             on_too_short: None,
-            search: Search {
+            resources: Resources {
                 memory: default_memory(),
                 directory: temporary_directory(None),
                 on_progress: None,
@@ -149,18 +169,11 @@ impl<'a, F: Engine> Dedup<'a, F> {
         self
     }
 
-    /// Keeps the texts in a temporary file, for [`Clusters::text`].
-    #[must_use]
-    pub fn keep_texts(mut self, keep: bool) -> Self {
-        self.keep_texts = keep;
-        self
-    }
-
     /// The memory limit in bytes; by default [`hamdex::default_memory`]. Shingles and ids that exceed their share go
     /// to temporary files. What must be in memory for every document is checked before the search starts.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
-        self.search.memory = bytes;
+        self.resources.memory = bytes;
         self
     }
 
@@ -168,7 +181,7 @@ impl<'a, F: Engine> Dedup<'a, F> {
     /// ([`hamdex_atomic_file::temporary_directory`]).
     #[must_use]
     pub fn temp_dir(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.search.directory = directory.into();
+        self.resources.directory = directory.into();
         self
     }
 
@@ -187,113 +200,7 @@ impl<'a, F: Engine> Dedup<'a, F> {
         mut self,
         report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
     ) -> Self {
-        self.search.on_progress = Some(Arc::new(report));
+        self.resources.on_progress = Some(Arc::new(report));
         self
-    }
-
-    /// Reads documents and finds their clusters.
-    ///
-    /// # Errors
-    /// When documents cannot be read, the distance is too large, an index cannot be read, memory is too small for
-    /// so many documents, or temporary files cannot be written.
-    pub fn run(&self, documents: &Documents) -> Result<Clusters, Error> {
-        let mut documents = documents.clone();
-        documents.temp_dir.get_or_insert_with(|| self.search.directory.clone());
-        self.find(|sink| documents.read_into(sink))
-    }
-
-    /// Finds the clusters of documents in memory.
-    ///
-    /// # Errors
-    /// As [`Dedup::run`].
-    pub fn run_on<I>(&self, documents: I) -> Result<Clusters, Error>
-    where
-        I: IntoIterator<Item = Document> + Send,
-    {
-        let read = |sink: &mut Sink<'_>| {
-            let mut counts = Counts::default();
-            for document in documents {
-                counts.take(&document.text);
-                sink(document)?;
-            }
-            Ok(counts)
-        };
-        self.find(read)
-    }
-
-    /// Finds the clusters of fingerprints made elsewhere. `read` calls its argument with the id of each and the
-    /// fingerprint, in order. There are no texts, so that only a distance makes near-duplicates, by default 3, and
-    /// nothing is kept of them.
-    ///
-    /// # Errors
-    /// When a similarity is set, the error that `read` returns, or as [`Dedup::run`].
-    pub fn run_on_fingerprints<E: From<Error>>(
-        &self,
-        read: impl FnOnce(&mut dyn FnMut(&str, F) -> Result<(), Error>) -> Result<(), E>,
-    ) -> Result<Clusters, E> {
-        if self.similarity.is_some() {
-            let what = "fingerprints have no texts to compare".to_owned();
-            return Err(Error::Option { option: "similarity", what }.into());
-        }
-        let distance = self.distance.unwrap_or(DEFAULT_DISTANCE);
-        Design::<F>::named("single", distance).map_err(Error::from)?;
-        let mut builder = CorpusBuilder::new(&self.search, false, false, false, None);
-        let mut counts = Counts::default();
-        read(&mut |id, fingerprint| {
-            counts.documents += 1;
-            builder.push_fingerprint(id, Outcome::Fingerprint(fingerprint)).map(drop)
-        })?;
-        let method = Method { distance: Some(distance), similarity: None };
-        Ok(self.search(builder.finish(counts)?, method)?)
-    }
-
-    fn find(
-        &self,
-        read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
-    ) -> Result<Clusters, Error> {
-        let method = Method::of(self.distance, self.similarity);
-        // A distance that is too large is refused before anything is read.
-        Design::<F>::named("single", method.distance.unwrap_or(DEFAULT_DISTANCE))?;
-        let texts = self.keep_texts.then(|| Spool::new(&self.search.directory)).transpose()?;
-        let (with_sets, with_lengths) = (method.similarity.is_some(), self.prefer == Preference::Longest);
-        let mut builder =
-            CorpusBuilder::new(&self.search, with_sets, with_lengths, method.needs_fingerprints(), texts);
-        let done = AtomicU64::new(0);
-        let counts = map_texts(
-            read,
-            || Extractor::new(&self.fingerprinter, method.similarity),
-            |extractor, text| {
-                // Before each text, since some are long.
-                let before = done.fetch_add(1, Ordering::Relaxed);
-                self.search.report(Progress::new(Stage::Read, before, None))?;
-                Ok(extractor.features(text))
-            },
-            &mut |document, features| builder.push(&document, features),
-        )?;
-        let corpus = builder.finish(counts)?;
-        if let Some(report) = &self.on_too_short {
-            report(&corpus.too_short);
-        }
-        self.search(corpus, method)
-    }
-
-    fn search(&self, mut corpus: Corpus<F>, method: Method) -> Result<Clusters, Error> {
-        let known = match self.against {
-            Some(reference) => {
-                Some(corpus.mark_known(reference, method.distance.unwrap_or(DEFAULT_DISTANCE))?)
-            }
-            None => None,
-        };
-        let groups = Groups::of(&mut corpus, method, self.clustering, &self.search)?;
-        Ok(Clusters {
-            members: members::find(&corpus, &groups, &self.search)?,
-            has_similarities: method.similarity.is_some(),
-            ids: corpus.ids,
-            states: corpus.states,
-            texts: corpus.texts,
-            counts: corpus.counts,
-            too_short: corpus.too_short,
-            known,
-        })
     }
 }

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use encoding_rs::Encoding;
 
 use crate::error::Error;
+use crate::format::signatures::{FileSort, kind_of_file};
 use crate::format::{self, Format};
-use crate::magic::{FileSort, kind_of_file};
 use crate::problem::Problem;
 
 /// Bytes read at once. The format is detected from the first of them.

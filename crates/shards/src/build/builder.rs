@@ -3,14 +3,14 @@
 use std::fmt;
 use std::path::Path;
 
-use hamdex::{BuildOptions, Builder, Engine, RECIPE_KEY, SealedIndex};
+use hamdex::{BuildOptions, Builder, Fingerprint, RECIPE_KEY, SealedIndex};
 
-use super::output::{Target, check_open_files, put};
-use super::records::{Record, Records, Shape};
+use crate::build::spool::{Record, Shape, Spool};
+use crate::build::target::{Target, check_open_files, put};
 use crate::error::Error;
 use crate::manifest::{IdType, Layout, MAX_SHARDS, Manifest};
+use crate::partition::Partition;
 use crate::set::recipe_of_metadata;
-use crate::split::Split;
 
 /// The least memory that a build of an index takes.
 const MIN_MEMORY: u64 = 16 << 20;
@@ -23,15 +23,15 @@ const MIN_MEMORY: u64 = 16 << 20;
 ///
 /// What is pushed is kept in memory while it fits, and then in temporary files without names: twice for a set of families
 /// (once as it came, once by shard), else once. Then shards are built, one after the other, in half of the memory limit.
-pub struct ShardsBuilder<F: Engine> {
+pub struct ShardsBuilder<F: Fingerprint> {
     target: Target,
     layout: Layout,
-    split: Split<F>,
+    partition: Partition<F>,
     options: BuildOptions<F>,
     /// What is pushed, by the shards of the first family.
-    parts: Vec<Records<F>>,
+    parts: Vec<Spool<F>>,
     /// The same as it came, for the other families.
-    all: Option<Records<F>>,
+    all: Option<Spool<F>>,
     pushed: u64,
 }
 
@@ -54,7 +54,7 @@ pub struct SealedShards {
     files: Vec<(String, SealedIndex)>,
 }
 
-impl<F: Engine> ShardsBuilder<F> {
+impl<F: Fingerprint> ShardsBuilder<F> {
     /// Starts a set of `shards` shards in each family. `options` are those of each shard; their memory limit is that of
     /// the whole build, and their permission to overwrite is for a set of that name, and for no other directory.
     ///
@@ -92,16 +92,16 @@ impl<F: Engine> ShardsBuilder<F> {
         // Whatever is wrong with the options is known before anything is read.
         drop(Builder::with_options(target.shard("shard"), options.clone())?);
         let options = options.memory((memory / 2).max(MIN_MEMORY));
-        let split = match layout {
-            Layout::Hash => Split::whole(shards),
-            Layout::Families => Split::of(families, shards),
+        let partition = match layout {
+            Layout::Hash => Partition::whole(shards),
+            Layout::Families => Partition::of(families, shards),
         };
         let shape = Shape { ids: options.has_ids(), names: options.has_names() };
         let room = usize::try_from(memory / 4).unwrap_or(usize::MAX);
-        let records = |room| Records::new(shape, room, &temp_dir);
+        let records = |room| Spool::new(shape, room, &temp_dir);
         let parts = (0..shards).map(|_| records(room / shards)).collect();
         let all = (families > 1).then(|| records(room));
-        Ok(Self { target, layout, split, options, parts, all, pushed: 0 })
+        Ok(Self { target, layout, partition, options, parts, all, pushed: 0 })
     }
 
     /// Adds a fingerprint to a set without ids.
@@ -141,7 +141,7 @@ impl<F: Engine> ShardsBuilder<F> {
     }
 
     fn add(&mut self, record: Record<'_, F>) -> Result<(), Error> {
-        self.parts[self.split.shard(0, record.fingerprint)].push(record)?;
+        self.parts[self.partition.shard(0, record.fingerprint)].push(record)?;
         if let Some(all) = &mut self.all {
             all.push(record)?;
         }
@@ -164,12 +164,12 @@ impl<F: Engine> ShardsBuilder<F> {
     /// # Errors
     /// As for [`ShardsBuilder::finish`]; nothing is left behind then.
     pub fn seal(mut self, built: &mut dyn FnMut(usize, usize)) -> Result<SealedShards, Error> {
-        let shards = self.split.shards();
-        let total = shards * self.split.families();
+        let shards = self.partition.shards();
+        let total = shards * self.partition.families();
         let mut files = Vec::with_capacity(total);
-        for family in 0..self.split.families() {
+        for family in 0..self.partition.families() {
             let parts = if family == 0 { std::mem::take(&mut self.parts) } else { self.parts_of(family)? };
-            if family + 1 == self.split.families() {
+            if family + 1 == self.partition.families() {
                 self.all = None;
             }
             for (shard, part) in parts.into_iter().enumerate() {
@@ -188,22 +188,22 @@ impl<F: Engine> ShardsBuilder<F> {
     }
 
     /// All records, by the shards of a later family.
-    fn parts_of(&mut self, family: usize) -> Result<Vec<Records<F>>, Error> {
-        let Self { split, all, .. } = self;
+    fn parts_of(&mut self, family: usize) -> Result<Vec<Spool<F>>, Error> {
+        let Self { partition, all, .. } = self;
         let all = all.as_mut().expect("there is a later family");
-        let mut parts: Vec<_> = (0..split.shards()).map(|_| all.shared_by(split.shards())).collect();
-        all.for_each(&mut |record| parts[split.shard(family, record.fingerprint)].push(record))?;
+        let mut parts: Vec<_> = (0..partition.shards()).map(|_| all.shared_by(partition.shards())).collect();
+        all.for_each(&mut |record| parts[partition.shard(family, record.fingerprint)].push(record))?;
         Ok(parts)
     }
 
-    fn build(&self, file: &str, mut part: Records<F>) -> Result<SealedIndex, Error> {
+    fn build(&self, file: &str, mut part: Spool<F>) -> Result<SealedIndex, Error> {
         let mut builder = Builder::with_options(self.target.shard(file), self.options.clone())?;
         let (ids, names) = (self.options.has_ids(), self.options.has_names());
         part.for_each(&mut |Record { fingerprint, id, name }| {
             if ids {
-                F::push_with_id(&mut builder, fingerprint, id)?;
+                builder.push_with_id(fingerprint, id)?;
             } else {
-                F::push(&mut builder, fingerprint)?;
+                builder.push(fingerprint)?;
             }
             if names {
                 builder.push_name(id, name)?;
@@ -211,7 +211,7 @@ impl<F: Engine> ShardsBuilder<F> {
             Ok(())
         })?;
         drop(part);
-        Ok(F::seal(builder)?)
+        Ok(builder.seal()?)
     }
 
     /// What the manifest will say, but for the shards.
@@ -249,7 +249,7 @@ impl SealedShards {
     }
 }
 
-impl<F: Engine> fmt::Debug for ShardsBuilder<F> {
+impl<F: Fingerprint> fmt::Debug for ShardsBuilder<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ShardsBuilder")
             .field("target", &self.target)

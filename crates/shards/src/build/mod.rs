@@ -1,12 +1,14 @@
-//! Building a set: fingerprints in any order, one directory of shards out.
+//! Making a set: from fingerprints in any order, or from index files that were built before.
 //!
-//! - [`builder`]: what is pushed, and what becomes of it
-//! - [`records`]: records on their way, in memory or in temporary files
-//! - [`output`]: the files, and the directory that they appear in
+//! - [`builder`]: fingerprints in, one directory of shards out
+//! - [`import`]: sets of index files that were built one by one
+//! - [`spool`]: records on their way to a shard, in memory or in temporary files
+//! - [`target`]: the directory of a set until it has its name
 
 mod builder;
-mod output;
-mod records;
+mod import;
+mod spool;
+mod target;
 
 pub use builder::{SealedShards, ShardsBuilder, ShardsSummary};
-pub(crate) use output::Target;
+pub use import::{add, create};

@@ -1,5 +1,6 @@
-//! Reading and writing the manifest.
+//! Reading and writing the manifest, and the files beside it that it does not name.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -66,4 +67,20 @@ pub(crate) fn write(path: &Path, manifest: &Manifest) -> Result<SealedFile, Erro
     let failed = file.failed();
     file.write_all(to_text(manifest).as_bytes()).map_err(failed)?;
     Ok(file.seal()?)
+}
+
+/// The names of all files in the directory of a set that its manifest does not name, in order.
+pub(crate) fn strangers(directory: &Path, manifest: &Manifest) -> Result<Vec<String>, Error> {
+    let known: HashSet<&str> = manifest.shards.iter().map(|shard| shard.file.as_str()).collect();
+    let failed = || Error::io("list it", directory);
+    let mut strangers = Vec::new();
+    for entry in directory.read_dir().map_err(failed())? {
+        let name = entry.map_err(failed())?.file_name();
+        match name.to_str() {
+            Some(name) if name == MANIFEST || known.contains(name) => {}
+            _ => strangers.push(name.to_string_lossy().into_owned()),
+        }
+    }
+    strangers.sort();
+    Ok(strangers)
 }

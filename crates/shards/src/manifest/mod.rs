@@ -1,16 +1,13 @@
 //! The manifest: which files are shards of the set, and how fingerprints are spread over them.
 //!
 //! - [`text`]: the manifest as text, and back
-//! - [`file`]: reading and writing it
-//! - [`strangers`]: files in the directory that it does not name
+//! - [`file`]: reading and writing it, and files in the directory that it does not name
 
 mod file;
-mod strangers;
 mod text;
 
-pub(crate) use file::write;
 pub use file::{is_set, read};
-pub(crate) use strangers::strangers;
+pub(crate) use file::{strangers, write};
 
 use std::collections::HashSet;
 use std::fmt;

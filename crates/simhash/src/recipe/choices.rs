@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use crate::error::RecipeError;
-use crate::lists::{ListDigest, Unknown};
+use crate::word_lists::{ListDigest, Unknown};
 
 /// Bits of a fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

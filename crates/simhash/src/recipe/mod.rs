@@ -9,9 +9,9 @@ pub use choices::{Empty, Tie, Top, Weight, Width};
 use crate::case::Case;
 use crate::error::RecipeError;
 use crate::hash::Hash;
-use crate::lists::{IdfDictionary, ListDigest, StopWords};
 use crate::shingle::Shingle;
 use crate::tokenise::Tokeniser;
+use crate::word_lists::{IdfDictionary, ListDigest, StopWords};
 
 /// How a text becomes a fingerprint.
 ///
@@ -84,7 +84,7 @@ impl Recipe {
     /// median word.
     #[must_use]
     pub fn with_idf(self, dictionary: &IdfDictionary) -> Self {
-        let unknown = crate::lists::Unknown::Median;
+        let unknown = crate::word_lists::Unknown::Median;
         Self { weight: Weight::Idf { dictionary: dictionary.digest(), unknown }, ..self }
     }
 

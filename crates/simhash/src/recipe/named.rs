@@ -4,10 +4,10 @@ use std::num::NonZeroUsize;
 
 use crate::case::Case;
 use crate::hash::Hash;
-use crate::lists::{IdfDictionary, StopWords, Unknown};
 use crate::recipe::{Empty, Recipe, Tie, Top, Weight, Width};
 use crate::shingle::Shingle;
 use crate::tokenise::Tokeniser;
+use crate::word_lists::{IdfDictionary, StopWords, Unknown};
 
 impl Default for Recipe {
     /// The recipe named `default`.

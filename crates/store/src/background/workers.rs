@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::background::priority;
 use crate::error::Error;
@@ -20,7 +20,7 @@ const AFTER_FAILURE: Duration = Duration::from_millis(200);
 pub(crate) const MERGE_THREADS: usize = 4;
 
 /// Flushes frozen memtables.
-pub(crate) fn flush<F: Engine>(inner: &StoreInner<F>) {
+pub(crate) fn flush<F: Fingerprint>(inner: &StoreInner<F>) {
     let mut seen = 0;
     while inner.background.wait_for_work(&mut seen, IDLE) {
         loop {
@@ -43,7 +43,7 @@ pub(crate) fn flush<F: Engine>(inner: &StoreInner<F>) {
 }
 
 /// Merges segments that are due, at a low priority.
-pub(crate) fn merge<F: Engine>(inner: &StoreInner<F>) {
+pub(crate) fn merge<F: Fingerprint>(inner: &StoreInner<F>) {
     priority::lower();
     let mut seen = 0;
     while inner.background.wait_for_work(&mut seen, IDLE) {
@@ -60,7 +60,7 @@ pub(crate) fn merge<F: Engine>(inner: &StoreInner<F>) {
 }
 
 /// Merges overdue runs of the memtable, so that queries search few of them and writers merge short ones only.
-pub(crate) fn memory<F: Engine>(inner: &StoreInner<F>) {
+pub(crate) fn memory<F: Fingerprint>(inner: &StoreInner<F>) {
     while inner.background.wait_for_consolidation() {
         // After a cancellation or a freeze it begins again with the current memtable.
         while inner.consolidate().is_break() && !inner.background.is_stopping() {}
@@ -68,7 +68,7 @@ pub(crate) fn memory<F: Engine>(inner: &StoreInner<F>) {
 }
 
 /// Freezes full memtables, and syncs the log at its interval.
-pub(crate) fn log<F: Engine>(inner: &StoreInner<F>) {
+pub(crate) fn log<F: Fingerprint>(inner: &StoreInner<F>) {
     let at_most = match inner.options.durability {
         Durability::Interval(interval) => interval.min(IDLE),
         Durability::Sync | Durability::None => IDLE,
@@ -84,7 +84,7 @@ pub(crate) fn log<F: Engine>(inner: &StoreInner<F>) {
 }
 
 /// Serves submitted writes.
-pub(crate) fn write<F: Engine>(inner: &StoreInner<F>) {
+pub(crate) fn write<F: Fingerprint>(inner: &StoreInner<F>) {
     inner.serve_submitted();
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::background::pressure::{self, MAX_FROZEN};
 use crate::compaction::publish::{Added, Change};
@@ -14,7 +14,7 @@ use crate::inner::StoreInner;
 /// Interval at which a thread that waits for merges checks for their failure.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-impl<F: Engine> StoreInner<F> {
+impl<F: Fingerprint> StoreInner<F> {
     /// Flushes the oldest frozen memtable. Returns whether there was one.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Engine, MAX_MERGED, Merger, Progress, VerifyOptions};
+use hamdex::{Fingerprint, MAX_MERGED, Merger, Progress, VerifyOptions};
 
 use crate::background::priority;
 use crate::compaction::claims::{Claim, Foreground};
@@ -23,7 +23,7 @@ pub(crate) type ProgressCallback = Arc<dyn Fn(Progress) -> ControlFlow<()> + Sen
 /// Minimum ratio of the smallest running merge to another one that begins: so small merges never wait for large ones.
 const MIN_SIZE_RATIO: u64 = 4;
 
-impl<F: Engine> StoreInner<F> {
+impl<F: Fingerprint> StoreInner<F> {
     /// Runs a background merge of unclaimed segments, if one is due. Returns whether there was one.
     ///
     /// # Errors
@@ -179,7 +179,7 @@ impl<F: Engine> StoreInner<F> {
                     !removed[input].contains((fingerprint, id.unwrap_or_default()))
                 });
             }
-            F::merge_to(merger, &mut output)?;
+            merger.write_to(&mut output)?;
             Ok(output)
         })
     }
@@ -198,7 +198,7 @@ impl<F: Engine> StoreInner<F> {
         }
         let inputs = inputs(&self.view.load(), claim);
         let is_damaged =
-            |live: &&LiveSegment<F>| F::verify(live.index(), &VerifyOptions::new().threads(1)).is_err();
+            |live: &&LiveSegment<F>| live.index().verify_with(&VerifyOptions::new().threads(1)).is_err();
         self.claims.exclude(inputs.iter().filter(is_damaged).map(|live| live.segment.number));
     }
 
@@ -214,18 +214,18 @@ impl<F: Engine> StoreInner<F> {
 }
 
 /// Returns the claimed segments in their current state.
-fn inputs<F: Engine>(view: &View<F>, claim: &Claim<'_>) -> Vec<LiveSegment<F>> {
+fn inputs<F: Fingerprint>(view: &View<F>, claim: &Claim<'_>) -> Vec<LiveSegment<F>> {
     let is_claimed = |live: &&LiveSegment<F>| claim.numbers.contains(&live.segment.number);
     view.segments.iter().filter(is_claimed).cloned().collect()
 }
 
-fn sizes<F: Engine>(segments: &[&LiveSegment<F>]) -> Vec<Size> {
+fn sizes<F: Fingerprint>(segments: &[&LiveSegment<F>]) -> Vec<Size> {
     let size = |live: &&LiveSegment<F>| Size { pairs: live.segment.pairs(), removed: live.removed.len() };
     segments.iter().map(size).collect()
 }
 
 /// Returns the numbers of the segments at these indices, and the number of their pairs.
-fn chosen<F: Engine>(segments: &[&LiveSegment<F>], places: &[usize]) -> Option<(Vec<u64>, u64)> {
+fn chosen<F: Fingerprint>(segments: &[&LiveSegment<F>], places: &[usize]) -> Option<(Vec<u64>, u64)> {
     let numbers = places.iter().map(|&at| segments[at].segment.number).collect();
     Some((numbers, places.iter().map(|&at| segments[at].len()).sum()))
 }

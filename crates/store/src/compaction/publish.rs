@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::layout;
 use crate::error::Error;
@@ -40,7 +40,7 @@ pub(crate) struct Added<F> {
     removed: RemovedPlaces,
 }
 
-impl<F: Engine> Added<F> {
+impl<F: Fingerprint> Added<F> {
     pub(crate) fn new(segment: Arc<Segment<F>>, entry: SegmentEntry, journal: Option<JournalReader>) -> Self {
         Self { segment, entry, journal, removed: RemovedPlaces::default() }
     }
@@ -54,7 +54,7 @@ impl<F: Engine> Added<F> {
     }
 }
 
-impl<F: Engine> StoreInner<F> {
+impl<F: Fingerprint> StoreInner<F> {
     /// Makes a change of files durable, then visible. The journal is closed in any case.
     ///
     /// # Errors
@@ -227,7 +227,7 @@ impl<F: Engine> StoreInner<F> {
 }
 
 /// Marks pairs of a segment as removed.
-fn remove_all<F: Engine>(
+fn remove_all<F: Fingerprint>(
     segment: &Arc<Segment<F>>,
     removed: &mut RemovedPlaces,
     pairs: impl Iterator<Item = Pair<F>>,

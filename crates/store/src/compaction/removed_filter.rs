@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use hamdex::{Engine, ReadError};
+use hamdex::{Fingerprint, ReadError};
 
 use crate::segment::LiveSegment;
 use crate::write::batch::Pair;
@@ -17,7 +17,7 @@ pub(super) struct RemovedFilter<F> {
     sieve: Vec<u64>,
 }
 
-impl<F: Engine> RemovedFilter<F> {
+impl<F: Fingerprint> RemovedFilter<F> {
     /// Collects the removed pairs of a segment. It reads the whole segment, unless there are none.
     pub(super) fn of(live: &LiveSegment<F>) -> Result<Self, ReadError> {
         let mut pairs = HashSet::new();

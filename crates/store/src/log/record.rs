@@ -15,7 +15,7 @@
 //!
 //! The header has a checksum of its own, so that the synced length is reliable even if the operations are torn.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use super::header::{u32_at, u64_at};
 use crate::disk::checksum::{Kind, checksum};
@@ -62,7 +62,7 @@ pub(crate) fn units<F>(identity: &Identity, operations: &[Operation<F>], names: 
 }
 
 /// Appends the record for an offset of a log.
-pub(crate) fn encode<F: Engine>(
+pub(crate) fn encode<F: Fingerprint>(
     into: &mut Vec<u8>,
     identity: &Identity,
     log: u64,
@@ -163,7 +163,7 @@ fn encode_name(into: &mut Vec<u8>, identity: &Identity, id: u64, name: &[u8]) {
 }
 
 /// Decodes the operations of a record and the names before them.
-pub(crate) fn decode<F: Engine>(
+pub(crate) fn decode<F: Fingerprint>(
     body: &[u8],
     identity: &Identity,
     into: &mut Batch<F>,
@@ -236,7 +236,7 @@ fn check_names<F>(batch: &Batch<F>) -> Result<(), &'static str> {
 }
 
 #[inline]
-fn read_pair<F: Engine>(bytes: &[u8], has_ids: bool) -> (F, u64) {
+fn read_pair<F: Fingerprint>(bytes: &[u8], has_ids: bool) -> (F, u64) {
     let (fingerprint, id) = bytes.split_at(F::BYTES);
     let mut raw = [0; 16];
     raw[..F::BYTES].copy_from_slice(fingerprint);

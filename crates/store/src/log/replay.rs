@@ -5,7 +5,7 @@
 //! after a clean shutdown, the manifest. A bad record below the greatest such length is damage. Above it, the record
 //! is the torn tail of a crash, which was never acknowledged as durable, and the log ends before it.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use super::header::{HEADER_BYTES, Header, HeaderError, VERSION};
 use super::record::decode;
@@ -82,7 +82,7 @@ pub struct TornTail {
 /// # Errors
 /// When a log is missing, damaged, of another store or of a newer format; when the operating system refuses an
 /// operation; the errors of `apply`.
-pub fn replay<F: Engine>(
+pub fn replay<F: Fingerprint>(
     disk: &dyn Disk,
     identity: &Identity,
     from: Position,
@@ -93,7 +93,7 @@ pub fn replay<F: Engine>(
 }
 
 /// Replays as [`replay`]; `apply` also gets the number of the log of each batch.
-pub(crate) fn replay_by_log<F: Engine>(
+pub(crate) fn replay_by_log<F: Fingerprint>(
     disk: &dyn Disk,
     identity: &Identity,
     from: Position,
@@ -143,7 +143,7 @@ pub(crate) fn replay_by_log<F: Engine>(
 }
 
 /// Rejects a width other than the one of the store.
-pub(super) fn check_width<F: Engine>(disk: &dyn Disk, identity: &Identity) -> Result<(), Error> {
+pub(super) fn check_width<F: Fingerprint>(disk: &dyn Disk, identity: &Identity) -> Result<(), Error> {
     if identity.width == F::BITS {
         return Ok(());
     }

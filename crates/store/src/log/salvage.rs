@@ -1,6 +1,6 @@
 //! Salvage of damaged logs: every intact record, at any offset.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use super::header::{HEADER_BYTES, Header};
 use super::record::decode;
@@ -51,7 +51,7 @@ pub struct Lost {
 ///
 /// # Errors
 /// When the width is not the one of the store, or the operating system refuses an operation; the errors of `apply`.
-pub fn salvage<F: Engine>(
+pub fn salvage<F: Fingerprint>(
     disk: &dyn Disk,
     identity: &Identity,
     start: Position,

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::marker::PhantomData;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use super::header::{HEADER_BYTES, Header};
 use super::record::{encode, units};
@@ -50,7 +50,7 @@ const RESERVED_BYTES: u64 = 1 << 20;
 /// Capacity to which the buffer shrinks after a write, in bytes.
 const MAX_KEPT_BUFFER_BYTES: usize = 1 << 20;
 
-impl<F: Engine> LogWriter<F> {
+impl<F: Fingerprint> LogWriter<F> {
     /// Creates the first log of a store, or the first after a repair. It and its name are durable when this returns.
     /// Sequence numbers start above `sequence`. A log of this name without records, which an interrupted creation has
     /// left, is replaced.

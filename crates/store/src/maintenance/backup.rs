@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::copy::copy;
 use crate::disk::layout::{self, BACKUP, COPY, DELETES, LOGS, MANIFEST, SEGMENTS};
@@ -96,7 +96,7 @@ fn is_within(directory: &Path, outer: &Path) -> bool {
     existing.is_some_and(|existing| existing.starts_with(outer))
 }
 
-impl<F: Engine> Store<F> {
+impl<F: Fingerprint> Store<F> {
     /// Copies the store to a directory that does not exist yet or is empty: see [`Store::backup_to`].
     ///
     /// # Errors
@@ -200,7 +200,7 @@ fn finish(target: &dyn Disk, outcome: Result<(), Error>, copied: &[String]) -> R
 }
 
 /// Returns the current end of the live logs.
-fn end_of_logs<F: Engine>(disk: &dyn Disk, manifest: &Manifest) -> Result<Sealed, Error> {
+fn end_of_logs<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<Sealed, Error> {
     let start = manifest.logs_start();
     let end = replay::<F>(disk, &manifest.identity, start, manifest.sealed, |_, _| Ok(()))?.end;
     Ok(Sealed { log: end.log, bytes: end.offset })

@@ -3,13 +3,13 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Engine, Progress};
+use hamdex::{Fingerprint, Progress};
 
 use crate::compaction::merge::ProgressCallback;
 use crate::error::Error;
 use crate::store::Store;
 
-impl<F: Engine> Store<F> {
+impl<F: Fingerprint> Store<F> {
     /// Flushes the memtables to segments. Every write before this call is durable when it returns. It waits for merges
     /// if there are too many segments.
     ///

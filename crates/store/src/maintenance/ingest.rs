@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{Engine, Index, Mapping, OpenOptions, ReadError, VerifyOptions};
+use hamdex::{Fingerprint, Index, Mapping, OpenOptions, ReadError, VerifyOptions};
 
 use crate::compaction::publish::{Added, Change};
 use crate::disk::layout::{self, SEGMENTS};
@@ -13,9 +13,10 @@ use crate::error::Error;
 use crate::inner::StoreInner;
 use crate::manifest::SegmentEntry;
 use crate::segment::Segment;
+use crate::segment::write_index;
 use crate::store::Store;
 
-impl<F: Engine> Store<F> {
+impl<F: Fingerprint> Store<F> {
     /// Adds all pairs of a file that was built elsewhere, in one atomic step: by a hard link if the file system allows
     /// it, otherwise by a copy. The whole file is read and checked first. It must have ids exactly if the store has
     /// them; its design and codec may differ until a merge rewrites it.
@@ -31,7 +32,7 @@ impl<F: Engine> Store<F> {
         let path = path.as_ref();
         let inner = self.inner();
         let _activity = inner.begin()?;
-        let index = F::open(path, &OpenOptions::new())?;
+        let index = OpenOptions::new().open::<F>(path)?;
         let identity = inner.schema.identity;
         if index.has_ids() != identity.has_ids {
             return Err(Error::IngestIds { path: path.to_owned(), has_ids: index.has_ids() });
@@ -39,7 +40,7 @@ impl<F: Engine> Store<F> {
         if index.has_names() != identity.has_names {
             return Err(Error::IngestNames { path: path.to_owned(), has_names: index.has_names() });
         }
-        F::verify(&index, &VerifyOptions::new().threads(inner.options.threads))?;
+        index.verify_with(&VerifyOptions::new().threads(inner.options.threads))?;
         let brought = if identity.has_names {
             let Some(last) = index.names()?.map(|names| names.last_id()).transpose()?.flatten() else {
                 return Ok(());
@@ -67,7 +68,7 @@ impl<F: Engine> Store<F> {
     }
 }
 
-impl<F: Engine> StoreInner<F> {
+impl<F: Fingerprint> StoreInner<F> {
     /// Writes the pairs and names of a file to a new segment, with `by` added to every id.
     fn write_with_shifted_ids(
         &self,
@@ -76,7 +77,7 @@ impl<F: Engine> StoreInner<F> {
     ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
         self.new_segment(0, |options, mut output| {
             let mut failure: Option<ReadError> = None;
-            let entries = F::entries(index, F::ZERO).map_while(|entry| match entry {
+            let entries = index.entries().from(F::ZERO).map_while(|entry| match entry {
                 Ok(entry) => Some(entry),
                 Err(error) => {
                     failure = Some(error);
@@ -85,8 +86,8 @@ impl<F: Engine> StoreInner<F> {
             });
             let mut pairs = entries.flat_map(|entry| entry.ids.map(move |id| (entry.fingerprint, by + id)));
             let names = index.names()?;
-            let mut names = names.iter().flatten().map(|named| named.map(|(id, name)| (by + id, name)));
-            F::write_sorted(options, &mut pairs, &mut names, &mut output)?;
+            let names = names.iter().flatten().map(|named| named.map(|(id, name)| (by + id, name)));
+            write_index(options, &mut pairs, names, &mut output)?;
             drop(pairs);
             failure.map_or(Ok(output), |error| Err(error.into()))
         })

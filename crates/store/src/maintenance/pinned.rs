@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::error::Error;
 use crate::inner::StoreInner;
@@ -11,7 +11,7 @@ use crate::manifest::Manifest;
 use crate::view::View;
 
 /// A consistent set of the files of a store, which stay as long as this is held.
-pub(crate) struct Pinned<'s, F: Engine> {
+pub(crate) struct Pinned<'s, F: Fingerprint> {
     inner: &'s StoreInner<F>,
     pub(crate) manifest: Arc<Manifest>,
     /// The end of the logs, which are durable up to there.
@@ -20,7 +20,7 @@ pub(crate) struct Pinned<'s, F: Engine> {
     _state: Arc<View<F>>,
 }
 
-impl<F: Engine> StoreInner<F> {
+impl<F: Fingerprint> StoreInner<F> {
     /// Pins the files of this moment, with every write before.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl<F: Engine> StoreInner<F> {
     }
 }
 
-impl<F: Engine> Drop for Pinned<'_, F> {
+impl<F: Fingerprint> Drop for Pinned<'_, F> {
     fn drop(&mut self) {
         self.inner.remove_files(self.inner.pins.unpin());
     }

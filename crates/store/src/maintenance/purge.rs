@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::layout::{DAMAGED, DELETES, LOGS, SEGMENTS};
 use crate::error::Error;
@@ -21,7 +21,7 @@ pub struct Purged {
     pub held: Vec<PathBuf>,
 }
 
-impl<F: Engine> Store<F> {
+impl<F: Fingerprint> Store<F> {
     /// Rewrites files until none of the store, logs included, holds a pair that was removed before this call.
     ///
     /// It cannot reach files that open snapshots ([`Purged::held`]) or other processes use, backups, other links of

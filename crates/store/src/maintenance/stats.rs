@@ -1,6 +1,6 @@
 //! Statistics: counts and costs of a store.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::health::{Health, Merges};
 use crate::inner::StoreInner;
@@ -56,7 +56,7 @@ pub struct SegmentStats {
 }
 
 impl StoreStats {
-    pub(crate) fn of<F: Engine>(manifest: &Manifest, view: &View<F>) -> Self {
+    pub(crate) fn of<F: Fingerprint>(manifest: &Manifest, view: &View<F>) -> Self {
         // The manifest may be of another moment, so only the level comes from it.
         let level_of = |number: u64| {
             let entry = manifest.segments.iter().find(|entry| entry.number == number);
@@ -81,11 +81,11 @@ impl StoreStats {
         let has_ids = manifest.identity.has_ids;
         let written = manifest.written;
         let all_written = written.segments + written.removals + written.logs;
-        let is_one_whole_file = segments.len() <= 1 && recent == 0 && (removed == 0 || !has_ids);
+        let (fingerprints, is_exact) = view.fingerprints(has_ids);
         Self {
-            fingerprints: (sum(|s| s.fingerprints) + recent).min(left),
+            fingerprints,
             ids: if has_ids { left } else { 0 },
-            is_exact: is_one_whole_file || left == 0,
+            is_exact,
             bytes,
             recent,
             recent_bytes: view.memtables().map(|recent| recent.bytes() as u64).sum(),
@@ -102,7 +102,7 @@ impl StoreStats {
     }
 }
 
-impl<F: Engine> Store<F> {
+impl<F: Fingerprint> Store<F> {
     /// Returns counts, costs and health of the store. It reads no file and waits for no lock.
     #[must_use]
     pub fn stats(&self) -> StoreStats {
@@ -120,7 +120,7 @@ impl<F: Engine> Store<F> {
     }
 }
 
-impl<F: Engine> StoreInner<F> {
+impl<F: Fingerprint> StoreInner<F> {
     fn health(&self) -> Health {
         Health {
             holder: String::new(),

@@ -1,6 +1,6 @@
 //! Verification: reads and checks every file of a store.
 
-use hamdex::{Engine, VerifyOptions};
+use hamdex::{Fingerprint, Verified, VerifyOptions};
 
 use crate::disk::Disk;
 use crate::disk::layout;
@@ -11,24 +11,8 @@ use crate::segment::Segment;
 use crate::segment::removals_file;
 use crate::store::Store;
 
-/// The files that a verification has read and found intact.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct StoreVerified {
-    /// Segments.
-    pub segments: usize,
-    /// Bytes of the segments.
-    pub bytes: u64,
-    /// Fingerprints in the segments, including removed ones.
-    pub fingerprints: u64,
-    /// Batches in the logs.
-    pub batches: u64,
-    /// Leftovers of a crash, which the next writer removes. They are no damage.
-    pub notes: Vec<String>,
-}
-
 /// Reads and checks the manifest, its copy, all files that it names, and the logs. No process may write meanwhile.
-pub(crate) fn verify<F: Engine>(disk: &dyn Disk, options: &VerifyOptions) -> Result<StoreVerified, Error> {
+pub(crate) fn verify<F: Fingerprint>(disk: &dyn Disk, options: &VerifyOptions) -> Result<Verified, Error> {
     // An intact copy of the manifest lets the store open, but the manifest is damaged all the same.
     let manifest = manifest::read_named(disk, layout::MANIFEST).map_err(|damage| {
         match (manifest::read(disk), damage) {
@@ -66,23 +50,22 @@ fn not_there(disk: &dyn Disk, name: &str) -> Error {
 }
 
 /// Reads and checks the files that a manifest names, and the logs.
-fn verify_files<F: Engine>(
+fn verify_files<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
     options: &VerifyOptions,
-) -> Result<(StoreVerified, Replayed), Error> {
-    let mut verified = StoreVerified::default();
+) -> Result<(Verified, Replayed), Error> {
+    let mut verified = Verified::default();
+    verified.families = 1;
     for entry in &manifest.segments {
         let segment = Segment::<F>::open(disk, entry.number)?;
-        let found = F::verify(&segment.index, options)?;
+        let found = segment.index.verify_with(options)?;
         if segment.index.file_id().to_bytes() != entry.file_id || found.bytes != entry.bytes {
             let path = disk.path(&layout::segment(entry.number));
             return Err(Error::damaged(path, None, "it is another file than the manifest names"));
         }
         removals_file::read(disk, manifest.identity.store, entry)?;
-        verified.segments += 1;
-        verified.bytes += found.bytes;
-        verified.fingerprints += found.fingerprints;
+        verified.add(&found);
     }
     let start = manifest.logs_start();
     let replayed = replay::<F>(disk, &manifest.identity, start, manifest.sealed, |_, _| Ok(()))?;
@@ -90,13 +73,13 @@ fn verify_files<F: Engine>(
     Ok((verified, replayed))
 }
 
-impl<F: Engine> Store<F> {
+impl<F: Fingerprint> Store<F> {
     /// Reads and checks all files that the store has at the time of this call. Writes, flushes and merges continue
     /// meanwhile.
     ///
     /// # Errors
     /// The first damage that is found; when the disk refuses an operation.
-    pub fn verify(&self, options: &VerifyOptions) -> Result<StoreVerified, Error> {
+    pub fn verify(&self, options: &VerifyOptions) -> Result<Verified, Error> {
         let inner = self.inner();
         let _activity = inner.begin()?;
         let pinned = inner.pin()?;

@@ -1,6 +1,6 @@
 //! The schema of a store: the properties that are fixed at its creation.
 
-use hamdex::{BuildOptions, Codec, Design, DesignError, Engine};
+use hamdex::{BuildOptions, Codec, Design, DesignError, Fingerprint};
 
 use crate::manifest::Manifest;
 use crate::manifest::identity::Identity;
@@ -30,12 +30,12 @@ impl Schema {
     }
 
     /// Returns the design of its segments.
-    pub(crate) fn design<F: Engine>(&self) -> Result<Design<F>, DesignError> {
+    pub(crate) fn design<F: Fingerprint>(&self) -> Result<Design<F>, DesignError> {
         Design::named(&self.design, self.distance)
     }
 
     /// Returns the options by which its segments are built.
-    pub(crate) fn build_options<F: Engine>(&self) -> Result<BuildOptions<F>, DesignError> {
+    pub(crate) fn build_options<F: Fingerprint>(&self) -> Result<BuildOptions<F>, DesignError> {
         let options = BuildOptions::new().design(self.design()?).codec(self.codec);
         Ok(options.ids(self.identity.has_ids).names(self.identity.has_names))
     }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::background::Cancellation;
 use crate::inner::StoreInner;
@@ -14,7 +14,7 @@ use crate::view::View;
 /// Removals, about, that a merged run catches up with while writers wait.
 const MAX_CATCH_UP: u64 = 1 << 10;
 
-impl<F: Engine> StoreInner<F> {
+impl<F: Fingerprint> StoreInner<F> {
     /// Merges runs of the memtable until none is due. Breaks if it is cancelled, or the memtable is frozen.
     pub(crate) fn consolidate(&self) -> ControlFlow<()> {
         let cancellation = self.background.cancellation();

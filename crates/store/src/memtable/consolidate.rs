@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::memtable::Memtable;
 use crate::memtable::live_run::LiveRun;
@@ -47,7 +47,7 @@ impl<F> Drop for Held<F> {
     }
 }
 
-impl<F: Engine> Memtable<F> {
+impl<F: Fingerprint> Memtable<F> {
     /// Returns the number of long runs that are due to be merged: not more than twice as long as the next.
     pub(crate) fn overdue_runs(&self) -> usize {
         let long = &self.runs[..self.long_runs()];
@@ -97,7 +97,7 @@ impl<F: Engine> Memtable<F> {
     }
 }
 
-impl<F: Engine> Consolidation<F> {
+impl<F: Fingerprint> Consolidation<F> {
     /// Returns the number of the insertion of its newest pair.
     pub(crate) fn last_insertion(&self) -> u64 {
         last_insertion(&self.runs.0)
@@ -115,7 +115,7 @@ impl<F: Engine> Consolidation<F> {
     }
 }
 
-impl<F: Engine> Consolidated<F> {
+impl<F: Fingerprint> Consolidated<F> {
     /// Applies the removals from the original runs since they were read. Returns their number; `None` if these runs are
     /// no longer in place.
     pub(crate) fn catch_up(&mut self, memtable: &Memtable<F>) -> Option<u64> {
@@ -144,13 +144,13 @@ impl<F: Engine> Consolidated<F> {
 }
 
 /// Merges runs without pauses.
-pub(super) fn merge_at_once<F: Engine>(runs: &[LiveRun<F>], distance: u32) -> LiveRun<F> {
+pub(super) fn merge_at_once<F: Fingerprint>(runs: &[LiveRun<F>], distance: u32) -> LiveRun<F> {
     let ControlFlow::Continue(merged) =
         merge::<F, Infallible>(runs, distance, &mut || ControlFlow::Continue(()));
     merged
 }
 
-fn merge<F: Engine, B>(
+fn merge<F: Fingerprint, B>(
     runs: &[LiveRun<F>],
     distance: u32,
     pause: &mut dyn FnMut() -> ControlFlow<B>,
@@ -160,7 +160,7 @@ fn merge<F: Engine, B>(
 }
 
 /// Returns the distinct pairs of runs in order. They are merged slice by slice, so that each slice fits in the cache.
-fn merged_pairs<F: Engine, B>(
+fn merged_pairs<F: Fingerprint, B>(
     runs: &[LiveRun<F>],
     pause: &mut dyn FnMut() -> ControlFlow<B>,
 ) -> ControlFlow<B, Vec<Pair<F>>> {

@@ -4,7 +4,7 @@
 //! so they agree in at least one (the pigeonhole principle of §3.1 of Manku, Jain and Das Sarma, WWW 2007). For a
 //! smaller distance d, any d + 1 of the groups suffice.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 /// Maximum number of groups: more have so few bits each that they exclude too little for their memory.
 const MAX_GROUPS: u32 = 8;
@@ -26,7 +26,7 @@ pub(super) struct Group {
 impl Group {
     /// Returns the groups for a distance and a number of values; the first begins with the first bit. For distances that
     /// are too great for groups, there is only this one.
-    pub(super) fn all<F: Engine>(distance: u32, values: usize) -> Vec<Self> {
+    pub(super) fn all<F: Fingerprint>(distance: u32, values: usize) -> Vec<Self> {
         let count = distance.saturating_add(1);
         let wanted = values.max(1).ilog2().saturating_sub(VALUES_PER_BUCKET_LOG2).min(MAX_BUCKET_BITS);
         let group = |number: u32| {
@@ -47,7 +47,7 @@ impl Group {
 
     /// Returns the bucket of a value.
     #[inline]
-    pub(super) fn bucket<F: Engine>(self, value: F) -> usize {
+    pub(super) fn bucket<F: Fingerprint>(self, value: F) -> usize {
         if self.bucket_bits == 0 {
             return 0;
         }
@@ -57,7 +57,7 @@ impl Group {
 
 /// Whether no group in `earlier` finds a match with this difference, so that it belongs to the next group.
 #[inline]
-pub(super) fn is_first<F: Engine>(earlier: &[Group], difference: F) -> bool {
+pub(super) fn is_first<F: Fingerprint>(earlier: &[Group], difference: F) -> bool {
     !earlier.iter().any(|group| group.bucket(difference) == 0)
 }
 

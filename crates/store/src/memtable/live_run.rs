@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::memtable::run::Run;
 use crate::segment::removed_places::RemovedPlaces;
@@ -29,7 +29,7 @@ impl<F> Clone for LiveRun<F> {
     }
 }
 
-impl<F: Engine> LiveRun<F> {
+impl<F: Fingerprint> LiveRun<F> {
     pub(super) fn of(pairs: &[Pair<F>], distance: u32, last_insertion: u64) -> Self {
         let ControlFlow::Continue(live) =
             Self::try_of::<Infallible>(pairs, distance, last_insertion, &mut || ControlFlow::Continue(()));

@@ -23,7 +23,7 @@ pub(crate) mod run;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Engine, Match};
+use hamdex::{Fingerprint, Match};
 
 use crate::memtable::consolidate::merge_at_once;
 use crate::memtable::live_run::LiveRun;
@@ -73,7 +73,7 @@ impl<F> Clone for Memtable<F> {
     }
 }
 
-impl<F: Engine> Memtable<F> {
+impl<F: Fingerprint> Memtable<F> {
     /// Returns an empty memtable for searches up to `distance`. Every insertion merges all runs that are due.
     pub(crate) fn new(distance: u32) -> Self {
         Self {

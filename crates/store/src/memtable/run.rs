@@ -3,7 +3,7 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::memtable::groups::{Group, is_first};
 use crate::write::batch::Pair;
@@ -40,7 +40,7 @@ impl<F> Run<F> {
     }
 }
 
-impl<F: Engine> Run<F> {
+impl<F: Fingerprint> Run<F> {
     /// Builds a run of strictly ascending pairs, at most `u32::MAX`, for searches up to `distance`. `pause` is called at
     /// intervals, and may break.
     pub(crate) fn try_new<B>(
@@ -196,7 +196,7 @@ impl<F: Engine> Run<F> {
     }
 }
 
-fn starts_of_buckets<F: Engine>(group: Group, values: &[F]) -> Box<[u32]> {
+fn starts_of_buckets<F: Fingerprint>(group: Group, values: &[F]) -> Box<[u32]> {
     let mut starts = vec![0; group.buckets() + 1];
     for &value in values {
         starts[group.bucket(value) + 1] += 1;
@@ -207,7 +207,7 @@ fn starts_of_buckets<F: Engine>(group: Group, values: &[F]) -> Box<[u32]> {
     starts.into()
 }
 
-fn in_buckets<F: Engine, B>(
+fn in_buckets<F: Fingerprint, B>(
     group: Group,
     starts: &[u32],
     values: &[F],
@@ -234,7 +234,7 @@ mod tests {
 
     use super::*;
 
-    fn check<F: Engine>(mut pairs: Vec<Pair<F>>, queries: &[F], built: u32) {
+    fn check<F: Fingerprint>(mut pairs: Vec<Pair<F>>, queries: &[F], built: u32) {
         pairs.sort_unstable();
         pairs.dedup();
         let ControlFlow::Continue(run) =

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::memtable::consolidate::{Consolidated, Consolidation};
 
-fn near<F: Engine>(memtable: &Memtable<F>, query: F, distance: u32) -> Vec<F> {
+fn near<F: Fingerprint>(memtable: &Memtable<F>, query: F, distance: u32) -> Vec<F> {
     let mut found = Vec::new();
     let outcome = memtable.for_each(query, distance, |value| {
         found.push(value);

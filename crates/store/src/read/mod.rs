@@ -5,8 +5,10 @@
 //! - [`pool`]: a pool of searchers
 //! - [`reader`]: reading a store that another process may write to; [`seen`]: its view, and how it is refreshed
 //! - [`pairs`]: all pairs of fingerprint and id, in order
+//! - [`fingerprint_set`]: the face that a snapshot shares with indexes and shards
 //! - [`names`]: the names of ids
 
+mod fingerprint_set;
 mod names;
 pub(crate) mod pairs;
 pub(crate) mod pool;

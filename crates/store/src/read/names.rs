@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::error::Error;
 use crate::read::snapshot::Snapshot;
 
-impl<F: Engine> Snapshot<F> {
+impl<F: Fingerprint> Snapshot<F> {
     /// Returns the name of a stored id; `None` in a store without names.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hamdex::{Engine, ReadError};
+use hamdex::{Fingerprint, ReadError};
 
 use crate::segment::LiveSegment;
 use crate::view::View;
@@ -24,7 +24,7 @@ pub(crate) struct Merged<'s, F> {
     last: Option<Pair<F>>,
 }
 
-impl<'s, F: Engine> Merged<'s, F> {
+impl<'s, F: Fingerprint> Merged<'s, F> {
     pub(crate) fn new(sequences: Vec<Sequence<'s, F>>) -> Self {
         let heads = BinaryHeap::with_capacity(sequences.len());
         let mut merged = Self { sequences, heads, failure: None, last: None };
@@ -43,7 +43,7 @@ impl<'s, F: Engine> Merged<'s, F> {
     }
 }
 
-impl<F: Engine> Iterator for Merged<'_, F> {
+impl<F: Fingerprint> Iterator for Merged<'_, F> {
     type Item = Result<Pair<F>, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -61,7 +61,7 @@ impl<F: Engine> Iterator for Merged<'_, F> {
     }
 }
 
-impl<F: Engine> View<F> {
+impl<F: Fingerprint> View<F> {
     /// Returns the pairs whose fingerprints are at least `from`, in order.
     pub(crate) fn pairs_from(&self, from: F) -> Merged<'_, F> {
         let mut sequences: Vec<Sequence<'_, F>> = Vec::new();
@@ -74,7 +74,7 @@ impl<F: Engine> View<F> {
     }
 }
 
-impl<F: Engine> LiveSegment<F> {
+impl<F: Fingerprint> LiveSegment<F> {
     /// Returns the pairs that are left and whose fingerprints are at least `from`, in order.
     pub(crate) fn pairs_from(&self, from: F) -> Sequence<'_, F> {
         match self.placed_pairs_from(from) {
@@ -90,9 +90,9 @@ impl<F: Engine> LiveSegment<F> {
     /// in order.
     pub(crate) fn placed_pairs_from(&self, from: F) -> Result<PlacedPairs<'_, F>, ReadError> {
         let index = self.index();
-        let entries = F::entries(index, from);
+        let entries = index.entries().from(from);
         if !index.has_ids() {
-            let first = if from == F::ZERO { 0 } else { F::rank(index, from)? };
+            let first = if from == F::ZERO { 0 } else { index.rank(from)? };
             let placed = (first..).zip(entries);
             return Ok(Box::new(placed.map(|(place, entry)| Ok((place, (entry?.fingerprint, 0))))));
         }

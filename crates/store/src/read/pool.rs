@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::read::searcher::{PooledSearcher, Searcher};
 use crate::read::snapshot::Snapshot;
@@ -14,12 +14,12 @@ use crate::view::View;
 const MAX_KEPT: usize = 64;
 
 /// A pool of searchers.
-pub(crate) struct SearcherPool<F: Engine> {
+pub(crate) struct SearcherPool<F: Fingerprint> {
     /// They keep segments alive, so none is kept for segments that have been replaced.
     pooled: Mutex<Vec<PooledSearcher<F>>>,
 }
 
-impl<F: Engine> SearcherPool<F> {
+impl<F: Fingerprint> SearcherPool<F> {
     pub(crate) fn new() -> Self {
         Self { pooled: Mutex::new(Vec::new()) }
     }
@@ -64,7 +64,7 @@ impl<F: Engine> SearcherPool<F> {
     }
 }
 
-impl<F: Engine> fmt::Debug for SearcherPool<F> {
+impl<F: Fingerprint> fmt::Debug for SearcherPool<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SearcherPool").finish_non_exhaustive()
     }

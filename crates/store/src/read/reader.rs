@@ -4,14 +4,14 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{Engine, VerifyOptions};
+use hamdex::{Fingerprint, Verified, VerifyOptions};
 
 use crate::disk::lock::holder_and_status;
 use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::health::Health;
 use crate::maintenance::stats::StoreStats;
-use crate::maintenance::verify::{StoreVerified, verify};
+use crate::maintenance::verify::verify;
 use crate::manifest::{self, Manifest};
 use crate::read::seen::{LoggedRemovals, Seen};
 use crate::read::snapshot::Snapshot;
@@ -39,7 +39,7 @@ const MAX_ATTEMPTS: usize = 16;
 /// assert_eq!(reader.snapshot().ids(0xff00)?, [2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct StoreReader<F: Engine> {
+pub struct StoreReader<F: Fingerprint> {
     disk: Box<dyn Disk>,
     options: ReadOptions,
     seen: Seen<F>,
@@ -73,7 +73,7 @@ impl ReadOptions {
     }
 }
 
-impl<F: Engine> StoreReader<F> {
+impl<F: Fingerprint> StoreReader<F> {
     /// Opens a store for reading.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ impl<F: Engine> StoreReader<F> {
     ///
     /// # Errors
     /// The first damage that is found; when the disk refuses an operation.
-    pub fn verify(&self, options: &VerifyOptions) -> Result<StoreVerified, Error> {
+    pub fn verify(&self, options: &VerifyOptions) -> Result<Verified, Error> {
         retry_if_manifest_changed(&*self.disk, |_| verify::<F>(&*self.disk, options))
     }
 }
@@ -169,7 +169,7 @@ pub(crate) fn retry_if_manifest_changed<T>(
     }
 }
 
-impl<F: Engine> fmt::Debug for StoreReader<F> {
+impl<F: Fingerprint> fmt::Debug for StoreReader<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreReader").field("disk", &*self.disk).finish_non_exhaustive()
     }

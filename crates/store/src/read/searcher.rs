@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Engine, Index, IndexesSearcher, Match};
+use hamdex::{Fingerprint, Match, MultiSearcher, ProgressCallback};
 
 use crate::error::Error;
 use crate::read::snapshot::Snapshot;
@@ -14,13 +14,13 @@ use crate::segment::LiveSegment;
 /// [`Snapshot::searcher`].
 ///
 /// A query searches the memtables first, and then all segments in one plan: all look-ups, one wave of reads, all scans.
-pub struct Searcher<F: Engine> {
+pub struct Searcher<F: Fingerprint> {
     snapshot: Snapshot<F>,
-    segments: IndexesSearcher<Arc<Index<F>>>,
+    segments: MultiSearcher<F>,
     matches: Vec<Match<F>>,
 }
 
-impl<F: Engine> Snapshot<F> {
+impl<F: Fingerprint> Snapshot<F> {
     /// Creates a searcher. Each thread needs its own.
     #[must_use]
     pub fn searcher(&self) -> Searcher<F> {
@@ -28,7 +28,7 @@ impl<F: Engine> Snapshot<F> {
     }
 }
 
-impl<F: Engine> Searcher<F> {
+impl<F: Fingerprint> Searcher<F> {
     pub(crate) fn new(snapshot: Snapshot<F>) -> Self {
         let segments = snapshot.view().segment_indexes().searcher();
         Self { snapshot, segments, matches: Vec::new() }
@@ -38,6 +38,12 @@ impl<F: Engine> Searcher<F> {
     pub(crate) fn detach(self) -> PooledSearcher<F> {
         let of = Arc::clone(&self.snapshot.view().segments);
         PooledSearcher { of, segments: self.segments, matches: self.matches }
+    }
+
+    /// Sets a progress callback for queries that read many blocks, which may cancel them: see
+    /// [`MultiSearcher::progress`].
+    pub fn report_to(&mut self, report: ProgressCallback) {
+        self.segments.report_to(report);
     }
 
     /// Returns the snapshot.
@@ -70,7 +76,7 @@ impl<F: Engine> Searcher<F> {
                 return Ok(first);
             }
         }
-        Ok(F::first_of_all(&mut self.segments, query, distance)?.map(|found| found.found))
+        Ok(self.segments.first(query, distance)?.map(|found| found.found))
     }
 
     /// Returns the `count` nearest fingerprints within `distance` of `query`, nearest first, then by fingerprint; all of
@@ -96,7 +102,7 @@ impl<F: Engine> Searcher<F> {
             Some(last) => last.distance,
             None => distance,
         };
-        let found = F::nearest_within_all(segments, query, count, distance)?;
+        let found = segments.nearest_within(query, count, distance)?;
         matches.extend(found.iter().map(|found| found.found_in[0].found));
         keep_nearest(matches, count, 0);
         Ok(matches)
@@ -120,14 +126,14 @@ impl<F: Engine> Searcher<F> {
 }
 
 /// The buffers of a searcher without a snapshot.
-pub(crate) struct PooledSearcher<F: Engine> {
+pub(crate) struct PooledSearcher<F: Fingerprint> {
     /// The segments that it is for.
     of: Arc<Vec<LiveSegment<F>>>,
-    segments: IndexesSearcher<Arc<Index<F>>>,
+    segments: MultiSearcher<F>,
     matches: Vec<Match<F>>,
 }
 
-impl<F: Engine> PooledSearcher<F> {
+impl<F: Fingerprint> PooledSearcher<F> {
     /// Whether it is for these segments with the same removed pairs.
     pub(crate) fn is_for(&self, segments: &Arc<Vec<LiveSegment<F>>>) -> bool {
         Arc::ptr_eq(&self.of, segments)
@@ -140,7 +146,7 @@ impl<F: Engine> PooledSearcher<F> {
 }
 
 /// Sorts and deduplicates matches and keeps the first `count`, if there are more than `most`.
-fn keep_nearest<F: Engine>(matches: &mut Vec<Match<F>>, count: usize, most: usize) {
+fn keep_nearest<F: Fingerprint>(matches: &mut Vec<Match<F>>, count: usize, most: usize) {
     if matches.len() > most {
         matches.sort_unstable();
         matches.dedup();
@@ -148,7 +154,7 @@ fn keep_nearest<F: Engine>(matches: &mut Vec<Match<F>>, count: usize, most: usiz
     }
 }
 
-impl<F: Engine> fmt::Debug for Searcher<F> {
+impl<F: Fingerprint> fmt::Debug for Searcher<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Searcher").field("snapshot", &self.snapshot).finish_non_exhaustive()
     }

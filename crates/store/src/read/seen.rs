@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::Disk;
 use crate::disk::layout;
@@ -23,7 +23,7 @@ use crate::write::batch::Pair;
 ///
 /// The pairs of each log are a memtable of their own, as in the writing process: after a flush, the logs and their
 /// memtables are dropped together.
-pub(super) struct Seen<F: Engine> {
+pub(super) struct Seen<F: Fingerprint> {
     pub(super) manifest: Manifest,
     pub(super) view: Arc<View<F>>,
     pub(super) schema: Arc<Schema>,
@@ -43,7 +43,7 @@ pub(super) struct LoggedRemoval<F> {
     pair: Pair<F>,
 }
 
-impl<F: Engine> Seen<F> {
+impl<F: Fingerprint> Seen<F> {
     /// Reads all files that a manifest names.
     pub(super) fn of(
         disk: &dyn Disk,
@@ -168,7 +168,7 @@ fn length_of(disk: &dyn Disk, log: u64) -> Result<u64, Error> {
 }
 
 /// Freezes the memtable of a log, and begins the one of a later log.
-fn begin_memtable<F: Engine>(view: &mut View<F>, log: u64, distance: u32) {
+fn begin_memtable<F: Fingerprint>(view: &mut View<F>, log: u64, distance: u32) {
     let memtable = std::mem::replace(&mut view.memtable, Memtable::new(distance));
     let sequence = view.sequence;
     view.frozen.push(FrozenMemtable { memtable, next_log: log, sequence, log_bytes: 0 });

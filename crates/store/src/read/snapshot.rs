@@ -5,15 +5,13 @@ use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{BatchOptions, Engine, Match, OpenOptions, SharedIndexes};
+use hamdex::{BatchOptions, Fingerprint, Match, MultiIndex, OpenOptions};
 
 use crate::error::Error;
 use crate::manifest::schema::Schema;
 use crate::memtable::Memtable;
+use crate::segment::write_index;
 use crate::view::View;
-
-/// A snapshot as several indexes that are queried as one.
-pub type SnapshotIndexes<F> = SharedIndexes<F>;
 
 /// The path of an index of memtables in error messages.
 const MEMORY: &str = "(memory)";
@@ -23,9 +21,9 @@ const CHUNK: usize = 1 << 16;
 
 /// An immutable snapshot of the set. It is cheap to take and to clone. The files that it needs are kept as long as it is
 /// held, even after they have been merged.
-pub struct Snapshot<F: Engine> {
+pub struct Snapshot<F: Fingerprint> {
     view: Arc<View<F>>,
-    schema: Arc<Schema>,
+    pub(super) schema: Arc<Schema>,
 }
 
 /// The exact counts of a snapshot: see [`Snapshot::count`].
@@ -38,7 +36,7 @@ pub struct Count {
     pub pairs: u64,
 }
 
-impl<F: Engine> Snapshot<F> {
+impl<F: Fingerprint> Snapshot<F> {
     pub(crate) fn new(view: Arc<View<F>>, schema: Arc<Schema>) -> Self {
         Self { view, schema }
     }
@@ -145,7 +143,7 @@ impl<F: Engine> Snapshot<F> {
     ///
     /// # Errors
     /// When memory runs out.
-    pub fn indexes(&self) -> Result<SnapshotIndexes<F>, Error> {
+    pub fn indexes(&self) -> Result<MultiIndex<F>, Error> {
         let view = self.view();
         let mut all = Vec::new();
         if view.memtables().any(|memtable| memtable.len() > 0) {
@@ -154,8 +152,8 @@ impl<F: Engine> Snapshot<F> {
             pairs.sort_unstable();
             let mut bytes = Vec::new();
             let options = self.schema.build_options()?.names(false);
-            F::write_sorted(options, &mut pairs.into_iter(), &mut std::iter::empty(), &mut bytes)?;
-            all.push(Arc::new(F::open_mapping(bytes.into(), Path::new(MEMORY), &OpenOptions::new())?));
+            write_index(options, pairs.into_iter(), std::iter::empty(), &mut bytes)?;
+            all.push(Arc::new(OpenOptions::new().from_mapping::<F>(bytes.into(), Path::new(MEMORY))?));
         }
         Ok(view.with_segment_indexes(all))
     }
@@ -210,7 +208,7 @@ impl<F: Engine> Snapshot<F> {
         let open: Vec<usize> = (0..queries.len()).filter(is_open).collect();
         let asked: Vec<F> = open.iter().map(|&place| queries[place]).collect();
         let indexes = self.view.segment_indexes();
-        let _ = F::batch_of_all(&indexes, &asked, distance, &options.limit(1), &mut |query, matches| {
+        let _ = indexes.batch_with(&asked, distance, &options.limit(1), |query, matches| {
             let nearest = &mut nearest[open[query]];
             *nearest = nearest.iter().copied().chain(matches.get(0).map(|near| near.found_in[0].found)).min();
             ControlFlow::Continue(())
@@ -227,7 +225,7 @@ impl<F: Engine> Snapshot<F> {
     ) -> Result<Vec<(usize, Match<F>)>, Error> {
         let mut found: Vec<(usize, Match<F>)> = Vec::new();
         let indexes = self.view.segment_indexes();
-        let _ = F::batch_of_all(&indexes, queries, distance, options, &mut |query, matches| {
+        let _ = indexes.batch_with(queries, distance, options, |query, matches| {
             found.extend(matches.iter().map(|near| (query, near.found_in[0].found)));
             ControlFlow::Continue(())
         })?;
@@ -245,13 +243,13 @@ impl<F: Engine> Snapshot<F> {
     }
 }
 
-impl<F: Engine> Clone for Snapshot<F> {
+impl<F: Fingerprint> Clone for Snapshot<F> {
     fn clone(&self) -> Self {
         Self { view: Arc::clone(&self.view), schema: Arc::clone(&self.schema) }
     }
 }
 
-impl<F: Engine> fmt::Debug for Snapshot<F> {
+impl<F: Fingerprint> fmt::Debug for Snapshot<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Snapshot").field("sequence", &self.view.sequence).finish_non_exhaustive()
     }

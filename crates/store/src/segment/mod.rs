@@ -8,11 +8,13 @@ mod new_segment;
 pub(crate) mod removals_file;
 pub(crate) mod removed_places;
 
+pub(crate) use new_segment::write_index;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hamdex::{Checksums, Engine, Index, OpenOptions, ReadError, ReadErrorKind};
+use hamdex::{Checksums, Fingerprint, Index, OpenOptions, ReadError, ReadErrorKind};
 
 use crate::disk::Disk;
 use crate::disk::layout;
@@ -44,7 +46,7 @@ pub(crate) struct Opening {
     pub(crate) is_checked: bool,
 }
 
-impl<F: Engine> Segment<F> {
+impl<F: Fingerprint> Segment<F> {
     /// Opens a segment with default options.
     pub(crate) fn open(disk: &dyn Disk, number: u64) -> Result<Self, Error> {
         Self::open_as(disk, number, Opening::default())
@@ -58,7 +60,7 @@ impl<F: Engine> Segment<F> {
         let data = data.map_err(Error::io("map it", &path))?;
         let bytes = data.as_ref().len() as u64;
         let checksums = if opening.is_checked { Checksums::UpFront } else { Checksums::FirstTouch };
-        let index = F::open_mapping(data, &path, &OpenOptions::new().checksums(checksums));
+        let index = OpenOptions::new().checksums(checksums).from_mapping::<F>(data, &path);
         let index = Arc::new(index.map_err(|error| match error.kind() {
             // A segment of another width is not one of this store.
             ReadErrorKind::Width { .. } => Error::damaged(path, None, "it has another width than the store"),
@@ -118,7 +120,7 @@ impl<F> Clone for LiveSegment<F> {
     }
 }
 
-impl<F: Engine> LiveSegment<F> {
+impl<F: Fingerprint> LiveSegment<F> {
     pub(crate) fn index(&self) -> &Arc<Index<F>> {
         &self.segment.index
     }
@@ -126,10 +128,10 @@ impl<F: Engine> LiveSegment<F> {
     /// Returns the place of a pair, if it is present and not removed.
     pub(crate) fn find(&self, (fingerprint, id): Pair<F>) -> Result<Option<u64>, ReadError> {
         let place = if self.index().has_ids() {
-            let ids = F::ids(self.index(), fingerprint)?;
+            let ids = self.index().ids(fingerprint)?;
             ids.places().zip(ids).find(|(_, other)| *other == id).map(|(place, _)| place)
         } else {
-            F::places(self.index(), fingerprint)?.next()
+            self.index().places(fingerprint)?.next()
         };
         Ok(place.filter(|&place| !self.removed.contains(place)))
     }
@@ -141,7 +143,7 @@ impl<F: Engine> LiveSegment<F> {
 
     /// Whether any pair of a fingerprint is left.
     pub(crate) fn contains(&self, fingerprint: F) -> Result<bool, ReadError> {
-        Ok(self.removed.leaves_any_of(F::places(self.index(), fingerprint)?))
+        Ok(self.removed.leaves_any_of(self.index().places(fingerprint)?))
     }
 
     /// Appends the ids of a fingerprint that are left; in a store without ids, 0 if the fingerprint is left.
@@ -150,7 +152,7 @@ impl<F: Engine> LiveSegment<F> {
             ids.extend(self.contains(fingerprint)?.then_some(0));
             return Ok(());
         }
-        let all = F::ids(self.index(), fingerprint)?;
+        let all = self.index().ids(fingerprint)?;
         let left = all.places().zip(all).filter(|(place, _)| !self.removed.contains(*place));
         ids.extend(left.map(|(_, id)| id));
         Ok(())
@@ -162,7 +164,7 @@ impl<F: Engine> LiveSegment<F> {
     }
 }
 
-impl<F: Engine> Segment<F> {
+impl<F: Fingerprint> Segment<F> {
     /// Returns the greatest id with a name, in a store with names. Damage to names is only found by queries for them.
     pub(crate) fn last_id(&self) -> Option<u64> {
         self.index.names().ok().flatten()?.last_id().ok().flatten()

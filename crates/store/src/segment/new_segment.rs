@@ -1,8 +1,9 @@
 //! Writing of segments: from sorted pairs to a durable file that no manifest names yet.
 
+use std::io::Write;
 use std::sync::Arc;
 
-use hamdex::{BuildError, BuildOptions, Engine, ReadError, default_memory};
+use hamdex::{BuildError, BuildOptions, Builder, Fingerprint, ReadError, default_memory};
 use hamdex_atomic_file::Pieces;
 
 use crate::disk::DiskFile;
@@ -17,7 +18,7 @@ use crate::write::batch::{Pair, ids_of};
 /// The file of a new segment.
 pub(crate) type Output = Pieces<Box<dyn DiskFile>>;
 
-impl<F: Engine> StoreInner<F> {
+impl<F: Fingerprint> StoreInner<F> {
     /// Writes a new segment durably. `write` gets the build options; `level` counts the merges that its oldest pairs have
     /// been through.
     ///
@@ -70,8 +71,8 @@ impl<F: Engine> StoreInner<F> {
             ))
         };
         self.new_segment(0, |options, mut output| {
-            let mut names = ids.into_iter().map(name);
-            F::write_sorted(options, &mut pairs.iter().copied(), &mut names, &mut output)?;
+            let names = ids.into_iter().map(name);
+            write_index(options, pairs.iter().copied(), names, &mut output)?;
             Ok(output)
         })
     }
@@ -92,4 +93,31 @@ impl<F: Engine> StoreInner<F> {
         let entry = segment.entry(level, 0);
         Ok((Arc::new(segment), entry))
     }
+}
+
+/// Writes an index of pairs in order, and of the names of their ids, ascending. If the index has no ids, those of the pairs
+/// do not count.
+///
+/// # Errors
+/// As for [`Builder::into_inner`]; an error of `names`.
+pub(crate) fn write_index<'n, F: Fingerprint>(
+    options: BuildOptions<F>,
+    pairs: impl Iterator<Item = Pair<F>>,
+    names: impl Iterator<Item = Result<(u64, &'n [u8]), ReadError>>,
+    writer: &mut (dyn Write + Send),
+) -> Result<(), BuildError> {
+    let has_ids = options.has_ids();
+    let mut builder = Builder::to_writer(writer, options.sorted(true))?;
+    for (fingerprint, id) in pairs {
+        if has_ids {
+            builder.push_with_id(fingerprint, id)?;
+        } else {
+            builder.push(fingerprint)?;
+        }
+    }
+    for named in names {
+        let (id, name) = named?;
+        builder.push_name(id, name)?;
+    }
+    builder.into_inner().map(drop)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::error::Error;
 use crate::store::Store;
@@ -11,7 +11,7 @@ use crate::write::batch::Operation;
 use crate::write::reply::Reply;
 use crate::write::request::Request;
 
-impl<F: Engine> Store<F> {
+impl<F: Fingerprint> Store<F> {
     /// Inserts a pair. In a store without ids the id must be 0.
     ///
     /// # Errors

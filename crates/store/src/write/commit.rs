@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::background::pressure::{self, MAX_FROZEN};
 use crate::error::Error;
@@ -33,7 +33,7 @@ const MAX_PAUSE_FOR_RUNS: Duration = Duration::from_millis(4);
 /// The outcome of a request.
 pub(crate) type Outcome<F> = Result<Reply<F>, Error>;
 
-impl<F: Engine> StoreInner<F> {
+impl<F: Fingerprint> StoreInner<F> {
     /// Commits a request, in a group with concurrent ones.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::error::Error;
 use crate::log::MAX_OPERATIONS;
@@ -16,7 +16,7 @@ use crate::write::unless_near::inserted::Inserted;
 /// Bytes of a name that count as one operation of a batch; real operations are longer.
 const NAME_BYTES_PER_OPERATION: usize = 16;
 
-impl<F: Engine> Store<F> {
+impl<F: Fingerprint> Store<F> {
     /// Inserts fingerprints with names into a store with names, atomically. The store assigns the ids, which ascend and
     /// are never reused. Returns them.
     ///

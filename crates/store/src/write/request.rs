@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hamdex::{Engine, ReadError};
+use hamdex::{Fingerprint, ReadError};
 
 use crate::view::View;
 use crate::write::batch::{Batch, Operation};
@@ -21,7 +21,7 @@ pub(crate) enum Request<F> {
     UnlessNear(UnlessNear<F>),
 }
 
-impl<F: Engine> Request<F> {
+impl<F: Fingerprint> Request<F> {
     /// Whether it can neither fail nor be rejected, so that it can be applied in place.
     pub(crate) fn always_succeeds(&self) -> bool {
         match self {

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Instant;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::error::Error;
 use crate::log::{LogWriter, PendingSync, Sealed};
@@ -24,7 +24,7 @@ pub(crate) struct Writer<F> {
     pub(crate) journal: Journal<F>,
 }
 
-impl<F: Engine> Writer<F> {
+impl<F: Fingerprint> Writer<F> {
     pub(crate) fn new(log: LogWriter<F>, sequence: u64) -> Self {
         Self { log, sequence, unsynced_since: None, syncing_since: None, journal: Journal::default() }
     }

@@ -11,7 +11,7 @@ use hamdex_store::internals::manifest::{
     Manifest, ManifestFile, RemovalsEntry, SegmentEntry, Written, read, to_text,
 };
 use hamdex_store::internals::removals;
-use hamdex_store::{Engine, Identity, Operation, StoreId};
+use hamdex_store::{Fingerprint, Identity, Operation, StoreId};
 use roaring::RoaringTreemap;
 
 use crate::common::Batch;
@@ -29,7 +29,7 @@ pub(crate) fn is_blessing() -> bool {
 }
 
 /// A store's files in a new directory, without segments.
-fn fresh<F: Engine>(
+fn fresh<F: Fingerprint>(
     identity: Identity,
     log_before: Option<&Batch<F>>,
     batches: &[Batch<F>],
@@ -138,7 +138,7 @@ pub(crate) fn compare(name: &str, disk: &RealDisk, files: &[&str]) {
 }
 
 /// The batches in the logs of a golden store.
-fn stored_batches<F: Engine>(name: &str) -> (Manifest, Vec<Batch<F>>) {
+fn stored_batches<F: Fingerprint>(name: &str) -> (Manifest, Vec<Batch<F>>) {
     let disk = RealDisk::new(golden(name));
     let manifest = read(&disk).unwrap();
     let mut batches = Vec::new();

@@ -2,7 +2,7 @@
 
 use hamdex_store::disk::{Disk, SimulatedDisk};
 use hamdex_store::internals::log::{LogWriter, Position, Sealed, replay};
-use hamdex_store::{Engine, Error, Identity, Name, Operation, StoreId};
+use hamdex_store::{Error, Fingerprint, Identity, Name, Operation, StoreId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ fn a_log_without_records_goes_on_above_its_header() {
     assert_eq!(replayed::<u64>(&disk, &IDENTITY, None).unwrap().0, [batch(99, 1)]);
 }
 
-fn operations<F: Engine>(has_ids: bool) -> impl Strategy<Value = Vec<Operation<F>>> {
+fn operations<F: Fingerprint>(has_ids: bool) -> impl Strategy<Value = Vec<Operation<F>>> {
     let operation =
         (any::<bool>(), any::<u128>(), any::<u64>()).prop_map(move |(inserts, fingerprint, id)| {
             let (fingerprint, id) = (F::truncate(fingerprint), if has_ids { id } else { 0 });
@@ -53,7 +53,7 @@ fn operations<F: Engine>(has_ids: bool) -> impl Strategy<Value = Vec<Operation<F
 }
 
 /// Writes batches, syncs, rotates and reopens by the numbers, and reads the batches.
-fn round_trip<F: Engine>(has_ids: bool, batches: &[(Vec<Operation<F>>, u8)]) {
+fn round_trip<F: Fingerprint>(has_ids: bool, batches: &[(Vec<Operation<F>>, u8)]) {
     let identity = Identity { width: F::BITS, has_ids, ..IDENTITY };
     let disk = disk();
     let mut log = writer::<F>(&disk, identity);
@@ -83,7 +83,7 @@ fn round_trip<F: Engine>(has_ids: bool, batches: &[(Vec<Operation<F>>, u8)]) {
 }
 
 /// Names of any bytes are read with their batch, in a store of either width.
-fn names_round_trip<F: Engine>(batches: &[Vec<Vec<u8>>]) {
+fn names_round_trip<F: Fingerprint>(batches: &[Vec<Vec<u8>>]) {
     let identity = Identity { width: F::BITS, has_names: true, ..IDENTITY };
     let disk = disk();
     let mut log = writer::<F>(&disk, identity);

@@ -10,7 +10,8 @@ use hamdex_store::internals::manifest::{
 };
 use hamdex_store::internals::removals;
 use hamdex_store::{
-    CreateOptions, Engine, Error, Identity, Operation, ReadOptions, Store, StoreId, StoreOptions, StoreReader,
+    CreateOptions, Error, Fingerprint, Identity, Operation, ReadOptions, Store, StoreId, StoreOptions,
+    StoreReader,
 };
 use roaring::RoaringTreemap;
 
@@ -44,7 +45,7 @@ fn removed() -> RoaringTreemap {
 }
 
 /// Reads all files of these tests.
-fn open<F: Engine>(disk: &SimulatedDisk) -> Result<(), Error> {
+fn open<F: Fingerprint>(disk: &SimulatedDisk) -> Result<(), Error> {
     let manifest = read(disk)?;
     replay::<F>(disk, &manifest.identity, manifest.logs_start(), manifest.sealed, |_, _| Ok(()))?;
     manifest.segments.iter().try_for_each(|segment| {
@@ -410,7 +411,7 @@ fn whole_store(names: bool) -> SimulatedDisk {
 const SEGMENT: &str = "segments/000001.hamdex";
 
 /// Replaces segment 1, and updates its entry in the manifest.
-fn other_segment<F: Engine>(options: fn() -> BuildOptions<F>) -> Edit {
+fn other_segment<F: Fingerprint>(options: fn() -> BuildOptions<F>) -> Edit {
     Box::new(move |disk| {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
@@ -429,7 +430,7 @@ fn other_segment<F: Engine>(options: fn() -> BuildOptions<F>) -> Edit {
         }
         builder.finish().unwrap();
         let bytes = std::fs::read(&path).unwrap();
-        let file_id = F::open(&path, &OpenOptions::new()).unwrap().file_id().to_bytes();
+        let file_id = OpenOptions::new().open::<F>(&path).unwrap().file_id().to_bytes();
         disk.alter("manifest", |text| {
             let mut manifest = parse(text).unwrap();
             manifest.segments[0] =
@@ -471,7 +472,7 @@ fn segment_edits() -> Vec<(&'static str, bool, Edit)> {
 }
 
 /// Opens a store for writing and for reading; both must agree.
-fn open_whole<F: Engine>(disk: &SimulatedDisk) -> Result<(), Error> {
+fn open_whole<F: Fingerprint>(disk: &SimulatedDisk) -> Result<(), Error> {
     let read = StoreReader::<F>::open_on(disk.clone(), ReadOptions::new()).map(drop);
     let written = Store::<F>::open_on(disk.clone(), StoreOptions::new()).map(drop);
     assert_eq!(report(&read), report(&written));

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 
 use hamdex::BatchOptions;
-use hamdex_store::{CreateOptions, Engine, Operation, Snapshot, StoreOptions};
+use hamdex_store::{CreateOptions, Fingerprint, Operation, Snapshot, StoreOptions};
 
 pub(crate) use chance::Chance;
 
@@ -16,7 +16,7 @@ pub(crate) use chance::Chance;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Model<F: Ord>(pub(crate) BTreeSet<(F, u64)>);
 
-impl<F: Engine> Model<F> {
+impl<F: Fingerprint> Model<F> {
     pub(crate) fn apply(&mut self, operations: &[Operation<F>]) {
         for operation in operations {
             match *operation {
@@ -41,7 +41,12 @@ impl<F: Engine> Model<F> {
 }
 
 /// Compares all answers with those of the model.
-pub(crate) fn assert_same<F: Engine>(snapshot: &Snapshot<F>, model: &Model<F>, queries: &[F], has_ids: bool) {
+pub(crate) fn assert_same<F: Fingerprint>(
+    snapshot: &Snapshot<F>,
+    model: &Model<F>,
+    queries: &[F],
+    has_ids: bool,
+) {
     let all: Vec<(F, u64)> = snapshot.pairs_in_order().collect::<Result<_, _>>().unwrap();
     assert_eq!(all, model.0.iter().copied().collect::<Vec<_>>());
     let count = snapshot.count().unwrap();
@@ -101,7 +106,7 @@ pub(crate) fn assert_same<F: Engine>(snapshot: &Snapshot<F>, model: &Model<F>, q
 }
 
 /// Compares the answers to batches of queries with those of the model, also with a limit.
-pub(crate) fn assert_same_batches<F: Engine>(snapshot: &Snapshot<F>, model: &Model<F>, queries: &[F]) {
+pub(crate) fn assert_same_batches<F: Fingerprint>(snapshot: &Snapshot<F>, model: &Model<F>, queries: &[F]) {
     for limit in [usize::MAX, 1, 3] {
         let mut answered = 0;
         let options = BatchOptions::new().threads(1).limit(limit);

@@ -10,15 +10,17 @@
 Spark has no unsigned numbers: a fingerprint of 64 bits is a ``bigint`` with the same bits, one of 128 bits a
 ``struct<high: bigint, low: bigint>``.
 
-- ``_tasks``: how work gets to executors
-- ``_columns``, ``_words``: what columns must be, and their bits as arrays
-- ``_fingerprint``, ``_build``, ``_query``, ``_pairs``, ``_dedup``: what the package offers
-- ``_shards``: the files of a set, and the file that lists them
-- ``_leads``, ``_near``: fingerprints within a distance
-- ``_prefixes``, ``_similar``: similar texts
-- ``_features``, ``_components``, ``_stars``: from texts to clusters
-- ``_plans``: what Spark keeps
-- ``_rows``: rows where whole columns will not do
+Modules of the public functions: ``_fingerprint``, ``_build``, ``_query``, ``_pairs`` and ``_dedup``. Below them:
+
+- ``_columns``: checks of the columns that a caller names
+- ``_bit_words``: fingerprints as arrays of 64-bit words
+- ``_shards``: the files of a set, and its manifest
+- ``_distance_join``, ``_pigeonhole``: all pairs within a distance, and the groups of bits by which they are found
+- ``_similarity_join``, ``_prefix_filter``: all pairs of similar texts, and the shingles by which they are found
+- ``_document_features``, ``_grouping``, ``_components``: the steps of ``dedup`` before and after such a join
+- ``_executors``: functions that run on executors
+- ``_persisted``: tables that Spark keeps
+- ``_row_batches``: rows of batches, for steps that cannot work on whole columns
 """
 
 from importlib.util import find_spec

@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
-from . import _columns, _shards, _words
+from . import _columns, _shards, _bit_words
 from ._shards import Shard, Shards
-from ._tasks import on_executors, threads
+from ._executors import on_executors, threads
 
 NUMBERS = ("fingerprints", "ids", "bytes")
 
@@ -80,7 +80,7 @@ def build(
 
 def try_options(width: int, options: dict[str, Any]) -> None:
     """Refuse options that no shard could be built with, before any work."""
-    nothing = _words.plain(np.zeros((0, width // _words.WORD_BITS), dtype=np.uint64))
+    nothing = _bit_words.plain(np.zeros((0, width // _bit_words.WORD_BITS), dtype=np.uint64))
     with tempfile.TemporaryDirectory() as directory:
         hamdex.build(Path(directory, "empty.hamdex"), nothing, **options)
 
@@ -132,14 +132,14 @@ def work(
         )
         raise FileNotFoundError(text)
     table = list(batches)
-    parts = [_words.to_words(batch.column("fingerprint")) for batch in table]
-    words = np.concatenate(parts) if parts else np.zeros((0, width // _words.WORD_BITS), dtype=np.uint64)
+    parts = [_bit_words.to_words(batch.column("fingerprint")) for batch in table]
+    words = np.concatenate(parts) if parts else np.zeros((0, width // _bit_words.WORD_BITS), dtype=np.uint64)
     given = None
     if id_type is not None:
         kind = pa.string() if id_type == "names" else pa.int64()
         given = pa.chunked_array([batch.column("id") for batch in table], kind)
     # Another attempt at this task writes the same file: it replaces it, whole.
-    summary = hamdex.build(path, _words.plain(words), given, threads=threads(), overwrite=True, **options)
+    summary = hamdex.build(path, _bit_words.plain(words), given, threads=threads(), overwrite=True, **options)
     with hamdex.Index(path) as index:
         file_id, recipe = index.file_id, index.recipe
     numbers = {"fingerprints": summary.fingerprints, "ids": summary.ids, "bytes": summary.bytes}

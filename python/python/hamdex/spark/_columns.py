@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortType, StringType, StructType
 
-from ._words import WIDE, WORD_BITS
+from ._bit_words import WIDE, WORD_BITS
 
 
 def column(df: DataFrame, name: str, *, nulls: bool = False) -> Column:

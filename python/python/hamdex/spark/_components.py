@@ -18,9 +18,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DataType, StructField, StructType
 
-from ._plans import kept
-from ._rows import batched, rows, with_schema
-from ._tasks import on_executors
+from ._persisted import kept
+from ._row_batches import batched, rows, with_schema
+from ._executors import on_executors
 
 Row = tuple[Any, ...]
 

@@ -7,10 +7,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType
 
-from . import _columns, _similar, _stars
-from ._features import Method, features
-from ._near import near
-from ._plans import kept
+from . import _columns, _similarity_join, _grouping
+from ._document_features import Method, features
+from ._distance_join import near
+from ._persisted import kept
 
 DEFAULT_SIMILARITY = 0.7
 
@@ -62,8 +62,8 @@ def dedup(
         classes = first_of_each(documents).persist()
         held.append(classes)
         pairs = kept(near_duplicates(classes, method, partitions, held), held)
-        few = pairs.count() <= _stars.FEW
-        cluster = _stars.stars if clusters == "stars" else _stars.linked
+        few = pairs.count() <= _grouping.FEW
+        cluster = _grouping.stars if clusters == "stars" else _grouping.linked
         groups = cluster(pairs, few, held)
         return computed(members(documents, classes, groups, method))
     finally:
@@ -87,7 +87,7 @@ def near_duplicates(
 ) -> DataFrame:
     """Return the pairs of classes that are near-duplicates."""
     if method.similarity is not None:
-        return _similar.similar(classes, method.similarity, held, k=method.k, width=method.width)
+        return _similarity_join.similar(classes, method.similarity, held, k=method.k, width=method.width)
     assert method.k is not None
     return near_classes(classes, method.k, method.width, partitions)
 
@@ -157,7 +157,7 @@ def members(documents: DataFrame, classes: DataFrame, groups: DataFrame, method:
     measured = [F.col("cluster"), F.col("kept_fingerprint")]
     if method.similarity is not None:
         both = F.col("shingles"), F.col("kept_shingles")
-        common = _similar.share(_similar.shared(*both), F.size("shingles"), F.size("kept_shingles"))
+        common = _similarity_join.share(_similarity_join.shared(*both), F.size("shingles"), F.size("kept_shingles"))
         measured.append(F.when(F.col("id") == F.col("cluster"), 1.0).otherwise(common).alias("similarity"))
     found = documents.select("key", "node", "fingerprint").join(grouped.select("key", *measured), "key")
     distance = _columns.distance(F.col("fingerprint"), F.col("kept_fingerprint"), method.width)

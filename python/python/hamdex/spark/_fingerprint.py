@@ -10,8 +10,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import BooleanType, StructField, StructType
 
-from . import _columns, _words
-from ._tasks import on_executors, threads
+from . import _columns, _bit_words
+from ._executors import on_executors, threads
 
 
 def fingerprint(
@@ -34,7 +34,7 @@ def fingerprint(
     bits = 64 * hamdex.fingerprint([""], recipe, width=width).reshape(1, -1).shape[1]
     fields = [
         StructField("id", _columns.data_type(df, id), False),
-        StructField("fingerprint", _words.spark_type(bits), False),
+        StructField("fingerprint", _bit_words.spark_type(bits), False),
     ]
     if return_reliable:
         fields.append(StructField("reliable", BooleanType(), False))
@@ -49,7 +49,7 @@ def work(batches: Iterable[pa.RecordBatch], recipe: str, width: int, reliable: b
         values, are_reliable = hamdex.fingerprint(
             batch.column("text"), recipe, width=128 if width == 128 else 64, return_reliable=True, threads=threads()
         )
-        columns = {"id": batch.column("id"), "fingerprint": _words.to_column(values)}
+        columns = {"id": batch.column("id"), "fingerprint": _bit_words.to_column(values)}
         if reliable:
             columns["reliable"] = pa.array(are_reliable)
         yield pa.RecordBatch.from_pydict(columns)

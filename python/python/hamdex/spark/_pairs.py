@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from . import _columns
-from ._near import near
+from ._distance_join import near
 
 
 def pairs(

@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
-from . import _columns, _near, _shards, _words
+from . import _columns, _distance_join, _shards, _bit_words
 from ._shards import Shards
-from ._tasks import on_executors, threads
+from ._executors import on_executors, threads
 
 # Queries that are answered together, and matches that are passed on together.
 QUERIES = 1 << 18
@@ -50,7 +50,7 @@ def query(
     fields = [StructField("query", _columns.data_type(queries, id), False), *match_fields(found)]
     count = len(found.shards)
     # Several tasks to a shard where there are fewer shards than tasks that can run.
-    blocks = -(-_near.parallelism(queries) // count)
+    blocks = -(-_distance_join.parallelism(queries) // count)
     rows = queries.select(
         _columns.column(queries, id).alias("query"),
         _columns.column(queries, fingerprint).alias("fingerprint"),
@@ -80,7 +80,7 @@ def match_fields(shards: Shards) -> list[StructField]:
     """Return the columns of a match."""
     distance = StructField("distance", IntegerType(), False)
     if shards.id_type is None:
-        return [StructField("fingerprint", _words.spark_type(shards.width), False), distance]
+        return [StructField("fingerprint", _bit_words.spark_type(shards.width), False), distance]
     return [StructField("id", StringType() if shards.id_type == "names" else LongType(), False), distance]
 
 
@@ -113,15 +113,15 @@ def work(
 
 def matches(index: Any, queries: pa.Table, k: int, memory: int | None) -> Iterator[pa.RecordBatch]:
     """Return the matches of queries in one shard."""
-    words = _words.to_words(queries["fingerprint"].combine_chunks())
-    result = index.batch(_words.plain(words), k, memory=memory, threads=threads())
+    words = _bit_words.to_words(queries["fingerprint"].combine_chunks())
+    result = index.batch(_bit_words.plain(words), k, memory=memory, threads=threads())
     rows, distances = result["query"].astype(np.int64), result["distance"].astype(np.int32)
     if index.has_ids:
         name, values = "id", pa.table(result)["id"].combine_chunks()
         if pa.types.is_uint64(values.type):
             values = values.view(pa.int64())
     else:
-        name, values = "fingerprint", _words.to_column(result["fingerprint"])
+        name, values = "fingerprint", _bit_words.to_column(result["fingerprint"])
     names = queries["query"].combine_chunks()
     for start in range(0, len(rows), MATCHES):
         end = min(start + MATCHES, len(rows))

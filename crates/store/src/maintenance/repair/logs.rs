@@ -1,6 +1,6 @@
 //! Repair of logs: intact records are copied to a new log.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::Disk;
 use crate::disk::keep_aside::keep_aside;
@@ -34,7 +34,7 @@ pub struct RepairedLogs {
 ///
 /// # Errors
 /// When the operating system refuses it.
-pub fn repair_logs<F: Engine>(disk: &dyn Disk, manifest: &Manifest) -> Result<RepairedLogs, Error> {
+pub fn repair_logs<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<RepairedLogs, Error> {
     // Above all existing logs, live or not.
     let last = layout::listed(disk, layout::LOGS, layout::parse_log)?.last().copied();
     let new_log = last.unwrap_or(0).max(manifest.first_log) + 1;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::disk::Disk;
 use crate::disk::keep_aside::keep_aside;
@@ -29,7 +29,7 @@ pub(super) fn width_of(disk: &dyn Disk) -> Result<u32, Error> {
 ///
 /// # Errors
 /// When too little of the manifest and its copy is readable, or the operating system refuses an operation.
-pub(super) fn restore<F: Engine>(disk: &dyn Disk) -> Result<Restored, Error> {
+pub(super) fn restore<F: Fingerprint>(disk: &dyn Disk) -> Result<Restored, Error> {
     let (mut files, mut kept) = (Vec::new(), Vec::new());
     let manifest = match separate_damage(manifest::read(disk))? {
         Ok(manifest) => manifest,
@@ -100,7 +100,7 @@ fn best(disk: &dyn Disk) -> Result<Option<SalvagedManifest>, Error> {
 
 /// Adds segments whose lines are lost, as their files describe them. Without lost lines, further files are leftovers of a
 /// crash, and no part of the store.
-fn with_lost_segments<F: Engine>(
+fn with_lost_segments<F: Fingerprint>(
     disk: &dyn Disk,
     mut manifest: Manifest,
     lost_lines: usize,
@@ -131,7 +131,7 @@ fn with_lost_segments<F: Engine>(
 }
 
 /// Returns an id above all ids of the segments.
-fn next_id<F: Engine>(disk: &dyn Disk, manifest: &Manifest) -> Result<u64, Error> {
+fn next_id<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<u64, Error> {
     let mut next = 0;
     for entry in &manifest.segments {
         if let Ok(segment) = separate_damage(Segment::<F>::open(disk, entry.number))? {

@@ -10,7 +10,7 @@ mod segments;
 
 use std::path::{Path, PathBuf};
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 pub use logs::{RepairedLogs, repair_logs};
 
@@ -163,7 +163,7 @@ fn separate_damage<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Err
 
 /// Repairs a store whose lock the caller has. The manifest comes first, so that it is intact if the repair is interrupted
 /// later.
-fn run<F: Engine>(disk: &dyn Disk) -> Result<Repaired, Error> {
+fn run<F: Fingerprint>(disk: &dyn Disk) -> Result<Repaired, Error> {
     let manifest::Restored { manifest, files, kept } = manifest::restore::<F>(disk)?;
     let kept = kept.iter().map(|name| disk.path(name)).collect();
     let mut repaired = Repaired { files, kept, ..Repaired::default() };
@@ -205,7 +205,7 @@ fn run<F: Engine>(disk: &dyn Disk) -> Result<Repaired, Error> {
 }
 
 /// Counts the pairs of an intact store.
-fn count<F: Engine>(disk: &dyn Disk, manifest: &Manifest) -> Result<u64, Error> {
+fn count<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<u64, Error> {
     let (view, _) = load::<F>(disk, manifest, Opening::default())?;
     let stats = StoreStats::of(manifest, &view);
     let in_segments: u64 = stats.segments.iter().map(|segment| segment.pairs - segment.removed).sum();
@@ -213,7 +213,7 @@ fn count<F: Engine>(disk: &dyn Disk, manifest: &Manifest) -> Result<u64, Error> 
 }
 
 /// Salvages the logs and adds the results to the report. Returns the new manifest.
-fn repair_logs_of<F: Engine>(
+fn repair_logs_of<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
     repaired: &mut Repaired,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use hamdex::{Engine, OpenOptions, VerifyOptions};
+use hamdex::{Fingerprint, OpenOptions, VerifyOptions, salvage};
 use hamdex_atomic_file::Pieces;
 use roaring::RoaringTreemap;
 
@@ -15,6 +15,7 @@ use crate::manifest::{Manifest, SegmentEntry};
 use crate::recovery::difference;
 use crate::segment::Segment;
 use crate::segment::removals_file;
+use crate::segment::write_index;
 use crate::write::batch::{Pair, ids_of};
 
 /// Maximum number of missing bytes at the end of a file that can still be mended.
@@ -33,7 +34,7 @@ pub(super) struct Outcome {
 
 /// Keeps an intact segment, with its salvaged removals; otherwise copies its readable pairs to a new segment of the
 /// number `next_segment`.
-pub(super) fn repair_segment<F: Engine>(
+pub(super) fn repair_segment<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
     entry: &SegmentEntry,
@@ -104,7 +105,7 @@ fn repair_removals(
 }
 
 /// Checks that a segment is the one that the manifest names, and intact.
-fn check<F: Engine>(disk: &dyn Disk, manifest: &Manifest, entry: &SegmentEntry) -> Result<(), Error> {
+fn check<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest, entry: &SegmentEntry) -> Result<(), Error> {
     let name = layout::segment(entry.number);
     let path = disk.path(&name);
     if !disk.exists(&name).map_err(Error::io("read it", &path))? {
@@ -118,12 +119,15 @@ fn check<F: Engine>(disk: &dyn Disk, manifest: &Manifest, entry: &SegmentEntry) 
             format!("it is not the file that the manifest names: {differs}"),
         ));
     }
-    F::verify(&segment.index, &VerifyOptions::new())?;
+    segment.index.verify_with(&VerifyOptions::new())?;
     Ok(())
 }
 
 /// Opens a damaged segment, if possible: as it is, or mended with the length and the file id in the manifest.
-fn open_damaged<F: Engine>(disk: &dyn Disk, entry: &SegmentEntry) -> Result<Option<hamdex::Index<F>>, Error> {
+fn open_damaged<F: Fingerprint>(
+    disk: &dyn Disk,
+    entry: &SegmentEntry,
+) -> Result<Option<hamdex::Index<F>>, Error> {
     let name = layout::segment(entry.number);
     let path = disk.path(&name);
     let length = match disk.length(&name) {
@@ -133,11 +137,11 @@ fn open_damaged<F: Engine>(disk: &dyn Disk, entry: &SegmentEntry) -> Result<Opti
     if length.saturating_add(MAX_MISSING_BYTES) < entry.bytes {
         return Ok(None);
     }
-    let mend = &mut |bytes: &mut [u8]| F::mend(bytes, entry.file_id);
+    let mend = &mut |bytes: &mut [u8]| salvage::mend::<F>(bytes, entry.file_id);
     let mapped =
         separate_damage(disk.map_changed(&name, entry.bytes, mend).map_err(Error::io("map it", &path)))?;
     let Ok(data) = mapped else { return Ok(None) };
-    let index = separate_damage(F::open_mapping(data, &path, &OpenOptions::new()).map_err(Error::Read))?.ok();
+    let index = separate_damage(OpenOptions::new().from_mapping::<F>(data, &path).map_err(Error::Read))?.ok();
     Ok(index.filter(|index| {
         let is_the_one = index.len() == entry.fingerprints && index.place_count() == entry.pairs;
         is_the_one && index.file_id().to_bytes() == entry.file_id
@@ -157,10 +161,10 @@ struct Readable<F> {
     unplaced: u64,
 }
 
-impl<F: Engine> Readable<F> {
+impl<F: Fingerprint> Readable<F> {
     fn of(index: &hamdex::Index<F>, removed: &RoaringTreemap) -> Self {
         let mut found = Self { pairs: Vec::new(), names: Vec::new(), gone: 0, unplaced: 0 };
-        F::for_each_readable(index, &mut |place, fingerprint, id| {
+        salvage::for_each_readable(index, &mut |place, fingerprint, id| {
             if place.is_some_and(|place| removed.contains(place)) {
                 found.gone += 1;
                 return;
@@ -186,7 +190,7 @@ impl<F: Engine> Readable<F> {
 }
 
 /// Writes a segment of the readable pairs of another.
-fn write<F: Engine>(
+fn write<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
     old: &SegmentEntry,
@@ -197,9 +201,9 @@ fn write<F: Engine>(
     let path = disk.path(&name);
     let file = disk.create_new(&name).map_err(Error::io("create it", &path))?;
     let mut file = Pieces::new(file);
-    let mut names = found.names.iter().map(|(id, name)| Ok((*id, name.as_deref().unwrap_or_default())));
+    let names = found.names.iter().map(|(id, name)| Ok((*id, name.as_deref().unwrap_or_default())));
     let options = Schema::of(manifest).build_options()?;
-    F::write_sorted(options, &mut found.pairs.iter().copied(), &mut names, &mut file)?;
+    write_index(options, found.pairs.iter().copied(), names, &mut file)?;
     let mut file = file.into_inner().map_err(Error::io("write it", &path))?;
     file.sync().map_err(Error::io("sync it", &path))?;
     disk.sync_directory(layout::SEGMENTS).map_err(Error::io("sync its directory", &path))?;

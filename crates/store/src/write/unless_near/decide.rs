@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hamdex::{Engine, Match, ReadError};
+use hamdex::{Fingerprint, Match, ReadError};
 
 use crate::manifest::identity::Identity;
 use crate::memtable::Memtable;
@@ -37,7 +37,7 @@ enum Decision<F> {
     NearNew { found: Match<F>, place: usize },
 }
 
-impl<F: Engine> UnlessNear<F> {
+impl<F: Fingerprint> UnlessNear<F> {
     /// Applies the request to a view that may be newer than the one of the search. Newer pairs are in the memtables from
     /// the generation of the search on, as long as none of them has been flushed; near fingerprints are looked up again if
     /// pairs have been removed. Merges do not matter.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hamdex::{Engine, Match, ReadError};
+use hamdex::{Fingerprint, Match, ReadError};
 
 use crate::manifest::identity::Identity;
 use crate::view::View;
@@ -59,7 +59,7 @@ impl<F> Inserted<F> {
     }
 }
 
-impl<F: Engine> View<F> {
+impl<F: Fingerprint> View<F> {
     /// Returns a match with its ids and their names in this view.
     pub(crate) fn near(&self, found: Match<F>, identity: &Identity) -> Result<Near<F>, ReadError> {
         let Match { fingerprint, distance, .. } = found;

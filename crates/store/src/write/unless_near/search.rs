@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hamdex::{BatchOptions, Engine, Match};
+use hamdex::{BatchOptions, Fingerprint, Match};
 
 use crate::error::Error;
 use crate::store::Store;
@@ -18,7 +18,7 @@ const MAX_SEARCHES: usize = 8;
 /// Minimum number of pairs that are searched for as a batch, by all threads.
 const MIN_BATCH: usize = 64;
 
-impl<F: Engine> Store<F> {
+impl<F: Fingerprint> Store<F> {
     /// Inserts a pair unless a stored fingerprint lies within `distance`. Returns the nearest one with its ids then.
     ///
     /// The call is atomic: of two near pairs that are inserted concurrently, one is inserted, and the outcome of the other

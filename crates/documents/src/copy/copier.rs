@@ -1,0 +1,165 @@
+//! The second reading of the inputs: the rows that are wanted are copied.
+
+use std::iter::Peekable;
+
+#[cfg(feature = "parquet")]
+use arrow_array::RecordBatch;
+use hamdex_atomic_file::AtomicFile;
+
+use crate::copy::layout::Shape;
+use crate::copy::output::Output;
+use crate::copy::row_sink::{Row, RowSink};
+use crate::document::Document;
+use crate::error::Error;
+use crate::read::collector::Destination;
+use crate::read::options::Documents;
+
+/// What was copied.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Copied {
+    /// Rows written.
+    pub rows: u64,
+    /// Those of them that are no documents: they lack a text or an id, or are damaged.
+    pub unread: u64,
+    /// Rows that are left out, though nothing says that they are duplicates: they are too long to be read, or no
+    /// documents, and the output has nothing but ids and texts.
+    pub left_out: u64,
+    /// Whether the output has only the ids and texts of inputs that have more.
+    pub is_partial: bool,
+}
+
+/// Copies rows.
+pub(crate) struct Copier<'k> {
+    output: Output,
+    /// The numbers of the documents that are wanted, ascending.
+    wanted: Peekable<Box<dyn Iterator<Item = u32> + 'k>>,
+    /// The number of the next document.
+    next: u32,
+    /// The columns of the current input.
+    names: Vec<String>,
+    /// What id and text are called where there is nothing else.
+    fields: [String; 2],
+    /// For each row of the current batch whether it is wanted.
+    #[cfg(feature = "parquet")]
+    mask: Vec<bool>,
+    pub(crate) copied: Copied,
+}
+
+impl<'k> Copier<'k> {
+    pub(crate) fn new(
+        output: Output,
+        wanted: Box<dyn Iterator<Item = u32> + 'k>,
+        fields: [String; 2],
+    ) -> Self {
+        Self {
+            output,
+            wanted: wanted.peekable(),
+            next: 0,
+            names: Vec::new(),
+            fields,
+            #[cfg(feature = "parquet")]
+            mask: Vec::new(),
+            copied: Copied::default(),
+        }
+    }
+
+    fn count(&mut self, is_written: bool, is_document: bool) {
+        self.copied.rows += u64::from(is_written);
+        self.copied.unread += u64::from(is_written && !is_document);
+    }
+
+    /// Completes the file.
+    pub(crate) fn finish(self) -> Result<Copied, Error> {
+        self.output.finish()?;
+        Ok(self.copied)
+    }
+}
+
+impl Documents {
+    /// Copies rows of the inputs to `file`: those of the `wanted` documents, which are numbered from 0 in the order
+    /// in which they were read, and all that could not be read as documents, since they are nobody's duplicates.
+    /// Documents must be [`Documents::copyable`] and were read before. They are read again, and must not have
+    /// changed.
+    ///
+    /// Rows keep all their columns: objects of JSON are copied as they are, each on a line; records of CSV and TSV
+    /// with all their fields, columns of Parquet and Arrow with their types. A file of another format than the
+    /// inputs takes the fields of records; else it has ids and texts alone ([`Copied::is_partial`]). The file gets
+    /// its name when it is complete.
+    ///
+    /// # Errors
+    /// As [`Documents::read`]; when the inputs have changed; when the file cannot be written.
+    ///
+    /// # Panics
+    /// When the documents are not copyable, or `wanted` is not in ascending order.
+    pub fn copy(&self, wanted: impl Iterator<Item = u32>, file: AtomicFile) -> Result<Copied, Error> {
+        let plan = self.plan.as_ref().expect("the documents are copyable");
+        let fields = [self.id_name(), &self.text_fields[0]];
+        let (layout, is_partial) = {
+            let plan = plan.lock().expect("no thread panics with it");
+            (plan.agreed.layout().cloned(), plan.agreed.is_partial)
+        };
+        // Without any input there is nothing to copy.
+        let Some(layout) = layout else { return Ok(Copied::default()) };
+        let output = Output::new(file, &layout, fields)?;
+        let mut last = None;
+        let wanted = wanted.inspect(move |&number| {
+            assert!(last.replace(number).is_none_or(|last| last < number), "wanted documents are ascending");
+        });
+        let mut copier = Copier::new(output, Box::new(wanted), fields.map(str::to_owned));
+        copier.copied.is_partial = is_partial;
+        // What is said about documents was said already.
+        let mut again = self.clone();
+        (again.on_notice, again.on_read) = (None, None);
+        again.read_all(Destination::Rows(&mut copier))?;
+        copier.finish()
+    }
+}
+
+impl RowSink for Copier<'_> {
+    fn enter(&mut self, shape: Shape) {
+        self.names = match shape {
+            Shape::Records { names, .. } => names.unwrap_or_default(),
+            _ => Vec::new(),
+        };
+    }
+
+    fn take(&mut self, row: Row<'_>, document: Option<&Document>) -> Result<(), Error> {
+        let is_wanted = match document {
+            None => true,
+            Some(_) => {
+                let number = self.next;
+                self.next += 1;
+                self.wanted.next_if_eq(&number).is_some()
+            }
+        };
+        #[cfg(feature = "parquet")]
+        if matches!((&self.output, row), (Output::Columns(_), Row::OfBatch)) {
+            self.mask.push(is_wanted);
+            self.count(is_wanted, document.is_some());
+            return Ok(());
+        }
+        if !is_wanted {
+            return Ok(());
+        }
+        let is_written = self.output.write(row, document, &self.names, &self.fields)?;
+        if is_written {
+            self.count(true, document.is_some());
+        } else {
+            self.leave_out();
+        }
+        Ok(())
+    }
+
+    fn leave_out(&mut self) {
+        self.copied.left_out += 1;
+    }
+
+    #[cfg(feature = "parquet")]
+    fn end_batch(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        match &mut self.output {
+            Output::Columns(columns) => columns.write(batch, std::mem::take(&mut self.mask)),
+            _ => Ok(()),
+        }
+    }
+}

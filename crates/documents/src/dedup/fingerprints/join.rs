@@ -1,0 +1,120 @@
+//! Classes whose fingerprints are within a distance: by the self-join of the engine.
+
+use std::ops::ControlFlow;
+
+use hamdex::{Fingerprint, Pairs, sort_by_keys};
+
+use crate::dedup::fingerprints::pigeonhole::Pigeonhole;
+use crate::dedup::grouping::stars;
+use crate::dedup::grouping::union_find::UnionFind;
+use crate::dedup::resources::{CHECK_EVERY, Resources};
+use crate::dedup::resources::{Progress, Stage};
+use crate::error::Error;
+
+/// Pairs that are kept per fingerprint, and at least. Where there are more, documents lie in crowds, and stars are
+/// found without pairs.
+const PAIRS_PER_FINGERPRINT: usize = 16;
+const MIN_PAIRS: usize = 1 << 22;
+
+/// The classes that have a fingerprint, by it.
+pub(crate) struct FingerprintJoin<F> {
+    /// Ascending, each once.
+    fingerprints: Vec<F>,
+    classes: Vec<u32>,
+    /// For every value of the first bits, where fingerprints with it start.
+    starts: Vec<u32>,
+    distance: u32,
+}
+
+/// The first bits of a fingerprint by which it is looked up.
+const START_BITS: u32 = 16;
+
+impl<F: Fingerprint> FingerprintJoin<F> {
+    /// Takes distinct fingerprints and their classes.
+    pub(crate) fn new(
+        mut of_class: Vec<(F, u32)>,
+        distance: u32,
+        resources: &Resources,
+    ) -> Result<Self, Error> {
+        let check = resources.cancellation_check(Stage::Compare, of_class.len());
+        sort_by_keys(&mut of_class, |&(fingerprint, _)| fingerprint, |&(_, class)| u64::from(class), &check)?;
+        let (fingerprints, classes): (Vec<F>, Vec<u32>) = of_class.into_iter().unzip();
+        let starts = (0..=1 << START_BITS)
+            .map(|start| fingerprints.partition_point(|&f| first_bits(f) < start) as u32)
+            .collect();
+        Ok(Self { fingerprints, classes, starts, distance })
+    }
+
+    /// Returns the centre of each of that many classes.
+    pub(crate) fn stars(&self, count: u32, resources: &Resources) -> Result<Vec<u32>, Error> {
+        let most = MIN_PAIRS.max(PAIRS_PER_FINGERPRINT * self.fingerprints.len());
+        // The later class first.
+        let mut pairs: Vec<(u32, u32)> = Vec::new();
+        let outcome = self.join(resources, |one, other| {
+            pairs.push((one.max(other), one.min(other)));
+            if pairs.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        if outcome.is_break() {
+            drop(pairs);
+            let members = self.fingerprints.iter().copied().zip(self.classes.iter().copied());
+            let crowded = Pigeonhole::new(members, count, self.distance);
+            let report = |done| resources.report(Progress::new(Stage::Cluster, done, Some(count.into())));
+            return stars::stars(count, &crowded, &report);
+        }
+        let check = resources.cancellation_check(Stage::Cluster, count as usize);
+        sort_by_keys(&mut pairs, |&(class, _)| u64::from(class), |&(_, earlier)| u64::from(earlier), &check)?;
+        let mut centres: Vec<u32> = (0..count).collect();
+        for pairs in pairs.chunks(CHECK_EVERY) {
+            check()?;
+            for &(class, earlier) in pairs {
+                // All before it are settled; of its neighbours that are centres the first is met first.
+                let is_free = centres[class as usize] == class;
+                if is_free && centres[earlier as usize] == earlier {
+                    centres[class as usize] = earlier;
+                }
+            }
+        }
+        Ok(centres)
+    }
+
+    /// Returns the first class of the chain of each of that many classes.
+    pub(crate) fn linked(&self, count: u32, resources: &Resources) -> Result<Vec<u32>, Error> {
+        let mut unions = UnionFind::of(count);
+        let _ = self.join(resources, |one, other| {
+            unions.join(one, other);
+            ControlFlow::Continue(())
+        })?;
+        Ok(unions.firsts())
+    }
+
+    /// Calls `visit` with the classes of every pair within the distance until it breaks.
+    fn join(
+        &self,
+        resources: &Resources,
+        mut visit: impl FnMut(u32, u32) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Error> {
+        let reporter = resources.on_progress.clone();
+        let pairs: Pairs<'_, F> = hamdex::pairs(&self.fingerprints, self.distance)
+            .memory(resources.memory)
+            .threads(rayon::current_num_threads())
+            .progress(move |progress| {
+                let progress = Progress::new(Stage::Compare, progress.done, progress.total);
+                reporter.as_ref().map_or(ControlFlow::Continue(()), |report| report(progress))
+            });
+        let outcome = pairs.for_each_batch(|batch| {
+            batch.iter().try_for_each(|pair| visit(self.class_of(pair.a), self.class_of(pair.b)))
+        })?;
+        Ok(outcome)
+    }
+
+    fn class_of(&self, fingerprint: F) -> u32 {
+        let start = first_bits(fingerprint) as usize;
+        let range = self.starts[start] as usize..self.starts[start + 1] as usize;
+        let place = range.start + self.fingerprints[range].partition_point(|&f| f < fingerprint);
+        self.classes[place]
+    }
+}
+
+fn first_bits<F: Fingerprint>(fingerprint: F) -> u32 {
+    (fingerprint.to_u128() >> (F::BITS - START_BITS)) as u32
+}

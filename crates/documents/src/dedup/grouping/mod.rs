@@ -1,0 +1,138 @@
+//! Groups of classes, one per cluster.
+//!
+//! - [`stars`]: every member of a group is a neighbour of its centre
+//! - [`union_find`]: groups as chains of neighbours
+//! - [`hash_lists`]: lists of classes, found by hashes
+
+pub(crate) mod hash_lists;
+pub(crate) mod stars;
+pub(crate) mod union_find;
+
+use hamdex::Fingerprint;
+
+use crate::dedup::classes::Classes;
+use crate::dedup::corpus::{Corpus, Digest, State};
+use crate::dedup::fingerprints::join::FingerprintJoin;
+use crate::dedup::options::{Clustering, Method};
+use crate::dedup::resources::Resources;
+use crate::dedup::resources::{Progress, Stage};
+use crate::dedup::similarity::Similarity;
+use crate::dedup::texts::chains;
+use crate::dedup::texts::join::SetJoin;
+use crate::error::Error;
+
+/// The classes of a corpus, and the first class of the group of each, which leads it.
+pub(crate) struct Groups {
+    pub(crate) classes: Classes,
+    pub(crate) first: Vec<u32>,
+}
+
+impl Groups {
+    /// Finds the groups of a corpus. Its digests are used up.
+    pub(crate) fn of<F: Fingerprint>(
+        corpus: &mut Corpus<F>,
+        method: Method,
+        clustering: Clustering,
+        resources: &Resources,
+    ) -> Result<Self, Error> {
+        resources.check_memory(corpus.states.len() as u64, bytes_per_document::<F>(method))?;
+        let classes = classes(corpus, method, resources)?;
+        let first = match method.similarity {
+            Some(similarity) => {
+                similar(corpus, &classes, (similarity, method.distance), clustering, resources)?
+            }
+            None => near(corpus, &classes, method.distance.unwrap_or_default(), clustering, resources)?,
+        };
+        Ok(Self { classes, first })
+    }
+}
+
+/// What each document takes at most, its shingles and its id aside: the fingerprint and its copies, digests,
+/// places, classes.
+fn bytes_per_document<F: Fingerprint>(method: Method) -> u64 {
+    let fingerprints = if method.similarity.is_some() { 1 } else { 6 };
+    64 + fingerprints * F::BYTES as u64
+}
+
+/// Brings together what the search need not tell apart.
+fn classes<F: Fingerprint>(
+    corpus: &mut Corpus<F>,
+    method: Method,
+    resources: &Resources,
+) -> Result<Classes, Error> {
+    // What follows is counted where texts are compared, and compared otherwise.
+    let stage = if method.similarity.is_some() { Stage::Count } else { Stage::Compare };
+    let check = resources.cancellation_check(stage, corpus.states.len());
+    let number = |(high, low): Digest| u128::from(high) << 64 | u128::from(low);
+    let lengths = corpus.lengths.as_deref();
+    let mut classes = Classes::new(corpus.states.len());
+    let mut digests: Vec<(Digest, u32)> = std::mem::take(&mut corpus.digests);
+    digests.retain(|(_, document)| corpus.states[*document as usize] != State::Known);
+    let fingerprint = |document: u32| corpus.fingerprints[document as usize];
+    match (method.similarity, method.distance) {
+        (Some(_), None) => classes.add(digests, |digest| (number(digest), 0), lengths, &check)?,
+        (Some(_), Some(_)) => {
+            let keys =
+                digests.into_iter().map(|(digest, document)| ((digest, fingerprint(document)), document));
+            let parts = |(digest, fingerprint): (Digest, F)| (number(digest), fingerprint.to_u128());
+            classes.add(keys.collect(), parts, lengths, &check)?;
+        }
+        (None, _) => {
+            let searched = (0..).zip(&corpus.states).filter(|(_, state)| **state == State::Fingerprint);
+            let keys = searched.map(|(document, _)| (fingerprint(document), document)).collect();
+            classes.add(keys, |fingerprint: F| (fingerprint.to_u128(), 0), lengths, &check)?;
+            classes.add(digests, |digest| (number(digest), 0), lengths, &check)?;
+        }
+    }
+    classes.order(lengths, &check)?;
+    Ok(classes)
+}
+
+fn near<F: Fingerprint>(
+    corpus: &Corpus<F>,
+    classes: &Classes,
+    distance: u32,
+    clustering: Clustering,
+    resources: &Resources,
+) -> Result<Vec<u32>, Error> {
+    let fingerprint = |(class, &leader): (u32, &u32)| {
+        let is_searched = corpus.states[leader as usize] == State::Fingerprint;
+        is_searched.then(|| (corpus.fingerprints[leader as usize], class))
+    };
+    let of_class = (0..).zip(classes.leaders()).filter_map(fingerprint).collect();
+    let near = FingerprintJoin::new(of_class, distance, resources)?;
+    let count = classes.len() as u32;
+    match clustering {
+        Clustering::Stars => near.stars(count, resources),
+        Clustering::Linked => near.linked(count, resources),
+    }
+}
+
+fn similar<F: Fingerprint>(
+    corpus: &Corpus<F>,
+    classes: &Classes,
+    (similarity, distance): (Similarity, Option<u32>),
+    clustering: Clustering,
+    resources: &Resources,
+) -> Result<Vec<u32>, Error> {
+    let sets = corpus.sets.as_ref().expect("they are kept where texts are compared");
+    let is_near = |one: u32, other: u32| {
+        let has_fingerprint = |document| corpus.states[document as usize] == State::Fingerprint;
+        let fingerprint = |document| corpus.fingerprints[document as usize];
+        distance.is_none_or(|distance| {
+            has_fingerprint(one)
+                && has_fingerprint(other)
+                && fingerprint(one).distance(fingerprint(other)) <= distance
+        })
+    };
+    let total = Some(classes.len() as u64);
+    let report = |stage| move |done| resources.report(Progress::new(stage, done, total));
+    report(Stage::Count)(0)?;
+    let similar =
+        SetJoin::new(sets, classes, similarity, &is_near, resources.count_bytes(), &report(Stage::Count))?;
+    let stars = stars::stars(similar.len(), &similar, &report(Stage::Compare))?;
+    match clustering {
+        Clustering::Stars => Ok(stars),
+        Clustering::Linked => chains::linked(&similar, &stars, &report(Stage::Cluster)),
+    }
+}

@@ -1,0 +1,127 @@
+//! The steps of a search, in their order: read, drop what is known, group, measure.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hamdex::{Design, Fingerprint};
+use hamdex_simhash::Outcome;
+
+use crate::dedup::clusters::Clusters;
+use crate::dedup::corpus::{Corpus, CorpusBuilder, Extractor};
+use crate::dedup::grouping::Groups;
+use crate::dedup::members;
+use crate::dedup::options::{Dedup, Method, Preference};
+use crate::dedup::resources::{Progress, Stage};
+use crate::document::{Counts, Document};
+use crate::error::Error;
+use crate::read::collector::Sink;
+use crate::read::fingerprint::map_texts;
+use crate::read::options::Documents;
+
+/// The distance within which fingerprints are near, where none is given.
+const DEFAULT_DISTANCE: u32 = 3;
+
+impl<F: Fingerprint> Dedup<'_, F> {
+    /// Reads documents and finds their clusters.
+    ///
+    /// # Errors
+    /// When documents cannot be read, the distance is too large, an index cannot be read, memory is too small for
+    /// so many documents, or temporary files cannot be written.
+    pub fn run(&self, documents: &Documents) -> Result<Clusters, Error> {
+        let mut documents = documents.clone();
+        documents.temp_dir.get_or_insert_with(|| self.resources.directory.clone());
+        self.find(|sink| documents.read_into(sink))
+    }
+
+    /// Finds the clusters of documents in memory.
+    ///
+    /// # Errors
+    /// As [`Dedup::run`].
+    pub fn run_on<I>(&self, documents: I) -> Result<Clusters, Error>
+    where
+        I: IntoIterator<Item = Document> + Send,
+    {
+        let read = |sink: &mut Sink<'_>| {
+            let mut counts = Counts::default();
+            for document in documents {
+                counts.take(&document.text);
+                sink(document)?;
+            }
+            Ok(counts)
+        };
+        self.find(read)
+    }
+
+    /// Finds the clusters of fingerprints made elsewhere. `read` calls its argument with the id of each and the
+    /// fingerprint, in order. There are no texts, so that only a distance makes near-duplicates, by default 3, and
+    /// nothing is kept of them.
+    ///
+    /// # Errors
+    /// When a similarity is set, the error that `read` returns, or as [`Dedup::run`].
+    pub fn run_on_fingerprints<E: From<Error>>(
+        &self,
+        read: impl FnOnce(&mut dyn FnMut(&str, F) -> Result<(), Error>) -> Result<(), E>,
+    ) -> Result<Clusters, E> {
+        if self.similarity.is_some() {
+            let what = "fingerprints have no texts to compare".to_owned();
+            return Err(Error::Option { option: "similarity", what }.into());
+        }
+        let distance = self.distance.unwrap_or(DEFAULT_DISTANCE);
+        Design::<F>::named("single", distance).map_err(Error::from)?;
+        let mut builder = CorpusBuilder::new(&self.resources, false, false, false);
+        let mut counts = Counts::default();
+        read(&mut |id, fingerprint| {
+            counts.documents += 1;
+            builder.push_fingerprint(id, Outcome::Fingerprint(fingerprint)).map(drop)
+        })?;
+        let method = Method { distance: Some(distance), similarity: None };
+        Ok(self.search(builder.finish(counts)?, method)?)
+    }
+
+    fn find(
+        &self,
+        read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
+    ) -> Result<Clusters, Error> {
+        let method = Method::of(self.distance, self.similarity);
+        // A distance that is too large is refused before anything is read.
+        Design::<F>::named("single", method.distance.unwrap_or(DEFAULT_DISTANCE))?;
+        let (with_sets, with_lengths) = (method.similarity.is_some(), self.prefer == Preference::Longest);
+        let mut builder =
+            CorpusBuilder::new(&self.resources, with_sets, with_lengths, method.needs_fingerprints());
+        let done = AtomicU64::new(0);
+        let counts = map_texts(
+            read,
+            || Extractor::new(&self.fingerprinter, method.similarity),
+            |extractor, text| {
+                // Before each text, since some are long.
+                let before = done.fetch_add(1, Ordering::Relaxed);
+                self.resources.report(Progress::new(Stage::Read, before, None))?;
+                Ok(extractor.features(text))
+            },
+            &mut |document, features| builder.push(&document, features),
+        )?;
+        let corpus = builder.finish(counts)?;
+        if let Some(report) = &self.on_too_short {
+            report(&corpus.too_short);
+        }
+        self.search(corpus, method)
+    }
+
+    fn search(&self, mut corpus: Corpus<F>, method: Method) -> Result<Clusters, Error> {
+        let known = match self.against {
+            Some(reference) => {
+                Some(corpus.mark_known(reference, method.distance.unwrap_or(DEFAULT_DISTANCE))?)
+            }
+            None => None,
+        };
+        let groups = Groups::of(&mut corpus, method, self.clustering, &self.resources)?;
+        Ok(Clusters {
+            members: members::find(&corpus, &groups, &self.resources)?,
+            has_similarities: method.similarity.is_some(),
+            ids: corpus.ids,
+            states: corpus.states,
+            counts: corpus.counts,
+            too_short: corpus.too_short,
+            known,
+        })
+    }
+}

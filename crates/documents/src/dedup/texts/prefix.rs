@@ -1,0 +1,97 @@
+//! Which shingles of a set lead to similar ones: few, the rarest first.
+//!
+//! Put the shingles of all sets into one order. Two sets of which at least s shingles are shared have a common one
+//! among the first n − s + 1 of each, n being its own size: had they none there, one of them would have at most
+//! s − 1 shingles left to share. This is prefix filtering (Chaudhuri, Ganti and Kaushik, "A Primitive Operator for
+//! Similarity Joins in Data Cleaning", ICDE 2006). The rarest shingles come first, so most prefixes meet nothing.
+//!
+//! A set shares at least t·n shingles with any similar one, t being the threshold, and at least 2t/(1 + t)·n with
+//! one that is as large or larger. The latter is more, so a shorter prefix will do for the smaller set of a pair
+//! (Xiao, Wang, Lin and Yu, "Efficient Similarity Joins for Near Duplicate Detection", WWW 2008).
+
+use crate::dedup::grouping::hash_lists::HashLists;
+use crate::dedup::similarity::Similarity;
+use crate::dedup::texts::shingle_counts::ShingleCounts;
+use crate::error::Error;
+
+/// The prefix of a set, without the shingles that no other set has.
+#[derive(Debug, Default)]
+pub(crate) struct Prefix {
+    /// In the common order.
+    pub(crate) shingles: Vec<u64>,
+    /// How many of them, from the first, lead to sets that are as large or larger; all lead to smaller ones.
+    pub(crate) short: usize,
+}
+
+impl Prefix {
+    /// Returns the prefix of a set. `order` is a workspace.
+    pub(crate) fn of(
+        set: &[u64],
+        counts: &ShingleCounts,
+        similarity: Similarity,
+        order: &mut Vec<(u16, u64)>,
+    ) -> Self {
+        if set.is_empty() {
+            return Self::default();
+        }
+        let long = set.len() + 1 - similarity.least_shared_with_any(set.len());
+        let short = set.len() + 1 - similarity.least_shared(set.len(), set.len());
+        order.clear();
+        // All counts are fetched before the first is looked at, so that none waits for another.
+        order.extend(set.iter().map(|&shingle| (counts.count(shingle), shingle)));
+        // What no other set has comes first, and leads nowhere.
+        let alone = order.iter().filter(|(count, _)| *count <= 1).count();
+        if alone >= long {
+            return Self::default();
+        }
+        order.retain(|(count, _)| *count > 1);
+        let left = long - alone;
+        if left < order.len() {
+            order.select_nth_unstable(left);
+            order.truncate(left);
+        }
+        order.sort_unstable();
+        let shingles = order.iter().map(|(_, shingle)| *shingle).collect();
+        Self { shingles, short: short.saturating_sub(alone) }
+    }
+}
+
+/// HashLists of classes by the shingles of their prefixes.
+#[derive(Default)]
+pub(crate) struct Postings {
+    /// By the shingles that lead to sets as large or larger.
+    short: HashLists,
+    /// By the others.
+    long: HashLists,
+}
+
+impl Postings {
+    pub(crate) fn add(&mut self, class: u32, prefix: &Prefix) -> Result<(), Error> {
+        for (place, &shingle) in prefix.shingles.iter().enumerate() {
+            let lists = if place < prefix.short { &mut self.short } else { &mut self.long };
+            lists.add(shingle, class)?;
+        }
+        Ok(())
+    }
+
+    /// Calls `found` with every class that may be similar to one with this prefix and size, some of them several
+    /// times.
+    pub(crate) fn candidates(&self, prefix: &Prefix, size: u32, sizes: &[u32], mut found: impl FnMut(u32)) {
+        for (place, &shingle) in prefix.shingles.iter().enumerate() {
+            let is_short = place < prefix.short;
+            // The first common shingle is in the short prefix of the smaller set.
+            self.short.each(shingle, |class| {
+                if is_short || sizes[class as usize] < size {
+                    found(class);
+                }
+            });
+            if is_short {
+                self.long.each(shingle, |class| {
+                    if sizes[class as usize] > size {
+                        found(class);
+                    }
+                });
+            }
+        }
+    }
+}

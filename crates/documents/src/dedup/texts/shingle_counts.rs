@@ -1,0 +1,105 @@
+//! How many sets have a shingle: never too low, seldom too high.
+
+use rayon::prelude::*;
+
+use crate::dedup::classes::Classes;
+use crate::dedup::resources::Report;
+use crate::dedup::spill::Spilled;
+use crate::error::Error;
+
+/// Sets that a thread counts between two reports.
+const REPORT_EVERY: usize = 256;
+
+/// The least number of counters.
+const MIN_COUNTERS: u64 = 1 << 10;
+
+/// Bytes of a counter.
+pub(crate) const COUNTER_BYTES: u64 = 2;
+
+/// A table of counters, found by the first bits of a hash. Shingles that share one have the same count, that of all
+/// of them together.
+pub(crate) struct ShingleCounts {
+    counters: Vec<u16>,
+    /// Bits of a hash behind those that find the counter.
+    shift: u32,
+}
+
+impl ShingleCounts {
+    /// Returns how many counters are made for that many shingles, if memory allows.
+    pub(crate) fn counters(shingles: u64, max_bytes: u64) -> u64 {
+        let most = (max_bytes / COUNTER_BYTES).max(MIN_COUNTERS);
+        shingles.next_power_of_two().clamp(MIN_COUNTERS, 1 << most.ilog2())
+    }
+
+    /// Counts the shingles of the leaders of all classes, each once per set. Calls `report` with 0 now and then, until it
+    /// fails.
+    pub(crate) fn of(
+        sets: &Spilled<u64>,
+        classes: &Classes,
+        max_bytes: u64,
+        report: &Report<'_>,
+    ) -> Result<Self, Error> {
+        let shingles = classes.leaders().iter().map(|&leader| sets.len(leader) as u64).sum();
+        let counters = Self::counters(shingles, max_bytes);
+        let shift = u64::BITS - counters.ilog2();
+        let mut table = vec![0u16; counters as usize];
+        // Each thread has a range of counters of its own; in a set, which is in order, its shingles are a slice.
+        let parts = rayon::current_num_threads().next_power_of_two();
+        let part_len = (table.len() / parts).max(1);
+        table.par_chunks_mut(part_len).enumerate().try_for_each(|(part, counters)| {
+            let first = part * part_len;
+            let cell = |shingle: u64| (shingle >> shift) as usize;
+            for (number, &leader) in classes.leaders().iter().enumerate() {
+                if number.is_multiple_of(REPORT_EVERY) {
+                    report(0)?;
+                }
+                let set = sets.get(leader)?;
+                let start = set.partition_point(|&shingle| cell(shingle) < first);
+                for &shingle in &set[start..] {
+                    let Some(counter) = counters.get_mut(cell(shingle) - first) else { break };
+                    *counter = counter.saturating_add(1);
+                }
+            }
+            Ok::<(), Error>(())
+        })?;
+        Ok(Self { counters: table, shift })
+    }
+
+    /// Returns at least the number of sets that have a shingle, or the greatest number there is.
+    #[inline]
+    pub(crate) fn count(&self, shingle: u64) -> u16 {
+        self.counters[(shingle >> self.shift) as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dedup::spill::SpillWriter;
+
+    #[test]
+    fn no_count_is_too_low() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut shelf = SpillWriter::new(directory.path(), 4096);
+        let shingle = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        for document in 0..300u64 {
+            let mut set: Vec<u64> = (0..20).map(|place| shingle(document / 3 + place)).collect();
+            set.sort_unstable();
+            shelf.push(&set).unwrap();
+        }
+        let sets = shelf.finish().unwrap();
+        let mut classes = Classes::new(300);
+        let go_on = || Ok(());
+        let keys = (0..300).map(|document| (document, document)).collect();
+        classes.add(keys, |document| (u128::from(document), 0), None, &go_on).unwrap();
+        classes.order(None, &go_on).unwrap();
+        for max_bytes in [0, 1 << 30] {
+            let counts = ShingleCounts::of(&sets, &classes, max_bytes, &|_| Ok(())).unwrap();
+            for number in 0..120 {
+                let holders =
+                    (0..300u64).filter(|document| (document / 3..document / 3 + 20).contains(&number));
+                assert!(u64::from(counts.count(shingle(number))) >= holders.count() as u64);
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Documents from Parquet and Arrow files: each row is one.
+
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+
+use crate::copy::layout::Shape;
+use crate::copy::row_sink::Row;
+use crate::document::Document;
+use crate::error::Error;
+use crate::format::Format;
+use crate::input::Input;
+use crate::problem::shown_names;
+use crate::problem::{Field, Place, Problem};
+use crate::read::collector::Collector;
+use crate::read::options::Documents;
+use crate::table_reader::Value;
+use crate::table_reader::columnar::{self, Batches, Visit, Wanted};
+
+/// Reads a Parquet or Arrow file.
+pub(crate) fn read(input: Input, format: Format, collector: &mut Collector<'_>) -> Result<(), Error> {
+    let name = input.name().to_owned();
+    let documents = collector.documents;
+    // What is seen only when the file is open: whether there is an id, and the columns.
+    let (has_id, seen) = (Cell::new(false), RefCell::new(None));
+    let select = |schema: &SchemaRef| {
+        let (id, mut wanted) = select(documents, schema, &name)?;
+        has_id.set(id.is_some());
+        seen.replace(Some(Arc::clone(schema)));
+        wanted.splice(0..0, id);
+        Ok(wanted)
+    };
+    let batches = Batches::open(input, format, collector.is_copying(), &select)?;
+    if let Some(schema) = seen.into_inner() {
+        collector.enter(&name, || Shape::Columns(schema))?;
+    }
+    batches.for_each_row(&mut Rows { name: &name, has_id: has_id.get(), collector })
+}
+
+/// Makes documents of rows.
+struct Rows<'a, 'i> {
+    name: &'a str,
+    /// Whether the first cell is an id.
+    has_id: bool,
+    collector: &'a mut Collector<'i>,
+}
+
+impl Visit for Rows<'_, '_> {
+    fn row(&mut self, number: u64, cells: &[Value<'_>]) -> Result<(), Error> {
+        let Self { name, has_id, collector } = self;
+        let documents = collector.documents;
+        let place = || Place::row(name, number);
+        let (id, rest) = cells.split_at(usize::from(*has_id));
+        let (texts, extra) = rest.split_at(documents.text_fields.len());
+        let id = id.first().and_then(|id| id.to_text());
+        let id = match id.filter(|id| !id.is_empty() || documents.id_field.is_some()) {
+            Some(id) => id.into_owned(),
+            None if documents.id_field.is_some() => {
+                return collector.skip_row(place(), Problem::Null, Row::OfBatch);
+            }
+            None => collector.row_id(name, number),
+        };
+        let Some(text) = joined(texts) else {
+            return collector.skip_row(place(), Problem::Null, Row::OfBatch);
+        };
+        let max_bytes = collector.max_bytes();
+        if text.len() as u64 > max_bytes {
+            return collector.skip_row(place(), Problem::TooLong { what: "text", max_bytes }, Row::OfBatch);
+        }
+        let mut document = Document::new(id, text);
+        document.extra = extra.first().and_then(|extra| extra.to_text()).map(Cow::into_owned);
+        collector.take(document, Row::OfBatch, place)
+    }
+
+    fn end_batch(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        self.collector.end_batch(batch)
+    }
+}
+
+/// The texts that are not empty, joined by line ends; `None` if all are null.
+fn joined(texts: &[Value<'_>]) -> Option<String> {
+    let mut joined: Option<String> = None;
+    for text in texts.iter().filter_map(|text| text.to_text()) {
+        match &mut joined {
+            Some(joined) if !joined.is_empty() && !text.is_empty() => {
+                joined.push('\n');
+                joined.push_str(&text);
+            }
+            Some(joined) => joined.push_str(&text),
+            None => joined = Some(text.into_owned()),
+        }
+    }
+    joined
+}
+
+/// Chooses the column of the id, if there is one, and those of the texts and the extra field.
+fn select(
+    documents: &Documents,
+    schema: &Schema,
+    input: &str,
+) -> Result<(Option<Wanted>, Vec<Wanted>), Error> {
+    let missing = |field, name: &str| Error::MissingColumn {
+        place: Place::whole(input),
+        field: Some(field),
+        column: name.to_owned(),
+        columns: shown_names(&columnar::names(schema)),
+    };
+    let wrong = |name: &str, expected, kind: &arrow_schema::DataType| Error::ColumnType {
+        input: input.to_owned(),
+        column: name.to_owned(),
+        expected,
+        found: kind.to_string(),
+    };
+    let (id_name, is_named) = (documents.id_name(), documents.id_field.is_some());
+    let id = match columnar::find(schema, id_name) {
+        Some((id, kind)) if columnar::is_text_or_integer(kind) => Some(id),
+        Some((_, kind)) if is_named => return Err(wrong(id_name, "text or integers", kind)),
+        None if is_named => return Err(missing(Field::Id, id_name)),
+        _ => None,
+    };
+    let mut wanted = Vec::new();
+    for name in &documents.text_fields {
+        match columnar::find(schema, name) {
+            Some((text, kind)) if columnar::is_text(kind) => wanted.push(text),
+            Some((_, kind)) => return Err(wrong(name, "text", kind)),
+            None => return Err(missing(Field::Text, name)),
+        }
+    }
+    if let Some(name) = &documents.extra_field
+        && let Some((extra, kind)) = columnar::find(schema, name)
+    {
+        if !columnar::is_text_or_integer(kind) {
+            return Err(wrong(name, "text or integers", kind));
+        }
+        wanted.push(extra);
+    }
+    Ok((id, wanted))
+}

@@ -1,0 +1,112 @@
+//! One document per line: an id, a blank or tab, the text; or the text alone.
+
+use std::io::{self, BufRead, Read};
+
+use crate::copy::layout::Shape;
+use crate::copy::row_sink::Row;
+use crate::document::Document;
+use crate::error::Error;
+use crate::input::Input;
+use crate::problem::Place;
+use crate::read::collector::Collector;
+
+/// Reads lines of ids and texts.
+pub(crate) fn read(input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
+    collector.enter(input.name(), || Shape::Texts)?;
+    each(input, collector, &mut |line, at, collector| {
+        let (id, text) = line.split_once([' ', '\t']).unwrap_or((line, ""));
+        collector.take(Document::new(id, text.trim_start()), Row::Text, || at.place())
+    })
+}
+
+/// Reads lines that are texts.
+pub(crate) fn read_texts(input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
+    collector.enter(input.name(), || Shape::Texts)?;
+    each(input, collector, &mut |line, at, collector| {
+        collector.take(Document::new(collector.row_id(at.input, at.number), line), Row::Text, || at.place())
+    })
+}
+
+/// A line of an input.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a> {
+    pub(crate) input: &'a str,
+    /// Counted from 1.
+    pub(crate) number: u64,
+}
+
+impl At<'_> {
+    pub(crate) fn place(self) -> Place {
+        Place::line(self.input, self.number)
+    }
+}
+
+/// Receives a line without its line end.
+type Visit<'a> = dyn FnMut(&str, At<'_>, &mut Collector<'_>) -> Result<(), Error> + 'a;
+
+/// Calls `visit` with every line that is not blank. Lines that are too long are skipped.
+pub(crate) fn each(
+    mut input: Input,
+    collector: &mut Collector<'_>,
+    visit: &mut Visit<'_>,
+) -> Result<(), Error> {
+    let name = input.name().to_owned();
+    let mut buffer = Vec::new();
+    let max_bytes = collector.max_bytes();
+    for number in 1u64.. {
+        let at = At { input: &name, number };
+        match bounded(&mut input, &mut buffer, max_bytes).map_err(input.unreadable())? {
+            Bounded::End => break,
+            Bounded::TooLong => collector.too_long(at.place(), "line")?,
+            Bounded::Line => {
+                let text = collector.text(|| at.place(), &buffer)?;
+                let line = text.trim_end_matches(['\n', '\r']);
+                if !line.trim().is_empty() {
+                    visit(line, at, collector)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+enum Bounded {
+    End,
+    Line,
+    /// The line was read to its end and not kept.
+    TooLong,
+}
+
+fn bounded(reader: &mut impl BufRead, buffer: &mut Vec<u8>, max_bytes: u64) -> io::Result<Bounded> {
+    buffer.clear();
+    if reader.take(max_bytes.saturating_add(1)).read_until(b'\n', buffer)? == 0 {
+        return Ok(Bounded::End);
+    }
+    if buffer.len() as u64 <= max_bytes || buffer.ends_with(b"\n") {
+        return Ok(Bounded::Line);
+    }
+    reader.skip_until(b'\n')?;
+    // The memory of a long line is not needed for the next one.
+    *buffer = Vec::new();
+    Ok(Bounded::TooLong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_passed_over_whole() {
+        let mut input = "1234\n12345\n123456\n12\n1234567".as_bytes();
+        let mut buffer = Vec::new();
+        let mut found = Vec::new();
+        loop {
+            match bounded(&mut input, &mut buffer, 5).unwrap() {
+                Bounded::End => break,
+                Bounded::Line => found.push(buffer.len()),
+                Bounded::TooLong => found.push(0),
+            }
+        }
+        assert_eq!(found, [5, 6, 0, 3, 0]);
+    }
+}

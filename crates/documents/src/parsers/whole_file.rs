@@ -1,0 +1,114 @@
+//! Files that are one document each: plain text, and HTML with about the text that a browser shows.
+
+use std::io::Read;
+
+use html5gum::{DefaultEmitter, Token, Tokenizer};
+
+use crate::copy::layout::Shape;
+use crate::copy::row_sink::Row;
+use crate::document::Document;
+use crate::error::Error;
+use crate::format;
+use crate::input::Input;
+use crate::problem::Place;
+use crate::read::collector::Collector;
+
+/// Elements whose contents are not shown as text.
+const UNREAD: [&[u8]; 4] = [b"script", b"style", b"template", b"svg"];
+
+/// Elements that do not end a word. Any other tag does.
+const INLINE: [&[u8]; 24] = [
+    b"a", b"abbr", b"b", b"bdi", b"bdo", b"cite", b"code", b"em", b"font", b"i", b"ins", b"kbd", b"mark",
+    b"q", b"s", b"samp", b"small", b"span", b"strong", b"sub", b"sup", b"tt", b"u", b"wbr",
+];
+
+/// Reads a whole file as one document, its name the id.
+pub(crate) fn read(mut input: Input, as_html: bool, collector: &mut Collector<'_>) -> Result<(), Error> {
+    collector.enter(input.name(), || Shape::Texts)?;
+    let max_bytes = collector.max_bytes();
+    let mut bytes = Vec::new();
+    let outcome = (&mut input).take(max_bytes.saturating_add(1)).read_to_end(&mut bytes);
+    outcome.map_err(input.unreadable())?;
+    let place = || Place::whole(input.name());
+    if bytes.len() as u64 > max_bytes {
+        return collector.too_long(place(), "file");
+    }
+    let text = collector.text(place, &bytes)?;
+    let text = if as_html || format::is_html(bytes.trim_ascii_start()) {
+        html_text(text.as_bytes())
+    } else {
+        text.into_owned()
+    };
+    collector.take(Document::new(input.name(), text), Row::Text, place)
+}
+
+/// Text without tags, comments, scripts and styles; entities decoded, invalid UTF-8 replaced.
+pub(crate) fn html_text(html: &[u8]) -> String {
+    // The contents of script and similar elements are not markup.
+    let mut emitter = DefaultEmitter::default();
+    emitter.naively_switch_states(true);
+    let mut text = Vec::new();
+    // The element that is skipped, and how many of its kind are open.
+    let mut unread: Option<(&[u8], usize)> = None;
+    for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
+        match token {
+            Token::StartTag(tag) => {
+                let name = tag.name.as_slice();
+                match &mut unread {
+                    Some((open, depth)) if *open == name && !tag.self_closing => *depth += 1,
+                    Some(_) => {}
+                    None => {
+                        let kind = UNREAD.iter().find(|&&kind| kind == name);
+                        unread = kind.filter(|_| !tag.self_closing).map(|&kind| (kind, 1));
+                        end_word(name, &mut text);
+                    }
+                }
+            }
+            Token::EndTag(tag) => match &mut unread {
+                Some((open, depth)) if *open == tag.name.as_slice() => {
+                    *depth -= 1;
+                    if *depth == 0 {
+                        unread = None;
+                    }
+                }
+                Some(_) => {}
+                None => end_word(tag.name.as_slice(), &mut text),
+            },
+            Token::String(string) if unread.is_none() => text.extend_from_slice(&string),
+            _ => {}
+        }
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn end_word(tag: &[u8], text: &mut Vec<u8>) {
+    if !INLINE.contains(&tag) && text.last().is_some_and(|&last| last != b'\n') {
+        text.push(b'\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(html: &str) -> String {
+        html_text(html.as_bytes()).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn tags_go_and_words_stay_apart() {
+        assert_eq!(words("<html><title>A &amp; B</title><p>one<br>two</p><td>3<td>4"), "A & B one two 3 4");
+        assert_eq!(words("un<b>break</b>able<!-- no -->"), "unbreakable");
+    }
+
+    #[test]
+    fn what_is_not_shown_goes() {
+        assert_eq!(words("a<script>if (x < 1) { '</p>' }</script>b<style>p { }</style>c"), "a b c");
+        assert_eq!(words("<svg><svg><text>x</text></svg>y</svg>z"), "z");
+    }
+
+    #[test]
+    fn soup_is_no_error() {
+        assert_eq!(words("<p>1 < 2 & 3 > 2 </b></p <i>x"), "1 < 2 & 3 > 2 x");
+    }
+}

@@ -1,0 +1,258 @@
+//! Counts documents and their problems, and passes them on.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::path::Path;
+
+#[cfg(feature = "parquet")]
+use arrow_array::RecordBatch;
+
+use crate::copy::layout::Shape;
+use crate::copy::row_sink::{Row, RowSink};
+use crate::document::Counts;
+use crate::document::Document;
+use crate::error::Error;
+use crate::format::signatures::FileSort;
+use crate::input::{Input, input_name};
+use crate::problem::{Action, Notice, Place, Problem};
+use crate::read::options::Documents;
+use crate::read::repeated_ids::RepeatedIds;
+
+/// Receives documents.
+pub(crate) type Sink<'a> = dyn FnMut(Document) -> Result<(), Error> + 'a;
+
+/// Where documents go.
+pub(crate) enum Destination<'a> {
+    Sink(&'a mut Sink<'a>),
+    /// Rows that are documents, and others, are copied.
+    Rows(&'a mut dyn RowSink),
+}
+
+/// Takes documents, and reports problems with them.
+pub(crate) struct Collector<'a> {
+    pub(crate) documents: &'a Documents,
+    counts: Counts,
+    repeats: RepeatedIds,
+    destination: Destination<'a>,
+    /// Whether the number of a row says which one it is: there is one input.
+    is_only_input: bool,
+    /// Whether the input was in another encoding: what could not be decoded is U+FFFD.
+    pub(crate) is_transcoded: bool,
+}
+
+impl<'a> Collector<'a> {
+    pub(crate) fn new(documents: &'a Documents, is_only_input: bool, destination: Destination<'a>) -> Self {
+        Self {
+            documents,
+            counts: Counts::default(),
+            repeats: RepeatedIds::new(documents.strict),
+            destination,
+            is_only_input,
+            is_transcoded: false,
+        }
+    }
+
+    /// Returns all numbers, when everything is read.
+    pub(crate) fn finish(mut self) -> Counts {
+        if let RepeatedIds::Counted(sample) = self.repeats {
+            let (repeated, are_all) = sample.count();
+            (self.counts.repeated_ids, self.counts.ids_are_sampled) = (repeated, !are_all);
+        }
+        self.counts
+    }
+
+    pub(crate) fn max_bytes(&self) -> u64 {
+        self.documents.max_document_bytes
+    }
+
+    /// Opens a file, or standard input for `-`.
+    pub(crate) fn open(&self, path: &Path) -> Result<Input, Error> {
+        let Documents { format, encoding, on_read, temp_dir, .. } = self.documents;
+        let mut input = match self.stream(path)? {
+            Some(file) => Input::of_stream(path, file)?,
+            None => Input::open_with(path, on_read.clone())?,
+        };
+        if let Some(directory) = temp_dir {
+            input = input.temp_dir(directory);
+        }
+        input.decoded(*format, *encoding)
+    }
+
+    /// Returns a copy of an input that cannot be read twice, if it is to be.
+    fn stream(&self, path: &Path) -> Result<Option<File>, Error> {
+        let Some(plan) = &self.documents.plan else { return Ok(None) };
+        let mut plan = plan.lock().expect("no thread panics with it");
+        if plan.is_file(path) {
+            return Ok(None);
+        }
+        let directory = match &self.documents.temp_dir {
+            Some(directory) => directory.clone(),
+            None => hamdex_atomic_file::temporary_directory(None),
+        };
+        let on_read = |count| {
+            if let Some(report) = &self.documents.on_read {
+                report(count);
+            }
+        };
+        let file = plan.open_stream(path, &directory, &on_read);
+        file.map(Some).map_err(|source| Error::Read { input: input_name(path), source })
+    }
+
+    /// Takes note of the columns of an input before its rows.
+    pub(crate) fn enter(&mut self, input: &str, shape: impl FnOnce() -> Shape) -> Result<(), Error> {
+        let Some(plan) = &self.documents.plan else { return Ok(()) };
+        let shape = shape();
+        plan.lock().expect("no thread panics with it").enter(input, shape.clone())?;
+        if let Destination::Rows(rows) = &mut self.destination {
+            rows.enter(shape);
+        }
+        Ok(())
+    }
+
+    /// There are several inputs: the files of a directory or archive.
+    pub(crate) fn expect_several(&mut self) {
+        self.is_only_input = false;
+    }
+
+    /// Returns the id of a row that has none of its own.
+    pub(crate) fn row_id(&self, input: &str, number: u64) -> String {
+        if self.is_only_input { number.to_string() } else { format!("{input}:{number}") }
+    }
+
+    pub(crate) fn take(
+        &mut self,
+        document: Document,
+        row: Row<'_>,
+        place: impl FnOnce() -> Place,
+    ) -> Result<(), Error> {
+        match &mut self.repeats {
+            RepeatedIds::Counted(sample) => sample.note(&document.id),
+            RepeatedIds::Placed(places) => {
+                let place = place();
+                if let Some(first) = places.note(&document.id, &place) {
+                    return Err(Error::Document {
+                        place,
+                        problem: Problem::RepeatedId { id: document.id, first },
+                    });
+                }
+            }
+        }
+        self.counts.take(&document.text);
+        match &mut self.destination {
+            Destination::Sink(sink) => sink(document),
+            Destination::Rows(rows) => rows.take(row, Some(&document)),
+        }
+    }
+
+    /// Skips a row; with strict reading it is an error. It is nobody's duplicate, so it is copied.
+    pub(crate) fn skip_row(&mut self, place: Place, problem: Problem, row: Row<'_>) -> Result<(), Error> {
+        self.skip(place, problem)?;
+        match &mut self.destination {
+            Destination::Sink(_) => Ok(()),
+            Destination::Rows(rows) => rows.take(row, None),
+        }
+    }
+
+    /// Ends a batch of rows, all of which were taken or skipped.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn end_batch(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        match &mut self.destination {
+            Destination::Sink(_) => Ok(()),
+            Destination::Rows(rows) => rows.end_batch(batch),
+        }
+    }
+
+    /// Returns whether rows are copied, with all their columns.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn is_copying(&self) -> bool {
+        matches!(self.destination, Destination::Rows(_))
+    }
+
+    /// Counts what is no file, directory or archive.
+    pub(crate) fn pass_over(&mut self) {
+        self.counts.passed_over += 1;
+    }
+
+    /// Reports what is no problem.
+    pub(crate) fn tell(&mut self, place: Place, problem: Problem) {
+        if let Some(report) = &self.documents.on_notice {
+            report(&Notice { place, problem, action: Action::Read });
+        }
+    }
+
+    /// Skips a document or file; with strict reading it is an error.
+    pub(crate) fn skip(&mut self, place: Place, problem: Problem) -> Result<(), Error> {
+        let counts = &mut self.counts;
+        *match &problem {
+            Problem::MissingField { .. } | Problem::ShortRecord { .. } | Problem::Null => {
+                &mut counts.missing_field
+            }
+            Problem::TooLong { .. } => &mut counts.too_long,
+            Problem::NotUtf8 | Problem::InvalidUtf8 => &mut counts.not_utf8,
+            Problem::Binary => &mut counts.binary,
+            Problem::NotRead { .. } => &mut counts.binary,
+            Problem::Unreadable { .. } | Problem::Rejected { .. } | Problem::MissingColumn { .. } => {
+                &mut counts.unreadable
+            }
+            _ => &mut counts.malformed,
+        } += 1;
+        match &problem {
+            // Directories commonly contain such files: they are neither reported nor an error.
+            Problem::Binary => Ok(()),
+            Problem::NotRead { kind } if kind.sort == FileSort::Other => Ok(()),
+            _ => self.report(place, problem, Action::Skipped),
+        }
+    }
+
+    pub(crate) fn too_long(&mut self, place: Place, what: &'static str) -> Result<(), Error> {
+        if let Destination::Rows(rows) = &mut self.destination {
+            rows.leave_out();
+        }
+        let max_bytes = self.max_bytes();
+        self.skip(place, Problem::TooLong { what, max_bytes })
+    }
+
+    /// Returns the bytes as text, with invalid UTF-8 replaced by U+FFFD; with strict reading it is an error.
+    pub(crate) fn text<'t>(
+        &mut self,
+        place: impl FnOnce() -> Place,
+        bytes: &'t [u8],
+    ) -> Result<Cow<'t, str>, Error> {
+        // Files that were put together have a byte order mark in their middle.
+        let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
+        let as_it_was = match &text {
+            Cow::Borrowed(text) => Some(*text),
+            Cow::Owned(_) => None,
+        };
+        if self.is_damaged(as_it_was) {
+            self.note_damage(place())?;
+        }
+        Ok(text)
+    }
+
+    /// Counts and reports a document if it holds what was no text; with strict reading it is an error.
+    pub(crate) fn check(&mut self, place: impl FnOnce() -> Place, pieces: &[&[u8]]) -> Result<(), Error> {
+        let is_damaged = |piece: &&[u8]| self.is_damaged(std::str::from_utf8(piece).ok());
+        if pieces.iter().any(is_damaged) { self.note_damage(place()) } else { Ok(()) }
+    }
+
+    /// Whether bytes hold what was no text: they are none, or have what a decoder puts in place of it.
+    fn is_damaged(&self, text: Option<&str>) -> bool {
+        text.is_none_or(|text| self.is_transcoded && text.contains(char::REPLACEMENT_CHARACTER))
+    }
+
+    fn note_damage(&mut self, place: Place) -> Result<(), Error> {
+        self.counts.replaced += 1;
+        self.report(place, Problem::InvalidUtf8, Action::Replaced)
+    }
+
+    fn report(&mut self, place: Place, problem: Problem, action: Action) -> Result<(), Error> {
+        if self.documents.strict {
+            return Err(Error::Document { place, problem });
+        }
+        if let Some(report) = &self.documents.on_notice {
+            report(&Notice { place, problem, action });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,161 @@
+//! Fingerprints of documents, or what else is made of texts: on several threads, in the order of the documents.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use hamdex::{Fingerprint, RECIPE_KEY};
+use hamdex_simhash::{Fingerprinter, Outcome, Recipe, RecipeError, Scratch};
+use rayon::prelude::*;
+
+use crate::document::Counts;
+use crate::document::Document;
+use crate::error::Error;
+use crate::read::collector::Sink;
+use crate::read::options::Documents;
+
+/// A batch is full with this many documents, or bytes of text.
+const BATCH_DOCUMENTS: usize = 4096;
+const BATCH_BYTES: usize = 8 << 20;
+
+/// Batches that wait in the queue. With the one that is read and the one that is processed, four are in memory.
+const WAITING_BATCHES: usize = 2;
+
+impl Documents {
+    /// Calls `sink` with every document and its fingerprint, in order. Returns their numbers.
+    ///
+    /// Documents are read on a thread of their own; fingerprints are made on the threads of the rayon pool in
+    /// which this is called, and `sink` is called on the calling thread.
+    ///
+    /// # Errors
+    /// As [`Documents::read`]; and when the reading thread cannot be started.
+    pub fn fingerprint<F: Fingerprint, E: From<Error>>(
+        &self,
+        fingerprinter: &Fingerprinter<F>,
+        mut sink: impl FnMut(Document, Outcome<F>) -> Result<(), E>,
+    ) -> Result<Counts, E> {
+        let mut stopped = None;
+        let read = |sink: &mut Sink<'_>| self.read_into(sink);
+        let work = |scratch: &mut Scratch<F>, text: &str| Ok(fingerprinter.fingerprint(text, scratch));
+        let outcome = map_texts(read, Scratch::default, work, &mut |document, outcome| {
+            sink(document, outcome).map_err(|error| {
+                stopped = Some(error);
+                Error::Stopped
+            })
+        });
+        outcome.map_err(|error| stopped.unwrap_or_else(|| error.into()))
+    }
+}
+
+/// Calls `sink` with every document that `read` yields and what `work` makes of its text, in order. An error of `work`
+/// ends it.
+pub(crate) fn map_texts<S, T: Send>(
+    read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
+    scratch: impl Fn() -> S + Send + Sync,
+    work: impl Fn(&mut S, &str) -> Result<T, Error> + Send + Sync,
+    sink: &mut dyn FnMut(Document, T) -> Result<(), Error>,
+) -> Result<Counts, Error> {
+    map_texts_with(thread::Builder::new(), read, scratch, work, sink)
+}
+
+/// The same, reading on a thread of this builder.
+fn map_texts_with<S, T: Send>(
+    reader: thread::Builder,
+    read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
+    scratch: impl Fn() -> S + Send + Sync,
+    work: impl Fn(&mut S, &str) -> Result<T, Error> + Send + Sync,
+    sink: &mut dyn FnMut(Document, T) -> Result<(), Error>,
+) -> Result<Counts, Error> {
+    thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(WAITING_BATCHES);
+        let reader = reader
+            .name("hamdex-reader".to_owned())
+            .spawn_scoped(scope, move || send(read, &sender))
+            .map_err(|source| Error::Thread { source })?;
+        let taken = take(receiver, scratch, work, sink);
+        let read = match reader.join() {
+            Ok(read) => read,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        // A sink that fails stops the reader, so its error comes first.
+        taken.and(read)
+    })
+}
+
+fn send(
+    read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error>,
+    sender: &SyncSender<Vec<Document>>,
+) -> Result<Counts, Error> {
+    let mut batch = Vec::new();
+    let mut bytes = 0;
+    let counts = read(&mut |document: Document| {
+        bytes += document.text.len();
+        batch.push(document);
+        if batch.len() >= BATCH_DOCUMENTS || bytes >= BATCH_BYTES {
+            bytes = 0;
+            // What is as large as the last need not grow, and be copied, a dozen times.
+            let next = Vec::with_capacity(batch.len());
+            sender.send(std::mem::replace(&mut batch, next)).map_err(|_| Error::Stopped)?;
+        }
+        Ok(())
+    })?;
+    sender.send(batch).map_err(|_| Error::Stopped)?;
+    Ok(counts)
+}
+
+fn take<S, T: Send>(
+    receiver: Receiver<Vec<Document>>,
+    scratch: impl Fn() -> S + Send + Sync,
+    work: impl Fn(&mut S, &str) -> Result<T, Error> + Send + Sync,
+    sink: &mut dyn FnMut(Document, T) -> Result<(), Error>,
+) -> Result<(), Error> {
+    for batch in receiver {
+        let made = batch.par_iter().map_init(&scratch, |scratch, document| work(scratch, &document.text));
+        let made: Vec<T> = made.collect::<Result<_, Error>>()?;
+        for (document, made) in batch.into_iter().zip(made) {
+            sink(document, made)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the recipe in an index's metadata; `None` for an index that was built from bare fingerprints.
+///
+/// # Errors
+/// When this build does not support the recipe.
+pub fn stored_recipe(metadata: &BTreeMap<String, Vec<u8>>) -> Result<Option<Recipe>, RecipeError> {
+    metadata.get(RECIPE_KEY).map(|text| String::from_utf8_lossy(text).parse()).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use super::*;
+
+    #[test]
+    fn a_reader_that_cannot_be_started_is_an_error_and_nothing_is_read() {
+        // No address space holds such a stack.
+        let reader = thread::Builder::new().stack_size(1 << 60);
+        let read = |_: &mut Sink<'_>| panic!("there is no thread to read on");
+        let outcome = map_texts_with(reader, read, || (), |(), _| Ok(()), &mut |_, ()| Ok(()));
+        assert!(matches!(outcome, Err(Error::Thread { .. })), "{outcome:?}");
+    }
+
+    #[test]
+    fn work_that_fails_ends_all_of_it_with_what_has_been_read() {
+        let worked = AtomicUsize::new(0);
+        let read = |sink: &mut Sink<'_>| {
+            (0..100 * BATCH_DOCUMENTS).try_for_each(|_| sink(Document::new("", "a text")))?;
+            Ok(Counts::default())
+        };
+        let work = |(): &mut (), _: &str| match worked.fetch_add(1, Relaxed) {
+            1000.. => Err(Error::Stopped),
+            _ => Ok(()),
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let outcome = pool.install(|| map_texts(read, || (), work, &mut |_, ()| Ok(())));
+        assert!(matches!(outcome, Err(Error::Stopped)), "{outcome:?}");
+        assert!(worked.into_inner() < 1000 + BATCH_DOCUMENTS);
+    }
+}

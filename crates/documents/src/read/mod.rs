@@ -1,0 +1,105 @@
+//! Documents from all inputs, one after the other.
+//!
+//! - [`options`]: which documents to read, and how
+//! - [`collector`]: the receiver of documents and of problems with them, which are counted
+//! - [`repeated_ids`]: ids that occur more than once
+//! - [`fingerprint`]: fingerprints of documents, made on several threads
+
+pub(crate) mod collector;
+pub(crate) mod fingerprint;
+pub(crate) mod options;
+mod repeated_ids;
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Mutex;
+
+use crate::copy::plan::Plan;
+use crate::document::Counts;
+use crate::document::Document;
+use crate::error::Error;
+use crate::format::Format;
+use crate::input::Input;
+use crate::parsers::{self, whole_file::html_text};
+use crate::problem::Place;
+use crate::read::collector::{Collector, Destination, Sink};
+use crate::read::options::Documents;
+use crate::walk::{archive, directory};
+
+impl Documents {
+    /// Calls `sink` with every document, in order. Returns how many there were, and how many were skipped.
+    ///
+    /// # Errors
+    /// When an input cannot be opened, is not text (or not in UTF-8, see [`Documents::encoding`]), ends early or
+    /// lacks a column; with [`Documents::strict`] also at the first problem with a document; or the error that
+    /// `sink` returns. A file of a directory or archive that cannot be read is skipped and reported.
+    pub fn read<E: From<Error>>(&self, mut sink: impl FnMut(Document) -> Result<(), E>) -> Result<Counts, E> {
+        let mut stopped = None;
+        let outcome = self.read_into(&mut |document| {
+            sink(document).map_err(|error| {
+                stopped = Some(error);
+                Error::Stopped
+            })
+        });
+        outcome.map_err(|error| stopped.unwrap_or_else(|| error.into()))
+    }
+
+    pub(crate) fn read_into(&self, sink: &mut Sink<'_>) -> Result<Counts, Error> {
+        let mut sink = |document| sink(document);
+        self.read_all(Destination::Sink(&mut sink))
+    }
+
+    /// Reads all inputs into `destination`.
+    pub(crate) fn read_all<'a>(&'a self, destination: Destination<'a>) -> Result<Counts, Error> {
+        let locked = |plan: &'a Mutex<Plan>| plan.lock().expect("no thread panics with it");
+        if let Some(plan) = &self.plan {
+            locked(plan).begin();
+        }
+        let is_one_input = self.paths.len() == 1 && !self.paths[0].is_dir();
+        let mut collector = Collector::new(self, is_one_input, destination);
+        for path in &self.paths {
+            if path.is_dir() {
+                directory::read(path, &mut collector)?
+            } else {
+                read_file(path, &mut collector)?
+            }
+        }
+        let counts = collector.finish();
+        if let Some(plan) = &self.plan {
+            locked(plan).end(&counts)?;
+        }
+        Ok(counts)
+    }
+}
+
+fn read_file(path: &Path, collector: &mut Collector<'_>) -> Result<(), Error> {
+    let input = collector.open(path)?;
+    if input.is_zip() {
+        return archive::read(input, path, collector);
+    }
+    let documents = collector.documents;
+    let format = documents.format.unwrap_or(input.format());
+    match input.refusal(format, documents.format.is_some(), documents.encoding.is_some()) {
+        Some(problem) => Err(Error::Document { place: Place::whole(input.name()), problem }),
+        None => parsers::read(input, format, collector),
+    }
+}
+
+/// Reads a file, or standard input for `-`, as one document, and returns its text: HTML without its tags, anything
+/// else unchanged, with invalid UTF-8 replaced by U+FFFD. Other encodings are read by their byte order marks, or as
+/// a page says.
+///
+/// # Errors
+/// When it cannot be read or is not text.
+pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
+    let mut input = Input::open(path)?.decoded(None, None)?;
+    if let Some(problem) = input.refusal(Format::Text, false, false) {
+        return Err(Error::Document { place: Place::whole(input.name()), problem });
+    }
+    let mut bytes = Vec::new();
+    input.read_to_end(&mut bytes).map_err(input.unreadable())?;
+    if input.format() == Format::Html {
+        return Ok(html_text(&bytes));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

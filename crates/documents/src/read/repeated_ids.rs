@@ -1,0 +1,120 @@
+//! Ids that occur more than once.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::problem::{Place, Position};
+
+/// Ids compared at most, 8 bytes each. Of more ids a sample is compared.
+const MAX_COMPARED: usize = 1 << 22;
+
+/// Notes the ids of all documents.
+pub(crate) enum RepeatedIds {
+    Counted(Sample),
+    Placed(Places),
+}
+
+impl RepeatedIds {
+    pub(crate) fn new(with_places: bool) -> Self {
+        if with_places { Self::Placed(Places::default()) } else { Self::Counted(Sample::new(MAX_COMPARED)) }
+    }
+}
+
+/// Hashes of ids: of all, or, where they are many, of those that end with some zero bits.
+pub(crate) struct Sample {
+    hashes: Vec<u64>,
+    mask: u64,
+    max: usize,
+}
+
+impl Sample {
+    fn new(max: usize) -> Self {
+        Self { hashes: Vec::new(), mask: 0, max }
+    }
+
+    pub(crate) fn note(&mut self, id: &str) {
+        let hash = hash(id, 0);
+        if hash & self.mask != 0 {
+            return;
+        }
+        self.hashes.push(hash);
+        while self.hashes.len() > self.max {
+            self.mask = self.mask << 1 | 1;
+            let mask = self.mask;
+            let before = self.hashes.len();
+            self.hashes.retain(|hash| hash & mask == 0);
+            if self.hashes.len() == before {
+                // One id fills the sample: how often it occurs is known well enough.
+                self.hashes.dedup();
+            }
+        }
+    }
+
+    /// Returns how many documents have the id of an earlier one, and whether all were compared.
+    pub(crate) fn count(mut self) -> (u64, bool) {
+        self.hashes.sort_unstable();
+        let repeated = self.hashes.windows(2).filter(|pair| pair[0] == pair[1]).count();
+        (repeated as u64, self.mask == 0)
+    }
+}
+
+/// Where each id occurred first.
+#[derive(Default)]
+pub(crate) struct Places {
+    places: HashMap<(u64, u64), (u32, Position)>,
+    inputs: Vec<String>,
+}
+
+impl Places {
+    /// Returns the place of the first document of this id, if there was one.
+    pub(crate) fn note(&mut self, id: &str, place: &Place) -> Option<Place> {
+        let key = (hash(id, 0), hash(id, 1));
+        if let Some(&(input, position)) = self.places.get(&key) {
+            return Some(Place { input: self.inputs[input as usize].clone(), position });
+        }
+        if self.inputs.last() != Some(&place.input) {
+            self.inputs.push(place.input.clone());
+        }
+        self.places.insert(key, (self.inputs.len() as u32 - 1, place.position));
+        None
+    }
+}
+
+fn hash(id: &str, seed: u8) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (seed, id).hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeats_are_counted_and_placed() {
+        let mut sample = Sample::new(100);
+        ["a", "b", "a", "c", "a", "b"].iter().for_each(|id| sample.note(id));
+        assert_eq!(sample.count(), (3, true));
+        let mut places = Places::default();
+        assert_eq!(places.note("a", &Place::line("x", 1)), None);
+        assert_eq!(places.note("b", &Place::line("y", 1)), None);
+        assert_eq!(places.note("a", &Place::line("y", 2)), Some(Place::line("x", 1)));
+    }
+
+    #[test]
+    fn of_many_ids_a_sample_is_compared_in_bounded_memory() {
+        let mut sample = Sample::new(1000);
+        for number in 0..100_000u32 {
+            sample.note(&(number / 2).to_string());
+            assert!(sample.hashes.len() <= 1000);
+        }
+        let (repeated, is_all) = sample.count();
+        assert!(!is_all && repeated > 100, "{repeated}");
+        let mut unique = Sample::new(1000);
+        (0..100_000u32).for_each(|number| unique.note(&number.to_string()));
+        assert_eq!(unique.count(), (0, false));
+        let mut same = Sample::new(1000);
+        (0..10_000).for_each(|_| same.note("same"));
+        assert!(same.hashes.len() <= 1000);
+    }
+}

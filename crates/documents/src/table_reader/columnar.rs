@@ -1,0 +1,254 @@
+//! Parquet and Arrow files, read in batches of rows.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, RecordBatch};
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{ArrowError, DataType, Fields, Schema, SchemaRef};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::RowGroupMetaData;
+
+use crate::error::Error;
+use crate::format::{self, Format};
+use crate::input::Input;
+use crate::problem::Place;
+use crate::table_reader::Value;
+
+/// Rows decoded, and kept in memory, at a time.
+const BATCH_ROWS: usize = 1024;
+
+/// A column that is wanted: its number in the file, and the fields inside it that lead to the values.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    pub(crate) column: usize,
+    pub(crate) inner: Vec<usize>,
+}
+
+/// Chooses columns of a file.
+pub(crate) type Select<'a> = dyn Fn(&SchemaRef) -> Result<Vec<Wanted>, Error> + 'a;
+
+/// Receives rows.
+pub(crate) trait Visit {
+    /// Receives the number of a row, and its cells in the order of the chosen columns.
+    fn row(&mut self, number: u64, cells: &[Value<'_>]) -> Result<(), Error>;
+
+    /// Receives a batch after all its rows.
+    fn end_batch(&mut self, _: &RecordBatch) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// The batches of a file.
+pub(crate) struct Batches {
+    input: String,
+    batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
+    /// The wanted columns, by their numbers in the batches.
+    columns: Vec<Wanted>,
+}
+
+impl Batches {
+    /// Opens a file. With `with_all`, batches have all columns, not only those that are chosen.
+    pub(crate) fn open(
+        mut input: Input,
+        format: Format,
+        with_all: bool,
+        select: &Select<'_>,
+    ) -> Result<Self, Error> {
+        let name = input.name().to_owned();
+        if format == Format::Parquet {
+            return Self::open_parquet(name, input, with_all, select);
+        }
+        let refused = |source| Error::NotFormat { input: name.clone(), format: Format::Arrow, source };
+        if format::is_arrow_file(input.peek()?) {
+            let file = input.into_file()?;
+            let batches = guarded(|| FileReader::try_new_buffered(file, None)).map_err(refused)?;
+            let columns = select(&batches.schema())?;
+            Ok(Self { input: name, batches: Box::new(batches), columns })
+        } else {
+            let batches = guarded(|| StreamReader::try_new(input, None)).map_err(refused)?;
+            let columns = select(&batches.schema())?;
+            Ok(Self { input: name, batches: Box::new(batches), columns })
+        }
+    }
+
+    fn open_parquet(name: String, input: Input, with_all: bool, select: &Select<'_>) -> Result<Self, Error> {
+        let refused = |source| Error::NotFormat { input: name.clone(), format: Format::Parquet, source };
+        let file = input.into_file()?;
+        let bytes = file.metadata().map_or(u64::MAX, |metadata| metadata.len());
+        let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(file)).map_err(refused)?;
+        if !builder.metadata().row_groups().iter().all(|group| is_within(group, bytes)) {
+            return Err(refused("its footer is damaged: a column lies outside the file".into()));
+        }
+        let mut columns = select(builder.schema())?;
+        let mut roots: Vec<usize> = match with_all {
+            true => (0..builder.schema().fields().len()).collect(),
+            false => columns.iter().map(|wanted| wanted.column).collect(),
+        };
+        roots.sort_unstable();
+        roots.dedup();
+        // By number: a name with a dot would be taken for a path into a nested column.
+        let mask = ProjectionMask::roots(builder.parquet_schema(), roots.iter().copied());
+        let build = || builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
+        let batches = guarded(build).map_err(refused)?;
+        // Batches have the chosen columns only, in the order of the file.
+        for wanted in &mut columns {
+            wanted.column = roots.partition_point(|&root| root < wanted.column);
+        }
+        Ok(Self { input: name, batches: Box::new(batches), columns })
+    }
+
+    /// Visits every row and every batch.
+    pub(crate) fn for_each_row(mut self, visit: &mut impl Visit) -> Result<(), Error> {
+        let mut number = 0u64;
+        loop {
+            let next = guarded(|| self.batches.next().transpose());
+            let damaged = |source| Error::Damaged { place: Place::row(&self.input, number), source };
+            let Some(batch) = next.map_err(damaged)? else { return Ok(()) };
+            let columns: Vec<Column<'_>> =
+                self.columns.iter().map(|wanted| Column::find(&batch, wanted)).collect();
+            let mut cells = Vec::with_capacity(columns.len());
+            for row in 0..batch.num_rows() {
+                cells.clear();
+                cells.extend(columns.iter().map(|column| column.value(row)));
+                visit.row(number, &cells)?;
+                number += 1;
+            }
+            visit.end_batch(&batch)?;
+        }
+    }
+}
+
+/// Finds a column by its name; `body.text` is the field `text` of the column `body`, unless there is a column of
+/// just that name. Returns the type of its values too.
+pub(crate) fn find<'s>(schema: &'s Schema, name: &str) -> Option<(Wanted, &'s DataType)> {
+    let path = find_in(schema.fields(), name)?;
+    let mut kind = schema.field(path[0]).data_type();
+    for &inner in &path[1..] {
+        let DataType::Struct(fields) = kind else { return None };
+        kind = fields[inner].data_type();
+    }
+    Some((Wanted { column: path[0], inner: path[1..].to_vec() }, kind))
+}
+
+fn find_in(fields: &Fields, name: &str) -> Option<Vec<usize>> {
+    if let Some(at) = fields.iter().position(|field| field.name() == name) {
+        return Some(vec![at]);
+    }
+    fields.iter().enumerate().find_map(|(at, field)| {
+        let rest = name.strip_prefix(field.name().as_str())?.strip_prefix('.')?;
+        let DataType::Struct(inner) = field.data_type() else { return None };
+        let mut path = vec![at];
+        path.extend(find_in(inner, rest)?);
+        Some(path)
+    })
+}
+
+/// The error of a decoder.
+type Source = Box<dyn std::error::Error + Send + Sync>;
+
+/// Calls a decoder. A damaged file can make it panic, which is an error of the file.
+fn guarded<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<T, Source>
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(outcome) => outcome.map_err(Into::into),
+        Err(_) => Err("it is damaged in a way that its decoder does not expect".into()),
+    }
+}
+
+/// Whether the columns of a group of rows lie within a file of so many bytes.
+fn is_within(group: &RowGroupMetaData, bytes: u64) -> bool {
+    group.columns().iter().all(|column| {
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let (start, length) = (u64::try_from(start), u64::try_from(column.compressed_size()));
+        start.is_ok_and(|start| length.is_ok_and(|length| start.saturating_add(length) <= bytes))
+    })
+}
+
+pub(crate) fn names(schema: &Schema) -> Vec<String> {
+    schema.fields().iter().map(|field| field.name().clone()).collect()
+}
+
+pub(crate) fn is_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_text(values),
+        kind => matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View),
+    }
+}
+
+pub(crate) fn is_text_or_integer(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_text_or_integer(values),
+        kind => is_text(kind) || kind.is_integer(),
+    }
+}
+
+/// A column of a batch; for a dictionary also its values, and the number of each row's value.
+struct Column<'b> {
+    /// The columns in which it lies; where one is null, it is.
+    outer: Vec<&'b dyn Array>,
+    array: &'b dyn Array,
+    dictionary: Option<(Box<Column<'b>>, Vec<usize>)>,
+}
+
+impl<'b> Column<'b> {
+    fn find(batch: &'b RecordBatch, wanted: &Wanted) -> Self {
+        let mut outer = Vec::new();
+        let mut array = batch.column(wanted.column).as_ref();
+        for &inner in &wanted.inner {
+            outer.push(array);
+            array = array.as_struct().column(inner).as_ref();
+        }
+        Self { outer, ..Self::new(array) }
+    }
+
+    fn new(array: &'b dyn Array) -> Self {
+        let dictionary = array.as_any_dictionary_opt().map(|dictionary| {
+            let values = dictionary.values().as_ref();
+            // Without values all rows are null, and there are no keys to normalise.
+            let keys = if values.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
+            (Box::new(Column::new(values)), keys)
+        });
+        Self { outer: Vec::new(), array, dictionary }
+    }
+
+    fn value(&self, row: usize) -> Value<'b> {
+        if self.array.is_null(row) || self.outer.iter().any(|outer| outer.is_null(row)) {
+            return Value::Null;
+        }
+        if let Some((values, keys)) = &self.dictionary {
+            return values.value(keys[row]);
+        }
+        macro_rules! signed {
+            ($kind:ty) => {
+                Value::Signed(self.array.as_primitive::<$kind>().value(row).into())
+            };
+        }
+        macro_rules! unsigned {
+            ($kind:ty) => {
+                Value::Unsigned(self.array.as_primitive::<$kind>().value(row).into())
+            };
+        }
+        match self.array.data_type() {
+            DataType::Utf8 => Value::Text(self.array.as_string::<i32>().value(row)),
+            DataType::LargeUtf8 => Value::Text(self.array.as_string::<i64>().value(row)),
+            DataType::Utf8View => Value::Text(self.array.as_string_view().value(row)),
+            DataType::FixedSizeBinary(_) => Value::Bytes(self.array.as_fixed_size_binary().value(row)),
+            DataType::Int8 => signed!(Int8Type),
+            DataType::Int16 => signed!(Int16Type),
+            DataType::Int32 => signed!(Int32Type),
+            DataType::Int64 => signed!(Int64Type),
+            DataType::UInt8 => unsigned!(UInt8Type),
+            DataType::UInt16 => unsigned!(UInt16Type),
+            DataType::UInt32 => unsigned!(UInt32Type),
+            DataType::UInt64 => unsigned!(UInt64Type),
+            _ => Value::Null,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Reading named columns, row by row.
+
+#[cfg(feature = "parquet")]
+use arrow_schema::{DataType, SchemaRef};
+
+use crate::error::Error;
+use crate::format::Format;
+use crate::input::Input;
+use crate::problem::{Place, Problem};
+use crate::table_reader::Value;
+#[cfg(feature = "parquet")]
+use crate::table_reader::columnar::{self, Batches, Wanted};
+use crate::table_reader::csv::{Next, Records};
+
+/// The longest record of CSV, in bytes.
+const MAX_RECORD_BYTES: u64 = 64 << 20;
+
+impl Input {
+    /// Calls `visit` for every row of a table (CSV, TSV, Parquet or Arrow) with its place and its cells in the
+    /// named columns, in the order of the names.
+    ///
+    /// Cells of CSV are texts, or null if the record ends before the column; invalid UTF-8 is replaced.
+    ///
+    /// ```
+    /// use hamdex_documents::{Error, Format, Input, Value};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("fingerprints.csv");
+    /// std::fs::write(&path, "id,fingerprint\n7,00000000000000ff\n")?;
+    ///
+    /// Input::open(&path)?.for_each_row(Format::Csv, &["fingerprint", "id"], |place, cells| {
+    ///     assert_eq!(cells, [Value::Text("00000000000000ff"), Value::Text("7")]);
+    ///     assert_eq!(place.to_string(), format!("{}:2", path.display()));
+    ///     Ok::<(), Error>(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the format has no columns, the file has another format or is damaged, a column is missing or its type
+    /// is not text, integer or binary of a fixed size, a record is longer than 64 MiB; or the error that `visit`
+    /// returns.
+    pub fn for_each_row<E: From<Error>>(
+        self,
+        format: Format,
+        columns: &[&str],
+        mut visit: impl FnMut(Place, &[Value<'_>]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut stopped = None;
+        let mut visit = |place: Place, cells: &[Value<'_>]| {
+            visit(place, cells).map_err(|error| {
+                stopped = Some(error);
+                Error::Stopped
+            })
+        };
+        let outcome = match format {
+            Format::Csv => records(self, b',', columns, &mut visit),
+            Format::Tsv => records(self, b'\t', columns, &mut visit),
+            Format::Parquet | Format::Arrow => batches(self, format, columns, &mut visit),
+            _ => Err(Error::NotATable { input: self.name().to_owned(), format }),
+        };
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(error) => Err(stopped.unwrap_or_else(|| error.into())),
+        }
+    }
+}
+
+type Visit<'a> = dyn FnMut(Place, &[Value<'_>]) -> Result<(), Error> + 'a;
+
+fn records(input: Input, delimiter: u8, columns: &[&str], visit: &mut Visit<'_>) -> Result<(), Error> {
+    let mut records = Records::new(input, delimiter, MAX_RECORD_BYTES);
+    let mut numbers = None;
+    loop {
+        let next = records.next()?;
+        let place = records.place();
+        match (next, &numbers) {
+            (Next::End, _) => return Ok(()),
+            (Next::TooLong(what), _) => {
+                let problem = Problem::TooLong { what, max_bytes: MAX_RECORD_BYTES };
+                return Err(Error::Document { place, problem });
+            }
+            (Next::Unclosed, _) => return Err(Error::Document { place, problem: Problem::UnclosedQuote }),
+            (Next::Record, None) => {
+                let names = records.fields().map(|name| String::from_utf8_lossy(name).into_owned());
+                numbers = Some(select(&place, &names.collect::<Vec<_>>(), columns)?);
+            }
+            (Next::Record, Some(numbers)) => {
+                let texts: Vec<_> = numbers
+                    .iter()
+                    .map(|&number| records.field(number).map(String::from_utf8_lossy))
+                    .collect();
+                let cells: Vec<Value<'_>> =
+                    texts.iter().map(|text| text.as_deref().map_or(Value::Null, Value::Text)).collect();
+                visit(place, &cells)?;
+            }
+        }
+    }
+}
+
+#[cfg(feature = "parquet")]
+fn batches(input: Input, format: Format, columns: &[&str], visit: &mut Visit<'_>) -> Result<(), Error> {
+    let name = input.name().to_owned();
+    let select = |schema: &SchemaRef| {
+        let numbers = select(&Place::whole(&name), &columnar::names(schema), columns)?;
+        let wanted = numbers.into_iter().map(|column| {
+            let field = schema.field(column);
+            let kind = field.data_type();
+            if columnar::is_text_or_integer(kind) || matches!(kind, DataType::FixedSizeBinary(_)) {
+                return Ok(Wanted { column, inner: Vec::new() });
+            }
+            let (column, found) = (field.name().clone(), kind.to_string());
+            Err(Error::ColumnType { input: name.clone(), column, expected: "text or integers", found })
+        });
+        wanted.collect()
+    };
+    let batches = Batches::open(input, format, false, &select)?;
+    batches.for_each_row(&mut Rows { name: &name, visit })
+}
+
+/// Gives rows their places.
+#[cfg(feature = "parquet")]
+struct Rows<'a, 'v> {
+    name: &'a str,
+    visit: &'a mut Visit<'v>,
+}
+
+#[cfg(feature = "parquet")]
+impl columnar::Visit for Rows<'_, '_> {
+    fn row(&mut self, number: u64, cells: &[Value<'_>]) -> Result<(), Error> {
+        (self.visit)(Place::row(self.name, number), cells)
+    }
+}
+
+#[cfg(not(feature = "parquet"))]
+fn batches(input: Input, _: Format, _: &[&str], _: &mut Visit<'_>) -> Result<(), Error> {
+    Err(Error::WithoutParquet { input: input.name().to_owned() })
+}
+
+/// Returns the numbers of the named columns.
+fn select(place: &Place, names: &[String], columns: &[&str]) -> Result<Vec<usize>, Error> {
+    let number = |column: &&str| {
+        names.iter().position(|name| name == column).ok_or_else(|| Error::MissingColumn {
+            place: place.clone(),
+            field: None,
+            column: (*column).to_owned(),
+            columns: names.to_vec(),
+        })
+    };
+    columns.iter().map(number).collect()
+}

@@ -1,0 +1,129 @@
+//! The files of a directory or archive, one after the other. What cannot be read is skipped and reported.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ignore::overrides::{Override, OverrideBuilder};
+
+use crate::error::Error;
+use crate::format::Format;
+use crate::input::Input;
+use crate::parsers;
+use crate::problem::{Place, Problem};
+use crate::read::collector::Collector;
+use crate::read::options::Selection;
+
+/// What the files of a directory or archive were read as.
+pub(crate) struct FileSet {
+    place: Place,
+    /// How many have a document in each row, by format.
+    rows: BTreeMap<String, u64>,
+    /// How many are one document each.
+    whole: u64,
+}
+
+impl FileSet {
+    /// The files of the directory or archive of this name.
+    pub(crate) fn of(name: &str) -> Self {
+        Self { place: Place::whole(name), rows: BTreeMap::new(), whole: 0 }
+    }
+
+    /// Reads a file. With strict reading, what cannot be read is an error.
+    pub(crate) fn read(
+        &mut self,
+        input: Result<Input, Error>,
+        collector: &mut Collector<'_>,
+    ) -> Result<(), Error> {
+        let outcome = input.and_then(|input| self.try_read(input, collector));
+        settle(outcome, collector)
+    }
+
+    fn try_read(&mut self, input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
+        let documents = collector.documents;
+        // The first bytes do not say that a file has rows: a text may begin with a brace.
+        let format = documents.format.unwrap_or(match input.format() {
+            format @ (Format::Parquet | Format::Html) => format,
+            // A name that is also that of a binary format is not enough.
+            format if !format.is_text() && !input.is_binary() && !input.is_columns() => Format::Text,
+            format if input.format_of_name().is_some_and(Format::has_rows) => format,
+            _ => Format::Text,
+        });
+        if let Some(problem) = input.refusal(format, false, documents.encoding.is_some()) {
+            return collector.skip(Place::whole(input.name()), problem);
+        }
+        if format.has_rows() {
+            *self.rows.entry(format.to_string()).or_default() += 1;
+        } else {
+            self.whole += 1;
+        }
+        parsers::read(input, format, collector)
+    }
+
+    /// Reports a mixture of files with rows and files that are documents.
+    pub(crate) fn finish(self, collector: &mut Collector<'_>) {
+        if self.rows.is_empty() || self.whole == 0 {
+            return;
+        }
+        let files = |count: u64| if count == 1 { "file" } else { "files" };
+        let rows: Vec<String> =
+            self.rows.iter().map(|(format, &count)| format!("{count} {format} {}", files(count))).collect();
+        let whole = format!("{} {}", self.whole, files(self.whole));
+        collector.tell(self.place, Problem::Mixed { rows: rows.join(", "), whole });
+    }
+}
+
+/// Skips a file that could not be read, unless reading is strict.
+pub(crate) fn settle(outcome: Result<(), Error>, collector: &mut Collector<'_>) -> Result<(), Error> {
+    match outcome {
+        Err(error) if !collector.documents.strict => {
+            let (place, problem) = of_member(error)?;
+            collector.skip(place, problem)
+        }
+        outcome => outcome,
+    }
+}
+
+/// Returns where an error with one file is, and what it is. Other errors end the reading.
+fn of_member(error: Error) -> Result<(Place, Problem), Error> {
+    let rejected = |place, what| Ok((place, Problem::Rejected { what }));
+    match error {
+        Error::Read { input, source } => Ok((Place::whole(input), Problem::Unreadable { what: source })),
+        Error::Document { place, problem } => Ok((place, problem)),
+        Error::MissingColumn { place, field: Some(field), column, columns } => {
+            Ok((place, Problem::MissingColumn { field, column, columns }))
+        }
+        Error::NotFormat { input, format, source } => {
+            rejected(Place::whole(input), format!("not {}: {source}", format.with_article()))
+        }
+        Error::NotArchive { input, source } => {
+            rejected(Place::whole(input), format!("cannot read it as a zip archive: {source}"))
+        }
+        Error::Damaged { place, source } => {
+            rejected(place, format!("cannot read the rows from here on: {source}"))
+        }
+        Error::ColumnType { input, column, expected, found } => rejected(
+            Place::whole(input),
+            format!("the column {column:?} has the type {found}; expected {expected}"),
+        ),
+        Error::WithoutParquet { input } => {
+            rejected(Place::whole(input), "this build does not support Parquet and Arrow".to_owned())
+        }
+        other => Err(other),
+    }
+}
+
+/// The globs of a selection, below this directory or archive.
+pub(crate) fn globs(selection: &Selection, root: &Path) -> Result<Override, Error> {
+    let mut builder = OverrideBuilder::new(root);
+    let included = selection.included.iter().map(|glob| (glob, glob.clone()));
+    // An exclamation mark excludes.
+    let excluded = selection.excluded.iter().map(|glob| (glob, format!("!{glob}")));
+    for (glob, line) in included.chain(excluded) {
+        builder.add(&line).map_err(|error| invalid(glob, &error))?;
+    }
+    builder.build().map_err(|error| Error::Option { option: "globs", what: error.to_string() })
+}
+
+fn invalid(glob: &str, error: &ignore::Error) -> Error {
+    Error::Option { option: "glob", what: format!("{glob:?}: {error}") }
+}

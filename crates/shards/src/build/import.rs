@@ -1,0 +1,221 @@
+//! Sets of index files that were built one by one.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hamdex::{Fingerprint, OpenOptions, VerifyOptions};
+use hamdex_atomic_file::{link_or_copy, sync_directory};
+
+use crate::build::target::Target;
+use crate::error::Error;
+use crate::manifest::{self, Layout, MANIFEST, MAX_SHARDS, Manifest, ShardEntry};
+use crate::set::{id_type, ids_of, recipe};
+
+/// Makes a set of layout [`Layout::Hash`] of index files, which must have the same width, distance, recipe and kind of
+/// ids. Each is read whole and verified before. They are not built again: the directory has other names of the same files, or copies where they lie on another
+/// file system. The directory is there when it is whole; with `overwrite` it replaces a set of that name.
+///
+/// Returns what its manifest says.
+///
+/// # Errors
+/// When there is no file; when files differ, are there twice, cannot be read or are damaged; when the directory exists
+/// and may not be replaced, or cannot be made.
+pub fn create<P: AsRef<Path>>(
+    directory: impl AsRef<Path>,
+    files: &[P],
+    overwrite: bool,
+    options: &VerifyOptions,
+) -> Result<Manifest, Error> {
+    let target = Target::new(directory.as_ref(), overwrite)?;
+    files.iter().try_for_each(|file| target.check_input(file.as_ref()))?;
+    let Some(first) = files.first() else {
+        let expected = "at least 1: a set has the width, distance and recipe of its first file".to_owned();
+        return Err(Error::Option { option: "the number of files", given: 0, expected });
+    };
+    let mut manifest = Joining::open(first.as_ref(), None)?.kind;
+    let added = join(&mut manifest, files, options)?;
+    let made = target.start()?;
+    for (entry, path) in &added {
+        made.link(&entry.file, path)?;
+    }
+    target.publish(made, &manifest)?;
+    Ok(manifest)
+}
+
+/// Adds index files to a set of layout [`Layout::Hash`]: see [`create`]. All of them join it at once: until its manifest
+/// is replaced, the set is what it was. One process at a time adds.
+///
+/// Returns what its manifest says then.
+///
+/// # Errors
+/// When the set is one of families, another process adds to it, or it cannot be written; when files differ from those of
+/// the set, are in it already, cannot be read or are damaged. The set is as it was then, unless the output is in place.
+pub fn add<P: AsRef<Path>>(
+    directory: impl AsRef<Path>,
+    files: &[P],
+    options: &VerifyOptions,
+) -> Result<Manifest, Error> {
+    let directory = directory.as_ref();
+    if directory.exists() && !directory.is_dir() {
+        // A pipe would be waited for.
+        manifest::read(directory)?;
+    }
+    // Before it is read, so that nobody replaces what has been read.
+    let _lock = lock(directory)?;
+    let mut manifest = manifest::read(directory)?;
+    if manifest.layout == Layout::Families {
+        return Err(Error::Families { path: directory.to_owned() });
+    }
+    let added = join(&mut manifest, files, options)?;
+    let mut named = Named { directory, names: Vec::new() };
+    for (entry, path) in &added {
+        let name = directory.join(&entry.file);
+        if is_same_name(path, &name) {
+            // Somebody has put it there already, under the very name.
+            continue;
+        }
+        // A file that an earlier attempt left, which no manifest names.
+        if let Err(error) = std::fs::remove_file(&name)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(Error::io("remove it", name)(error));
+        }
+        link_or_copy(path, &name)?;
+        named.names.push(name);
+    }
+    // The names become durable with that of the manifest, whose directory is theirs: it is synced before as well, so
+    // that no manifest names what a crash has lost.
+    sync_directory(directory).map_err(Error::io("sync it to disk", directory))?;
+    let written = manifest::write(&directory.join(MANIFEST), &manifest)?.publish();
+    if written.as_ref().err().is_none_or(hamdex::OutputError::is_in_place) {
+        named.names.clear();
+    }
+    written?;
+    Ok(manifest)
+}
+
+/// Whether two paths lead to one name of a file.
+fn is_same_name(one: &Path, other: &Path) -> bool {
+    one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
+/// Files that have names in the directory of a set, which are removed again unless the set takes them.
+struct Named<'d> {
+    directory: &'d Path,
+    names: Vec<PathBuf>,
+}
+
+impl Drop for Named<'_> {
+    fn drop(&mut self) {
+        for name in &self.names {
+            // What stays is no part of the set.
+            let _ = std::fs::remove_file(name);
+        }
+        if !self.names.is_empty() {
+            let _ = sync_directory(self.directory);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn lock(directory: &Path) -> Result<File, Error> {
+    let file = File::open(directory).map_err(Error::io("open it", directory))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(Error::InUse { path: directory.to_owned() }),
+        Err(std::fs::TryLockError::Error(error)) => Err(Error::io("lock it", directory)(error)),
+    }
+}
+
+#[cfg(not(unix))]
+fn lock(_: &Path) -> Result<(), Error> {
+    // A directory cannot be opened there.
+    Ok(())
+}
+
+/// An index file that is to join a set.
+struct Joining {
+    /// A manifest of what it has, without shards.
+    kind: Manifest,
+    entry: ShardEntry,
+}
+
+impl Joining {
+    /// Opens a file, and verifies it where that is wanted.
+    fn open(path: &Path, verify: Option<&VerifyOptions>) -> Result<Self, Error> {
+        match hamdex::width(path)? {
+            128 => Self::of::<u128>(path, verify),
+            _ => Self::of::<u64>(path, verify),
+        }
+    }
+
+    fn of<F: Fingerprint>(path: &Path, verify: Option<&VerifyOptions>) -> Result<Self, Error> {
+        let index = OpenOptions::new().open::<F>(path)?;
+        if let Some(options) = verify {
+            index.verify_with(options)?;
+        }
+        let file_id = index.file_id().to_string();
+        let kind = Manifest {
+            layout: Layout::Hash,
+            width: F::BITS,
+            distance: index.design().distance(),
+            recipe: recipe(&index, path)?,
+            id_type: id_type(&index),
+            shards: Vec::new(),
+        };
+        let entry = ShardEntry {
+            file: format!("{file_id}.hamdex"),
+            fingerprints: index.len(),
+            ids: ids_of(&index),
+            bytes: index.stats().file_bytes,
+            file_id,
+        };
+        Ok(Self { kind, entry })
+    }
+}
+
+/// Puts files into a manifest; returns what it says of each, and where they lie.
+fn join<P: AsRef<Path>>(
+    manifest: &mut Manifest,
+    files: &[P],
+    options: &VerifyOptions,
+) -> Result<Vec<(ShardEntry, PathBuf)>, Error> {
+    let mut added = Vec::with_capacity(files.len());
+    for path in files {
+        let path = path.as_ref();
+        let Joining { kind, entry } = Joining::open(path, Some(options))?;
+        check_alike(path, &kind, manifest)?;
+        if let Some(there) = manifest.shards.iter().find(|shard| shard.is_like(&entry)) {
+            return Err(Error::Twice { path: path.to_owned(), file: there.file.clone() });
+        }
+        if manifest.shards.len() == MAX_SHARDS {
+            let expected = format!("at most {MAX_SHARDS}");
+            let given = MAX_SHARDS as u64 + 1;
+            return Err(Error::Option { option: "the number of shards", given, expected });
+        }
+        manifest.shards.push(entry.clone());
+        added.push((entry, path.to_owned()));
+    }
+    Ok(added)
+}
+
+fn check_alike(path: &Path, kind: &Manifest, set: &Manifest) -> Result<(), Error> {
+    let ids = |of: &Manifest| match of.id_type {
+        Some(kind) => format!("ids that are {kind}"),
+        None => "no ids".to_owned(),
+    };
+    let recipe = |of: &Manifest| match &of.recipe {
+        Some(recipe) => format!("the recipe {recipe:?}"),
+        None => "no recipe".to_owned(),
+    };
+    let width = |of: &Manifest| format!("fingerprints of {} bits", of.width);
+    let distance = |of: &Manifest| format!("a design for distance {}", of.distance);
+    for of in [&width as &dyn Fn(&Manifest) -> String, &distance, &recipe, &ids] {
+        let (found, expected) = (of(kind), of(set));
+        if found != expected {
+            return Err(Error::Unlike { path: path.to_owned(), found, expected });
+        }
+    }
+    Ok(())
+}

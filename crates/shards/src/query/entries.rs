@@ -1,0 +1,101 @@
+//! All that is stored, in order.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+
+use hamdex::{Entries, Fingerprint, StoredId};
+
+use crate::error::Error;
+use crate::manifest::IdType;
+use crate::query::ids::unite;
+use crate::set::Shards;
+
+/// A stored fingerprint and its ids.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SetEntry<F> {
+    /// The fingerprint.
+    pub fingerprint: F,
+    /// Its ids in all shards, in the order of [`ShardsSearcher::ids`](crate::ShardsSearcher::ids).
+    pub ids: Vec<StoredId>,
+}
+
+/// All entries of a set, ascending by fingerprint; made by [`Shards::entries`]. It ends after the first error.
+pub struct SetEntries<'s, F> {
+    /// The shards that have not been read to their end, with their numbers.
+    shards: Vec<Entries<'s, F>>,
+    /// The next entry of each, as far as there is one.
+    heads: BinaryHeap<Reverse<(F, usize)>>,
+    next: Vec<Option<hamdex::Entry<'s, F>>>,
+    failure: Option<Error>,
+    id_type: Option<IdType>,
+}
+
+impl<F: Fingerprint> Shards<F> {
+    /// All fingerprints with their ids, ascending, each once.
+    ///
+    /// # Errors
+    /// When a shard cannot be opened.
+    pub fn entries(&self) -> Result<SetEntries<'_, F>, Error> {
+        self.entries_from(F::ZERO)
+    }
+
+    /// As [`Shards::entries`], without the fingerprints below `from`.
+    ///
+    /// # Errors
+    /// When a shard cannot be opened.
+    pub fn entries_from(&self, from: F) -> Result<SetEntries<'_, F>, Error> {
+        let opened = self.first_family().map(|number| Ok(self.shard(number)?.entries().from(from)));
+        let shards = opened.collect::<Result<Vec<_>, Error>>()?;
+        let next = shards.iter().map(|_| None).collect();
+        let id_type = self.manifest().id_type;
+        let mut entries = SetEntries { shards, heads: BinaryHeap::new(), next, failure: None, id_type };
+        (0..entries.shards.len()).for_each(|number| entries.advance(number));
+        Ok(entries)
+    }
+}
+
+impl<F: Fingerprint> SetEntries<'_, F> {
+    /// Reads the next entry of a shard.
+    fn advance(&mut self, number: usize) {
+        match self.shards[number].next() {
+            Some(Ok(entry)) => {
+                self.heads.push(Reverse((entry.fingerprint, number)));
+                self.next[number] = Some(entry);
+            }
+            Some(Err(error)) => {
+                self.failure.get_or_insert(error.into());
+            }
+            None => {}
+        }
+    }
+}
+
+impl<F: Fingerprint> Iterator for SetEntries<'_, F> {
+    type Item = Result<SetEntry<F>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(error) = self.failure.take() {
+            self.heads.clear();
+            return Some(Err(error));
+        }
+        let fingerprint = self.heads.peek()?.0.0;
+        let mut ids = Vec::new();
+        while let Some(&Reverse((next, shard))) = self.heads.peek().filter(|head| head.0.0 == fingerprint) {
+            debug_assert_eq!(next, fingerprint);
+            self.heads.pop();
+            let entry = self.next[shard].take().expect("a head has an entry");
+            ids.extend(entry.ids.map(|id| StoredId { part: shard, id }));
+            self.advance(shard);
+        }
+        unite(&mut ids, self.id_type);
+        Some(Ok(SetEntry { fingerprint, ids }))
+    }
+}
+
+impl<F> fmt::Debug for SetEntries<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SetEntries").field("shards", &self.shards.len()).finish_non_exhaustive()
+    }
+}

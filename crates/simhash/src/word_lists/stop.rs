@@ -1,0 +1,72 @@
+//! Stop words: tokens that never vote.
+
+use std::collections::{BTreeSet, HashSet};
+use std::io::BufRead;
+
+use crate::hash::content_digest;
+use crate::word_lists::{ListDigest, ListError};
+
+/// A list of tokens to drop. They are compared, as they are, with tokens after case folding.
+///
+/// ```
+/// use hamdex_simhash::StopWords;
+///
+/// let list = StopWords::read("the\nof\n".as_bytes())?;
+/// assert!(list.contains("of") && !list.contains("Of"));
+/// # Ok::<(), hamdex_simhash::ListError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct StopWords {
+    words: HashSet<Box<str>>,
+    digest: ListDigest,
+}
+
+impl StopWords {
+    /// Reads one word per line; white space around it and empty lines are skipped.
+    ///
+    /// # Errors
+    /// When reading fails, or a line is not UTF-8.
+    pub fn read(input: impl BufRead) -> Result<Self, ListError> {
+        let mut sorted: BTreeSet<Box<str>> = BTreeSet::new();
+        for (line, text) in (1..).zip(input.lines()) {
+            let text = text.map_err(|source| ListError::Read { line, source })?;
+            if !text.trim().is_empty() {
+                sorted.insert(Box::from(text.trim()));
+            }
+        }
+        let digest = ListDigest(content_digest(sorted.iter().map(|word| word.as_bytes())));
+        Ok(Self { words: sorted.into_iter().collect(), digest })
+    }
+
+    /// Returns whether `token` is on the list.
+    #[must_use]
+    pub fn contains(&self, token: &str) -> bool {
+        self.words.contains(token)
+    }
+
+    /// Returns the digest that pins this list in a recipe.
+    #[must_use]
+    pub fn digest(&self) -> ListDigest {
+        self.digest
+    }
+
+    /// Returns the number of words.
+    #[must_use]
+    pub fn words(&self) -> usize {
+        self.words.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_is_of_the_set() {
+        let digest = |text: &str| StopWords::read(text.as_bytes()).unwrap().digest();
+        assert_eq!(digest("a\nb\n"), digest(" b\r\n\na\nb"));
+        assert_ne!(digest("a\nb\n"), digest("a\n"));
+        assert_ne!(digest("ab\n"), digest("a\nb\n"));
+        assert_eq!(StopWords::read(&b""[..]).unwrap().words(), 0);
+    }
+}

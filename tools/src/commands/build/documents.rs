@@ -1,0 +1,65 @@
+//! From documents to an index: fingerprints by a recipe that the index keeps, and what the documents
+//! are called.
+
+use hamdex::{BuildOptions, Fingerprint};
+use hamdex_documents::{Counts, Document, RECIPE_KEY, TooShort};
+use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe};
+
+use crate::bars::Phases;
+use crate::commands::build::sink::{Finished, Sink};
+use crate::documents::inputs::Reading;
+use crate::documents::recipe::usage;
+use crate::documents::report;
+use crate::failure::{Failure, shown};
+use crate::input::IdSource;
+
+/// What has been built of documents.
+pub(super) struct Built {
+    pub(super) finished: Finished,
+    pub(super) counts: Counts,
+    pub(super) too_short: TooShort,
+}
+
+/// Builds what `start` starts; ids are the numbers of the documents, unless these are called by numbers.
+pub(super) fn build<F: Fingerprint>(
+    reading: &Reading,
+    ids: IdSource,
+    (recipe, lists): (&Recipe, Lists),
+    options: BuildOptions<F>,
+    start: impl FnOnce(BuildOptions<F>) -> Result<Sink<F>, Failure>,
+    phases: &Phases,
+) -> Result<Built, Failure> {
+    let fingerprinter = Fingerprinter::<F>::with_lists(recipe, lists).map_err(usage)?;
+    let options = options
+        .ids(ids != IdSource::None)
+        .names(ids == IdSource::Names)
+        .metadata(RECIPE_KEY, recipe.to_string());
+    let mut built = start(options)?;
+    let mut too_short = TooShort::default();
+    let mut row = 0u64;
+    let mut sink = |document: Document, outcome: Outcome<F>| {
+        too_short.note(&document.id, &outcome);
+        let number = row;
+        row += 1;
+        let Some(fingerprint) = outcome.reliable() else { return Ok(()) };
+        match ids {
+            IdSource::None => built.push(fingerprint, None, None)?,
+            IdSource::Numbers => built.push(fingerprint, Some(numeric(&document.id)?), None)?,
+            IdSource::Names => built.push(fingerprint, Some(number), Some(document.id.as_bytes()))?,
+            _ => built.push(fingerprint, Some(number), None)?,
+        }
+        Ok(())
+    };
+    let counts = reading.read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
+    report::require_some(&counts)?;
+    Ok(Built { finished: built.finish(phases)?, counts, too_short })
+}
+
+fn numeric(id: &str) -> Result<u64, Failure> {
+    u64::parse_decimal(id).map_err(|_| {
+        Failure::Wrong(format!(
+            "the id {} is no number of at most 64 bits; take --ids names for such ids",
+            shown(id)
+        ))
+    })
+}

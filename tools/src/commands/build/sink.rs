@@ -1,0 +1,76 @@
+//! What is built: one file, or a set of shards.
+
+use hamdex::{BuildOptions, Builder, Fingerprint, Summary};
+use hamdex_shards::{ShardsBuilder, ShardsSummary};
+
+use crate::bars::{self, Phases};
+use crate::commands::build::Args;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Takes what is to be stored.
+pub(super) enum Sink<F: Fingerprint> {
+    File(Box<Builder<F>>),
+    Shards(Box<ShardsBuilder<F>>),
+}
+
+/// What has been built.
+pub(super) enum Finished {
+    File(Summary),
+    Shards(ShardsSummary),
+}
+
+impl<F: Fingerprint> Sink<F> {
+    pub(super) fn start(args: &Args, output: &Output<'_>, options: BuildOptions<F>) -> Result<Self, Failure> {
+        match args.shards.shards {
+            None => Ok(Self::File(Box::new(Builder::with_options(output.path(), options)?))),
+            Some(shards) => {
+                let layout = args.shards.layout.into();
+                let builder = ShardsBuilder::create(&args.output, layout, shards, options)?;
+                Ok(Self::Shards(Box::new(builder)))
+            }
+        }
+    }
+
+    /// Takes a fingerprint, with an id and with its name where the options say so.
+    pub(super) fn push(
+        &mut self,
+        fingerprint: F,
+        id: Option<u64>,
+        name: Option<&[u8]>,
+    ) -> Result<(), Failure> {
+        match (self, id, name) {
+            (Self::File(builder), None, _) => builder.push(fingerprint)?,
+            (Self::File(builder), Some(id), name) => {
+                builder.push_with_id(fingerprint, id)?;
+                if let Some(name) = name {
+                    builder.push_name(id, name)?;
+                }
+            }
+            (Self::Shards(builder), None, _) => builder.push(fingerprint)?,
+            (Self::Shards(builder), Some(id), None) => builder.push_with_id(fingerprint, id)?,
+            (Self::Shards(builder), Some(id), Some(name)) => builder.push_named(fingerprint, id, name)?,
+        }
+        Ok(())
+    }
+
+    /// Builds it, and gives it its name.
+    pub(super) fn finish(self, phases: &Phases) -> Result<Finished, Failure> {
+        match self {
+            Self::File(builder) => {
+                let sealed = (*builder).seal();
+                phases.finish();
+                Ok(Finished::File(sealed?.publish()?))
+            }
+            Self::Shards(builder) => {
+                let bar = bars::of_items("Building shards", 0);
+                let sealed = builder.seal(&mut |built, all| {
+                    bar.set_length(all as u64);
+                    bar.set_position(built as u64);
+                });
+                bar.finish_and_clear();
+                Ok(Finished::Shards(sealed?.publish()?))
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Output: clusters, or ids alone.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use clap::ValueEnum;
+use hamdex::Fingerprint;
+use hamdex_atomic_file::AtomicFile;
+use hamdex_documents::{Clusters, Rows, TableFormat, write_json};
+
+use crate::commands::dedup::known::{self, Against};
+use crate::documents::report::plain;
+use crate::failure::Failure;
+
+/// Which ids are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Which {
+    /// Of the documents that are duplicates
+    Duplicates,
+    /// Of all others: kept ones, and those without duplicates
+    Kept,
+}
+
+/// Returns the format of results, by the ending of the file's name; `None` for standard output.
+pub(super) fn format_of(out: Option<&Path>) -> Result<Option<TableFormat>, Failure> {
+    match out {
+        Some(path) if path.as_os_str() != "-" => Ok(Some(TableFormat::of(path)?)),
+        _ => Ok(None),
+    }
+}
+
+/// Writes every document of a cluster.
+pub(super) fn clusters(
+    file: Option<AtomicFile>,
+    format: TableFormat,
+    json: bool,
+    clusters: &Clusters,
+) -> Result<(), Failure> {
+    if let Some(file) = file {
+        let mut rows = Rows::new(file, format, clusters.columns())?;
+        clusters.write(&mut rows)?;
+        return Ok(rows.finish()?);
+    }
+    let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    if json {
+        let names: Vec<&str> = clusters.columns().iter().map(|(name, _)| *name).collect();
+        clusters.for_each_row(|_, cells| Ok::<(), Failure>(write_json(&mut output, &names, cells)?))?;
+        return Ok(output.flush()?);
+    }
+    for member in clusters.members() {
+        let what = if member.is_kept { "kept" } else { "duplicate" };
+        write!(output, "{}\t{what}\t{}\t", member.cluster, member.distance)?;
+        if let Some(similarity) = member.similarity {
+            write!(output, "{similarity:.3}\t")?;
+        }
+        writeln!(output, "{}", plain(&clusters.id(member.document)?))?;
+    }
+    Ok(output.flush()?)
+}
+
+/// Prints a line for each document that is known already.
+pub(super) fn known<F: Fingerprint>(
+    clusters: &Clusters,
+    against: &Against<F>,
+    json: bool,
+) -> Result<(), Failure> {
+    let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    known::for_each(clusters, against, |row| {
+        if json {
+            serde_json::to_writer(&mut output, &row).map_err(io::Error::from)?;
+            writeln!(output)?;
+        } else {
+            // Where clusters have a number, it has none.
+            write!(output, "-\tknown\t{}\t{}", row.distance, plain(row.id))?;
+            row.known.print(&mut output)?;
+            writeln!(output)?;
+        }
+        Ok(())
+    })?;
+    Ok(output.flush()?)
+}
+
+/// Prints ids alone: one per line, or with a zero byte after each, as `xargs -0` reads them.
+pub(super) fn ids(clusters: &Clusters, which: Which, with_zeros: bool) -> Result<(), Failure> {
+    let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut print = |document: u32| -> Result<(), Failure> {
+        let id = clusters.id(document)?;
+        let written = if with_zeros { write!(output, "{id}\0") } else { writeln!(output, "{}", plain(&id)) };
+        Ok(written?)
+    };
+    match which {
+        Which::Kept => clusters.unique().try_for_each(&mut print)?,
+        Which::Duplicates => {
+            let duplicates = clusters.members().iter().filter(|member| !member.is_kept);
+            duplicates.map(|member| member.document).try_for_each(&mut print)?;
+        }
+    }
+    Ok(output.flush()?)
+}

@@ -1,0 +1,67 @@
+//! `hamdex store ingest`: index files that were built elsewhere join a store.
+
+use std::path::PathBuf;
+
+use hamdex::Fingerprint;
+use hamdex_store::{Store, StoreOptions};
+
+use crate::bars;
+use crate::commands::store::{manifest_of, of_width};
+use crate::counted::counted;
+use crate::failure::Failure;
+use crate::say;
+
+/// Let index files that `hamdex build` has made join a store, each in one step.
+///
+/// Every file is read and checked before. It must have the width of the store, and ids if the store has ids; design
+/// and codec may differ. On the same file system the store links the file, otherwise it copies it: the file must not
+/// be changed in place afterwards, but may be deleted.
+///
+/// A file with names joins a store with names, which moves its ids up behind all that it has given.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex build -o monday.hamdex --ids pairs monday.txt
+  hamdex store ingest news.store monday.hamdex"
+)]
+pub(super) struct Args {
+    /// The directory of the store
+    #[arg(value_name = "DIR")]
+    store: PathBuf,
+    /// Index files
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let manifest = manifest_of(&args.store)?;
+    of_width!(manifest, ingest(args))
+}
+
+fn ingest<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+    let store = Store::<F>::open(&args.store, StoreOptions::new())?;
+    let bar = bars::of_items("Checking files", args.files.len() as u64);
+    for (done, file) in (0u64..).zip(&args.files) {
+        let outcome = store.ingest(file).map_err(|error| match done {
+            0 => Failure::from(error),
+            done => {
+                Failure::from(error).after(format!("{} taken in before it", counted(done, "file", "files")))
+            }
+        });
+        if outcome.is_err() {
+            bar.finish_and_clear();
+        }
+        outcome?;
+        bar.inc(1);
+    }
+    store.close()?;
+    bar.finish_and_clear();
+    say::summary(format_args!(
+        "{}: {} taken in",
+        args.store.display(),
+        counted(args.files.len() as u64, "file", "files")
+    ));
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! `hamdex store insert`: records or documents into a store, all or those that nothing is near to.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::ValueEnum;
+use hamdex::Fingerprint;
+use hamdex_store::{Durability, Identity, Manifest, Store, StoreOptions};
+use serde::Serialize;
+
+use crate::commands::store::inserter::{Inserter, Wishes};
+use crate::commands::store::records::Records;
+use crate::commands::store::texts::Texts;
+use crate::commands::store::{manifest_of, of_width, print_json};
+use crate::counted::counted;
+use crate::documents::inputs::{self, Reading};
+use crate::documents::recipe;
+use crate::failure::Failure;
+use crate::input::Beside;
+use crate::say;
+use crate::threads::Threads;
+
+/// Records written together, at most.
+const MAX_BATCH: u32 = 1 << 20;
+
+/// Insert records into a store.
+///
+/// Reads files, or standard input if none is named (or for -): a fingerprint and an id per record, in a store
+/// without ids a fingerprint alone, in a store with names a fingerprint and a name, in every format that `hamdex
+/// build` reads. A pair that is there already stays.
+///
+/// With --documents the inputs are texts, in every format that `hamdex dedup` reads. Their fingerprints are made by
+/// the recipe of the store. Texts too short for a reliable fingerprint are reported and left out.
+///
+/// Records are written in batches, each of which is there as a whole after a crash, or not at all. Of a pipe, a
+/// batch is what has come, so that a program that sends records and waits for their acknowledgement gets it before
+/// it sends more. If a record cannot be read, those before it are inserted all the same.
+///
+/// With --unless-near, a record to which something in the store is near is not inserted; a JSON line on standard
+/// output has the record and the nearest fingerprint with its ids, or the names of these. Records of one run see
+/// those before them.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex store insert news.store pairs.txt
+  hamdex store insert news.store --ids row hashes.u64
+  crawl | hamdex store insert news.store --unless-near 3 > seen.jsonl
+  hamdex store insert articles.store --documents --unless-near 6 today.jsonl"
+)]
+pub(super) struct Args {
+    /// The directory of the store
+    #[arg(value_name = "DIR")]
+    store: PathBuf,
+    #[command(flatten)]
+    records: Records,
+    /// Where ids come from, in a store with ids [default: pairs]
+    #[arg(long, value_enum, conflicts_with = "documents")]
+    ids: Option<IdSource>,
+    /// The inputs are documents: texts, not fingerprints; FORMAT is as for `hamdex dedup`
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "auto",
+        conflicts_with = "format"
+    )]
+    documents: Option<inputs::Format>,
+    #[command(flatten)]
+    recipe: recipe::Options,
+    #[command(flatten)]
+    fields: inputs::Fields,
+    #[command(flatten)]
+    threads: Threads,
+    /// Records per batch, at most
+    #[arg(long, value_name = "N", default_value_t = 1000,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BATCH)))]
+    batch: u32,
+    /// When a batch is on the disk: sync (before the next), interval=T (at most T later, such as 100ms) or none
+    /// (at the end)
+    #[arg(long, value_name = "WHEN", default_value_t)]
+    durability: Durability,
+    /// Insert only what nothing within K bits is there for, and print what is near to the rest
+    #[arg(long, value_name = "K")]
+    unless_near: Option<u32>,
+    /// Print a line "acknowledged N" after each batch, as soon as it is as durable as --durability says; N counts
+    /// the records of this run
+    #[arg(long)]
+    acknowledge: bool,
+    /// Print a summary as a JSON object, on the last line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Where ids come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum IdSource {
+    /// Each record is a fingerprint and an id
+    Pairs,
+    /// The 0-based number of the record over all inputs
+    Row,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report {
+    read: u64,
+    inserted: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    near: Option<u64>,
+    seconds: f64,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let manifest = manifest_of(&args.store)?;
+    let refused = |what: &str| Err(Failure::Usage(format!("{}: {what}", args.store.display())));
+    let Identity { has_ids, has_names, .. } = manifest.identity;
+    if args.documents.is_some() && manifest.recipe.is_none() {
+        return refused("is no store of documents; create one with --documents");
+    }
+    if args.documents.is_none() && (args.recipe.recipe.is_some() || args.recipe.files().next().is_some()) {
+        return refused("--recipe, --idf and --stop-words are for --documents");
+    }
+    match args.ids {
+        Some(_) if !has_ids => {
+            refused("the store has no ids; leave --ids out, or create a store with --ids numbers")
+        }
+        Some(_) if has_names => refused("the store has names, and gives the ids; leave --ids out"),
+        _ => of_width!(manifest, insert(args, &manifest)),
+    }
+}
+
+fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failure> {
+    let started = Instant::now();
+    args.threads.start()?;
+    let texts = match args.documents {
+        Some(format) => {
+            let reading = Reading::new(&args.records.inputs, format, &args.fields)?;
+            Some(Texts::<F>::new(reading, &args.store, &args.recipe, manifest)?)
+        }
+        None => None,
+    };
+    let store = Store::<F>::open(&args.store, StoreOptions::new().durability(args.durability))?;
+    let Identity { has_ids, has_names, .. } = manifest.identity;
+    let wishes = Wishes {
+        unless_near: args.unless_near,
+        acknowledge: args.acknowledge,
+        batch: args.batch as usize,
+        is_shown: texts.is_some(),
+    };
+    let mut inserter = Inserter::new(&store, has_ids, wishes);
+    let outcome = match texts {
+        Some(texts) => texts.insert_into(&mut inserter),
+        None => {
+            let beside = match args.ids {
+                _ if has_names => Beside::Name,
+                Some(IdSource::Row) => Beside::Nothing,
+                _ if has_ids => Beside::Id,
+                _ => Beside::Nothing,
+            };
+            let arrivals = args.records.read(beside, args.fields.id_name());
+            arrivals.and_then(|arrivals| inserter.insert_all(arrivals))
+        }
+    };
+    let Inserter { read, near, .. } = inserter;
+    // What has been inserted before a failure stays, so it has to be durable all the same.
+    let outcome = outcome.and(store.close().map_err(Failure::from));
+    outcome.map_err(|failure| {
+        failure.after(format!("{} inserted before that", counted(read, "record", "records")))
+    })?;
+    let seconds = started.elapsed().as_secs_f64();
+    if args.json {
+        let near = args.unless_near.map(|_| near);
+        return print_json(&Report { read, inserted: read - near.unwrap_or(0), near, seconds });
+    }
+    let skipped = match args.unless_near {
+        Some(_) => format!(", {} of them near to others and not inserted", indicatif::HumanCount(near)),
+        None => String::new(),
+    };
+    say::summary(format_args!(
+        "{}: {} read{skipped} in {seconds:.1} s",
+        args.store.display(),
+        counted(read, "record", "records")
+    ));
+    Ok(())
+}

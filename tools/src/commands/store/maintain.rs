@@ -1,0 +1,160 @@
+//! `hamdex store flush`, `compact` and `purge`: a store as a whole is brought into another form.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use hamdex::Fingerprint;
+use hamdex_store::{Store, StoreOptions, StoreStats};
+use indicatif::HumanBytes;
+use serde::Serialize;
+
+use crate::bars::{self, Phases};
+use crate::commands::store::{manifest_of, of_width, print_json};
+use crate::counted::counted;
+use crate::failure::Failure;
+use crate::say;
+
+/// A store as a whole.
+#[derive(clap::Args)]
+struct Target {
+    /// The directory of the store
+    #[arg(value_name = "DIR")]
+    store: PathBuf,
+    /// Print the outcome as a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Write recent records to a file of the store.
+///
+/// They are durable without it; afterwards the store opens without reading them from the log again.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex store flush news.store"
+)]
+pub(super) struct FlushArgs {
+    #[command(flatten)]
+    target: Target,
+}
+
+/// Merge all files of a store into one, without what has been removed.
+///
+/// Queries are fastest then. A store merges its files by itself as they become many, so this is only for a store
+/// that is to stay as it is for a while. Needs room on the disk for the new file beside the old ones.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex store compact news.store"
+)]
+pub(super) struct CompactArgs {
+    #[command(flatten)]
+    target: Target,
+}
+
+/// Take what has been removed off the disk.
+///
+/// When it ends, no file of the store, logs included, holds a removed record any more. It cannot reach backups,
+/// other links of an ingested file, files that other processes have open, and what a file system or a device keeps
+/// of deleted files.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex store purge news.store"
+)]
+pub(super) struct PurgeArgs {
+    #[command(flatten)]
+    target: Target,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report {
+    segments: usize,
+    bytes: u64,
+    /// Records that files have lost, where that was the purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    purged: Option<u64>,
+    seconds: f64,
+}
+
+pub(super) fn flush(args: &FlushArgs) -> Result<(), Failure> {
+    let manifest = manifest_of(&args.target.store)?;
+    of_width!(
+        manifest,
+        maintain(&args.target.store, args.target.json, Some("Writing"), |store| store.flush().map(|()| None))
+    )
+}
+
+pub(super) fn compact(args: &CompactArgs) -> Result<(), Failure> {
+    let manifest = manifest_of(&args.target.store)?;
+    of_width!(
+        manifest,
+        maintain(&args.target.store, args.target.json, None, |store| {
+            let phases = Arc::new(Phases::default());
+            let outcome = store.compact_with(phases.reporter());
+            phases.finish();
+            outcome.map(|()| None)
+        })
+    )
+}
+
+pub(super) fn purge(args: &PurgeArgs) -> Result<(), Failure> {
+    let manifest = manifest_of(&args.target.store)?;
+    of_width!(
+        manifest,
+        maintain(&args.target.store, args.target.json, Some("Purging"), |store| {
+            let purged = store.purge()?;
+            // No snapshot of this process is open but the one that a merge has just let go.
+            for path in &purged.held {
+                say::caution(format_args!("{}: still in use; purge the store again", path.display()));
+            }
+            Ok(Some(purged.pairs))
+        })
+    )
+}
+
+/// Opens a store, does something with it as a whole, and says what it is like then. `doing` is shown meanwhile, unless the
+/// work shows how far it is.
+fn maintain<F: Fingerprint>(
+    path: &Path,
+    json: bool,
+    doing: Option<&'static str>,
+    work: impl FnOnce(&Store<F>) -> Result<Option<u64>, hamdex_store::Error>,
+) -> Result<(), Failure> {
+    let started = Instant::now();
+    // Nothing beside the work that was asked for.
+    let store = Store::<F>::open(path, StoreOptions::new().merges(false))?;
+    let bar = doing.map(bars::of_work);
+    let outcome = work(&store);
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    let purged = outcome?;
+    let stats = store.stats();
+    store.close()?;
+    let seconds = started.elapsed().as_secs_f64();
+    if json {
+        return print_json(&Report { segments: stats.segments.len(), bytes: stats.bytes, purged, seconds });
+    }
+    say_what_it_is(path, &stats, purged, seconds);
+    Ok(())
+}
+
+fn say_what_it_is(path: &Path, stats: &StoreStats, purged: Option<u64>, seconds: f64) {
+    let purged =
+        purged.map_or(String::new(), |purged| format!("{} purged; ", counted(purged, "record", "records")));
+    say::summary(format_args!(
+        "{}: {purged}{}, {}, in {seconds:.1} s",
+        path.display(),
+        counted(stats.segments.len() as u64, "segment", "segments"),
+        HumanBytes(stats.bytes)
+    ));
+}

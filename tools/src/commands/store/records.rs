@@ -1,0 +1,41 @@
+//! Fingerprints, with ids or names, from files or a pipe.
+
+use std::path::PathBuf;
+
+use hamdex::Fingerprint;
+
+use crate::failure::Failure;
+use crate::input::{Arrivals, Beside, Format, Found, Order, has_pipe};
+
+/// Where records come from.
+#[derive(Debug, clap::Args)]
+pub(super) struct Records {
+    /// How the fingerprints are written
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(super) format: Format,
+    /// The column of fingerprints in Parquet, Arrow, CSV and TSV files
+    #[arg(long, value_name = "NAME", default_value = "fingerprint")]
+    fingerprint_field: String,
+    /// Files of records; - or none for standard input
+    #[arg(value_name = "INPUT")]
+    pub(super) inputs: Vec<PathBuf>,
+}
+
+impl Records {
+    /// Starts to read fingerprints, each with what stands beside it: in tables, in this column.
+    pub(super) fn read<F: Fingerprint>(
+        &self,
+        beside: Beside,
+        id_field: &str,
+    ) -> Result<Arrivals<(F, Found)>, Failure> {
+        let order = Order {
+            paths: self.inputs.clone(),
+            format: self.format,
+            fingerprint_field: self.fingerprint_field.clone(),
+            id_field: id_field.to_owned(),
+            beside,
+            is_prompt: has_pipe(&self.inputs),
+        };
+        Arrivals::of_fingerprints(order, |fingerprint, found| (fingerprint, found))
+    }
+}

@@ -1,0 +1,205 @@
+//! `hamdex store remove`: records out of a store, or all with some ids.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use hamdex::Fingerprint;
+use hamdex_store::{Operation, Store, StoreOptions};
+use serde::Serialize;
+
+use crate::bars;
+use crate::commands::store::records::Records;
+use crate::commands::store::{manifest_of, of_width, print_json};
+use crate::counted::counted;
+use crate::failure::Failure;
+use crate::input::{Arrivals, Beside, Format, Found, read_ids, read_names, say_that_it_waits};
+use crate::say;
+
+/// Records removed together, at most.
+const MAX_BATCH: usize = 1 << 14;
+
+/// Remove records from a store.
+///
+/// Reads files, or standard input if none is named (or for -). What is not there is counted, and is no error.
+/// Removals are durable when the command ends; `hamdex store purge` then takes what has been removed off the disk.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex store remove news.store pairs.txt
+  echo 0123456789abcdef | hamdex store remove news.store --ids none
+  hamdex store remove news.store --ids only deleted-users.txt
+  hamdex store remove articles.store withdrawn.txt"
+)]
+pub(super) struct Args {
+    /// The directory of the store
+    #[arg(value_name = "DIR")]
+    store: PathBuf,
+    #[command(flatten)]
+    records: Records,
+    /// The column of ids in tables
+    #[arg(long, value_name = "NAME", default_value = "id")]
+    id_field: String,
+    /// What a record is [default: pairs in a store with ids, names in one with names, none in one without ids]
+    #[arg(long, value_enum)]
+    ids: Option<Ids>,
+    /// Print what was removed as a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Ids {
+    /// A fingerprint and an id: that pair goes
+    Pairs,
+    /// A fingerprint: all its pairs go
+    None,
+    /// A decimal id, one per line: all pairs with it go. All that is stored is read for it, once
+    Only,
+    /// A name, one per line, in a store with names: all that is called so goes. All that is stored is read for it
+    Names,
+}
+
+/// What has been removed; what `--json` prints.
+#[derive(Debug, Default, Serialize)]
+struct Removed {
+    /// Records.
+    read: u64,
+    /// Pairs; of a store without ids, fingerprints.
+    removed: u64,
+    /// Records of which nothing was there; of ids it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    absent: Option<u64>,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let manifest = manifest_of(&args.store)?;
+    let has_ids = manifest.identity.has_ids;
+    let has_names = manifest.identity.has_names;
+    let ids = args.ids.unwrap_or(match (has_names, has_ids) {
+        (true, _) => Ids::Names,
+        (false, true) => Ids::Pairs,
+        (false, false) => Ids::None,
+    });
+    if ids == Ids::Names && !has_names {
+        return Err(Failure::Usage(format!("{}: the store has no names", args.store.display())));
+    }
+    if !has_ids && ids != Ids::None {
+        return Err(Failure::Usage(format!(
+            "{}: the store has no ids; leave --ids out",
+            args.store.display()
+        )));
+    }
+    if matches!(ids, Ids::Only | Ids::Names) && args.records.format != Format::Auto {
+        return Err(Failure::Usage("an id or a name per line is read; leave --format out".to_owned()));
+    }
+    of_width!(manifest, remove(args, ids))
+}
+
+fn remove<F: Fingerprint>(args: &Args, ids: Ids) -> Result<(), Failure> {
+    let store = Store::<F>::open(&args.store, StoreOptions::new())?;
+    let mut removed = Removed::default();
+    let outcome = match ids {
+        Ids::Only => of_ids(&store, args, &mut removed),
+        Ids::Names => of_names(&store, args, &mut removed),
+        Ids::Pairs | Ids::None => {
+            let beside = if ids == Ids::Pairs { Beside::Id } else { Beside::Nothing };
+            let arrivals = args.records.read(beside, &args.id_field)?;
+            removed.absent = Some(0);
+            of_records(&store, arrivals, &mut removed)
+        }
+    };
+    let outcome = outcome.and(store.close().map_err(Failure::from));
+    outcome.map_err(|failure| {
+        failure.after(format!("{} removed before that", counted(removed.read, "record", "records")))
+    })?;
+    if args.json { print_json(&removed) } else { say_removed(&args.store, ids, &removed) }
+}
+
+fn say_removed(store: &Path, ids: Ids, removed: &Removed) -> Result<(), Failure> {
+    let read = match ids {
+        Ids::Only => counted(removed.read, "id", "ids"),
+        Ids::Names => counted(removed.read, "name", "names"),
+        Ids::Pairs | Ids::None => counted(removed.read, "record", "records"),
+    };
+    let absent = match removed.absent {
+        Some(absent) if absent > 0 => format!(", {} not there", indicatif::HumanCount(absent)),
+        _ => String::new(),
+    };
+    let pairs = counted(removed.removed, "pair", "pairs");
+    say::summary(format_args!("{}: {read} read, {pairs} removed{absent}", store.display()));
+    Ok(())
+}
+
+/// Removes all pairs with the ids that the inputs have: all of them, or none.
+fn of_ids<F: Fingerprint>(store: &Store<F>, args: &Args, removed: &mut Removed) -> Result<(), Failure> {
+    say_that_it_waits(&args.records.inputs);
+    let mut ids = HashSet::new();
+    read_ids(&args.records.inputs, &mut |id| {
+        ids.insert(id);
+    })?;
+    removed.removed = store.remove_ids(&ids)?;
+    removed.read = ids.len() as u64;
+    Ok(())
+}
+
+/// Removes all pairs whose ids have the names that the inputs have: all of them, or none.
+fn of_names<F: Fingerprint>(store: &Store<F>, args: &Args, removed: &mut Removed) -> Result<(), Failure> {
+    say_that_it_waits(&args.records.inputs);
+    let mut names = HashSet::new();
+    read_names(&args.records.inputs, &mut |name| {
+        names.insert(name.to_vec());
+    })?;
+    removed.removed = store.remove_names(&names)?;
+    removed.read = names.len() as u64;
+    Ok(())
+}
+
+/// Removes pairs, or all pairs of fingerprints, batch by batch.
+fn of_records<F: Fingerprint>(
+    store: &Store<F>,
+    mut arrivals: Arrivals<(F, Found)>,
+    removed: &mut Removed,
+) -> Result<(), Failure> {
+    let bar = bars::of_endless_items("Removing");
+    let mut records = Vec::new();
+    while arrivals.next(&mut records, MAX_BATCH) {
+        let count = records.len() as u64;
+        let (gone, absent) = if matches!(records.first(), Some((_, Found::Id(_)))) {
+            let remove = |(fingerprint, found): (F, Found)| {
+                Operation::Remove(fingerprint, found.id().unwrap_or_default())
+            };
+            let written = store.write(records.drain(..).map(remove).collect())?;
+            (written.removed, written.absent)
+        } else {
+            of_fingerprints(store, &records)?
+        };
+        removed.read += count;
+        removed.removed += gone;
+        *removed.absent.get_or_insert(0) += absent;
+        bar.inc(count);
+    }
+    bar.finish_and_clear();
+    arrivals.end()
+}
+
+/// Removes all pairs of fingerprints. Returns how many, and of how many fingerprints there was none.
+fn of_fingerprints<F: Fingerprint>(store: &Store<F>, records: &[(F, Found)]) -> Result<(u64, u64), Failure> {
+    let snapshot = store.snapshot();
+    let (mut absent, mut seen) = (0, HashSet::new());
+    let mut present = Vec::new();
+    for (fingerprint, _) in records {
+        let fingerprint = *fingerprint;
+        // Nobody else writes: this is the one process that may, and this its one thread.
+        if seen.insert(fingerprint) && snapshot.contains(fingerprint)? {
+            present.push(fingerprint);
+        } else {
+            absent += 1;
+        }
+    }
+    let written = store.remove_fingerprints(present)?;
+    Ok((written.removed, absent))
+}

@@ -1,4 +1,4 @@
-//! What is done to a store as a whole.
+//! Maintenance of a store: stats, settle, compact, purge, ingest, verify.
 
 use std::collections::HashSet;
 use std::fs;

@@ -47,6 +47,14 @@ pub struct Shards<F: Fingerprint> {
     whole: OnceLock<MultiIndex<F>>,
 }
 
+/// Returns the width of the fingerprints in a set, in bits: 64 or 128.
+///
+/// # Errors
+/// When the directory is no set of shards, or its manifest cannot be read.
+pub fn width(directory: impl AsRef<Path>) -> Result<u32, Error> {
+    Ok(manifest::read(directory)?.width)
+}
+
 impl<F: Fingerprint> Shards<F> {
     /// Opens a set: reads its manifest, and looks whether all files are there with their lengths. `options` are those
     /// with which each shard is opened when it is first needed.

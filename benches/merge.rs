@@ -28,7 +28,7 @@ fn benches(criterion: &mut Criterion) {
     group.sample_size(10).throughput(Throughput::Elements(COUNT as u64));
     for codec in Codec::ALL {
         let inputs = [first, second]
-            .map(|half| Index::<u64, _>::from_bytes(built(half, codec)).expect("it has been built"));
+            .map(|half| Index::<u64>::from_bytes(built(half, codec)).expect("it has been built"));
         group.bench_function(format!("{codec}/build"), |bencher| {
             bencher.iter(|| black_box(built(&stored, codec)));
         });

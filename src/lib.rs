@@ -87,7 +87,6 @@ mod checked;
 mod codec;
 mod design;
 mod digest;
-mod engine;
 mod error;
 mod format;
 mod ids;
@@ -100,15 +99,15 @@ mod metadata;
 mod names;
 mod permutation;
 mod progress;
-mod salvage;
+pub mod salvage;
 mod sorting;
 mod table;
 mod threads;
+mod widths;
 
 pub use build::{BuildOptions, Builder, DesignChoice, IndexFile, SealedIndex, Summary, Take};
 pub use codec::{BlockError, Codec, UnknownCodec, reference};
 pub use design::{AUTO, Cost, Design, DesignError, MAX_TABLES, Plan, Probe, TableDesign};
-pub use engine::{BoxedEntries, Engine, SharedIndexes, UnitedVisitor};
 pub use error::{BuildError, Place, ReadError, ReadErrorKind};
 pub use format::header::FileId;
 pub use hamdex_atomic_file::Error as OutputError;
@@ -116,8 +115,8 @@ pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
     AnyIndex, AnySearcher, Batch, BatchOptions, Checksums, Entries, Entry, Fingerprints, FoundIn, IdStats,
-    Index, IndexRef, Indexes, IndexesSearcher, Match, MatchVisitor, OpenOptions, Pair, Pairs, RawBlock,
-    Searcher, Stats, Strategy, TableStats, UnitedMatch, UnitedMatches, Verified, VerifyOptions, pairs, width,
+    Index, IndexRef, Match, MatchVisitor, MultiIndex, MultiMatch, MultiMatches, MultiSearcher, OpenOptions,
+    Pair, Pairs, RawBlock, Searcher, Stats, Strategy, TableStats, Verified, VerifyOptions, pairs, width,
 };
 pub use mapping::Mapping;
 pub use memory::default_memory;

@@ -1,4 +1,4 @@
-//! The one place where a file becomes memory.
+//! The bytes of an index: the one place where a file becomes memory.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,27 +15,45 @@ use memmap2::{Mmap, MmapOptions};
 #[cfg(any(unix, test))]
 const ADVISED_BYTES: usize = 128 << 10;
 
-/// A whole file, mapped read-only ([`Mapping::open`]) or read into memory ([`Mapping::load`]); or bytes that have been
-/// in memory from the start ([`Mapping::of_bytes`]).
+/// The bytes of an index: a file mapped read-only ([`Mapping::open`]) or read into memory ([`Mapping::load`]), or bytes
+/// of the program (`From<Vec<u8>>`; `From<&[u8]>` copies).
 ///
-/// What a mapped file rests on, since no check can stand in for it:
+/// Three conditions hold for a mapped file that no check can stand in for:
 ///
-/// - **Nobody truncates it** while it is mapped. A read beyond its new end ends the process with `SIGBUS`.
-/// - **Nobody writes to it.** Bytes that change after their checksum was verified can make a query wrong or
+/// - **It is not truncated** while it is mapped. A read beyond its new end ends the process with `SIGBUS`.
+/// - **It is not written to.** Bytes that change after their checksum was verified can make a query wrong or
 ///   fail; [`Checksums::Always`](crate::Checksums::Always) narrows that gap and does not close it.
 /// - **Its storage can be read.** An I/O error while a page is brought in has no return value: it is `SIGBUS`,
 ///   too. That can happen with failing disks, network file systems and removed devices.
 ///
 /// hamdex itself never changes a file in place; a rebuilt index replaces the old one by rename, which leaves
-/// mappings of the old one intact. Where one of these points cannot be relied on, read the file into memory
+/// mappings of the old one intact. If one of these points cannot be relied on, read the file into memory
 /// ([`Mapping::load`], [`OpenOptions::in_memory`](crate::OpenOptions::in_memory)): then I/O errors are errors
 /// when it is opened, and nothing that happens to the file afterwards matters.
 #[derive(Debug)]
 pub struct Mapping {
-    map: Mmap,
-    /// How many of its bytes count: there are no mappings of no bytes.
-    length: usize,
+    bytes: Bytes,
     is_file: bool,
+    #[cfg(test)]
+    pub(crate) hints: Recorded,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    Mapped {
+        map: Mmap,
+        /// How many of its bytes count: there are no mappings of no bytes.
+        length: usize,
+    },
+    Owned(Vec<u8>),
+}
+
+/// The hints that were given, for tests.
+#[cfg(test)]
+#[derive(Debug, Default)]
+pub(crate) struct Recorded {
+    pub(crate) needed: std::sync::Mutex<Vec<Range<usize>>>,
+    pub(crate) kept: std::sync::Mutex<Vec<Range<usize>>>,
 }
 
 impl Mapping {
@@ -52,7 +70,23 @@ impl Mapping {
         // Queries jump about: the system's own reading ahead would only push out what is of use. A refusal is no harm.
         #[cfg(unix)]
         let _ = map.advise(Advice::Random);
-        Ok(Self { length: map.len(), map, is_file: true })
+        let length = map.len();
+        Ok(Self::new(Bytes::Mapped { map, length }, true))
+    }
+
+    fn new(bytes: Bytes, is_file: bool) -> Self {
+        Self {
+            bytes,
+            is_file,
+            #[cfg(test)]
+            hints: Recorded::default(),
+        }
+    }
+
+    /// Bytes that record their hints, as a mapped file would get them.
+    #[cfg(test)]
+    pub(crate) fn recording(bytes: Vec<u8>) -> Self {
+        Self::new(Bytes::Owned(bytes), true)
     }
 
     /// Reads a whole file into memory of the process, in huge pages where the system has them: queries of a
@@ -66,17 +100,6 @@ impl Mapping {
         let mut file = open_regular(path.as_ref())?;
         let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
         Self::in_memory(length, |bytes| file.read_exact(bytes))
-    }
-
-    /// Copies bytes to memory that is held as a file in memory is, so that both are of one type.
-    ///
-    /// # Errors
-    /// When there is too little memory.
-    pub fn of_bytes(bytes: &[u8]) -> io::Result<Self> {
-        Self::in_memory(bytes.len(), |copy| {
-            copy.copy_from_slice(bytes);
-            Ok(())
-        })
     }
 
     /// Maps a copy of a file that is cut, or filled with zeros, to a length, and changes it in memory: the file stays as
@@ -98,7 +121,7 @@ impl Mapping {
         // SAFETY: the mapping is private, and what others do to the file meanwhile is the caller's part, as for `open`.
         let mut map = unsafe { MmapOptions::new().len(length).map_copy(&file)? };
         change(&mut map);
-        Ok(Self { map: map.make_read_only()?, length, is_file: true })
+        Ok(Self::new(Bytes::Mapped { map: map.make_read_only()?, length }, true))
     }
 
     fn in_memory(length: usize, fill: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<Self> {
@@ -107,7 +130,7 @@ impl Mapping {
         #[cfg(target_os = "linux")]
         let _ = map.advise(Advice::HugePage);
         fill(&mut map[..length])?;
-        Ok(Self { map: map.make_read_only()?, length, is_file: false })
+        Ok(Self::new(Bytes::Mapped { map: map.make_read_only()?, length }, false))
     }
 
     /// Whether its bytes may have to come from storage.
@@ -118,30 +141,37 @@ impl Mapping {
     /// Hints that a range of the file will be read, so that the system brings it to memory, without waiting for it. What
     /// cannot be had, or lies beyond the end, is left as it is.
     pub fn will_need(&self, offset: usize, length: usize) {
-        let end = offset.saturating_add(length).min(self.length);
+        #[cfg(test)]
+        self.hints.needed.lock().unwrap().push(offset..offset + length);
         #[cfg(unix)]
-        in_pieces(offset..end, |piece| {
-            // From the start of its page on, to which memmap2 takes it; a refusal costs a wait later.
-            let _ = self.map.advise_range(Advice::WillNeed, piece.start, piece.len());
-        });
+        if let Bytes::Mapped { map, length: end } = &self.bytes {
+            in_pieces(offset..offset.saturating_add(length).min(*end), |piece| {
+                // From the start of its page on, to which memmap2 takes it; a refusal costs a wait later.
+                let _ = map.advise_range(Advice::WillNeed, piece.start, piece.len());
+            });
+        }
         #[cfg(not(unix))]
-        let _ = end;
+        let _ = (offset, length);
     }
 
     /// Hints that a range of the file will be read again and again, so that the system keeps in memory what is read most.
     ///
-    /// Elsewhere it does not: [`Mapping::open`] advises it of random reads, so that a read brings nothing but itself,
-    /// and Linux (since 6.3) takes no notice of how often such pages are read. Where memory is short they leave it in the
-    /// order in which they have come. With this hint, a page that is not in memory comes with its neighbours, unless it is
-    /// announced ([`Mapping::will_need`]).
+    /// It does not for other ranges: [`Mapping::open`] advises it of random reads, so that a read brings nothing but
+    /// itself, and Linux (since 6.3) takes no notice of how often such pages are read. If memory is short they leave it in
+    /// the order in which they have come. With this hint, a page that is not in memory comes with its neighbours, unless it
+    /// is announced ([`Mapping::will_need`]).
     pub fn keep(&self, offset: usize, length: usize) {
-        let end = offset.saturating_add(length).min(self.length);
+        #[cfg(test)]
+        self.hints.kept.lock().unwrap().push(offset..offset + length);
         #[cfg(unix)]
-        if offset < end {
-            let _ = self.map.advise_range(Advice::Normal, offset, end - offset);
+        if let Bytes::Mapped { map, length: end } = &self.bytes {
+            let end = offset.saturating_add(length).min(*end);
+            if offset < end {
+                let _ = map.advise_range(Advice::Normal, offset, end - offset);
+            }
         }
         #[cfg(not(unix))]
-        let _ = end;
+        let _ = (offset, length);
     }
 }
 
@@ -169,7 +199,28 @@ fn open_regular(path: &Path) -> io::Result<File> {
 
 impl AsRef<[u8]> for Mapping {
     fn as_ref(&self) -> &[u8] {
-        &self.map[..self.length]
+        match &self.bytes {
+            Bytes::Mapped { map, length } => &map[..*length],
+            Bytes::Owned(bytes) => bytes,
+        }
+    }
+}
+
+impl From<Vec<u8>> for Mapping {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::new(Bytes::Owned(bytes), false)
+    }
+}
+
+impl From<&[u8]> for Mapping {
+    fn from(bytes: &[u8]) -> Self {
+        bytes.to_vec().into()
+    }
+}
+
+impl From<&Vec<u8>> for Mapping {
+    fn from(bytes: &Vec<u8>) -> Self {
+        bytes.as_slice().into()
     }
 }
 

@@ -134,7 +134,7 @@ fn a_cold_query_reads_what_the_design_predicts_in_one_wave() {
             // The same bytes without prefetching.
             let silent = || {
                 let mapping = Mapping::open(&path).unwrap();
-                OpenOptions::new().from_bytes::<u64, Mapping>(mapping).unwrap()
+                OpenOptions::new().from_bytes::<u64>(mapping).unwrap()
             };
 
             let unasked = queries(&path, silent);

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Engine, Index, Pair, Pairs};
+use hamdex::{Fingerprint, Index, Pair, Pairs};
 use hamdex_shards::{Shards, ShardsPairs};
 use hamdex_store::SnapshotIndexes;
 
@@ -11,23 +11,23 @@ use crate::bars::Phases;
 use crate::failure::Failure;
 
 /// What a self-join goes through.
-pub(crate) enum Joined<'a, F: Engine> {
+pub(crate) enum Joined<'a, F: Fingerprint> {
     File(&'a Index<F>),
     Store(SnapshotIndexes<F>),
     Shards(&'a Shards<F>),
 }
 
 /// All pairs within a distance.
-pub(crate) enum JoinedPairs<'a, F: Engine> {
+pub(crate) enum JoinedPairs<'a, F: Fingerprint> {
     One(Pairs<'a, F>),
     Shards(ShardsPairs<'a, F>),
 }
 
-impl<F: Engine> Joined<'_, F> {
+impl<F: Fingerprint> Joined<'_, F> {
     pub(crate) fn pairs(&self, distance: u32) -> JoinedPairs<'_, F> {
         match self {
-            Self::File(index) => JoinedPairs::One(F::pairs(index, distance)),
-            Self::Store(indexes) => JoinedPairs::One(F::pairs_of_all(indexes, distance)),
+            Self::File(index) => JoinedPairs::One(index.pairs(distance)),
+            Self::Store(indexes) => JoinedPairs::One(indexes.pairs(distance)),
             Self::Shards(set) => JoinedPairs::Shards(set.pairs(distance)),
         }
     }
@@ -51,7 +51,7 @@ impl<F: Engine> Joined<'_, F> {
     }
 }
 
-impl<F: Engine> JoinedPairs<'_, F> {
+impl<F: Fingerprint> JoinedPairs<'_, F> {
     pub(crate) fn progress(self, phases: &Arc<Phases>) -> Self {
         match self {
             Self::One(pairs) => Self::One(pairs.progress(phases.reporter())),
@@ -80,7 +80,7 @@ impl<F: Engine> JoinedPairs<'_, F> {
     ) -> Result<(), Failure> {
         // The visitor knows whether it has broken.
         let _ = match self {
-            Self::One(pairs) => F::for_each_batch(pairs, visit).map_err(Failure::Index)?,
+            Self::One(pairs) => pairs.for_each_batch(visit).map_err(Failure::Index)?,
             Self::Shards(pairs) => pairs.for_each_batch(visit)?,
         };
         Ok(())
@@ -89,7 +89,7 @@ impl<F: Engine> JoinedPairs<'_, F> {
     /// How many there are at each distance.
     pub(crate) fn count_by_distance(&self) -> Result<Vec<u64>, Failure> {
         match self {
-            Self::One(pairs) => F::count_by_distance(pairs).map_err(Failure::Index),
+            Self::One(pairs) => pairs.count_by_distance().map_err(Failure::Index),
             Self::Shards(pairs) => Ok(pairs.count_by_distance()?),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use hamdex::{Engine, Index};
+use hamdex::{Fingerprint, Index};
 use hamdex_shards::{Shards, StoredId};
 use hamdex_store::Snapshot;
 
@@ -22,7 +22,7 @@ pub(crate) trait NamesOfShards {
     fn name(&self, id: StoredId) -> Result<Option<&[u8]>, hamdex_shards::Error>;
 }
 
-impl<F: Engine> NamesOfShards for Shards<F> {
+impl<F: Fingerprint> NamesOfShards for Shards<F> {
     fn name(&self, id: StoredId) -> Result<Option<&[u8]>, hamdex_shards::Error> {
         self.name(id)
     }
@@ -34,7 +34,7 @@ pub(crate) trait NamesOfStore {
     fn name(&self, id: u64) -> Result<Option<&[u8]>, hamdex_store::Error>;
 }
 
-impl<F: Engine> NamesOfStore for Snapshot<F> {
+impl<F: Fingerprint> NamesOfStore for Snapshot<F> {
     fn name(&self, id: u64) -> Result<Option<&[u8]>, hamdex_store::Error> {
         self.name(id)
     }
@@ -42,7 +42,7 @@ impl<F: Engine> NamesOfStore for Snapshot<F> {
 
 impl<'a> Names<'a> {
     /// Those of a file; `None` if its ids have none.
-    pub(crate) fn of<F: Engine>(index: &'a Index<F>) -> Result<Option<Self>, Failure> {
+    pub(crate) fn of<F: Fingerprint>(index: &'a Index<F>) -> Result<Option<Self>, Failure> {
         Ok(index.names().map_err(Failure::Index)?.map(Self::File))
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hamdex::{BatchOptions, Engine, Index, Match, MatchVisitor, OpenOptions};
+use hamdex::{BatchOptions, Fingerprint, Index, Match, MatchVisitor, OpenOptions};
 use hamdex_documents::RECIPE_KEY;
 use hamdex_shards::{IdType, Shards, ShardsSearcher};
 use hamdex_store::{Manifest, Snapshot, StoreReader};
@@ -50,23 +50,23 @@ fn metadata_with(recipe: Option<&str>) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// An open index file, store or set of shards.
-pub(crate) enum Stored<F: Engine> {
+pub(crate) enum Stored<F: Fingerprint> {
     File(Box<Index<F>>),
     Store(Box<OpenStore<F>>),
     Shards(Box<Shards<F>>),
 }
 
 /// One moment of a store that another process may be writing to.
-pub(crate) struct OpenStore<F: Engine> {
+pub(crate) struct OpenStore<F: Fingerprint> {
     snapshot: Snapshot<F>,
     manifest: Manifest,
 }
 
-impl<F: Engine> Stored<F> {
+impl<F: Fingerprint> Stored<F> {
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         match kind(path)? {
             Kind::File => {
-                return Ok(Self::File(Box::new(F::open(path, &OpenOptions::new()).map_err(Failure::Index)?)));
+                return Ok(Self::File(Box::new(OpenOptions::new().open::<F>(path).map_err(Failure::Index)?)));
             }
             Kind::Shards => return Ok(Self::Shards(Box::new(Shards::open(path, &OpenOptions::new())?))),
             Kind::Store => {}
@@ -127,7 +127,7 @@ impl<F: Engine> Stored<F> {
         // The visitor knows whether it has broken.
         let _ = match self {
             Self::File(index) => {
-                F::batch_with(index, queries, distance, options, visit).map_err(Failure::Index)?
+                index.batch_with(queries, distance, options, visit).map_err(Failure::Index)?
             }
             Self::Store(store) => store.snapshot.batch_with(queries, distance, options, visit)?,
             Self::Shards(set) => set.batch_with(queries, distance, options, visit)?,
@@ -154,13 +154,13 @@ impl<F: Engine> Stored<F> {
 }
 
 /// Answers queries one at a time.
-pub(crate) enum StoredSearcher<'a, F: Engine> {
+pub(crate) enum StoredSearcher<'a, F: Fingerprint> {
     File(Box<hamdex::Searcher<&'a Index<F>>>),
     Store(Box<hamdex_store::Searcher<F>>),
     Shards(Box<ShardsSearcher<'a, F>>),
 }
 
-impl<F: Engine> StoredSearcher<'_, F> {
+impl<F: Fingerprint> StoredSearcher<'_, F> {
     /// The nearest within a distance.
     pub(crate) fn nearest_within(
         &mut self,
@@ -170,7 +170,7 @@ impl<F: Engine> StoredSearcher<'_, F> {
     ) -> Result<Vec<Match<F>>, Failure> {
         Ok(match self {
             Self::File(searcher) => {
-                F::nearest_within(searcher, query, count, distance).map_err(Failure::Index)?.to_vec()
+                searcher.nearest_within(query, count, distance).map_err(Failure::Index)?.to_vec()
             }
             Self::Store(searcher) => searcher.nearest_within(query, count, distance)?.to_vec(),
             Self::Shards(searcher) => searcher.nearest_within(query, count, distance)?.to_vec(),
@@ -180,7 +180,7 @@ impl<F: Engine> StoredSearcher<'_, F> {
     /// Some match, if there is one.
     pub(crate) fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, Failure> {
         Ok(match self {
-            Self::File(searcher) => F::first(searcher, query, distance).map_err(Failure::Index)?,
+            Self::File(searcher) => searcher.first(query, distance).map_err(Failure::Index)?,
             Self::Store(searcher) => searcher.first(query, distance)?,
             Self::Shards(searcher) => searcher.first(query, distance)?,
         })
@@ -190,7 +190,7 @@ impl<F: Engine> StoredSearcher<'_, F> {
     pub(crate) fn ids_of(&mut self, matches: &[Match<F>]) -> Result<Vec<FoundIds<'_>>, Failure> {
         Ok(match self {
             Self::File(searcher) => {
-                let lists = F::ids_of(searcher, matches).map_err(Failure::Index)?;
+                let lists = searcher.ids_of(matches).map_err(Failure::Index)?;
                 lists.into_iter().map(FoundIds::Stored).collect()
             }
             Self::Store(searcher) => {

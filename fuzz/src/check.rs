@@ -36,7 +36,7 @@ pub fn file(bytes: &[u8]) {
 }
 
 fn of_width<F: Fingerprint>(bytes: &[u8]) {
-    let Ok(index) = Index::<F, _>::from_bytes(bytes) else { return };
+    let Ok(index) = Index::<F>::from_bytes(bytes) else { return };
     let fresh = index.verify_with(&VerifyOptions::new().threads(1)).map_err(|error| error.to_string());
     for query in queries::<F>(&[], 2, 7) {
         let _ = ask(&index, query);
@@ -67,7 +67,7 @@ pub fn assert_sound<F: Fingerprint>(found: &[Match<F>], query: F, distance: u32)
 }
 
 /// That an index without damage answers everything as brute force does, and that the reference codec reads it alike.
-pub fn agrees<F: Fingerprint>(index: &Index<F, &[u8]>, bytes: &[u8]) {
+pub fn agrees<F: Fingerprint>(index: &Index<F>, bytes: &[u8]) {
     let stored: Vec<F> = index.fingerprints().map(Result::unwrap).collect();
     assert_eq!(stored.len() as u64, index.len());
     assert!(stored.is_sorted_by(|a, b| a < b));
@@ -115,7 +115,7 @@ fn read_by_reference<F: Fingerprint>(parts: &Parts, stored: &[F]) {
     }
 }
 
-fn batches<F: Fingerprint>(index: &Index<F, &[u8]>, stored: &[F], queries: &[F]) {
+fn batches<F: Fingerprint>(index: &Index<F>, stored: &[F], queries: &[F]) {
     for strategy in [Strategy::Auto, Strategy::Probe, Strategy::Scan] {
         let options = BatchOptions::new().strategy(strategy).threads(1);
         for distance in [0, 3, index.design().distance()] {
@@ -132,7 +132,7 @@ fn batches<F: Fingerprint>(index: &Index<F, &[u8]>, stored: &[F], queries: &[F])
     }
 }
 
-fn joined<F: Fingerprint>(index: &Index<F, &[u8]>, stored: &[F], distance: u32) {
+fn joined<F: Fingerprint>(index: &Index<F>, stored: &[F], distance: u32) {
     are_all_pairs(index.pairs(distance).threads(1).collect().unwrap(), stored, distance);
 }
 
@@ -149,7 +149,7 @@ pub fn are_all_pairs<F: Fingerprint>(found: Vec<Pair<F>>, stored: &[F], distance
 }
 
 /// That ids and names are the same by every way to them.
-fn ids<F: Fingerprint>(index: &Index<F, &[u8]>, stored: &[F]) {
+fn ids<F: Fingerprint>(index: &Index<F>, stored: &[F]) {
     let names = index.names().unwrap();
     assert_eq!(names.is_some(), index.has_names());
     let named: BTreeMap<u64, Vec<u8>> = names

@@ -86,7 +86,7 @@ pub fn name_anew(files: &mut Files, shard: &str) {
 
 /// How many fingerprints and ids an index says that it has, and its file id.
 fn said<F: Fingerprint>(bytes: &[u8]) -> Option<(u64, u64, String)> {
-    let index = Index::<F, _>::from_bytes(bytes).ok()?;
+    let index = Index::<F>::from_bytes(bytes).ok()?;
     Some((index.len(), index.stats().ids.map_or(0, |ids| ids.count), index.file_id().to_string()))
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
-use hamdex_store::disk::{Disk, DiskFile, SimulatedDisk};
+use hamdex_store::disk::SimulatedDisk;
 use hamdex_store::internals::log::LogWriter;
 use hamdex_store::{Identity, Operation, StoreId};
 
@@ -135,7 +135,7 @@ fn names(identity: Identity, operations: &[Operation<u64>]) -> Vec<(u64, Arc<[u8
 #[must_use]
 pub fn log(identity: Identity, batches: u64) -> Vec<u8> {
     let disk = disk_of(&Files::new());
-    let mut log = LogWriter::<u64, _>::create(disk.clone(), identity, 1, 0).expect("a simulated disk");
+    let mut log = LogWriter::<u64>::create(&disk, identity, 1, 0).expect("a simulated disk");
     for sequence in 1..=batches {
         let id = |number: u64| if identity.has_ids { sequence * 10 + number } else { 0 };
         let operations: Vec<Operation<u64>> = (0..sequence % 4)

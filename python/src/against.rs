@@ -104,7 +104,7 @@ impl Against {
                 let mut labels = Labels::new(index.has_ids(), index.has_names());
                 let names = index.names().or_raise()?;
                 for fingerprint in fingerprints {
-                    let Some(id) = F::ids(index, fingerprint).or_raise()?.next() else { continue };
+                    let Some(id) = index.ids(fingerprint).or_raise()?.next() else { continue };
                     match (&mut labels, &names) {
                         (Labels::Names(labels), Some(names)) => {
                             labels.push(text_of(names.name_of(id).or_raise()?));
@@ -178,7 +178,7 @@ impl<F: Width> Reference<F> for Watched<'_> {
                     fingerprints,
                     || index.searcher(),
                     |searcher, fingerprint| {
-                        Ok(F::nearest_within(searcher, fingerprint, 1, distance)?.first().copied())
+                        Ok(searcher.nearest_within(fingerprint, 1, distance)?.first().copied())
                     },
                 )
             }

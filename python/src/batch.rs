@@ -51,7 +51,7 @@ pub(crate) fn batch<F: Width>(
     let options = options.clone().progress(watch.callback());
     let mut places: Vec<u64> = Vec::new();
     let mut found: Vec<Match<F>> = Vec::new();
-    let _ = F::batch_with(index, queries, distance, &options, &mut |query, matches| {
+    let _ = index.batch_with(queries, distance, &options, |query, matches| {
         places.extend(std::iter::repeat_n(query as u64, matches.len()));
         found.extend_from_slice(matches);
         watch.go_on()
@@ -63,7 +63,7 @@ pub(crate) fn batch<F: Width>(
         if watch.go_on().is_break() {
             return Err(ReadErrorKind::Stopped.into());
         }
-        for ((&place, one), ids) in places.iter().zip(found).zip(F::ids_of(&mut searcher, found)?) {
+        for ((&place, one), ids) in places.iter().zip(found).zip(searcher.ids_of(found)?) {
             match &names {
                 Some(names) => {
                     let names = ids.map(|id| names.name_of(id).map(text_of));

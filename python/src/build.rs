@@ -199,17 +199,17 @@ fn write<F: Width>(
             (Some(ids), _) => fingerprints
                 .iter()
                 .zip(ids)
-                .try_for_each(|(&fingerprint, &id)| F::push_with_id(&mut builder, fingerprint, id))?,
+                .try_for_each(|(&fingerprint, &id)| builder.push_with_id(fingerprint, id))?,
             (None, Some(names)) => {
                 for (id, (&fingerprint, name)) in (0..).zip(fingerprints.iter().zip(names)) {
-                    F::push_with_id(&mut builder, fingerprint, id)?;
+                    builder.push_with_id(fingerprint, id)?;
                     builder.push_name(id, name)?;
                 }
             }
             (None, None) => {
-                fingerprints.iter().try_for_each(|&fingerprint| F::push(&mut builder, fingerprint))?;
+                fingerprints.iter().try_for_each(|&fingerprint| builder.push(fingerprint))?;
             }
         }
-        F::seal(builder)?.publish()
+        builder.seal()?.publish()
     })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_schema::{DataType, SchemaRef};
-use hamdex::{AnyIndex, Engine, Pair, Pairs as Join, ReadError, SharedIndexes};
+use hamdex::{AnyIndex, MultiIndex, Pair, Pairs as Join, ReadError};
 
 use crate::table::schema;
 use crate::width::Width;
@@ -17,8 +17,8 @@ pub(crate) enum Source {
     Index(Arc<AnyIndex>),
     Values64(Arc<Vec<u64>>),
     Values128(Arc<Vec<u128>>),
-    Set64(Arc<SharedIndexes<u64>>),
-    Set128(Arc<SharedIndexes<u128>>),
+    Set64(Arc<MultiIndex<u64>>),
+    Set128(Arc<MultiIndex<u128>>),
 }
 
 impl Source {
@@ -89,14 +89,14 @@ impl Job {
         let distance = self.distance;
         match &self.source {
             Source::Index(index) => match (u64::of_index(index), u128::of_index(index)) {
-                (Some(index), _) => self.deliver(u64::pairs(index, distance), watch, rows, receive),
-                (_, Some(index)) => self.deliver(u128::pairs(index, distance), watch, rows, receive),
+                (Some(index), _) => self.deliver(index.pairs(distance), watch, rows, receive),
+                (_, Some(index)) => self.deliver(index.pairs(distance), watch, rows, receive),
                 (None, None) => Ok(()),
             },
             Source::Values64(values) => self.deliver(hamdex::pairs(values, distance), watch, rows, receive),
             Source::Values128(values) => self.deliver(hamdex::pairs(values, distance), watch, rows, receive),
-            Source::Set64(set) => self.deliver(u64::pairs_of_all(set, distance), watch, rows, receive),
-            Source::Set128(set) => self.deliver(u128::pairs_of_all(set, distance), watch, rows, receive),
+            Source::Set64(set) => self.deliver(set.pairs(distance), watch, rows, receive),
+            Source::Set128(set) => self.deliver(set.pairs(distance), watch, rows, receive),
         }
     }
 
@@ -108,7 +108,7 @@ impl Job {
         receive: &mut Receive<'_>,
     ) -> Result<(), ReadError> {
         let mut columns = Columns::<F>::new();
-        let outcome = F::for_each_batch(&self.configured(join, watch), &mut |pairs| {
+        let outcome = self.configured(join, watch).for_each_batch(|pairs| {
             columns.extend(pairs);
             if columns.distance.len() < rows { ControlFlow::Continue(()) } else { receive(columns.take()) }
         })?;
@@ -127,7 +127,7 @@ impl Job {
     }
 
     fn count<F: Width>(&self, join: Join<'_, F>, watch: &Arc<Watch>) -> Result<Vec<u64>, ReadError> {
-        F::count_by_distance(&self.configured(join, watch))
+        self.configured(join, watch).count_by_distance()
     }
 
     /// How many pairs there are at each distance.
@@ -135,14 +135,14 @@ impl Job {
         let distance = self.distance;
         match &self.source {
             Source::Index(index) => match (u64::of_index(index), u128::of_index(index)) {
-                (Some(index), _) => self.count(u64::pairs(index, distance), watch),
-                (_, Some(index)) => self.count(u128::pairs(index, distance), watch),
+                (Some(index), _) => self.count(index.pairs(distance), watch),
+                (_, Some(index)) => self.count(index.pairs(distance), watch),
                 (None, None) => Ok(Vec::new()),
             },
             Source::Values64(values) => self.count(hamdex::pairs(values, distance), watch),
             Source::Values128(values) => self.count(hamdex::pairs(values, distance), watch),
-            Source::Set64(set) => self.count(u64::pairs_of_all(set, distance), watch),
-            Source::Set128(set) => self.count(u128::pairs_of_all(set, distance), watch),
+            Source::Set64(set) => self.count(set.pairs(distance), watch),
+            Source::Set128(set) => self.count(set.pairs(distance), watch),
         }
     }
 }

@@ -100,6 +100,6 @@ fn write<F: Width>(
     let options = choices.apply(inputs[0].build_options())?;
     work::run(py, progress, move |watch| {
         let merger = Merger::new(inputs.iter().copied())?.options(options.progress(watch.callback()));
-        F::merge(merger.renumber(inputs[0].has_names()), &path)?.publish()
+        merger.renumber(inputs[0].has_names()).seal(&path)?.publish()
     })
 }

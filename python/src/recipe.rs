@@ -1,6 +1,6 @@
 //! Fingerprints of texts.
 
-use hamdex::{Engine, Fingerprint};
+use hamdex::Fingerprint;
 use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch, Width as Bits};
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
@@ -49,7 +49,7 @@ pub(crate) enum Purpose {
 
 impl Purpose {
     /// The fingerprint that will do. `what` is what an error calls the text.
-    fn take<F: Engine>(self, outcome: Outcome<F>, what: impl Fn() -> String) -> PyResult<F> {
+    fn take<F: Fingerprint>(self, outcome: Outcome<F>, what: impl Fn() -> String) -> PyResult<F> {
         let fingerprint = match self {
             Self::Query => outcome.value(),
             Self::Insert => outcome.reliable(),
@@ -67,13 +67,13 @@ impl Purpose {
 }
 
 /// The fingerprint of one text.
-pub(crate) fn of_text<F: Engine>(recipe: &Recipe, text: &str, purpose: Purpose) -> PyResult<F> {
+pub(crate) fn of_text<F: Fingerprint>(recipe: &Recipe, text: &str, purpose: Purpose) -> PyResult<F> {
     let fingerprinter = Fingerprinter::<F>::new(recipe).or_raise()?;
     purpose.take(fingerprinter.fingerprint(text, &mut Scratch::default()), || "the text".to_owned())
 }
 
 /// The fingerprints of many texts.
-pub(crate) fn of_texts<F: Engine>(
+pub(crate) fn of_texts<F: Fingerprint>(
     py: Python<'_>,
     recipe: &Recipe,
     texts: &Texts,
@@ -85,7 +85,7 @@ pub(crate) fn of_texts<F: Engine>(
     numbered.map(|(place, outcome)| purpose.take(outcome, || format!("the text at {place}"))).collect()
 }
 
-fn outcomes<F: Engine>(
+fn outcomes<F: Fingerprint>(
     py: Python<'_>,
     recipe: &Recipe,
     texts: &Texts,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, UInt64Array};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
-use hamdex::{AnyIndex, Engine, Index};
+use hamdex::{AnyIndex, Fingerprint, Index};
 use hamdex_shards::{AnyShards, Shards};
 use hamdex_store::Snapshot as Taken;
 use numpy::{PyArray1, PyArrayMethods};
@@ -16,7 +16,7 @@ use crate::moment::Moment;
 use crate::numbers::{Fingerprints, fingerprint};
 
 /// A width of fingerprints.
-pub(crate) trait Width: Engine {
+pub(crate) trait Width: Fingerprint {
     /// Their type in Arrow.
     const ARROW: DataType;
 

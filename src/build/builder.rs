@@ -17,6 +17,7 @@ use crate::build::sort::Sorter;
 use crate::build::summary::{SealedIndex, Summary};
 use crate::error::BuildError;
 use crate::progress::{Counter, Phase, Progress};
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
 /// What is wrong where an index with ids gets none.
@@ -51,8 +52,13 @@ const REPORT_EVERY: u64 = 1 << 16;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Builder<F: Fingerprint, W = IndexFile> {
-    job: Job<F>,
+    pub(super) core: Core<F>,
     output: W,
+}
+
+/// A build without its output.
+pub(super) struct Core<F: Fingerprint> {
+    job: Job<F>,
     input: Input<F>,
     /// What ids are called.
     pub(super) names: Option<NameSpool>,
@@ -72,6 +78,18 @@ enum Input<F: Fingerprint> {
     WithIds(Sorter<WithId<F>>),
     Source(Box<Reader<F>>),
     SourceWithIds(Box<Reader<(F, u64)>>),
+}
+
+type Push<F> = fn(&mut Core<F>, F) -> Result<(), BuildError>;
+type PushWithId<F> = fn(&mut Core<F>, F, u64) -> Result<(), BuildError>;
+type Seal<F> = fn(Core<F>, AtomicFile) -> Result<SealedIndex, BuildError>;
+type WriteTo<F> = fn(Core<F>, &mut (dyn Write + Send)) -> Result<Summary, BuildError>;
+
+per_width! {
+    compiled_push: Push = push;
+    compiled_push_with_id: PushWithId = push_with_id;
+    compiled_seal: Seal = seal;
+    compiled_write: WriteTo = write;
 }
 
 impl<F: Fingerprint> Builder<F> {
@@ -111,17 +129,7 @@ impl<F: Fingerprint> Builder<F> {
     /// When memory or disk run out, the design is refused, or the progress callback stops the build. The
     /// target is untouched then.
     pub fn seal(self) -> Result<SealedIndex, BuildError> {
-        let Self { job, output: IndexFile(output), input, names, pushed, reading, .. } = self;
-        reading.check()?;
-        let names = names.map(as_source);
-        match input {
-            Input::Plain(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), None),
-            Input::WithIds(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), names),
-            Input::Source(reader) => job.seal(output, |job| Ok(Passes::new(reader, &job.options)), None),
-            Input::SourceWithIds(reader) => {
-                job.seal(output, |job| Ok(Passes::new(reader, &job.options)), names)
-            }
-        }
+        compiled_seal()(self.core, self.output.0)
     }
 }
 
@@ -137,7 +145,7 @@ impl<F: Fingerprint> Builder<F, Vec<u8>> {
     /// let (bytes, summary) = builder.into_inner()?;
     /// assert_eq!((bytes.len() as u64, summary.fingerprints), (summary.bytes, 2));
     ///
-    /// let index = Index::<u64, _>::from_bytes(bytes)?;
+    /// let index = Index::<u64>::from_bytes(bytes)?;
     /// assert!(index.contains(0xff00)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -166,16 +174,8 @@ impl<F: Fingerprint, W: Write + Send> Builder<F, W> {
     /// When memory or disk run out, the design is refused, the writer fails, or the progress callback stops
     /// the build. The writer may have a part of the index then.
     pub fn into_inner(self) -> Result<(W, Summary), BuildError> {
-        let Self { job, mut output, input, names, pushed, reading, .. } = self;
-        reading.check()?;
-        let names = names.map(as_source);
-        let to = &mut output;
-        let summary = match input {
-            Input::Plain(sorter) => job.write(to, |job| job.pushed(sorter, pushed), None),
-            Input::WithIds(sorter) => job.write(to, |job| job.pushed(sorter, pushed), names),
-            Input::Source(reader) => job.write(to, |job| Ok(Passes::new(reader, &job.options)), None),
-            Input::SourceWithIds(reader) => job.write(to, |job| Ok(Passes::new(reader, &job.options)), names),
-        }?;
+        let Self { core, mut output } = self;
+        let summary = compiled_write()(core, &mut output)?;
         Ok((output, summary))
     }
 }
@@ -185,7 +185,7 @@ impl<F: Fingerprint, W> Builder<F, W> {
         let input = if job.options.ids { Input::WithIds(job.sorter()) } else { Input::Plain(job.sorter()) };
         let names = job.options.names.then(|| NameSpool::new(&job.temp_dir)).transpose()?;
         let reading = job.options.silent_counter(Phase::Read);
-        Ok(Self { job, output, input, names, pushed: 0, last: None, reading })
+        Ok(Self { core: Core { job, input, names, pushed: 0, last: None, reading }, output })
     }
 
     /// Takes all fingerprints from a source that can be read several times, instead of those that are pushed.
@@ -220,7 +220,7 @@ impl<F: Fingerprint, W> Builder<F, W> {
         &mut self,
         source: impl FnMut(&mut Take<'_, F>) -> Result<(), Box<dyn Error + Send + Sync>> + Send + 'static,
     ) -> Result<(), BuildError> {
-        if self.job.options.ids {
+        if self.core.job.options.ids {
             return Err(BuildError::Ids(NO_ID));
         }
         self.set_source(Input::Source(Box::new(source)))
@@ -234,20 +234,20 @@ impl<F: Fingerprint, W> Builder<F, W> {
         &mut self,
         source: impl FnMut(&mut Take<'_, (F, u64)>) -> Result<(), Box<dyn Error + Send + Sync>> + Send + 'static,
     ) -> Result<(), BuildError> {
-        if !self.job.options.ids {
+        if !self.core.job.options.ids {
             return Err(BuildError::Ids(ID_GIVEN));
         }
         self.set_source(Input::SourceWithIds(Box::new(source)))
     }
 
     fn set_source(&mut self, source: Input<F>) -> Result<(), BuildError> {
-        if self.pushed > 0 {
+        if self.core.pushed > 0 {
             return Err(BuildError::Mixed("something has been pushed"));
         }
-        if !matches!(self.input, Input::Plain(_) | Input::WithIds(_)) {
+        if !matches!(self.core.input, Input::Plain(_) | Input::WithIds(_)) {
             return Err(BuildError::Mixed("there is a source"));
         }
-        self.input = source;
+        self.core.input = source;
         Ok(())
     }
 
@@ -257,13 +257,7 @@ impl<F: Fingerprint, W> Builder<F, W> {
     /// When the index was to have ids, or is built from a source; when fingerprints were to be sorted and this
     /// one is below the one before it; when memory or disk run out, or the progress callback stops the build.
     pub fn push(&mut self, fingerprint: F) -> Result<(), BuildError> {
-        self.check_order((fingerprint, 0))?;
-        match &mut self.input {
-            Input::Plain(sorter) => sorter.push_in(&self.job.pool, fingerprint, &self.reading)?,
-            Input::WithIds(_) => return Err(BuildError::Ids(NO_ID)),
-            Input::Source(_) | Input::SourceWithIds(_) => return Err(BuildError::Mixed("there is a source")),
-        }
-        self.count_push((fingerprint, 0))
+        compiled_push()(&mut self.core, fingerprint)
     }
 
     /// Adds a fingerprint and one of its ids to an index with ids.
@@ -271,17 +265,57 @@ impl<F: Fingerprint, W> Builder<F, W> {
     /// # Errors
     /// When the index was to have none; otherwise as for [`Builder::push`].
     pub fn push_with_id(&mut self, fingerprint: F, id: u64) -> Result<(), BuildError> {
-        self.check_order((fingerprint, id))?;
-        match &mut self.input {
-            Input::WithIds(sorter) => {
-                sorter.push_in(&self.job.pool, WithId { fingerprint, id }, &self.reading)?;
-            }
-            Input::Plain(_) => return Err(BuildError::Ids(ID_GIVEN)),
-            Input::Source(_) | Input::SourceWithIds(_) => return Err(BuildError::Mixed("there is a source")),
-        }
-        self.count_push((fingerprint, id))
+        compiled_push_with_id()(&mut self.core, fingerprint, id)
     }
+}
 
+fn push<F: Fingerprint>(core: &mut Core<F>, fingerprint: F) -> Result<(), BuildError> {
+    core.check_order((fingerprint, 0))?;
+    match &mut core.input {
+        Input::Plain(sorter) => sorter.push_in(&core.job.pool, fingerprint, &core.reading)?,
+        Input::WithIds(_) => return Err(BuildError::Ids(NO_ID)),
+        Input::Source(_) | Input::SourceWithIds(_) => return Err(BuildError::Mixed("there is a source")),
+    }
+    core.count_push((fingerprint, 0))
+}
+
+fn push_with_id<F: Fingerprint>(core: &mut Core<F>, fingerprint: F, id: u64) -> Result<(), BuildError> {
+    core.check_order((fingerprint, id))?;
+    match &mut core.input {
+        Input::WithIds(sorter) => {
+            sorter.push_in(&core.job.pool, WithId { fingerprint, id }, &core.reading)?;
+        }
+        Input::Plain(_) => return Err(BuildError::Ids(ID_GIVEN)),
+        Input::Source(_) | Input::SourceWithIds(_) => return Err(BuildError::Mixed("there is a source")),
+    }
+    core.count_push((fingerprint, id))
+}
+
+fn seal<F: Fingerprint>(core: Core<F>, output: AtomicFile) -> Result<SealedIndex, BuildError> {
+    let Core { job, input, names, pushed, reading, .. } = core;
+    reading.check()?;
+    let names = names.map(as_source);
+    match input {
+        Input::Plain(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), None),
+        Input::WithIds(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), names),
+        Input::Source(reader) => job.seal(output, |job| Ok(Passes::new(reader, &job.options)), None),
+        Input::SourceWithIds(reader) => job.seal(output, |job| Ok(Passes::new(reader, &job.options)), names),
+    }
+}
+
+fn write<F: Fingerprint>(core: Core<F>, output: &mut (dyn Write + Send)) -> Result<Summary, BuildError> {
+    let Core { job, input, names, pushed, reading, .. } = core;
+    reading.check()?;
+    let names = names.map(as_source);
+    match input {
+        Input::Plain(sorter) => job.write(output, |job| job.pushed(sorter, pushed), None),
+        Input::WithIds(sorter) => job.write(output, |job| job.pushed(sorter, pushed), names),
+        Input::Source(reader) => job.write(output, |job| Ok(Passes::new(reader, &job.options)), None),
+        Input::SourceWithIds(reader) => job.write(output, |job| Ok(Passes::new(reader, &job.options)), names),
+    }
+}
+
+impl<F: Fingerprint> Core<F> {
     #[inline]
     fn check_order(&self, pair: (F, u64)) -> Result<(), BuildError> {
         if self.job.options.sorted && self.last > Some(pair) {
@@ -325,8 +359,8 @@ impl<F: Fingerprint> Job<F> {
 impl<F: Fingerprint, W> fmt::Debug for Builder<F, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
-            .field("options", &self.job.options)
-            .field("pushed", &self.pushed)
+            .field("options", &self.core.job.options)
+            .field("pushed", &self.core.pushed)
             .finish_non_exhaustive()
     }
 }

@@ -88,7 +88,7 @@ impl<F: Fingerprint> Job<F> {
     /// Writes an index to a writer.
     pub(crate) fn write<'j, T: Tables<F>>(
         &'j self,
-        writer: &mut (impl Write + Send),
+        writer: &mut (dyn Write + Send),
         tables: impl FnOnce(&'j Self) -> Result<T, BuildError> + Send,
         names: Option<Box<dyn NameSource + '_>>,
     ) -> Result<Summary, BuildError> {

@@ -16,7 +16,7 @@ impl<F: Fingerprint, W> Builder<F, W> {
     ///     builder.push_with_id(fingerprint, id)?;
     ///     builder.push_name(id, name)?;
     /// }
-    /// let index = Index::<u64, _>::from_bytes(builder.into_inner()?.0)?;
+    /// let index = Index::<u64>::from_bytes(builder.into_inner()?.0)?;
     /// let names = index.names()?.expect("it has names");
     /// let id = index.ids(0xff00)?.next().expect("it is stored");
     /// assert_eq!(names.get(id)?, Some(&b"second"[..]));
@@ -26,7 +26,7 @@ impl<F: Fingerprint, W> Builder<F, W> {
     /// # Errors
     /// When the index was to have no names, the id does not come after the one before, or the disk is full.
     pub fn push_name(&mut self, id: u64, name: impl AsRef<[u8]>) -> Result<(), BuildError> {
-        let Some(names) = &mut self.names else {
+        let Some(names) = &mut self.core.names else {
             return Err(BuildError::Names("this index has none: they are an option of the build".to_owned()));
         };
         names.push(id, name.as_ref())

@@ -9,7 +9,7 @@ use crate::ids::Ids;
 use crate::ids::reader::IdWalk;
 use crate::index::handle::Index;
 use crate::index::read_ahead::Windows;
-use crate::mapping::Mapping;
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
 /// The most blocks that are decoded together.
@@ -29,20 +29,20 @@ pub struct Entry<'i, F> {
 ///
 /// It reads block by block, and ahead where the file is not in memory, whose amount does not depend on the
 /// number of entries. It ends after the first error.
-pub struct Entries<'i, F, D = Mapping> {
-    walk: Walk<'i, F, D>,
+pub struct Entries<'i, F> {
+    walk: Walk<'i, F>,
     /// Where the ids of the next entry are.
     ids: Option<IdWalk>,
 }
 
 /// All fingerprints of an index, ascending; made by [`Index::fingerprints`].
-pub struct Fingerprints<'i, F, D = Mapping> {
-    walk: Walk<'i, F, D>,
+pub struct Fingerprints<'i, F> {
+    walk: Walk<'i, F>,
 }
 
 /// Goes through blocks of table 0.
-struct Walk<'i, F, D> {
-    index: &'i Index<F, D>,
+struct Walk<'i, F> {
+    index: &'i Index<F>,
     /// Those that have not been decoded.
     blocks: Range<usize>,
     /// Entries below this are left out.
@@ -53,10 +53,16 @@ struct Walk<'i, F, D> {
     next: usize,
     /// How many blocks are decoded together next time.
     at_once: usize,
-    windows: Windows<'i, D>,
+    windows: Windows<'i>,
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+type DecodeSome<F> = fn(&mut Walk<'_, F>) -> Result<(), ReadError>;
+
+per_width! {
+    compiled_decode: DecodeSome = decode_some;
+}
+
+impl<F: Fingerprint> Index<F> {
     /// All fingerprints with their ids, ascending.
     ///
     /// ```
@@ -66,7 +72,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// for (fingerprint, id) in [(5_u64, 1), (5, 2), (7, 1), (9, 3)] {
     ///     builder.push_with_id(fingerprint, id)?;
     /// }
-    /// let index = Index::<u64, _>::from_bytes(builder.into_inner()?.0)?;
+    /// let index = Index::<u64>::from_bytes(builder.into_inner()?.0)?;
     /// let mut found = Vec::new();
     /// for entry in index.entries().from(6) {
     ///     let entry = entry?;
@@ -76,18 +82,18 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn entries(&self) -> Entries<'_, F, D> {
+    pub fn entries(&self) -> Entries<'_, F> {
         Entries { walk: Walk::of_all(self), ids: None }
     }
 
     /// All fingerprints, ascending.
     #[must_use]
-    pub fn fingerprints(&self) -> Fingerprints<'_, F, D> {
+    pub fn fingerprints(&self) -> Fingerprints<'_, F> {
         Fingerprints { walk: Walk::of_all(self) }
     }
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Entries<'_, F, D> {
+impl<F: Fingerprint> Entries<'_, F> {
     /// Leaves out all entries below this fingerprint.
     #[must_use]
     pub fn from(mut self, least: F) -> Self {
@@ -104,7 +110,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Entries<'_, F, D> {
     }
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Fingerprints<'_, F, D> {
+impl<F: Fingerprint> Fingerprints<'_, F> {
     /// Leaves out all below this one.
     #[must_use]
     pub fn from(mut self, least: F) -> Self {
@@ -119,12 +125,12 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Fingerprints<'_, F, D> {
     }
 }
 
-impl<'i, F: Fingerprint, D: AsRef<[u8]>> Walk<'i, F, D> {
-    fn of_all(index: &'i Index<F, D>) -> Self {
+impl<'i, F: Fingerprint> Walk<'i, F> {
+    fn of_all(index: &'i Index<F>) -> Self {
         Self::of(index, 0..index.tables[0].keys.len(), F::ZERO)
     }
 
-    fn of(index: &'i Index<F, D>, blocks: Range<usize>, least: F) -> Self {
+    fn of(index: &'i Index<F>, blocks: Range<usize>, least: F) -> Self {
         let windows = index.read_ahead.windows(&index.data);
         let (scratch, values) = (Scratch::default(), Vec::new());
         Self { index, blocks, least, scratch, values, next: 0, at_once: 1, windows }
@@ -193,36 +199,36 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Walk<'i, F, D> {
                 return Ok(false);
             }
             let first = self.blocks.start;
-            self.decode_some()?;
+            compiled_decode()(self)?;
             let least = self.least;
             self.next = self.values.partition_point(|&value| value < least);
             opened(first, self.next)?;
         }
         Ok(true)
     }
-
-    /// Decodes a few blocks together, which takes less time than one after the other; at first one, in case that
-    /// no more is wanted.
-    fn decode_some(&mut self) -> Result<(), ReadError> {
-        let table = &self.index.tables[0];
-        let file = self.index.data.as_ref();
-        let first = self.blocks.start;
-        let run = first..self.blocks.end.min(first + self.at_once);
-        self.at_once = MAX_BLOCKS_AT_ONCE.min(2 * self.at_once);
-        run.clone().for_each(|block| self.windows.reach(table, block));
-        self.values.clear();
-        self.blocks.start = run.end;
-        let decoded = table.decode_run(file, run, &mut self.scratch, &mut self.values);
-        match (decoded, self.values.last()) {
-            // What lies before the damage is whole; the damage comes next.
-            (Err(_), Some(&last)) => self.blocks.start = table.keys.in_file(file).find(last) + 1,
-            (decoded, _) => decoded?,
-        }
-        Ok(())
-    }
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Iterator for Fingerprints<'_, F, D> {
+/// Decodes a few blocks together, which takes less time than one after the other; at first one, in case that
+/// no more is wanted.
+fn decode_some<F: Fingerprint>(walk: &mut Walk<'_, F>) -> Result<(), ReadError> {
+    let table = &walk.index.tables[0];
+    let file = walk.index.data.as_ref();
+    let first = walk.blocks.start;
+    let run = first..walk.blocks.end.min(first + walk.at_once);
+    walk.at_once = MAX_BLOCKS_AT_ONCE.min(2 * walk.at_once);
+    run.clone().for_each(|block| walk.windows.reach(table, block));
+    walk.values.clear();
+    walk.blocks.start = run.end;
+    let decoded = table.decode_run(file, run, &mut walk.scratch, &mut walk.values);
+    match (decoded, walk.values.last()) {
+        // What lies before the damage is whole; the damage comes next.
+        (Err(_), Some(&last)) => walk.blocks.start = table.keys.in_file(file).find(last) + 1,
+        (decoded, _) => decoded?,
+    }
+    Ok(())
+}
+
+impl<F: Fingerprint> Iterator for Fingerprints<'_, F> {
     type Item = Result<F, ReadError>;
 
     #[inline]
@@ -231,7 +237,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Iterator for Fingerprints<'_, F, D> {
     }
 }
 
-impl<'i, F: Fingerprint, D: AsRef<[u8]>> Iterator for Entries<'i, F, D> {
+impl<'i, F: Fingerprint> Iterator for Entries<'i, F> {
     type Item = Result<Entry<'i, F>, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -257,13 +263,13 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> Iterator for Entries<'i, F, D> {
     }
 }
 
-impl<F: Fingerprint, D> fmt::Debug for Entries<'_, F, D> {
+impl<F: Fingerprint> fmt::Debug for Entries<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entries").finish_non_exhaustive()
     }
 }
 
-impl<F: Fingerprint, D> fmt::Debug for Fingerprints<'_, F, D> {
+impl<F: Fingerprint> fmt::Debug for Fingerprints<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fingerprints").finish_non_exhaustive()
     }

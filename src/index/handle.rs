@@ -18,8 +18,8 @@ use crate::names::reader::NameTable;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
-/// An index of fingerprints of type `F` (`u64` or `u128`), over any bytes: a mapped file
-/// ([`Index::open`]) or a byte string ([`Index::from_bytes`]).
+/// An index of fingerprints of type `F` (`u64` or `u128`): a mapped file ([`Index::open`]) or bytes in memory
+/// ([`Index::from_bytes`]).
 ///
 /// It is `Send + Sync`; every thread queries it through a [`Searcher`](crate::Searcher) of its own. Many queries at once are for
 /// [`Index::batch`].
@@ -41,11 +41,11 @@ use hamdex_fingerprint::Fingerprint;
 /// assert_eq!(near, [0x00ff, 0x01ff]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Index<F, D = Mapping> {
+pub struct Index<F> {
     /// Where it was opened, for errors.
     pub(super) path: Option<Box<Path>>,
-    pub(super) data: D,
-    pub(super) read_ahead: ReadAhead<D>,
+    pub(super) data: Mapping,
+    pub(super) read_ahead: ReadAhead,
     pub(super) header: Header,
     pub(super) footer: Footer,
     pub(super) design: Design<F>,
@@ -60,7 +60,7 @@ pub struct Index<F, D = Mapping> {
     pub(super) ranks: OnceLock<Box<[u64]>>,
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+impl<F: Fingerprint> Index<F> {
     /// The number of distinct fingerprints.
     #[must_use]
     pub fn len(&self) -> u64 {
@@ -141,7 +141,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     }
 }
 
-impl<F: Fingerprint, D> fmt::Debug for Index<F, D> {
+impl<F: Fingerprint> fmt::Debug for Index<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Index")
             .field("bits", &F::BITS)

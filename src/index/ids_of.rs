@@ -9,12 +9,19 @@ use crate::ids::Ids;
 use crate::index::handle::Index;
 use crate::index::matches::Match;
 use crate::table::scanner::{Scanner, prefetch_fronts};
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
 /// Matches that are looked up together.
 const TOGETHER: usize = 256;
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+type IdsOf<F> = for<'i> fn(&'i Index<F>, &[Match<F>], &mut Scanner<F>) -> Result<Vec<Ids<'i>>, ReadError>;
+
+per_width! {
+    compiled_ids_of: IdsOf = ids_of_with;
+}
+
+impl<F: Fingerprint> Index<F> {
     /// The ids of each of these matches, in their order, each list ascending: none where the index holds no ids.
     /// Matches of other indexes are looked up, too; those that are not stored in this one have no ids.
     ///
@@ -44,26 +51,16 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// # Errors
     /// When a block or page that matters is damaged.
     pub fn ids_of(&self, matches: &[Match<F>]) -> Result<Vec<Ids<'_>>, ReadError> {
-        self.ids_of_with(matches, &mut Scanner::default())
+        self.ids_of_through(matches, &mut Scanner::default())
     }
 
-    pub(super) fn ids_of_with(
+    /// The ids of matches, looked up with this memory.
+    pub(super) fn ids_of_through(
         &self,
         matches: &[Match<F>],
         scanner: &mut Scanner<F>,
     ) -> Result<Vec<Ids<'_>>, ReadError> {
-        let Some(ids) = &self.ids else { return Ok(vec![Ids::NONE; matches.len()]) };
-        let mut lists = Vec::with_capacity(matches.len());
-        let mut places = [None; TOGETHER];
-        for matches in matches.chunks(TOGETHER) {
-            let places = &mut places[..matches.len()];
-            self.places_of(matches, scanner, places)?;
-            for place in places {
-                let of = |(block, entry)| ids.of(self.data.as_ref(), block, entry);
-                lists.push(place.map_or(Ok(Ids::NONE), of).map_err(|error| self.error(error))?);
-            }
-        }
-        Ok(lists)
+        compiled_ids_of()(self, matches, scanner)
     }
 
     /// The block of table 0 and the number in it where each match is stored; `None` for those that are not.
@@ -112,4 +109,23 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
         });
         outcome.map(drop).map_err(|error| self.error(error))
     }
+}
+
+fn ids_of_with<'i, F: Fingerprint>(
+    index: &'i Index<F>,
+    matches: &[Match<F>],
+    scanner: &mut Scanner<F>,
+) -> Result<Vec<Ids<'i>>, ReadError> {
+    let Some(ids) = &index.ids else { return Ok(vec![Ids::NONE; matches.len()]) };
+    let mut lists = Vec::with_capacity(matches.len());
+    let mut places = [None; TOGETHER];
+    for matches in matches.chunks(TOGETHER) {
+        let places = &mut places[..matches.len()];
+        index.places_of(matches, scanner, places)?;
+        for place in places {
+            let of = |(block, entry)| ids.of(index.data.as_ref(), block, entry);
+            lists.push(place.map_or(Ok(Ids::NONE), of).map_err(|error| index.error(error))?);
+        }
+    }
+    Ok(lists)
 }

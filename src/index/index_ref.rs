@@ -9,15 +9,11 @@ use hamdex_fingerprint::Fingerprint;
 /// [`Deref`] that always leads to the same index.
 ///
 /// A [`Searcher`](crate::Searcher) of an `Arc` borrows nothing, so a service can keep searchers beside the index.
-pub trait IndexRef: Deref<Target = Index<Self::Fingerprint, Self::Data>> {
+pub trait IndexRef: Deref<Target = Index<Self::Fingerprint>> {
     /// The type of the fingerprints.
     type Fingerprint: Fingerprint;
-
-    /// The bytes of the index.
-    type Data: AsRef<[u8]>;
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]>, R: Deref<Target = Index<F, D>>> IndexRef for R {
+impl<F: Fingerprint, R: Deref<Target = Index<F>>> IndexRef for R {
     type Fingerprint = F;
-    type Data = D;
 }

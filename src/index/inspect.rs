@@ -18,7 +18,7 @@ pub struct RawBlock<'a, F> {
     pub is_whole: bool,
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+impl<F: Fingerprint> Index<F> {
     /// A block as it lies in the file, damaged or not; `None` when there is no such table or block.
     #[must_use]
     pub fn raw_block(&self, table: usize, block: u64) -> Option<RawBlock<'_, F>> {

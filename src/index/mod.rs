@@ -7,7 +7,7 @@
 //! - [`nearest`]: the nearest of many
 //! - [`ids_of`]: the ids of matches
 //! - [`any`]: an index of whichever width
-//! - [`indexes`]: several indexes queried as one
+//! - [`multi`]: several indexes queried as one
 //! - [`batch`]: many queries at once
 //! - [`pairs`]: all against all
 //! - [`stored`]: a single fingerprint and its ids
@@ -25,9 +25,9 @@ mod entries;
 mod handle;
 mod ids_of;
 mod index_ref;
-mod indexes;
 mod inspect;
 mod matches;
+mod multi;
 mod nearest;
 mod open;
 mod pairs;
@@ -45,9 +45,9 @@ pub use batch::{Batch, BatchOptions, Strategy};
 pub use entries::{Entries, Entry, Fingerprints};
 pub use handle::Index;
 pub use index_ref::IndexRef;
-pub use indexes::{FoundIn, Indexes, IndexesSearcher, UnitedMatch, UnitedMatches};
 pub use inspect::RawBlock;
 pub use matches::{Match, MatchVisitor};
+pub use multi::{FoundIn, MultiIndex, MultiMatch, MultiMatches, MultiSearcher};
 pub use open::{Checksums, OpenOptions, width};
 pub use pairs::{Pair, Pairs, Tuning, Way, pairs};
 pub use searcher::Searcher;

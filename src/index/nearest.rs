@@ -69,7 +69,7 @@ impl<'m, M: Ord> Limited<'m, M> {
 pub(super) type Counts<'a, F> = &'a mut dyn FnMut(&Match<F>) -> Result<bool, ReadError>;
 
 /// Whether a walk through table 0 is cheaper than the plan for a distance.
-pub(super) fn is_walk_cheaper<F: Fingerprint, D: AsRef<[u8]>>(index: &Index<F, D>, distance: u32) -> bool {
+pub(super) fn is_walk_cheaper<F: Fingerprint>(index: &Index<F>, distance: u32) -> bool {
     let blocks = index.tables[0].keys.len();
     let of_plan = || index.design.expected_blocks(index.plan(distance), index.len(), index.footer.layout);
     blocks <= SMALL_TABLE_BLOCKS || of_plan() > blocks as f64 * WALK_SHARE
@@ -77,8 +77,8 @@ pub(super) fn is_walk_cheaper<F: Fingerprint, D: AsRef<[u8]>>(index: &Index<F, D
 
 /// Finds the `count` nearest within `most` bits by going through table 0, from the query's own block on, and passing
 /// over what those found so far rule out; of those that `counts` returns true for. In order.
-pub(super) fn walk<F: Fingerprint, D: AsRef<[u8]>>(
-    index: &Index<F, D>,
+pub(super) fn walk<F: Fingerprint>(
+    index: &Index<F>,
     search: &mut Search<F>,
     query: F,
     (count, most): (usize, u32),

@@ -17,13 +17,14 @@ use crate::format::section::{Section, extent};
 use crate::format::trailer::{self, Trailer};
 use crate::ids::reader::IdTable;
 use crate::index::handle::Index;
-use crate::index::read_ahead::{Hints, ReadAhead};
+use crate::index::read_ahead::ReadAhead;
 use crate::mapping::Mapping;
 use crate::metadata;
 use crate::names::reader::NameTable;
 use crate::permutation::Permutation;
 use crate::table::keys::Keys;
 use crate::table::reader::Table;
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
 /// When the checksum of a block is verified. Keys, footer and metadata are always checked when the
@@ -47,6 +48,12 @@ pub struct OpenOptions {
     checksums: Checksums,
     larger_than_memory: bool,
     in_memory: bool,
+}
+
+type Read<F> = fn(&OpenOptions, Mapping, ReadAhead) -> Result<Index<F>, ReadError>;
+
+per_width! {
+    compiled_read: Read = read_with;
 }
 
 impl OpenOptions {
@@ -106,64 +113,57 @@ impl OpenOptions {
         path: impl AsRef<Path>,
     ) -> Result<Index<F>, ReadError> {
         let path = path.as_ref();
-        let read_ahead = if data.is_file() {
-            let hints = Hints { will_need: Mapping::will_need, keep: Mapping::keep };
-            ReadAhead::new(hints, self.larger_than_memory)
-        } else {
-            ReadAhead::none()
-        };
-        let index = self.read(data, read_ahead).map_err(|error| error.of_file(Some(path)))?;
+        let read_ahead =
+            if data.is_file() { ReadAhead::of_file(self.larger_than_memory) } else { ReadAhead::none() };
+        let index = compiled_read()(self, data, read_ahead).map_err(|error| error.of_file(Some(path)))?;
         Ok(Index { path: Some(path.into()), ..index })
     }
 
-    /// Opens an index that lies in memory.
+    /// Opens an index from the bytes of a file. Slices are copied.
     ///
     /// # Errors
     /// As for [`Index::open`].
-    pub fn from_bytes<F: Fingerprint, D: AsRef<[u8]>>(&self, data: D) -> Result<Index<F, D>, ReadError> {
-        self.read(data, ReadAhead::none())
-    }
-
-    pub(super) fn read<F: Fingerprint, D: AsRef<[u8]>>(
-        &self,
-        data: D,
-        read_ahead: ReadAhead<D>,
-    ) -> Result<Index<F, D>, ReadError> {
-        let index = read(data, read_ahead, self.checksums)?;
-        for table in &index.tables {
-            let (offset, length) = table.extent(0..table.keys.len());
-            index.read_ahead.keep_repeated(&index.data, offset..offset + length);
-        }
-        if self.checksums == Checksums::UpFront {
-            let file = index.data.as_ref();
-            for table in &index.tables {
-                let mut windows = index.read_ahead.windows(&index.data);
-                for block in 0..table.keys.len() {
-                    windows.reach(table, block);
-                    table.check(file, block)?;
-                    table.checked.insert(block);
-                }
-            }
-            if let Some(ids) = &index.ids {
-                for section in [&ids.ids, &ids.starts, &ids.directory] {
-                    read_whole(&index, section)?;
-                }
-            }
-            if let Some(names) = &index.names {
-                for section in [&names.directory, &names.names] {
-                    read_whole(&index, section)?;
-                }
-            }
-        }
-        Ok(index)
+    pub fn from_bytes<F: Fingerprint>(&self, bytes: impl Into<Mapping>) -> Result<Index<F>, ReadError> {
+        compiled_read()(self, bytes.into(), ReadAhead::none())
     }
 }
 
+pub(super) fn read_with<F: Fingerprint>(
+    options: &OpenOptions,
+    data: Mapping,
+    read_ahead: ReadAhead,
+) -> Result<Index<F>, ReadError> {
+    let index = read(data, read_ahead, options.checksums)?;
+    for table in &index.tables {
+        let (offset, length) = table.extent(0..table.keys.len());
+        index.read_ahead.keep_repeated(&index.data, offset..offset + length);
+    }
+    if options.checksums == Checksums::UpFront {
+        let file = index.data.as_ref();
+        for table in &index.tables {
+            let mut windows = index.read_ahead.windows(&index.data);
+            for block in 0..table.keys.len() {
+                windows.reach(table, block);
+                table.check(file, block)?;
+                table.checked.insert(block);
+            }
+        }
+        if let Some(ids) = &index.ids {
+            for section in [&ids.ids, &ids.starts, &ids.directory] {
+                read_whole(&index, section)?;
+            }
+        }
+        if let Some(names) = &index.names {
+            for section in [&names.directory, &names.names] {
+                read_whole(&index, section)?;
+            }
+        }
+    }
+    Ok(index)
+}
+
 /// Reads all of a section, a part at a time, and checks it.
-fn read_whole<F: Fingerprint, D: AsRef<[u8]>>(
-    index: &Index<F, D>,
-    section: &Section,
-) -> Result<(), ReadError> {
+fn read_whole<F: Fingerprint>(index: &Index<F>, section: &Section) -> Result<(), ReadError> {
     for part in index.read_ahead.parts(&index.data, section.contents()) {
         section.read(index.data.as_ref(), part)?;
     }
@@ -183,15 +183,13 @@ impl<F: Fingerprint> Index<F> {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
         OpenOptions::new().open(path)
     }
-}
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
-    /// Opens an index that lies in memory.
+    /// Opens an index from the bytes of a file. Slices are copied.
     ///
     /// # Errors
     /// As for [`Index::open`].
-    pub fn from_bytes(data: D) -> Result<Self, ReadError> {
-        OpenOptions::new().from_bytes(data)
+    pub fn from_bytes(bytes: impl Into<Mapping>) -> Result<Self, ReadError> {
+        OpenOptions::new().from_bytes(bytes)
     }
 }
 
@@ -244,11 +242,11 @@ fn read_ends(file: &[u8]) -> Result<Ends, ReadError> {
     Ok(Ends { header, footer })
 }
 
-fn read<F: Fingerprint, D: AsRef<[u8]>>(
-    data: D,
-    read_ahead: ReadAhead<D>,
+fn read<F: Fingerprint>(
+    data: Mapping,
+    read_ahead: ReadAhead,
     checksums: Checksums,
-) -> Result<Index<F, D>, ReadError> {
+) -> Result<Index<F>, ReadError> {
     let file = data.as_ref();
     let Ends { header, footer } = read_ends(file)?;
     if footer.width != F::BITS {

@@ -6,9 +6,18 @@ use crate::codec::{Scratch, entry_count};
 use crate::error::ReadError;
 use crate::index::handle::Index;
 use crate::table::scanner::Scanner;
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+type Places<F> = fn(&Index<F>, F) -> Result<Range<u64>, ReadError>;
+type Rank<F> = fn(&Index<F>, F) -> Result<u64, ReadError>;
+
+per_width! {
+    compiled_places: Places = places;
+    compiled_rank: Rank = rank;
+}
+
+impl<F: Fingerprint> Index<F> {
     /// How many places there are: that of each pair of fingerprint and id, or of each fingerprint where the index
     /// holds no ids.
     #[must_use]
@@ -29,7 +38,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// for (fingerprint, id) in [(5_u64, 1), (5, 2), (7, 1)] {
     ///     builder.push_with_id(fingerprint, id)?;
     /// }
-    /// let index = Index::<u64, _>::from_bytes(builder.into_inner()?.0)?;
+    /// let index = Index::<u64>::from_bytes(builder.into_inner()?.0)?;
     /// assert_eq!((index.places(5)?, index.places(7)?, index.place_count()), (0..2, 2..3, 3));
     /// assert!(index.places(6)?.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -38,17 +47,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// # Errors
     /// When a block or page that matters is damaged.
     pub fn places(&self, fingerprint: F) -> Result<Range<u64>, ReadError> {
-        let mut scanner = Scanner::default();
-        if self.has_ids() {
-            return Ok(self.ids_with(fingerprint, &mut scanner)?.places());
-        }
-        Ok(match self.find(fingerprint, &mut scanner)? {
-            Some((block, entry)) => {
-                let place = self.ranks()?[block] + entry as u64;
-                place..place + 1
-            }
-            None => 0..0,
-        })
+        compiled_places()(self, fingerprint)
     }
 
     /// How many stored fingerprints are less than this one.
@@ -58,12 +57,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// # Errors
     /// When a block that matters is damaged.
     pub fn rank(&self, fingerprint: F) -> Result<u64, ReadError> {
-        let block = self.tables[0].keys.in_file(self.data.as_ref()).find(fingerprint);
-        let Some(&before) = self.ranks()?.get(block) else { return Ok(self.len()) };
-        let mut values = Vec::new();
-        let decoded = self.tables[0].decode(self.data.as_ref(), block, &mut Scratch::default(), &mut values);
-        decoded.map_err(|error| self.error(error))?;
-        Ok(before + values.partition_point(|&value| value < fingerprint) as u64)
+        compiled_rank()(self, fingerprint)
     }
 
     /// How many fingerprints come before each block of table 0.
@@ -82,4 +76,28 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
         }
         Ok(self.ranks.get_or_init(|| ranks.into()))
     }
+}
+
+fn places<F: Fingerprint>(index: &Index<F>, fingerprint: F) -> Result<Range<u64>, ReadError> {
+    let mut scanner = Scanner::default();
+    if index.has_ids() {
+        return Ok(index.ids_with(fingerprint, &mut scanner)?.places());
+    }
+    Ok(match index.find(fingerprint, &mut scanner)? {
+        Some((block, entry)) => {
+            let place = index.ranks()?[block] + entry as u64;
+            place..place + 1
+        }
+        None => 0..0,
+    })
+}
+
+fn rank<F: Fingerprint>(index: &Index<F>, fingerprint: F) -> Result<u64, ReadError> {
+    let file = index.data.as_ref();
+    let block = index.tables[0].keys.in_file(file).find(fingerprint);
+    let Some(&before) = index.ranks()?.get(block) else { return Ok(index.len()) };
+    let mut values = Vec::new();
+    let decoded = index.tables[0].decode(file, block, &mut Scratch::default(), &mut values);
+    decoded.map_err(|error| index.error(error))?;
+    Ok(before + values.partition_point(|&value| value < fingerprint) as u64)
 }

@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use crate::codec::Located;
+use crate::mapping::Mapping;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
@@ -14,34 +15,22 @@ const WINDOW_BYTES: usize = 1 << 20;
 /// Blocks that are looked at to know how many have been read.
 const SAMPLED_BLOCKS: usize = 64;
 
-/// What data can be advised of: each takes offset and length.
-pub(super) struct Hints<D> {
-    /// That a range will be read.
-    pub(super) will_need: fn(&D, usize, usize),
-    /// That a range will be read again and again.
-    pub(super) keep: fn(&D, usize, usize),
-}
-
-/// How an index reads ahead, if its data can.
-pub(super) struct ReadAhead<D> {
-    /// The data's own hints.
-    hints: Option<Hints<D>>,
+/// How an index reads ahead, if its bytes come from storage.
+pub(super) struct ReadAhead {
+    is_worth: bool,
     /// Whether blocks that have been read may be gone again.
     repeat: bool,
 }
 
-impl<D> ReadAhead<D> {
-    pub(super) fn new(hints: Hints<D>, repeat: bool) -> Self {
-        Self { hints: Some(hints), repeat }
+impl ReadAhead {
+    /// For a file; with `repeat`, one that is larger than memory.
+    pub(super) fn of_file(repeat: bool) -> Self {
+        Self { is_worth: true, repeat }
     }
 
-    /// For what lies in memory.
+    /// For bytes in memory.
     pub(super) fn none() -> Self {
-        Self { hints: None, repeat: false }
-    }
-
-    fn will_need(&self) -> Option<fn(&D, usize, usize)> {
-        self.hints.as_ref().map(|hints| hints.will_need)
+        Self { is_worth: false, repeat: false }
     }
 
     /// Whether storage may have to be waited for where a block is read.
@@ -50,9 +39,9 @@ impl<D> ReadAhead<D> {
     }
 
     /// Reads ahead a range of the file.
-    pub(super) fn bytes(&self, data: &D, range: Range<usize>) {
-        if let Some(will_need) = self.will_need() {
-            will_need(data, range.start, range.len());
+    pub(super) fn bytes(&self, data: &Mapping, range: Range<usize>) {
+        if self.is_worth {
+            data.will_need(range.start, range.len());
         }
     }
 
@@ -60,7 +49,7 @@ impl<D> ReadAhead<D> {
     /// The parts count from the start of the range.
     pub(super) fn parts<'a>(
         &'a self,
-        data: &'a D,
+        data: &'a Mapping,
         range: Range<usize>,
     ) -> impl Iterator<Item = Range<usize>> + 'a {
         (0..range.len()).step_by(WINDOW_BYTES).map(move |start| {
@@ -72,15 +61,15 @@ impl<D> ReadAhead<D> {
     }
 
     /// Hints that a range of the file is read by most queries.
-    pub(super) fn keep(&self, data: &D, range: Range<usize>) {
-        if let Some(hints) = &self.hints {
-            (hints.keep)(data, range.start, range.len());
+    pub(super) fn keep(&self, data: &Mapping, range: Range<usize>) {
+        if self.is_worth {
+            data.keep(range.start, range.len());
         }
     }
 
     /// Hints that some of a range is read again and again, where each reading is announced: otherwise every one that
     /// is not would bring its neighbours as well.
-    pub(super) fn keep_repeated(&self, data: &D, range: Range<usize>) {
+    pub(super) fn keep_repeated(&self, data: &Mapping, range: Range<usize>) {
         if self.repeat {
             self.keep(data, range);
         }
@@ -89,23 +78,17 @@ impl<D> ReadAhead<D> {
     /// Reads ahead the blocks that a query is about to read, unless all have been read before: then it
     /// looks at a few bits, and makes no system call.
     #[inline]
-    pub(super) fn query<F: Fingerprint>(&self, data: &D, tables: &[Table<F>], located: &[Located]) {
+    pub(super) fn query<F: Fingerprint>(&self, data: &Mapping, tables: &[Table<F>], located: &[Located]) {
         // A single block is waited for once either way; one that is announced every time comes without its neighbours.
-        let is_worth = located.len() > 1 || self.repeat;
-        let Some(will_need) = self.will_need().filter(|_| is_worth) else { return };
-        if located.iter().any(|at| self.is_unread(&tables[at.table as usize], at.block as usize)) {
-            self.hint(will_need, data, tables, located);
+        let is_worth = self.is_worth && (located.len() > 1 || self.repeat);
+        if is_worth && located.iter().any(|at| self.is_unread(&tables[at.table as usize], at.block as usize))
+        {
+            self.hint(data, tables, located);
         }
     }
 
     #[cold]
-    fn hint<F: Fingerprint>(
-        &self,
-        will_need: fn(&D, usize, usize),
-        data: &D,
-        tables: &[Table<F>],
-        located: &[Located],
-    ) {
+    fn hint<F: Fingerprint>(&self, data: &Mapping, tables: &[Table<F>], located: &[Located]) {
         // Neighbours in one call: a query of a large distance has long runs of them.
         let mut run: Option<(&Table<F>, Range<usize>)> = None;
         for at in located {
@@ -118,31 +101,33 @@ impl<D> ReadAhead<D> {
                 _ => {
                     if let Some((table, blocks)) = run.replace((table, block..block + 1)) {
                         let (offset, length) = table.extent(blocks);
-                        will_need(data, offset, length);
+                        data.will_need(offset, length);
                     }
                 }
             }
         }
         if let Some((table, blocks)) = run {
             let (offset, length) = table.extent(blocks);
-            will_need(data, offset, length);
+            data.will_need(offset, length);
         }
     }
 
     /// Reads ahead blocks in a row that are about to be read, unless all have been read before. The range may
     /// lie or end beyond the last one.
-    pub(super) fn blocks<F: Fingerprint>(&self, data: &D, table: &Table<F>, mut blocks: Range<usize>) {
-        let Some(will_need) = self.will_need() else { return };
+    pub(super) fn blocks<F: Fingerprint>(&self, data: &Mapping, table: &Table<F>, mut blocks: Range<usize>) {
+        if !self.is_worth {
+            return;
+        }
         blocks.end = blocks.end.min(table.keys.len());
         if blocks.clone().any(|block| self.is_unread(table, block)) {
             let (offset, length) = table.extent(blocks);
-            will_need(data, offset, length);
+            data.will_need(offset, length);
         }
     }
 
     /// About the share of the blocks of a table that storage may have to be waited for, from a few of them.
     pub(super) fn unread_share<F: Fingerprint>(&self, table: &Table<F>) -> f64 {
-        if self.hints.is_none() {
+        if !self.is_worth {
             return 0.0;
         }
         let blocks = (0..table.keys.len()).step_by(table.keys.len() / SAMPLED_BLOCKS + 1);
@@ -151,32 +136,34 @@ impl<D> ReadAhead<D> {
     }
 
     /// For going through the blocks of a table from first to last, or through a part of them.
-    pub(super) fn windows<'a>(&'a self, data: &'a D) -> Windows<'a, D> {
+    pub(super) fn windows<'a>(&'a self, data: &'a Mapping) -> Windows<'a> {
         Windows { read_ahead: self, data, hinted: 0..0, takes_all: true }
     }
 
     /// The same, without those windows whose blocks have all been read before.
-    pub(super) fn windows_of_unread<'a>(&'a self, data: &'a D) -> Windows<'a, D> {
+    pub(super) fn windows_of_unread<'a>(&'a self, data: &'a Mapping) -> Windows<'a> {
         Windows { takes_all: false, ..self.windows(data) }
     }
 }
 
 /// How far a scan has read ahead.
-pub(super) struct Windows<'a, D> {
-    read_ahead: &'a ReadAhead<D>,
-    data: &'a D,
+pub(super) struct Windows<'a> {
+    read_ahead: &'a ReadAhead,
+    data: &'a Mapping,
     /// The blocks read ahead without a gap.
     hinted: Range<usize>,
     /// Whether that is done for windows whose blocks have all been read before, too.
     takes_all: bool,
 }
 
-impl<D> Windows<'_, D> {
+impl Windows<'_> {
     /// To be called with each block of a table before it is read; reads ahead the window that it is in, unless
     /// that has been done, and the next one.
     #[inline]
     pub(super) fn reach<F: Fingerprint>(&mut self, table: &Table<F>, block: usize) {
-        let Some(will_need) = self.read_ahead.will_need() else { return };
+        if !self.read_ahead.is_worth {
+            return;
+        }
         let window = WINDOW_BYTES / table.codec.layout().block_bytes;
         if !self.hinted.contains(&block) {
             self.hinted = block..block;
@@ -188,7 +175,7 @@ impl<D> Windows<'_, D> {
             let mut blocks = self.hinted.end..end;
             if self.takes_all || blocks.any(|block| self.read_ahead.is_unread(table, block)) {
                 let (offset, length) = table.extent(self.hinted.end..end);
-                will_need(self.data, offset, length);
+                self.data.will_need(offset, length);
             }
             self.hinted.end = end;
         }
@@ -198,26 +185,12 @@ impl<D> Windows<'_, D> {
 #[cfg(test)]
 mod tests {
     use std::ops::ControlFlow;
-    use std::sync::Mutex;
 
     use super::*;
     use crate::index::pairs::{Tuning, Way};
     use crate::{BatchOptions, BuildOptions, Builder, Checksums, Design, Index, OpenOptions, Strategy};
 
-    /// Bytes that remember their hints.
-    struct Hinted {
-        bytes: Vec<u8>,
-        ranges: Mutex<Vec<Range<usize>>>,
-        kept: Mutex<Vec<Range<usize>>>,
-    }
-
-    impl AsRef<[u8]> for Hinted {
-        fn as_ref(&self) -> &[u8] {
-            &self.bytes
-        }
-    }
-
-    fn index(options: &OpenOptions, repeat: bool) -> Index<u64, Hinted> {
+    fn index(options: &OpenOptions, repeat: bool) -> Index<u64> {
         let mix = |i: u64| {
             let z = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             (z ^ z >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9)
@@ -225,26 +198,19 @@ mod tests {
         index_of((1..=200_000).map(mix), options, repeat)
     }
 
-    fn index_of(
-        mut stored: impl Iterator<Item = u64>,
-        options: &OpenOptions,
-        repeat: bool,
-    ) -> Index<u64, Hinted> {
+    fn index_of(mut stored: impl Iterator<Item = u64>, options: &OpenOptions, repeat: bool) -> Index<u64> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("test.hamdex");
         let options_of_build = BuildOptions::new().design(Design::named("cover-6", 3).unwrap());
         let mut builder = Builder::<u64>::with_options(&path, options_of_build.block_bytes(512)).unwrap();
         stored.try_for_each(|fingerprint| builder.push(fingerprint)).unwrap();
         builder.finish().unwrap();
-        let data =
-            Hinted { bytes: std::fs::read(&path).unwrap(), ranges: Mutex::default(), kept: Mutex::default() };
-        let note = |data: &Hinted, offset, length| data.ranges.lock().unwrap().push(offset..offset + length);
-        let keep = |data: &Hinted, offset, length| data.kept.lock().unwrap().push(offset..offset + length);
-        options.read(data, ReadAhead::new(Hints { will_need: note, keep }, repeat)).unwrap()
+        let data = Mapping::recording(std::fs::read(&path).unwrap());
+        crate::index::open::read_with(options, data, ReadAhead::of_file(repeat)).unwrap()
     }
 
-    fn hints(index: &Index<u64, Hinted>) -> Vec<Range<usize>> {
-        std::mem::take(&mut index.data.ranges.lock().unwrap())
+    fn hints(index: &Index<u64>) -> Vec<Range<usize>> {
+        std::mem::take(&mut index.data.hints.needed.lock().unwrap())
     }
 
     #[test]
@@ -266,7 +232,7 @@ mod tests {
         let index = index(&OpenOptions::new(), true);
         the_end_is_read_ahead(&index);
         // The blocks of all tables may stay in memory, where the system would drop them first otherwise.
-        let kept = index.data.kept.lock().unwrap().clone();
+        let kept = index.data.hints.kept.lock().unwrap().clone();
         for table in &index.tables {
             let (offset, length) = table.extent(0..table.keys.len());
             assert!(kept.contains(&(offset..offset + length)), "{kept:?}");
@@ -280,15 +246,15 @@ mod tests {
     }
 
     /// All from the first key on, before it is read; it is read by every query.
-    fn the_end_is_read_ahead(index: &Index<u64, Hinted>) {
+    fn the_end_is_read_ahead(index: &Index<u64>) {
         let (offset, length) = index.tables.last().map(|table| table.extent(0..table.keys.len())).unwrap();
         let hinted = hints(index);
-        let end = index.data.bytes.len();
+        let end = index.data.as_ref().len();
         assert!(
             matches!(&hinted[..], [range] if range.end == end && range.start >= offset + length),
             "{hinted:?}"
         );
-        assert!(index.data.kept.lock().unwrap().contains(&hinted[0]));
+        assert!(index.data.hints.kept.lock().unwrap().contains(&hinted[0]));
     }
 
     #[test]
@@ -362,7 +328,7 @@ mod tests {
     }
 
     /// That those that have been read are those that have been checked.
-    fn every_block_read_was_asked_for(index: &Index<u64, Hinted>) {
+    fn every_block_read_was_asked_for(index: &Index<u64>) {
         let ranges = hints(index);
         let mut read = 0;
         for table in &index.tables {

@@ -63,7 +63,7 @@ impl<F> Default for Search<F> {
 impl<F: Fingerprint> Search<F> {
     /// Finds the blocks of all probes of some queries before any is read, so that memory can work ahead.
     #[inline]
-    pub(super) fn locate<D: AsRef<[u8]>>(&mut self, index: &Index<F, D>, queries: &[F], plan: &Plan<F>) {
+    pub(super) fn locate(&mut self, index: &Index<F>, queries: &[F], plan: &Plan<F>) {
         give_back(&mut self.located);
         let Self { targets, open, blocks, located, .. } = self;
         let (tables, file) = (&*index.tables, index.data.as_ref());
@@ -72,7 +72,7 @@ impl<F: Fingerprint> Search<F> {
 
     /// Reads the located blocks ahead from storage, as many as are not too many at once.
     #[inline]
-    pub(super) fn read_ahead<D>(&self, index: &Index<F, D>) {
+    pub(super) fn read_ahead(&self, index: &Index<F>) {
         let first = &self.located[..self.located.len().min(READ_AHEAD_BLOCKS)];
         index.read_ahead.query(&index.data, &index.tables, first);
     }
@@ -80,9 +80,9 @@ impl<F: Fingerprint> Search<F> {
     /// Calls `visit` with the place of a query and each stored fingerprint within the distance of it, each once, until it
     /// breaks, after the blocks have been located and read ahead. Returns whether it did.
     #[inline]
-    pub(super) fn scan<D: AsRef<[u8]>>(
+    pub(super) fn scan(
         &mut self,
-        index: &Index<F, D>,
+        index: &Index<F>,
         queries: &[F],
         plan: &Plan<F>,
         go_on: GoOn<'_>,

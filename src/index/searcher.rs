@@ -11,6 +11,7 @@ use crate::index::matches::Match;
 use crate::index::nearest::{self, Limited};
 use crate::index::search::{GoOn, Search, give_back};
 use crate::progress::{Phase, Progress, Report};
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
 /// Queries an index, using the same memory again and again: after the first few queries none is
@@ -43,12 +44,34 @@ use hamdex_fingerprint::Fingerprint;
 /// ```
 pub struct Searcher<R: IndexRef> {
     index: R,
-    search: Search<R::Fingerprint>,
-    matches: Vec<Match<R::Fingerprint>>,
+    core: Core<R::Fingerprint>,
+}
+
+/// The memory of a searcher, without the index.
+struct Core<F> {
+    search: Search<F>,
+    matches: Vec<Match<F>>,
     report: Report,
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+type Within<F> = fn(&mut Core<F>, &Index<F>, F, u32, usize) -> Result<(), ReadError>;
+type First<F> = fn(&mut Core<F>, &Index<F>, F, u32) -> Result<Option<Match<F>>, ReadError>;
+type ForEach<F> = fn(
+    &mut Core<F>,
+    &Index<F>,
+    F,
+    u32,
+    &mut dyn FnMut(Match<F>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, ReadError>;
+
+per_width! {
+    compiled_within: Within = limited_within;
+    compiled_nearest: Within = nearest_within;
+    compiled_first: First = first;
+    compiled_for_each: ForEach = for_each;
+}
+
+impl<F: Fingerprint> Index<F> {
     /// A searcher: the memory that queries use again and again. One for each thread.
     #[must_use]
     pub fn searcher(&self) -> Searcher<&Self> {
@@ -60,12 +83,15 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// A searcher of an index that it borrows or shares.
     #[must_use]
     pub fn new(index: R) -> Self {
-        Self { index, search: Search::default(), matches: Vec::new(), report: Report::default() }
+        Self {
+            index,
+            core: Core { search: Search::default(), matches: Vec::new(), report: Report::default() },
+        }
     }
 
     /// The index.
     #[must_use]
-    pub fn index(&self) -> &Index<F, R::Data> {
+    pub fn index(&self) -> &Index<F> {
         &self.index
     }
 
@@ -73,7 +99,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// [the crate](crate#threads-memory-progress). A query of few blocks, as at usual distances, calls nothing.
     #[must_use]
     pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        self.report = Report::to(report);
+        self.core.report = Report::to(report);
         self
     }
 
@@ -85,7 +111,8 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// # Errors
     /// When a block that matters is damaged.
     pub fn within(&mut self, query: F, distance: u32) -> Result<&[Match<F>], ReadError> {
-        self.limited_within(query, distance, usize::MAX)
+        compiled_within()(&mut self.core, &self.index, query, distance, usize::MAX)?;
+        Ok(&self.core.matches)
     }
 
     /// As [`Self::within`], at most `limit` of them.
@@ -96,13 +123,8 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         distance: u32,
         limit: usize,
     ) -> Result<&[Match<F>], ReadError> {
-        let mut matches = std::mem::take(&mut self.matches);
-        give_back(&mut matches);
-        let mut limited = Limited::new(&mut matches, limit);
-        let outcome = self.for_each(query, distance, |found| limited.push(found));
-        limited.finish();
-        self.matches = matches;
-        outcome.map(|_| &*self.matches)
+        limited_within(&mut self.core, &self.index, query, distance, limit)?;
+        Ok(&self.core.matches)
     }
 
     /// Some stored fingerprint within `distance` of `query`, the first that comes up, if there is one:
@@ -111,12 +133,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// # Errors
     /// When a block that matters is damaged.
     pub fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, ReadError> {
-        let mut first = None;
-        let _ = self.for_each(query, distance, |found| {
-            first = Some(found);
-            ControlFlow::Break(())
-        })?;
-        Ok(first)
+        compiled_first()(&mut self.core, &self.index, query, distance)
     }
 
     /// The `count` stored fingerprints nearest to `query`, nearest first, then by fingerprint; all of
@@ -158,27 +175,8 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         count: usize,
         distance: u32,
     ) -> Result<&[Match<F>], ReadError> {
-        let most = distance.min(F::BITS);
-        let mut distance = most.min(self.index.design.distance());
-        loop {
-            self.limited_within(query, distance, count)?;
-            if self.matches.len() >= count.min(self.index.len() as usize) || distance == most {
-                return Ok(&self.matches);
-            }
-            // Those within one more are looked for next, until that would cost as much as to look at all.
-            distance += 1;
-            if nearest::is_walk_cheaper(&*self.index, distance) {
-                self.nearest_by_walk(query, count, most)?;
-                return Ok(&self.matches);
-            }
-        }
-    }
-
-    /// The nearest within a distance, by a walk through table 0.
-    fn nearest_by_walk(&mut self, query: F, count: usize, most: u32) -> Result<(), ReadError> {
-        let Self { index, search, matches, report } = self;
-        let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
-        nearest::walk(&**index, search, query, (count, most), (&go_on, &mut |_| Ok(true)), matches)
+        compiled_nearest()(&mut self.core, &self.index, query, distance, count)?;
+        Ok(&self.core.matches)
     }
 
     /// The ids of a fingerprint, as [`Index::ids`] gives them, without allocating. To go through the
@@ -187,7 +185,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// # Errors
     /// When a block or page that matters is damaged.
     pub fn ids(&mut self, fingerprint: F) -> Result<Ids<'_>, ReadError> {
-        self.index.ids_with(fingerprint, &mut self.search.scanner)
+        self.index.ids_through(fingerprint, &mut self.core.search.scanner)
     }
 
     /// The ids of each of these matches, in their order, as [`Index::ids_of`] gives them.
@@ -195,7 +193,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// # Errors
     /// When a block or page that matters is damaged.
     pub fn ids_of(&mut self, matches: &[Match<F>]) -> Result<Vec<Ids<'_>>, ReadError> {
-        self.index.ids_of_with(matches, &mut self.search.scanner)
+        self.index.ids_of_through(matches, &mut self.core.search.scanner)
     }
 
     /// Calls `visit` with every stored fingerprint within `distance` of `query`, each once, in no
@@ -203,14 +201,13 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     ///
     /// # Errors
     /// When a block that matters is damaged.
-    #[inline]
     pub fn for_each(
         &mut self,
         query: F,
         distance: u32,
         mut visit: impl FnMut(Match<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        self.for_each_of(&[query], distance, |_, found| visit(found))
+        compiled_for_each()(&mut self.core, &self.index, query, distance, &mut visit)
     }
 
     /// Calls `visit` with the place of a query, and every stored fingerprint within `distance` of that, each once for
@@ -226,9 +223,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         distance: u32,
         visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        let Self { index, search, report, .. } = self;
-        let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
-        for_each_of(index, search, queries, distance, &go_on, visit)
+        self.core.for_each_of(&self.index, queries, distance, visit)
     }
 
     /// The same as a part of other work, which says whether to go on.
@@ -240,13 +235,104 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         go_on: GoOn<'_>,
         visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        for_each_of(&self.index, &mut self.search, queries, distance, go_on, visit)
+        for_each_of(&self.index, &mut self.core.search, queries, distance, go_on, visit)
+    }
+}
+
+impl<F: Fingerprint> Core<F> {
+    #[inline]
+    fn for_each_of(
+        &mut self,
+        index: &Index<F>,
+        queries: &[F],
+        distance: u32,
+        visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        let Self { search, report, .. } = self;
+        let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+        for_each_of(index, search, queries, distance, &go_on, visit)
+    }
+
+    /// The nearest within a distance, by a walk through table 0.
+    fn nearest_by_walk(
+        &mut self,
+        index: &Index<F>,
+        query: F,
+        count: usize,
+        most: u32,
+    ) -> Result<(), ReadError> {
+        let Self { search, matches, report } = self;
+        let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+        nearest::walk(index, search, query, (count, most), (&go_on, &mut |_| Ok(true)), matches)
     }
 }
 
 #[inline]
-fn for_each_of<F: Fingerprint, D: AsRef<[u8]>>(
-    index: &Index<F, D>,
+fn limited_within<F: Fingerprint>(
+    core: &mut Core<F>,
+    index: &Index<F>,
+    query: F,
+    distance: u32,
+    limit: usize,
+) -> Result<(), ReadError> {
+    let mut matches = std::mem::take(&mut core.matches);
+    give_back(&mut matches);
+    let mut limited = Limited::new(&mut matches, limit);
+    let outcome = core.for_each_of(index, &[query], distance, |_, found| limited.push(found));
+    limited.finish();
+    core.matches = matches;
+    outcome.map(drop)
+}
+
+fn nearest_within<F: Fingerprint>(
+    core: &mut Core<F>,
+    index: &Index<F>,
+    query: F,
+    distance: u32,
+    count: usize,
+) -> Result<(), ReadError> {
+    let most = distance.min(F::BITS);
+    let mut distance = most.min(index.design.distance());
+    loop {
+        limited_within(core, index, query, distance, count)?;
+        if core.matches.len() >= count.min(index.len() as usize) || distance == most {
+            return Ok(());
+        }
+        // Those within one more are looked for next, until that would cost as much as to look at all.
+        distance += 1;
+        if nearest::is_walk_cheaper(index, distance) {
+            return core.nearest_by_walk(index, query, count, most);
+        }
+    }
+}
+
+fn first<F: Fingerprint>(
+    core: &mut Core<F>,
+    index: &Index<F>,
+    query: F,
+    distance: u32,
+) -> Result<Option<Match<F>>, ReadError> {
+    let mut first = None;
+    let _ = core.for_each_of(index, &[query], distance, |_, found| {
+        first = Some(found);
+        ControlFlow::Break(())
+    })?;
+    Ok(first)
+}
+
+fn for_each<F: Fingerprint>(
+    core: &mut Core<F>,
+    index: &Index<F>,
+    query: F,
+    distance: u32,
+    visit: &mut dyn FnMut(Match<F>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, ReadError> {
+    core.for_each_of(index, &[query], distance, |_, found| visit(found))
+}
+
+#[inline]
+fn for_each_of<F: Fingerprint>(
+    index: &Index<F>,
     search: &mut Search<F>,
     queries: &[F],
     distance: u32,

@@ -97,7 +97,7 @@ impl<F> Stats<F> {
     }
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+impl<F: Fingerprint> Index<F> {
     /// What the file is made of. Reads nothing but what opening it has read.
     #[must_use]
     pub fn stats(&self) -> Stats<F> {

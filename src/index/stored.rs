@@ -7,15 +7,24 @@ use crate::error::ReadError;
 use crate::ids::Ids;
 use crate::index::handle::Index;
 use crate::table::scanner::Scanner;
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+type Find<F> = fn(&Index<F>, F, &mut Scanner<F>) -> Result<Option<(usize, usize)>, ReadError>;
+type IdsWith<F> = for<'i> fn(&'i Index<F>, F, &mut Scanner<F>) -> Result<Ids<'i>, ReadError>;
+
+per_width! {
+    compiled_find: Find = find;
+    compiled_ids: IdsWith = ids_with;
+}
+
+impl<F: Fingerprint> Index<F> {
     /// Whether a fingerprint is stored.
     ///
     /// # Errors
     /// When a block that matters is damaged.
     pub fn contains(&self, fingerprint: F) -> Result<bool, ReadError> {
-        Ok(self.find(fingerprint, &mut Scanner::default())?.is_some())
+        Ok(compiled_find()(self, fingerprint, &mut Scanner::default())?.is_some())
     }
 
     /// The ids of a fingerprint, ascending: none if it is not stored, or the index holds no ids. For
@@ -24,7 +33,12 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     /// # Errors
     /// When a block or page that matters is damaged.
     pub fn ids(&self, fingerprint: F) -> Result<Ids<'_>, ReadError> {
-        self.ids_with(fingerprint, &mut Scanner::default())
+        self.ids_through(fingerprint, &mut Scanner::default())
+    }
+
+    /// The ids of a fingerprint, looked up with this memory.
+    pub(super) fn ids_through(&self, fingerprint: F, scanner: &mut Scanner<F>) -> Result<Ids<'_>, ReadError> {
+        compiled_ids()(self, fingerprint, scanner)
     }
 
     pub(super) fn ids_with(&self, fingerprint: F, scanner: &mut Scanner<F>) -> Result<Ids<'_>, ReadError> {
@@ -60,4 +74,20 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
         let _ = outcome.map_err(|error| self.error(error))?;
         Ok(found)
     }
+}
+
+fn find<F: Fingerprint>(
+    index: &Index<F>,
+    fingerprint: F,
+    scanner: &mut Scanner<F>,
+) -> Result<Option<(usize, usize)>, ReadError> {
+    index.find(fingerprint, scanner)
+}
+
+fn ids_with<'i, F: Fingerprint>(
+    index: &'i Index<F>,
+    fingerprint: F,
+    scanner: &mut Scanner<F>,
+) -> Result<Ids<'i>, ReadError> {
+    index.ids_with(fingerprint, scanner)
 }

@@ -14,6 +14,7 @@ use crate::index::read_ahead::Windows;
 use crate::progress::{Counter, Phase, Progress, Report};
 use crate::table::reader::{Table, runs_of};
 use crate::threads::{Pool, map_in_order};
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
 /// Blocks that one thread reads between two reports.
@@ -93,7 +94,17 @@ struct Gathered {
     digest: SetDigest,
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
+type Verify<F> = fn(&Index<F>, &Report) -> Result<Verified, ReadError>;
+
+per_width! {
+    compiled_verify: Verify = verify_all;
+}
+
+fn verify_all<F: Fingerprint>(index: &Index<F>, progress: &Report) -> Result<Verified, ReadError> {
+    index.verify_all(progress)
+}
+
+impl<F: Fingerprint> Index<F> {
     /// Reads the whole file and checks everything: all checksums and padding, the order of entries
     /// and keys, all counts and codebooks, ids, and that all tables hold the same fingerprints.
     ///
@@ -112,7 +123,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
     pub fn verify_with(&self, options: &VerifyOptions) -> Result<Verified, ReadError> {
         let pool =
             Pool::new(options.threads).map_err(|error| self.error(ReadErrorKind::Threads(error).into()))?;
-        pool.install(|| self.verify_all(&options.progress)).map_err(|error| self.error(error))
+        pool.install(|| compiled_verify()(self, &options.progress)).map_err(|error| self.error(error))
     }
 
     fn verify_all(&self, progress: &Report) -> Result<Verified, ReadError> {
@@ -210,7 +221,7 @@ fn verify_blocks<F: Fingerprint>(
     file: &[u8],
     table: &Table<F>,
     blocks: std::ops::Range<usize>,
-    windows: &mut Windows<'_, impl AsRef<[u8]>>,
+    windows: &mut Windows<'_>,
     scratch: &mut Scratch<F>,
     values: &mut Vec<F>,
 ) -> Result<Gathered, ReadError> {

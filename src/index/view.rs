@@ -13,40 +13,40 @@ use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
 /// A table of an index.
-pub(crate) struct TableView<'i, F, D> {
-    index: &'i Index<F, D>,
+pub(crate) struct TableView<'i, F> {
+    index: &'i Index<F>,
     table: &'i Table<F>,
     /// What is added to each id.
     id_offset: u64,
 }
 
-impl<F, D> Clone for TableView<'_, F, D> {
+impl<F> Clone for TableView<'_, F> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<F, D> Copy for TableView<'_, F, D> {}
+impl<F> Copy for TableView<'_, F> {}
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+impl<F: Fingerprint> Index<F> {
     /// Where it was opened; `None` for an index in memory.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
     /// The table that begins with the bits under a mask, if there is one.
-    pub(crate) fn table_of(&self, mask: F) -> Option<TableView<'_, F, D>> {
+    pub(crate) fn table_of(&self, mask: F) -> Option<TableView<'_, F>> {
         let table = self.tables.iter().find(|table| table.permutation.mask() == mask)?;
         Some(TableView { index: self, table, id_offset: 0 })
     }
 
     /// The table in natural order.
-    pub(crate) fn natural_table(&self) -> TableView<'_, F, D> {
+    pub(crate) fn natural_table(&self) -> TableView<'_, F> {
         TableView { index: self, table: &self.tables[0], id_offset: 0 }
     }
 
     /// All tables but the one in natural order.
-    pub(crate) fn other_tables(&self) -> impl Iterator<Item = TableView<'_, F, D>> {
+    pub(crate) fn other_tables(&self) -> impl Iterator<Item = TableView<'_, F>> {
         self.tables[1..].iter().map(|table| TableView { index: self, table, id_offset: 0 })
     }
 
@@ -68,7 +68,7 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     }
 }
 
-impl<'i, F: Fingerprint, D: AsRef<[u8]>> TableView<'i, F, D> {
+impl<'i, F: Fingerprint> TableView<'i, F> {
     /// The same with that added to each id, which must not exceed 64 bits for it.
     pub(crate) fn renumbered(self, id_offset: u64) -> Self {
         Self { id_offset, ..self }
@@ -133,7 +133,7 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]>> TableView<'i, F, D> {
     pub(crate) fn ids_from(
         &self,
         block: usize,
-    ) -> Result<impl FnMut() -> Result<Ids<'i>, ReadError> + use<'i, F, D>, ReadError> {
+    ) -> Result<impl FnMut() -> Result<Ids<'i>, ReadError> + use<'i, F>, ReadError> {
         let (index, offset) = (self.index, self.id_offset);
         let file = index.data.as_ref();
         let mut walk: Option<IdWalk> = match &index.ids {

@@ -42,8 +42,8 @@ pub(super) struct Large<'i, F> {
 }
 
 /// Gathers the values of a part of any table.
-pub(super) fn values<F: Fingerprint, D: AsRef<[u8]>>(
-    tables: &[TableView<'_, F, D>],
+pub(super) fn values<F: Fingerprint>(
+    tables: &[TableView<'_, F>],
     part: &Part<F>,
     scratch: &mut Scratch<F>,
 ) -> Result<Vec<F>, ReadError> {
@@ -51,21 +51,21 @@ pub(super) fn values<F: Fingerprint, D: AsRef<[u8]>>(
     Ok(unite(&stretches.iter().map(Stretch::values).collect::<Vec<_>>()))
 }
 
-fn read<F: Fingerprint, D: AsRef<[u8]>>(
-    tables: &[TableView<'_, F, D>],
+fn read<F: Fingerprint>(
+    tables: &[TableView<'_, F>],
     part: &Part<F>,
     scratch: &mut Scratch<F>,
 ) -> Result<Vec<Stretch<F>>, ReadError> {
     let bounds = (part.above, part.up_to);
-    let read = |(table, blocks): (&TableView<'_, F, D>, &std::ops::Range<usize>)| {
+    let read = |(table, blocks): (&TableView<'_, F>, &std::ops::Range<usize>)| {
         Stretch::read(table, blocks.clone(), bounds, scratch)
     };
     tables.iter().zip(&part.blocks).map(read).collect()
 }
 
 /// Gathers the records of a part of table 0.
-pub(super) fn records<'i, F: Fingerprint, D: AsRef<[u8]>, R: Stored<F>>(
-    tables: &[TableView<'i, F, D>],
+pub(super) fn records<'i, F: Fingerprint, R: Stored<F>>(
+    tables: &[TableView<'i, F>],
     part: &Part<F>,
     filter: Option<&Filter<'_, F>>,
     scratch: &mut Scratch<F>,

@@ -16,31 +16,31 @@ use crate::progress::{Counter, Phase};
 use hamdex_fingerprint::Fingerprint;
 
 /// Indexes on their way into one.
-pub(super) struct Merged<'m, F, D, R> {
+pub(super) struct Merged<'m, F, R> {
     job: &'m Job<F>,
-    inputs: &'m [&'m Index<F, D>],
+    inputs: &'m [&'m Index<F>],
     /// What is added to the ids of each input.
     id_offsets: &'m [u64],
     filter: Option<&'m Filter<'m, F>>,
     /// What the filter has left out when the records were read first, and what it has kept.
     dropped: Dropped<F>,
     kept: Option<SetDigest>,
-    table: Source<'m, F, D>,
+    table: Source<'m, F>,
     records: PhantomData<fn() -> R>,
 }
 
 /// Where the values of a table come from.
-enum Source<'m, F, D> {
+enum Source<'m, F> {
     /// This table of each input, but for what has been dropped, in the table's order.
-    Tables(Vec<TableView<'m, F, D>>, Dropped<F>),
+    Tables(Vec<TableView<'m, F>>, Dropped<F>),
     /// Some input has no such table.
     Sorted(Sorted<F>),
 }
 
-impl<'m, F: Fingerprint, D: AsRef<[u8]> + Sync, R: Stored<F>> Merged<'m, F, D, R> {
+impl<'m, F: Fingerprint, R: Stored<F>> Merged<'m, F, R> {
     pub(super) fn new(
         job: &'m Job<F>,
-        (inputs, id_offsets): (&'m [&'m Index<F, D>], &'m [u64]),
+        (inputs, id_offsets): (&'m [&'m Index<F>], &'m [u64]),
         filter: Option<&'m Filter<'m, F>>,
     ) -> Self {
         let table = Source::Tables(Vec::new(), Dropped::NOTHING);
@@ -56,7 +56,7 @@ impl<'m, F: Fingerprint, D: AsRef<[u8]> + Sync, R: Stored<F>> Merged<'m, F, D, R
         }
     }
 
-    fn natural_tables(&self) -> Vec<TableView<'m, F, D>> {
+    fn natural_tables(&self) -> Vec<TableView<'m, F>> {
         let inputs = self.inputs.iter().zip(self.id_offsets);
         inputs.map(|(index, &offset)| index.natural_table().renumbered(offset)).collect()
     }
@@ -77,7 +77,7 @@ impl<'m, F: Fingerprint, D: AsRef<[u8]> + Sync, R: Stored<F>> Merged<'m, F, D, R
     }
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]> + Sync, R: Stored<F>> Tables<F> for Merged<'_, F, D, R> {
+impl<F: Fingerprint, R: Stored<F>> Tables<F> for Merged<'_, F, R> {
     type Record = R;
 
     fn read(&self) -> u64 {
@@ -138,8 +138,8 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync, R: Stored<F>> Tables<F> for Merged<'
 }
 
 /// Hands on the values of tables of one order, united, without those that have been dropped.
-fn values<F: Fingerprint, D: AsRef<[u8]> + Sync>(
-    tables: Vec<TableView<'_, F, D>>,
+fn values<F: Fingerprint>(
+    tables: Vec<TableView<'_, F>>,
     dropped: &Dropped<F>,
     visit: &mut Visit<'_, F>,
 ) -> Result<(), BuildError> {

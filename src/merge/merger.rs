@@ -9,10 +9,10 @@ use hamdex_atomic_file::{AtomicFile, Inputs};
 use crate::build::{BuildOptions, Job, NameSource, SealedIndex, Summary, WithId};
 use crate::error::BuildError;
 use crate::index::Index;
-use crate::mapping::Mapping;
 use crate::merge::merged::Merged;
 use crate::merge::names::MergedNames;
 use crate::merge::records::Filter;
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
 /// The most indexes that are merged at once.
@@ -40,14 +40,22 @@ pub const MAX_MERGED: usize = 256;
 /// assert_eq!(summary.fingerprints, 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Merger<'i, F: Fingerprint, D = Mapping> {
-    inputs: Vec<&'i Index<F, D>>,
+pub struct Merger<'i, F: Fingerprint> {
+    inputs: Vec<&'i Index<F>>,
     options: BuildOptions<F>,
     filter: Option<Box<Filter<'i, F>>>,
     renumbers: bool,
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
+type Seal<F> = fn(Merger<'_, F>, &Path) -> Result<SealedIndex, BuildError>;
+type WriteTo<F> = fn(Merger<'_, F>, &mut (dyn Write + Send)) -> Result<Summary, BuildError>;
+
+per_width! {
+    compiled_seal: Seal = seal;
+    compiled_write: WriteTo = write;
+}
+
+impl<F: Fingerprint> Index<F> {
     /// The options with which a build shapes a file as this one is: design, codec, bytes per block, and whether
     /// there are ids and names.
     #[must_use]
@@ -62,14 +70,14 @@ impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
     }
 }
 
-impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Merger<'i, F, D> {
+impl<'i, F: Fingerprint> Merger<'i, F> {
     /// Starts a merge. The output is shaped as the first input is ([`Index::build_options`]), and has no
     /// metadata.
     ///
     /// # Errors
     /// When there is no index, or more than [`MAX_MERGED`]; or when some have ids, or names, and others have none.
-    pub fn new(inputs: impl IntoIterator<Item = &'i Index<F, D>>) -> Result<Self, BuildError> {
-        let inputs: Vec<&Index<F, D>> = inputs.into_iter().collect();
+    pub fn new(inputs: impl IntoIterator<Item = &'i Index<F>>) -> Result<Self, BuildError> {
+        let inputs: Vec<&Index<F>> = inputs.into_iter().collect();
         let Some(first) = inputs.first().filter(|_| inputs.len() <= MAX_MERGED) else {
             return Err(BuildError::Option {
                 option: "the number of indexes to merge",
@@ -132,20 +140,7 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Merger<'i, F, D> {
     /// # Errors
     /// As for [`Merger::finish`].
     pub fn seal(self, path: impl AsRef<Path>) -> Result<SealedIndex, BuildError> {
-        let path = path.as_ref();
-        let Self { inputs, options, filter, renumbers } = self;
-        let options = checked(&inputs, options)?;
-        let id_offsets = id_offsets(&inputs, renumbers)?;
-        let files = Inputs::of(inputs.iter().filter_map(|index| index.path()));
-        let output = AtomicFile::options().overwrite(options.overwrites()).inputs(&files).create(path)?;
-        let job = Job::new(options, Some(path))?;
-        let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
-        let names = names(inputs, filter.is_some(), &job)?;
-        if job.options.ids {
-            job.seal(output, |job| Ok(Merged::<F, D, WithId<F>>::new(job, inputs, filter)), names)
-        } else {
-            job.seal(output, |job| Ok(Merged::<F, D, F>::new(job, inputs, filter)), None)
-        }
+        compiled_seal()(self, path.as_ref())
     }
 
     /// Merges into any writer, front to back, and flushes it: into a `Vec<u8>`, say, for
@@ -154,21 +149,44 @@ impl<'i, F: Fingerprint, D: AsRef<[u8]> + Sync> Merger<'i, F, D> {
     /// # Errors
     /// As for [`Merger::finish`]; the writer may have a part of the index then.
     pub fn write_to(self, writer: &mut (impl Write + Send)) -> Result<Summary, BuildError> {
-        let Self { inputs, options, filter, renumbers } = self;
-        let id_offsets = id_offsets(&inputs, renumbers)?;
-        let job = Job::new(checked(&inputs, options)?, None)?;
-        let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
-        let names = names(inputs, filter.is_some(), &job)?;
-        if job.options.ids {
-            job.write(writer, |job| Ok(Merged::<F, D, WithId<F>>::new(job, inputs, filter)), names)
-        } else {
-            job.write(writer, |job| Ok(Merged::<F, D, F>::new(job, inputs, filter)), None)
-        }
+        compiled_write()(self, writer)
     }
 }
 
-fn checked<F: Fingerprint, D: AsRef<[u8]>>(
-    inputs: &[&Index<F, D>],
+fn seal<F: Fingerprint>(merger: Merger<'_, F>, path: &Path) -> Result<SealedIndex, BuildError> {
+    let Merger { inputs, options, filter, renumbers } = merger;
+    let options = checked(&inputs, options)?;
+    let id_offsets = id_offsets(&inputs, renumbers)?;
+    let files = Inputs::of(inputs.iter().filter_map(|index| index.path()));
+    let output = AtomicFile::options().overwrite(options.overwrites()).inputs(&files).create(path)?;
+    let job = Job::new(options, Some(path))?;
+    let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
+    let names = names(inputs, filter.is_some(), &job)?;
+    if job.options.ids {
+        job.seal(output, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), names)
+    } else {
+        job.seal(output, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), None)
+    }
+}
+
+fn write<F: Fingerprint>(
+    merger: Merger<'_, F>,
+    writer: &mut (dyn Write + Send),
+) -> Result<Summary, BuildError> {
+    let Merger { inputs, options, filter, renumbers } = merger;
+    let id_offsets = id_offsets(&inputs, renumbers)?;
+    let job = Job::new(checked(&inputs, options)?, None)?;
+    let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
+    let names = names(inputs, filter.is_some(), &job)?;
+    if job.options.ids {
+        job.write(writer, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), names)
+    } else {
+        job.write(writer, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), None)
+    }
+}
+
+fn checked<F: Fingerprint>(
+    inputs: &[&Index<F>],
     options: BuildOptions<F>,
 ) -> Result<BuildOptions<F>, BuildError> {
     let options = options
@@ -179,10 +197,7 @@ fn checked<F: Fingerprint, D: AsRef<[u8]>>(
 }
 
 /// What is added to the ids of each input.
-fn id_offsets<F: Fingerprint, D: AsRef<[u8]>>(
-    inputs: &[&Index<F, D>],
-    renumbers: bool,
-) -> Result<Vec<u64>, BuildError> {
+fn id_offsets<F: Fingerprint>(inputs: &[&Index<F>], renumbers: bool) -> Result<Vec<u64>, BuildError> {
     let too_large = || BuildError::Names("together, the ids exceed 64 bits".to_owned());
     let mut offsets = Vec::with_capacity(inputs.len());
     let mut next = Some(0u64);
@@ -205,8 +220,8 @@ fn id_offsets<F: Fingerprint, D: AsRef<[u8]>>(
 }
 
 /// The names of all inputs, if they have names.
-fn names<'i, F: Fingerprint, D: AsRef<[u8]>>(
-    (inputs, id_offsets): (&[&'i Index<F, D>], &[u64]),
+fn names<'i, F: Fingerprint>(
+    (inputs, id_offsets): (&[&'i Index<F>], &[u64]),
     is_filtered: bool,
     job: &Job<F>,
 ) -> Result<Option<Box<dyn NameSource + 'i>>, BuildError> {
@@ -218,7 +233,7 @@ fn names<'i, F: Fingerprint, D: AsRef<[u8]>>(
     Ok(has_names.then(|| Box::new(MergedNames::new(&names, is_filtered, &job.temp_dir)) as Box<_>))
 }
 
-impl<F: Fingerprint, D> fmt::Debug for Merger<'_, F, D> {
+impl<F: Fingerprint> fmt::Debug for Merger<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Merger")
             .field("inputs", &self.inputs)

@@ -31,8 +31,8 @@ pub(super) struct Part<F> {
 }
 
 /// The parts of all tables, ascending.
-pub(super) struct Parts<'i, F, D> {
-    tables: Vec<TableView<'i, F, D>>,
+pub(super) struct Parts<'i, F> {
+    tables: Vec<TableView<'i, F>>,
     /// The key of the first block of each input that no part has covered.
     next_keys: BinaryHeap<Reverse<(F, usize)>>,
     next_blocks: Vec<usize>,
@@ -41,8 +41,8 @@ pub(super) struct Parts<'i, F, D> {
     with_ids: bool,
 }
 
-impl<'i, F: Fingerprint, D: AsRef<[u8]>> Parts<'i, F, D> {
-    pub(super) fn new(tables: Vec<TableView<'i, F, D>>, with_ids: bool) -> Self {
+impl<'i, F: Fingerprint> Parts<'i, F> {
+    pub(super) fn new(tables: Vec<TableView<'i, F>>, with_ids: bool) -> Self {
         let keys = tables.iter().enumerate().filter(|(_, table)| table.blocks() > 0);
         let next_keys = keys.map(|(input, table)| Reverse((table.key(0), input))).collect();
         let next_blocks = vec![0; tables.len()];

@@ -8,8 +8,8 @@ use hamdex_fingerprint::Fingerprint;
 
 /// Calls `visit` with what `gather` makes of each part, in order. While some parts are visited, the ones behind
 /// them are gathered.
-pub(super) fn for_each_part<F: Fingerprint, D: AsRef<[u8]> + Sync, T: Send>(
-    mut parts: Parts<'_, F, D>,
+pub(super) fn for_each_part<F: Fingerprint, T: Send>(
+    mut parts: Parts<'_, F>,
     gather: impl Fn(&Part<F>, &mut Scratch<F>) -> Result<T, ReadError> + Sync + Send,
     mut visit: impl FnMut(T) -> Result<(), BuildError> + Send,
 ) -> Result<(), BuildError> {

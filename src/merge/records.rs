@@ -23,8 +23,8 @@ pub(super) struct Stretch<F> {
 
 impl<F: Fingerprint> Stretch<F> {
     /// Reads the values above one bound and up to the other.
-    pub(super) fn read<D: AsRef<[u8]>>(
-        table: &TableView<'_, F, D>,
+    pub(super) fn read(
+        table: &TableView<'_, F>,
         blocks: Range<usize>,
         (above, up_to): (Option<F>, F),
         scratch: &mut Scratch<F>,
@@ -42,10 +42,10 @@ impl<F: Fingerprint> Stretch<F> {
     }
 
     /// Each value in the part with its ids.
-    pub(super) fn with_ids<'i, D: AsRef<[u8]>>(
+    pub(super) fn with_ids<'i>(
         &self,
-        table: &TableView<'i, F, D>,
-    ) -> Result<impl Iterator<Item = Result<(F, Ids<'i>), ReadError>> + use<'_, 'i, F, D>, ReadError> {
+        table: &TableView<'i, F>,
+    ) -> Result<impl Iterator<Item = Result<(F, Ids<'i>), ReadError>> + use<'_, 'i, F>, ReadError> {
         let mut next_ids = (!self.values.is_empty()).then(|| table.ids_from(self.first_block)).transpose()?;
         let mut number = 0;
         let part = self.part.clone();
@@ -66,8 +66,8 @@ pub(super) trait Stored<F: Fingerprint>: Record<Fingerprint = F> {
     const HAS_ID: bool;
 
     /// The records of a stretch of table 0 that are kept, ascending.
-    fn list<D: AsRef<[u8]>>(
-        table: &TableView<'_, F, D>,
+    fn list(
+        table: &TableView<'_, F>,
         stretch: &Stretch<F>,
         keep: Option<&(dyn Fn(F, Option<u64>) -> bool + '_)>,
     ) -> Result<Vec<Self>, ReadError>;
@@ -78,8 +78,8 @@ pub(super) trait Stored<F: Fingerprint>: Record<Fingerprint = F> {
 impl<F: Fingerprint> Stored<F> for F {
     const HAS_ID: bool = false;
 
-    fn list<D: AsRef<[u8]>>(
-        _: &TableView<'_, F, D>,
+    fn list(
+        _: &TableView<'_, F>,
         stretch: &Stretch<F>,
         keep: Option<&(dyn Fn(F, Option<u64>) -> bool + '_)>,
     ) -> Result<Vec<F>, ReadError> {
@@ -98,8 +98,8 @@ impl<F: Fingerprint> Stored<F> for F {
 impl<F: Fingerprint> Stored<F> for WithId<F> {
     const HAS_ID: bool = true;
 
-    fn list<D: AsRef<[u8]>>(
-        table: &TableView<'_, F, D>,
+    fn list(
+        table: &TableView<'_, F>,
         stretch: &Stretch<F>,
         keep: Option<&(dyn Fn(F, Option<u64>) -> bool + '_)>,
     ) -> Result<Vec<Self>, ReadError> {

@@ -1,5 +1,7 @@
 //! Parts of a damaged file that follow from others, restored in memory.
 
+use std::marker::PhantomData;
+
 use byteorder::{ByteOrder, LittleEndian};
 use hamdex_fingerprint::Fingerprint;
 
@@ -28,7 +30,7 @@ use crate::salvage::one_byte::changed_byte;
 ///
 /// Metadata that are damaged are replaced by others, so that the file opens; whoever mends a file knows its metadata.
 /// A file that stays damaged is refused when it is opened.
-pub(crate) fn mend<F: Fingerprint>(file: &mut [u8], file_id: FileId) {
+pub(super) fn mend<F: Fingerprint>(file: &mut [u8], file_id: FileId, _: PhantomData<F>) {
     if file.len() < PAGE_BYTES as usize + trailer::BYTES {
         return;
     }

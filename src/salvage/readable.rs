@@ -9,49 +9,41 @@ use crate::error::ReadError;
 use crate::ids::reader::IdTable;
 use crate::index::{Index, TableView};
 
-impl<F: Fingerprint, D: AsRef<[u8]>> Index<F, D> {
-    /// Calls `visit` with every pair of a damaged file that can be read: its place where that is known, its fingerprint
-    /// and its id, 0 where there are no ids. They come in the order of places.
-    ///
-    /// Blocks of table 0 that cannot be read are put together from other tables, which have the same fingerprints. With
-    /// ids they count only if they are complete, so that each fingerprint has its own ids.
-    pub(crate) fn for_each_readable(&self, visit: &mut dyn FnMut(Option<u64>, F, u64)) {
-        let stretches = stretches(self);
-        let known = stretches.iter().map(|stretch| stretch.entries).sum::<u64>();
-        let is_complete = known == self.len();
-        let last_gap = stretches.iter().rposition(|stretch| stretch.found.is_some());
-        // How many fingerprints come before the next one, where that is known: from the start up to the first gap, and
-        // from the end back to the last one.
-        let mut rank = Some(0);
-        let mut left = known;
-        let mut ids = self.id_table().map(|ids| Places { ids, file: self.bytes(), end: Some(0) });
-        let (mut scratch, mut values) = (Scratch::default(), Vec::new());
-        for (number, stretch) in stretches.iter().enumerate() {
-            values.clear();
-            match &stretch.found {
-                Some(found) => values.extend_from_slice(found),
-                None => {
-                    let decoded =
-                        self.natural_table().decode(stretch.blocks.clone(), &mut scratch, &mut values);
-                    debug_assert!(decoded.is_ok(), "it has been read before");
-                }
+pub(super) fn for_each<F: Fingerprint>(index: &Index<F>, visit: &mut dyn FnMut(Option<u64>, F, u64)) {
+    let stretches = stretches(index);
+    let known = stretches.iter().map(|stretch| stretch.entries).sum::<u64>();
+    let is_complete = known == index.len();
+    let last_gap = stretches.iter().rposition(|stretch| stretch.found.is_some());
+    // How many fingerprints come before the next one, where that is known: from the start up to the first gap, and
+    // from the end back to the last one.
+    let mut rank = Some(0);
+    let mut left = known;
+    let mut ids = index.id_table().map(|ids| Places { ids, file: index.bytes(), end: Some(0) });
+    let (mut scratch, mut values) = (Scratch::default(), Vec::new());
+    for (number, stretch) in stretches.iter().enumerate() {
+        values.clear();
+        match &stretch.found {
+            Some(found) => values.extend_from_slice(found),
+            None => {
+                let decoded = index.natural_table().decode(stretch.blocks.clone(), &mut scratch, &mut values);
+                debug_assert!(decoded.is_ok(), "it has been read before");
             }
-            if stretch.found.is_some() && !is_complete {
-                rank = None;
-            } else if last_gap.is_some_and(|last| number == last + 1) {
-                rank = self.len().checked_sub(left);
-            }
-            match &mut ids {
-                None => {
-                    for (entry, &value) in (0..).zip(&values) {
-                        visit(rank.map(|rank| rank + entry), value, 0);
-                    }
-                }
-                Some(places) => places.visit(stretch, &values, visit),
-            }
-            left -= values.len() as u64;
-            rank = rank.map(|rank| rank + values.len() as u64);
         }
+        if stretch.found.is_some() && !is_complete {
+            rank = None;
+        } else if last_gap.is_some_and(|last| number == last + 1) {
+            rank = index.len().checked_sub(left);
+        }
+        match &mut ids {
+            None => {
+                for (entry, &value) in (0..).zip(&values) {
+                    visit(rank.map(|rank| rank + entry), value, 0);
+                }
+            }
+            Some(places) => places.visit(stretch, &values, visit),
+        }
+        left -= values.len() as u64;
+        rank = rank.map(|rank| rank + values.len() as u64);
     }
 }
 
@@ -64,7 +56,7 @@ struct Stretch<F> {
 }
 
 /// Divides table 0 into blocks that can be read, and gaps of blocks that cannot.
-fn stretches<F: Fingerprint, D: AsRef<[u8]>>(index: &Index<F, D>) -> Vec<Stretch<F>> {
+fn stretches<F: Fingerprint>(index: &Index<F>) -> Vec<Stretch<F>> {
     let table = index.natural_table();
     let (mut scratch, mut values) = (Scratch::default(), Vec::new());
     let mut stretches: Vec<Stretch<F>> = Vec::new();
@@ -85,11 +77,7 @@ fn stretches<F: Fingerprint, D: AsRef<[u8]>>(index: &Index<F, D>) -> Vec<Stretch
 }
 
 /// Fills gaps with the fingerprints that other tables have.
-fn fill<F: Fingerprint, D: AsRef<[u8]>>(
-    index: &Index<F, D>,
-    natural: TableView<'_, F, D>,
-    stretches: &mut [Stretch<F>],
-) {
+fn fill<F: Fingerprint>(index: &Index<F>, natural: TableView<'_, F>, stretches: &mut [Stretch<F>]) {
     let mut gaps: Vec<&mut Stretch<F>> = stretches.iter_mut().filter(|gap| gap.found.is_some()).collect();
     if gaps.is_empty() {
         return;

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::Engine;
+use hamdex_fingerprint::Fingerprint;
+
 use crate::format::checksum::UnitKind;
 use crate::format::section::extent;
 use crate::salvage::mend::find_footer;
-use crate::{BuildOptions, Codec, Index};
+use crate::{BuildOptions, Builder, Codec, Index, salvage};
 
 /// Fingerprints far and near, some with several ids.
-fn pairs<F: Engine>(count: u64, ids: bool) -> Vec<(F, u64)> {
+fn pairs<F: Fingerprint>(count: u64, ids: bool) -> Vec<(F, u64)> {
     let mut state = 7u64;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -27,22 +28,24 @@ fn pairs<F: Engine>(count: u64, ids: bool) -> Vec<(F, u64)> {
     pairs
 }
 
-fn file<F: Engine>(pairs: &[(F, u64)], codec: Codec, design: &str, ids: bool) -> Vec<u8> {
+fn file<F: Fingerprint>(pairs: &[(F, u64)], codec: Codec, design: &str, ids: bool) -> Vec<u8> {
     let options = BuildOptions::new().codec(codec).ids(ids).block_bytes(512);
     let options = options.design(crate::Design::named(design, 3).unwrap());
-    let mut bytes = Vec::new();
-    F::write_sorted(options, &mut pairs.iter().copied(), &mut std::iter::empty(), &mut bytes).unwrap();
-    bytes
+    let mut builder = Builder::in_memory(options.sorted(true)).unwrap();
+    for &(fingerprint, id) in pairs {
+        if ids { builder.push_with_id(fingerprint, id) } else { builder.push(fingerprint) }.unwrap();
+    }
+    builder.into_inner().unwrap().0
 }
 
 /// The readable pairs of a file, by place; and those whose place is unknown.
 type Read<F> = (BTreeMap<u64, (F, u64)>, Vec<(F, u64)>);
 
-fn read<F: Engine>(mut bytes: Vec<u8>, file_id: [u8; 16]) -> Option<Read<F>> {
-    F::mend(&mut bytes, file_id);
-    let index = Index::<F, _>::from_bytes(bytes).ok()?;
+fn read<F: Fingerprint>(mut bytes: Vec<u8>, file_id: [u8; 16]) -> Option<Read<F>> {
+    salvage::mend::<F>(&mut bytes, file_id);
+    let index = Index::<F>::from_bytes(bytes).ok()?;
     let (mut placed, mut others) = (BTreeMap::new(), Vec::new());
-    index.for_each_readable(&mut |place, fingerprint, id| match place {
+    salvage::for_each_readable(&index, &mut |place, fingerprint, id| match place {
         Some(place) => assert!(placed.insert(place, (fingerprint, id)).is_none()),
         None => others.push((fingerprint, id)),
     });
@@ -50,10 +53,10 @@ fn read<F: Engine>(mut bytes: Vec<u8>, file_id: [u8; 16]) -> Option<Read<F>> {
 }
 
 /// Damages every `step`-th byte by itself.
-fn check<F: Engine>(codec: Codec, design: &str, ids: bool, step: usize) {
+fn check<F: Fingerprint>(codec: Codec, design: &str, ids: bool, step: usize) {
     let pairs = pairs::<F>(900, ids);
     let whole = file(&pairs, codec, design, ids);
-    let file_id = Index::<F, _>::from_bytes(&whole[..]).unwrap().file_id();
+    let file_id = Index::<F>::from_bytes(&whole[..]).unwrap().file_id();
     let footer = find_footer::<F>(&whole, file_id).unwrap().footer;
     let (file_id, tables) = (file_id.to_bytes(), footer.tables.len());
     // Ids and marks are nowhere else; with one table, nor are its entries.
@@ -105,16 +108,16 @@ fn whatever_one_byte_of_a_file_was_the_rest_proves_its_pairs() {
 fn every_byte_of_header_footer_and_trailer_is_restored() {
     let pairs = pairs::<u64>(300, true);
     let whole = file(&pairs, Codec::Huffman, "halves", true);
-    let file_id = Index::<u64, _>::from_bytes(&whole[..]).unwrap().file_id();
+    let file_id = Index::<u64>::from_bytes(&whole[..]).unwrap().file_id();
     let footer = find_footer::<u64>(&whole, file_id).unwrap().footer;
     let footer_at =
         footer.sections.last().map(|metadata| metadata.offset + metadata.length).unwrap() as usize;
     for at in (0..64).chain(footer_at..whole.len()) {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x10;
-        u64::mend(&mut damaged, file_id.to_bytes());
+        salvage::mend::<u64>(&mut damaged, file_id.to_bytes());
         // Zeros between sections are not restored, and not read.
-        Index::<u64, _>::from_bytes(&damaged[..]).unwrap();
+        Index::<u64>::from_bytes(&damaged[..]).unwrap();
         assert_eq!(find_footer::<u64>(&damaged, file_id).unwrap().footer, footer, "byte {at}");
     }
 }
@@ -124,7 +127,7 @@ fn blocks_next_to_each_other_are_put_together_from_other_tables() {
     for ids in [false, true] {
         let pairs = pairs::<u64>(2000, ids);
         let whole = file(&pairs, Codec::Huffman, "halves", ids);
-        let file_id = Index::<u64, _>::from_bytes(&whole[..]).unwrap().file_id().to_bytes();
+        let file_id = Index::<u64>::from_bytes(&whole[..]).unwrap().file_id().to_bytes();
         let mut damaged = whole.clone();
         for block in [0usize, 1, 2, 5, 7] {
             damaged[4096 + 512 * block + 100] ^= 4;
@@ -149,12 +152,12 @@ fn blocks_next_to_each_other_are_put_together_from_other_tables() {
 fn what_is_no_file_is_left_as_it_is() {
     for length in [0, 1, 95, 4096, 4127, 4128, 9000] {
         let mut bytes = vec![0x5a; length];
-        u64::mend(&mut bytes, [3; 16]);
-        assert!(Index::<u64, _>::from_bytes(bytes).is_err());
+        salvage::mend::<u64>(&mut bytes, [3; 16]);
+        assert!(Index::<u64>::from_bytes(bytes).is_err());
     }
     let pairs = pairs::<u64>(300, false);
     let mut wide = file(&pairs, Codec::Huffman, "halves", false);
-    let file_id = Index::<u64, _>::from_bytes(&wide[..]).unwrap().file_id().to_bytes();
-    u128::mend(&mut wide, file_id);
-    assert!(Index::<u128, _>::from_bytes(&wide[..]).is_err());
+    let file_id = Index::<u64>::from_bytes(&wide[..]).unwrap().file_id().to_bytes();
+    salvage::mend::<u128>(&mut wide, file_id);
+    assert!(Index::<u128>::from_bytes(&wide[..]).is_err());
 }

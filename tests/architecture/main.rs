@@ -18,6 +18,7 @@ const CRATES: &[&str] = &["src", "crates/*/src", "tools", "benches/peers/src"];
 /// [`APART`] says.
 const LAYERS: &[&str] = &[
     "bits",
+    "widths",
     "progress",
     "sorting",
     "memory",
@@ -39,7 +40,6 @@ const LAYERS: &[&str] = &[
     "index",
     "merge",
     "salvage",
-    "engine",
 ];
 
 /// Layers that know nothing of each other, though one comes before the other in the list.

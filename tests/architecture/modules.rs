@@ -90,6 +90,10 @@ impl Modules {
             }
             let Some(real) = self.files[at].reexports.get(segment) else { return at };
             let whole: Segments = real.iter().chain(&path[number + 1..]).cloned().collect();
+            if whole == path {
+                // A macro, which `use` makes an item of the file that defines it.
+                return at;
+            }
             return self.resolve(&whole, depth + 1);
         }
         at

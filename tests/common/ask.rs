@@ -16,10 +16,7 @@ pub enum Answer<F> {
 }
 
 /// Asks each kind of question about one query, below, at and above the usual distance.
-pub fn ask<F: Fingerprint, D: AsRef<[u8]>>(
-    index: &Index<F, D>,
-    query: F,
-) -> Vec<Result<Answer<F>, ReadError>> {
+pub fn ask<F: Fingerprint>(index: &Index<F>, query: F) -> Vec<Result<Answer<F>, ReadError>> {
     let mut searcher = index.searcher();
     let mut all = Vec::new();
     for distance in [1, 3, 6] {
@@ -41,10 +38,7 @@ pub fn ask<F: Fingerprint, D: AsRef<[u8]>>(
 }
 
 /// The names of a fingerprint's ids, and of a few others.
-fn names<F: Fingerprint, D: AsRef<[u8]>>(
-    index: &Index<F, D>,
-    query: F,
-) -> Result<Vec<Option<Vec<u8>>>, ReadError> {
+fn names<F: Fingerprint>(index: &Index<F>, query: F) -> Result<Vec<Option<Vec<u8>>>, ReadError> {
     let Some(names) = index.names()? else { return Ok(Vec::new()) };
     let ids = index.ids(query)?.chain([0, 7, 100, u64::MAX]);
     ids.map(|id| Ok(names.get(id)?.map(<[u8]>::to_vec))).collect()
@@ -52,7 +46,7 @@ fn names<F: Fingerprint, D: AsRef<[u8]>>(
 
 /// The answers of a whole file.
 pub fn truth<F: Fingerprint>(file: &[u8], queries: &[F]) -> Vec<Vec<Answer<F>>> {
-    let index = Index::<F, _>::from_bytes(file).unwrap();
+    let index = Index::<F>::from_bytes(file).unwrap();
     let answers = |&query| ask(&index, query).into_iter().map(Result::unwrap).collect();
     queries.iter().map(answers).collect()
 }

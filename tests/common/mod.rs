@@ -249,7 +249,7 @@ pub fn built_with_names<F: Fingerprint>(
     builder.into_inner().unwrap().0
 }
 
-pub fn index<F: Fingerprint>(bytes: Vec<u8>) -> Index<F, Vec<u8>> {
+pub fn index<F: Fingerprint>(bytes: Vec<u8>) -> Index<F> {
     Index::from_bytes(bytes).unwrap()
 }
 

@@ -39,7 +39,7 @@ fn in_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
 
 /// The matches of each query, as the batch returns them; checks that they come in order.
 fn asked<F: Fingerprint>(
-    index: &Index<F, Vec<u8>>,
+    index: &Index<F>,
     queries: &[F],
     distance: u32,
     options: &BatchOptions,
@@ -54,7 +54,7 @@ fn asked<F: Fingerprint>(
     all
 }
 
-fn check<F: Fingerprint>(index: &Index<F, Vec<u8>>, stored: &[F], queries: &[F], distance: u32, what: &str) {
+fn check<F: Fingerprint>(index: &Index<F>, stored: &[F], queries: &[F], distance: u32, what: &str) {
     let expected: Vec<_> = queries.iter().map(|&query| brute_force(stored, query, distance)).collect();
     for options in strategies() {
         for threads in [1, 2] {
@@ -267,7 +267,7 @@ fn damage_is_an_error_never_a_missing_match() {
     let (file, keys) = with_a_damaged_block();
     let in_block = vec![keys[3]; 100];
     let elsewhere = vec![keys[8]; 100];
-    let count = |index: &Index<u64, Vec<u8>>, queries: &[u64], options: &BatchOptions| {
+    let count = |index: &Index<u64>, queries: &[u64], options: &BatchOptions| {
         let mut visited = 0;
         index
             .batch_with(queries, 0, options, |_, matches| {
@@ -278,15 +278,13 @@ fn damage_is_an_error_never_a_missing_match() {
     };
     for checksums in [Checksums::FirstTouch, Checksums::Always] {
         for options in strategies() {
-            let index: Index<u64, Vec<u8>> =
-                OpenOptions::new().checksums(checksums).from_bytes(file.clone()).unwrap();
+            let index: Index<u64> = OpenOptions::new().checksums(checksums).from_bytes(file.clone()).unwrap();
             for _ in 0..2 {
                 let outcome = count(&index, &in_block, &options);
                 assert!(is_damage(&outcome), "{outcome:?}, {options:?}");
             }
         }
-        let index: Index<u64, Vec<u8>> =
-            OpenOptions::new().checksums(checksums).from_bytes(file.clone()).unwrap();
+        let index: Index<u64> = OpenOptions::new().checksums(checksums).from_bytes(file.clone()).unwrap();
         let strategies = strategies();
         for options in &strategies[strategies.len() - 3..] {
             assert_eq!(count(&index, &elsewhere, options).unwrap(), 100);

@@ -5,12 +5,12 @@ use hamdex::{BuildOptions, Codec, Entries, Fingerprint, Index};
 
 type Listed<F> = Vec<(F, Vec<u64>)>;
 
-fn listed<F: Fingerprint>(entries: Entries<'_, F, Vec<u8>>) -> Listed<F> {
+fn listed<F: Fingerprint>(entries: Entries<'_, F>) -> Listed<F> {
     entries.map(|entry| entry.unwrap()).map(|entry| (entry.fingerprint, entry.ids.collect())).collect()
 }
 
 /// Checks all entries, those from some values on, and the parts of both.
-fn entries_are<F: Fingerprint>(index: &Index<F, Vec<u8>>, expected: &Listed<F>) {
+fn entries_are<F: Fingerprint>(index: &Index<F>, expected: &Listed<F>) {
     let mut numbers = Numbers(4);
     assert_eq!(&listed(index.entries()), expected);
     let mut starts = vec![F::ZERO, F::ONES];

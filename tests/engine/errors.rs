@@ -65,7 +65,7 @@ fn errors_after_opening_name_the_file() {
         assert_eq!(error.path(), Some(path.as_path()), "{error}");
         assert!(error.to_string().starts_with(&*path.to_string_lossy()), "{error}");
     }
-    let error = Index::<u64, _>::from_bytes(bytes).unwrap().verify().unwrap_err();
+    let error = Index::<u64>::from_bytes(bytes).unwrap().verify().unwrap_err();
     assert!(error.path().is_none() && error.to_string().starts_with("index in memory: "), "{error}");
 }
 

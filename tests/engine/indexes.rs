@@ -8,15 +8,15 @@ use std::sync::Arc;
 use crate::common::{Numbers, Reports, Shape, built, built_with_ids, data, index, queries};
 use hamdex::internals::{Tuning, Way};
 use hamdex::{
-    BatchOptions, BuildOptions, Codec, Design, Fingerprint, Index, Indexes, IndexesSearcher, Pair,
-    ReadErrorKind, Strategy, UnitedMatches,
+    BatchOptions, BuildOptions, Codec, Design, Fingerprint, Index, MultiIndex, MultiMatches, MultiSearcher,
+    Pair, ReadErrorKind, Strategy,
 };
 use proptest::prelude::*;
 
 /// The stored fingerprints, and the index.
 struct Part<F> {
     stored: BTreeSet<(F, u64)>,
-    index: Arc<Index<F, Vec<u8>>>,
+    index: Arc<Index<F>>,
 }
 
 /// Distance, fingerprint, and the numbers of the indexes.
@@ -41,8 +41,8 @@ fn parts<F: Fingerprint>(data: &[F], count: usize, seed: u64) -> Vec<Part<F>> {
         .collect()
 }
 
-fn united<F: Fingerprint>(parts: &[Part<F>]) -> Indexes<Arc<Index<F, Vec<u8>>>> {
-    Indexes::new(parts.iter().map(|part| Arc::clone(&part.index)))
+fn united<F: Fingerprint>(parts: &[Part<F>]) -> MultiIndex<F> {
+    MultiIndex::new(parts.iter().map(|part| Arc::clone(&part.index)))
 }
 
 fn brute_force<F: Fingerprint>(parts: &[Part<F>], query: F, distance: u32) -> Vec<Found<F>> {
@@ -55,16 +55,12 @@ fn brute_force<F: Fingerprint>(parts: &[Part<F>], query: F, distance: u32) -> Ve
     found
 }
 
-fn of_matches<F: Fingerprint>(matches: UnitedMatches<'_, F>) -> Vec<Found<F>> {
-    let numbers = |m: hamdex::UnitedMatch<'_, F>| m.found_in.iter().map(|found| found.index).collect();
+fn of_matches<F: Fingerprint>(matches: MultiMatches<'_, F>) -> Vec<Found<F>> {
+    let numbers = |m: hamdex::MultiMatch<'_, F>| m.found_in.iter().map(|found| found.index).collect();
     matches.iter().map(|m| (m.distance, m.fingerprint, numbers(m))).collect()
 }
 
-fn check_ids<F: Fingerprint>(
-    searcher: &mut IndexesSearcher<Arc<Index<F, Vec<u8>>>>,
-    parts: &[Part<F>],
-    fingerprint: F,
-) {
+fn check_ids<F: Fingerprint>(searcher: &mut MultiSearcher<F>, parts: &[Part<F>], fingerprint: F) {
     let pairs = parts.iter().flat_map(|part| part.stored.range((fingerprint, 0)..=(fingerprint, u64::MAX)));
     let ids: BTreeSet<u64> = pairs.map(|&(_, id)| id).collect();
     assert_eq!(searcher.ids(fingerprint).unwrap(), ids.into_iter().collect::<Vec<_>>());
@@ -196,7 +192,7 @@ fn pairs_of<F: Fingerprint>(parts: &[Part<F>], distance: u32) -> Vec<Pair<F>> {
     pairs
 }
 
-fn check_pairs<F: Fingerprint>(indexes: &Indexes<Arc<Index<F, Vec<u8>>>>, parts: &[Part<F>]) {
+fn check_pairs<F: Fingerprint>(indexes: &MultiIndex<F>, parts: &[Part<F>]) {
     for distance in [0, 1, 3, 6] {
         let expected = pairs_of(parts, distance);
         for tuning in [
@@ -258,7 +254,7 @@ fn a_batch_of_several_indexes_reports_its_queries_and_stops() {
     let indexes = united(&parts(&stored, 3, 47));
     let seen = Reports::default();
     let options = || BatchOptions::new().threads(1);
-    let go_on = |_, _: UnitedMatches<'_, u64>| ControlFlow::Continue(());
+    let go_on = |_, _: MultiMatches<'_, u64>| ControlFlow::Continue(());
     let _ = indexes.batch_with(&stored, 3, &options().progress(seen.keep()), go_on).unwrap();
     assert_eq!(seen.all().last().map(|report| report.done), Some(stored.len() as u64));
     assert!(seen.all().iter().all(|report| report.total == Some(stored.len() as u64)));

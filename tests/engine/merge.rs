@@ -15,9 +15,9 @@ use hamdex::{
     Phase, Progress,
 };
 
-type Bytes<F> = Index<F, Vec<u8>>;
+type Bytes<F> = Index<F>;
 
-fn merged<F: Fingerprint>(merger: Merger<'_, F, Vec<u8>>) -> Vec<u8> {
+fn merged<F: Fingerprint>(merger: Merger<'_, F>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let summary = merger.write_to(&mut bytes).unwrap();
     assert_eq!(summary.bytes, bytes.len() as u64);

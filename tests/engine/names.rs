@@ -22,7 +22,7 @@ fn pairs_of<F: Fingerprint>(ids: impl IntoIterator<Item = u64>) -> Vec<(F, u64)>
     pairs.collect()
 }
 
-fn read_all<F: Fingerprint, D: AsRef<[u8]> + Sync>(index: &Index<F, D>) -> Named {
+fn read_all<F: Fingerprint>(index: &Index<F>) -> Named {
     let names = index.names().unwrap().unwrap();
     let all: Named = names.iter().map(|name| name.map(|(id, name)| (id, name.to_vec())).unwrap()).collect();
     assert_eq!((all.len() as u64, all.is_empty()), (names.len(), names.is_empty()));
@@ -46,7 +46,7 @@ fn comes_back<F: Fingerprint>(named: &Named, codec: Codec) {
         }
     }
     for checksums in [Checksums::Always, Checksums::UpFront] {
-        let index = OpenOptions::new().checksums(checksums).from_bytes::<F, _>(&bytes).unwrap();
+        let index = OpenOptions::new().checksums(checksums).from_bytes::<F>(&bytes).unwrap();
         assert_eq!(&read_all(&index), named);
     }
     // The order of the fingerprints does not matter, and names count.
@@ -57,7 +57,7 @@ fn comes_back<F: Fingerprint>(named: &Named, codec: Codec) {
         last.get_mut().push(b'x');
         let mut other = named.clone();
         other.insert(*last.key(), last.get().clone());
-        let other = Index::<F, _>::from_bytes(built_with_names(&pairs, &other, options())).unwrap();
+        let other = Index::<F>::from_bytes(built_with_names(&pairs, &other, options())).unwrap();
         assert_ne!(other.file_id(), index.file_id());
     }
 }
@@ -162,7 +162,7 @@ fn what_is_wrong_with_names_is_said_and_leaves_nothing() {
 }
 
 /// Indexes of a part of the pairs each, with the names of their ids.
-fn dealt(pairs: &[(u64, u64)], hands: usize) -> Vec<Index<u64, Vec<u8>>> {
+fn dealt(pairs: &[(u64, u64)], hands: usize) -> Vec<Index<u64>> {
     let mut numbers = Numbers(8);
     let mut parts = vec![Vec::new(); hands];
     for &pair in pairs {
@@ -174,7 +174,7 @@ fn dealt(pairs: &[(u64, u64)], hands: usize) -> Vec<Index<u64, Vec<u8>>> {
     parts.iter().map(|part| index(built_with_names(part, &named(part), BuildOptions::new()))).collect()
 }
 
-fn merged(merger: Merger<'_, u64, Vec<u8>>) -> Vec<u8> {
+fn merged(merger: Merger<'_, u64>) -> Vec<u8> {
     let mut bytes = Vec::new();
     merger.write_to(&mut bytes).unwrap();
     bytes
@@ -204,7 +204,7 @@ fn names_are_united_by_id_and_go_with_their_ids() {
 #[test]
 fn what_was_numbered_apart_is_numbered_anew() {
     let parts = [(0..40), (0..0), (3..90), (0..1)];
-    let inputs: Vec<Index<u64, Vec<u8>>> = (0u64..)
+    let inputs: Vec<Index<u64>> = (0u64..)
         .zip(&parts)
         .map(|(number, ids)| {
             let pairs: Vec<(u64, u64)> = ids.clone().map(|id| ((number << 32) | (id / 2), id)).collect();

@@ -45,17 +45,12 @@ fn tunings(stored: usize) -> Vec<Tuning> {
     ]
 }
 
-fn check<F: Fingerprint, D: AsRef<[u8]> + Sync>(
-    index: &Index<F, D>,
-    stored: &[F],
-    distance: u32,
-    what: &str,
-) {
+fn check<F: Fingerprint>(index: &Index<F>, stored: &[F], distance: u32, what: &str) {
     check_ways(index, stored, distance, what, tunings(stored.len()));
 }
 
-fn check_ways<F: Fingerprint, D: AsRef<[u8]> + Sync>(
-    index: &Index<F, D>,
+fn check_ways<F: Fingerprint>(
+    index: &Index<F>,
     stored: &[F],
     distance: u32,
     what: &str,
@@ -243,7 +238,7 @@ fn a_damaged_block_is_an_error_not_a_gap() {
         let position = crate::common::file::block(&file, 0, 7).start + 100;
         file[position] ^= 1;
         for checksums in [Checksums::FirstTouch, Checksums::Always] {
-            let index: Index<u64, _> =
+            let index: Index<u64> =
                 OpenOptions::new().checksums(checksums).from_bytes(file.as_slice()).unwrap();
             for tuning in tunings(stored.len()) {
                 for threads in [1, 2] {

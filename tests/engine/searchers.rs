@@ -81,12 +81,12 @@ fn a_searcher_can_own_its_index() {
 }
 
 /// The ids of these matches, one after the other.
-fn each<F: Fingerprint>(index: &Index<F, Vec<u8>>, matches: &[Match<F>]) -> Vec<Vec<u64>> {
+fn each<F: Fingerprint>(index: &Index<F>, matches: &[Match<F>]) -> Vec<Vec<u64>> {
     matches.iter().map(|found| index.ids(found.fingerprint).unwrap().collect()).collect()
 }
 
 /// The ids of these matches, together.
-fn together<F: Fingerprint>(index: &Index<F, Vec<u8>>, matches: &[Match<F>]) -> Vec<Vec<u64>> {
+fn together<F: Fingerprint>(index: &Index<F>, matches: &[Match<F>]) -> Vec<Vec<u64>> {
     index.ids_of(matches).unwrap().into_iter().map(Iterator::collect).collect()
 }
 

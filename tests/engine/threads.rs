@@ -18,8 +18,8 @@ const fn is_send_and_sync<T: Send + Sync>() {}
 const _: () = {
     is_send_and_sync::<Index<u64>>();
     is_send_and_sync::<Index<u128>>();
-    is_send_and_sync::<Index<u64, Vec<u8>>>();
-    is_send_and_sync::<Index<u64, &'static [u8]>>();
+    is_send_and_sync::<Index<u64>>();
+    is_send_and_sync::<Index<u64>>();
     is_send_and_sync::<Mapping>();
     is_send_and_sync::<Searcher<std::sync::Arc<Index<u64>>>>();
     is_send_and_sync::<Ids<'static>>();
@@ -40,8 +40,7 @@ fn many_threads_get_right_answers_from_one_index() {
     let queries = queries(&stored, 40, 2);
     let expected: Vec<_> = queries.iter().map(|&query| brute_force(&stored, query, 3)).collect();
     for checksums in CHECKSUMS {
-        let index: Index<u64, _> =
-            OpenOptions::new().checksums(checksums).from_bytes(file.as_slice()).unwrap();
+        let index: Index<u64> = OpenOptions::new().checksums(checksums).from_bytes(file.as_slice()).unwrap();
         let asked = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for thread in 0..8 {
@@ -73,8 +72,7 @@ fn many_threads_all_see_damage() {
     let in_block = keys[3];
     let elsewhere = keys[5];
     for checksums in [Checksums::FirstTouch, Checksums::Always] {
-        let index: Index<u64, _> =
-            OpenOptions::new().checksums(checksums).from_bytes(file.as_slice()).unwrap();
+        let index: Index<u64> = OpenOptions::new().checksums(checksums).from_bytes(file.as_slice()).unwrap();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
@@ -89,15 +87,12 @@ fn many_threads_all_see_damage() {
             }
         });
     }
-    let up_front = OpenOptions::new().checksums(Checksums::UpFront).from_bytes::<u64, _>(file.as_slice());
+    let up_front = OpenOptions::new().checksums(Checksums::UpFront).from_bytes::<u64>(file.as_slice());
     assert!(is_damage(&up_front));
 }
 
 /// Asks everything once to warm up, and again to count.
-fn allocations_of_a_second_round<F: Fingerprint>(
-    stored: &[F],
-    index: &Index<F, impl AsRef<[u8]>>,
-) -> (u64, usize) {
+fn allocations_of_a_second_round<F: Fingerprint>(stored: &[F], index: &Index<F>) -> (u64, usize) {
     let queries = queries(stored, 50, 3);
     let mut searcher = index.searcher();
     let mut round = || {
@@ -171,7 +166,7 @@ fn the_nearest_are_found_without_allocating_too() {
 fn ids_are_found_without_allocating_too() {
     let stored: Vec<(u64, u64)> = data::<u64>(Shape::Mixed, 5000, 4).into_iter().zip(0..).collect();
     let lists = id_lists(&stored);
-    let index = Index::<u64, _>::from_bytes(built_with_ids(&stored, BuildOptions::new())).unwrap();
+    let index = Index::<u64>::from_bytes(built_with_ids(&stored, BuildOptions::new())).unwrap();
     let mut searcher = index.searcher();
     let mut round = || stored.iter().map(|&(x, _)| searcher.ids(x).unwrap().count()).sum::<usize>();
     let warm = round();

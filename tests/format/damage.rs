@@ -59,19 +59,19 @@ static SMALL: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(small::<u64>);
 /// Some queries whose answers touch a file all over.
 fn few_queries<F: Fingerprint>(file: &[u8]) -> Vec<F> {
     let mut stored = Vec::new();
-    let index = Index::<F, _>::from_bytes(file).unwrap();
+    let index = Index::<F>::from_bytes(file).unwrap();
     stored.extend(index.searcher().nearest(F::ZERO, 100).unwrap().iter().map(|m| m.fingerprint));
     queries(&stored, 1, 5)
 }
 
 /// Returns whether opening or verifying rejects a file.
 fn is_refused<F: Fingerprint>(file: &[u8]) -> bool {
-    Index::<F, _>::from_bytes(file).map_or(true, |index| index.verify().is_err())
+    Index::<F>::from_bytes(file).map_or(true, |index| index.verify().is_err())
 }
 
 /// That no answer is wrong, if there is one.
 fn answers_are_right<F: Fingerprint>(file: &[u8], queries: &[F], truth: &[Vec<Answer<F>>]) {
-    let Ok(index) = Index::<F, _>::from_bytes(file) else { return };
+    let Ok(index) = Index::<F>::from_bytes(file) else { return };
     for (&query, expected) in queries.iter().zip(truth) {
         for (number, (answer, expected)) in ask(&index, query).into_iter().zip(expected).enumerate() {
             assert!(answer.as_ref().is_ok_and(|a| a == expected) || answer.is_err(), "{query:?}, {number}");
@@ -120,7 +120,7 @@ fn every_flipped_bit_is_seen_at_128_bits() {
 fn every_truncation_is_refused_when_the_file_is_opened() {
     for (name, file) in small::<u64>().into_iter().chain(small::<u128>()) {
         for length in 0..file.len() {
-            let refused = Index::<u64, _>::from_bytes(&file[..length]).unwrap_err().into_kind();
+            let refused = Index::<u64>::from_bytes(&file[..length]).unwrap_err().into_kind();
             match refused {
                 ReadErrorKind::NotHamdex => assert_eq!(length, 0, "{name}"),
                 ReadErrorKind::Truncated { length: found } => assert_eq!(found, length as u64, "{name}"),
@@ -140,12 +140,12 @@ fn appended_bytes_are_refused_when_the_file_is_opened() {
         for tail in [&zeros, &noise] {
             for length in [1, 2, 7, 8, 31, 32, 33, 512, 4095, 4096, 5000] {
                 let longer = [&file, &tail[..length]].concat();
-                assert!(Index::<u64, _>::from_bytes(longer).is_err(), "{name}, {length}");
+                assert!(Index::<u64>::from_bytes(longer).is_err(), "{name}, {length}");
             }
         }
         for tail in [trailer, &file] {
             let longer = [&file, tail].concat();
-            assert!(Index::<u64, _>::from_bytes(longer).is_err(), "{name}: its own bytes");
+            assert!(Index::<u64>::from_bytes(longer).is_err(), "{name}: its own bytes");
         }
     }
 }
@@ -249,7 +249,7 @@ proptest! {
             let checksum = crc32fast::hash(&file[..60]);
             file[60..64].copy_from_slice(&checksum.to_le_bytes());
         }
-        prop_assert!(Index::<u64, _>::from_bytes(&file).is_err());
-        prop_assert!(Index::<u128, _>::from_bytes(&file).is_err());
+        prop_assert!(Index::<u64>::from_bytes(&file).is_err());
+        prop_assert!(Index::<u128>::from_bytes(&file).is_err());
     }
 }

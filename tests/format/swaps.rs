@@ -18,7 +18,7 @@ fn sample(seed: u64) -> (Vec<u64>, Vec<u8>) {
 
 #[track_caller]
 fn assert_refused(file: &[u8], at: impl Fn(Place) -> bool) {
-    let outcome = Index::<u64, _>::from_bytes(file).and_then(|index| index.verify());
+    let outcome = Index::<u64>::from_bytes(file).and_then(|index| index.verify());
     assert!(outcome.as_ref().is_err_and(|error| damaged_at(error).is_some_and(at)), "{outcome:?}");
 }
 
@@ -29,7 +29,7 @@ fn is_block(place: Place, of: usize) -> bool {
 /// Checks that queries which read a misplaced block of a table fail: queried for every stored
 /// fingerprint, some are, and none is answered wrongly.
 fn assert_queries_notice(file: &[u8], stored: &[u64], of: usize) {
-    let index = Index::<u64, _>::from_bytes(file).unwrap();
+    let index = Index::<u64>::from_bytes(file).unwrap();
     let mut searcher = index.searcher();
     let mut noticed = 0;
     for &x in stored {
@@ -139,7 +139,7 @@ fn keys_of_another_file_are_refused_when_the_file_is_opened() {
     let ((_, file), (_, other)) = (alike(0), alike(1));
     for table in [0, 1] {
         let mixed = graft(&file, &other, whole(&file, file::KEYS, table));
-        let refused = Index::<u64, _>::from_bytes(&mixed).unwrap_err();
+        let refused = Index::<u64>::from_bytes(&mixed).unwrap_err();
         assert!(damaged_at(&refused) == Some(Place::Keys { table: table as usize }), "{refused}");
     }
 }
@@ -152,7 +152,7 @@ fn keys_of_another_table_are_refused_when_the_file_is_opened() {
     let mut swapped = file.clone();
     swapped[first.clone()].copy_from_slice(&file[second.clone()]);
     swapped[second].copy_from_slice(&file[first]);
-    let refused = Index::<u64, _>::from_bytes(&swapped).unwrap_err();
+    let refused = Index::<u64>::from_bytes(&swapped).unwrap_err();
     assert_eq!(damaged_at(&refused), Some(Place::Keys { table: 0 }), "{refused}");
 }
 
@@ -167,7 +167,7 @@ fn footers_trailers_and_headers_of_another_file_are_refused_when_the_file_is_ope
         (footer..file.len(), Place::Trailer),
         (0..file::PAGE, Place::Trailer),
     ] {
-        let refused = Index::<u64, _>::from_bytes(graft(&file, &other, range)).unwrap_err();
+        let refused = Index::<u64>::from_bytes(graft(&file, &other, range)).unwrap_err();
         assert_eq!(damaged_at(&refused), Some(at), "{refused}");
     }
 }
@@ -195,7 +195,7 @@ fn ids_and_metadata_of_another_file_are_refused() {
         let mixed = graft(&file, &other, whole(&file, kind, 0));
         assert_refused(&mixed, |place| place == at);
         if kind != file::METADATA {
-            let index = Index::<u64, _>::from_bytes(&mixed).unwrap();
+            let index = Index::<u64>::from_bytes(&mixed).unwrap();
             let refused = index.ids(stored[0]).map(Iterator::count).unwrap_err();
             assert_eq!(damaged_at(&refused), Some(at), "{refused}");
         }

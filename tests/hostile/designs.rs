@@ -60,7 +60,7 @@ fn a_design_that_is_too_hard_to_check_is_refused_in_the_end() {
 #[test]
 fn any_distance_may_be_asked_of_a_design_that_is_hard_to_check() {
     let file = many_tables(8, 32, 12, 9);
-    let index = Index::<u64, _>::from_bytes(&file).unwrap();
+    let index = Index::<u64>::from_bytes(&file).unwrap();
     index.verify().unwrap();
     let mut searcher = index.searcher();
     for distance in [0, 5, 11, 12, 13, 16, 24, 40, 64] {

@@ -15,7 +15,7 @@ fn ids_out_of_order_are_refused() {
     let file = changed(seed, |parts| parts.ids.as_mut().unwrap().ids.fill(0));
     assert_damaged(&file, |place| place == Place::Ids, "out of order");
     // A merge checks its inputs too, so damage is not copied.
-    let index = Index::<u64, _>::from_bytes(file).unwrap();
+    let index = Index::<u64>::from_bytes(file).unwrap();
     let refused = Merger::new([&index]).unwrap().write_to(&mut Vec::new()).unwrap_err();
     assert!(refused.to_string().contains("out of order"), "{refused}");
     // The greatest ones beyond 64 bits.
@@ -104,7 +104,7 @@ fn an_id_directory_that_leads_elsewhere_is_refused() {
                 let file = changed(seed, |parts| parts.ids.as_mut().unwrap().directory[block] = lie);
                 assert_damaged(&file, |place| place == Place::IdDirectory, "");
                 // Every stored fingerprint is looked up in the directory; none finds ids that do not exist.
-                let index = Index::<u64, _>::from_bytes(&file).unwrap();
+                let index = Index::<u64>::from_bytes(&file).unwrap();
                 for entry in entries(&Parts::read(seed), 0, block) {
                     if let Ok(found) = index.ids(entry) {
                         assert!(found.len() as u64 <= ids.count);
@@ -131,7 +131,7 @@ fn ranks_that_do_not_fit_the_marks_are_refused() {
         for lie in lies.into_iter().filter(|&lie| lie != right) {
             let file = changed(&seed, |parts| parts.ids.as_mut().unwrap().directory[rank] = lie);
             assert_damaged(&file, |place| place == Place::IdDirectory, "");
-            let index = Index::<u64, _>::from_bytes(&file).unwrap();
+            let index = Index::<u64>::from_bytes(&file).unwrap();
             for (fingerprint, _) in input.iter().skip(49_999).step_by(7) {
                 if let Ok(found) = index.ids(*fingerprint) {
                     assert!(found.len() <= 53_000);

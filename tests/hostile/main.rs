@@ -90,21 +90,21 @@ fn seeds() -> [&'static [u8]; 6] {
 
 /// Opens, asks and verifies, in every way there is; gives the refusal.
 fn refusal<F: Fingerprint>(file: &[u8]) -> Option<ReadError> {
-    let outcome = match Index::<F, _>::from_bytes(file) {
+    let outcome = match Index::<F>::from_bytes(file) {
         Err(error) => Some(error),
         Ok(index) => {
             for query in queries::<F>(&[], 4, 7) {
                 let _ = ask(&index, query);
             }
             // The result of `verify` does not depend on earlier accesses.
-            let fresh = Index::<F, _>::from_bytes(file).unwrap().verify();
+            let fresh = Index::<F>::from_bytes(file).unwrap().verify();
             let outcome = index.verify();
             assert_eq!(outcome.as_ref().err().map(ToString::to_string), fresh.err().map(|e| e.to_string()));
             outcome.err()
         }
     };
     for checksums in [Checksums::Always, Checksums::UpFront] {
-        if let Ok(index) = OpenOptions::new().checksums(checksums).from_bytes::<F, _>(file) {
+        if let Ok(index) = OpenOptions::new().checksums(checksums).from_bytes::<F>(file) {
             let _ = ask(&index, F::ONES);
         }
     }

@@ -22,7 +22,7 @@ fn directories_of_any_length_are_refused_or_harmless() {
     for length in [0, 1, 23, 24, 25, 100] {
         let file = changed(&NAMED, |parts| parts.names.as_mut().unwrap()[0].truncate(length));
         assert_damaged(&file, |place| place == Place::NameDirectory, "");
-        assert!(Index::<u64, _>::from_bytes(&file).unwrap().names().is_err());
+        assert!(Index::<u64>::from_bytes(&file).unwrap().names().is_err());
     }
     // Names without end, of which the file would have nothing.
     let file = changed(&NAMED, |parts| {
@@ -56,7 +56,7 @@ proptest! {
             directory.resize(24 + bits(id_bits) + bits(end_bits), 0x11);
         }
         let file = changed(&NAMED, |parts| parts.names = Some([directory.clone(), names.clone()]));
-        let index = Index::<u64, _>::from_bytes(&file).unwrap();
+        let index = Index::<u64>::from_bytes(&file).unwrap();
         if let Ok(found) = index.names() {
             let found = found.unwrap();
             for id in [0, 1, 5, u64::from(directory[8]), u64::MAX] {

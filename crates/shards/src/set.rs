@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use hamdex::{Engine, Index, Indexes, OpenOptions, RECIPE_KEY, ReadError, ReadErrorKind, SharedIndexes};
+use hamdex::{Fingerprint, Index, MultiIndex, OpenOptions, RECIPE_KEY, ReadError, ReadErrorKind};
 
 use crate::error::Error;
 use crate::manifest::{self, IdType, Layout, Manifest, ShardEntry};
@@ -36,7 +36,7 @@ use crate::partition::Partition;
 /// assert_eq!(searcher.ids(0x01ff)?[0].id, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Shards<F: Engine> {
+pub struct Shards<F: Fingerprint> {
     directory: PathBuf,
     manifest: Manifest,
     options: OpenOptions,
@@ -44,10 +44,10 @@ pub struct Shards<F: Engine> {
     partition: Option<Partition<F>>,
     opened: Box<[OnceLock<Arc<Index<F>>>]>,
     /// Shards that together have every fingerprint.
-    whole: OnceLock<SharedIndexes<F>>,
+    whole: OnceLock<MultiIndex<F>>,
 }
 
-impl<F: Engine> Shards<F> {
+impl<F: Fingerprint> Shards<F> {
     /// Opens a set: reads its manifest, and checks the existence and length of all files. Each shard is opened with
     /// `options` when it is first needed.
     ///
@@ -120,7 +120,7 @@ impl<F: Engine> Shards<F> {
         }
         let entry = &self.manifest.shards[number];
         let path = self.directory.join(&entry.file);
-        let index = F::open(&path, &self.options).map_err(|error| width_is_damage(error, &path))?;
+        let index = self.options.open::<F>(&path).map_err(|error| width_is_damage(error, &path))?;
         check_shard(&index, &path, entry, &self.manifest)?;
         // Another thread may have opened the same shard meanwhile.
         Ok(self.opened[number].get_or_init(|| Arc::new(index)))
@@ -147,12 +147,12 @@ impl<F: Engine> Shards<F> {
     }
 
     /// Returns shards that together have every fingerprint, as one.
-    pub(crate) fn whole(&self) -> Result<&SharedIndexes<F>, Error> {
+    pub(crate) fn whole(&self) -> Result<&MultiIndex<F>, Error> {
         if let Some(whole) = self.whole.get() {
             return Ok(whole);
         }
         let indexes = self.first_family().map(|number| self.shard(number).cloned());
-        let indexes = Indexes::new(indexes.collect::<Result<Vec<_>, _>>()?);
+        let indexes = MultiIndex::new(indexes.collect::<Result<Vec<_>, _>>()?);
         Ok(self.whole.get_or_init(|| indexes))
     }
 }
@@ -184,7 +184,7 @@ fn not_the_file(path: &Path, differs: &str) -> Error {
 }
 
 /// Fails if an index is not the shard of this manifest entry.
-fn check_shard<F: Engine>(
+fn check_shard<F: Fingerprint>(
     index: &Index<F>,
     path: &Path,
     entry: &ShardEntry,
@@ -205,12 +205,12 @@ fn check_shard<F: Engine>(
 }
 
 /// Returns the number of ids in an index.
-pub(crate) fn ids_of<F: Engine>(index: &Index<F>) -> u64 {
+pub(crate) fn ids_of<F: Fingerprint>(index: &Index<F>) -> u64 {
     index.stats().ids.map_or(0, |ids| ids.count)
 }
 
 /// Returns the kind of ids in an index.
-pub(crate) fn id_type<F: Engine>(index: &Index<F>) -> Option<IdType> {
+pub(crate) fn id_type<F: Fingerprint>(index: &Index<F>) -> Option<IdType> {
     match (index.has_ids(), index.has_names()) {
         (false, _) => None,
         (true, false) => Some(IdType::Numbers),
@@ -219,7 +219,7 @@ pub(crate) fn id_type<F: Engine>(index: &Index<F>) -> Option<IdType> {
 }
 
 /// Returns the recipe of an index, if it has one.
-pub(crate) fn recipe<F: Engine>(index: &Index<F>, path: &Path) -> Result<Option<String>, Error> {
+pub(crate) fn recipe<F: Fingerprint>(index: &Index<F>, path: &Path) -> Result<Option<String>, Error> {
     recipe_of_metadata(index.metadata().get(RECIPE_KEY).map(Vec::as_slice), path)
 }
 
@@ -229,7 +229,7 @@ pub(crate) fn recipe_of_metadata(bytes: Option<&[u8]>, path: &Path) -> Result<Op
     recipe.map_err(|_| Error::damaged(path, "its recipe is not UTF-8"))
 }
 
-impl<F: Engine> fmt::Debug for Shards<F> {
+impl<F: Fingerprint> fmt::Debug for Shards<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shards")
             .field("directory", &self.directory)

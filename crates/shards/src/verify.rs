@@ -1,8 +1,6 @@
 //! Verification of every shard, and of the set as a whole.
 
-use std::ops::ControlFlow;
-
-use hamdex::{Engine, VerifyOptions};
+use hamdex::{Fingerprint, VerifyOptions};
 
 use crate::error::Error;
 use crate::manifest::{MANIFEST, unlisted_files};
@@ -44,7 +42,7 @@ impl Contents {
     }
 }
 
-impl<F: Engine> Shards<F> {
+impl<F: Fingerprint> Shards<F> {
     /// Reads and verifies every shard: [`hamdex::Index::verify_with`] for each, its identity with the manifest entry, and,
     /// in a set of families, that every fingerprint is in its shard and that all families have the same contents.
     ///
@@ -63,7 +61,7 @@ impl<F: Engine> Shards<F> {
             notes: notes.map(|name| format!("{name}: is not part of the set")).collect(),
         };
         for number in 0..manifest.shards.len() {
-            let of_shard = F::verify(self.shard(number)?, options)?;
+            let of_shard = self.shard(number)?.verify_with(options)?;
             verified.bytes += of_shard.bytes;
             verified.blocks += of_shard.blocks;
         }
@@ -81,18 +79,18 @@ impl<F: Engine> Shards<F> {
                 let number = family * partition.shards() + shard;
                 let path = || self.directory().join(&self.manifest().shards[number].file);
                 let mut misplaced = None;
-                let _ = F::for_each_entry(self.shard(number)?, &mut |entry| {
+                for entry in self.shard(number)?.entries() {
+                    let entry = entry?;
                     if partition.shard(family, entry.fingerprint) != shard {
                         misplaced = Some(entry.fingerprint);
-                        return ControlFlow::Break(());
+                        break;
                     }
                     let bits = entry.fingerprint.to_u128();
                     if self.manifest().id_type.is_none() {
                         contents.add(bits, 0);
                     }
                     entry.ids.for_each(|id| contents.add(bits, id));
-                    ControlFlow::Continue(())
-                })?;
+                }
                 if let Some(fingerprint) = misplaced {
                     let what = format!("fingerprint {} belongs in another shard", fingerprint.hex());
                     return Err(Error::damaged(path(), what));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use common::{Pushed, build, kinds};
-use hamdex::{BuildOptions, Builder, Engine, OpenOptions, RECIPE_KEY, VerifyOptions};
+use hamdex::{BuildOptions, Builder, Fingerprint, OpenOptions, RECIPE_KEY, VerifyOptions};
 use hamdex_manifest::seal;
 use hamdex_shards::{Error, Layout, MANIFEST, Shards, add, create, read_manifest};
 
@@ -26,7 +26,7 @@ fn report(error: &Error) -> &'static str {
 }
 
 /// At which moment a set is refused, and how.
-fn refused<F: Engine>(path: &Path) -> Option<(&'static str, Error)> {
+fn refused<F: Fingerprint>(path: &Path) -> Option<(&'static str, Error)> {
     let set = match Shards::<F>::open(path, &OpenOptions::new()) {
         Ok(set) => set,
         Err(error) => return Some(("open", error)),
@@ -50,7 +50,7 @@ fn hash(path: &Path) {
 }
 
 /// An index file with the fingerprints from one number on, of the width, ids, names or recipe that the options say.
-fn index<F: Engine>(path: &Path, options: BuildOptions<F>, from: u64) {
+fn index<F: Fingerprint>(path: &Path, options: BuildOptions<F>, from: u64) {
     let (ids, names) = (options.has_ids(), options.has_names());
     let mut builder = Builder::with_options(path, options.block_bytes(512).distance(3)).unwrap();
     for number in from..from + 20 {
@@ -128,13 +128,13 @@ fn with_field(line: &str, field: &str, value: &str) -> String {
 }
 
 /// Another file in the place of the first shard, of which the manifest has file id and counts as well.
-fn named_shard<F: Engine>(options: fn() -> BuildOptions<F>) -> Edit {
+fn named_shard<F: Fingerprint>(options: fn() -> BuildOptions<F>) -> Edit {
     Box::new(move |path| {
         let manifest = read_manifest(path).unwrap();
         let file = path.join(&manifest.shards[0].file);
         std::fs::remove_file(&file).unwrap();
         index(&file, options(), 70);
-        let opened = F::open(&file, &OpenOptions::new()).unwrap();
+        let opened = OpenOptions::new().open::<F>(&file).unwrap();
         let ids = if manifest.id_type.is_some() { opened.len() } else { 0 };
         let mut lines = lines_of(path);
         for (field, value) in [

@@ -6,24 +6,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use common::{Pushed, build, distinct, kinds, mix};
-use hamdex::{BatchOptions, Engine, Match, OpenOptions, VerifyOptions};
+use hamdex::{BatchOptions, Fingerprint, Match, OpenOptions, VerifyOptions};
 use hamdex_shards::{Layout, Shards};
 use proptest::prelude::*;
 
 /// Distance and fingerprint of each match.
-fn plain<F: Engine>(matches: &[Match<F>]) -> Vec<(u32, F)> {
+fn plain<F: Fingerprint>(matches: &[Match<F>]) -> Vec<(u32, F)> {
     matches.iter().map(|found| (found.distance, found.fingerprint)).collect()
 }
 
 /// The matches of brute force, in the order of answers.
-fn expected<F: Engine>(stored: &BTreeSet<F>, query: F, distance: u32) -> Vec<(u32, F)> {
+fn expected<F: Fingerprint>(stored: &BTreeSet<F>, query: F, distance: u32) -> Vec<(u32, F)> {
     let mut near: Vec<_> = stored.iter().map(|&one| (one.distance(query), one)).collect();
     near.retain(|(found, _)| *found <= distance);
     near.sort_unstable();
     near
 }
 
-fn check_queries<F: Engine>(set: &Shards<F>, stored: &BTreeSet<F>, queries: &[F], distance: u32) {
+fn check_queries<F: Fingerprint>(set: &Shards<F>, stored: &BTreeSet<F>, queries: &[F], distance: u32) {
     let mut searcher = set.searcher();
     for &query in queries {
         let near = expected(stored, query, distance);
@@ -55,7 +55,7 @@ fn check_queries<F: Engine>(set: &Shards<F>, stored: &BTreeSet<F>, queries: &[F]
     }
 }
 
-fn check_pairs<F: Engine>(set: &Shards<F>, stored: &BTreeSet<F>, distance: u32) {
+fn check_pairs<F: Fingerprint>(set: &Shards<F>, stored: &BTreeSet<F>, distance: u32) {
     let mut all = BTreeSet::new();
     let mut counts = vec![0; distance as usize + 1];
     for &a in stored {
@@ -72,7 +72,7 @@ fn check_pairs<F: Engine>(set: &Shards<F>, stored: &BTreeSet<F>, distance: u32) 
     assert_eq!(set.pairs(distance).memory(16 << 20).threads(1).count_by_distance().unwrap(), counts);
 }
 
-fn check_ids<F: Engine>(set: &Shards<F>, pushed: &[Pushed<F>]) {
+fn check_ids<F: Fingerprint>(set: &Shards<F>, pushed: &[Pushed<F>]) {
     let mut all: BTreeMap<F, BTreeSet<u64>> = BTreeMap::new();
     for &(fingerprint, id) in pushed {
         all.entry(fingerprint).or_default().insert(id);
@@ -97,7 +97,7 @@ fn check_ids<F: Engine>(set: &Shards<F>, pushed: &[Pushed<F>]) {
     assert!(searcher.ids(F::truncate(0x5555_1234_5555)).unwrap().is_empty());
 }
 
-fn check_all<F: Engine>(layout: Layout, shards: usize, pushed: &[Pushed<F>], seed: u64, ids: bool) {
+fn check_all<F: Fingerprint>(layout: Layout, shards: usize, pushed: &[Pushed<F>], seed: u64, ids: bool) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("set");
     build(&path, layout, shards, 3, pushed, ids);

@@ -23,8 +23,8 @@ fn new_store() -> (tempfile::TempDir, RealDisk) {
     (directory, disk)
 }
 
-fn writer(disk: &RealDisk) -> LogWriter<u64, RealDisk> {
-    LogWriter::create(disk.clone(), IDENTITY, 1, 0).expect("a new log")
+fn writer(disk: &RealDisk) -> LogWriter<u64> {
+    LogWriter::create(disk, IDENTITY, 1, 0).expect("a new log")
 }
 
 /// Random pairs.
@@ -70,7 +70,7 @@ fn replays(criterion: &mut Criterion) {
             bencher.iter(|| {
                 let mut sum = 0;
                 let start = Position::start_of(1, 0);
-                let replayed = replay::<u64, _>(&disk, &IDENTITY, start, None, |_, batch| {
+                let replayed = replay::<u64>(&disk, &IDENTITY, start, None, |_, batch| {
                     sum += batch.operations.iter().map(|operation| operation.pair().1).sum::<u64>();
                     Ok(())
                 });

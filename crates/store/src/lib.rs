@@ -28,7 +28,7 @@
 //!
 //! # How it works
 //!
-//! A write goes to the log first, and is seen when the log has it. Recent pairs are in memory, in buckets by groups
+//! A write goes to the log first, and is seen when the log has it. Memtable pairs are in memory, in buckets by groups
 //! of bits; when memory is full, they become a segment. Segments are merged as they become many, without sorting.
 //! A removed pair is marked beside its segment until that is merged. Everything that a reader sees is immutable: a
 //! writer changes a copy, and publishes it.
@@ -49,86 +49,58 @@
     )
 )]
 
-mod admin;
 mod any;
-mod aside;
 mod background;
-mod batch;
-mod build;
-mod change;
-mod checksum;
-mod create;
+mod compaction;
 pub mod disk;
-mod durability;
 mod error;
-mod flush;
 mod health;
-mod identity;
-mod inserted;
-mod layout;
-mod lock;
+mod inner;
 mod log;
+mod maintenance;
 mod manifest;
-mod memory;
-mod merge;
-mod named;
+mod memtable;
 mod open;
-mod operation;
 mod options;
-mod pair;
-mod pinned;
-mod pins;
-mod pressure;
-mod priority;
-mod publish;
-mod publisher;
 mod read;
-mod recent;
-mod removals;
-mod removed;
-mod repair;
+mod recovery;
 mod segment;
-mod shape;
-mod shared;
-mod state;
 mod store;
-mod unless_near;
-mod workers;
+mod view;
 mod write;
 
-pub use admin::backup::{backup, backup_on};
-pub use admin::inspect::{Inspected, LogFile, inspect};
-pub use admin::purge::Purged;
-pub use admin::stats::{SegmentStats, StoreStats};
-pub use admin::verify::StoreVerified;
 pub use any::{AnyStore, AnyStoreReader, width};
-pub use batch::{Batch, Name};
 pub use disk::{Disk, DiskLock, RealDisk};
-pub use durability::{Durability, UnknownDurability};
 pub use error::Error;
-pub use hamdex::{Engine, Fingerprint};
+pub use hamdex::Fingerprint;
 pub use health::{Event, Failure, Health, Merges, Pressure, Remedy, Work};
-pub use identity::{Identity, StoreId};
-pub use inserted::{Inserted, Near};
 pub use log::Sealed;
+pub use maintenance::backup::{backup, backup_on};
+pub use maintenance::inspect::{Inspected, LogFile, inspect};
+pub use maintenance::purge::Purged;
+pub use maintenance::repair::{Repaired, RepairedFile, repair, repair_on};
+pub use maintenance::stats::{SegmentStats, StoreStats};
+pub use maintenance::verify::StoreVerified;
+pub use manifest::identity::{Identity, StoreId};
 pub use manifest::{Manifest, RemovalsEntry, SegmentEntry, Written as WrittenBytes};
-pub use operation::Operation;
 pub use options::{CreateOptions, StoreOptions};
 pub use read::reader::{ReadOptions, StoreReader};
 pub use read::searcher::Searcher;
 pub use read::snapshot::{Count, Snapshot, SnapshotIndexes};
-pub use repair::{Repaired, RepairedFile, repair, repair_on};
-pub use state::Written;
 pub use store::Store;
+pub use view::Written;
+pub use write::batch::{Batch, Name, Operation};
+pub use write::durability::{Durability, UnknownDurability};
+pub use write::unless_near::inserted::{Inserted, Near};
 
 /// The files of a store by themselves, for tests and benches.
 ///
 /// Only with the feature `unstable`, for the project's own use: nothing here is promised to stay.
 #[cfg(feature = "unstable")]
 pub mod internals {
-    pub use crate::aside::keep_aside;
-    pub use crate::lock::StoreLock;
-    pub use crate::repair::{RepairedLogs, repair_logs};
+    pub use crate::disk::keep_aside::keep_aside;
+    pub use crate::disk::lock::StoreLock;
+    pub use crate::maintenance::repair::{RepairedLogs, repair_logs};
 
     /// Logs.
     pub mod log {
@@ -142,6 +114,6 @@ pub mod internals {
 
     /// Removals.
     pub mod removals {
-        pub use crate::removals::*;
+        pub use crate::segment::removals_file::*;
     }
 }

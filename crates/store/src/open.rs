@@ -1,208 +1,88 @@
-//! Opening: from the files of a store to its state.
+//! Creating a store, and opening it for writing.
 
-use std::collections::HashMap;
+use hamdex::{Design, Fingerprint};
 
-use hamdex::Engine;
-
-use crate::batch::Batch;
 use crate::disk::Disk;
+use crate::disk::layout::{self, DELETES, LOGS, SEGMENTS};
+use crate::disk::lock::StoreLock;
 use crate::error::Error;
-use crate::layout;
-use crate::log::{LogWriter, Position, Replayed, replay};
-use crate::manifest::{self, Manifest, SegmentEntry};
-use crate::operation::Operation;
-use crate::options::StoreOptions;
-use crate::pair::Pair;
-use crate::publisher::Publisher;
-use crate::removals;
-use crate::removed::Removed;
-use crate::segment::{LiveSegment, Opening, Segment};
-use crate::state::State;
+use crate::inner::StoreInner;
+use crate::log::LogWriter;
+use crate::manifest::current::CurrentManifest;
+use crate::manifest::identity::{Identity, StoreId};
+use crate::manifest::{self, Manifest};
+use crate::options::{CreateOptions, EXPECTED_FINGERPRINTS, StoreOptions};
+use crate::recovery::Opened;
+use crate::view::View;
 use crate::write::writer::Writer;
 
-/// The parts of a store that has been opened for writing.
-pub(crate) struct Opened<F: Engine, D: Disk> {
-    pub(crate) publisher: Publisher<D>,
-    pub(crate) writer: Writer<F, D>,
-    pub(crate) state: State<F, D>,
-}
-
-impl<F: Engine, D: Disk> Opened<F, D> {
-    /// Reads the manifest, and everything that it names. What has been read is made durable before anything is answered.
-    ///
-    /// The caller has the lock of the store.
-    pub(crate) fn load(disk: &D, options: StoreOptions) -> Result<Self, Error> {
-        let manifest = manifest::read(disk)?;
-        let (mut state, replayed) = load(disk, &manifest, options.opening())?;
-        state.recent = state.recent.deferring();
-        let mut publisher = Publisher::new(disk.clone(), manifest.clone());
-        publisher.take_over(replayed.is_clean)?;
-        let log = LogWriter::resume(disk.clone(), manifest.identity, &replayed)?;
-        let writer = Writer::new(log, state.sequence);
-        Ok(Self { publisher, writer, state })
-    }
-}
-
-/// The state that a manifest describes, without the logs.
-pub(crate) fn load_segments<F: Engine, D: Disk>(
-    disk: &D,
-    manifest: &Manifest,
-    opening: Opening,
-) -> Result<State<F, D>, Error> {
-    check_width::<F, D>(disk, manifest)?;
-    let mut state = State::new(manifest.distance);
-    state.sequence = manifest.sequence;
-    state.next_id = manifest.next_id;
-    let segments = manifest.segments.iter().map(|entry| open_segment(disk, manifest, entry, opening));
-    state.segments = segments.collect::<Result<Vec<_>, _>>()?.into();
-    Ok(state)
-}
-
-/// The state that manifest and logs describe.
-pub(crate) fn load<F: Engine, D: Disk>(
-    disk: &D,
-    manifest: &Manifest,
-    opening: Opening,
-) -> Result<(State<F, D>, Replayed), Error> {
-    let mut state = load_segments(disk, manifest, opening)?;
-    let replayed = replay_logs(disk, manifest, manifest.logs_start(), &mut state)?;
-    Ok((state, replayed))
-}
-
-/// Refuses a store of another width.
-fn check_width<F: Engine, D: Disk>(disk: &D, manifest: &Manifest) -> Result<(), Error> {
-    let found = manifest.identity.width;
-    if found == F::BITS {
-        return Ok(());
-    }
-    Err(Error::Width { path: disk.path(""), found, expected: F::BITS })
-}
-
-/// Applies what the logs have from a position on.
-fn replay_logs<F: Engine, D: Disk>(
-    disk: &D,
-    manifest: &Manifest,
-    from: Position,
-    state: &mut State<F, D>,
-) -> Result<Replayed, Error> {
-    let mut applier = Applier::new(manifest, state);
-    let replayed = replay(disk, &manifest.identity, from, manifest.sealed, |sequence, batch| {
-        applier.apply(sequence, batch, |_| {})
-    })?;
-    applier.finish(&replayed);
-    Ok(replayed)
-}
-
-/// Applies the batches of logs to a state.
-pub(crate) struct Applier<'s, F: Engine, D: Disk> {
-    state: &'s mut State<F, D>,
-    /// Of each segment, the batch up to which removals are in its file or its removals.
-    applied: HashMap<u64, u64>,
-    /// Pairs that have not been put into the state.
-    inserts: Vec<Pair<F>>,
-}
-
-impl<'s, F: Engine, D: Disk> Applier<'s, F, D> {
-    pub(crate) fn new(manifest: &Manifest, state: &'s mut State<F, D>) -> Self {
-        let applied = manifest.segments.iter().map(|entry| (entry.number, entry.applied)).collect();
-        Self { state, applied, inserts: Vec::new() }
-    }
-
-    /// Applies a batch. `removed` is called with every pair that it removes.
-    pub(crate) fn apply(
-        &mut self,
-        sequence: u64,
-        batch: &Batch<F>,
-        mut removed: impl FnMut(Pair<F>),
-    ) -> Result<(), Error> {
-        if let Some(&(last, _)) = batch.names.last() {
-            self.state.next_id = self.state.next_id.max(last.saturating_add(1));
-            self.state.recent.names.insert(&batch.names);
+impl<F: Fingerprint> StoreInner<F> {
+    /// Creates a store in a directory that does not exist yet, or is empty.
+    pub(crate) fn create(
+        disk: Box<dyn Disk>,
+        create: &CreateOptions,
+        options: StoreOptions,
+    ) -> Result<Self, Error> {
+        let design = design_of::<F>(create)?;
+        let store = StoreId::random().map_err(Error::io("draw a number for it", disk.path("")))?;
+        disk.create_directory("").map_err(Error::io("create it", disk.path("")))?;
+        let lock = StoreLock::take(&*disk)?;
+        refuse_to_replace(&*disk)?;
+        for directory in [SEGMENTS, DELETES, LOGS] {
+            disk.create_directory(directory).map_err(Error::io("create it", disk.path(directory)))?;
         }
-        for operation in &batch.operations {
-            match *operation {
-                Operation::Insert(fingerprint, id) => self.inserts.push((fingerprint, id)),
-                Operation::Remove(fingerprint, id) => {
-                    self.insert();
-                    let applied = &self.applied;
-                    // What a segment has got later than this removal stays.
-                    self.state.remove((fingerprint, id), |live| applied[&live.segment.number] < sequence)?;
-                    removed((fingerprint, id));
-                }
-            }
-        }
-        if self.inserts.len() >= MAX_PENDING {
-            self.insert();
-        }
-        Ok(())
+        let identity = Identity { store, width: F::BITS, has_ids: create.ids, has_names: create.names };
+        let log = LogWriter::create(&*disk, identity, 1, 0)?;
+        let manifest = Manifest {
+            identity,
+            distance: create.distance,
+            design,
+            codec: create.codec,
+            recipe: create.recipe.clone(),
+            sequence: 0,
+            first_log: log.number(),
+            sealed: None,
+            next_segment: 1,
+            next_id: 0,
+            written: manifest::Written::default(),
+            segments: Vec::new(),
+        };
+        let mut current = CurrentManifest::new(&*disk, manifest.clone());
+        current.replace(manifest)?;
+        let mut view = View::new(create.distance);
+        view.memtable = view.memtable.deferring();
+        let opened = Opened { current, writer: Writer::new(log, 0), view };
+        Ok(Self::new(disk, lock, options, opened))
     }
 
-    /// The state, with all that has been applied.
-    pub(crate) fn state(&mut self) -> &mut State<F, D> {
-        self.insert();
-        self.state
-    }
-
-    fn insert(&mut self) {
-        self.state.recent.insert(&self.inserts);
-        self.inserts.clear();
-    }
-
-    /// Ends where the logs do.
-    pub(crate) fn finish(mut self, replayed: &Replayed) {
-        self.insert();
-        let published = self.applied.values().copied().max().unwrap_or(0);
-        self.state.sequence = replayed.end.sequence.max(self.state.sequence).max(published);
+    /// Opens a store for writing. What a crash has left is put in order.
+    pub(crate) fn open(disk: Box<dyn Disk>, options: StoreOptions) -> Result<Self, Error> {
+        // A directory that is no store gets no lock file.
+        manifest::read(&*disk)?;
+        let lock = StoreLock::take(&*disk)?;
+        let opened = Opened::load(&*disk, options)?;
+        Ok(Self::new(disk, lock, options, opened))
     }
 }
 
-/// Pairs that are inserted together.
-const MAX_PENDING: usize = 1 << 16;
-
-pub(crate) fn open_segment<F: Engine, D: Disk>(
-    disk: &D,
-    manifest: &Manifest,
-    entry: &SegmentEntry,
-    opening: Opening,
-) -> Result<LiveSegment<F, D>, Error> {
-    let name = layout::segment(entry.number);
-    let path = disk.path(&name);
-    if !disk.exists(&name).map_err(Error::io("read it", &path))? {
-        return Err(Error::Missing { path });
-    }
-    let segment = Segment::open_as(disk, entry.number, opening)?;
-    if let Some(differs) = difference(&segment, manifest, entry) {
-        return Err(Error::damaged(
-            path,
-            None,
-            format!("it is not the file that the manifest names: {differs}"),
-        ));
-    }
-    let removed = Removed::of(removals::read(disk, manifest.identity.store, entry)?);
-    Ok(LiveSegment { segment: segment.into(), removed })
+/// The name of the design, which must be one.
+fn design_of<F: Fingerprint>(create: &CreateOptions) -> Result<String, Error> {
+    let design = match &create.design {
+        Some(name) => Design::<F>::named(name, create.distance)?,
+        None => {
+            let block_bytes = create.codec.default_block_bytes() as u32;
+            Design::<F>::auto(create.distance, EXPECTED_FINGERPRINTS, create.codec, block_bytes)?
+        }
+    };
+    Ok(design.name().to_owned())
 }
 
-/// Returns how a segment differs from its line in the manifest.
-pub(crate) fn difference<F: Engine, D: Disk>(
-    segment: &Segment<F, D>,
-    manifest: &Manifest,
-    entry: &SegmentEntry,
-) -> Option<&'static str> {
-    let index = &segment.index;
-    let identity = &manifest.identity;
-    if index.file_id().to_bytes() != entry.file_id {
-        Some("its file id differs")
-    } else if segment.bytes != entry.bytes {
-        Some("its length differs")
-    } else if index.has_ids() != identity.has_ids {
-        Some("it has ids, or none, other than the store")
-    } else if index.has_names() != identity.has_names {
-        Some("it has names, or none, other than the store")
-    } else if index.len() != entry.fingerprints || segment.pairs() != entry.pairs {
-        Some("it has another number of fingerprints or pairs")
-    } else if identity.has_names && segment.last_id().is_some_and(|last| last >= manifest.next_id) {
-        Some("it has an id that the store has not given yet")
-    } else {
-        None
+/// A store is created where nothing is.
+pub(crate) fn refuse_to_replace(disk: &dyn Disk) -> Result<(), Error> {
+    let path = disk.path("");
+    let there = disk.list("").map_err(Error::io("list it", &path))?;
+    if there.iter().any(|name| name != layout::LOCK) {
+        return Err(Error::Exists { path });
     }
+    Ok(())
 }

@@ -2,12 +2,12 @@
 
 use hamdex::{Codec, default_memory};
 
-use crate::durability::Durability;
 use crate::segment::Opening;
+use crate::write::durability::Durability;
 
 /// Memory for recent pairs, by default and at least, in bytes.
-const MAX_DEFAULT_RECENT_BYTES: u64 = 256 << 20;
-const MIN_RECENT_BYTES: u64 = 1 << 12;
+const MAX_DEFAULT_MEMTABLE_BYTES: u64 = 256 << 20;
+const MIN_MEMTABLE_BYTES: u64 = 1 << 12;
 
 /// How many fingerprints the default design is meant for.
 pub(crate) const EXPECTED_FINGERPRINTS: u64 = 100_000_000;
@@ -32,7 +32,7 @@ impl StoreOptions {
     /// Every write durable when it is acknowledged; up to 256 MiB for recent pairs; merges as they are due.
     #[must_use]
     pub fn new() -> Self {
-        let memory = MAX_DEFAULT_RECENT_BYTES.min(default_memory() / 2);
+        let memory = MAX_DEFAULT_MEMTABLE_BYTES.min(default_memory() / 2);
         Self { durability: Durability::Sync, memory, threads: 0, merges: true, in_memory: false }
     }
 
@@ -48,7 +48,7 @@ impl StoreOptions {
     /// this they wait.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
-        self.memory = bytes.max(MIN_RECENT_BYTES);
+        self.memory = bytes.max(MIN_MEMTABLE_BYTES);
         self
     }
 
@@ -79,7 +79,7 @@ impl StoreOptions {
         Opening { in_memory: self.in_memory, is_checked: false }
     }
 
-    pub(crate) fn recent_bytes(&self) -> usize {
+    pub(crate) fn memtable_bytes(&self) -> usize {
         usize::try_from(self.memory).unwrap_or(usize::MAX)
     }
 }

@@ -6,34 +6,35 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
+use crate::background::workers;
 use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::health::Event;
+use crate::inner::StoreInner;
 use crate::log::MAX_OPERATIONS;
-use crate::operation::Operation;
 use crate::options::{CreateOptions, StoreOptions};
 use crate::read::snapshot::Snapshot;
-use crate::shared::Shared;
-use crate::state::Written;
-use crate::workers;
+use crate::view::Written;
+use crate::write::batch::Operation;
 use crate::write::commit::Outcome;
-use crate::write::request::{Reply, Request};
+use crate::write::reply::Reply;
+use crate::write::request::Request;
 
 /// A set of fingerprints, or of pairs of fingerprint and id, that is open for writing. Cloning gives another handle
 /// of the same store; when the last one is dropped, the store is closed. [`Store::close`] does that, too, and says what
 /// went wrong.
 ///
 /// Any number of threads may use it. One process at a time has a store open for writing.
-pub struct Store<F: Engine, D: Disk = RealDisk> {
-    open: Arc<Open<F, D>>,
+pub struct Store<F: Fingerprint> {
+    open: Arc<Open<F>>,
     deadline: Option<Instant>,
 }
 
 /// An open store and its threads.
-struct Open<F: Engine, D: Disk> {
-    shared: Arc<Shared<F, D>>,
+struct Open<F: Fingerprint> {
+    inner: Arc<StoreInner<F>>,
     threads: Mutex<Threads>,
 }
 
@@ -44,7 +45,7 @@ struct Threads {
     writer: Option<JoinHandle<()>>,
 }
 
-impl<F: Engine> Store<F> {
+impl<F: Fingerprint> Store<F> {
     /// Creates a store in a directory that does not exist yet, or is empty.
     ///
     /// # Errors
@@ -64,31 +65,29 @@ impl<F: Engine> Store<F> {
     pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
         Self::open_on(RealDisk::new(path), options)
     }
-}
 
-impl<F: Engine, D: Disk> Store<F, D> {
     /// As [`Store::create`], on any disk.
     ///
     /// # Errors
     /// As for [`Store::create`].
-    pub fn create_on(disk: D, create: &CreateOptions, options: StoreOptions) -> Result<Self, Error> {
-        Self::start(Shared::create(disk, create, options)?)
+    pub fn create_on(disk: impl Disk, create: &CreateOptions, options: StoreOptions) -> Result<Self, Error> {
+        Self::start(StoreInner::create(Box::new(disk), create, options)?)
     }
 
     /// As [`Store::open`], on any disk.
     ///
     /// # Errors
     /// As for [`Store::open`].
-    pub fn open_on(disk: D, options: StoreOptions) -> Result<Self, Error> {
-        Self::start(Shared::open(disk, options)?)
+    pub fn open_on(disk: impl Disk, options: StoreOptions) -> Result<Self, Error> {
+        Self::start(StoreInner::open(Box::new(disk), options)?)
     }
 
-    fn start(shared: Shared<F, D>) -> Result<Self, Error> {
-        let open = Open { shared: Arc::new(shared), threads: Mutex::default() };
+    fn start(inner: StoreInner<F>) -> Result<Self, Error> {
+        let open = Open { inner: Arc::new(inner), threads: Mutex::default() };
         open.start("hamdex-flush", workers::flush)?;
         open.start("hamdex-log", workers::log)?;
         open.start("hamdex-memory", workers::memory)?;
-        if open.shared.options.merges {
+        if open.inner.options.merges {
             for _ in 0..workers::MERGE_THREADS {
                 open.start("hamdex-merge", workers::merge)?;
             }
@@ -130,12 +129,12 @@ impl<F: Engine, D: Disk> Store<F, D> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn on_event(&self, observer: impl Fn(&Event) + Send + Sync + 'static) {
-        self.shared().background.observe(Some(Arc::new(observer)));
+        self.inner().background.observe(Some(Arc::new(observer)));
     }
 
     /// Commits a request by the deadline of this handle.
     pub(crate) fn commit(&self, request: Request<F>) -> Outcome<F> {
-        self.shared().commit(request, self.deadline)
+        self.inner().commit(request, self.deadline)
     }
 
     /// Takes a batch of operations, and returns without waiting for it: `done` is called with its outcome, from any
@@ -164,7 +163,7 @@ impl<F: Engine, D: Disk> Store<F, D> {
     ) -> Result<(), Error> {
         self.check_operations(&operations)?;
         self.open.start_writer()?;
-        self.shared().submit(Request::Batch(operations), |outcome| {
+        self.inner().submit(Request::Batch(operations), |outcome| {
             done(outcome.map(|reply| match reply {
                 Reply::Written(written) => written,
                 _ => unreachable!("a batch needs no search and no ids"),
@@ -172,14 +171,14 @@ impl<F: Engine, D: Disk> Store<F, D> {
         })
     }
 
-    pub(crate) fn shared(&self) -> &Shared<F, D> {
-        &self.open.shared
+    pub(crate) fn inner(&self) -> &StoreInner<F> {
+        &self.open.inner
     }
 
     /// One moment of the set, for as long as it is held.
     #[must_use]
-    pub fn snapshot(&self) -> Snapshot<F, D> {
-        Snapshot::new(self.shared().state.load_full(), Arc::clone(&self.shared().shape))
+    pub fn snapshot(&self) -> Snapshot<F> {
+        Snapshot::new(self.inner().view.load_full(), Arc::clone(&self.inner().schema))
     }
 
     /// Makes everything that has been written durable, whatever [`Durability`](crate::Durability) says.
@@ -187,8 +186,8 @@ impl<F: Engine, D: Disk> Store<F, D> {
     /// # Errors
     /// When the disk refuses it: it is not known then what is durable.
     pub fn sync(&self) -> Result<(), Error> {
-        self.shared().check_open()?;
-        self.shared().sync_beside()
+        self.inner().check_open()?;
+        self.inner().sync_beside()
     }
 
     /// Makes everything that has been written durable, and closes the store, unless there are other handles: then it
@@ -240,54 +239,54 @@ impl<F: Engine, D: Disk> Store<F, D> {
     /// # Errors
     /// As for [`Store::open`]; what can be read stays as it was then, and nothing is written until this succeeds.
     pub fn reopen(&self) -> Result<(), Error> {
-        self.shared().reload()
+        self.inner().reload()
     }
 
     pub(crate) fn no_ids_left(&self) -> Error {
-        Error::NoIdsLeft { path: self.shared().disk.path("") }
+        Error::NoIdsLeft { path: self.inner().disk.path("") }
     }
 
     /// Refuses names where there are none, and their lack where there are.
     pub(crate) fn check_names(&self, named: bool) -> Result<(), Error> {
-        if self.shared().shape.identity.has_names == named {
+        if self.inner().schema.identity.has_names == named {
             return Ok(());
         }
-        Err(Error::Names { path: self.shared().disk.path(""), has_names: !named })
+        Err(Error::Names { path: self.inner().disk.path(""), has_names: !named })
     }
 
     /// Refuses ids where there are none, too much at once, and work after a fork.
     pub(crate) fn check(&self, mut ids: impl Iterator<Item = u64>, count: usize) -> Result<(), Error> {
-        self.shared().check_open()?;
+        self.inner().check_open()?;
         if count > MAX_OPERATIONS {
             return Err(Error::BatchTooLarge { count, max: MAX_OPERATIONS });
         }
-        if !self.shared().shape.identity.has_ids && ids.any(|id| id != 0) {
-            return Err(Error::NoIds { path: self.shared().disk.path("") });
+        if !self.inner().schema.identity.has_ids && ids.any(|id| id != 0) {
+            return Err(Error::NoIds { path: self.inner().disk.path("") });
         }
         Ok(())
     }
 }
 
-impl<F: Engine, D: Disk> Clone for Store<F, D> {
+impl<F: Fingerprint> Clone for Store<F> {
     fn clone(&self) -> Self {
         Self { open: Arc::clone(&self.open), deadline: self.deadline }
     }
 }
 
-impl<F: Engine, D: Disk> fmt::Debug for Store<F, D> {
+impl<F: Fingerprint> fmt::Debug for Store<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store").field("disk", &self.shared().disk).finish_non_exhaustive()
+        f.debug_struct("Store").field("disk", &*self.inner().disk).finish_non_exhaustive()
     }
 }
 
-impl<F: Engine, D: Disk> Open<F, D> {
-    fn spawn(&self, name: &str, work: fn(&Shared<F, D>)) -> Result<JoinHandle<()>, Error> {
-        let shared = Arc::clone(&self.shared);
-        let thread = thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared));
-        thread.map_err(Error::io("start a thread for it", self.shared.disk.path("")))
+impl<F: Fingerprint> Open<F> {
+    fn spawn(&self, name: &str, work: fn(&StoreInner<F>)) -> Result<JoinHandle<()>, Error> {
+        let inner = Arc::clone(&self.inner);
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(move || work(&inner));
+        thread.map_err(Error::io("start a thread for it", self.inner.disk.path("")))
     }
 
-    fn start(&self, name: &str, work: fn(&Shared<F, D>)) -> Result<(), Error> {
+    fn start(&self, name: &str, work: fn(&StoreInner<F>)) -> Result<(), Error> {
         let thread = self.spawn(name, work)?;
         self.threads().running.push(thread);
         Ok(())
@@ -308,22 +307,22 @@ impl<F: Engine, D: Disk> Open<F, D> {
 
     /// Ends the threads, makes everything durable, and notes that the end was clean.
     fn close(&self) -> Result<(), Error> {
-        if let Err(error) = self.shared.check_process() {
+        if let Err(error) = self.inner.check_process() {
             // In a forked process the store is not its own. Its threads are not there, and would be waited for in vain.
             self.threads().running.clear();
             return Err(error);
         }
         // Writes with callbacks that have been taken are served before.
-        self.shared.queue.close();
+        self.inner.queue.close();
         let writer = self.threads().writer.take();
         writer.into_iter().for_each(join);
-        if !self.shared.begin_close() {
+        if !self.inner.begin_close() {
             return Ok(());
         }
-        self.shared.background.stop();
+        self.inner.background.stop();
         let running = std::mem::take(&mut self.threads().running);
         running.into_iter().for_each(join);
-        self.shared.end_close()
+        self.inner.end_close()
     }
 }
 
@@ -335,7 +334,7 @@ fn join(thread: JoinHandle<()>) {
     }
 }
 
-impl<F: Engine, D: Disk> Drop for Open<F, D> {
+impl<F: Fingerprint> Drop for Open<F> {
     fn drop(&mut self) {
         // If it fails, the next one reads more of the log.
         let _ = self.close();
@@ -345,17 +344,17 @@ impl<F: Engine, D: Disk> Drop for Open<F, D> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::durability::Durability;
-    use crate::layout::MANIFEST;
+    use crate::disk::layout::MANIFEST;
+    use crate::write::durability::Durability;
 
     #[test]
     fn after_a_fork_nothing_is_waited_for_and_nothing_written() {
         let directory = tempfile::tempdir().unwrap();
         let disk = RealDisk::new(directory.path());
         let options = StoreOptions::new().durability(Durability::None);
-        let shared = Shared::create(disk.clone(), &CreateOptions::new(), options).unwrap();
+        let inner = StoreInner::create(Box::new(disk.clone()), &CreateOptions::new(), options).unwrap();
         let before = disk.read(MANIFEST).unwrap();
-        let store = Store::<u64>::start(shared.forked()).unwrap();
+        let store = Store::<u64>::start(inner.forked()).unwrap();
         assert!(matches!(store.insert(1, 1), Err(Error::Forked { .. })));
         assert!(matches!(store.clone().close(), Err(Error::Forked { .. })));
         // Its threads are told nothing here, so to wait for them would take for ever.

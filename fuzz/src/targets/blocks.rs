@@ -66,7 +66,7 @@ fn of_width<F: Fingerprint>(codec: Codec, mut bytes: Unstructured<'_>) {
     }
     parts.tables[0].blocks[0] = block;
     let file = parts.bytes();
-    let index = match Index::<F, _>::from_bytes(file.as_slice()) {
+    let index = match Index::<F>::from_bytes(file.as_slice()) {
         Ok(index) => index,
         // Equal neighbours have no place among the counts.
         Err(error) => return assert!(read.is_err() || !is_ascending(&read), "{error}"),

@@ -26,7 +26,7 @@ fn of_width<F: Fingerprint>(mut bytes: Unstructured<'_>) {
     }
     let names = (has_ids && has_names).then(|| names(&mut bytes, &pairs));
     let file = built_in_memory(&pairs, has_ids, names.as_ref(), options.clone());
-    let index = Index::<F, _>::from_bytes(file.as_slice()).expect("what was built");
+    let index = Index::<F>::from_bytes(file.as_slice()).expect("what was built");
     let verified = index.verify_with(&VerifyOptions::new().threads(1)).expect("what was built");
     let lists = id_lists(&pairs);
     assert!(index.fingerprints().map(Result::unwrap).eq(lists.keys().copied()));

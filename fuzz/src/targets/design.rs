@@ -75,7 +75,7 @@ fn search<F: Fingerprint>(bytes: &mut Unstructured<'_>, design: Design<F>) {
     let options =
         BuildOptions::new().design(design).codec(one_of(bytes, &Codec::ALL)).block_bytes(512).threads(1);
     let file = built_in_memory(&pairs, false, None, options);
-    agrees(&Index::<F, _>::from_bytes(file.as_slice()).expect("what was built"), &file);
+    agrees(&Index::<F>::from_bytes(file.as_slice()).expect("what was built"), &file);
 }
 
 /// Choices by chance.

@@ -33,7 +33,7 @@ fn read(bytes: &[u8], identity: &Identity, sealed: Option<Sealed>) {
     let disk = disk_of(&Files::from([(LOG.to_owned(), bytes.to_vec())]));
     let start = Position::start_of(1, 0);
     let mut batches = Batches::new();
-    let replayed = replay::<u64, _>(&disk, identity, start, sealed, |sequence, batch| {
+    let replayed = replay::<u64>(&disk, identity, start, sealed, |sequence, batch| {
         batches.push((sequence, batch.clone()));
         Ok(())
     });
@@ -47,21 +47,21 @@ fn read(bytes: &[u8], identity: &Identity, sealed: Option<Sealed>) {
     }
     // What can be had of it is at least what is whole.
     let mut saved = Batches::new();
-    let _ = salvage::<u64, _>(&disk, identity, start, sealed, |sequence, batch| {
+    let _ = salvage::<u64>(&disk, identity, start, sealed, |sequence, batch| {
         saved.push((sequence, batch.clone()));
         Ok(())
     });
     if let Ok(replayed) = replayed {
         assert!(batches.iter().all(|batch| saved.contains(batch)), "{saved:?} lacks some of {batches:?}");
         // The log goes on where it ended.
-        if let Ok(mut writer) = LogWriter::<u64, _>::resume(disk.clone(), *identity, &replayed) {
+        if let Ok(mut writer) = LogWriter::<u64>::resume(&disk, *identity, &replayed) {
             let Some(next) = replayed.end.sequence.checked_add(1).filter(|next| next >> 63 == 0) else {
                 return;
             };
             writer.push(next, &[]);
             writer.sync().expect("a simulated disk");
             let mut last = 0;
-            let again = replay::<u64, _>(&disk, identity, start, None, |sequence, _| {
+            let again = replay::<u64>(&disk, identity, start, None, |sequence, _| {
                 last = sequence;
                 Ok(())
             });

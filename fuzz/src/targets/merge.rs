@@ -49,7 +49,7 @@ fn of_width<F: Fingerprint>(mut bytes: Unstructured<'_>) {
             offset += pairs.len() as u64;
         }
     }
-    let indexes: Vec<Index<F, &[u8]>> =
+    let indexes: Vec<Index<F>> =
         files.iter().map(|file| Index::from_bytes(file.as_slice()).expect("what was built")).collect();
     let options = options::<F>(&mut bytes);
     let mut merger =
@@ -74,7 +74,7 @@ fn lies(input: &[u8]) {
 
 /// Merges those of the files that have this width.
 fn lies_of_width<F: Fingerprint>(files: &[Vec<u8>]) {
-    let indexes: Vec<Index<F, &[u8]>> =
+    let indexes: Vec<Index<F>> =
         files.iter().filter_map(|file| Index::from_bytes(file.as_slice()).ok()).collect();
     if indexes.is_empty() {
         return;
@@ -87,12 +87,12 @@ fn lies_of_width<F: Fingerprint>(files: &[Vec<u8>]) {
     }
     check::file(&merged);
     if indexes.iter().all(verifies) {
-        let index = Index::<F, &[u8]>::from_bytes(&merged).expect("a merge of files that verify");
+        let index = Index::<F>::from_bytes(&merged).expect("a merge of files that verify");
         assert!(verifies(&index), "a merge of files that verify");
     }
 }
 
-fn verifies<F: Fingerprint>(index: &Index<F, &[u8]>) -> bool {
+fn verifies<F: Fingerprint>(index: &Index<F>) -> bool {
     index.verify_with(&VerifyOptions::new().threads(1)).is_ok()
 }
 

@@ -62,7 +62,7 @@ pub fn run(input: &[u8]) {
     let is_complete = |all: &[(u64, Vec<u8>)]| (0..ids).all(|id| all.iter().any(|name| name.0 == 3 * id));
     let is_right = expected.as_ref().is_some_and(|all| is_complete(all));
     let file = parts.bytes();
-    let index = match Index::<u64, _>::from_bytes(file.as_slice()) {
+    let index = match Index::<u64>::from_bytes(file.as_slice()) {
         Ok(index) => index,
         Err(error) => return assert!(!is_right, "{error}"),
     };

@@ -23,7 +23,7 @@ pub fn run(input: &[u8]) {
     let mut bytes = Unstructured::new(input);
     let has_ids = flag(&mut bytes);
     let mut disk = SimulatedDisk::new();
-    let mut store = Store::<u64, _>::create_on(disk.clone(), &shape(has_ids), options()).expect("a new disk");
+    let mut store = Store::<u64>::create_on(disk.clone(), &shape(has_ids), options()).expect("a new disk");
     let mut model = Model::<u64>::default();
     let mut chance = Chance(bytes.arbitrary().unwrap_or(0));
     for _ in 0..24 {
@@ -74,7 +74,7 @@ pub fn run(input: &[u8]) {
 fn step(
     bytes: &mut Unstructured<'_>,
     chance: &mut Chance,
-    store: &Store<u64, SimulatedDisk>,
+    store: &Store<u64>,
     model: &mut Model<u64>,
     has_ids: bool,
 ) -> Option<()> {

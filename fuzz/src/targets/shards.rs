@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
-use hamdex::{BatchOptions, BuildOptions, Engine, OpenOptions, RECIPE_KEY, VerifyOptions};
+use hamdex::{BatchOptions, BuildOptions, Fingerprint, OpenOptions, RECIPE_KEY, VerifyOptions};
 use hamdex_shards::{IdType, Layout, MANIFEST, Shards, ShardsBuilder, width};
 
 use crate::check::{MAX_JOINED, are_all_pairs, assert_sound};
@@ -71,7 +71,7 @@ fn change(files: &mut Files, bytes: &mut Unstructured<'_>) {
     }
 }
 
-fn open<F: Engine>(path: &Path, bytes: &mut Unstructured<'_>) {
+fn open<F: Fingerprint>(path: &Path, bytes: &mut Unstructured<'_>) {
     let Ok(set) = Shards::<F>::open(path, &OpenOptions::new()) else { return };
     // Whatever was asked before, and so opened, verification finds the same.
     if flag(bytes) {
@@ -91,7 +91,7 @@ fn open<F: Engine>(path: &Path, bytes: &mut Unstructured<'_>) {
 }
 
 /// Asks a set that may be anything. What is found is what it says.
-fn ask<F: Engine>(set: &Shards<F>) {
+fn ask<F: Fingerprint>(set: &Shards<F>) {
     let mut searcher = set.searcher();
     for query in [F::ZERO, F::ONES] {
         for distance in [0, set.distance(), F::BITS] {
@@ -107,7 +107,7 @@ fn ask<F: Engine>(set: &Shards<F>) {
 }
 
 /// All that is stored, ascending, each once; its ids are the same by every way to them.
-fn entries<F: Engine>(set: &Shards<F>) -> Vec<F> {
+fn entries<F: Fingerprint>(set: &Shards<F>) -> Vec<F> {
     let mut searcher = set.searcher();
     let mut stored = Vec::new();
     for entry in set.entries().expect("it was verified") {
@@ -126,7 +126,7 @@ fn entries<F: Engine>(set: &Shards<F>) -> Vec<F> {
 }
 
 /// That a set without damage answers as brute force does.
-fn agrees<F: Engine>(set: &Shards<F>, stored: &[F]) {
+fn agrees<F: Fingerprint>(set: &Shards<F>, stored: &[F]) {
     let known = set.distance();
     let queries = queries(stored, 2, 5);
     let mut searcher = set.searcher();
@@ -169,11 +169,11 @@ fn sets() -> Vec<Files> {
     ]
 }
 
-fn options<F: Engine>() -> BuildOptions<F> {
+fn options<F: Fingerprint>() -> BuildOptions<F> {
     BuildOptions::new().block_bytes(512).threads(1)
 }
 
-fn set<F: Engine>(layout: Layout, shards: usize, options: BuildOptions<F>) -> Files {
+fn set<F: Fingerprint>(layout: Layout, shards: usize, options: BuildOptions<F>) -> Files {
     let parent = super::directory();
     let path = parent.path().join("set");
     let (has_ids, has_names) = (options.has_ids(), options.has_names());

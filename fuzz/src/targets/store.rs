@@ -7,10 +7,10 @@ use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
 use hamdex::VerifyOptions;
-use hamdex_store::disk::{Disk, SimulatedDisk, Survival};
+use hamdex_store::disk::{SimulatedDisk, Survival};
 use hamdex_store::internals::log::salvage;
 use hamdex_store::internals::manifest::{SegmentEntry, parse, to_text};
-use hamdex_store::{CreateOptions, Engine, Operation, Store, StoreOptions, repair};
+use hamdex_store::{CreateOptions, Fingerprint, Operation, Store, StoreOptions, repair};
 
 use crate::choose::{below, damage, flag, one_of};
 use crate::seal::seal;
@@ -74,8 +74,8 @@ fn options() -> StoreOptions {
 }
 
 /// Opens files that were made of those of a good store.
-fn open<F: Engine>(good: &Files, files: &Files) {
-    let outcome = Store::<F, _>::open_on(disk_of(files), options());
+fn open<F: Fingerprint>(good: &Files, files: &Files) {
+    let outcome = Store::<F>::open_on(disk_of(files), options());
     let is_good = match &outcome {
         Ok(store) => {
             // The copy serves where the manifest is damaged.
@@ -98,7 +98,7 @@ fn open<F: Engine>(good: &Files, files: &Files) {
 /// They are those of a store that lacks the segments that were changed, or whose removals were. What such segments are
 /// found to hold only adds to them, since a pair may lie in several. Where logs were changed, too, pairs that these name
 /// are left out: what inserted them may be lost, and what is read may remove them.
-fn unchanged<F: Engine>(good: &Files, files: &Files) -> BTreeSet<Pair<F>> {
+fn unchanged<F: Fingerprint>(good: &Files, files: &Files) -> BTreeSet<Pair<F>> {
     let is_same = |name: &String| good.get(name) == files.get(name);
     if !is_same(&"manifest".to_owned()) {
         return BTreeSet::new();
@@ -107,7 +107,7 @@ fn unchanged<F: Engine>(good: &Files, files: &Files) -> BTreeSet<Pair<F>> {
     manifest.segments.retain(|segment| files_of_segment(segment).iter().all(is_same));
     let mut rest = good.clone();
     rest.insert("manifest".to_owned(), to_text(&manifest).into_bytes());
-    let mut pairs = pairs_of(&Store::<F, _>::open_on(disk_of(&rest), options()).expect("a good store"));
+    let mut pairs = pairs_of(&Store::<F>::open_on(disk_of(&rest), options()).expect("a good store"));
     let mut logs = good.keys().chain(files.keys()).filter(|name| name.starts_with("log/"));
     if !logs.all(is_same) {
         for named in [named_in_logs(good), named_in_logs(files)] {
@@ -123,12 +123,12 @@ fn files_of_segment(segment: &SegmentEntry) -> Vec<String> {
     [format!("segments/{number:06}.hamdex")].into_iter().chain(removals).collect()
 }
 
-fn pairs_of<F: Engine, D: Disk>(store: &Store<F, D>) -> BTreeSet<Pair<F>> {
+fn pairs_of<F: Fingerprint>(store: &Store<F>) -> BTreeSet<Pair<F>> {
     store.snapshot().pairs_in_order().collect::<Result<_, _>>().expect("what is whole")
 }
 
 /// The pairs of all operations that can be had of the logs, whether or not they count.
-fn named_in_logs<F: Engine>(files: &Files) -> BTreeSet<Pair<F>> {
+fn named_in_logs<F: Fingerprint>(files: &Files) -> BTreeSet<Pair<F>> {
     let manifest = parse(&files["manifest"]).expect("a good manifest");
     let (identity, start) = (&manifest.identity, manifest.logs_start());
     let mut pairs = BTreeSet::new();
@@ -141,8 +141,8 @@ fn named_in_logs<F: Engine>(files: &Files) -> BTreeSet<Pair<F>> {
 }
 
 /// Asks a store. If everything in it verifies, compares it with a plain set, which has at least these pairs.
-fn ask<F: Engine>(
-    store: &Store<F, SimulatedDisk>,
+fn ask<F: Fingerprint>(
+    store: &Store<F>,
     has_ids: bool,
     at_least: impl FnOnce() -> BTreeSet<Pair<F>>,
 ) -> bool {
@@ -181,14 +181,14 @@ fn repaired(good: &Files, files: &Files) {
 }
 
 /// That a store opens, verifies, and answers as a plain set does, which has at least these pairs.
-fn is_whole<F: Engine>(directory: &Path, has_ids: bool, at_least: &BTreeSet<Pair<F>>) {
+fn is_whole<F: Fingerprint>(directory: &Path, has_ids: bool, at_least: &BTreeSet<Pair<F>>) {
     let store = Store::<F>::open(directory, options()).expect("what was repaired");
     store.verify(&VerifyOptions::new().threads(1)).expect("what was repaired");
     is_plain_set(&store, has_ids, at_least);
 }
 
 /// That a store that verifies answers as a plain set does, which has at least these pairs.
-fn is_plain_set<F: Engine, D: Disk>(store: &Store<F, D>, has_ids: bool, at_least: &BTreeSet<Pair<F>>) {
+fn is_plain_set<F: Fingerprint>(store: &Store<F>, has_ids: bool, at_least: &BTreeSet<Pair<F>>) {
     let pairs = pairs_of(store);
     let lost: Vec<_> = at_least.difference(&pairs).collect();
     assert!(lost.is_empty(), "{lost:?} of files that were not changed");
@@ -200,7 +200,7 @@ pub(super) fn stores() -> Vec<SimulatedDisk> {
     let mut disks = Vec::new();
     for (seed, has_ids) in [(1, true), (2, false)] {
         let disk = SimulatedDisk::new();
-        let store = Store::<u64, _>::create_on(disk.clone(), &shape(has_ids), options()).expect("a new disk");
+        let store = Store::<u64>::create_on(disk.clone(), &shape(has_ids), options()).expect("a new disk");
         let mut chance = Chance(seed);
         for count in [40, 60, 10] {
             store.write(chance.operations(count, has_ids)).expect("a new disk");
@@ -214,14 +214,14 @@ pub(super) fn stores() -> Vec<SimulatedDisk> {
     }
     let disk = SimulatedDisk::new();
     let create = CreateOptions::new().names(true).design("single").distance(1);
-    let store = Store::<u64, _>::create_on(disk.clone(), &create, options()).expect("a new disk");
+    let store = Store::<u64>::create_on(disk.clone(), &create, options()).expect("a new disk");
     store.insert_named(&[(7, "seven"), (8, ""), (7, "a longer name of some bytes")]).expect("a new disk");
     store.flush().expect("a new disk");
     store.insert_named(&[(9, "nine"), (1 << 63, "far")]).expect("a new disk");
     drop(store);
     disks.push(disk);
     let disk = SimulatedDisk::new();
-    let store = Store::<u128, _>::create_on(disk.clone(), &shape(true), options()).expect("a new disk");
+    let store = Store::<u128>::create_on(disk.clone(), &shape(true), options()).expect("a new disk");
     (0..30).try_for_each(|id| store.insert(1 << (id * 4), id)).expect("a new disk");
     store.flush().expect("a new disk");
     store.remove(1, 0).expect("a new disk");

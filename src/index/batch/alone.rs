@@ -12,8 +12,8 @@ use hamdex_fingerprint::Fingerprint;
 const RANGES_PER_THREAD: usize = 8;
 
 /// Finds all matches of all queries, in no particular order.
-pub(super) fn alone<F: Fingerprint, D: AsRef<[u8]> + Sync>(
-    question: &Question<'_, F, D>,
+pub(super) fn alone<F: Fingerprint>(
+    question: &Question<'_, F>,
     room: &Room,
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {
     let Question { index, plan, queries, done, .. } = question;

@@ -23,10 +23,7 @@ pub(super) enum Choice<F> {
     Scan(Scan<F>),
 }
 
-pub(super) fn choose<F: Fingerprint, D: AsRef<[u8]> + Sync>(
-    question: &Question<'_, F, D>,
-    sample: &Sample,
-) -> Choice<F> {
+pub(super) fn choose<F: Fingerprint>(question: &Question<'_, F>, sample: &Sample) -> Choice<F> {
     let Question { plan, queries, options, index, .. } = question;
     let tables = |most_ns| design::choose(plan.distance(), queries.len(), &Crowding::of(question), most_ns);
     match options.strategy {
@@ -65,7 +62,7 @@ struct Priced<F> {
 }
 
 impl<F: Fingerprint> Priced<F> {
-    fn of<D: AsRef<[u8]> + Sync>(question: &Question<'_, F, D>, choice: TableChoice<F>) -> Self {
+    fn of(question: &Question<'_, F>, choice: TableChoice<F>) -> Self {
         let Question { index, plan, queries, options, .. } = question;
         let tables = choice.tables.len();
         let at_once = max_queries::<F>(options.work_bytes(), tables).min(queries.len()).max(1);

@@ -12,7 +12,7 @@ use crate::index::batch::question::{Question, Stop};
 use crate::index::batch::sample::{self, Sample};
 use crate::index::batch::{alone, probe, scan};
 use crate::index::handle::Index;
-use crate::index::matches::Match;
+use crate::index::matches::{Match, MatchVisitor};
 use crate::memory::{QUERY_HEADROOM_BYTES, affordable};
 use crate::progress::{Counter, Phase, Stopped};
 use crate::sorting;
@@ -37,8 +37,8 @@ const HANDED_ON_AT_ONCE: usize = 1 << 12;
 const MANY_MATCHES: usize = 1 << 16;
 
 /// Answers one slice of queries after the other.
-pub(super) struct Chunks<'a, F, D> {
-    index: &'a Index<F, D>,
+pub(super) struct Chunks<'a, F> {
+    index: &'a Index<F>,
     distance: u32,
     options: &'a BatchOptions,
     /// For the first chunk that is worth it.
@@ -54,8 +54,8 @@ struct Means {
     options: BatchOptions,
 }
 
-impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
-    pub(super) fn new(index: &'a Index<F, D>, distance: u32, options: &'a BatchOptions) -> Self {
+impl<'a, F: Fingerprint> Chunks<'a, F> {
+    pub(super) fn new(index: &'a Index<F>, distance: u32, options: &'a BatchOptions) -> Self {
         Self { index, distance, options, means: OnceCell::new(), size: MAX_QUERIES }
     }
 
@@ -63,7 +63,7 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
     pub(super) fn answer(
         &mut self,
         queries: &[F],
-        visit: &mut impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
+        visit: &mut MatchVisitor<'_, F>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let done = self.options.progress.counter(Phase::Batch, Some(queries.len() as u64));
         let index = self.index;
@@ -99,7 +99,7 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn question<'q>(&'q self, queries: &'q [F], done: &'q Counter) -> Question<'q, F, D> {
+    fn question<'q>(&'q self, queries: &'q [F], done: &'q Counter) -> Question<'q, F> {
         Question {
             index: self.index,
             plan: self.index.plan(self.distance),
@@ -134,7 +134,7 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
         &mut self,
         queries: &[F],
         done: &Counter,
-        visit: &mut impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
+        visit: &mut MatchVisitor<'_, F>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let mut groups = Groups::new(self.index, self.distance, self.options.most_matches());
         let check = || done.check().map_err(|stopped| self.index.error(stopped.into()));
@@ -147,7 +147,7 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
     /// All queries at once; `None` when their matches find no room.
     fn answer_together(
         &self,
-        question: &Question<'_, F, D>,
+        question: &Question<'_, F>,
         sample: &Sample,
         pool: &Pool,
         room: &Room,
@@ -168,7 +168,7 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
         mut batch: Batch<F>,
         pool: &Pool,
         done: &Counter,
-        visit: &mut impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
+        visit: &mut MatchVisitor<'_, F>,
     ) -> Result<ControlFlow<()>, Stopped> {
         let (look, limit) = (|| done.check(), self.options.most_matches());
         for place in 0..batch.len() {
@@ -203,8 +203,8 @@ impl<'a, F: Fingerprint, D: AsRef<[u8]> + Sync> Chunks<'a, F, D> {
 }
 
 /// Finds all matches of all queries, in no particular order.
-fn find<F: Fingerprint, D: AsRef<[u8]> + Sync>(
-    question: &Question<'_, F, D>,
+fn find<F: Fingerprint>(
+    question: &Question<'_, F>,
     sample: &Sample,
     room: &Room,
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {

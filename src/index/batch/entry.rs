@@ -7,10 +7,25 @@ use crate::index::batch::chunks::Chunks;
 use crate::index::batch::gather::Batch;
 use crate::index::batch::options::{BatchOptions, MAX_QUERIES};
 use crate::index::handle::Index;
-use crate::index::matches::Match;
+use crate::index::matches::{Match, MatchVisitor};
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
-impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
+type Answer<F> = fn(&mut Chunks<'_, F>, &[F], &mut MatchVisitor<'_, F>) -> Result<ControlFlow<()>, ReadError>;
+
+per_width! {
+    compiled_answer: Answer = answer;
+}
+
+fn answer<F: Fingerprint>(
+    chunks: &mut Chunks<'_, F>,
+    queries: &[F],
+    visit: &mut MatchVisitor<'_, F>,
+) -> Result<ControlFlow<()>, ReadError> {
+    chunks.answer(queries, visit)
+}
+
+impl<F: Fingerprint> Index<F> {
     /// All stored fingerprints within `distance` of each query: as [`Searcher::within`] gives them, but
     /// for thousands of queries several times as fast, since queries that meet in a block share the
     /// work, and by all threads: see [`BatchOptions`].
@@ -87,7 +102,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
         options: &BatchOptions,
         mut visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        Chunks::new(self, distance, options).answer(queries, &mut visit)
+        compiled_answer()(&mut Chunks::new(self, distance, options), queries, &mut visit)
     }
 
     /// As [`Index::batch_with`], for queries that come one after the other, from a file for example:
@@ -149,7 +164,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
                 break;
             }
             let mut refusal = None;
-            let outcome = run.answer(&chunk, &mut |place, matches| match visit(
+            let outcome = compiled_answer()(&mut run, &chunk, &mut |place, matches| match visit(
                 before + place as u64,
                 chunk[place],
                 matches,

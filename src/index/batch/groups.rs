@@ -23,7 +23,7 @@ const MAX_BLOCKS: f64 = 4096.0;
 const MAX_MATCHES: usize = 4096;
 
 /// How many queries to take together at a distance, one at least.
-pub(super) fn group_size<F: Fingerprint, D: AsRef<[u8]>>(index: &Index<F, D>, distance: u32) -> usize {
+pub(super) fn group_size<F: Fingerprint>(index: &Index<F>, distance: u32) -> usize {
     let blocks = index.design.expected_blocks(index.plan(distance), index.len(), index.footer.layout);
     ((MAX_BLOCKS / blocks.max(1.0)) as usize).clamp(1, GROUP)
 }

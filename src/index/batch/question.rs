@@ -8,8 +8,8 @@ use crate::progress::{Counter, Stopped};
 
 /// A chunk of queries and how to answer it: the same for all threads that work on it.
 #[derive(Clone, Copy)]
-pub(super) struct Question<'a, F, D> {
-    pub(super) index: &'a Index<F, D>,
+pub(super) struct Question<'a, F> {
+    pub(super) index: &'a Index<F>,
     pub(super) plan: &'a Plan<F>,
     pub(super) queries: &'a [F],
     pub(super) options: &'a BatchOptions,

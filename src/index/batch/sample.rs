@@ -40,9 +40,7 @@ pub(super) struct Load {
 }
 
 impl Sample {
-    pub(super) fn of<F: Fingerprint, D: AsRef<[u8]> + Sync>(
-        question: &Question<'_, F, D>,
-    ) -> Result<Self, Stopped> {
+    pub(super) fn of<F: Fingerprint>(question: &Question<'_, F>) -> Result<Self, Stopped> {
         let mut blocks = Vec::new();
         let loads = question.plan.probes().iter().map(|probe| {
             question.done.check()?;
@@ -67,11 +65,7 @@ pub(super) fn spread<T: Copy>(all: &[T], count: usize) -> impl Iterator<Item = T
     all.iter().step_by(all.len().div_ceil(count.max(1)).max(1)).copied()
 }
 
-fn load<F: Fingerprint, D: AsRef<[u8]> + Sync>(
-    question: &Question<'_, F, D>,
-    probe: &Probe<F>,
-    blocks: &mut Vec<u32>,
-) -> Load {
+fn load<F: Fingerprint>(question: &Question<'_, F>, probe: &Probe<F>, blocks: &mut Vec<u32>) -> Load {
     let Question { index, plan, queries, options, .. } = question;
     let table = &index.tables[probe.table];
     blocks.clear();
@@ -146,9 +140,7 @@ impl Crowd {
 }
 
 /// Matches of a query, on average over a few of them; 0 where there are too few queries to be worth a sample.
-pub(super) fn matches_per_query<F: Fingerprint, D: AsRef<[u8]> + Sync>(
-    question: &Question<'_, F, D>,
-) -> Result<f64, Stopped> {
+pub(super) fn matches_per_query<F: Fingerprint>(question: &Question<'_, F>) -> Result<f64, Stopped> {
     let answered = (question.queries.len() / QUERIES_PER_ANSWERED).min(MAX_ANSWERED);
     if answered == 0 {
         return Ok(0.0);

@@ -36,7 +36,7 @@ fn half_cluster(i: u64) -> u64 {
     if i.is_multiple_of(2) { number(i) } else { cluster(i) }
 }
 
-fn index(stored: impl Fn(u64) -> u64, count: u64, design: &str) -> Index<u64, Vec<u8>> {
+fn index(stored: impl Fn(u64) -> u64, count: u64, design: &str) -> Index<u64> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("test.hamdex");
     let options = BuildOptions::new().design(Design::named(design, 3).unwrap());
@@ -55,7 +55,7 @@ fn counter() -> Counter {
     Counter::new(Report::default(), Phase::Batch, None)
 }
 
-fn way(index: &Index<u64, Vec<u8>>, queries: &[u64], strategy: Strategy) -> Choice<u64> {
+fn way(index: &Index<u64>, queries: &[u64], strategy: Strategy) -> Choice<u64> {
     let options = BatchOptions::new().strategy(strategy);
     let (plan, done) = (index.plan(3), counter());
     let question = Question { index, plan, queries, options: &options, done: &done };

@@ -15,12 +15,13 @@ use crate::index::pairs::tuning::Tuning;
 use crate::memory::{MIN_MEMORY, QUERY_HEADROOM_BYTES, affordable, default_memory};
 use crate::progress::{Counter, Phase, Progress, Report};
 use crate::threads;
+use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
 /// Below this number of fingerprints one thread is done before others have started.
 const ALONE: u64 = 1 << 14;
 
-/// All pairs of fingerprints within a distance; made by [`Index::pairs`], [`Indexes::pairs`](crate::Indexes::pairs) or
+/// All pairs of fingerprints within a distance; made by [`Index::pairs`], [`MultiIndex::pairs`](crate::MultiIndex::pairs) or
 /// [`pairs`].
 ///
 /// Every pair comes once, in an order that depends on the file, the distance and the memory limit, and
@@ -71,11 +72,29 @@ pub struct Pairs<'a, F> {
     tuning: Tuning,
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
+type OfIndexPairs<F> = for<'i> fn(&'i Index<F>, u32) -> Pairs<'i, F>;
+type OfValuesPairs<F> = for<'v> fn(&'v [F], u32) -> Pairs<'v, F>;
+type Run<F> = fn(&Pairs<'_, F>, bool, Outlet<'_, F>) -> Outcome;
+
+per_width! {
+    compiled_of_index: OfIndexPairs = pairs_of_index;
+    compiled_of_values: OfValuesPairs = pairs_of_values;
+    compiled_run: Run = run;
+}
+
+fn pairs_of_index<F: Fingerprint>(index: &Index<F>, distance: u32) -> Pairs<'_, F> {
+    Pairs::of(Box::new(OfIndex(index)), distance)
+}
+
+fn pairs_of_values<F: Fingerprint>(fingerprints: &[F], distance: u32) -> Pairs<'_, F> {
+    Pairs::of(Box::new(OfValues::new(fingerprints)), distance)
+}
+
+impl<F: Fingerprint> Index<F> {
     /// The self-join: all pairs of stored fingerprints within `distance`, which may be any; one beyond
     /// the design's takes longer. Nothing happens until one of the methods of [`Pairs`] is called for them.
     pub fn pairs(&self, distance: u32) -> Pairs<'_, F> {
-        Pairs::of(Box::new(OfIndex(self)), distance)
+        compiled_of_index()(self, distance)
     }
 }
 
@@ -94,7 +113,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Index<F, D> {
 /// # Ok::<(), hamdex::ReadError>(())
 /// ```
 pub fn pairs<F: Fingerprint>(fingerprints: &[F], distance: u32) -> Pairs<'_, F> {
-    Pairs::of(Box::new(OfValues::new(fingerprints)), distance)
+    compiled_of_values()(fingerprints, distance)
 }
 
 impl<'a, F: Fingerprint> Pairs<'a, F> {
@@ -177,7 +196,7 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
         &self,
         mut visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        self.run(false, &mut |found| match found {
+        compiled_run()(self, false, &mut |found| match found {
             Found::Pairs(pairs) => visit(&pairs),
             Found::Counts(_) => unreachable!("pairs are not counted here"),
         })
@@ -202,7 +221,7 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
     /// When a block is damaged.
     pub fn count_by_distance(&self) -> Result<Vec<u64>, ReadError> {
         let mut sums = vec![0; self.distance as usize + 1];
-        let _ = self.run(true, &mut |found| {
+        let _ = compiled_run()(self, true, &mut |found| {
             if let Found::Counts(counts) = found {
                 sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
             }
@@ -210,29 +229,29 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
         })?;
         Ok(sums)
     }
+}
 
-    fn run(&self, is_counting: bool, deliver: Outlet<'_, F>) -> Outcome {
-        let population = &*self.population;
-        if self.distance == 0 || population.len() < 2 {
-            return Ok(ControlFlow::Continue(()));
-        }
-        let is_small = self.threads == 0 && population.len() < ALONE;
-        let threads = if is_small { NonZeroUsize::MIN } else { threads::count(self.threads) };
-        let memory = affordable(self.memory, QUERY_HEADROOM_BYTES)
-            .map_err(|bytes| population.error(ReadErrorKind::OutOfMemory { bytes }.into()))?;
-        let preparing = Counter::new(self.progress.clone(), Phase::Pairs, None);
-        population.prepare(self.threads, &preparing).map_err(|error| population.error(error))?;
-        let join = Join {
-            population,
-            distance: self.distance,
-            memory,
-            threads,
-            progress: &self.progress,
-            tuning: self.tuning,
-            is_counting,
-        };
-        join.run(deliver).map_err(|error| population.error(error))
+fn run<F: Fingerprint>(pairs: &Pairs<'_, F>, is_counting: bool, deliver: Outlet<'_, F>) -> Outcome {
+    let population = &*pairs.population;
+    if pairs.distance == 0 || population.len() < 2 {
+        return Ok(ControlFlow::Continue(()));
     }
+    let is_small = pairs.threads == 0 && population.len() < ALONE;
+    let threads = if is_small { NonZeroUsize::MIN } else { threads::count(pairs.threads) };
+    let memory = affordable(pairs.memory, QUERY_HEADROOM_BYTES)
+        .map_err(|bytes| population.error(ReadErrorKind::OutOfMemory { bytes }.into()))?;
+    let preparing = Counter::new(pairs.progress.clone(), Phase::Pairs, None);
+    population.prepare(pairs.threads, &preparing).map_err(|error| population.error(error))?;
+    let join = Join {
+        population,
+        distance: pairs.distance,
+        memory,
+        threads,
+        progress: &pairs.progress,
+        tuning: pairs.tuning,
+        is_counting,
+    };
+    join.run(deliver).map_err(|error| population.error(error))
 }
 
 impl<F: Fingerprint> fmt::Debug for Pairs<'_, F> {

@@ -5,7 +5,7 @@ use crate::common::{Numbers, Scratch, Shape, built_with_ids, data, id_lists, ind
 use hamdex::{BuildError, BuildOptions, Builder, Codec, Fingerprint, Index};
 
 /// Checks that every fingerprint has its ids, and others have none.
-fn ids_are_right<F: Fingerprint>(input: &[(F, u64)], options: BuildOptions<F>) -> Index<F, Vec<u8>> {
+fn ids_are_right<F: Fingerprint>(input: &[(F, u64)], options: BuildOptions<F>) -> Index<F> {
     let index = index::<F>(built_with_ids(input, options));
     let expected = id_lists(input);
     let verified = index.verify().unwrap();

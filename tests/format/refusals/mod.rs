@@ -112,7 +112,7 @@ fn stored() -> Vec<u64> {
 }
 
 /// Reads every block of table 0, the ids of every fingerprint, and their names.
-fn use_all(index: &Index<u64, Vec<u8>>) -> Result<(), ReadError> {
+fn use_all(index: &Index<u64>) -> Result<(), ReadError> {
     index.searcher().within(0, 64)?;
     stored().into_iter().try_for_each(|x| index.ids(x).map(drop))?;
     let Some(names) = index.names()? else { return Ok(()) };
@@ -126,7 +126,7 @@ fn check(refusal: &Refusal, spoil: &Spoil) {
     if spoil.seal {
         file.seal();
     }
-    let error = match Index::<u64, _>::from_bytes(file.bytes) {
+    let error = match Index::<u64>::from_bytes(file.bytes) {
         Err(error) => {
             assert_eq!(refusal.when, When::Open, "{name}: {error}");
             error
@@ -199,7 +199,7 @@ fn unspoilt_files_are_accepted_even_when_sealed_anew() {
         let metadata = file.contents(METADATA, 0).to_vec();
         file.replace_metadata(&metadata);
         assert!(file.bytes == bytes, "replacing metadata by itself changes nothing");
-        Index::<u64, _>::from_bytes(file.bytes).unwrap().verify().unwrap();
+        Index::<u64>::from_bytes(file.bytes).unwrap().verify().unwrap();
     }
 }
 
@@ -209,7 +209,7 @@ fn optional_features_and_newer_minor_versions_are_accepted() {
         let mut file = Forged::new(plain());
         file.put(at, &[byte]);
         file.seal();
-        Index::<u64, _>::from_bytes(file.bytes).unwrap().verify().unwrap();
+        Index::<u64>::from_bytes(file.bytes).unwrap().verify().unwrap();
     }
 }
 
@@ -225,7 +225,7 @@ fn any_utf8_is_a_name_of_metadata_and_comes_back_unchanged() {
     let entries: Vec<u8> = entries.collect();
     let mut file = Forged::new(plain());
     file.replace_metadata(&entries);
-    let index = Index::<u64, _>::from_bytes(file.bytes).unwrap();
+    let index = Index::<u64>::from_bytes(file.bytes).unwrap();
     index.verify().unwrap();
     assert!(index.metadata().keys().map(String::as_str).eq(names));
     assert!(index.metadata().values().all(|value| value == &[0xff]));
@@ -237,7 +237,7 @@ fn a_byte_order_mark_stays_in_the_name_of_a_design() {
     let mut file = Forged::new(plain());
     file.put_footer(48, "\u{feff}abc".as_bytes());
     file.seal();
-    let index = Index::<u64, _>::from_bytes(file.bytes).unwrap();
+    let index = Index::<u64>::from_bytes(file.bytes).unwrap();
     assert_eq!(index.design().name(), "\u{feff}abc");
 }
 
@@ -246,7 +246,7 @@ fn a_byte_order_mark_stays_in_the_name_of_a_design() {
 fn reserved_names_of_metadata_are_no_reason_to_reject() {
     for name in ["hamdex.", "hamdex.names", "hamdex.recipe"] {
         let bytes = built(&stored(), options().metadata(name, [0xff]));
-        let index = Index::<u64, _>::from_bytes(bytes).unwrap();
+        let index = Index::<u64>::from_bytes(bytes).unwrap();
         index.verify().unwrap();
         use_all(&index).unwrap();
     }

@@ -1,7 +1,7 @@
 //! From documents to an index: fingerprints by a recipe that the index keeps, and what the documents
 //! are called.
 
-use hamdex::{BuildOptions, Engine, Fingerprint};
+use hamdex::{BuildOptions, Fingerprint};
 use hamdex_documents::{Counts, Document, RECIPE_KEY, TooShort};
 use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe};
 
@@ -21,7 +21,7 @@ pub(super) struct Built {
 }
 
 /// Builds what `start` starts; ids are the numbers of the documents, unless these are called by numbers.
-pub(super) fn build<F: Engine>(
+pub(super) fn build<F: Fingerprint>(
     reading: &Reading,
     ids: IdSource,
     (recipe, lists): (&Recipe, Lists),

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use bytesize::ByteSize;
 use clap::ValueEnum;
-use hamdex::{BuildOptions, Codec, Engine, Summary};
+use hamdex::{BuildOptions, Codec, Fingerprint, Summary};
 use hamdex_simhash::Width;
 
 use crate::bars::Phases;
@@ -165,7 +165,7 @@ struct Texts<'a> {
     lists: hamdex_simhash::Lists,
 }
 
-fn build<F: Engine>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Failure> {
+fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Failure> {
     let started = Instant::now();
     let phases = Arc::new(Phases::default());
     let ids = id_source(args)?;
@@ -218,7 +218,7 @@ fn build<F: Engine>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Failure
     report::<F>(args, &sink.finish(&phases)?, None, started)
 }
 
-fn options<F: Engine>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOptions<F>, Failure> {
+fn options<F: Fingerprint>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOptions<F>, Failure> {
     let mut options = choose(BuildOptions::<F>::new(), &args.design, args.distance)?
         .codec(args.codec)
         .overwrite(args.force.force)
@@ -258,7 +258,7 @@ fn id_source(args: &Args) -> Result<IdSource, Failure> {
 
 /// Says what has been built; if that fails, that it is there all the same. `documents` is how many there were and how
 /// many of them too short.
-fn report<F: Engine>(
+fn report<F: Fingerprint>(
     args: &Args,
     finished: &Finished,
     documents: Option<(u64, u64)>,
@@ -276,7 +276,7 @@ fn report<F: Engine>(
     said.map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
 }
 
-fn warn_of_skew<F: Engine>(args: &Args, summary: &Summary) -> Result<(), Failure> {
+fn warn_of_skew<F: Fingerprint>(args: &Args, summary: &Summary) -> Result<(), Failure> {
     let path = path_of(&args.output);
     if !path.metadata().is_ok_and(|file| file.is_file() && file.len() == summary.bytes) {
         // What a stream has taken, or has appended to something else, cannot be opened.

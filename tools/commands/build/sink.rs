@@ -1,6 +1,6 @@
 //! What is built: one file, or a set of shards.
 
-use hamdex::{BuildOptions, Builder, Engine, Summary};
+use hamdex::{BuildOptions, Builder, Fingerprint, Summary};
 use hamdex_shards::{ShardsBuilder, ShardsSummary};
 
 use crate::bars::{self, Phases};
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 /// Takes what is to be stored.
-pub(super) enum Sink<F: Engine> {
+pub(super) enum Sink<F: Fingerprint> {
     File(Box<Builder<F>>),
     Shards(Box<ShardsBuilder<F>>),
 }
@@ -20,7 +20,7 @@ pub(super) enum Finished {
     Shards(ShardsSummary),
 }
 
-impl<F: Engine> Sink<F> {
+impl<F: Fingerprint> Sink<F> {
     pub(super) fn start(args: &Args, output: &Output<'_>, options: BuildOptions<F>) -> Result<Self, Failure> {
         match args.shards.shards {
             None => Ok(Self::File(Box::new(Builder::with_options(output.path(), options)?))),
@@ -40,9 +40,9 @@ impl<F: Engine> Sink<F> {
         name: Option<&[u8]>,
     ) -> Result<(), Failure> {
         match (self, id, name) {
-            (Self::File(builder), None, _) => F::push(builder, fingerprint)?,
+            (Self::File(builder), None, _) => builder.push(fingerprint)?,
             (Self::File(builder), Some(id), name) => {
-                F::push_with_id(builder, fingerprint, id)?;
+                builder.push_with_id(fingerprint, id)?;
                 if let Some(name) = name {
                     builder.push_name(id, name)?;
                 }
@@ -58,7 +58,7 @@ impl<F: Engine> Sink<F> {
     pub(super) fn finish(self, phases: &Phases) -> Result<Finished, Failure> {
         match self {
             Self::File(builder) => {
-                let sealed = F::seal(*builder);
+                let sealed = (*builder).seal();
                 phases.finish();
                 Ok(Finished::File(sealed?.publish()?))
             }

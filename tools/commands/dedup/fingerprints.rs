@@ -1,7 +1,7 @@
 //! Clusters of fingerprints that were made elsewhere.
 
 use clap::ValueEnum;
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_documents::{Clusters, Dedup};
 
 use crate::commands::dedup::Args;
@@ -48,7 +48,7 @@ impl Options {
 }
 
 /// Reads the inputs as fingerprints and finds their clusters.
-pub(super) fn clusters<F: Engine>(args: &Args, dedup: &Dedup<'_, F>) -> Result<Clusters, Failure> {
+pub(super) fn clusters<F: Fingerprint>(args: &Args, dedup: &Dedup<'_, F>) -> Result<Clusters, Failure> {
     let options = &args.fingerprints;
     let reading = input::Reading {
         paths: &args.inputs.paths,

@@ -1,6 +1,6 @@
 //! What documents are held against: an index or a store, and what is known of documents that it has.
 
-use hamdex::{Engine, Match};
+use hamdex::{Fingerprint, Match};
 use hamdex_documents::{Clusters, Error, Known, Reference};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -14,9 +14,9 @@ use crate::stored::{Stored, StoredSearcher};
 const MAX_IDS: usize = 10;
 
 /// An index file or a store that documents are held against.
-pub(super) struct Against<F: Engine>(pub(super) Stored<F>);
+pub(super) struct Against<F: Fingerprint>(pub(super) Stored<F>);
 
-impl<F: Engine> Reference<F> for Against<F> {
+impl<F: Fingerprint> Reference<F> for Against<F> {
     fn nearest(&self, fingerprints: &[Option<F>], distance: u32) -> Result<Vec<Option<Match<F>>>, Error> {
         let nearest = fingerprints.par_iter().map_init(
             || self.0.searcher(),
@@ -48,7 +48,7 @@ pub(super) struct Row<'a> {
 }
 
 /// Calls `print` with each document that is known.
-pub(super) fn for_each<F: Engine>(
+pub(super) fn for_each<F: Fingerprint>(
     clusters: &Clusters,
     against: &Against<F>,
     mut print: impl FnMut(Row<'_>) -> Result<(), Failure>,
@@ -63,7 +63,7 @@ pub(super) fn for_each<F: Engine>(
     Ok(())
 }
 
-fn ids_of<'a, F: Engine>(
+fn ids_of<'a, F: Fingerprint>(
     known: &Known,
     stored: &Stored<F>,
     searcher: &'a mut StoredSearcher<'_, F>,

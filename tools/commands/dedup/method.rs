@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use clap::ValueEnum;
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_documents::{Clustering, Dedup, Preference, Similarity};
 
 use crate::failure::Failure;
@@ -73,7 +73,7 @@ impl Options {
     }
 
     /// Sets the options of a search, whose inputs may be fingerprints.
-    pub(super) fn apply<'a, F: Engine>(
+    pub(super) fn apply<'a, F: Fingerprint>(
         &self,
         mut dedup: Dedup<'a, F>,
         of_fingerprints: bool,

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bytesize::ByteSize;
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_atomic_file::AtomicFile;
 use hamdex_documents::{Dedup, RECIPE_KEY, TableFormat};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe};
@@ -128,7 +128,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn dedup<F: Engine>(args: &Args, recipe: Recipe, lists: Lists) -> Result<(), Failure> {
+fn dedup<F: Fingerprint>(args: &Args, recipe: Recipe, lists: Lists) -> Result<(), Failure> {
     let started = Instant::now();
     let against = match &args.against {
         Some(path) => Some((path, Against(Stored::<F>::open(path)?))),
@@ -201,7 +201,7 @@ fn create_output(args: &Args) -> Result<Option<AtomicFile>, Failure> {
     path.map(|path| Output::new(path, args.force, &inputs).create()).transpose()
 }
 
-fn options<'a, F: Engine>(
+fn options<'a, F: Fingerprint>(
     args: &Args,
     directory: &Path,
     fingerprinter: Fingerprinter<F>,

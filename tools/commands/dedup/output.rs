@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use clap::ValueEnum;
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_atomic_file::AtomicFile;
 use hamdex_documents::{Clusters, Rows, TableFormat, write_json};
 
@@ -59,7 +59,11 @@ pub(super) fn clusters(
 }
 
 /// Prints a line for each document that is known already.
-pub(super) fn known<F: Engine>(clusters: &Clusters, against: &Against<F>, json: bool) -> Result<(), Failure> {
+pub(super) fn known<F: Fingerprint>(
+    clusters: &Clusters,
+    against: &Against<F>,
+    json: bool,
+) -> Result<(), Failure> {
     let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     known::for_each(clusters, against, |row| {
         if json {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hamdex::{
-    BuildOptions, Builder, Codec, Engine, Fingerprint, Index, OutputError, ReadError, SealedIndex, Stats,
-    Summary, VerifyOptions,
+    BuildOptions, Builder, Codec, Fingerprint, Index, OutputError, ReadError, SealedIndex, Stats, Summary,
+    VerifyOptions,
 };
 use tempfile::TempPath;
 
@@ -67,7 +67,7 @@ pub(super) fn measure(args: &Args, codec: Codec, data: &Data, directory: &Path) 
     let removed = std::fs::remove_file(&path);
     let phases = Arc::new(Phases::default());
     let started = Instant::now();
-    u64::verify(&index, &VerifyOptions::new().progress(phases.reporter())).map_err(Failure::Index)?;
+    index.verify_with(&VerifyOptions::new().progress(phases.reporter())).map_err(Failure::Index)?;
     let verified_in = started.elapsed();
     phases.finish();
 
@@ -89,8 +89,8 @@ fn build(args: &Args, codec: Codec, data: &Data, path: &Path) -> Result<Summary,
         .threads(args.threads.count())
         .progress(phases.reporter());
     let mut builder = Builder::with_options(path, options)?;
-    data.stored.iter().try_for_each(|&fingerprint| u64::push(&mut builder, fingerprint))?;
-    let summary = u64::seal(builder).and_then(SealedIndex::publish);
+    data.stored.iter().try_for_each(|&fingerprint| builder.push(fingerprint))?;
+    let summary = builder.seal().and_then(SealedIndex::publish);
     phases.finish();
     Ok(summary?)
 }
@@ -108,7 +108,7 @@ fn time_queries(
     for warm in [true, false] {
         for &query in queries {
             let started = Instant::now();
-            let found = u64::within(&mut searcher, query, distance)?.len();
+            let found = searcher.within(query, distance)?.len();
             if !warm {
                 times.push(started.elapsed());
                 matches += found as u64;
@@ -124,7 +124,7 @@ fn check(index: &Index<u64>, data: &Data, distance: u32) -> Result<Checked, Read
     let mut checked = Checked { queries: 0, expected: 0, found: 0, excess: 0 };
     for &query in data.queries.iter().take(CHECKED_QUERIES) {
         let found: Vec<u64> =
-            u64::within(&mut searcher, query, distance)?.iter().map(|found| found.fingerprint).collect();
+            searcher.within(query, distance)?.iter().map(|found| found.fingerprint).collect();
         let mut expected: Vec<u64> =
             data.stored.iter().copied().filter(|stored| stored.distance(query) <= distance).collect();
         expected.sort_unstable();

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Once;
 
-use hamdex::{Engine, Fingerprint, Hex, Index};
+use hamdex::{Fingerprint, Hex, Index};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -34,7 +34,11 @@ struct Entry<'i> {
 }
 
 /// Prints all of them in ascending order.
-pub(super) fn print<F: Engine>(index: &Index<F>, form: Form, output: &mut impl Write) -> Result<(), Failure> {
+pub(super) fn print<F: Fingerprint>(
+    index: &Index<F>,
+    form: Form,
+    output: &mut impl Write,
+) -> Result<(), Failure> {
     if form.ids && !index.has_ids() {
         return Err(Failure::Usage("the index holds no ids: leave out --ids".to_owned()));
     }

@@ -19,7 +19,7 @@ mod store;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use hamdex::{Engine, OpenOptions};
+use hamdex::{Fingerprint, OpenOptions};
 use hamdex_atomic_file::Inputs;
 
 use crate::failure::Failure;
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if stored::width(&args.index)? == 128 { dump_any::<u128>(args) } else { dump_any::<u64>(args) }
 }
 
-fn dump_any<F: Engine>(args: &Args) -> Result<(), Failure> {
+fn dump_any<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     match stored::kind(&args.index)? {
         Kind::File => dump::<F>(args),
         Kind::Store => dump_directory(args, "a store", "its directory segments", store::StoreDump::<F>::open),
@@ -135,8 +135,8 @@ fn dump_directory<'a, D: Directory>(
     Ok(())
 }
 
-fn dump<F: Engine>(args: &Args) -> Result<(), Failure> {
-    let index = F::open(&args.index, &OpenOptions::new()).map_err(Failure::Index)?;
+fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+    let index = OpenOptions::new().open::<F>(&args.index).map_err(Failure::Index)?;
     let mut output = std::io::BufWriter::new(anstream::stdout().lock());
     if args.fingerprints {
         let form = fingerprints::Form { ids: args.ids, names: args.names, json: args.json };

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use hamdex::{Engine, OpenOptions};
+use hamdex::{Fingerprint, OpenOptions};
 use hamdex_shards::{IdType, Manifest, Shards};
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Value, json};
@@ -16,18 +16,18 @@ use crate::ids::{FoundIds, Ids};
 use crate::names::Names;
 
 /// What a set of shards is made of.
-pub(super) struct ShardsDump<'a, F: Engine> {
+pub(super) struct ShardsDump<'a, F: Fingerprint> {
     path: &'a Path,
     set: Shards<F>,
 }
 
-impl<'a, F: Engine> ShardsDump<'a, F> {
+impl<'a, F: Fingerprint> ShardsDump<'a, F> {
     pub(super) fn open(path: &'a Path) -> Result<Self, Failure> {
         Ok(Self { path, set: Shards::open(path, &OpenOptions::new())? })
     }
 }
 
-impl<F: Engine> Directory for ShardsDump<'_, F> {
+impl<F: Fingerprint> Directory for ShardsDump<'_, F> {
     /// The manifest, for people.
     fn print(&self, output: &mut impl Write) -> Result<(), Failure> {
         let manifest = self.set.manifest();

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_store::{Identity, Inspected, SegmentEntry, StoreReader, StoreStats, WrittenBytes};
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Value, json};
@@ -15,13 +15,13 @@ use crate::ids::{FoundIds, Ids};
 use crate::names::Names;
 
 /// What a store is made of.
-pub(super) struct StoreDump<'a, F: Engine> {
+pub(super) struct StoreDump<'a, F: Fingerprint> {
     path: &'a Path,
     inspected: Inspected,
     reader: StoreReader<F>,
 }
 
-impl<'a, F: Engine> StoreDump<'a, F> {
+impl<'a, F: Fingerprint> StoreDump<'a, F> {
     pub(super) fn open(path: &'a Path) -> Result<Self, Failure> {
         Ok(Self { path, inspected: hamdex_store::inspect(path)?, reader: StoreReader::open(path)? })
     }
@@ -101,7 +101,7 @@ impl<'a, F: Engine> StoreDump<'a, F> {
     }
 }
 
-impl<F: Engine> Directory for StoreDump<'_, F> {
+impl<F: Fingerprint> Directory for StoreDump<'_, F> {
     /// Manifest, segments and logs, for people.
     fn print(&self, output: &mut impl Write) -> Result<(), Failure> {
         self.print_header(&self.reader.stats(), output)?;
@@ -176,7 +176,7 @@ struct Entry<F> {
     ids: Vec<u64>,
 }
 
-impl<F: Engine> Entry<F> {
+impl<F: Fingerprint> Entry<F> {
     fn print(self, form: Form, names: Option<Names<'_>>, output: &mut impl Write) -> Result<(), Failure> {
         let with_ids = form.ids || form.names;
         let ids = with_ids.then(|| Ids::new(FoundIds::Listed(self.ids), names, usize::MAX)).transpose()?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_documents::{Clusters, Dedup, Document, Similarity};
 use hamdex_simhash::evaluate::Truth;
 use hamdex_simhash::{Fingerprinter, Shingler, Shingles};
@@ -46,7 +46,7 @@ pub(super) struct Outcome {
 }
 
 /// Finds clusters by similarity, as `hamdex dedup` does, and by distance, as with `-k 3`.
-pub(super) fn outcomes<F: Engine>(
+pub(super) fn outcomes<F: Fingerprint>(
     fingerprinter: &Fingerprinter<F>,
     texts: &[String],
     truth: &Truth,

@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_documents::TooShort;
 use hamdex_simhash::evaluate::{Curve, Score, by_distance, by_longest_sentences, by_resemblance, svg_chart};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe, Width};
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn evaluate<F: Engine>(args: &Args, recipe: &Recipe, lists: Lists) -> Result<(), Failure> {
+fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Result<(), Failure> {
     let started = Instant::now();
     let mut files = inputs_or_standard_input(&args.inputs.paths);
     args.truth.iter().for_each(|truth| files.add(truth));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
-use hamdex::{BuildOptions, Codec, Engine, Merger};
+use hamdex::{BuildOptions, Codec, Fingerprint, Merger};
 use hamdex_atomic_file::Inputs;
 
 use crate::bars::Phases;
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if inputs::width(&args.inputs)? == 128 { merge::<u128>(args) } else { merge::<u64>(args) }
 }
 
-fn merge<F: Engine>(args: &Args) -> Result<(), Failure> {
+fn merge<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let started = Instant::now();
     let files = Inputs::of(&args.inputs);
     let output = Output::new(&args.output, args.force, &files);
@@ -92,7 +92,7 @@ fn merge<F: Engine>(args: &Args) -> Result<(), Failure> {
     let phases = Arc::new(Phases::default());
     let (options, codec) = options(args, &merging, &phases)?;
     let merger = Merger::new(&merging.indexes)?.options(options).renumber(merging.has_names());
-    let sealed = F::merge(merger, output.path());
+    let sealed = merger.seal(output.path());
     phases.finish();
     let summary = sealed?.publish()?;
     let built = Built {
@@ -107,7 +107,7 @@ fn merge<F: Engine>(args: &Args) -> Result<(), Failure> {
     printed.map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
 }
 
-fn options<F: Engine>(
+fn options<F: Fingerprint>(
     args: &Args,
     merging: &Merging<'_, F>,
     phases: &Arc<Phases>,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_atomic_file::{AtomicFile, Inputs};
 
 use crate::bars::Phases;
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if stored::width(&args.index)? == 128 { pairs::<u128>(args) } else { pairs::<u64>(args) }
 }
 
-fn pairs<F: Engine>(args: &Args) -> Result<(), Failure> {
+fn pairs<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let started = Instant::now();
     let index = Stored::<F>::open(&args.index)?;
     let inputs = Inputs::of([&args.index]);
@@ -132,14 +132,14 @@ fn into_file(
     Ok(found)
 }
 
-struct Work<'a, F: Engine> {
+struct Work<'a, F: Fingerprint> {
     args: &'a Args,
     index: &'a Stored<F>,
     pairs: JoinedPairs<'a, F>,
     names: Option<Names<'a>>,
 }
 
-impl<F: Engine> Work<'_, F> {
+impl<F: Fingerprint> Work<'_, F> {
     /// Writes the pairs, or how many there are at each distance; returns how many there are.
     fn write(self, output: &mut impl Write) -> Result<u64, Failure> {
         if self.args.count {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use hamdex::{Engine, Match, Pair};
+use hamdex::{Fingerprint, Match, Pair};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -18,12 +18,12 @@ pub(super) enum Form {
 }
 
 /// Looks up the ids of both fingerprints of a pair.
-pub(super) struct IdSource<'a, F: Engine> {
+pub(super) struct IdSource<'a, F: Fingerprint> {
     pub(super) searcher: StoredSearcher<'a, F>,
     pub(super) names: Option<Names<'a>>,
 }
 
-impl<'a, F: Engine> IdSource<'a, F> {
+impl<'a, F: Fingerprint> IdSource<'a, F> {
     fn of(&mut self, pair: &Pair<F>) -> Result<(Ids<'_>, Ids<'_>), Failure> {
         let both = [pair.a, pair.b].map(|fingerprint| Match::of(fingerprint, fingerprint));
         let lists = self.searcher.ids_of(&both)?;
@@ -55,7 +55,7 @@ impl<'a, W: Write> Printer<'a, W> {
         Self { output, form }
     }
 
-    pub(super) fn print<F: Engine>(
+    pub(super) fn print<F: Fingerprint>(
         &mut self,
         pair: &Pair<F>,
         source: Option<&mut IdSource<'_, F>>,

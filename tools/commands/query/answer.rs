@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use hamdex::{BatchOptions, Engine, Match};
+use hamdex::{BatchOptions, Fingerprint, Match};
 
 use crate::bars;
 use crate::commands::query::{Args, Strategy, output};
@@ -39,7 +39,7 @@ impl<'q> Asked<'q> {
 }
 
 /// Answers queries on standard output.
-pub(super) struct Answerer<'a, F: Engine> {
+pub(super) struct Answerer<'a, F: Fingerprint> {
     args: &'a Args,
     index: &'a Stored<F>,
     options: BatchOptions,
@@ -50,7 +50,7 @@ pub(super) struct Answerer<'a, F: Engine> {
     output: BufWriter<StdoutLock<'static>>,
 }
 
-impl<'a, F: Engine> Answerer<'a, F> {
+impl<'a, F: Fingerprint> Answerer<'a, F> {
     pub(super) fn new(args: &'a Args, index: &'a Stored<F>) -> Result<Self, Failure> {
         let options = BatchOptions::new().strategy(args.strategy.into());
         Ok(Self {

@@ -12,7 +12,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::documents::inputs as documents;
 use crate::documents::recipe;
@@ -144,7 +144,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if stored::width(&args.index)? == 128 { query::<u128>(args) } else { query::<u64>(args) }
 }
 
-fn query<F: Engine>(args: &Args) -> Result<(), Failure> {
+fn query<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     args.threads.start()?;
     let index = Stored::<F>::open(&args.index)?;
     let mut answerer = Answerer::new(args, &index)?;

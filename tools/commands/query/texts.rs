@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_documents::{Document, TooShort};
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
 
@@ -22,7 +22,7 @@ const MAX_DOCUMENTS: usize = 1 << 16;
 const SHORT_CHARS: usize = 300;
 
 /// The fingerprint of the text that is looked for, if it is a text.
-pub(super) fn fingerprint<F: Engine>(args: &Args, index: &Stored<F>) -> Result<Option<F>, Failure> {
+pub(super) fn fingerprint<F: Fingerprint>(args: &Args, index: &Stored<F>) -> Result<Option<F>, Failure> {
     let (source, text) = match (&args.text, &args.document) {
         (Some(text), _) => ("--text".to_owned(), text.clone()),
         (None, Some(path)) => {
@@ -50,7 +50,7 @@ pub(super) fn fingerprint<F: Engine>(args: &Args, index: &Stored<F>) -> Result<O
 }
 
 /// Looks for all documents of the file.
-pub(super) fn answer_documents<F: Engine>(
+pub(super) fn answer_documents<F: Fingerprint>(
     args: &Args,
     index: &Stored<F>,
     format: Format,
@@ -79,7 +79,7 @@ pub(super) fn answer_documents<F: Engine>(
     Ok(())
 }
 
-fn fingerprinter<F: Engine>(args: &Args, index: &Stored<F>) -> Result<Fingerprinter<F>, Failure> {
+fn fingerprinter<F: Fingerprint>(args: &Args, index: &Stored<F>) -> Result<Fingerprinter<F>, Failure> {
     let (recipe, lists) = args.recipe.of_index(&args.index, &index.metadata())?;
     Fingerprinter::with_lists(&recipe, lists).map_err(recipe::usage)
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use hamdex::{AUTO, Codec, Engine};
+use hamdex::{AUTO, Codec, Fingerprint};
 use hamdex_simhash::{Fingerprinter, Recipe, Width};
 use hamdex_store::{CreateOptions, Identity, Store, StoreOptions};
 use serde::Serialize;
@@ -155,7 +155,7 @@ fn recipe_of(args: &Args) -> Result<Option<Recipe>, Failure> {
     Ok(None)
 }
 
-fn create<F: Engine>(args: &Args, recipe: Option<&Recipe>) -> Result<(), Failure> {
+fn create<F: Fingerprint>(args: &Args, recipe: Option<&Recipe>) -> Result<(), Failure> {
     let ids = args.ids.unwrap_or(if recipe.is_some() { Ids::Names } else { Ids::Numbers });
     let mut options = CreateOptions::new()
         .distance(args.distance)

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_store::{Store, StoreOptions};
 
 use crate::bars;
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     of_width!(manifest, ingest(args))
 }
 
-fn ingest<F: Engine>(args: &Args) -> Result<(), Failure> {
+fn ingest<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let store = Store::<F>::open(&args.store, StoreOptions::new())?;
     let bar = bars::of_items("Checking files", args.files.len() as u64);
     for (done, file) in (0u64..).zip(&args.files) {

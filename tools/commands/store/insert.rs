@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::ValueEnum;
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_store::{Durability, Identity, Manifest, Store, StoreOptions};
 use serde::Serialize;
 
@@ -133,7 +133,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn insert<F: Engine>(args: &Args, manifest: &Manifest) -> Result<(), Failure> {
+fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failure> {
     let started = Instant::now();
     args.threads.start()?;
     let texts = match args.documents {

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_store::{Inserted, Operation, Store};
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -27,7 +27,7 @@ struct Near<'a> {
 }
 
 /// Inserts batches, and prints what there is to say of them.
-pub(super) struct Inserter<'a, F: Engine> {
+pub(super) struct Inserter<'a, F: Fingerprint> {
     store: &'a Store<F>,
     has_ids: bool,
     wishes: Wishes,
@@ -52,7 +52,7 @@ pub(super) struct Wishes {
     pub(super) is_shown: bool,
 }
 
-impl<'a, F: Engine> Inserter<'a, F> {
+impl<'a, F: Fingerprint> Inserter<'a, F> {
     pub(super) fn new(store: &'a Store<F>, has_ids: bool, wishes: Wishes) -> Self {
         // Beside lines on a terminal, a bar would be in their way.
         let prints = wishes.acknowledge || wishes.unless_near.is_some();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_store::{Store, StoreOptions, StoreStats};
 use indicatif::HumanBytes;
 use serde::Serialize;
@@ -123,7 +123,7 @@ pub(super) fn purge(args: &PurgeArgs) -> Result<(), Failure> {
 
 /// Opens a store, does something with it as a whole, and says what it is like then. `doing` is shown meanwhile, unless the
 /// work shows how far it is.
-fn maintain<F: Engine>(
+fn maintain<F: Fingerprint>(
     path: &Path,
     json: bool,
     doing: Option<&'static str>,

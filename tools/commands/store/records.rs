@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::failure::Failure;
 use crate::input::{Arrivals, Beside, Format, Found, Order, has_pipe};
@@ -23,7 +23,7 @@ pub(super) struct Records {
 
 impl Records {
     /// Starts to read fingerprints, each with what stands beside it: in tables, in this column.
-    pub(super) fn read<F: Engine>(
+    pub(super) fn read<F: Fingerprint>(
         &self,
         beside: Beside,
         id_field: &str,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_store::{Operation, Store, StoreOptions};
 use serde::Serialize;
 
@@ -99,7 +99,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     of_width!(manifest, remove(args, ids))
 }
 
-fn remove<F: Engine>(args: &Args, ids: Ids) -> Result<(), Failure> {
+fn remove<F: Fingerprint>(args: &Args, ids: Ids) -> Result<(), Failure> {
     let store = Store::<F>::open(&args.store, StoreOptions::new())?;
     let mut removed = Removed::default();
     let outcome = match ids {
@@ -135,7 +135,7 @@ fn say_removed(store: &Path, ids: Ids, removed: &Removed) -> Result<(), Failure>
 }
 
 /// Removes all pairs with the ids that the inputs have: all of them, or none.
-fn of_ids<F: Engine>(store: &Store<F>, args: &Args, removed: &mut Removed) -> Result<(), Failure> {
+fn of_ids<F: Fingerprint>(store: &Store<F>, args: &Args, removed: &mut Removed) -> Result<(), Failure> {
     say_that_it_waits(&args.records.inputs);
     let mut ids = HashSet::new();
     read_ids(&args.records.inputs, &mut |id| {
@@ -147,7 +147,7 @@ fn of_ids<F: Engine>(store: &Store<F>, args: &Args, removed: &mut Removed) -> Re
 }
 
 /// Removes all pairs whose ids have the names that the inputs have: all of them, or none.
-fn of_names<F: Engine>(store: &Store<F>, args: &Args, removed: &mut Removed) -> Result<(), Failure> {
+fn of_names<F: Fingerprint>(store: &Store<F>, args: &Args, removed: &mut Removed) -> Result<(), Failure> {
     say_that_it_waits(&args.records.inputs);
     let mut names = HashSet::new();
     read_names(&args.records.inputs, &mut |name| {
@@ -159,7 +159,7 @@ fn of_names<F: Engine>(store: &Store<F>, args: &Args, removed: &mut Removed) -> 
 }
 
 /// Removes pairs, or all pairs of fingerprints, batch by batch.
-fn of_records<F: Engine>(
+fn of_records<F: Fingerprint>(
     store: &Store<F>,
     mut arrivals: Arrivals<(F, Found)>,
     removed: &mut Removed,
@@ -187,7 +187,7 @@ fn of_records<F: Engine>(
 }
 
 /// Removes all pairs of fingerprints. Returns how many, and of how many fingerprints there was none.
-fn of_fingerprints<F: Engine>(store: &Store<F>, records: &[(F, Found)]) -> Result<(u64, u64), Failure> {
+fn of_fingerprints<F: Fingerprint>(store: &Store<F>, records: &[(F, Found)]) -> Result<(u64, u64), Failure> {
     let snapshot = store.snapshot();
     let (mut absent, mut seen) = (0, HashSet::new());
     let mut present = Vec::new();

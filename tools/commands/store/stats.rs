@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_store::{Health, Manifest, StoreReader, StoreStats};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
@@ -111,7 +111,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     of_width!(manifest, stats(args, &manifest))
 }
 
-fn stats<F: Engine>(args: &Args, manifest: &Manifest) -> Result<(), Failure> {
+fn stats<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failure> {
     let reader = StoreReader::<F>::open(&args.store)?;
     let mut stats = reader.stats();
     if args.exact && !stats.is_exact {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_documents::{Document, TooShort};
 use hamdex_simhash::{Fingerprinter, Outcome};
 use hamdex_store::Manifest;
@@ -20,7 +20,7 @@ pub(super) struct Texts<F> {
     fingerprinter: Fingerprinter<F>,
 }
 
-impl<F: Engine> Texts<F> {
+impl<F: Fingerprint> Texts<F> {
     /// By the recipe of the store, which a recipe among the options must be.
     pub(super) fn new(
         reading: Reading,

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hamdex::{Engine, OpenOptions, VerifyOptions};
+use hamdex::{Fingerprint, OpenOptions, VerifyOptions};
 use hamdex_shards::Shards;
 use hamdex_store::StoreReader;
 use serde::Serialize;
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-fn verify<F: Engine>(args: &Args) -> Result<Whole, Failure> {
+fn verify<F: Fingerprint>(args: &Args) -> Result<Whole, Failure> {
     let phases = Arc::new(Phases::default());
     let options = VerifyOptions::new().progress(phases.reporter());
     match stored::kind(&args.index)? {
@@ -96,8 +96,8 @@ fn verify<F: Engine>(args: &Args) -> Result<Whole, Failure> {
         }
         Kind::File => {}
     }
-    let index = F::open(&args.index, &OpenOptions::new()).map_err(Failure::Index)?;
-    let outcome = F::verify(&index, &options);
+    let index = OpenOptions::new().open::<F>(&args.index).map_err(Failure::Index)?;
+    let outcome = index.verify_with(&options);
     phases.finish();
     let verified = outcome.map_err(Failure::Index)?;
     Ok(Whole::File(verified, index.has_names()))

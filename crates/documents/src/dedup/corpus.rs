@@ -1,6 +1,6 @@
 //! The features of every document: fingerprint, id, length, digest and shingles.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_simhash::{Fingerprinter, Hash, Outcome, Scratch, Shingler, Shingles};
 
 use crate::dedup::reference::{Known, Reference};
@@ -63,7 +63,7 @@ pub(crate) struct Extractor<'a, F> {
     shingler: Option<Shingler>,
 }
 
-impl<'a, F: Engine> Extractor<'a, F> {
+impl<'a, F: Fingerprint> Extractor<'a, F> {
     pub(crate) fn new(fingerprinter: &'a Fingerprinter<F>, similarity: Option<Similarity>) -> Self {
         let shingler = similarity.map(|similarity| Shingler::new(similarity.words()));
         Self { fingerprinter, scratch: Scratch::default(), shingler }
@@ -103,7 +103,7 @@ pub(crate) struct CorpusBuilder<F> {
     counts_short: bool,
 }
 
-impl<F: Engine> CorpusBuilder<F> {
+impl<F: Fingerprint> CorpusBuilder<F> {
     pub(crate) fn new(
         resources: &Resources,
         with_sets: bool,
@@ -162,7 +162,7 @@ impl<F: Engine> CorpusBuilder<F> {
     }
 }
 
-impl<F: Engine> Corpus<F> {
+impl<F: Fingerprint> Corpus<F> {
     /// Marks the documents near a fingerprint of the reference, and returns them.
     pub(crate) fn mark_known(
         &mut self,

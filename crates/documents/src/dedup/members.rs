@@ -1,6 +1,6 @@
 //! The members of clusters, and their distances from the kept documents.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_simhash::resemblance;
 use rayon::prelude::*;
 
@@ -35,7 +35,7 @@ pub struct Member {
 const UNFILLED: Member = Member { cluster: 0, document: 0, is_kept: false, distance: 0, similarity: None };
 
 /// Finds the members of all clusters, by cluster and then by document.
-pub(crate) fn find<F: Engine>(
+pub(crate) fn find<F: Fingerprint>(
     corpus: &Corpus<F>,
     groups: &Groups,
     resources: &Resources,

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hamdex::{Engine, Fingerprint, default_memory};
+use hamdex::{Fingerprint, default_memory};
 use hamdex_atomic_file::temporary_directory;
 use hamdex_simhash::Fingerprinter;
 
@@ -110,7 +110,7 @@ pub struct Dedup<'a, F: Fingerprint> {
     pub(super) resources: Resources,
 }
 
-impl<'a, F: Engine> Dedup<'a, F> {
+impl<'a, F: Fingerprint> Dedup<'a, F> {
     /// Creates a search for documents with similar texts; `fingerprinter` makes the fingerprints whose distances are
     /// reported.
     #[must_use]

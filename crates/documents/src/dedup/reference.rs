@@ -1,6 +1,6 @@
 //! Known fingerprints, whose near-duplicates are left out.
 
-use hamdex::{Engine, Index, Match};
+use hamdex::{Fingerprint, Index, Match};
 use rayon::prelude::*;
 
 use crate::error::Error;
@@ -15,14 +15,12 @@ pub trait Reference<F>: Sync {
     fn nearest(&self, fingerprints: &[Option<F>], distance: u32) -> Result<Vec<Option<Match<F>>>, Error>;
 }
 
-impl<F: Engine> Reference<F> for Index<F> {
+impl<F: Fingerprint> Reference<F> for Index<F> {
     fn nearest(&self, fingerprints: &[Option<F>], distance: u32) -> Result<Vec<Option<Match<F>>>, Error> {
         let nearest = fingerprints.par_iter().map_init(
             || self.searcher(),
             |searcher, fingerprint| match fingerprint {
-                Some(fingerprint) => {
-                    Ok(F::nearest_within(searcher, *fingerprint, 1, distance)?.first().copied())
-                }
+                Some(fingerprint) => Ok(searcher.nearest_within(*fingerprint, 1, distance)?.first().copied()),
                 None => Ok(None),
             },
         );

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hamdex::{Design, Engine};
+use hamdex::{Design, Fingerprint};
 use hamdex_simhash::Outcome;
 
 use crate::dedup::clusters::Clusters;
@@ -20,7 +20,7 @@ use crate::read::options::Documents;
 /// The default distance within which fingerprints are near.
 const DEFAULT_DISTANCE: u32 = 3;
 
-impl<F: Engine> Dedup<'_, F> {
+impl<F: Fingerprint> Dedup<'_, F> {
     /// Reads documents and finds their clusters.
     ///
     /// # Errors

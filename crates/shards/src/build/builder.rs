@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use hamdex::{BuildOptions, Builder, Engine, RECIPE_KEY, SealedIndex};
+use hamdex::{BuildOptions, Builder, Fingerprint, RECIPE_KEY, SealedIndex};
 
 use crate::build::spool::{Fields, Record, Spool};
 use crate::build::target::{Target, check_open_files, put};
@@ -22,7 +22,7 @@ const MIN_MEMORY: u64 = 16 << 20;
 ///
 /// Pushed records are kept in memory while they fit, and then in anonymous temporary files: twice for a set of families
 /// (once in order, once by shard), otherwise once. Then shards are built one by one, in half of the memory limit.
-pub struct ShardsBuilder<F: Engine> {
+pub struct ShardsBuilder<F: Fingerprint> {
     target: Target,
     layout: Layout,
     partition: Partition<F>,
@@ -53,7 +53,7 @@ pub struct SealedShards {
     files: Vec<(String, SealedIndex)>,
 }
 
-impl<F: Engine> ShardsBuilder<F> {
+impl<F: Fingerprint> ShardsBuilder<F> {
     /// Starts a set of `shards` shards in each family. `options` apply to each shard; their memory limit applies to the
     /// whole build, and their permission to overwrite to an existing set only, not to other directories.
     ///
@@ -201,9 +201,9 @@ impl<F: Engine> ShardsBuilder<F> {
         let (ids, names) = (self.options.has_ids(), self.options.has_names());
         part.for_each(&mut |Record { fingerprint, id, name }| {
             if ids {
-                F::push_with_id(&mut builder, fingerprint, id)?;
+                builder.push_with_id(fingerprint, id)?;
             } else {
-                F::push(&mut builder, fingerprint)?;
+                builder.push(fingerprint)?;
             }
             if names {
                 builder.push_name(id, name)?;
@@ -211,7 +211,7 @@ impl<F: Engine> ShardsBuilder<F> {
             Ok(())
         })?;
         drop(part);
-        Ok(F::seal(builder)?)
+        Ok(builder.seal()?)
     }
 
     /// Returns the manifest without its shards.
@@ -249,7 +249,7 @@ impl SealedShards {
     }
 }
 
-impl<F: Engine> fmt::Debug for ShardsBuilder<F> {
+impl<F: Fingerprint> fmt::Debug for ShardsBuilder<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ShardsBuilder")
             .field("target", &self.target)

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hamdex::{Engine, OpenOptions, VerifyOptions};
+use hamdex::{Fingerprint, OpenOptions, VerifyOptions};
 use hamdex_atomic_file::{link_or_copy, sync_directory};
 
 use crate::build::target::Target;
@@ -151,10 +151,10 @@ impl Candidate {
         }
     }
 
-    fn of<F: Engine>(path: &Path, verify: Option<&VerifyOptions>) -> Result<Self, Error> {
-        let index = F::open(path, &OpenOptions::new())?;
+    fn of<F: Fingerprint>(path: &Path, verify: Option<&VerifyOptions>) -> Result<Self, Error> {
+        let index = OpenOptions::new().open::<F>(path)?;
         if let Some(options) = verify {
-            F::verify(&index, options)?;
+            index.verify_with(options)?;
         }
         let file_id = index.file_id().to_string();
         let kind = Manifest {

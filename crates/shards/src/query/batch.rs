@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use hamdex::{BatchOptions, Engine, Match, MatchVisitor};
+use hamdex::{BatchOptions, Fingerprint, Match, MatchVisitor};
 
 use crate::error::Error;
 use crate::partition::Partition;
@@ -17,9 +17,10 @@ const FEW: usize = 16;
 /// A match, after the index of its query within the chunk.
 type Placed<F> = (u32, Match<F>);
 
-impl<F: Engine> Shards<F> {
-    /// Calls `visit` with the index of each query and its matches within `distance`, nearest first, then by fingerprint;
-    /// in the order of the queries, with or without matches, until it breaks. Returns whether it did.
+impl<F: Fingerprint> Shards<F> {
+    /// Calls `visit` with the place of each query and all fingerprints stored within `distance` of it, nearest first,
+    /// then by fingerprint; in the order of the queries, those without a match too, until it breaks. Returns whether it
+    /// did.
     ///
     /// In a set of families, each shard answers a batch of the queries that are routed to it. [`BatchOptions::memory`]
     /// limits the memory whatever the number of shards; progress is reported per batch of a shard.
@@ -37,7 +38,7 @@ impl<F: Engine> Shards<F> {
             Some(partition) => self.batch_of_families(partition, queries, distance, options, visit),
             None => {
                 let mut matches = Vec::new();
-                Ok(F::batch_of_all(self.whole()?, queries, distance, options, &mut |place, united| {
+                Ok(self.whole()?.batch_with(queries, distance, options, |place, united| {
                     matches.clear();
                     matches.extend(united.iter().map(|found| found.found_in[0].found));
                     visit(place, &matches)
@@ -96,7 +97,7 @@ impl<F: Engine> Shards<F> {
                 routed.clear();
                 routed.extend(places.iter().map(|&place| queries[place as usize]));
                 let index = self.shard(family * partition.shards() + shard)?;
-                let outcome = F::batch_with(index, &routed, distance, options, &mut |number, matches| {
+                let outcome = index.batch_with(&routed, distance, options, |number, matches| {
                     let query = routed[number];
                     let own = |near: &&Match<F>| partition.owner(query, near.fingerprint) == Some(family);
                     found.extend(matches.iter().filter(own).map(|near| (places[number], *near)));
@@ -133,7 +134,7 @@ impl<F: Engine> Shards<F> {
 }
 
 /// Passes on the matches of each query, at most `most` of each.
-fn deliver<F: Engine>(
+fn deliver<F: Fingerprint>(
     queries: usize,
     found: &[Placed<F>],
     most: usize,
@@ -160,7 +161,7 @@ struct Places {
 }
 
 impl Places {
-    fn of<F: Engine>(partition: &Partition<F>, family: usize, queries: &[F]) -> Self {
+    fn of<F: Fingerprint>(partition: &Partition<F>, family: usize, queries: &[F]) -> Self {
         let shards: Vec<u32> = queries.iter().map(|&query| partition.shard(family, query) as u32).collect();
         let mut ends = vec![0; partition.shards()];
         shards.iter().for_each(|&shard| ends[shard as usize] += 1);

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
-use hamdex::{BoxedEntries, Engine};
+use hamdex::{Entries, Fingerprint};
 
 use crate::error::Error;
 use crate::manifest::IdType;
@@ -25,7 +25,7 @@ pub struct SetEntry<F> {
 /// error.
 pub struct SetEntries<'s, F> {
     /// The entries of each shard.
-    shards: Vec<BoxedEntries<'s, F>>,
+    shards: Vec<Entries<'s, F>>,
     /// The fingerprint and the shard of the next entry of each shard.
     heads: BinaryHeap<Reverse<(F, usize)>>,
     next: Vec<Option<hamdex::Entry<'s, F>>>,
@@ -33,13 +33,13 @@ pub struct SetEntries<'s, F> {
     id_type: Option<IdType>,
 }
 
-impl<F: Engine> Shards<F> {
+impl<F: Fingerprint> Shards<F> {
     /// Returns all fingerprints with their ids, ascending, each once.
     ///
     /// # Errors
     /// When a shard cannot be opened.
     pub fn entries(&self) -> Result<SetEntries<'_, F>, Error> {
-        let opened = self.first_family().map(|number| Ok(F::entries(self.shard(number)?, F::ZERO)));
+        let opened = self.first_family().map(|number| Ok(self.shard(number)?.entries().from(F::ZERO)));
         let shards = opened.collect::<Result<Vec<_>, Error>>()?;
         let next = shards.iter().map(|_| None).collect();
         let id_type = self.manifest().id_type;
@@ -49,7 +49,7 @@ impl<F: Engine> Shards<F> {
     }
 }
 
-impl<F: Engine> SetEntries<'_, F> {
+impl<F: Fingerprint> SetEntries<'_, F> {
     /// Reads the next entry of a shard.
     fn advance(&mut self, number: usize) {
         match self.shards[number].next() {
@@ -65,7 +65,7 @@ impl<F: Engine> SetEntries<'_, F> {
     }
 }
 
-impl<F: Engine> Iterator for SetEntries<'_, F> {
+impl<F: Fingerprint> Iterator for SetEntries<'_, F> {
     type Item = Result<SetEntry<F>, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {

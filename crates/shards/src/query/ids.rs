@@ -1,6 +1,6 @@
 //! The ids of a fingerprint in all shards.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::error::Error;
 use crate::manifest::IdType;
@@ -17,7 +17,7 @@ pub struct StoredId {
     pub id: u64,
 }
 
-impl<F: Engine> ShardsSearcher<'_, F> {
+impl<F: Fingerprint> ShardsSearcher<'_, F> {
     /// Returns the ids of a fingerprint in all shards: numbers ascending, each once; ids with names by shard and then
     /// ascending. Empty if the fingerprint is not stored, or the set has no ids.
     ///
@@ -32,7 +32,7 @@ impl<F: Engine> ShardsSearcher<'_, F> {
         if let Some(number) = set.home(fingerprint) {
             set.add_ids(number, fingerprint, &mut ids)?;
         } else {
-            let found = F::within_all(self.whole()?, fingerprint, 0)?.get(0);
+            let found = self.whole()?.within(fingerprint, 0)?.get(0);
             let shards: Vec<usize> =
                 found.iter().flat_map(|found| found.found_in).map(|found| found.index).collect();
             let set = self.set();
@@ -43,7 +43,7 @@ impl<F: Engine> ShardsSearcher<'_, F> {
     }
 }
 
-impl<F: Engine> Shards<F> {
+impl<F: Fingerprint> Shards<F> {
     /// Returns the name of an id; `None` if ids have no names.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl<F: Engine> Shards<F> {
     }
 
     fn add_ids(&self, number: usize, fingerprint: F, ids: &mut Vec<StoredId>) -> Result<(), Error> {
-        let found = F::ids(self.shard(number)?, fingerprint)?;
+        let found = self.shard(number)?.ids(fingerprint)?;
         ids.extend(found.map(|id| StoredId { shard: number, id }));
         Ok(())
     }

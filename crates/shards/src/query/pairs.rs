@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Engine, Pair, Pairs, Progress};
+use hamdex::{Fingerprint, Pair, Pairs, Progress};
 
 use crate::error::Error;
 use crate::set::Shards;
@@ -16,7 +16,7 @@ use crate::set::Shards;
 /// fingerprints are in the same shard. Beyond the set's distance, and in layout `hash`, shards that together have every
 /// fingerprint are joined as one: see [`hamdex::Indexes::pairs`].
 #[must_use = "it does nothing until the pairs are counted or visited"]
-pub struct ShardsPairs<'s, F: Engine> {
+pub struct ShardsPairs<'s, F: Fingerprint> {
     set: &'s Shards<F>,
     distance: u32,
     memory: Option<u64>,
@@ -24,7 +24,7 @@ pub struct ShardsPairs<'s, F: Engine> {
     progress: Option<Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>>,
 }
 
-impl<F: Engine> Shards<F> {
+impl<F: Fingerprint> Shards<F> {
     /// Returns the self-join: all pairs of stored fingerprints within any `distance`. No work is done until a method of
     /// [`ShardsPairs`] counts or visits them.
     pub fn pairs(&self, distance: u32) -> ShardsPairs<'_, F> {
@@ -32,7 +32,7 @@ impl<F: Engine> Shards<F> {
     }
 }
 
-impl<F: Engine> ShardsPairs<'_, F> {
+impl<F: Fingerprint> ShardsPairs<'_, F> {
     /// Sets the memory limit, in bytes: see [`Pairs::memory`].
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
@@ -61,14 +61,14 @@ impl<F: Engine> ShardsPairs<'_, F> {
         visit: &mut dyn FnMut(&[Pair<F>]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, Error> {
         let Some(partition) = self.set.partition_for(self.distance) else {
-            let all = self.with_options(F::pairs_of_all(self.set.whole()?, self.distance));
-            return Ok(F::for_each_batch(&all, visit)?);
+            let all = self.with_options(self.set.whole()?.pairs(self.distance));
+            return Ok(all.for_each_batch(visit)?);
         };
         let mut own = Vec::new();
         for number in 0..self.set.manifest().shards.len() {
             let family = number / partition.shards();
-            let pairs = self.with_options(F::pairs(self.set.shard(number)?, self.distance));
-            let outcome = F::for_each_batch(&pairs, &mut |pairs| {
+            let pairs = self.with_options(self.set.shard(number)?.pairs(self.distance));
+            let outcome = pairs.for_each_batch(|pairs| {
                 own.clear();
                 own.extend(pairs.iter().filter(|pair| partition.owner(pair.a, pair.b) == Some(family)));
                 if own.is_empty() { ControlFlow::Continue(()) } else { visit(&own) }
@@ -86,8 +86,8 @@ impl<F: Engine> ShardsPairs<'_, F> {
     /// When a shard cannot be opened, or a block is damaged.
     pub fn count_by_distance(&self) -> Result<Vec<u64>, Error> {
         if self.set.partition_for(self.distance).is_none() {
-            let all = self.with_options(F::pairs_of_all(self.set.whole()?, self.distance));
-            return Ok(F::count_by_distance(&all)?);
+            let all = self.with_options(self.set.whole()?.pairs(self.distance));
+            return Ok(all.count_by_distance()?);
         }
         let mut counts = vec![0; self.distance as usize + 1];
         let _ = self.for_each_batch(&mut |pairs| {
@@ -126,7 +126,7 @@ impl<F: Engine> ShardsPairs<'_, F> {
     }
 }
 
-impl<F: Engine> fmt::Debug for ShardsPairs<'_, F> {
+impl<F: Fingerprint> fmt::Debug for ShardsPairs<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ShardsPairs")
             .field("set", &self.set)

@@ -3,36 +3,36 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hamdex::{Engine, Index, Indexes, IndexesSearcher, Match, UnitedMatches};
+use hamdex::{Fingerprint, Match, MultiIndex, MultiMatches, MultiSearcher};
 
 use crate::error::Error;
 use crate::set::Shards;
 
 /// A searcher of a set, with buffers that are reused between queries; one per thread. Made by [`Shards::searcher`].
 ///
-/// All shards of a query are searched in one plan: all lookups, one wave of reads, all scans.
-pub struct ShardsSearcher<'s, F: Engine> {
+/// All shards that a query asks are one plan: all look-ups, one wave of reads, all scans.
+pub struct ShardsSearcher<'s, F: Fingerprint> {
     set: &'s Shards<F>,
     /// A searcher of one shard per family, those of the last query.
-    near: IndexesSearcher<Arc<Index<F>>>,
+    near: MultiSearcher<F>,
     /// The numbers of these shards.
     routed: Vec<usize>,
     /// A searcher of all shards in layout `hash`, or of the first family; created when first needed.
-    whole: Option<IndexesSearcher<Arc<Index<F>>>>,
+    whole: Option<MultiSearcher<F>>,
     matches: Vec<Match<F>>,
 }
 
-impl<F: Engine> Shards<F> {
+impl<F: Fingerprint> Shards<F> {
     /// Creates a searcher; one per thread.
     #[must_use]
     pub fn searcher(&self) -> ShardsSearcher<'_, F> {
-        let near = Indexes::new(Vec::new()).searcher();
+        let near = MultiIndex::new(Vec::new()).searcher();
         ShardsSearcher { set: self, near, routed: Vec::new(), whole: None, matches: Vec::new() }
     }
 }
 
-impl<F: Engine> ShardsSearcher<'_, F> {
-    /// Returns all stored fingerprints within `distance` of `query`, each once, nearest first, then by fingerprint.
+impl<F: Fingerprint> ShardsSearcher<'_, F> {
+    /// All fingerprints stored within `distance` of `query`, each once, nearest first, then by fingerprint.
     ///
     /// Any distance is exact. Beyond the set's distance, a query takes longer; a set of families answers it from all
     /// shards of one family.
@@ -40,7 +40,7 @@ impl<F: Engine> ShardsSearcher<'_, F> {
     /// # Errors
     /// When a shard cannot be opened, or a block that is read is damaged.
     pub fn within(&mut self, query: F, distance: u32) -> Result<&[Match<F>], Error> {
-        self.with(query, distance, |searcher| Ok(F::within_all(searcher, query, distance)?))
+        self.with(query, distance, |searcher| Ok(searcher.within(query, distance)?))
     }
 
     /// Returns any stored fingerprint within `distance` of `query`, not necessarily the nearest.
@@ -49,9 +49,9 @@ impl<F: Engine> ShardsSearcher<'_, F> {
     /// As for [`ShardsSearcher::within`].
     pub fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, Error> {
         let reach = self.reach(distance);
-        let mut found = F::first_of_all(self.route(query, reach)?, query, reach)?;
+        let mut found = self.route(query, reach)?.first(query, reach)?;
         if found.is_none() && reach < distance {
-            found = F::first_of_all(self.route(query, distance)?, query, distance)?;
+            found = self.route(query, distance)?.first(query, distance)?;
         }
         Ok(found.map(|found| found.found))
     }
@@ -72,12 +72,11 @@ impl<F: Engine> ShardsSearcher<'_, F> {
     /// As for [`ShardsSearcher::within`].
     pub fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], Error> {
         let reach = self.reach(distance);
-        let found =
-            self.with(query, reach, |searcher| Ok(F::nearest_within_all(searcher, query, count, reach)?))?;
+        let found = self.with(query, reach, |searcher| Ok(searcher.nearest_within(query, count, reach)?))?;
         if found.len() >= count || reach == distance {
             return Ok(&self.matches);
         }
-        self.with(query, distance, |searcher| Ok(F::nearest_within_all(searcher, query, count, distance)?))
+        self.with(query, distance, |searcher| Ok(searcher.nearest_within(query, count, distance)?))
     }
 
     /// Returns whether a fingerprint is stored.
@@ -98,7 +97,7 @@ impl<F: Engine> ShardsSearcher<'_, F> {
         &mut self,
         query: F,
         distance: u32,
-        search: impl FnOnce(&mut IndexesSearcher<Arc<Index<F>>>) -> Result<UnitedMatches<'_, F>, Error>,
+        search: impl FnOnce(&mut MultiSearcher<F>) -> Result<MultiMatches<'_, F>, Error>,
     ) -> Result<&[Match<F>], Error> {
         let mut matches = std::mem::take(&mut self.matches);
         matches.clear();
@@ -109,7 +108,7 @@ impl<F: Engine> ShardsSearcher<'_, F> {
     }
 
     /// Returns a searcher of the shards for a query within a distance.
-    fn route(&mut self, query: F, distance: u32) -> Result<&mut IndexesSearcher<Arc<Index<F>>>, Error> {
+    fn route(&mut self, query: F, distance: u32) -> Result<&mut MultiSearcher<F>, Error> {
         let Some(partition) = self.set.partition_for(distance) else { return self.whole() };
         let shards = (0..partition.families())
             .map(|family| family * partition.shards() + partition.shard(family, query));
@@ -129,7 +128,7 @@ impl<F: Engine> ShardsSearcher<'_, F> {
     }
 
     /// Returns a searcher of shards that together have every fingerprint.
-    pub(crate) fn whole(&mut self) -> Result<&mut IndexesSearcher<Arc<Index<F>>>, Error> {
+    pub(crate) fn whole(&mut self) -> Result<&mut MultiSearcher<F>, Error> {
         if self.whole.is_none() {
             self.whole = Some(self.set.whole()?.searcher());
         }
@@ -143,7 +142,7 @@ impl<F: Engine> ShardsSearcher<'_, F> {
     }
 }
 
-impl<F: Engine> fmt::Debug for ShardsSearcher<'_, F> {
+impl<F: Fingerprint> fmt::Debug for ShardsSearcher<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ShardsSearcher").field("set", &self.set).finish_non_exhaustive()
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use hamdex::{BuildOptions, Engine};
+use hamdex::{BuildOptions, Fingerprint};
 use hamdex_shards::{Layout, ShardsBuilder, ShardsSummary};
 
 /// A fingerprint and its id.
@@ -19,7 +19,7 @@ pub fn mix(number: u64) -> u64 {
 }
 
 /// Builds a set for a distance.
-pub fn build<F: Engine>(
+pub fn build<F: Fingerprint>(
     path: &Path,
     layout: Layout,
     shards: usize,
@@ -40,14 +40,14 @@ pub fn build<F: Engine>(
 }
 
 /// The fingerprints, each once.
-pub fn distinct<F: Engine>(pushed: &[Pushed<F>]) -> BTreeSet<F> {
+pub fn distinct<F: Fingerprint>(pushed: &[Pushed<F>]) -> BTreeSet<F> {
     pushed.iter().map(|&(fingerprint, _)| fingerprint).collect()
 }
 
 pub mod kinds {
     //! Uniform and skewed fingerprints.
 
-    use hamdex::Engine;
+    use hamdex::Fingerprint;
 
     use super::{Pushed, mix};
 
@@ -55,7 +55,7 @@ pub mod kinds {
     pub const COUNT: u64 = 6;
 
     /// Fingerprints of a kind, with ids of which some repeat.
-    pub fn of<F: Engine>(kind: u64, count: usize, seed: u64) -> Vec<Pushed<F>> {
+    pub fn of<F: Fingerprint>(kind: u64, count: usize, seed: u64) -> Vec<Pushed<F>> {
         let wide = |number| u128::from(mix(number)) << 64 | u128::from(mix(!number));
         let one = |number: u64| -> F {
             let random = mix(seed ^ number << 20);

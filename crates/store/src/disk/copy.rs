@@ -2,14 +2,20 @@
 
 use std::io::{self, Write};
 
-use super::{Disk, DiskFile};
+use super::Disk;
 
 /// Bytes written at once: as [`Pieces`](hamdex_atomic_file::Pieces) are.
 const WRITE_BYTES: usize = 2 << 20;
 
 /// Copies the first bytes of a file that nothing truncates meanwhile, at most `at_most` of them, to a new file. The
 /// copy is durable when this returns, and its name when its directory is synced. Returns how many bytes it has.
-pub(crate) fn copy<D: Disk>(from: &D, name: &str, to: &D, new_name: &str, at_most: u64) -> io::Result<u64> {
+pub(crate) fn copy(
+    from: &dyn Disk,
+    name: &str,
+    to: &dyn Disk,
+    new_name: &str,
+    at_most: u64,
+) -> io::Result<u64> {
     let bytes = from.map(name)?;
     let bytes = bytes.as_ref();
     let bytes = &bytes[..bytes.len().min(usize::try_from(at_most).unwrap_or(usize::MAX))];
@@ -27,7 +33,7 @@ pub(crate) fn copy<D: Disk>(from: &D, name: &str, to: &D, new_name: &str, at_mos
 
 /// Gives a file that nothing changes a second name, where the file system can; otherwise copies it. The name is
 /// durable when its directory is synced.
-pub(crate) fn link_or_copy<D: Disk>(from: &D, name: &str, to: &D, new_name: &str) -> io::Result<()> {
+pub(crate) fn link_or_copy(from: &dyn Disk, name: &str, to: &dyn Disk, new_name: &str) -> io::Result<()> {
     match from.link(name, to, new_name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
         Err(_) => copy(from, name, to, new_name, u64::MAX).map(drop),
@@ -40,7 +46,7 @@ mod tests {
     use super::*;
     use crate::disk::RealDisk;
 
-    fn check<D: Disk>(from: &D, to: &D) {
+    fn check(from: &dyn Disk, to: &dyn Disk) {
         let contents: Vec<u8> = (0..3_000_000_u32).map(|number| (number >> 3) as u8).collect();
         from.create_new("long").unwrap().write_all(&contents).unwrap();
         drop(from.create_new("empty").unwrap());

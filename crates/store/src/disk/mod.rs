@@ -2,12 +2,24 @@
 //!
 //! - [`RealDisk`]: a directory of the file system
 //! - `SimulatedDisk`, with the feature `unstable`: knows what is durable, can crash and can fail
+//!
+//! Also what the files of a store have in common:
+//!
+//! - `layout`: their names
+//! - `lock`: one writing process at a time
+//! - `checksum`: checksums that fail for bytes of another place
+//! - `copy`, `keep_aside`: second names and copies, also of damaged files
 
+pub(crate) mod checksum;
 pub(crate) mod copy;
+pub(crate) mod keep_aside;
+pub(crate) mod layout;
+pub(crate) mod lock;
 mod real;
 #[cfg(feature = "unstable")]
 mod simulated;
 
+use std::any::Any;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -15,22 +27,19 @@ use std::path::PathBuf;
 use hamdex::Mapping;
 
 pub(crate) use copy::link_or_copy;
-pub use real::{RealDisk, RealFile, RealLock};
+pub use real::RealDisk;
 #[cfg(feature = "unstable")]
-pub use simulated::{Failure, SimulatedDisk, SimulatedFile, SimulatedLock, Survival};
+pub use simulated::{Failure, SimulatedDisk, Survival};
 
 /// A directory in which a store lives.
 ///
-/// Names are relative to it, with `/` between directory and file; `""` is the directory itself. The trait is
-/// what a store needs and no more: files are created, appended to, synced, renamed, linked and removed, and
-/// never changed in place. What is promised is what POSIX promises: bytes are durable after
+/// Names are relative to it, with `/` between directory and file; `""` is the directory itself. The trait has
+/// the operations that a store needs and no more: files are created, appended to, synced, renamed, linked and
+/// removed, and never changed in place. It promises what POSIX promises: bytes are durable after
 /// [`DiskFile::sync`], names after [`Disk::sync_directory`], and a rename is atomic.
-pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
-    /// A file that is written.
-    type File: DiskFile;
-    /// An exclusive hold on a file, until it is dropped or the process ends.
-    type Lock: DiskLock;
-
+///
+/// A store holds it as a trait object. Clones are handles of the same directory.
+pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
     /// The path of a file, for messages.
     fn path(&self, name: &str) -> PathBuf;
 
@@ -44,13 +53,13 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// Whatever the operating system refuses.
-    fn create_new(&self, name: &str) -> io::Result<Self::File>;
+    fn create_new(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
 
     /// Opens an existing file for writing at its end.
     ///
     /// # Errors
     /// Whatever the operating system refuses.
-    fn append(&self, name: &str) -> io::Result<Self::File>;
+    fn append(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
 
     /// Makes the names in a directory durable.
     ///
@@ -75,7 +84,7 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// Whatever the operating system refuses: [`io::ErrorKind::CrossesDevices`] where only a copy will do,
     /// [`io::ErrorKind::AlreadyExists`] where the name is taken.
-    fn link(&self, name: &str, to: &Self, to_name: &str) -> io::Result<()>;
+    fn link(&self, name: &str, to: &dyn Disk, to_name: &str) -> io::Result<()>;
 
     /// The names of the files in a directory, in ascending order.
     ///
@@ -127,7 +136,7 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// Whatever the operating system refuses.
-    fn lock(&self, name: &str, text: &str) -> io::Result<Result<Self::Lock, String>>;
+    fn lock(&self, name: &str, text: &str) -> io::Result<Result<Box<dyn DiskLock>, String>>;
 
     /// The text of the process that holds a file; `None` if none does.
     ///
@@ -161,7 +170,25 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// An exclusive hold on a file.
+/// Clones a boxed [`Disk`]. Every disk that implements [`Clone`] has it.
+pub trait DiskClone {
+    /// Returns another handle of the same directory.
+    fn box_clone(&self) -> Box<dyn Disk>;
+}
+
+impl<D: Disk + Clone> DiskClone for D {
+    fn box_clone(&self) -> Box<dyn Disk> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Disk> {
+    fn clone(&self) -> Self {
+        (**self).box_clone()
+    }
+}
+
+/// An exclusive hold on a file, until it is dropped or the process ends.
 pub trait DiskLock: fmt::Debug + Send + Sync + 'static {
     /// Replaces the text that others read while the file is held. It is for information only, and need not be durable.
     ///
@@ -171,7 +198,7 @@ pub trait DiskLock: fmt::Debug + Send + Sync + 'static {
 }
 
 /// A file that is written from front to back.
-pub trait DiskFile: io::Write + Send + 'static {
+pub trait DiskFile: io::Write + fmt::Debug + Send + 'static {
     /// Makes all bytes durable written so far, through whichever handle. After a failure it is not known
     /// which of them are.
     ///
@@ -196,7 +223,7 @@ pub trait DiskFile: io::Write + Send + 'static {
 }
 
 /// Creates a file that has no part in the store yet; one that a crash or a failure left under its name goes.
-pub(crate) fn create_anew<D: Disk>(disk: &D, name: &str) -> io::Result<D::File> {
+pub(crate) fn create_anew(disk: &dyn Disk, name: &str) -> io::Result<Box<dyn DiskFile>> {
     match disk.create_new(name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             disk.remove(name)?;

@@ -1,5 +1,6 @@
 //! A directory of the file system.
 
+use std::any::Any;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -25,9 +26,6 @@ impl RealDisk {
 }
 
 impl Disk for RealDisk {
-    type File = RealFile;
-    type Lock = RealLock;
-
     fn path(&self, name: &str) -> PathBuf {
         // Joining nothing would add a separator.
         if name.is_empty() { self.root.to_path_buf() } else { self.root.join(name) }
@@ -46,14 +44,15 @@ impl Disk for RealDisk {
         }
     }
 
-    fn create_new(&self, name: &str) -> io::Result<RealFile> {
-        File::options().write(true).create_new(true).open(self.path(name)).map(RealFile)
+    fn create_new(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        let file = File::options().write(true).create_new(true).open(self.path(name))?;
+        Ok(Box::new(RealFile(file)))
     }
 
-    fn append(&self, name: &str) -> io::Result<RealFile> {
+    fn append(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
         let mut file = File::options().write(true).open(self.path(name))?;
         file.seek(SeekFrom::End(0))?;
-        Ok(RealFile(file))
+        Ok(Box::new(RealFile(file)))
     }
 
     fn sync_directory(&self, name: &str) -> io::Result<()> {
@@ -68,7 +67,10 @@ impl Disk for RealDisk {
         fs::remove_file(self.path(name))
     }
 
-    fn link(&self, name: &str, to: &Self, to_name: &str) -> io::Result<()> {
+    fn link(&self, name: &str, to: &dyn Disk, to_name: &str) -> io::Result<()> {
+        if !(to as &dyn Any).is::<Self>() {
+            return Err(io::ErrorKind::CrossesDevices.into());
+        }
         fs::hard_link(self.path(name), to.path(to_name))
     }
 
@@ -123,7 +125,7 @@ impl Disk for RealDisk {
         Some(self.path(""))
     }
 
-    fn lock(&self, name: &str, text: &str) -> io::Result<Result<RealLock, String>> {
+    fn lock(&self, name: &str, text: &str) -> io::Result<Result<Box<dyn DiskLock>, String>> {
         let path = self.path(name);
         let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
         for _ in 0..LOCK_ATTEMPTS {
@@ -132,7 +134,7 @@ impl Disk for RealDisk {
                     let lock = RealLock { file, process: std::process::id() };
                     // For information only: a full disk keeps no process from a store.
                     let _ = lock.set_text(text);
-                    return Ok(Ok(lock));
+                    return Ok(Ok(Box::new(lock)));
                 }
                 Err(TryLockError::WouldBlock) => thread::sleep(LOCK_PAUSE),
                 Err(TryLockError::Error(error)) => return Err(error),
@@ -169,7 +171,7 @@ fn read_holder(file: &File) -> io::Result<String> {
 
 /// A hold on a file of the file system.
 #[derive(Debug)]
-pub struct RealLock {
+struct RealLock {
     file: File,
     process: u32,
 }
@@ -196,7 +198,7 @@ impl Drop for RealLock {
 
 /// A file of the file system.
 #[derive(Debug)]
-pub struct RealFile(File);
+struct RealFile(File);
 
 impl Write for RealFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -13,7 +13,7 @@
 //! 60   4  CRC-32 of bytes 0 to 59, without context
 //! ```
 
-use crate::identity::{Identity, StoreId};
+use crate::manifest::identity::{Identity, StoreId};
 
 pub(crate) const HEADER_BYTES: usize = 64;
 

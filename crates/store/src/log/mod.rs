@@ -4,10 +4,9 @@
 //! - [`scan`]: the records of one log
 //! - [`replay`]: all logs of a store, and what a bad record means
 //! - [`salvage`]: what can be had of damaged logs
-//! - [`writer`]: appending, syncing, and beginning the next log; [`pending`]: a sync beside it
+//! - [`writer`]: appending, syncing, also while it is written on, and beginning the next log
 
 mod header;
-mod pending;
 mod record;
 mod replay;
 mod salvage;
@@ -15,11 +14,10 @@ mod scan;
 mod writer;
 
 pub(crate) use header::HEADER_BYTES;
-pub use pending::PendingSync;
 pub(crate) use record::operation_bytes;
 pub use record::{MAX_OPERATIONS, MAX_SEQUENCE};
 pub(crate) use replay::replay_by_log;
 pub use replay::{Position, Replayed, Sealed, TornTail, replay};
 pub use salvage::{Lost, Salvaged, salvage};
-pub use writer::LogWriter;
 pub(crate) use writer::is_lack_of_space;
+pub use writer::{LogWriter, PendingSync};

@@ -15,13 +15,12 @@
 //!
 //! The header has a checksum of its own, so that the synced length can be relied on where the operations were torn.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use super::header::{u32_at, u64_at};
-use crate::batch::{Batch, Name};
-use crate::checksum::{Kind, checksum};
-use crate::identity::Identity;
-use crate::operation::Operation;
+use crate::disk::checksum::{Kind, checksum};
+use crate::manifest::identity::Identity;
+use crate::write::batch::{Batch, Name, Operation};
 
 pub(crate) const RECORD_HEADER_BYTES: usize = 32;
 
@@ -63,7 +62,7 @@ pub(crate) fn units<F>(identity: &Identity, operations: &[Operation<F>], names: 
 }
 
 /// Appends a record that will stand at an offset of a log.
-pub(crate) fn encode<F: Engine>(
+pub(crate) fn encode<F: Fingerprint>(
     into: &mut Vec<u8>,
     identity: &Identity,
     log: u64,
@@ -164,7 +163,7 @@ fn encode_name(into: &mut Vec<u8>, identity: &Identity, id: u64, name: &[u8]) {
 }
 
 /// Reads the operations of a record, and the names before them. Says what is wrong otherwise.
-pub(crate) fn decode<F: Engine>(
+pub(crate) fn decode<F: Fingerprint>(
     body: &[u8],
     identity: &Identity,
     into: &mut Batch<F>,
@@ -237,7 +236,7 @@ fn check_names<F>(batch: &Batch<F>) -> Result<(), &'static str> {
 }
 
 #[inline]
-fn read_pair<F: Engine>(bytes: &[u8], has_ids: bool) -> (F, u64) {
+fn read_pair<F: Fingerprint>(bytes: &[u8], has_ids: bool) -> (F, u64) {
     let (fingerprint, id) = bytes.split_at(F::BYTES);
     let mut raw = [0; 16];
     raw[..F::BYTES].copy_from_slice(fingerprint);

@@ -5,16 +5,16 @@
 //! manifest after a clean end and the header of the next log. A bad record below such a length is damage; above all
 //! of them it is the torn tail of a crash, which was never acknowledged as durable, and the log ends before it.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use super::header::{HEADER_BYTES, Header, HeaderError, VERSION};
 use super::record::decode;
 use super::scan::LogBytes;
-use crate::batch::Batch;
 use crate::disk::Disk;
+use crate::disk::layout;
 use crate::error::Error;
-use crate::identity::Identity;
-use crate::layout;
+use crate::manifest::identity::Identity;
+use crate::write::batch::Batch;
 
 /// How much of a log was synced at least, as the manifest has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,8 +82,8 @@ pub struct TornTail {
 /// # Errors
 /// When a log is missing, damaged, of another store or of a newer format; what the operating system refuses; what
 /// `apply` returns.
-pub fn replay<F: Engine, D: Disk>(
-    disk: &D,
+pub fn replay<F: Fingerprint>(
+    disk: &dyn Disk,
     identity: &Identity,
     from: Position,
     sealed: Option<Sealed>,
@@ -93,14 +93,14 @@ pub fn replay<F: Engine, D: Disk>(
 }
 
 /// As [`replay`]; `apply` also has the number of the log that a batch is in.
-pub(crate) fn replay_by_log<F: Engine, D: Disk>(
-    disk: &D,
+pub(crate) fn replay_by_log<F: Fingerprint>(
+    disk: &dyn Disk,
     identity: &Identity,
     from: Position,
     sealed: Option<Sealed>,
     mut apply: impl FnMut(u64, u64, &Batch<F>) -> Result<(), Error>,
 ) -> Result<Replayed, Error> {
-    check_width::<F, D>(disk, identity)?;
+    check_width::<F>(disk, identity)?;
     let mut numbers = log_numbers(disk, from.log)?;
     if numbers.first() != Some(&from.log) {
         return Err(Error::Missing { path: disk.path(&layout::log(from.log)) });
@@ -142,7 +142,7 @@ pub(crate) fn replay_by_log<F: Engine, D: Disk>(
 }
 
 /// Refuses a width that is not the store's.
-pub(super) fn check_width<F: Engine, D: Disk>(disk: &D, identity: &Identity) -> Result<(), Error> {
+pub(super) fn check_width<F: Fingerprint>(disk: &dyn Disk, identity: &Identity) -> Result<(), Error> {
     if identity.width == F::BITS {
         return Ok(());
     }
@@ -150,7 +150,7 @@ pub(super) fn check_width<F: Engine, D: Disk>(disk: &D, identity: &Identity) -> 
 }
 
 /// The numbers of the logs from one on, ascending, up to the first gap; `Missing` if others follow the gap.
-fn log_numbers<D: Disk>(disk: &D, first: u64) -> Result<Vec<u64>, Error> {
+fn log_numbers(disk: &dyn Disk, first: u64) -> Result<Vec<u64>, Error> {
     let mut numbers = layout::listed(disk, layout::LOGS, layout::parse_log)?;
     numbers.retain(|&number| number >= first);
     match numbers.windows(2).find(|pair| pair[1] != pair[0] + 1) {
@@ -161,7 +161,7 @@ fn log_numbers<D: Disk>(disk: &D, first: u64) -> Result<Vec<u64>, Error> {
 
 /// Whether the creation of a log was interrupted: records follow only when the header is durable, so a log whose header
 /// is not whole, and that is no longer than one, has never had any.
-fn is_unfinished<D: Disk>(disk: &D, number: u64, sealed: Option<Sealed>) -> Result<bool, Error> {
+fn is_unfinished(disk: &dyn Disk, number: u64, sealed: Option<Sealed>) -> Result<bool, Error> {
     let name = layout::log(number);
     if sealed.is_some_and(|sealed| sealed.log >= number) {
         return Ok(false);
@@ -180,13 +180,13 @@ struct Known {
 }
 
 /// One log that is read.
-struct Log<'a, D> {
-    disk: &'a D,
+struct Log<'a> {
+    disk: &'a dyn Disk,
     identity: &'a Identity,
     number: u64,
 }
 
-impl<D: Disk> Log<'_, D> {
+impl Log<'_> {
     fn damaged(&self, offset: u64, what: &str) -> Error {
         Error::damaged(self.disk.path(&layout::log(self.number)), offset, what)
     }

@@ -1,16 +1,16 @@
 //! What can be had of damaged logs: every record that is whole, wherever it stands.
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use super::header::{HEADER_BYTES, Header};
 use super::record::decode;
 use super::replay::{Position, Sealed, check_width};
 use super::scan::LogBytes;
-use crate::batch::Batch;
 use crate::disk::Disk;
+use crate::disk::layout;
 use crate::error::{Error, is_unreadable};
-use crate::identity::Identity;
-use crate::layout;
+use crate::manifest::identity::Identity;
+use crate::write::batch::Batch;
 
 /// What was found in logs that may be damaged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,14 +51,14 @@ pub struct Lost {
 ///
 /// # Errors
 /// When the width is not the store's; what the operating system refuses; what `apply` returns.
-pub fn salvage<F: Engine, D: Disk>(
-    disk: &D,
+pub fn salvage<F: Fingerprint>(
+    disk: &dyn Disk,
     identity: &Identity,
     start: Position,
     sealed: Option<Sealed>,
     mut apply: impl FnMut(u64, &Batch<F>) -> Result<(), Error>,
 ) -> Result<Salvaged, Error> {
-    check_width::<F, D>(disk, identity)?;
+    check_width::<F>(disk, identity)?;
     let mut logs = layout::listed(disk, layout::LOGS, layout::parse_log)?;
     logs.retain(|&log| log >= start.log);
     let mut salvaged = Salvaged::default();
@@ -130,7 +130,7 @@ impl Before {
 }
 
 /// The bytes of a file; as if it were empty where the disk itself does not give them.
-fn read_readable<D: Disk>(disk: &D, name: &str) -> Result<Vec<u8>, Error> {
+fn read_readable(disk: &dyn Disk, name: &str) -> Result<Vec<u8>, Error> {
     match disk.read(name) {
         Err(error) if is_unreadable(&error) => Ok(Vec::new()),
         outcome => outcome.map_err(Error::io("read it", disk.path(name))),

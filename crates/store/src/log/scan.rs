@@ -1,7 +1,7 @@
 //! The bytes of one log, as records.
 
 use super::record::{MARKER, RECORD_HEADER_BYTES, RecordHeader};
-use crate::identity::Identity;
+use crate::manifest::identity::Identity;
 
 /// The bytes of a log, or of its end.
 #[derive(Debug, Clone, Copy)]

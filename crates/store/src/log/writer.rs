@@ -3,18 +3,16 @@
 use std::io::{self, Write};
 use std::marker::PhantomData;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use super::header::{HEADER_BYTES, Header};
-use super::pending::PendingSync;
 use super::record::{encode, units};
 use super::replay::{Replayed, Sealed, check_width};
-use crate::batch::Name;
+use crate::disk::layout;
 use crate::disk::{Disk, DiskFile, create_anew};
 use crate::error::{Error, again};
-use crate::identity::Identity;
-use crate::layout;
-use crate::operation::Operation;
+use crate::manifest::identity::Identity;
+use crate::write::batch::{Name, Operation};
 
 /// The log that is being written.
 ///
@@ -22,11 +20,11 @@ use crate::operation::Operation;
 /// [sync](Self::sync). A write that fails because there is no space is undone, and the log goes on. After any
 /// other failure nobody knows what the disk has: the log is *poisoned*, and refuses everything from then on.
 #[derive(Debug)]
-pub struct LogWriter<F, D: Disk> {
-    disk: D,
+pub struct LogWriter<F> {
+    disk: Box<dyn Disk>,
     identity: Identity,
     number: u64,
-    file: D::File,
+    file: Box<dyn DiskFile>,
     /// How much of the log is written, in bytes.
     bytes: u64,
     /// How much of it is durable for certain.
@@ -52,15 +50,15 @@ const RESERVED_BYTES: u64 = 1 << 20;
 /// Buffers that grew beyond this are given back, in bytes.
 const MAX_KEPT_BUFFER_BYTES: usize = 1 << 20;
 
-impl<F: Engine, D: Disk> LogWriter<F, D> {
+impl<F: Fingerprint> LogWriter<F> {
     /// Creates the first log of a store, or the first after a repair. It is durable when this returns, its name
     /// included. Sequence numbers are above `sequence`. A log of this name that never had a record, which an
     /// interrupted creation left, is replaced.
     ///
     /// # Errors
     /// When there is a file of this name, the width is not the store's, or the operating system refuses something.
-    pub fn create(disk: D, identity: Identity, number: u64, sequence: u64) -> Result<Self, Error> {
-        check_width::<F, D>(&disk, &identity)?;
+    pub fn create(disk: &dyn Disk, identity: Identity, number: u64, sequence: u64) -> Result<Self, Error> {
+        check_width::<F>(disk, &identity)?;
         let name = layout::log(number);
         if disk.length(&name).is_ok_and(|bytes| bytes <= HEADER_BYTES as u64) {
             disk.remove(&name).map_err(Error::io("remove it", disk.path(&name)))?;
@@ -69,7 +67,7 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
     }
 
     fn create_after(
-        disk: D,
+        disk: &dyn Disk,
         identity: Identity,
         number: u64,
         sequence: u64,
@@ -88,9 +86,16 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
         Ok(Self::at_end(disk, identity, number, file, HEADER_BYTES as u64, sequence))
     }
 
-    fn at_end(disk: D, identity: Identity, number: u64, file: D::File, bytes: u64, sequence: u64) -> Self {
+    fn at_end(
+        disk: &dyn Disk,
+        identity: Identity,
+        number: u64,
+        file: Box<dyn DiskFile>,
+        bytes: u64,
+        sequence: u64,
+    ) -> Self {
         Self {
-            disk,
+            disk: disk.box_clone(),
             identity,
             number,
             file,
@@ -111,8 +116,8 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
     ///
     /// # Errors
     /// What the operating system refuses.
-    pub fn resume(disk: D, identity: Identity, replayed: &Replayed) -> Result<Self, Error> {
-        check_width::<F, D>(&disk, &identity)?;
+    pub fn resume(disk: &dyn Disk, identity: Identity, replayed: &Replayed) -> Result<Self, Error> {
+        check_width::<F>(disk, &identity)?;
         let end = replayed.end;
         let name = layout::log(end.log);
         if let Some(unfinished) = replayed.unfinished_log {
@@ -120,7 +125,7 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
             disk.remove(&name).map_err(Error::io("remove it", disk.path(&name)))?;
         }
         if !replayed.is_clean {
-            rewrite(&disk, end.log, end.offset).map_err(Error::io("write it again", disk.path(&name)))?;
+            rewrite(disk, end.log, end.offset).map_err(Error::io("write it again", disk.path(&name)))?;
         }
         let file = disk.append(&name).map_err(Error::io("open it for writing", disk.path(&name)))?;
         Ok(Self::at_end(disk, identity, end.log, file, end.offset, end.sequence))
@@ -268,12 +273,12 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
     /// What the operating system refuses. Unless this log is poisoned then, it goes on.
     pub fn rotate(&mut self) -> Result<(), Error> {
         self.sync()?;
-        let (disk, identity, next) = (self.disk.clone(), self.identity, self.number + 1);
-        match Self::create_after(disk, identity, next, self.sequence, self.bytes) {
+        let next = self.number + 1;
+        match Self::create_after(&*self.disk, self.identity, next, self.sequence, self.bytes) {
             Ok(writer) => *self = writer,
             Err(error) => {
                 // The new log says where this one ends: with it there, nothing may be added here.
-                self.poison = remove_durably(&self.disk, &layout::log(next)).err();
+                self.poison = remove_durably(&*self.disk, &layout::log(next)).err();
                 return Err(error);
             }
         }
@@ -285,7 +290,7 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
     ///
     /// # Errors
     /// What the operating system refuses. When the log is poisoned.
-    pub fn begin_sync(&mut self) -> Result<PendingSync<D>, Error> {
+    pub fn begin_sync(&mut self) -> Result<PendingSync, Error> {
         self.write()?;
         // Opened anew rather than duplicated: of each file that is open the system reports a failure once.
         let file = self.disk.append(&layout::log(self.number)).map_err(self.error("open it"))?;
@@ -316,8 +321,26 @@ impl<F: Engine, D: Disk> LogWriter<F, D> {
         }
     }
 
-    fn error(&self, doing: &'static str) -> impl FnOnce(io::Error) -> Error + use<F, D> {
+    fn error(&self, doing: &'static str) -> impl FnOnce(io::Error) -> Error + use<F> {
         Error::io(doing, self.disk.path(&layout::log(self.number)))
+    }
+}
+
+/// A sync that runs beside the writing.
+#[derive(Debug)]
+pub struct PendingSync {
+    file: Box<dyn DiskFile>,
+    sealed: Sealed,
+}
+
+impl PendingSync {
+    /// Syncs. Returns how much is durable then.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub fn run(mut self) -> io::Result<Sealed> {
+        self.file.sync()?;
+        Ok(self.sealed)
     }
 }
 
@@ -328,7 +351,7 @@ pub(crate) fn is_lack_of_space(error: &io::Error) -> bool {
 }
 
 /// Removes a file, if it is there, for certain.
-fn remove_durably<D: Disk>(disk: &D, name: &str) -> io::Result<()> {
+fn remove_durably(disk: &dyn Disk, name: &str) -> io::Result<()> {
     match disk.remove(name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         outcome => outcome?,
@@ -337,7 +360,7 @@ fn remove_durably<D: Disk>(disk: &D, name: &str) -> io::Result<()> {
 }
 
 /// Replaces a log by its first bytes, durably.
-fn rewrite<D: Disk>(disk: &D, number: u64, bytes: u64) -> io::Result<()> {
+fn rewrite(disk: &dyn Disk, number: u64, bytes: u64) -> io::Result<()> {
     let (name, new_name) = (layout::log(number), layout::new_log(number));
     let mut contents = disk.read(&name)?;
     contents.truncate(bytes as usize);

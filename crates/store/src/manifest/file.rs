@@ -5,16 +5,16 @@ use std::io::{self, Write};
 use super::leftovers;
 use super::text::{FORM, TextError, parse, to_text};
 use super::{Manifest, VERSION};
-use crate::aside::keep_aside;
-use crate::disk::{Disk, DiskFile, create_anew};
+use crate::disk::keep_aside::keep_aside;
+use crate::disk::layout::{COPY, MANIFEST, NEW_COPY, NEW_MANIFEST};
+use crate::disk::{Disk, create_anew};
 use crate::error::{Error, again};
-use crate::layout::{COPY, MANIFEST, NEW_COPY, NEW_MANIFEST};
 
 /// Reads the manifest of a store; its copy where the manifest is damaged or missing and the copy proves itself current.
 ///
 /// # Errors
 /// When there is none, it is damaged or of a newer format, or the operating system refuses something.
-pub fn read<D: Disk>(disk: &D) -> Result<Manifest, Error> {
+pub fn read(disk: &dyn Disk) -> Result<Manifest, Error> {
     let damage = match read_named(disk, MANIFEST) {
         Err(error) if error.is_damage() => error,
         outcome => return outcome,
@@ -30,7 +30,7 @@ pub fn read<D: Disk>(disk: &D) -> Result<Manifest, Error> {
 }
 
 /// Reads the manifest or its copy.
-pub(crate) fn read_named<D: Disk>(disk: &D, name: &str) -> Result<Manifest, Error> {
+pub(crate) fn read_named(disk: &dyn Disk, name: &str) -> Result<Manifest, Error> {
     let path = disk.path(name);
     match disk.read_first(name, FORM.bytes_to_read()) {
         Ok(text) => parse(&text).map_err(|error| match error {
@@ -47,7 +47,7 @@ pub(crate) fn read_named<D: Disk>(disk: &D, name: &str) -> Result<Manifest, Erro
 }
 
 /// The damage of a manifest whose directory holds a store all the same.
-fn in_a_store<D: Disk>(disk: &D, damage: Error) -> Error {
+fn in_a_store(disk: &dyn Disk, damage: Error) -> Error {
     match damage {
         Error::NotAStore { .. } if disk.exists(MANIFEST).is_ok_and(|exists| !exists) => {
             Error::Missing { path: disk.path(MANIFEST) }
@@ -61,16 +61,16 @@ fn in_a_store<D: Disk>(disk: &D, damage: Error) -> Error {
 
 /// The manifest of a store, as the one who writes it knows it.
 #[derive(Debug)]
-pub struct ManifestFile<D> {
-    disk: D,
+pub struct ManifestFile {
+    disk: Box<dyn Disk>,
     /// The failure that forbids every further replacement.
     poison: Option<io::Error>,
 }
 
-impl<D: Disk> ManifestFile<D> {
+impl ManifestFile {
     /// That of the store in a directory.
-    pub fn new(disk: D) -> Self {
-        Self { disk, poison: None }
+    pub fn new(disk: &dyn Disk) -> Self {
+        Self { disk: disk.box_clone(), poison: None }
     }
 
     /// Whether an earlier failure forbids every further replacement.
@@ -96,8 +96,8 @@ impl<D: Disk> ManifestFile<D> {
         let tidy =
             |_: &io::Error| [NEW_COPY, NEW_MANIFEST].iter().for_each(|name| drop(self.disk.remove(name)));
         let text = to_text(manifest);
-        write_new(&self.disk, NEW_COPY, &text)
-            .and_then(|()| write_new(&self.disk, NEW_MANIFEST, &text))
+        write_new(&*self.disk, NEW_COPY, &text)
+            .and_then(|()| write_new(&*self.disk, NEW_MANIFEST, &text))
             .inspect_err(tidy)
             .map_err(Error::io("write the next one", &path))?;
         // The copy first: it is never older than the manifest, whose damage it makes up for.
@@ -123,8 +123,8 @@ impl<D: Disk> ManifestFile<D> {
     /// When the operating system refuses it.
     pub fn take_over(&mut self, manifest: &Manifest, was_clean: bool) -> Result<Vec<String>, Error> {
         self.put_in_order(manifest, was_clean)?;
-        let found = leftovers::leftovers(&self.disk, manifest)?;
-        leftovers::remove(&self.disk, &found)?;
+        let found = leftovers::leftovers(&*self.disk, manifest)?;
+        leftovers::remove(&*self.disk, &found)?;
         Ok(found.own)
     }
 
@@ -140,17 +140,19 @@ impl<D: Disk> ManifestFile<D> {
     ) -> Result<Vec<String>, Error> {
         let mut damaged = Vec::new();
         for name in [MANIFEST, COPY] {
-            match read_named(&self.disk, name) {
+            match read_named(&*self.disk, name) {
                 Ok(found) => is_in_order &= found == *manifest,
                 Err(error) if error.is_damage() => {
                     is_in_order = false;
-                    damaged
-                        .extend(self.disk.exists(name).is_ok_and(|exists| exists).then(|| name.to_owned()));
+                    let exists = self.disk.exists(name);
+                    if exists.map_err(Error::io("look for it", self.disk.path(name)))? {
+                        damaged.push(name.to_owned());
+                    }
                 }
                 Err(error) => return Err(error),
             }
         }
-        let kept = keep_aside(&self.disk, damaged.into_iter())?;
+        let kept = keep_aside(&*self.disk, damaged.into_iter())?;
         if !is_in_order {
             self.replace(manifest)?;
         }
@@ -158,7 +160,7 @@ impl<D: Disk> ManifestFile<D> {
     }
 }
 
-fn write_new<D: Disk>(disk: &D, name: &str, text: &str) -> io::Result<()> {
+fn write_new(disk: &dyn Disk, name: &str, text: &str) -> io::Result<()> {
     let mut file = create_anew(disk, name)?;
     file.write_all(text.as_bytes())?;
     file.sync()

@@ -4,8 +4,8 @@ use std::io;
 
 use super::{Manifest, SegmentEntry};
 use crate::disk::Disk;
+use crate::disk::layout;
 use crate::error::{Error, is_unreadable};
-use crate::layout;
 use crate::log::HEADER_BYTES;
 
 /// Names of files in the directory of a store that have no part in it.
@@ -22,7 +22,7 @@ pub struct Leftovers {
 ///
 /// # Errors
 /// When the operating system refuses it.
-pub fn leftovers<D: Disk>(disk: &D, manifest: &Manifest) -> Result<Leftovers, Error> {
+pub fn leftovers(disk: &dyn Disk, manifest: &Manifest) -> Result<Leftovers, Error> {
     let mut found = Leftovers::default();
     for directory in ["", layout::SEGMENTS, layout::DELETES, layout::LOGS] {
         let names = disk.list(directory).map_err(Error::io("list it", disk.path(directory)))?;
@@ -78,7 +78,7 @@ fn part_of(manifest: &Manifest, directory: &str, name: &str) -> Part {
 ///
 /// # Errors
 /// When the operating system refuses it.
-pub(super) fn is_current<D: Disk>(disk: &D, copy: &Manifest) -> Result<bool, Error> {
+pub(super) fn is_current(disk: &dyn Disk, copy: &Manifest) -> Result<bool, Error> {
     for entry in &copy.segments {
         if !fits_its_file(disk, entry)? {
             return Ok(false);
@@ -100,7 +100,7 @@ pub(super) fn is_current<D: Disk>(disk: &D, copy: &Manifest) -> Result<bool, Err
 ///
 /// # Errors
 /// When the operating system refuses it, other than to read bytes that the disk has lost.
-pub(crate) fn fits_its_file<D: Disk>(disk: &D, segment: &SegmentEntry) -> Result<bool, Error> {
+pub(crate) fn fits_its_file(disk: &dyn Disk, segment: &SegmentEntry) -> Result<bool, Error> {
     let name = layout::segment(segment.number);
     // format-spec.md, section 4: the file id is bytes 32 to 47 of every file.
     let read = disk.length(&name).and_then(|bytes| Ok((bytes, disk.read_first(&name, 48)?)));
@@ -113,7 +113,7 @@ pub(crate) fn fits_its_file<D: Disk>(disk: &D, segment: &SegmentEntry) -> Result
 
 /// Whether a directory without a manifest holds pairs of a store: a segment, or a log with more than its header. The
 /// creation of a store that was interrupted leaves neither, and a copy that was interrupted has its note.
-pub(super) fn has_contents<D: Disk>(disk: &D) -> Result<bool, Error> {
+pub(super) fn has_contents(disk: &dyn Disk) -> Result<bool, Error> {
     if disk.exists(layout::BACKUP).is_ok_and(|exists| exists) {
         return Ok(false);
     }
@@ -133,7 +133,7 @@ pub(super) fn has_contents<D: Disk>(disk: &D) -> Result<bool, Error> {
 }
 
 /// Removes the leftovers of the store itself.
-pub(super) fn remove<D: Disk>(disk: &D, leftovers: &Leftovers) -> Result<(), Error> {
+pub(super) fn remove(disk: &dyn Disk, leftovers: &Leftovers) -> Result<(), Error> {
     for name in &leftovers.own {
         match disk.remove(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -2,12 +2,17 @@
 //!
 //! - [`text`]: the manifest as text, and back
 //! - [`file`]: reading it, and replacing it atomically
+//! - [`current`]: the manifest that is in place, and the right to replace it
 //! - [`leftovers`]: files that it does not name
-//! - [`salvage`]: what can be had of a damaged one
+//! - [`salvage`]: what can be read of a damaged one
+//! - [`identity`], [`schema`]: what is settled when a store is created
 
+pub(crate) mod current;
 mod file;
+pub(crate) mod identity;
 mod leftovers;
 mod salvage;
+pub(crate) mod schema;
 mod text;
 
 pub(crate) use file::read_named;
@@ -19,8 +24,8 @@ pub use text::{TextError, parse, to_text};
 
 use hamdex::{Codec, Design};
 
-use crate::identity::Identity;
 use crate::log::{MAX_SEQUENCE, Position, Sealed};
+use crate::manifest::identity::Identity;
 
 /// The version of the format that this program writes and reads.
 pub const VERSION: u64 = 1;

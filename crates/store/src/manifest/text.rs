@@ -7,8 +7,8 @@ use hamdex_manifest::{Form, check_same, line, seal};
 use serde::{Deserialize, Serialize};
 
 use super::{Manifest, RemovalsEntry, SegmentEntry, VERSION, Written};
-use crate::identity::{Identity, StoreId, hex, parse_hex};
 use crate::log::Sealed;
+use crate::manifest::identity::{Identity, StoreId, hex, parse_hex};
 
 /// The manifest of a store, by its first field, and with the most bytes that it has.
 pub(super) const FORM: Form = Form::new("hamdex_store", VERSION, 1 << 24);

@@ -5,7 +5,9 @@
 //! - [`pool`]: searchers that wait to be used again
 //! - [`reader`]: a store that another process may be writing to; [`seen`]: what it has seen of it
 //! - [`pairs`]: all pairs of fingerprint and id, in order
+//! - [`names`]: the names of ids
 
+mod names;
 pub(crate) mod pairs;
 pub(crate) mod pool;
 pub(crate) mod reader;

@@ -3,12 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hamdex::{Engine, ReadError};
+use hamdex::{Fingerprint, ReadError};
 
-use crate::disk::Disk;
-use crate::pair::Pair;
 use crate::segment::LiveSegment;
-use crate::state::State;
+use crate::view::View;
+use crate::write::batch::Pair;
 
 /// Pairs in order.
 type Sequence<'s, F> = Box<dyn Iterator<Item = Result<Pair<F>, ReadError>> + Send + 's>;
@@ -25,7 +24,7 @@ pub(crate) struct Merged<'s, F> {
     last: Option<Pair<F>>,
 }
 
-impl<'s, F: Engine> Merged<'s, F> {
+impl<'s, F: Fingerprint> Merged<'s, F> {
     pub(crate) fn new(sequences: Vec<Sequence<'s, F>>) -> Self {
         let heads = BinaryHeap::with_capacity(sequences.len());
         let mut merged = Self { sequences, heads, failure: None, last: None };
@@ -44,7 +43,7 @@ impl<'s, F: Engine> Merged<'s, F> {
     }
 }
 
-impl<F: Engine> Iterator for Merged<'_, F> {
+impl<F: Fingerprint> Iterator for Merged<'_, F> {
     type Item = Result<Pair<F>, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -62,20 +61,20 @@ impl<F: Engine> Iterator for Merged<'_, F> {
     }
 }
 
-impl<F: Engine, D: Disk> State<F, D> {
+impl<F: Fingerprint> View<F> {
     /// All pairs from the first whose fingerprint is not below `from` on, in order.
     pub(crate) fn pairs_from(&self, from: F) -> Merged<'_, F> {
         let mut sequences: Vec<Sequence<'_, F>> = Vec::new();
-        for recent in self.in_memory() {
-            let recent = recent.sequences_from(from).into_iter();
-            sequences.extend(recent.map(|sequence| Box::new(sequence.map(Ok)) as Sequence<'_, F>));
+        for memtable in self.in_memory() {
+            let memtable = memtable.sequences_from(from).into_iter();
+            sequences.extend(memtable.map(|sequence| Box::new(sequence.map(Ok)) as Sequence<'_, F>));
         }
         sequences.extend(self.segments.iter().map(|segment| segment.pairs_from(from)));
         Merged::new(sequences)
     }
 }
 
-impl<F: Engine, D: Disk> LiveSegment<F, D> {
+impl<F: Fingerprint> LiveSegment<F> {
     /// The pairs that are left, from the first whose fingerprint is not below `from` on, in order.
     pub(crate) fn pairs_from(&self, from: F) -> Sequence<'_, F> {
         match self.placed_pairs_from(from) {
@@ -91,9 +90,9 @@ impl<F: Engine, D: Disk> LiveSegment<F, D> {
     /// below `from` on, in order.
     pub(crate) fn placed_pairs_from(&self, from: F) -> Result<PlacedPairs<'_, F>, ReadError> {
         let index = self.index();
-        let entries = F::entries(index, from);
+        let entries = index.entries().from(from);
         if !index.has_ids() {
-            let first = if from == F::ZERO { 0 } else { F::rank(index, from)? };
+            let first = if from == F::ZERO { 0 } else { index.rank(from)? };
             let placed = (first..).zip(entries);
             return Ok(Box::new(placed.map(|(place, entry)| Ok((place, (entry?.fingerprint, 0))))));
         }

@@ -5,32 +5,31 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
-use crate::disk::Disk;
 use crate::read::searcher::{Resting, Searcher};
 use crate::read::snapshot::Snapshot;
-use crate::state::State;
+use crate::view::View;
 
 /// Searchers that are kept, at most: one for each of many threads.
 const MAX_KEPT: usize = 64;
 
 /// Searchers that wait to be used again.
-pub(crate) struct SearcherPool<F: Engine, D: Disk> {
+pub(crate) struct SearcherPool<F: Fingerprint> {
     /// They hold on to files, so none is kept for files that have been replaced.
-    resting: Mutex<Vec<Resting<F, D>>>,
+    resting: Mutex<Vec<Resting<F>>>,
 }
 
-impl<F: Engine, D: Disk> SearcherPool<F, D> {
+impl<F: Fingerprint> SearcherPool<F> {
     pub(crate) fn new() -> Self {
         Self { resting: Mutex::new(Vec::new()) }
     }
 
     /// A searcher of a snapshot.
-    pub(crate) fn take(&self, snapshot: Snapshot<F, D>) -> Searcher<F, D> {
+    pub(crate) fn take(&self, snapshot: Snapshot<F>) -> Searcher<F> {
         let fitting = {
             let mut resting = self.resting();
-            let at = resting.iter().rposition(|resting| resting.is_for(&snapshot.state().segments));
+            let at = resting.iter().rposition(|resting| resting.is_for(&snapshot.view().segments));
             at.map(|at| resting.swap_remove(at))
         };
         match fitting {
@@ -40,14 +39,14 @@ impl<F: Engine, D: Disk> SearcherPool<F, D> {
     }
 
     /// Keeps a searcher, if it is for what `state` has now.
-    pub(crate) fn put_back(&self, searcher: Searcher<F, D>, state: &ArcSwap<State<F, D>>) {
+    pub(crate) fn put_back(&self, searcher: Searcher<F>, view: &ArcSwap<View<F>>) {
         let searcher = searcher.rest();
         let mut resting = self.resting();
         // Looked at under the lock: who replaces files clears what is kept after that.
-        let state = state.load();
-        if searcher.is_for(&state.segments) {
+        let view = view.load();
+        if searcher.is_for(&view.segments) {
             // Those of a state before have had their time.
-            resting.retain(|other| other.is_for(&state.segments));
+            resting.retain(|other| other.is_for(&view.segments));
             resting.truncate(MAX_KEPT - 1);
             resting.push(searcher);
         }
@@ -60,13 +59,13 @@ impl<F: Engine, D: Disk> SearcherPool<F, D> {
         drop(gone);
     }
 
-    fn resting(&self) -> MutexGuard<'_, Vec<Resting<F, D>>> {
+    fn resting(&self) -> MutexGuard<'_, Vec<Resting<F>>> {
         // Nothing is left half done under the lock.
         self.resting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<F: Engine, D: Disk> fmt::Debug for SearcherPool<F, D> {
+impl<F: Fingerprint> fmt::Debug for SearcherPool<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SearcherPool").finish_non_exhaustive()
     }

@@ -4,16 +4,16 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{Engine, VerifyOptions};
+use hamdex::{Fingerprint, VerifyOptions};
 
-use crate::admin::stats::StoreStats;
-use crate::admin::verify::{StoreVerified, verify};
+use crate::disk::lock::holder_and_status;
 use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::health::Health;
-use crate::lock::holder_and_status;
+use crate::maintenance::stats::StoreStats;
+use crate::maintenance::verify::{StoreVerified, verify};
 use crate::manifest::{self, Manifest};
-use crate::read::seen::{RemovedPairs, Seen};
+use crate::read::seen::{LoggedRemovals, Seen};
 use crate::read::snapshot::Snapshot;
 use crate::segment::Opening;
 
@@ -39,12 +39,12 @@ const MAX_ATTEMPTS: usize = 16;
 /// assert_eq!(reader.snapshot().ids(0xff00)?, [2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct StoreReader<F: Engine, D: Disk = RealDisk> {
-    disk: D,
+pub struct StoreReader<F: Fingerprint> {
+    disk: Box<dyn Disk>,
     options: ReadOptions,
-    seen: Seen<F, D>,
+    seen: Seen<F>,
     /// Those in the logs that were seen; `None` after a failure, so that all is read anew.
-    removed: Option<RemovedPairs<F>>,
+    removed: Option<LoggedRemovals<F>>,
 }
 
 /// How a store is opened for reading.
@@ -73,7 +73,7 @@ impl ReadOptions {
     }
 }
 
-impl<F: Engine> StoreReader<F> {
+impl<F: Fingerprint> StoreReader<F> {
     /// Opens a store for reading.
     ///
     /// # Errors
@@ -89,18 +89,16 @@ impl<F: Engine> StoreReader<F> {
     pub fn open_with(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, Error> {
         Self::open_on(RealDisk::new(path), options)
     }
-}
 
-impl<F: Engine, D: Disk> StoreReader<F, D> {
     /// As [`StoreReader::open_with`], on any disk.
     ///
     /// # Errors
     /// As for [`StoreReader::open`].
-    pub fn open_on(disk: D, options: ReadOptions) -> Result<Self, Error> {
+    pub fn open_on(disk: impl Disk, options: ReadOptions) -> Result<Self, Error> {
         let mut removed = Vec::new();
         let opening = options.opening();
         let seen = steadily(&disk, |manifest| Seen::of(&disk, manifest, opening, &mut removed))?;
-        Ok(Self { disk, options, seen, removed: Some(removed) })
+        Ok(Self { disk: Box::new(disk), options, seen, removed: Some(removed) })
     }
 
     /// Reads what has been written since: the end of the log, and files that have come meanwhile. What was flushed to a
@@ -109,7 +107,7 @@ impl<F: Engine, D: Disk> StoreReader<F, D> {
     /// # Errors
     /// As for [`StoreReader::open`]; what was seen before is still there then.
     pub fn refresh(&mut self) -> Result<(), Error> {
-        let (disk, opening) = (&self.disk, self.options.opening());
+        let (disk, opening) = (&*self.disk, self.options.opening());
         let manifest = manifest::read(disk)?;
         if let Some(mut removed) = self.removed.take()
             && let Ok(refreshed) = self.seen.refreshed(disk, manifest, opening, &mut removed)
@@ -130,20 +128,20 @@ impl<F: Engine, D: Disk> StoreReader<F, D> {
     /// # Errors
     /// When the manifest cannot be read, or the disk refuses it.
     pub fn has_changed(&self) -> Result<bool, Error> {
-        self.seen.has_changed(&self.disk, &manifest::read(&self.disk)?)
+        self.seen.has_changed(&*self.disk, &manifest::read(&*self.disk)?)
     }
 
     /// The set as it was last seen, for as long as it is held.
     #[must_use]
-    pub fn snapshot(&self) -> Snapshot<F, D> {
-        Snapshot::new(Arc::clone(&self.seen.state), Arc::clone(&self.seen.shape))
+    pub fn snapshot(&self) -> Snapshot<F> {
+        Snapshot::new(Arc::clone(&self.seen.view), Arc::clone(&self.seen.schema))
     }
 
     /// What the store held, and what that cost: see [`Store::stats`](crate::Store::stats).
     #[must_use]
     pub fn stats(&self) -> StoreStats {
-        let health = holder_and_status(&self.disk).map(|(holder, status)| Health::parse(holder, &status));
-        StoreStats { health, ..StoreStats::of(&self.seen.manifest, &self.seen.state) }
+        let health = holder_and_status(&*self.disk).map(|(holder, status)| Health::parse(holder, &status));
+        StoreStats { health, ..StoreStats::of(&self.seen.manifest, &self.seen.view) }
     }
 
     /// Reads and checks all files of the store.
@@ -151,14 +149,14 @@ impl<F: Engine, D: Disk> StoreReader<F, D> {
     /// # Errors
     /// The first damage that is found; when the disk refuses something.
     pub fn verify(&self, options: &VerifyOptions) -> Result<StoreVerified, Error> {
-        steadily(&self.disk, |_| verify::<F, D>(&self.disk, options))
+        steadily(&*self.disk, |_| verify::<F>(&*self.disk, options))
     }
 }
 
 /// Reads the manifest, and what it names. If that fails and the manifest is another one by then, a writer has
 /// replaced files meanwhile, and all is read again.
-pub(crate) fn steadily<D: Disk, T>(
-    disk: &D,
+pub(crate) fn steadily<T>(
+    disk: &dyn Disk,
     mut read: impl FnMut(Manifest) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let mut attempts = 0;
@@ -171,8 +169,8 @@ pub(crate) fn steadily<D: Disk, T>(
     }
 }
 
-impl<F: Engine, D: Disk> fmt::Debug for StoreReader<F, D> {
+impl<F: Fingerprint> fmt::Debug for StoreReader<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoreReader").field("disk", &self.disk).finish_non_exhaustive()
+        f.debug_struct("StoreReader").field("disk", &*self.disk).finish_non_exhaustive()
     }
 }

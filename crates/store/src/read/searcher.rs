@@ -4,9 +4,8 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Engine, Index, IndexesSearcher, Match};
+use hamdex::{Fingerprint, Match, MultiSearcher};
 
-use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::read::snapshot::Snapshot;
 use crate::segment::LiveSegment;
@@ -15,35 +14,35 @@ use crate::segment::LiveSegment;
 /// [`Snapshot::searcher`].
 ///
 /// What is in memory is compared first. All files are one plan then: all look-ups, one wave of reads, all scans.
-pub struct Searcher<F: Engine, D: Disk = RealDisk> {
-    snapshot: Snapshot<F, D>,
-    segments: IndexesSearcher<Arc<Index<F>>>,
+pub struct Searcher<F: Fingerprint> {
+    snapshot: Snapshot<F>,
+    segments: MultiSearcher<F>,
     matches: Vec<Match<F>>,
 }
 
-impl<F: Engine, D: Disk> Snapshot<F, D> {
+impl<F: Fingerprint> Snapshot<F> {
     /// A searcher: the memory that queries use again and again. One for each thread.
     #[must_use]
-    pub fn searcher(&self) -> Searcher<F, D> {
+    pub fn searcher(&self) -> Searcher<F> {
         Searcher::new(self.clone())
     }
 }
 
-impl<F: Engine, D: Disk> Searcher<F, D> {
-    pub(crate) fn new(snapshot: Snapshot<F, D>) -> Self {
-        let segments = snapshot.state().segments_as_one().searcher();
+impl<F: Fingerprint> Searcher<F> {
+    pub(crate) fn new(snapshot: Snapshot<F>) -> Self {
+        let segments = snapshot.view().segments_as_one().searcher();
         Self { snapshot, segments, matches: Vec::new() }
     }
 
     /// Lets the snapshot go, and keeps the memory.
-    pub(crate) fn rest(self) -> Resting<F, D> {
-        let of = Arc::clone(&self.snapshot.state().segments);
+    pub(crate) fn rest(self) -> Resting<F> {
+        let of = Arc::clone(&self.snapshot.view().segments);
         Resting { of, segments: self.segments, matches: self.matches }
     }
 
     /// The snapshot.
     #[must_use]
-    pub fn snapshot(&self) -> &Snapshot<F, D> {
+    pub fn snapshot(&self) -> &Snapshot<F> {
         &self.snapshot
     }
 
@@ -61,9 +60,9 @@ impl<F: Engine, D: Disk> Searcher<F, D> {
     /// # Errors
     /// When a block that matters is damaged.
     pub fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, Error> {
-        for recent in self.snapshot.state().in_memory() {
+        for memtable in self.snapshot.view().in_memory() {
             let mut first = None;
-            let _ = recent.for_each(query, distance, |value| {
+            let _ = memtable.for_each(query, distance, |value| {
                 first = Some(Match::of(query, value));
                 ControlFlow::Break(())
             });
@@ -71,7 +70,7 @@ impl<F: Engine, D: Disk> Searcher<F, D> {
                 return Ok(first);
             }
         }
-        Ok(F::first_of_all(&mut self.segments, query, distance)?.map(|found| found.found))
+        Ok(self.segments.first(query, distance)?.map(|found| found.found))
     }
 
     /// The `count` nearest of the fingerprints within `distance` of `query`, nearest first, then by fingerprint;
@@ -82,8 +81,8 @@ impl<F: Engine, D: Disk> Searcher<F, D> {
     pub fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], Error> {
         let Self { snapshot, segments, matches } = self;
         matches.clear();
-        for recent in snapshot.state().in_memory() {
-            let _ = recent.for_each(query, distance, |value| {
+        for memtable in snapshot.view().in_memory() {
+            let _ = memtable.for_each(query, distance, |value| {
                 matches.push(Match::of(query, value));
                 keep_nearest(matches, count, count.saturating_mul(2));
                 ControlFlow::Continue(())
@@ -97,7 +96,7 @@ impl<F: Engine, D: Disk> Searcher<F, D> {
             Some(last) => last.distance,
             None => distance,
         };
-        let found = F::nearest_within_all(segments, query, count, distance)?;
+        let found = segments.nearest_within(query, count, distance)?;
         matches.extend(found.iter().map(|found| found.found_in[0].found));
         keep_nearest(matches, count, 0);
         Ok(matches)
@@ -121,27 +120,27 @@ impl<F: Engine, D: Disk> Searcher<F, D> {
 }
 
 /// The memory of a searcher without a snapshot.
-pub(crate) struct Resting<F: Engine, D: Disk> {
+pub(crate) struct Resting<F: Fingerprint> {
     /// The files that it is for.
-    of: Arc<Vec<LiveSegment<F, D>>>,
-    segments: IndexesSearcher<Arc<Index<F>>>,
+    of: Arc<Vec<LiveSegment<F>>>,
+    segments: MultiSearcher<F>,
     matches: Vec<Match<F>>,
 }
 
-impl<F: Engine, D: Disk> Resting<F, D> {
+impl<F: Fingerprint> Resting<F> {
     /// Whether these are its files, and the same pairs of them have been removed.
-    pub(crate) fn is_for(&self, segments: &Arc<Vec<LiveSegment<F, D>>>) -> bool {
+    pub(crate) fn is_for(&self, segments: &Arc<Vec<LiveSegment<F>>>) -> bool {
         Arc::ptr_eq(&self.of, segments)
     }
 
     /// A searcher of a snapshot that it [is for](Self::is_for).
-    pub(crate) fn wake(self, snapshot: Snapshot<F, D>) -> Searcher<F, D> {
+    pub(crate) fn wake(self, snapshot: Snapshot<F>) -> Searcher<F> {
         Searcher { snapshot, segments: self.segments, matches: self.matches }
     }
 }
 
 /// Puts matches in order, each once, and keeps the first `count`, as soon as there are more than `most`.
-fn keep_nearest<F: Engine>(matches: &mut Vec<Match<F>>, count: usize, most: usize) {
+fn keep_nearest<F: Fingerprint>(matches: &mut Vec<Match<F>>, count: usize, most: usize) {
     if matches.len() > most {
         matches.sort_unstable();
         matches.dedup();
@@ -149,7 +148,7 @@ fn keep_nearest<F: Engine>(matches: &mut Vec<Match<F>>, count: usize, most: usiz
     }
 }
 
-impl<F: Engine, D: Disk> fmt::Debug for Searcher<F, D> {
+impl<F: Fingerprint> fmt::Debug for Searcher<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Searcher").field("snapshot", &self.snapshot).finish_non_exhaustive()
     }

@@ -5,16 +5,16 @@ use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{BatchOptions, Engine, Mapping, Match, OpenOptions, SharedIndexes};
+use hamdex::{BatchOptions, Fingerprint, Match, MultiIndex, OpenOptions};
 
-use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
-use crate::recent::Recent;
-use crate::shape::Shape;
-use crate::state::State;
+use crate::manifest::schema::Schema;
+use crate::memtable::Memtable;
+use crate::segment::write_index;
+use crate::view::View;
 
 /// All of a snapshot, as indexes that are queried as one.
-pub type SnapshotIndexes<F> = SharedIndexes<F>;
+pub type SnapshotIndexes<F> = MultiIndex<F>;
 
 /// What errors call an index of recent pairs.
 const MEMORY: &str = "(memory)";
@@ -24,9 +24,9 @@ const CHUNK: usize = 1 << 16;
 
 /// The set as it was at one moment. It costs nothing to take and to clone; as long as it is held, the files that
 /// it needs are kept, though they may have been merged into others meanwhile.
-pub struct Snapshot<F: Engine, D: Disk = RealDisk> {
-    state: Arc<State<F, D>>,
-    shape: Arc<Shape>,
+pub struct Snapshot<F: Fingerprint> {
+    view: Arc<View<F>>,
+    schema: Arc<Schema>,
 }
 
 /// How many fingerprints and pairs a snapshot has: see [`Snapshot::count`].
@@ -39,13 +39,13 @@ pub struct Count {
     pub pairs: u64,
 }
 
-impl<F: Engine, D: Disk> Snapshot<F, D> {
-    pub(crate) fn new(state: Arc<State<F, D>>, shape: Arc<Shape>) -> Self {
-        Self { state, shape }
+impl<F: Fingerprint> Snapshot<F> {
+    pub(crate) fn new(view: Arc<View<F>>, schema: Arc<Schema>) -> Self {
+        Self { view, schema }
     }
 
-    pub(crate) fn state(&self) -> &State<F, D> {
-        &self.state
+    pub(crate) fn view(&self) -> &View<F> {
+        &self.view
     }
 
     /// Whether a fingerprint is there.
@@ -53,7 +53,7 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
     /// # Errors
     /// When a block that matters is damaged.
     pub fn contains(&self, fingerprint: F) -> Result<bool, Error> {
-        Ok(self.state.contains(fingerprint)?)
+        Ok(self.view.contains(fingerprint)?)
     }
 
     /// The ids of a fingerprint, ascending: none if it is not there, or the store has no ids.
@@ -61,7 +61,7 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
     /// # Errors
     /// When a block or page that matters is damaged.
     pub fn ids(&self, fingerprint: F) -> Result<Vec<u64>, Error> {
-        Ok(if self.shape.identity.has_ids { self.state.ids(fingerprint)? } else { Vec::new() })
+        Ok(if self.schema.identity.has_ids { self.view.ids(fingerprint)? } else { Vec::new() })
     }
 
     /// Whether a pair of fingerprint and id is there; in a store without ids, the id is 0. It reads less than
@@ -70,8 +70,8 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
     /// # Errors
     /// When a block or page that matters is damaged.
     pub fn contains_pair(&self, fingerprint: F, id: u64) -> Result<bool, Error> {
-        let can_be = self.shape.identity.has_ids || id == 0;
-        Ok(can_be && self.state.contains_pair((fingerprint, id))?)
+        let can_be = self.schema.identity.has_ids || id == 0;
+        Ok(can_be && self.view.contains_pair((fingerprint, id))?)
     }
 
     /// How many fingerprints and pairs there are, exactly. It reads all of the set, unless what is known suffices: one
@@ -81,9 +81,9 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
     /// When a block or page is damaged.
     pub fn count(&self) -> Result<Count, Error> {
         let mut count = Count::default();
-        if let [live] = &self.state.segments[..]
+        if let [live] = &self.view.segments[..]
             && live.removed.is_empty()
-            && self.state.in_memory().all(|recent| recent.len() == 0)
+            && self.view.in_memory().all(|memtable| memtable.len() == 0)
         {
             return Ok(Count { fingerprints: live.index().len(), pairs: live.len() });
         }
@@ -104,7 +104,7 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
 
     /// As [`Snapshot::pairs_in_order`], from the first whose fingerprint is not below `from` on.
     pub fn pairs_in_order_from(&self, from: F) -> impl Iterator<Item = Result<(F, u64), Error>> + '_ {
-        self.state.pairs_from(from).map(|pair| pair.map_err(Error::from))
+        self.view.pairs_from(from).map(|pair| pair.map_err(Error::from))
     }
 
     /// As [`Snapshot::pairs_in_order`], of the fingerprints in a range.
@@ -148,19 +148,18 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
     /// # Errors
     /// When memory runs out.
     pub fn indexes(&self) -> Result<SnapshotIndexes<F>, Error> {
-        let state = self.state();
+        let view = self.view();
         let mut all = Vec::new();
-        if state.in_memory().any(|recent| recent.len() > 0) {
+        if view.in_memory().any(|memtable| memtable.len() > 0) {
             // What is in memory may be in several parts.
-            let mut pairs: Vec<_> = state.in_memory().flat_map(Recent::to_sorted).collect();
+            let mut pairs: Vec<_> = view.in_memory().flat_map(Memtable::to_sorted).collect();
             pairs.sort_unstable();
             let mut bytes = Vec::new();
-            let options = self.shape.build_options()?.names(false);
-            F::write_sorted(options, &mut pairs.into_iter(), &mut std::iter::empty(), &mut bytes)?;
-            let data = Mapping::of_bytes(&bytes).map_err(Error::io("hold recent pairs", MEMORY))?;
-            all.push(Arc::new(F::open_mapping(data, Path::new(MEMORY), &OpenOptions::new())?));
+            let options = self.schema.build_options()?.names(false);
+            write_index(options, pairs.into_iter(), std::iter::empty(), &mut bytes)?;
+            all.push(Arc::new(OpenOptions::new().from_mapping::<F>(bytes.into(), Path::new(MEMORY))?));
         }
-        Ok(state.segments_behind(all))
+        Ok(view.segments_behind(all))
     }
 
     /// Calls `visit` with the place of each query and all fingerprints within `distance` of it, nearest first, then
@@ -205,15 +204,15 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
         distance: u32,
         options: BatchOptions,
     ) -> Result<Vec<Option<Match<F>>>, Error> {
-        let recent =
-            |&query: &F| self.state.in_memory().filter_map(|recent| recent.nearest(query, distance)).min();
-        let mut nearest: Vec<Option<Match<F>>> = queries.iter().map(recent).collect();
+        let memtable =
+            |&query: &F| self.view.in_memory().filter_map(|memtable| memtable.nearest(query, distance)).min();
+        let mut nearest: Vec<Option<Match<F>>> = queries.iter().map(memtable).collect();
         // Nothing is nearer than what equals the query.
         let is_open = |place: &usize| nearest[*place].is_none_or(|found| found.distance > 0);
         let open: Vec<usize> = (0..queries.len()).filter(is_open).collect();
         let asked: Vec<F> = open.iter().map(|&place| queries[place]).collect();
-        let indexes = self.state.segments_as_one();
-        let _ = F::batch_of_all(&indexes, &asked, distance, &options.limit(1), &mut |query, matches| {
+        let indexes = self.view.segments_as_one();
+        let _ = indexes.batch_with(&asked, distance, &options.limit(1), |query, matches| {
             let nearest = &mut nearest[open[query]];
             *nearest = nearest.iter().copied().chain(matches.get(0).map(|near| near.found_in[0].found)).min();
             ControlFlow::Continue(())
@@ -229,14 +228,14 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
         options: &BatchOptions,
     ) -> Result<Vec<(usize, Match<F>)>, Error> {
         let mut found: Vec<(usize, Match<F>)> = Vec::new();
-        let indexes = self.state.segments_as_one();
-        let _ = F::batch_of_all(&indexes, queries, distance, options, &mut |query, matches| {
+        let indexes = self.view.segments_as_one();
+        let _ = indexes.batch_with(queries, distance, options, |query, matches| {
             found.extend(matches.iter().map(|near| (query, near.found_in[0].found)));
             ControlFlow::Continue(())
         })?;
         for (place, &query) in queries.iter().enumerate() {
-            for recent in self.state.in_memory() {
-                let _ = recent.for_each(query, distance, |value| {
+            for memtable in self.view.in_memory() {
+                let _ = memtable.for_each(query, distance, |value| {
                     found.push((place, Match::of(query, value)));
                     ControlFlow::Continue(())
                 });
@@ -248,14 +247,14 @@ impl<F: Engine, D: Disk> Snapshot<F, D> {
     }
 }
 
-impl<F: Engine, D: Disk> Clone for Snapshot<F, D> {
+impl<F: Fingerprint> Clone for Snapshot<F> {
     fn clone(&self) -> Self {
-        Self { state: Arc::clone(&self.state), shape: Arc::clone(&self.shape) }
+        Self { view: Arc::clone(&self.view), schema: Arc::clone(&self.schema) }
     }
 }
 
-impl<F: Engine, D: Disk> fmt::Debug for Snapshot<F, D> {
+impl<F: Fingerprint> fmt::Debug for Snapshot<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Snapshot").field("sequence", &self.state.sequence).finish_non_exhaustive()
+        f.debug_struct("Snapshot").field("sequence", &self.view.sequence).finish_non_exhaustive()
     }
 }

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
-use crate::batch::Batch;
-use crate::disk::Disk;
-use crate::durability::Durability;
+use crate::background::pressure::{self, MAX_FROZEN};
 use crate::error::Error;
 use crate::health::{Pressure, Work};
+use crate::inner::StoreInner;
 use crate::log;
-use crate::pressure::{self, MAX_FROZEN};
-use crate::recent::Recent;
-use crate::shared::Shared;
-use crate::state::{Frozen, State};
+use crate::memtable::Memtable;
+use crate::view::{FrozenMemtable, View};
+use crate::write::batch::Batch;
+use crate::write::durability::Durability;
 use crate::write::queue::{Callback, NotServed, Refused};
-use crate::write::request::{Reply, Request};
+use crate::write::reply::Reply;
+use crate::write::request::Request;
 use crate::write::writer::Writer;
 
 /// Writes that may wait with a callback, at most.
@@ -33,7 +33,7 @@ const MAX_PAUSE_FOR_RUNS: Duration = Duration::from_millis(4);
 /// The answer to a request.
 pub(crate) type Outcome<F> = Result<Reply<F>, Error>;
 
-impl<F: Engine, D: Disk> Shared<F, D> {
+impl<F: Fingerprint> StoreInner<F> {
     /// Does what a request asks for, together with others that come at the same time.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
 
     /// Holds a write back for a moment where queries look into many runs, since their consolidation is behind.
     fn slow_down_for_runs(&self, pairs: u64, deadline: Option<Instant>) {
-        let (load, now) = (pressure::run_load(self.state.load().recent.overdue_runs()), Instant::now());
+        let (load, now) = (pressure::run_load(self.view.load().memtable.overdue_runs()), Instant::now());
         let time = self.run_throttle.delay(pairs, load, now).min(MAX_PAUSE_FOR_RUNS);
         let left = deadline.map_or(time, |deadline| deadline.saturating_duration_since(now));
         thread::sleep(time.min(left));
@@ -152,10 +152,10 @@ impl<F: Engine, D: Disk> Shared<F, D> {
 
     /// Whether there is room in memory for more.
     fn has_room(&self) -> bool {
-        let (state, limit) = (self.state.load(), self.options.recent_bytes());
+        let (view, limit) = (self.view.load(), self.options.memtable_bytes());
         // It is frozen before it has so much more, unless that fails.
-        let more = if state.frozen.len() < MAX_FROZEN { limit / 8 + 1 } else { 0 };
-        state.recent.bytes() < limit.saturating_add(more)
+        let more = if view.frozen.len() < MAX_FROZEN { limit / 8 + 1 } else { 0 };
+        view.memtable.bytes() < limit.saturating_add(more)
     }
 
     /// Waits until there is room in memory for more.
@@ -179,7 +179,7 @@ impl<F: Engine, D: Disk> Shared<F, D> {
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Err(self.timed_out());
             }
-            if self.state.load().frozen.len() < MAX_FROZEN {
+            if self.view.load().frozen.len() < MAX_FROZEN {
                 let full = |error| Error::Full { path: self.disk.path(""), source: Arc::new(error) };
                 self.freeze(&mut writer).map_err(full)?;
                 continue;
@@ -216,21 +216,21 @@ impl<F: Engine, D: Disk> Shared<F, D> {
     fn try_serve(&self, requests: Vec<Request<F>>) -> Result<Vec<Outcome<F>>, Error> {
         let mut writer = self.writer();
         self.check_open()?;
-        let before = self.state.load_full();
-        let mut state = State::clone(&before);
+        let before = self.view.load_full();
+        let mut view = View::clone(&before);
         let (mut replies, mut batches) = (Vec::with_capacity(requests.len()), Vec::new());
         let only_removes: Vec<bool> = requests.iter().map(Request::only_removes).collect();
         for request in requests {
             let mut effective = Batch::default();
             let reply = if request.always_succeeds() {
-                request.apply(&mut state, &mut effective)
+                request.apply(&mut view, &mut effective)
             } else {
                 // What is refused, or fails, leaves nothing behind.
-                let mut trial = state.clone();
+                let mut trial = view.clone();
                 let reply = request.apply(&mut trial, &mut effective);
                 match reply {
                     Ok(Reply::SearchAgain | Reply::NoIdsLeft) | Err(_) => effective = Batch::default(),
-                    Ok(_) => state = trial,
+                    Ok(_) => view = trial,
                 }
                 reply
             };
@@ -245,14 +245,14 @@ impl<F: Engine, D: Disk> Shared<F, D> {
         match writer.log(batches.iter().map(|(_, batch)| batch), self.options.durability) {
             Ok(()) => {}
             Err(error) if only_removes.len() > 1 && is_lack_of_space(&error) && !writer.log.is_poisoned() => {
-                drop((writer, state));
+                drop((writer, view));
                 return Ok(self.serve_removals(&only_removes, replies, batches, &error));
             }
             Err(error) => return Err(error),
         }
-        state.sequence = writer.sequence;
-        let is_due = state.recent.overdue_runs() > 0;
-        self.state.store(Arc::new(state));
+        view.sequence = writer.sequence;
+        let is_due = view.memtable.overdue_runs() > 0;
+        self.view.store(Arc::new(view));
         if is_due {
             self.background.call_for_consolidation();
         }
@@ -290,18 +290,18 @@ impl<F: Engine, D: Disk> Shared<F, D> {
     /// so many left. Those whose pairs do not come are not given again, unless the store is opened again before.
     pub(crate) fn reserve_ids(&self, count: u64) -> Option<u64> {
         let _writer = self.writer();
-        let mut state = State::clone(&self.state.load());
-        let first = state.next_id;
-        state.next_id = first.checked_add(count)?;
-        self.state.store(Arc::new(state));
+        let mut view = View::clone(&self.view.load());
+        let first = view.next_id;
+        view.next_id = first.checked_add(count)?;
+        self.view.store(Arc::new(view));
         Some(first)
     }
 
     /// Freezes the memtable where it is full: at once where it is much too full, otherwise by the thread of the log, which
     /// syncs most of the log before without keeping writers waiting.
-    fn freeze_if_full(&self, writer: &mut Writer<F, D>) -> Result<(), Error> {
-        let (bytes, limit) = (self.state.load().recent.bytes(), self.options.recent_bytes());
-        if bytes < limit || self.state.load().frozen.len() >= MAX_FROZEN {
+    fn freeze_if_full(&self, writer: &mut Writer<F>) -> Result<(), Error> {
+        let (bytes, limit) = (self.view.load().memtable.bytes(), self.options.memtable_bytes());
+        if bytes < limit || self.view.load().frozen.len() >= MAX_FROZEN {
             return Ok(());
         }
         if bytes - limit >= limit / 8 {
@@ -314,8 +314,8 @@ impl<F: Engine, D: Disk> Shared<F, D> {
     /// Freezes the memtable where it is full: the work of the thread of the log.
     pub(crate) fn freeze_if_due(&self) -> Result<(), Error> {
         let is_due = || {
-            let state = self.state.load();
-            state.frozen.len() < MAX_FROZEN && state.recent.bytes() >= self.options.recent_bytes()
+            let view = self.view.load();
+            view.frozen.len() < MAX_FROZEN && view.memtable.bytes() >= self.options.memtable_bytes()
         };
         if !is_due() {
             return Ok(());
@@ -329,19 +329,19 @@ impl<F: Engine, D: Disk> Shared<F, D> {
 
     /// Hands recent pairs over to be written to a file. What comes next is in another log, so that this one can go when the
     /// file is there.
-    pub(crate) fn freeze(&self, writer: &mut Writer<F, D>) -> Result<(), Error> {
-        if self.state.load().recent.len() == 0 { Ok(()) } else { self.freeze_always(writer) }
+    pub(crate) fn freeze(&self, writer: &mut Writer<F>) -> Result<(), Error> {
+        if self.view.load().memtable.len() == 0 { Ok(()) } else { self.freeze_always(writer) }
     }
 
     /// As [`Self::freeze`], also where nothing is recent: the log can go then, too.
-    pub(crate) fn freeze_always(&self, writer: &mut Writer<F, D>) -> Result<(), Error> {
-        let mut state = State::clone(&self.state.load());
+    pub(crate) fn freeze_always(&self, writer: &mut Writer<F>) -> Result<(), Error> {
+        let mut view = View::clone(&self.view.load());
         let log_bytes = writer.log.bytes();
         let next_log = writer.begin_log()?;
-        let recent = std::mem::replace(&mut state.recent, Recent::new(self.shape.distance).deferring());
-        state.frozen.push(Frozen { recent, next_log, sequence: writer.sequence, log_bytes });
-        state.generation += 1;
-        self.state.store(Arc::new(state));
+        let memtable = std::mem::replace(&mut view.memtable, Memtable::new(self.schema.distance).deferring());
+        view.frozen.push(FrozenMemtable { memtable, next_log, sequence: writer.sequence, log_bytes });
+        view.generation += 1;
+        self.view.store(Arc::new(view));
         self.note_unsynced(writer);
         self.background.wake();
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::pair::Pair;
+use crate::write::batch::Pair;
 
 /// A place in a journal. Places ascend, and are never used again.
 pub(crate) type JournalPlace = u64;

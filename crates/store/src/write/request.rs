@@ -1,17 +1,13 @@
-//! The requests of writers, and the replies to them.
+//! The requests of writers.
 
 use std::sync::Arc;
 
-use hamdex::{Engine, Match, ReadError};
+use hamdex::{Fingerprint, ReadError};
 
-use crate::batch::Batch;
-use crate::disk::Disk;
-use crate::identity::Identity;
-use crate::inserted::{Inserted, Near};
-use crate::operation::Operation;
-use crate::pair::Pair;
-use crate::recent::Recent;
-use crate::state::{State, Written};
+use crate::view::View;
+use crate::write::batch::{Batch, Operation};
+use crate::write::reply::Reply;
+use crate::write::unless_near::decide::UnlessNear;
 
 /// What a writer asks for: all of it happens, or nothing.
 pub(crate) enum Request<F> {
@@ -25,36 +21,7 @@ pub(crate) enum Request<F> {
     UnlessNear(UnlessNear<F>),
 }
 
-/// Pairs to be inserted unless something is near.
-pub(crate) struct UnlessNear<F> {
-    pub(crate) identity: Identity,
-    pub(crate) pairs: Vec<Pair<F>>,
-    /// In a store with names, the names of the pairs, whose ids have no meaning then.
-    pub(crate) names: Option<Vec<Arc<[u8]>>>,
-    pub(crate) distance: u32,
-    /// What was nearest to each in a state that had been published.
-    pub(crate) nearest: Vec<Option<Near<F>>>,
-    /// The memtable of that state and its generation, its removals, and its files from outside.
-    pub(crate) recent: Recent<F>,
-    pub(crate) generation: u64,
-    pub(crate) removals: u64,
-    pub(crate) ingests: u64,
-}
-
-/// What a writer is told.
-pub(crate) enum Reply<F> {
-    Written(Written),
-    /// The first id that was given; the others follow it.
-    Named(u64),
-    /// There are not so many ids left.
-    NoIdsLeft,
-    /// The outcome of each pair.
-    UnlessNear(Vec<Inserted<F>>),
-    /// What has come since the search is in files by now, or what was near has gone: search again. Nothing has happened.
-    SearchAgain,
-}
-
-impl<F: Engine> Request<F> {
+impl<F: Fingerprint> Request<F> {
     /// Whether it can neither fail nor be refused, so that it may be applied in place.
     pub(crate) fn always_succeeds(&self) -> bool {
         match self {
@@ -89,137 +56,22 @@ impl<F: Engine> Request<F> {
     ///
     /// # Errors
     /// When a file is damaged: part of it has happened then.
-    pub(crate) fn apply<D: Disk>(
-        self,
-        state: &mut State<F, D>,
-        effective: &mut Batch<F>,
-    ) -> Result<Reply<F>, ReadError> {
+    pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, ReadError> {
         match self {
             Self::Named(named) => {
-                let first = state.insert_named(&named, effective);
+                let first = view.insert_named(&named, effective);
                 Ok(first.map_or(Reply::NoIdsLeft, Reply::Named))
             }
-            Self::Batch(operations) => state.apply(&operations, effective).map(Reply::Written),
+            Self::Batch(operations) => view.apply(&operations, effective).map(Reply::Written),
             Self::RemoveFingerprints(fingerprints) => {
                 let mut operations = Vec::new();
                 for fingerprint in fingerprints {
-                    let ids = state.ids(fingerprint)?;
+                    let ids = view.ids(fingerprint)?;
                     operations.extend(ids.into_iter().map(|id| Operation::Remove(fingerprint, id)));
                 }
-                state.apply(&operations, effective).map(Reply::Written)
+                view.apply(&operations, effective).map(Reply::Written)
             }
-            Self::UnlessNear(request) => request.apply(state, effective),
+            Self::UnlessNear(request) => request.apply(view, effective),
         }
-    }
-}
-
-/// The decision about one pair.
-enum Decision<F> {
-    /// It is inserted, as so manieth of all that are.
-    New(usize),
-    /// It is near to something that is stored.
-    Near(Near<F>),
-    /// It is near to a pair of the same request, which is inserted.
-    NearNew { found: Match<F>, place: usize },
-}
-
-impl<F: Engine> UnlessNear<F> {
-    /// The search has been done on a state that others have changed since. What has come since is in the memtables of that
-    /// time and later, as long as none of them has been flushed; what has gone is looked for again. Merges change nothing.
-    fn apply<D: Disk>(
-        self,
-        state: &mut State<F, D>,
-        effective: &mut Batch<F>,
-    ) -> Result<Reply<F>, ReadError> {
-        let Some(since) = state.in_memory_since(self.generation) else { return Ok(Reply::SearchAgain) };
-        if state.ingests != self.ingests {
-            return Ok(Reply::SearchAgain);
-        }
-        let come = |(of, recent): (u64, &Recent<F>)| match of == self.generation {
-            true => recent.since(&self.recent),
-            false => Some(recent.clone()),
-        };
-        let come: Vec<Recent<F>> = since.filter_map(come).collect();
-        let Some(decisions) = self.decide(state, &come)? else { return Ok(Reply::SearchAgain) };
-        let new = |decision: &Decision<F>| matches!(decision, Decision::New(_));
-        let numbers: Vec<usize> = (0..decisions.len()).filter(|&number| new(&decisions[number])).collect();
-        let Some(ids) = self.insert(state, &numbers, effective) else { return Ok(Reply::NoIdsLeft) };
-        let outcome = |decision| match decision {
-            Decision::New(place) => Inserted::New { id: ids[place] },
-            Decision::Near(near) => Inserted::Near(near),
-            Decision::NearNew { found: Match { fingerprint, distance, .. }, place } => {
-                let name = self.names.as_ref().map(|names| Arc::clone(&names[numbers[place]]));
-                let id = self.identity.has_ids.then_some(ids[place]);
-                let (ids, names) = (id.into_iter().collect(), name.into_iter().collect());
-                Inserted::Near(Near { fingerprint, distance, ids, names })
-            }
-        };
-        Ok(Reply::UnlessNear(decisions.into_iter().map(outcome).collect()))
-    }
-
-    /// Decides about each pair, given what has come to memtables since the search; `None` if what was near has gone.
-    fn decide<D: Disk>(
-        &self,
-        state: &State<F, D>,
-        come: &[Recent<F>],
-    ) -> Result<Option<Vec<Decision<F>>>, ReadError> {
-        let has_gone = state.removals != self.removals;
-        // The pairs of this request that are inserted, with their places among these as ids.
-        let (mut own, mut count) = (Recent::new(self.distance), 0);
-        let mut decisions = Vec::with_capacity(self.pairs.len());
-        for (&(value, _), known) in self.pairs.iter().zip(&self.nearest) {
-            if let Some(known) = known
-                && has_gone
-                && !state.contains(known.fingerprint)?
-            {
-                return Ok(None);
-            }
-            let of_known = known.as_ref().map(|known| Match::of(value, known.fingerprint));
-            let of_come = come.iter().filter_map(|recent| recent.nearest(value, self.distance)).min();
-            let stored = of_known.into_iter().chain(of_come).min();
-            let of_own = own.nearest(value, self.distance);
-            decisions.push(match (stored, of_own) {
-                (None, None) => {
-                    own.insert(&[(value, count as u64)]);
-                    count += 1;
-                    Decision::New(count - 1)
-                }
-                (stored, Some(found)) if stored.is_none_or(|stored| found < stored) => {
-                    let mut places = Vec::new();
-                    own.append_ids(found.fingerprint, &mut places);
-                    Decision::NearNew { found, place: places[0] as usize }
-                }
-                (Some(found), _) => {
-                    let is_known = known.as_ref().filter(|known| known.fingerprint == found.fingerprint);
-                    // Its ids are the same as when it was searched for, unless some have come or gone.
-                    let has_changed =
-                        has_gone || come.iter().any(|recent| recent.contains_fingerprint(found.fingerprint));
-                    Decision::Near(match is_known.filter(|_| !has_changed) {
-                        Some(known) => known.clone(),
-                        None => state.near(found, &self.identity)?,
-                    })
-                }
-                (None, Some(_)) => unreachable!("the nearest is the pair's own"),
-            });
-        }
-        Ok(Some(decisions))
-    }
-
-    /// Inserts the pairs of these numbers. Returns their ids; `None` if there are not so many left.
-    fn insert<D: Disk>(
-        &self,
-        state: &mut State<F, D>,
-        numbers: &[usize],
-        effective: &mut Batch<F>,
-    ) -> Option<Vec<u64>> {
-        let pairs: Vec<Pair<F>> = numbers.iter().map(|&number| self.pairs[number]).collect();
-        let Some(names) = &self.names else {
-            state.recent.insert(&pairs);
-            effective.operations.extend(pairs.iter().map(|&(value, id)| Operation::Insert(value, id)));
-            return Some(pairs.into_iter().map(|pair| pair.1).collect());
-        };
-        let named = pairs.iter().zip(numbers).map(|(pair, &number)| (pair.0, Arc::clone(&names[number])));
-        let first = state.insert_named(&named.collect::<Vec<_>>(), effective)?;
-        Some((first..).take(numbers.len()).collect())
     }
 }

@@ -3,19 +3,17 @@
 use std::io;
 use std::time::Instant;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
-use crate::batch::Batch;
-use crate::disk::Disk;
-use crate::durability::Durability;
 use crate::error::Error;
 use crate::log::{LogWriter, PendingSync, Sealed};
-use crate::operation::Operation;
+use crate::write::batch::{Batch, Operation};
+use crate::write::durability::Durability;
 use crate::write::journal::{Journal, JournalReader};
 
 /// What only the thread that commits has.
-pub(crate) struct Writer<F, D: Disk> {
-    pub(crate) log: LogWriter<F, D>,
+pub(crate) struct Writer<F> {
+    pub(crate) log: LogWriter<F>,
     /// The number of the last batch.
     pub(crate) sequence: u64,
     /// Since when there is something in the log of which no sync has begun.
@@ -26,8 +24,8 @@ pub(crate) struct Writer<F, D: Disk> {
     pub(crate) journal: Journal<F>,
 }
 
-impl<F: Engine, D: Disk> Writer<F, D> {
-    pub(crate) fn new(log: LogWriter<F, D>, sequence: u64) -> Self {
+impl<F: Fingerprint> Writer<F> {
+    pub(crate) fn new(log: LogWriter<F>, sequence: u64) -> Self {
         Self { log, sequence, unsynced_since: None, syncing_since: None, journal: Journal::default() }
     }
 
@@ -68,7 +66,7 @@ impl<F: Engine, D: Disk> Writer<F, D> {
     }
 
     /// Begins to make durable what is in the log, while it is written on; `None` where all of it is durable.
-    pub(crate) fn begin_sync(&mut self) -> Result<Option<PendingSync<D>>, Error> {
+    pub(crate) fn begin_sync(&mut self) -> Result<Option<PendingSync>, Error> {
         if self.log.is_synced() && !self.log.is_poisoned() {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use hamdex_store::disk::{Disk, SimulatedDisk, Survival};
 use hamdex_store::internals::log::{LogWriter, Position, Replayed, Sealed, replay};
-use hamdex_store::{Engine, Error, Identity, Operation, StoreId};
+use hamdex_store::{Error, Fingerprint, Identity, Operation, StoreId};
 
 /// A batch and its sequence number.
 pub(crate) type Batch<F> = (u64, Vec<Operation<F>>);
@@ -31,7 +31,7 @@ pub(crate) fn batch(sequence: u64, operations: usize) -> Batch<u64> {
 }
 
 /// All batches of the logs from the first on.
-pub(crate) fn replayed<F: Engine>(
+pub(crate) fn replayed<F: Fingerprint>(
     disk: &SimulatedDisk,
     identity: &Identity,
     sealed: Option<Sealed>,
@@ -40,7 +40,7 @@ pub(crate) fn replayed<F: Engine>(
 }
 
 /// All batches of the logs from a position on.
-pub(crate) fn replayed_from<F: Engine>(
+pub(crate) fn replayed_from<F: Fingerprint>(
     disk: &SimulatedDisk,
     identity: &Identity,
     from: Position,
@@ -55,8 +55,8 @@ pub(crate) fn replayed_from<F: Engine>(
 }
 
 /// A writer of the first log.
-pub(crate) fn writer<F: Engine>(disk: &SimulatedDisk, identity: Identity) -> LogWriter<F, SimulatedDisk> {
-    LogWriter::create(disk.clone(), identity, 1, 0).unwrap()
+pub(crate) fn writer<F: Fingerprint>(disk: &SimulatedDisk, identity: Identity) -> LogWriter<F> {
+    LogWriter::create(disk, identity, 1, 0).unwrap()
 }
 
 /// Ways of surviving a crash, `any` of them drawn.

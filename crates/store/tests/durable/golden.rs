@@ -11,7 +11,7 @@ use hamdex_store::internals::manifest::{
     Manifest, ManifestFile, RemovalsEntry, SegmentEntry, Written, read, to_text,
 };
 use hamdex_store::internals::removals;
-use hamdex_store::{Engine, Identity, Operation, StoreId};
+use hamdex_store::{Fingerprint, Identity, Operation, StoreId};
 use roaring::RoaringTreemap;
 
 use crate::common::Batch;
@@ -29,7 +29,7 @@ pub(crate) fn is_blessing() -> bool {
 }
 
 /// A store's files in a new directory, without segments.
-fn fresh<F: Engine>(
+fn fresh<F: Fingerprint>(
     identity: Identity,
     log_before: Option<&Batch<F>>,
     batches: &[Batch<F>],
@@ -42,9 +42,9 @@ fn fresh<F: Engine>(
     }
     let first = batches[0].0 - 1;
     let mut log = match log_before {
-        None => LogWriter::create(disk.clone(), identity, 1, first).unwrap(),
+        None => LogWriter::create(&disk, identity, 1, first).unwrap(),
         Some((sequence, operations)) => {
-            let mut log = LogWriter::create(disk.clone(), identity, 2, sequence - 1).unwrap();
+            let mut log = LogWriter::create(&disk, identity, 2, sequence - 1).unwrap();
             log.push(*sequence, operations);
             log.rotate().unwrap();
             disk.remove("log/000002").unwrap();
@@ -69,7 +69,7 @@ fn fresh<F: Engine>(
         written: Written { segments: 0, removals: 0, logs: log.bytes(), added: 0 },
         segments: Vec::new(),
     };
-    ManifestFile::new(disk.clone()).replace(&manifest(plain)).unwrap();
+    ManifestFile::new(&disk).replace(&manifest(plain)).unwrap();
     (directory, disk)
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn compare(name: &str, disk: &RealDisk, files: &[&str]) {
 }
 
 /// What a stored store has in its logs.
-fn stored_batches<F: Engine>(name: &str) -> (Manifest, Vec<Batch<F>>) {
+fn stored_batches<F: Fingerprint>(name: &str) -> (Manifest, Vec<Batch<F>>) {
     let disk = RealDisk::new(golden(name));
     let manifest = read(&disk).unwrap();
     let mut batches = Vec::new();

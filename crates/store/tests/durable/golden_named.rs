@@ -37,7 +37,7 @@ fn named() -> (tempfile::TempDir, RealDisk) {
     for name in ["segments", "deletes", "log"] {
         disk.create_directory(name).unwrap();
     }
-    let mut log = LogWriter::<u64, _>::create(disk.clone(), NAMED, 5, 11).unwrap();
+    let mut log = LogWriter::<u64>::create(&disk, NAMED, 5, 11).unwrap();
     for (sequence, operations, names) in named_batches() {
         log.push_named(sequence, &operations, &names);
         log.sync().unwrap();
@@ -56,7 +56,7 @@ fn named() -> (tempfile::TempDir, RealDisk) {
         written: Written { segments: 0, removals: 0, logs: log.bytes(), added: 0 },
         segments: Vec::new(),
     };
-    ManifestFile::new(disk.clone()).replace(&manifest).unwrap();
+    ManifestFile::new(&disk).replace(&manifest).unwrap();
     (directory, disk)
 }
 

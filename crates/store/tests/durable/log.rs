@@ -2,7 +2,7 @@
 
 use hamdex_store::disk::{Disk, SimulatedDisk};
 use hamdex_store::internals::log::{LogWriter, Position, Sealed, replay};
-use hamdex_store::{Engine, Error, Identity, Name, Operation, StoreId};
+use hamdex_store::{Error, Fingerprint, Identity, Name, Operation, StoreId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -34,16 +34,16 @@ fn after(alter: impl FnOnce(&SimulatedDisk)) -> Result<Vec<Batch<u64>>, Error> {
 #[test]
 fn a_log_without_records_goes_on_above_its_header() {
     let disk = disk();
-    drop(LogWriter::<u64, _>::create(disk.clone(), IDENTITY, 1, 98).unwrap());
+    drop(LogWriter::<u64>::create(&disk, IDENTITY, 1, 98).unwrap());
     let (_, state) = replayed::<u64>(&disk, &IDENTITY, None).unwrap();
     assert_eq!(state.end.sequence, 98);
-    let mut log = LogWriter::<u64, _>::resume(disk.clone(), IDENTITY, &state).unwrap();
+    let mut log = LogWriter::<u64>::resume(&disk, IDENTITY, &state).unwrap();
     log.push(state.end.sequence + 1, &batch(99, 1).1);
     log.sync().unwrap();
     assert_eq!(replayed::<u64>(&disk, &IDENTITY, None).unwrap().0, [batch(99, 1)]);
 }
 
-fn operations<F: Engine>(has_ids: bool) -> impl Strategy<Value = Vec<Operation<F>>> {
+fn operations<F: Fingerprint>(has_ids: bool) -> impl Strategy<Value = Vec<Operation<F>>> {
     let operation =
         (any::<bool>(), any::<u128>(), any::<u64>()).prop_map(move |(inserts, fingerprint, id)| {
             let (fingerprint, id) = (F::truncate(fingerprint), if has_ids { id } else { 0 });
@@ -53,7 +53,7 @@ fn operations<F: Engine>(has_ids: bool) -> impl Strategy<Value = Vec<Operation<F
 }
 
 /// Writes batches, syncing, rotating and reopening where the numbers say so, and reads them.
-fn round_trip<F: Engine>(has_ids: bool, batches: &[(Vec<Operation<F>>, u8)]) {
+fn round_trip<F: Fingerprint>(has_ids: bool, batches: &[(Vec<Operation<F>>, u8)]) {
     let identity = Identity { width: F::BITS, has_ids, ..IDENTITY };
     let disk = disk();
     let mut log = writer::<F>(&disk, identity);
@@ -70,7 +70,7 @@ fn round_trip<F: Engine>(has_ids: bool, batches: &[(Vec<Operation<F>>, u8)]) {
                 let (found, state) = replayed::<F>(&disk, &identity, Some(log.sealed())).unwrap();
                 assert!(state.is_clean);
                 assert_eq!(found, expected);
-                log = LogWriter::resume(disk.clone(), identity, &state).unwrap();
+                log = LogWriter::resume(&disk, identity, &state).unwrap();
             }
             _ => {}
         }
@@ -83,7 +83,7 @@ fn round_trip<F: Engine>(has_ids: bool, batches: &[(Vec<Operation<F>>, u8)]) {
 }
 
 /// Names of any bytes come back with their batch, in a store of either width.
-fn names_round_trip<F: Engine>(batches: &[Vec<Vec<u8>>]) {
+fn names_round_trip<F: Fingerprint>(batches: &[Vec<Vec<u8>>]) {
     let identity = Identity { width: F::BITS, has_names: true, ..IDENTITY };
     let disk = disk();
     let mut log = writer::<F>(&disk, identity);
@@ -134,8 +134,7 @@ fn a_reader_goes_on_where_it_stopped() {
     let mut found: Vec<Batch<u64>> = Vec::new();
     let mut position = Position::start_of(1, 0);
     let mut log =
-        LogWriter::resume(disk.clone(), IDENTITY, &replayed::<u64>(&disk, &IDENTITY, None).unwrap().1)
-            .unwrap();
+        LogWriter::resume(&disk, IDENTITY, &replayed::<u64>(&disk, &IDENTITY, None).unwrap().1).unwrap();
     let mut expected = batches;
     for sequence in 4..20 {
         let state = replay(&disk, &IDENTITY, position, None, |sequence, batch| {
@@ -253,12 +252,12 @@ fn a_log_from_elsewhere_is_refused_for_what_it_is() {
     assert!(moved.contains("the log of another number"), "{moved}");
     let unrelated = says(IDENTITY, &|disk| {
         disk.remove("log/000002").unwrap();
-        LogWriter::<u64, _>::create(disk.clone(), IDENTITY, 2, 9).unwrap();
+        LogWriter::<u64>::create(disk, IDENTITY, 2, 9).unwrap();
     });
     assert!(unrelated.contains("does not continue"), "{unrelated}");
     let gap = says(IDENTITY, &|disk| {
         let state = replayed::<u64>(disk, &IDENTITY, None).unwrap().1;
-        let mut log = LogWriter::<u64, _>::resume(disk.clone(), IDENTITY, &state).unwrap();
+        let mut log = LogWriter::<u64>::resume(disk, IDENTITY, &state).unwrap();
         log.rotate().unwrap();
         disk.remove("log/000002").unwrap();
     });
@@ -282,7 +281,7 @@ fn a_record_from_another_place_is_no_record() {
 #[test]
 fn a_log_that_has_records_is_not_created_again() {
     let (disk, ..) = closed();
-    let again = || LogWriter::<u64, _>::create(disk.clone(), IDENTITY, 1, 0);
+    let again = || LogWriter::<u64>::create(&disk, IDENTITY, 1, 0);
     assert!(
         matches!(again(), Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::AlreadyExists)
     );
@@ -343,7 +342,7 @@ fn bytes_of_any_kind_behind_the_synced_ones_change_nothing() {
         prop_assert_eq!(&found, &batches);
         prop_assert_eq!(state.end.offset, sealed.bytes);
         // And they are gone after the next opening.
-        let log = LogWriter::<u64, _>::resume(disk.clone(), IDENTITY, &state).unwrap();
+        let log = LogWriter::<u64>::resume(&disk, IDENTITY, &state).unwrap();
         prop_assert_eq!(disk.length("log/000002").unwrap(), log.bytes());
         prop_assert!(replayed::<u64>(&disk, &IDENTITY, Some(log.sealed())).unwrap().1.is_clean);
     });

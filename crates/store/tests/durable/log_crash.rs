@@ -66,17 +66,17 @@ fn sequences(batches: &[Batch<u64>]) -> Vec<u64> {
 /// A store that is written to, until something fails that ends it.
 struct Run {
     disk: SimulatedDisk,
-    log: LogWriter<u64, SimulatedDisk>,
+    log: LogWriter<u64>,
     model: Model,
     pushed: Vec<Batch<u64>>,
     /// A sync under way, and how many batches it covers.
-    pending: Option<(PendingSync<SimulatedDisk>, usize)>,
+    pending: Option<(PendingSync, usize)>,
     next: u64,
 }
 
 /// Takes all steps that can be taken, however many of them fail.
 fn run(disk: &SimulatedDisk, steps: &[Step]) -> Model {
-    let Ok(log) = LogWriter::create(disk.clone(), IDENTITY, 1, 0) else {
+    let Ok(log) = LogWriter::create(disk, IDENTITY, 1, 0) else {
         return Model::default();
     };
     let model = Model { is_created: true, ..Model::default() };
@@ -166,7 +166,7 @@ impl Run {
         if let Err(what) = self.model.allows(&found) {
             panic!("{what}");
         }
-        self.log = LogWriter::resume(self.disk.clone(), IDENTITY, &state)?;
+        self.log = LogWriter::resume(&self.disk, IDENTITY, &state)?;
         self.next = self.next.max(state.end.sequence + 1);
         self.model.written = found;
         self.model.durable = self.model.written.len();
@@ -183,7 +183,7 @@ fn check(disk: &SimulatedDisk, model: &Model) -> Result<(), String> {
         Err(error) => return Err(error.to_string()),
     };
     model.allows(&found)?;
-    let mut log = LogWriter::resume(disk.clone(), IDENTITY, &state).map_err(|error| error.to_string())?;
+    let mut log = LogWriter::resume(disk, IDENTITY, &state).map_err(|error| error.to_string())?;
     // Whatever has been replayed is there for good, once the store is open.
     for survival in survivals(2) {
         let again =
@@ -309,7 +309,7 @@ proptest! {
 #[test]
 fn what_is_read_after_a_failed_sync_is_written_and_synced_again() {
     let disk = disk();
-    let mut log = LogWriter::create(disk.clone(), IDENTITY, 1, 0).unwrap();
+    let mut log = LogWriter::create(&disk, IDENTITY, 1, 0).unwrap();
     let (first, second) = (batch(1, 20), batch(2, 20));
     log.push(first.0, &first.1);
     log.sync().unwrap();
@@ -323,7 +323,7 @@ fn what_is_read_after_a_failed_sync_is_written_and_synced_again() {
     assert_eq!(found, [first.clone(), second.clone()]);
     let lost = replayed::<u64>(&disk.crashed(Survival::Nothing), &IDENTITY, None).unwrap().0;
     assert_eq!(lost, [first], "the disk does not have it");
-    LogWriter::<u64, _>::resume(disk.clone(), IDENTITY, &state).unwrap();
+    LogWriter::<u64>::resume(&disk, IDENTITY, &state).unwrap();
     let kept = replayed::<u64>(&disk.crashed(Survival::Nothing), &IDENTITY, None).unwrap().0;
     assert_eq!(kept, found);
 }
@@ -331,7 +331,7 @@ fn what_is_read_after_a_failed_sync_is_written_and_synced_again() {
 #[test]
 fn a_full_disk_refuses_a_batch_and_takes_the_next_when_there_is_room() {
     let disk = disk();
-    let mut log = LogWriter::create(disk.clone(), IDENTITY, 1, 0).unwrap();
+    let mut log = LogWriter::create(&disk, IDENTITY, 1, 0).unwrap();
     let one = |sequence: u64| [Operation::Insert(sequence, sequence)];
     log.push(1, &one(1));
     log.sync().unwrap();
@@ -351,7 +351,7 @@ fn a_full_disk_refuses_a_batch_and_takes_the_next_when_there_is_room() {
 #[test]
 fn a_log_whose_creation_was_interrupted_is_none() {
     let disk = disk();
-    let mut log = LogWriter::create(disk.clone(), IDENTITY, 1, 0).unwrap();
+    let mut log = LogWriter::create(&disk, IDENTITY, 1, 0).unwrap();
     log.push(1, &batch(1, 3).1);
     log.sync().unwrap();
     for contents in [&b""[..], &[0; 64], b"\x89HDXL\r\n\x1a", &[7; 30]] {
@@ -359,7 +359,7 @@ fn a_log_whose_creation_was_interrupted_is_none() {
         std::io::Write::write_all(&mut disk.create_new("log/000002").unwrap(), contents).unwrap();
         let (found, state) = replayed::<u64>(&disk, &IDENTITY, None).unwrap();
         assert_eq!((found, state.unfinished_log), (vec![batch(1, 3)], Some(2)));
-        LogWriter::<u64, _>::resume(disk.clone(), IDENTITY, &state).unwrap().rotate().unwrap();
+        LogWriter::<u64>::resume(&disk, IDENTITY, &state).unwrap().rotate().unwrap();
         assert_eq!(replayed::<u64>(&disk, &IDENTITY, None).unwrap().1.end.log, 2);
     }
     // With more than a header in it, it had records, so its header was durable once.

@@ -6,7 +6,7 @@
 //! - [`manifest`], [`removals`]: the same for these
 //! - [`real`]: the file system itself, and processes beside each other
 //! - [`refusals`]: every row of the table in store-spec.md
-//! - [`repair`]: what can be had of damaged logs; what a crash left behind
+//! - [`repair_logs`]: what can be had of damaged logs; what a crash left behind
 
 mod common;
 mod golden;
@@ -17,4 +17,4 @@ mod manifest;
 mod real;
 mod refusals;
 mod removals;
-mod repair;
+mod repair_logs;

@@ -210,7 +210,7 @@ fn a_directory_without_a_manifest_is_no_store() {
 /// Replaces the manifest again and again. Returns the last one that is certain, and the last one that was tried.
 fn replace_all(disk: &SimulatedDisk) -> (u64, u64) {
     let (mut certain, mut tried) = (0, 0);
-    let mut file = ManifestFile::new(disk.clone());
+    let mut file = ManifestFile::new(disk);
     for sequence in 1..=4 {
         tried = sequence;
         match file.replace(&manifest(sequence)) {

@@ -30,9 +30,9 @@ enum Step {
 }
 
 /// What can be seen of a step: its outcome as text, or the kind of its error.
-fn take<D: Disk>(disk: &D, step: &Step) -> Result<String, io::ErrorKind> {
+fn take(disk: &dyn Disk, step: &Step) -> Result<String, io::ErrorKind> {
     let shown = |outcome: io::Result<String>| outcome.map_err(|error| error.kind());
-    let write = |file: io::Result<D::File>, bytes: &[u8]| {
+    let write = |file: io::Result<Box<dyn DiskFile>>, bytes: &[u8]| {
         let mut file = file?;
         file.write_all(bytes)?;
         file.sync()?;
@@ -196,7 +196,7 @@ fn a_reader_beside_the_writer_sees_every_batch_in_order_and_no_damage() {
     let disk = RealDisk::new(directory.path());
     disk.create_directory("log").unwrap();
     let identity = Identity { has_ids: false, ..IDENTITY };
-    let mut log = LogWriter::<u64, _>::create(disk.clone(), identity, 1, 0).unwrap();
+    let mut log = LogWriter::<u64>::create(&disk, identity, 1, 0).unwrap();
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -213,7 +213,7 @@ fn a_reader_beside_the_writer_sees_every_batch_in_order_and_no_damage() {
         let mut last = 0;
         loop {
             let was_done = is_done.load(Ordering::Acquire);
-            let replayed = replay::<u64, _>(&disk, &identity, position, None, |sequence, batch| {
+            let replayed = replay::<u64>(&disk, &identity, position, None, |sequence, batch| {
                 assert_eq!(sequence, last + 1);
                 assert_eq!(batch.operations.len() as u64, sequence % 50);
                 last = sequence;

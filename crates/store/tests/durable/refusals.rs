@@ -10,7 +10,8 @@ use hamdex_store::internals::manifest::{
 };
 use hamdex_store::internals::removals;
 use hamdex_store::{
-    CreateOptions, Engine, Error, Identity, Operation, ReadOptions, Store, StoreId, StoreOptions, StoreReader,
+    CreateOptions, Error, Fingerprint, Identity, Operation, ReadOptions, Store, StoreId, StoreOptions,
+    StoreReader,
 };
 use roaring::RoaringTreemap;
 
@@ -20,7 +21,7 @@ use crate::manifest::{manifest, sealed};
 /// A small store: logs 23 and 24, cleanly closed, and the removals of segment 17.
 fn store() -> SimulatedDisk {
     let disk = disk();
-    let mut log = LogWriter::create(disk.clone(), IDENTITY, 23, 1).unwrap();
+    let mut log = LogWriter::create(&disk, IDENTITY, 23, 1).unwrap();
     for sequence in 2..=4 {
         log.push(sequence, &batch(sequence, 2).1);
         log.sync().unwrap();
@@ -35,7 +36,7 @@ fn store() -> SimulatedDisk {
     };
     removals::write(&disk, IDENTITY.store, &segment, 4, &removed).unwrap();
     let manifest = Manifest { sealed: Some(log.sealed()), segments: vec![segment], ..manifest(1) };
-    ManifestFile::new(disk.clone()).replace(&manifest).unwrap();
+    ManifestFile::new(&disk).replace(&manifest).unwrap();
     disk
 }
 
@@ -44,9 +45,9 @@ fn removed() -> RoaringTreemap {
 }
 
 /// Reads all of a store that these tests are about.
-fn open<F: Engine>(disk: &SimulatedDisk) -> Result<(), Error> {
+fn open<F: Fingerprint>(disk: &SimulatedDisk) -> Result<(), Error> {
     let manifest = read(disk)?;
-    replay::<F, _>(disk, &manifest.identity, manifest.logs_start(), manifest.sealed, |_, _| Ok(()))?;
+    replay::<F>(disk, &manifest.identity, manifest.logs_start(), manifest.sealed, |_, _| Ok(()))?;
     manifest.segments.iter().try_for_each(|segment| {
         removals::read(disk, manifest.identity.store, segment).map(|found| assert_eq!(found, removed()))
     })
@@ -103,7 +104,7 @@ fn edit_removals(disk: &SimulatedDisk, at: usize, new: &[u8]) {
 /// A log of the same store with another first record.
 fn other_log(identity: Identity, sequence: u64) -> Vec<u8> {
     let disk = disk();
-    let mut log = LogWriter::create(disk.clone(), identity, 23, sequence).unwrap();
+    let mut log = LogWriter::create(&disk, identity, 23, sequence).unwrap();
     log.push(sequence + 1, &[Operation::Insert(1_u64, if identity.has_ids { 1 } else { 0 })]);
     log.sync().unwrap();
     disk.read("log/000023").unwrap()
@@ -120,7 +121,7 @@ fn named(change: fn(&mut [u8])) -> Edit {
     Box::new(move |disk| {
         let identity = Identity { has_names: true, ..IDENTITY };
         let other = crate::common::disk();
-        let mut log = LogWriter::create(other.clone(), identity, 23, 1).unwrap();
+        let mut log = LogWriter::create(&other, identity, 23, 1).unwrap();
         let operations = [Operation::Insert(1_u64, 5), Operation::Remove(2, 3), Operation::Insert(1, 9)];
         let names = [(5, b"a name of 20 bytes..".as_slice().into()), (9, b"b".as_slice().into())];
         log.push_named(2, &operations, &names);
@@ -395,7 +396,7 @@ fn runs(runs: &'static [(u16, u16)], count: u16) -> Edit {
 fn whole_store(names: bool) -> SimulatedDisk {
     let disk = SimulatedDisk::new();
     let shape = CreateOptions::new().names(names);
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape, StoreOptions::new()).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape, StoreOptions::new()).unwrap();
     for number in 0..20 {
         match names {
             true => drop(store.insert_named(&[(number << 40, format!("name {number}"))]).unwrap()),
@@ -410,7 +411,7 @@ fn whole_store(names: bool) -> SimulatedDisk {
 const SEGMENT: &str = "segments/000001.hamdex";
 
 /// Puts another file in the place of segment 1, and what it is into the manifest.
-fn other_segment<F: Engine>(options: fn() -> BuildOptions<F>) -> Edit {
+fn other_segment<F: Fingerprint>(options: fn() -> BuildOptions<F>) -> Edit {
     Box::new(move |disk| {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
@@ -429,7 +430,7 @@ fn other_segment<F: Engine>(options: fn() -> BuildOptions<F>) -> Edit {
         }
         builder.finish().unwrap();
         let bytes = std::fs::read(&path).unwrap();
-        let file_id = F::open(&path, &OpenOptions::new()).unwrap().file_id().to_bytes();
+        let file_id = OpenOptions::new().open::<F>(&path).unwrap().file_id().to_bytes();
         disk.alter("manifest", |text| {
             let mut manifest = parse(text).unwrap();
             manifest.segments[0] =
@@ -471,9 +472,9 @@ fn segment_edits() -> Vec<(&'static str, bool, Edit)> {
 }
 
 /// A store is opened for writing and for reading alike.
-fn open_whole<F: Engine>(disk: &SimulatedDisk) -> Result<(), Error> {
-    let read = StoreReader::<F, _>::open_on(disk.clone(), ReadOptions::new()).map(drop);
-    let written = Store::<F, _>::open_on(disk.clone(), StoreOptions::new()).map(drop);
+fn open_whole<F: Fingerprint>(disk: &SimulatedDisk) -> Result<(), Error> {
+    let read = StoreReader::<F>::open_on(disk.clone(), ReadOptions::new()).map(drop);
+    let written = Store::<F>::open_on(disk.clone(), StoreOptions::new()).map(drop);
     assert_eq!(report(&read), report(&written));
     written
 }
@@ -482,7 +483,7 @@ fn open_whole<F: Engine>(disk: &SimulatedDisk) -> Result<(), Error> {
 fn what_a_segment_says_of_its_recipe_has_no_meaning() {
     let disk = whole_store(false);
     other_segment(|| BuildOptions::<u64>::new().ids(true).metadata(RECIPE_KEY, "another"))(&disk);
-    let store = Store::<u64, _>::open_on(disk, StoreOptions::new()).unwrap();
+    let store = Store::<u64>::open_on(disk, StoreOptions::new()).unwrap();
     assert_eq!(store.snapshot().pairs_in_order().count(), 20);
 }
 
@@ -494,11 +495,11 @@ fn a_removal_that_was_carried_out_may_be_later_than_the_logs_were() {
         manifest.segments[0].applied = 1000;
         *text = to_text(&manifest).into_bytes();
     });
-    let store = Store::<u64, _>::open_on(disk.clone(), StoreOptions::new()).unwrap();
+    let store = Store::<u64>::open_on(disk.clone(), StoreOptions::new()).unwrap();
     // A batch of a number up to that one would remove nothing.
     store.remove(3 << 40, 3).unwrap();
     store.close().unwrap();
-    let store = Store::<u64, _>::open_on(disk, StoreOptions::new()).unwrap();
+    let store = Store::<u64>::open_on(disk, StoreOptions::new()).unwrap();
     assert_eq!(store.snapshot().pairs_in_order().count(), 19);
 }
 
@@ -575,7 +576,7 @@ fn what_is_no_reason_to_refuse_a_store_is_none() {
         let count = |disk: &SimulatedDisk| {
             let sealed = read(disk).unwrap().sealed;
             let start = Position::start_of(23, 1);
-            replay::<u64, _>(disk, &IDENTITY, start, sealed, |_, _| Ok(())).unwrap().batches
+            replay::<u64>(disk, &IDENTITY, start, sealed, |_, _| Ok(())).unwrap().batches
         };
         open::<u64>(&disk).unwrap_or_else(|error| panic!("{what}: {error}"));
         assert_eq!(count(&disk), 3, "{what}");

@@ -54,7 +54,7 @@ fn a_copy_has_all_that_was_acknowledged_before_and_no_batch_in_part() {
 #[test]
 fn a_copy_is_a_store_only_when_it_is_whole_and_durable() {
     let disk = SimulatedDisk::new();
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
     let (mut chance, mut model) = (Chance(12), Model::default());
     for step in 0..5 {
         let operations = chance.operations(150, true);
@@ -69,13 +69,13 @@ fn a_copy_is_a_store_only_when_it_is_whole_and_durable() {
     backup_on(&disk, &whole).unwrap();
     let operations = disk.operations() - before;
     let crashed = whole.crashed(Survival::Nothing);
-    assert_same(&Store::<u64, _>::open_on(crashed, tiny()).unwrap().snapshot(), &model, &[0], true);
+    assert_same(&Store::<u64>::open_on(crashed, tiny()).unwrap().snapshot(), &model, &[0], true);
     for number in 1..=operations {
         let target = disk.beside(&format!("copy{number}"));
         disk.fail_operation(disk.operations() + number, Failure::Io);
         let outcome = backup_on(&disk, &target);
         disk.fail_operations(0..0, Failure::Io);
-        match Store::<u64, _>::open_on(target.clone(), tiny().merges(false)) {
+        match Store::<u64>::open_on(target.clone(), tiny().merges(false)) {
             Ok(copy) => assert_same(&copy.snapshot(), &model, &[0], true),
             Err(error) => {
                 assert!(matches!(error, Error::NotAStore { .. }) && outcome.is_err(), "{error}");
@@ -119,7 +119,7 @@ fn a_copy_that_fails_leaves_nothing() {
 #[test]
 fn a_copy_that_was_killed_is_replaced_by_the_next_one() {
     let disk = SimulatedDisk::new();
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
     let (mut chance, mut model) = (Chance(13), Model::default());
     for _ in 0..4 {
         let operations = chance.operations(150, true);
@@ -149,7 +149,7 @@ fn a_copy_that_was_killed_is_replaced_by_the_next_one() {
                 Err(error) => panic!("{survival:?}, killed after {number} changes: {error}"),
             }
             assert!(!target.exists("backup.new").unwrap());
-            let copy = Store::<u64, _>::open_on(target, tiny()).unwrap();
+            let copy = Store::<u64>::open_on(target, tiny()).unwrap();
             assert_same(&copy.snapshot(), &model, &[0], true);
         }
     }

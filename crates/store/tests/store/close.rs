@@ -18,41 +18,41 @@ fn unsynced() -> StoreOptions {
 #[test]
 fn what_was_written_is_durable_when_the_store_is_closed() {
     let disk = SimulatedDisk::new();
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), unsynced()).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), unsynced()).unwrap();
     store.insert(7, 1).unwrap();
     assert!(
-        !Store::<u64, _>::open_on(disk.crashed(Survival::Nothing), unsynced())
+        !Store::<u64>::open_on(disk.crashed(Survival::Nothing), unsynced())
             .unwrap()
             .snapshot()
             .contains(7)
             .unwrap()
     );
     store.close().unwrap();
-    let store = Store::<u64, _>::open_on(disk.crashed(Survival::Nothing), unsynced()).unwrap();
+    let store = Store::<u64>::open_on(disk.crashed(Survival::Nothing), unsynced()).unwrap();
     assert!(store.snapshot().contains(7).unwrap());
 }
 
 #[test]
 fn a_store_with_another_handle_stays_open_for_it() {
     let disk = SimulatedDisk::new();
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), unsynced()).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), unsynced()).unwrap();
     let other = store.clone();
     store.insert(7, 1).unwrap();
     store.close().unwrap();
     // Durable, and open.
-    let crashed = Store::<u64, _>::open_on(disk.crashed(Survival::Nothing), unsynced()).unwrap();
+    let crashed = Store::<u64>::open_on(disk.crashed(Survival::Nothing), unsynced()).unwrap();
     assert!(crashed.snapshot().contains(7).unwrap());
     other.insert(8, 1).unwrap();
-    assert!(Store::<u64, _>::open_on(disk.clone(), unsynced()).is_err(), "it is held");
+    assert!(Store::<u64>::open_on(disk.clone(), unsynced()).is_err(), "it is held");
     other.close().unwrap();
-    assert!(Store::<u64, _>::open_on(disk, unsynced()).unwrap().snapshot().contains(8).unwrap());
+    assert!(Store::<u64>::open_on(disk, unsynced()).unwrap().snapshot().contains(8).unwrap());
 }
 
 #[test]
 fn failures_at_the_end_are_errors_of_close() {
     let whole = || {
         let disk = SimulatedDisk::new();
-        let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), unsynced()).unwrap();
+        let store = Store::<u64>::create_on(disk.clone(), &shape(true), unsynced()).unwrap();
         store.insert(7, 1).unwrap();
         (disk, store)
     };
@@ -68,7 +68,7 @@ fn failures_at_the_end_are_errors_of_close() {
         failed += u64::from(store.close().is_err());
         disk.fail_operations(0..0, Failure::Io);
         // Closed all the same.
-        let store = Store::<u64, _>::open_on(disk, unsynced()).unwrap();
+        let store = Store::<u64>::open_on(disk, unsynced()).unwrap();
         store.insert(8, 1).unwrap();
         store.close().unwrap();
     }
@@ -79,13 +79,13 @@ fn failures_at_the_end_are_errors_of_close() {
 fn a_store_is_closed_for_all_handles() {
     let disk = SimulatedDisk::new();
     let store =
-        Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().durability(Durability::None)).unwrap();
+        Store::<u64>::create_on(disk.clone(), &shape(true), tiny().durability(Durability::None)).unwrap();
     let other = store.clone();
     store.insert(7, 1).unwrap();
     let snapshot = other.snapshot();
     store.shutdown().unwrap();
     // Another one may have it, though a handle is left.
-    let next = Store::<u64, _>::open_on(disk.clone(), tiny()).unwrap();
+    let next = Store::<u64>::open_on(disk.clone(), tiny()).unwrap();
     assert!(next.snapshot().contains(7).unwrap() && snapshot.contains(7).unwrap());
     let outcomes = [
         other.insert(8, 1),

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 
 use hamdex::BatchOptions;
-use hamdex_store::{CreateOptions, Disk, Engine, Operation, Snapshot, StoreOptions};
+use hamdex_store::{CreateOptions, Fingerprint, Operation, Snapshot, StoreOptions};
 
 pub(crate) use chance::Chance;
 
@@ -16,7 +16,7 @@ pub(crate) use chance::Chance;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Model<F: Ord>(pub(crate) BTreeSet<(F, u64)>);
 
-impl<F: Engine> Model<F> {
+impl<F: Fingerprint> Model<F> {
     pub(crate) fn apply(&mut self, operations: &[Operation<F>]) {
         for operation in operations {
             match *operation {
@@ -41,8 +41,8 @@ impl<F: Engine> Model<F> {
 }
 
 /// Everything that can be asked is answered as the model answers it.
-pub(crate) fn assert_same<F: Engine, D: Disk>(
-    snapshot: &Snapshot<F, D>,
+pub(crate) fn assert_same<F: Fingerprint>(
+    snapshot: &Snapshot<F>,
     model: &Model<F>,
     queries: &[F],
     has_ids: bool,
@@ -106,11 +106,7 @@ pub(crate) fn assert_same<F: Engine, D: Disk>(
 }
 
 /// Many queries at once are answered as the model answers them, also where only the nearest are wanted.
-pub(crate) fn assert_same_batches<F: Engine, D: Disk>(
-    snapshot: &Snapshot<F, D>,
-    model: &Model<F>,
-    queries: &[F],
-) {
+pub(crate) fn assert_same_batches<F: Fingerprint>(snapshot: &Snapshot<F>, model: &Model<F>, queries: &[F]) {
     for limit in [usize::MAX, 1, 3] {
         let mut answered = 0;
         let options = BatchOptions::new().threads(1).limit(limit);

@@ -17,7 +17,7 @@ struct Done {
 fn work(disk: &SimulatedDisk, seed: u64, options: StoreOptions) -> Option<Done> {
     let mut chance = Chance(seed);
     let mut done = Done { states: vec![Model::default()], least: 0 };
-    let mut store = Store::<u64, _>::create_on(disk.clone(), &shape(true), options).ok()?;
+    let mut store = Store::<u64>::create_on(disk.clone(), &shape(true), options).ok()?;
     let is_sync = options == tiny().merges(false);
     for _ in 0..24 {
         let mut next = done.states.last().unwrap().clone();
@@ -60,7 +60,7 @@ fn work(disk: &SimulatedDisk, seed: u64, options: StoreOptions) -> Option<Done> 
 
 /// Opens what a crash has left, and compares it.
 fn check(disk: &SimulatedDisk, done: &Done, chance: &mut Chance, what: &str) {
-    let store = Store::<u64, _>::open_on(disk.clone(), tiny().merges(false))
+    let store = Store::<u64>::open_on(disk.clone(), tiny().merges(false))
         .unwrap_or_else(|error| panic!("{what}: {error}\n{:#?}", disk.trace()));
     let found: Model<u64> = Model(store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap());
     let allowed = &done.states[done.least..];

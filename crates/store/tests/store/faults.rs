@@ -7,11 +7,7 @@ use hamdex_store::{Disk, Error, Store};
 use crate::common::{Chance, Model, assert_same, seeds, shape, step, tiny};
 
 /// Does one thing to a store. `allowed` are the sets that it may be then: a batch that failed is there or not.
-fn take_step(
-    store: &Store<u64, SimulatedDisk>,
-    chance: &mut Chance,
-    allowed: &mut Vec<Model<u64>>,
-) -> Result<(), Error> {
+fn take_step(store: &Store<u64>, chance: &mut Chance, allowed: &mut Vec<Model<u64>>) -> Result<(), Error> {
     match chance.below(6) {
         0..=3 => {
             let count = 1 + chance.below(250);
@@ -37,7 +33,7 @@ fn work_with_failure(seed: u64, number: u64, failure: Failure) {
     let disk = SimulatedDisk::new();
     let options = tiny().merges(false);
     let mut chance = Chance(seed);
-    let mut store = Store::<u64, _>::create_on(disk.clone(), &shape(true), options).unwrap();
+    let mut store = Store::<u64>::create_on(disk.clone(), &shape(true), options).unwrap();
     // What it may hold: a batch whose outcome is unknown is there or not.
     let mut allowed = vec![Model::<u64>::default()];
     disk.fail_operation(disk.operations() + number, failure);
@@ -59,7 +55,7 @@ fn work_with_failure(seed: u64, number: u64, failure: Failure) {
     drop(store);
     // If it has not failed yet, it will not any more.
     disk.fail_operations(0..0, failure);
-    let store = Store::<u64, _>::open_on(disk, options).unwrap();
+    let store = Store::<u64>::open_on(disk, options).unwrap();
     let found = Model(store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap());
     assert!(allowed.contains(&found), "seed {seed}, operation {number}, {failure:?}: at the end");
     store.verify(&VerifyOptions::new()).unwrap();
@@ -81,7 +77,7 @@ fn who_writes_is_told_what_the_system_refused() {
         source.map(std::io::Error::kind)
     };
     let disk = SimulatedDisk::new();
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
     disk.set_full(true);
     let error = store.insert(1, 1).unwrap_err();
     assert!(matches!(&error, Error::Io { .. }), "{error:?}");
@@ -100,7 +96,7 @@ fn who_writes_is_told_what_the_system_refused() {
 #[test]
 fn a_disk_that_is_full_refuses_and_goes_on_when_there_is_room() {
     let disk = SimulatedDisk::new();
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
     let (mut chance, mut model) = (Chance(9), Model::default());
     for round in 0..6 {
         disk.set_full(round % 2 == 1);
@@ -122,7 +118,7 @@ fn a_disk_that_is_full_refuses_and_goes_on_when_there_is_room() {
 fn no_flipped_bit_changes_an_answer() {
     let disk = SimulatedDisk::new();
     let (mut chance, mut model) = (Chance(5), Model::default());
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
     for _ in 0..3 {
         let operations = chance.operations(60, true);
         model.apply(&operations);
@@ -148,7 +144,7 @@ fn no_flipped_bit_changes_an_answer() {
                 let bit = 1 << chance.below(8);
                 damaged.alter(&name, |bytes| bytes[at as usize] ^= bit);
                 let what = format!("bit {bit:#x} of byte {at} of {name}");
-                match Store::<u64, _>::open_on(damaged, tiny().merges(false)) {
+                match Store::<u64>::open_on(damaged, tiny().merges(false)) {
                     Err(_) => refused += 1,
                     Ok(store) => match store.verify(&VerifyOptions::new()) {
                         Err(_) => refused += 1,
@@ -170,7 +166,7 @@ fn fail_and_crash(seed: u64, first: u64, length: u64, failure: Failure) {
     let disk = SimulatedDisk::new();
     let options = tiny().merges(false);
     let mut chance = Chance(seed);
-    let mut store = Some(Store::<u64, _>::create_on(disk.clone(), &shape(true), options).unwrap());
+    let mut store = Some(Store::<u64>::create_on(disk.clone(), &shape(true), options).unwrap());
     let mut allowed = vec![Model::<u64>::default()];
     disk.fail_operations(disk.operations() + first..disk.operations() + first + length, failure);
     for _ in 0..10 {
@@ -199,7 +195,7 @@ fn fail_and_crash(seed: u64, first: u64, length: u64, failure: Failure) {
 fn check_crashes(disk: &SimulatedDisk, allowed: &[Model<u64>], what: &str) {
     for survival in [Survival::Nothing, Survival::Any(disk.changes())] {
         let crashed = disk.crashed(survival);
-        let store = Store::<u64, _>::open_on(crashed.clone(), tiny().merges(false))
+        let store = Store::<u64>::open_on(crashed.clone(), tiny().merges(false))
             .unwrap_or_else(|error| panic!("{what}, {survival:?}: {error}\n{:#?}", disk.trace()));
         let found = Model(store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap());
         assert!(allowed.contains(&found), "{what}, {survival:?}: lost");
@@ -235,7 +231,7 @@ fn a_purge_of_which_an_operation_fails_does_not_claim_more_than_it_did() {
     const SECRET: u64 = 0x5ec2_e7f1_b091_2345;
     let removed = || {
         let disk = SimulatedDisk::new();
-        let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+        let store = Store::<u64>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
         store.insert(SECRET, 1).unwrap();
         store.insert(7, 7).unwrap();
         store.flush().unwrap();

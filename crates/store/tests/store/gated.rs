@@ -1,5 +1,6 @@
 //! A disk on which one kind of operation can be held up, and which counts the bytes that are read.
 
+use std::any::Any;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use hamdex::Mapping;
 use hamdex_store::Disk;
-use hamdex_store::disk::{SimulatedDisk, SimulatedFile, SimulatedLock};
+use hamdex_store::disk::{DiskFile, DiskLock, SimulatedDisk};
 
 /// A simulated disk with a gate before the files of one directory.
 #[derive(Clone)]
@@ -85,9 +86,6 @@ impl fmt::Debug for GatedDisk {
 }
 
 impl Disk for GatedDisk {
-    type File = SimulatedFile;
-    type Lock = SimulatedLock;
-
     fn path(&self, name: &str) -> PathBuf {
         self.disk.path(name)
     }
@@ -96,12 +94,12 @@ impl Disk for GatedDisk {
         self.disk.create_directory(name)
     }
 
-    fn create_new(&self, name: &str) -> io::Result<SimulatedFile> {
+    fn create_new(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
         self.pass(name);
         self.disk.create_new(name)
     }
 
-    fn append(&self, name: &str) -> io::Result<SimulatedFile> {
+    fn append(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
         self.disk.append(name)
     }
 
@@ -117,7 +115,8 @@ impl Disk for GatedDisk {
         self.disk.remove(name)
     }
 
-    fn link(&self, name: &str, to: &Self, to_name: &str) -> io::Result<()> {
+    fn link(&self, name: &str, to: &dyn Disk, to_name: &str) -> io::Result<()> {
+        let to = (to as &dyn Any).downcast_ref::<Self>().expect("another gated disk");
         to.pass(to_name);
         self.disk.link(name, &to.disk, to_name)
     }
@@ -146,7 +145,7 @@ impl Disk for GatedDisk {
         self.disk.map_changed(name, length, change)
     }
 
-    fn lock(&self, name: &str, text: &str) -> io::Result<Result<SimulatedLock, String>> {
+    fn lock(&self, name: &str, text: &str) -> io::Result<Result<Box<dyn DiskLock>, String>> {
         self.disk.lock(name, text)
     }
 

@@ -9,9 +9,7 @@ use std::time::Duration;
 
 use hamdex::VerifyOptions;
 use hamdex_store::disk::{Failure as DiskFailure, SimulatedDisk, Survival};
-use hamdex_store::{
-    Disk, Durability, Error, Event, Merges, Operation, Remedy, Snapshot, Store, StoreReader, Work,
-};
+use hamdex_store::{Durability, Error, Event, Merges, Operation, Remedy, Snapshot, Store, StoreReader, Work};
 
 use crate::common::{Chance, Model, assert_same, shape, tiny};
 use crate::gated::GatedDisk;
@@ -22,7 +20,7 @@ fn until(mut is_so: impl FnMut() -> bool) {
     }
 }
 
-fn pairs<D: Disk>(snapshot: &Snapshot<u64, D>) -> Vec<(u64, u64)> {
+fn pairs(snapshot: &Snapshot<u64>) -> Vec<(u64, u64)> {
     snapshot.pairs_in_order().collect::<Result<_, _>>().unwrap()
 }
 
@@ -30,12 +28,12 @@ fn pairs<D: Disk>(snapshot: &Snapshot<u64, D>) -> Vec<(u64, u64)> {
 fn a_full_disk_is_seen_and_work_goes_on_by_itself_when_there_is_room() {
     let disk = SimulatedDisk::new();
     let options = tiny().durability(Durability::None);
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), options).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), options).unwrap();
     let events = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&events);
     store.on_event(move |event| seen.lock().unwrap().push(event.clone()));
     let (mut chance, mut model) = (Chance(2), Model::default());
-    let mut fill = |store: &Store<u64, SimulatedDisk>| {
+    let mut fill = |store: &Store<u64>| {
         for _ in 0..40 {
             let pairs: Vec<_> = (0..100).map(|_| (chance.next(), 1)).collect();
             let operations = pairs.iter().map(|pair| Operation::Insert(pair.0, pair.1)).collect();
@@ -64,7 +62,7 @@ fn a_full_disk_is_seen_and_work_goes_on_by_itself_when_there_is_room() {
 #[test]
 fn a_flush_that_fails_is_seen_and_tried_again() {
     let disk = SimulatedDisk::new();
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny()).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), tiny()).unwrap();
     let mut chance = Chance(3);
     let mut batch = || (0..100).map(|_| Operation::Insert(chance.next(), 1)).collect::<Vec<_>>();
     // Every creation of a segment fails, and nothing else.
@@ -86,7 +84,7 @@ fn a_flush_that_fails_is_seen_and_tried_again() {
 #[test]
 fn a_poisoned_store_is_seen_and_opened_again_in_place() {
     let disk = SimulatedDisk::new();
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
     let other = store.clone();
     let (mut chance, mut model) = (Chance(4), Model::default());
     for round in 0..4 {
@@ -122,7 +120,7 @@ fn a_poisoned_store_is_seen_and_opened_again_in_place() {
     }
     store.verify(&VerifyOptions::new()).unwrap();
     store.shutdown().unwrap();
-    let store = Store::<u64, _>::open_on(disk, tiny()).unwrap();
+    let store = Store::<u64>::open_on(disk, tiny()).unwrap();
     assert_same(&store.snapshot(), &model, &[0], true);
 }
 
@@ -131,9 +129,9 @@ fn what_was_acknowledged_stays_whatever_becomes_of_a_reopening() {
     let mut failed = 0;
     for number in 1..60 {
         let disk = SimulatedDisk::new();
-        let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+        let store = Store::<u64>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
         let (mut chance, mut model) = (Chance(number), Model::default());
-        let mut write = |store: &Store<u64, SimulatedDisk>, model: &mut Model<u64>| {
+        let mut write = |store: &Store<u64>, model: &mut Model<u64>| {
             let operations = chance.operations(40, true);
             let outcome = store.write(operations.clone());
             if outcome.is_ok() {
@@ -156,7 +154,7 @@ fn what_was_acknowledged_stays_whatever_becomes_of_a_reopening() {
         write(&store, &mut model).unwrap();
         assert_same(&store.snapshot(), &model, &[0], true);
         let crashed = disk.crashed(Survival::Nothing);
-        let store = Store::<u64, _>::open_on(crashed, tiny()).unwrap();
+        let store = Store::<u64>::open_on(crashed, tiny()).unwrap();
         assert_same(&store.snapshot(), &model, &[0], true);
     }
     assert!(failed > 10, "{failed}");
@@ -165,7 +163,7 @@ fn what_was_acknowledged_stays_whatever_becomes_of_a_reopening() {
 #[test]
 fn a_damaged_segment_is_named_and_keeps_no_other_from_being_merged() {
     let disk = SimulatedDisk::new();
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
     let mut chance = Chance(5);
     for _ in 0..2 {
         let pairs = (0..2000).map(|_| Operation::Insert(chance.next(), 1));
@@ -176,7 +174,7 @@ fn a_damaged_segment_is_named_and_keeps_no_other_from_being_merged() {
     store.close().unwrap();
     // A block in the middle of the first table.
     disk.alter(&format!("segments/{damaged:06}.hamdex"), |bytes| bytes[6000] ^= 1);
-    let store = Store::<u64, _>::open_on(disk, tiny()).unwrap();
+    let store = Store::<u64>::open_on(disk, tiny()).unwrap();
     let mut batch = || (0..100).map(|_| Operation::Insert(chance.next(), 1)).collect::<Vec<_>>();
     until(|| {
         store.write(batch()).unwrap();
@@ -194,9 +192,9 @@ fn a_damaged_segment_is_named_and_keeps_no_other_from_being_merged() {
 #[test]
 fn statistics_and_writes_wait_neither_for_verify_nor_for_backup() {
     let disk = GatedDisk::new();
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
     let (mut chance, mut model) = (Chance(6), Model::default());
-    let mut write = |store: &Store<u64, GatedDisk>| {
+    let mut write = |store: &Store<u64>| {
         let operations = chance.operations(300, true);
         model.apply(&operations);
         store.write(operations).unwrap();
@@ -221,7 +219,7 @@ fn statistics_and_writes_wait_neither_for_verify_nor_for_backup() {
         disk.open_gate();
         backup.join().unwrap();
     });
-    let copy = Store::<u64, _>::open_on(target, tiny()).unwrap();
+    let copy = Store::<u64>::open_on(target, tiny()).unwrap();
     assert_eq!(pairs(&copy.snapshot()), copied);
 
     let (is_reached, is_held) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
@@ -249,7 +247,7 @@ fn statistics_and_writes_wait_neither_for_verify_nor_for_backup() {
 #[test]
 fn bytes_written_are_compared_with_what_was_added() {
     let disk = SimulatedDisk::new();
-    let store = Store::<u64, _>::create_on(disk, &shape(true), tiny().merges(false)).unwrap();
+    let store = Store::<u64>::create_on(disk, &shape(true), tiny().merges(false)).unwrap();
     assert_eq!(store.stats().write_amplification, 0.0);
     let batch = |seed: u64| {
         let mut chance = Chance(seed);

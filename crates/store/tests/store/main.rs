@@ -1,6 +1,5 @@
 //! The whole store, against a plain set and brute force.
 
-mod admin;
 mod backup;
 mod close;
 mod common;
@@ -11,6 +10,7 @@ mod full_disk;
 mod gated;
 mod health;
 mod ingest_named;
+mod maintenance;
 mod model;
 mod named;
 mod pressure;

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use hamdex::VerifyOptions;
 use hamdex_store::disk::{SimulatedDisk, Survival};
-use hamdex_store::{
-    CreateOptions, Disk, Durability, Error, Operation, Snapshot, Store, StoreOptions, StoreReader,
-};
+use hamdex_store::{CreateOptions, Durability, Error, Operation, Snapshot, Store, StoreOptions, StoreReader};
 
 use crate::common::{Chance, seeds, shape, step, tiny};
 
@@ -31,7 +29,7 @@ pub(super) fn batch(chance: &mut Chance) -> Vec<(u64, Vec<u8>)> {
     (0..1 + chance.below(60)).map(|_| (chance.fingerprint(), name(chance))).collect()
 }
 
-fn found<D: Disk>(snapshot: &Snapshot<u64, D>) -> Named {
+fn found(snapshot: &Snapshot<u64>) -> Named {
     let pairs = snapshot.pairs_in_order().map(Result::unwrap);
     let named = |(fingerprint, id)| {
         let name = snapshot.name(id).unwrap().unwrap_or_else(|| panic!("id {id} has no name"));
@@ -47,7 +45,7 @@ struct Done {
 }
 
 /// Changes a store in one of several ways; returns whether that was acknowledged. The model knows of it in any case.
-fn change(store: &Store<u64, SimulatedDisk>, chance: &mut Chance, done: &mut Done) -> bool {
+fn change(store: &Store<u64>, chance: &mut Chance, done: &mut Done) -> bool {
     let mut next = done.states.last().unwrap().clone();
     let last = next.last_key_value().map(|(id, _)| *id);
     match chance.below(6) {
@@ -109,7 +107,7 @@ fn change(store: &Store<u64, SimulatedDisk>, chance: &mut Chance, done: &mut Don
 fn work(disk: &SimulatedDisk, seed: u64, options: StoreOptions) -> Option<Done> {
     let mut chance = Chance(seed);
     let mut done = Done { states: vec![Named::default()], least: 0 };
-    let mut store = Store::<u64, _>::create_on(disk.clone(), &named_shape(), options).ok()?;
+    let mut store = Store::<u64>::create_on(disk.clone(), &named_shape(), options).ok()?;
     let is_sync = options == tiny().merges(false);
     for _ in 0..22 {
         let is_done = match chance.below(8) {
@@ -154,7 +152,7 @@ fn values(named: &Named) -> Vec<&(u64, Vec<u8>)> {
 }
 
 fn check(disk: &SimulatedDisk, done: &Done, what: &str) {
-    let store = Store::<u64, _>::open_on(disk.clone(), tiny().merges(false))
+    let store = Store::<u64>::open_on(disk.clone(), tiny().merges(false))
         .unwrap_or_else(|error| panic!("{what}: {error}\n{:#?}", disk.trace()));
     let is = found(&store.snapshot());
     let allowed = &done.states[done.least..];
@@ -259,7 +257,7 @@ fn walk(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
 #[test]
 fn names_where_there_are_none_and_their_lack_are_refused() {
     let open = |create: &CreateOptions| {
-        Store::<u64, _>::create_on(SimulatedDisk::new(), create, tiny().merges(false)).unwrap()
+        Store::<u64>::create_on(SimulatedDisk::new(), create, tiny().merges(false)).unwrap()
     };
     let (named, plain) = (open(&named_shape()), open(&shape(true)));
     assert!(matches!(named.insert(1, 1), Err(Error::Names { has_names: true, .. })));

@@ -20,7 +20,7 @@ const MAX_SEGMENTS: usize = 20;
 fn with_many_segments(disk: &SimulatedDisk) -> Model<u64> {
     let mut model = Model::default();
     let options = StoreOptions::new().merges(false).durability(Durability::None).threads(1);
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), options).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), options).unwrap();
     let mut chance = Chance(31);
     for id in 0..MANY {
         let pair = (chance.next(), id);
@@ -40,7 +40,7 @@ fn any_number_of_segments_is_merged() {
     let model = with_many_segments(&disk);
     for compacts in [true, false] {
         let copy = disk.crashed(hamdex_store::disk::Survival::Everything);
-        let store = Store::<u64, _>::open_on(copy, tiny().merges(false)).unwrap();
+        let store = Store::<u64>::open_on(copy, tiny().merges(false)).unwrap();
         if compacts {
             store.compact().unwrap();
             assert_eq!(store.stats().segments.len(), 1);
@@ -51,7 +51,7 @@ fn any_number_of_segments_is_merged() {
         assert_same(&store.snapshot(), &model, &[0], true);
     }
     // One that merges by itself finds its way back, and can be written to meanwhile.
-    let store = Store::<u64, _>::open_on(disk, tiny()).unwrap();
+    let store = Store::<u64>::open_on(disk, tiny()).unwrap();
     store.insert(7, 7).unwrap();
     while store.stats().segments.len() > 5 {
         assert!(store.health().failures.is_empty());
@@ -141,9 +141,9 @@ fn flush_settle_compact_and_purge_end_while_others_write_without_pause() {
 fn a_write_gives_up_at_its_deadline_and_removals_need_no_room() {
     let disk = GatedDisk::new();
     let options = tiny().durability(Durability::None);
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), options).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), options).unwrap();
     let (mut chance, mut model) = (Chance(5), Model::default());
-    let soon = |store: &Store<u64, _>| store.with_deadline(Instant::now() + Duration::from_millis(30));
+    let soon = |store: &Store<u64>| store.with_deadline(Instant::now() + Duration::from_millis(30));
     // No flush ends, so memory is full some time.
     disk.close_gate("segments/");
     let refused = loop {
@@ -208,7 +208,7 @@ fn a_submitted_batch_needs_no_thread_that_waits_for_it() {
 #[test]
 fn as_many_batches_are_submitted_as_may_wait() {
     let disk = GatedDisk::new();
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny()).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), tiny()).unwrap();
     disk.close_gate("segments/");
     let mut chance = Chance(8);
     let mut batch = || (0..50).map(|_| Operation::Insert(chance.next(), 1)).collect::<Vec<_>>();
@@ -226,6 +226,6 @@ fn as_many_batches_are_submitted_as_may_wait() {
         thread::yield_now();
     }
     store.close().unwrap();
-    let store = Store::<u64, _>::open_on(disk, tiny()).unwrap();
+    let store = Store::<u64>::open_on(disk, tiny()).unwrap();
     assert_eq!(store.snapshot().pairs_in_order().count(), taken * 50);
 }

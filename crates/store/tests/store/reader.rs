@@ -99,10 +99,10 @@ proptest! {
     fn a_refreshed_reader_is_the_same_as_a_new_one(events in events(), seed: u64, ids: bool, in_memory: bool) {
         let disk = SimulatedDisk::new();
         let options = || tiny().merges(false);
-        let mut store = Store::<u64, _>::create_on(disk.clone(), &shape(ids), options()).unwrap();
+        let mut store = Store::<u64>::create_on(disk.clone(), &shape(ids), options()).unwrap();
         let (mut chance, mut model) = (Chance(seed), Model::default());
         let read = ReadOptions::new().in_memory(in_memory);
-        let mut reader = StoreReader::<u64, _>::open_on(disk.clone(), read).unwrap();
+        let mut reader = StoreReader::<u64>::open_on(disk.clone(), read).unwrap();
         for event in events {
             match event {
                 Event::Write(count) => {
@@ -142,14 +142,14 @@ proptest! {
 #[test]
 fn a_refresh_reads_no_more_than_what_is_new() {
     let disk = GatedDisk::new();
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().memory(64 << 20).merges(false))
-        .unwrap();
+    let store =
+        Store::<u64>::create_on(disk.clone(), &shape(true), tiny().memory(64 << 20).merges(false)).unwrap();
     let mut chance = Chance(9);
     let insert = |count: u64, chance: &mut Chance| {
         store.write((0..count).map(|id| Operation::Insert(chance.next(), id)).collect()).unwrap();
     };
     insert(20_000, &mut chance);
-    let mut reader = StoreReader::<u64, _>::open_on(disk.clone(), ReadOptions::new()).unwrap();
+    let mut reader = StoreReader::<u64>::open_on(disk.clone(), ReadOptions::new()).unwrap();
     insert(100, &mut chance);
     disk.bytes_read();
     reader.refresh().unwrap();
@@ -208,7 +208,7 @@ fn a_backup_that_is_put_in_the_place_of_a_store_is_what_a_reader_sees() {
 fn a_refresh_that_failed_is_made_up_for_by_the_next() {
     for number in 1..60 {
         let disk = SimulatedDisk::new();
-        let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+        let store = Store::<u64>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
         let (mut chance, mut model) = (Chance(number), Model::default());
         let mut write = |count| {
             let operations = chance.operations(count, true);
@@ -219,7 +219,7 @@ fn a_refresh_that_failed_is_made_up_for_by_the_next() {
         write(200);
         store.flush().unwrap();
         let before = write(100);
-        let mut reader = StoreReader::<u64, _>::open_on(disk.clone(), ReadOptions::new()).unwrap();
+        let mut reader = StoreReader::<u64>::open_on(disk.clone(), ReadOptions::new()).unwrap();
         store.flush().unwrap();
         let after = write(100);
         disk.fail_operations(disk.operations() + number..disk.operations() + number + 40, Failure::Io);

@@ -11,7 +11,7 @@ use crate::common::{Chance, Model, seeds, shape, step, tiny};
 /// A closed store of two segments, removals and a log, with a block of a segment and a batch of the log damaged.
 fn damaged() -> SimulatedDisk {
     let disk = SimulatedDisk::new();
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
     let mut chance = Chance(21);
     for round in 0..2 {
         for _ in 0..3 {
@@ -40,7 +40,7 @@ fn damaged() -> SimulatedDisk {
 }
 
 fn found(disk: &SimulatedDisk) -> Model<u64> {
-    let store = Store::<u64, _>::open_on(disk.clone(), tiny().merges(false)).unwrap();
+    let store = Store::<u64>::open_on(disk.clone(), tiny().merges(false)).unwrap();
     store.verify(&VerifyOptions::new().threads(1)).unwrap();
     Model(store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap())
 }
@@ -118,7 +118,7 @@ fn pairs_are_saved_where_their_names_cannot_be_read() {
         let disk = SimulatedDisk::new();
         let create = shape(true).names(true);
         let store =
-            Store::<u64, _>::create_on(disk.clone(), &create, tiny().memory(1 << 20).merges(false)).unwrap();
+            Store::<u64>::create_on(disk.clone(), &create, tiny().memory(1 << 20).merges(false)).unwrap();
         let named: Vec<(u64, String)> = (0..300u64)
             .map(|id| (id.wrapping_mul(0x9e37_79b9_7f4a_7c15), format!("https://example.org/{id}")))
             .collect();
@@ -131,7 +131,7 @@ fn pairs_are_saved_where_their_names_cannot_be_read() {
         let place = bytes.saturating_sub(200 + at as u64);
         disk.alter(&segment, |bytes| bytes[place as usize] ^= 1);
         let repaired = repair_on(&disk).unwrap();
-        let store = Store::<u64, _>::open_on(disk.clone(), tiny().merges(false)).unwrap();
+        let store = Store::<u64>::open_on(disk.clone(), tiny().merges(false)).unwrap();
         store.verify(&VerifyOptions::new().threads(1)).unwrap();
         let snapshot = store.snapshot();
         let mut without = 0;
@@ -163,8 +163,8 @@ fn pairs_are_saved_where_their_names_cannot_be_read() {
 /// A closed store with segments, removals, and a log of which nothing is in the segments.
 fn with_everything() -> SimulatedDisk {
     let disk = SimulatedDisk::new();
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true).design("halves"), tiny().merges(false))
-        .unwrap();
+    let store =
+        Store::<u64>::create_on(disk.clone(), &shape(true).design("halves"), tiny().merges(false)).unwrap();
     let mut chance = Chance(5);
     for _ in 0..2 {
         let inserts: Vec<_> = (0..700).map(|id| Operation::Insert(chance.next() << 20, id)).collect();
@@ -262,7 +262,7 @@ fn whatever_becomes_of_one_file_the_others_prove_the_rest() {
             harm(&disk, name, way);
             let what = format!("{name} of {length} bytes: {way:?}");
             let opened = disk.crashed(Survival::Everything);
-            let opens = match Store::<u64, _>::open_on(opened.clone(), tiny().merges(false)) {
+            let opens = match Store::<u64>::open_on(opened.clone(), tiny().merges(false)) {
                 Ok(store) => {
                     let pairs: Result<Vec<_>, _> = store.snapshot().pairs_in_order().collect();
                     // Nothing is answered from what is not whole.
@@ -332,7 +332,7 @@ fn check_report(repaired: &Repaired, lost: u64, back: u64, what: &str) {
 #[test]
 fn an_old_copy_of_the_manifest_is_not_taken_for_the_current_one() {
     let disk = SimulatedDisk::new();
-    let store = Store::<u64, _>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
     let mut chance = Chance(3);
     let (mut model, mut old) = (Vec::new(), Vec::new());
     for round in 0..6u64 {
@@ -365,7 +365,7 @@ fn an_old_copy_of_the_manifest_is_not_taken_for_the_current_one() {
         let disk = disk.crashed(Survival::Everything);
         disk.alter("manifest.copy", |bytes| bytes.clone_from(&text));
         disk.alter("manifest", |bytes| bytes[30] ^= 4);
-        match Store::<u64, _>::open_on(disk.crashed(Survival::Everything), tiny().merges(false)) {
+        match Store::<u64>::open_on(disk.crashed(Survival::Everything), tiny().merges(false)) {
             Ok(store) => {
                 let pairs = store.snapshot().pairs_in_order().collect::<Result<Vec<_>, _>>().unwrap();
                 assert_eq!(pairs, model, "it says what the current one says");

@@ -34,8 +34,8 @@ use part::Visitor;
 const RANGES_PER_THREAD: usize = 4;
 
 /// Finds all matches of all queries, in no particular order.
-pub(super) fn probe<F: Fingerprint, D: AsRef<[u8]> + Sync>(
-    question: &Question<'_, F, D>,
+pub(super) fn probe<F: Fingerprint>(
+    question: &Question<'_, F>,
     sample: &Sample,
     room: &Room,
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {
@@ -61,8 +61,8 @@ pub(super) fn probe<F: Fingerprint, D: AsRef<[u8]> + Sync>(
     Ok(found)
 }
 
-fn rounds<F: Fingerprint, D: AsRef<[u8]> + Sync>(
-    question: &Question<'_, F, D>,
+fn rounds<F: Fingerprint>(
+    question: &Question<'_, F>,
     look: &Look<'_, F>,
     blocks_per_query: f64,
     room: &Room,

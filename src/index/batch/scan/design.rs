@@ -118,7 +118,7 @@ pub(in crate::index::batch) struct Crowding<F> {
 
 impl<F: Fingerprint> Crowding<F> {
     /// Takes a fingerprint from each of a few blocks of table 0, from first to last.
-    pub(in crate::index::batch) fn of<D: AsRef<[u8]> + Sync>(question: &Question<'_, F, D>) -> Self {
+    pub(in crate::index::batch) fn of(question: &Question<'_, F>) -> Self {
         let Question { index, queries, .. } = question;
         let table = &index.tables[0];
         let keys = table.keys.in_file(index.data.as_ref());

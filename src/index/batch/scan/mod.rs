@@ -56,8 +56,8 @@ pub(super) struct Scan<F> {
 type Scanned<F> = (Vec<Vec<Found<F>>>, usize);
 
 /// Finds all matches of the first of the queries: of fewer than all where the scan has been left.
-pub(super) fn scan<F: Fingerprint, D: AsRef<[u8]> + Sync>(
-    question: &Question<'_, F, D>,
+pub(super) fn scan<F: Fingerprint>(
+    question: &Question<'_, F>,
     scan: &Scan<F>,
     room: &Room,
 ) -> Result<Scanned<F>, Stop> {
@@ -112,8 +112,8 @@ impl<F> Candidates<F> {
 }
 
 /// One pass over the file, for as many queries as fit into memory.
-struct Pass<'a, F, D> {
-    index: &'a Index<F, D>,
+struct Pass<'a, F> {
+    index: &'a Index<F>,
     reaches: &'a [TableDesign<F>],
     distance: u32,
     /// The place of the first of the queries among all.
@@ -125,7 +125,7 @@ struct Pass<'a, F, D> {
     done: &'a Counter,
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Pass<'_, F, D> {
+impl<F: Fingerprint> Pass<'_, F> {
     fn run(&self, room: &Room) -> Result<Vec<Vec<Found<F>>>, Stop> {
         let lookups = self.reaches.par_iter().map(|reach| Lookup::new(self.queries, reach, self.done));
         let lookups: Vec<Lookup<F>> = lookups.collect::<Result<_, _>>()?;

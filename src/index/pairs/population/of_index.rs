@@ -12,9 +12,9 @@ use crate::table::reader::{Table, runs_of};
 use hamdex_fingerprint::Fingerprint;
 
 /// All that an index stores.
-pub(in crate::index) struct OfIndex<'i, F, D>(pub(in crate::index) &'i Index<F, D>);
+pub(in crate::index) struct OfIndex<'i, F>(pub(in crate::index) &'i Index<F>);
 
-impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Population<F> for OfIndex<'_, F, D> {
+impl<F: Fingerprint> Population<F> for OfIndex<'_, F> {
     fn len(&self) -> u64 {
         self.0.len()
     }
@@ -67,7 +67,7 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Population<F> for OfIndex<'_, F, D> 
     }
 }
 
-impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Neighbours<F> for Searcher<&Index<F, D>> {
+impl<F: Fingerprint> Neighbours<F> for Searcher<&Index<F>> {
     fn for_each(
         &mut self,
         _: usize,
@@ -80,18 +80,18 @@ impl<F: Fingerprint, D: AsRef<[u8]> + Sync> Neighbours<F> for Searcher<&Index<F,
 }
 
 /// The blocks of a table in parts of about that many fingerprints.
-pub(in crate::index) fn parts_of_table<F: Fingerprint, D: AsRef<[u8]>>(
-    index: &Index<F, D>,
+pub(in crate::index) fn parts_of_table<F: Fingerprint>(
+    index: &Index<F>,
     table: &Table<F>,
     size: u64,
-) -> impl Iterator<Item = Range<usize>> + use<F, D> {
+) -> impl Iterator<Item = Range<usize>> + use<F> {
     let blocks = table.keys.len();
     ranges(blocks, (blocks as u64 * size).div_ceil(index.len().max(1)) as usize)
 }
 
 /// What no value of these blocks of a table, at least one, is below, and what none is above, in the table's order.
-pub(in crate::index) fn bounds_of_blocks<F: Fingerprint, D: AsRef<[u8]>>(
-    index: &Index<F, D>,
+pub(in crate::index) fn bounds_of_blocks<F: Fingerprint>(
+    index: &Index<F>,
     table: &Table<F>,
     blocks: &Range<usize>,
 ) -> (F, F) {
@@ -101,8 +101,8 @@ pub(in crate::index) fn bounds_of_blocks<F: Fingerprint, D: AsRef<[u8]>>(
 }
 
 /// Calls `take` with the fingerprints of these blocks of a table, in its order, those of several at a time.
-pub(in crate::index) fn read_runs<F: Fingerprint, D: AsRef<[u8]>>(
-    index: &Index<F, D>,
+pub(in crate::index) fn read_runs<F: Fingerprint>(
+    index: &Index<F>,
     table: &Table<F>,
     blocks: Range<usize>,
     workspace: &mut Workspace<F>,
@@ -122,8 +122,8 @@ pub(in crate::index) fn read_runs<F: Fingerprint, D: AsRef<[u8]>>(
 pub(in crate::index) type Take<'a, F> = &'a mut dyn FnMut(usize, &[F]) -> Result<(), ReadError>;
 
 /// Calls `take` with the number and the values of each of these blocks of table 0.
-pub(in crate::index) fn read_blocks<F: Fingerprint, D: AsRef<[u8]>>(
-    index: &Index<F, D>,
+pub(in crate::index) fn read_blocks<F: Fingerprint>(
+    index: &Index<F>,
     blocks: Range<usize>,
     workspace: &mut Workspace<F>,
     take: Take<'_, F>,

@@ -1,6 +1,6 @@
 //! One walk over the fingerprints, and what it counts.
 
-use hamdex::{Engine, Index};
+use hamdex::{Fingerprint, Index};
 use indicatif::HumanCount;
 
 use crate::documents::report::plain;
@@ -62,7 +62,7 @@ impl Spike {
 }
 
 /// Reads all fingerprints; shows ids by their names, where there are names.
-pub(super) fn gather<F: Engine>(index: &Index<F>, names: Option<Names<'_>>) -> Result<Spread, Failure> {
+pub(super) fn gather<F: Fingerprint>(index: &Index<F>, names: Option<Names<'_>>) -> Result<Spread, Failure> {
     let mut leading = vec![0u64; 1 << LEADING_BITS];
     let mut spikes: Vec<(u64, F)> = Vec::new();
     let mut sample = Vec::new();
@@ -75,7 +75,7 @@ pub(super) fn gather<F: Engine>(index: &Index<F>, names: Option<Names<'_>>) -> R
             sample.push(fingerprint);
         }
         if index.has_ids() {
-            let its = F::ids(index, fingerprint).map_err(Failure::Index)?.len() as u64;
+            let its = index.ids(fingerprint).map_err(Failure::Index)?.len() as u64;
             ids += its;
             remember(&mut spikes, its, fingerprint);
         }
@@ -110,7 +110,7 @@ pub(super) fn gather<F: Engine>(index: &Index<F>, names: Option<Names<'_>>) -> R
     })
 }
 
-fn shown<F: Engine>(
+fn shown<F: Fingerprint>(
     index: &Index<F>,
     spikes: &[(u64, F)],
     names: Option<Names<'_>>,
@@ -120,7 +120,7 @@ fn shown<F: Engine>(
         None => Ok(id.to_string()),
     };
     let spike = |&(ids, fingerprint): &(u64, F)| {
-        let its = F::ids(index, fingerprint).map_err(Failure::Index)?;
+        let its = index.ids(fingerprint).map_err(Failure::Index)?;
         let first_ids = its.take(MAX_SHOWN_IDS).map(shown_id).collect::<Result<_, _>>()?;
         Ok(Spike { fingerprint: fingerprint.hex().to_string(), ids, first_ids })
     };
@@ -128,7 +128,7 @@ fn shown<F: Engine>(
 }
 
 /// Keeps the fingerprints with the most ids, of those with more than one.
-fn remember<F: Engine>(spikes: &mut Vec<(u64, F)>, ids: u64, fingerprint: F) {
+fn remember<F: Fingerprint>(spikes: &mut Vec<(u64, F)>, ids: u64, fingerprint: F) {
     if ids < 2 || spikes.len() == MAX_SPIKES && spikes[MAX_SPIKES - 1].0 >= ids {
         return;
     }

@@ -15,7 +15,7 @@ mod text;
 use std::io::Write;
 use std::path::Path;
 
-use hamdex::{Engine, Index};
+use hamdex::{Fingerprint, Index};
 use hamdex_atomic_file::AtomicFile;
 
 use crate::failure::Failure;
@@ -30,7 +30,7 @@ pub(super) enum Form {
 }
 
 /// Prints the statistics, or writes them as a page.
-pub(super) fn print<F: Engine>(
+pub(super) fn print<F: Fingerprint>(
     path: &Path,
     index: &Index<F>,
     form: Form,

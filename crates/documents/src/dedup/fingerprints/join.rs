@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use hamdex::{Engine, Pairs, sort_by_keys};
+use hamdex::{Fingerprint, Pairs, sort_by_keys};
 
 use crate::dedup::fingerprints::pigeonhole::Pigeonhole;
 use crate::dedup::grouping::stars;
@@ -29,7 +29,7 @@ pub(crate) struct FingerprintJoin<F> {
 /// Number of leading bits by which a fingerprint is looked up.
 const START_BITS: u32 = 16;
 
-impl<F: Engine> FingerprintJoin<F> {
+impl<F: Fingerprint> FingerprintJoin<F> {
     /// Creates a join of distinct fingerprints, given with their classes.
     pub(crate) fn new(
         mut of_class: Vec<(F, u32)>,
@@ -101,7 +101,7 @@ impl<F: Engine> FingerprintJoin<F> {
                 let progress = Progress::new(Stage::Compare, progress.done, progress.total);
                 reporter.as_ref().map_or(ControlFlow::Continue(()), |report| report(progress))
             });
-        let outcome = F::for_each_batch(&pairs, &mut |batch| {
+        let outcome = pairs.for_each_batch(|batch| {
             batch.iter().try_for_each(|pair| visit(self.class_of(pair.a), self.class_of(pair.b)))
         })?;
         Ok(outcome)
@@ -115,6 +115,6 @@ impl<F: Engine> FingerprintJoin<F> {
     }
 }
 
-fn first_bits<F: Engine>(fingerprint: F) -> u32 {
+fn first_bits<F: Fingerprint>(fingerprint: F) -> u32 {
     (fingerprint.to_u128() >> (F::BITS - START_BITS)) as u32
 }

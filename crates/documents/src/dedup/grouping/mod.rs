@@ -8,7 +8,7 @@ pub(crate) mod hash_lists;
 pub(crate) mod stars;
 pub(crate) mod union_find;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 
 use crate::dedup::classes::Classes;
 use crate::dedup::corpus::{Corpus, Digest, State};
@@ -29,7 +29,7 @@ pub(crate) struct Groups {
 
 impl Groups {
     /// Finds the groups of a corpus. Consumes its digests.
-    pub(crate) fn of<F: Engine>(
+    pub(crate) fn of<F: Fingerprint>(
         corpus: &mut Corpus<F>,
         method: Method,
         clustering: Clustering,
@@ -49,13 +49,13 @@ impl Groups {
 
 /// Returns the memory per document without shingles and id: the fingerprint and its copies, digests, positions and
 /// classes.
-fn bytes_per_document<F: Engine>(method: Method) -> u64 {
+fn bytes_per_document<F: Fingerprint>(method: Method) -> u64 {
     let fingerprints = if method.similarity.is_some() { 1 } else { 6 };
     64 + fingerprints * F::BYTES as u64
 }
 
 /// Builds the classes of documents that the search need not distinguish.
-fn classes<F: Engine>(
+fn classes<F: Fingerprint>(
     corpus: &mut Corpus<F>,
     method: Method,
     resources: &Resources,
@@ -88,7 +88,7 @@ fn classes<F: Engine>(
     Ok(classes)
 }
 
-fn near<F: Engine>(
+fn near<F: Fingerprint>(
     corpus: &Corpus<F>,
     classes: &Classes,
     distance: u32,
@@ -108,7 +108,7 @@ fn near<F: Engine>(
     }
 }
 
-fn similar<F: Engine>(
+fn similar<F: Fingerprint>(
     corpus: &Corpus<F>,
     classes: &Classes,
     (similarity, distance): (Similarity, Option<u32>),

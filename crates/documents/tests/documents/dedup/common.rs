@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hamdex::Engine;
+use hamdex::Fingerprint;
 use hamdex_documents::{Clustering, Dedup, Document, Preference, Similarity};
 use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch, Shingler, Shingles};
 use proptest::prelude::*;
@@ -63,7 +63,7 @@ impl Rule {
         Self { similarity: Some(similarity), ..Self::default() }
     }
 
-    pub(crate) fn dedup<F: Engine>(&self) -> Dedup<'static, F> {
+    pub(crate) fn dedup<F: Fingerprint>(&self) -> Dedup<'static, F> {
         let fingerprinter = Fingerprinter::<F>::new(&recipe::<F>()).unwrap();
         let mut dedup = Dedup::new(fingerprinter).prefer(self.prefer).clusters(self.clustering);
         if let Some(distance) = self.distance {
@@ -76,7 +76,7 @@ impl Rule {
     }
 }
 
-fn recipe<F: Engine>() -> Recipe {
+fn recipe<F: Fingerprint>() -> Recipe {
     format!("default width={}", F::BITS).parse().unwrap()
 }
 
@@ -92,7 +92,7 @@ struct Compared<F> {
     rule: Rule,
 }
 
-impl<F: Engine> Compared<F> {
+impl<F: Fingerprint> Compared<F> {
     fn new(texts: &[String], known: &[F], rule: Rule) -> Self {
         let fingerprinter = Fingerprinter::<F>::new(&recipe::<F>()).unwrap();
         let mut scratch = Scratch::default();
@@ -176,7 +176,7 @@ impl<F: Engine> Compared<F> {
 }
 
 /// The clusters by definition.
-pub(crate) fn brute_force<F: Engine>(texts: &[String], known: &[F], rule: Rule) -> Vec<Row> {
+pub(crate) fn brute_force<F: Fingerprint>(texts: &[String], known: &[F], rule: Rule) -> Vec<Row> {
     let compared = Compared::new(texts, known, rule);
     let kept = compared.kept();
     let mut clusters: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -201,7 +201,7 @@ pub(crate) fn corpus(texts: &[String]) -> Vec<Document> {
     (0..).zip(texts).map(|(number, text)| Document::new(format!("d{number}"), text)).collect()
 }
 
-pub(crate) fn found<F: Engine>(dedup: &Dedup<'_, F>, texts: &[String]) -> Vec<Row> {
+pub(crate) fn found<F: Fingerprint>(dedup: &Dedup<'_, F>, texts: &[String]) -> Vec<Row> {
     let clusters = dedup.run_on(corpus(texts)).unwrap();
     let rows: Vec<Row> = clusters
         .members()

@@ -9,7 +9,7 @@ use crate::disk::{DiskFile, DiskLock};
 
 /// A file of a simulated machine.
 #[derive(Debug)]
-pub struct SimulatedFile {
+pub(super) struct SimulatedFile {
     pub(super) machine: Arc<Mutex<Machine>>,
     pub(super) path: String,
     pub(super) number: FileNumber,
@@ -63,7 +63,7 @@ impl DiskFile for SimulatedFile {
 
 /// A hold on a file of a simulated machine.
 #[derive(Debug)]
-pub struct SimulatedLock {
+pub(super) struct SimulatedLock {
     pub(super) machine: Arc<Mutex<Machine>>,
     pub(super) path: String,
 }

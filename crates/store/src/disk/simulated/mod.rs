@@ -26,6 +26,7 @@ mod file;
 mod machine;
 mod names;
 
+use std::any::Any;
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -35,12 +36,12 @@ use hamdex::Mapping;
 
 pub use choice::Survival;
 use contents::Contents;
-pub use file::{SimulatedFile, SimulatedLock};
+use file::{SimulatedFile, SimulatedLock};
 pub use machine::Failure;
 use machine::{Kind, Machine};
 use names::directory_of;
 
-use super::Disk;
+use super::{Disk, DiskFile, DiskLock};
 
 /// A directory of a simulated machine. Clones are the same directory.
 #[derive(Debug, Clone)]
@@ -156,9 +157,6 @@ impl Default for SimulatedDisk {
 }
 
 impl Disk for SimulatedDisk {
-    type File = SimulatedFile;
-    type Lock = SimulatedLock;
-
     fn path(&self, name: &str) -> PathBuf {
         self.full(name).into()
     }
@@ -169,20 +167,20 @@ impl Disk for SimulatedDisk {
         Ok(())
     }
 
-    fn create_new(&self, name: &str) -> io::Result<SimulatedFile> {
+    fn create_new(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
         let (mut machine, path) = self.begin(Kind::Grow, "create", name)?;
         machine.free_name(&path)?;
         let number = machine.files.len();
         machine.files.push(Contents::default());
         machine.names.add(&path, number);
-        Ok(SimulatedFile { machine: self.machine.clone(), path, number, end: 0 })
+        Ok(Box::new(SimulatedFile { machine: self.machine.clone(), path, number, end: 0 }))
     }
 
-    fn append(&self, name: &str) -> io::Result<SimulatedFile> {
+    fn append(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
         let (machine, path) = self.begin(Kind::Read, "open", name)?;
         let number = machine.file(&path)?;
         let end = machine.files[number].bytes().len();
-        Ok(SimulatedFile { machine: self.machine.clone(), path, number, end })
+        Ok(Box::new(SimulatedFile { machine: self.machine.clone(), path, number, end }))
     }
 
     fn sync_directory(&self, name: &str) -> io::Result<()> {
@@ -208,11 +206,12 @@ impl Disk for SimulatedDisk {
         Ok(())
     }
 
-    fn link(&self, name: &str, to: &Self, to_name: &str) -> io::Result<()> {
+    fn link(&self, name: &str, to: &dyn Disk, to_name: &str) -> io::Result<()> {
         let (mut machine, path) = self.begin(Kind::Grow, "link", name)?;
-        if !Arc::ptr_eq(&self.machine, &to.machine) {
+        let to = (to as &dyn Any).downcast_ref::<Self>();
+        let Some(to) = to.filter(|to| Arc::ptr_eq(&self.machine, &to.machine)) else {
             return Err(io::ErrorKind::CrossesDevices.into());
-        }
+        };
         let file = machine.file(&path)?;
         let new = to.full(to_name);
         machine.free_name(&new)?;
@@ -248,23 +247,23 @@ impl Disk for SimulatedDisk {
 
     fn map(&self, name: &str) -> io::Result<Mapping> {
         let (machine, path) = self.begin(Kind::Read, "map", name)?;
-        Mapping::of_bytes(machine.files[machine.file(&path)?].bytes())
+        Ok(machine.files[machine.file(&path)?].bytes().into())
     }
 
     fn map_changed(&self, name: &str, length: u64, change: &mut dyn FnMut(&mut [u8])) -> io::Result<Mapping> {
         let mut bytes = self.read(name)?;
         bytes.resize(usize::try_from(length).map_err(io::Error::other)?, 0);
         change(&mut bytes);
-        Mapping::of_bytes(&bytes)
+        Ok(bytes.into())
     }
 
-    fn lock(&self, name: &str, text: &str) -> io::Result<Result<SimulatedLock, String>> {
+    fn lock(&self, name: &str, text: &str) -> io::Result<Result<Box<dyn DiskLock>, String>> {
         let (mut machine, path) = self.begin(Kind::Read, "lock", name)?;
         if let Some(holder) = machine.locks.get(&path) {
             return Ok(Err(holder.clone()));
         }
         machine.locks.insert(path.clone(), text.to_owned());
-        Ok(Ok(SimulatedLock { machine: self.machine.clone(), path }))
+        Ok(Ok(Box::new(SimulatedLock { machine: self.machine.clone(), path })))
     }
 
     fn lock_text(&self, name: &str) -> io::Result<Option<String>> {
@@ -277,7 +276,6 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::disk::DiskFile;
 
     #[test]
     fn names_are_as_durable_as_their_directory() {

@@ -1,0 +1,232 @@
+//! Merging files.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use hamdex::{Fingerprint, MAX_MERGED, Merger, Progress, VerifyOptions};
+
+use crate::background::priority;
+use crate::compaction::claims::{Claim, Foreground};
+use crate::compaction::policy::{self, Size};
+use crate::compaction::publish::{Added, Change};
+use crate::compaction::removed_filter::RemovedFilter;
+use crate::error::Error;
+use crate::health::Work;
+use crate::inner::StoreInner;
+use crate::manifest::SegmentEntry;
+use crate::segment::{LiveSegment, Segment};
+use crate::view::View;
+
+/// Receives how far a merge has come, and may stop it.
+pub(crate) type Report = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
+
+/// A merge that begins while others run takes at most so much less than the smallest of them: large merges on their way
+/// never keep small ones waiting.
+const MIN_RATIO_OF_LANES: u64 = 4;
+
+impl<F: Fingerprint> StoreInner<F> {
+    /// Merges files in the background, if some are due that no other merge has. Returns whether there were any.
+    ///
+    /// # Errors
+    /// When the disk refuses it, or a file is damaged: the files stay as they are then.
+    pub(crate) fn merge_due(&self) -> Result<bool, Error> {
+        let claim = self.claims.claim(|inner| {
+            let view = self.view.load();
+            let mut free: Vec<&LiveSegment<F>> = view.segments.iter().collect();
+            free.retain(|live| inner.is_free(live.segment.number, live.segment.since()));
+            let most = inner.smallest().map_or(u64::MAX, |pairs| pairs / MIN_RATIO_OF_LANES);
+            chosen(&free, &policy::choose(&sizes(&free), most)?)
+        });
+        let Some(claim) = claim else { return Ok(false) };
+        self.merge(&claim, None).inspect_err(|error| self.leave_out_damaged(&claim, error))?;
+        Ok(true)
+    }
+
+    /// Merges, until none is due, the files that were there when this was called.
+    ///
+    /// # Errors
+    /// As for [`StoreInner::merge_due`].
+    pub(crate) fn merge_until_settled(&self) -> Result<(), Error> {
+        let foreground = self.begin_foreground();
+        while let Some(claim) =
+            self.claim_in_foreground(&foreground, |candidates| policy::choose(&sizes(candidates), u64::MAX))
+        {
+            self.merge(&claim, None)?;
+        }
+        Ok(())
+    }
+
+    /// Merges all files that are there into one, without the pairs that have been removed by now; in steps, the smallest
+    /// first, if they are too many for one merge.
+    ///
+    /// # Errors
+    /// As for [`StoreInner::merge_due`].
+    pub(crate) fn merge_all(&self, report: &Report) -> Result<(), Error> {
+        let foreground = self.begin_foreground();
+        let choose = |candidates: &[&LiveSegment<F>]| match candidates {
+            [] => None,
+            // Pairs that have been removed since need no further merge.
+            [one] => {
+                let is_done = one.removed.is_empty() || one.segment.number >= foreground.limit;
+                (!is_done).then(|| vec![0])
+            }
+            many => Some(policy::smallest(&sizes(many), policy::first_step(many.len(), MAX_MERGED))),
+        };
+        while let Some(claim) = self.claim_in_foreground(&foreground, choose) {
+            self.merge(&claim, Some(report))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the files anew that hold removed pairs, without these. Returns how many pairs that were.
+    ///
+    /// # Errors
+    /// As for [`StoreInner::merge_due`].
+    pub(crate) fn rewrite_removed(&self) -> Result<u64, Error> {
+        let foreground = self.begin_foreground();
+        let mut pairs = 0;
+        let choose = |candidates: &[&LiveSegment<F>]| {
+            let is_due =
+                |live: &&LiveSegment<F>| !live.removed.is_empty() && live.segment.number < foreground.limit;
+            candidates.iter().position(is_due).map(|at| vec![at])
+        };
+        while let Some(claim) = self.claim_in_foreground(&foreground, choose) {
+            pairs += self.merge(&claim, None)?;
+        }
+        Ok(pairs)
+    }
+
+    /// Waits until no merge runs, and lets none begin as long as the result is held.
+    pub(crate) fn hold_merges(&self) -> Foreground<'_> {
+        let foreground = self.claims.begin_foreground(|| u64::MAX);
+        drop(self.claims.claim_when_free(|_| true, |_| None));
+        foreground
+    }
+
+    fn begin_foreground(&self) -> Foreground<'_> {
+        self.claims.begin_foreground(|| self.peek_next_segment())
+    }
+
+    /// Claims some of the segments that were there when a foreground merge began, or were merged from such.
+    fn claim_in_foreground(
+        &self,
+        foreground: &Foreground<'_>,
+        choose: impl FnOnce(&[&LiveSegment<F>]) -> Option<Vec<usize>>,
+    ) -> Option<Claim<'_>> {
+        let is_wanted = |live: &LiveSegment<F>| live.segment.since() < foreground.limit;
+        let has_wanted = |number: u64| {
+            self.view.load().segments.iter().any(|live| live.segment.number == number && is_wanted(live))
+        };
+        self.claims.claim_when_free(has_wanted, |_| {
+            let view = self.view.load();
+            let candidates: Vec<&LiveSegment<F>> =
+                view.segments.iter().filter(|live| is_wanted(live)).collect();
+            chosen(&candidates, &choose(&candidates)?)
+        })
+    }
+
+    /// Merges claimed files into one. Returns how many removed pairs that leaves out.
+    fn merge(&self, claim: &Claim<'_>, report: Option<&Report>) -> Result<u64, Error> {
+        let (inputs, reader) = {
+            let mut writer = self.writer();
+            (inputs(&self.view.load(), claim), writer.open_journal())
+        };
+        let removed = inputs.iter().map(|live| live.removed.len()).sum();
+        let dropped = claim.numbers.clone();
+        if inputs.iter().all(|live| live.len() == 0) {
+            self.writer().journal.close(reader.begun);
+            self.publish(Change { added: None, dropped, is_flush: false })?;
+            return Ok(removed);
+        }
+        let level = self.level_above(claim);
+        match self.merge_into_segment(&inputs, level, report) {
+            Ok((segment, entry)) => {
+                let since = inputs.iter().map(|live| live.segment.since()).min();
+                segment.set_since(since.expect("a merge has inputs"));
+                let added = Added { segment, entry, journal: Some(reader) };
+                self.publish(Change { added: Some(added), dropped, is_flush: false })?;
+            }
+            Err(error) => {
+                self.writer().journal.close(reader.begun);
+                return Err(error);
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Writes what is left of the inputs to one new file. Files of one design are merged without sorting.
+    fn merge_into_segment(
+        &self,
+        inputs: &[LiveSegment<F>],
+        level: u32,
+        report: Option<&Report>,
+    ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
+        let removed = inputs.iter().map(RemovedFilter::of).collect::<Result<Vec<_>, _>>()?;
+        self.new_segment(level, |mut options, mut output| {
+            let cancelled = self.background.cancellation();
+            options = match report.cloned() {
+                Some(report) => options.progress(move |progress| match cancelled.is_cancelled() {
+                    true => ControlFlow::Break(()),
+                    false => report(progress),
+                }),
+                // Threads that give way, since no caller waits for it.
+                None => options
+                    .threads(priority::threads(self.options.threads))
+                    .progress(move |_| cancelled.check()),
+            };
+            let mut merger = Merger::new(inputs.iter().map(|live| &**live.index()))?.options(options);
+            if removed.iter().any(|removed| !removed.is_empty()) {
+                merger = merger.filter(|input, fingerprint, id| {
+                    !removed[input].contains((fingerprint, id.unwrap_or_default()))
+                });
+            }
+            merger.write_to(&mut output)?;
+            Ok(output)
+        })
+    }
+
+    /// One more than the greatest level of claimed segments.
+    fn level_above(&self, claim: &Claim<'_>) -> u32 {
+        let manifest = self.manifest.load();
+        let of_inputs = manifest.segments.iter().filter(|entry| claim.numbers.contains(&entry.number));
+        of_inputs.map(|entry| entry.level).max().unwrap_or(0) + 1
+    }
+
+    /// Leaves the damaged ones among claimed segments out of further merges, so that the others go on.
+    fn leave_out_damaged(&self, claim: &Claim<'_>, error: &Error) {
+        if !error.is_damage() {
+            return;
+        }
+        let inputs = inputs(&self.view.load(), claim);
+        let is_damaged =
+            |live: &&LiveSegment<F>| live.index().verify_with(&VerifyOptions::new().threads(1)).is_err();
+        self.claims.leave_out(inputs.iter().filter(is_damaged).map(|live| live.segment.number));
+    }
+
+    /// Records the outcome of merges in the background.
+    pub(crate) fn report_merge(&self, outcome: Result<(), Error>) {
+        self.claims.record(outcome.is_ok());
+        // Merges of other segments succeed while a damaged one is left out.
+        if outcome.is_ok() && self.claims.has_damage() {
+            return;
+        }
+        self.background.report(Work::Merge, outcome);
+    }
+}
+
+/// The claimed segments, as they are now.
+fn inputs<F: Fingerprint>(view: &View<F>, claim: &Claim<'_>) -> Vec<LiveSegment<F>> {
+    let is_claimed = |live: &&LiveSegment<F>| claim.numbers.contains(&live.segment.number);
+    view.segments.iter().filter(is_claimed).cloned().collect()
+}
+
+fn sizes<F: Fingerprint>(segments: &[&LiveSegment<F>]) -> Vec<Size> {
+    let size = |live: &&LiveSegment<F>| Size { pairs: live.segment.pairs(), removed: live.removed.len() };
+    segments.iter().map(size).collect()
+}
+
+/// The numbers of the segments at these places, and how many pairs they have.
+fn chosen<F: Fingerprint>(segments: &[&LiveSegment<F>], places: &[usize]) -> Option<(Vec<u64>, u64)> {
+    let numbers = places.iter().map(|&at| segments[at].segment.number).collect();
+    Some((numbers, places.iter().map(|&at| segments[at].len()).sum()))
+}

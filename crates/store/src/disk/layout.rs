@@ -1,0 +1,124 @@
+//! Which files a store has, and their names.
+
+use crate::disk::Disk;
+use crate::error::Error;
+
+/// The one truth: which segments, removals and logs count.
+pub(crate) const MANIFEST: &str = hamdex_manifest::MANIFEST;
+/// The next manifest, until it is whole.
+pub(crate) const NEW_MANIFEST: &str = "manifest.new";
+/// The second copy of the manifest, for the case that it is damaged.
+pub(crate) const COPY: &str = "manifest.copy";
+/// The next copy, until it is whole.
+pub(crate) const NEW_COPY: &str = "manifest.copy.new";
+/// Held by the one who writes.
+pub(crate) const LOCK: &str = "lock";
+/// In a copy of a store that is not whole yet.
+pub(crate) const BACKUP: &str = "backup.new";
+/// The directory of the segments.
+pub(crate) const SEGMENTS: &str = "segments";
+/// The directory of the removals.
+pub(crate) const DELETES: &str = "deletes";
+/// The directory of the logs.
+pub(crate) const LOGS: &str = "log";
+/// Where a repair puts what was damaged. It is there only after one.
+pub(crate) const DAMAGED: &str = "damaged";
+
+/// The name of a segment.
+pub(crate) fn segment(number: u64) -> String {
+    format!("{SEGMENTS}/{number:06}.hamdex")
+}
+
+/// The name of the removals of a segment.
+pub(crate) fn removals(segment: u64, version: u64) -> String {
+    format!("{DELETES}/{segment:06}-{version}")
+}
+
+/// The name of a log.
+pub(crate) fn log(number: u64) -> String {
+    format!("{LOGS}/{number:06}")
+}
+
+/// The name of a log that replaces another of the same number, until it is whole.
+pub(crate) fn new_log(number: u64) -> String {
+    format!("{LOGS}/{number:06}.new")
+}
+
+/// The numbers in the names of a directory's files, ascending, by one of the functions that read such a name.
+///
+/// # Errors
+/// When the operating system refuses it.
+pub(crate) fn listed<T: Ord>(
+    disk: &dyn Disk,
+    directory: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<T>, Error> {
+    let names = disk.list(directory).map_err(Error::io("list it", disk.path(directory)))?;
+    let mut numbers: Vec<T> = names.iter().filter_map(|name| parse(name)).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Whether a name in a directory of a store has a form that stores give.
+pub(crate) fn is_own(directory: &str, name: &str) -> bool {
+    match directory {
+        SEGMENTS => parse_segment(name).is_some(),
+        DELETES => parse_removals(name).is_some(),
+        LOGS => parse_log(name.strip_suffix(".new").unwrap_or(name)).is_some(),
+        _ => matches!(name, MANIFEST | NEW_MANIFEST | COPY | NEW_COPY | LOCK | BACKUP),
+    }
+}
+
+/// The number of a segment, from the last part of its name.
+pub(crate) fn parse_segment(file: &str) -> Option<u64> {
+    let number = parse(file.strip_suffix(".hamdex")?)?;
+    (segment(number).ends_with(&format!("/{file}"))).then_some(number)
+}
+
+/// The segment and the version of removals, from the last part of their name.
+pub(crate) fn parse_removals(file: &str) -> Option<(u64, u64)> {
+    let (segment, version) = file.split_once('-')?;
+    let (segment, version) = (parse(segment)?, parse(version)?);
+    (removals(segment, version).ends_with(&format!("/{file}"))).then_some((segment, version))
+}
+
+/// The number of a log, from the last part of its name.
+pub(crate) fn parse_log(file: &str) -> Option<u64> {
+    let number = parse(file)?;
+    (log(number).ends_with(&format!("/{file}"))).then_some(number)
+}
+
+/// Digits only: no sign.
+fn parse(digits: &str) -> Option<u64> {
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back_to_their_numbers() {
+        for number in [0, 1, 17, 999_999, 1_000_000, u64::MAX] {
+            assert_eq!(parse_segment(segment(number).strip_prefix("segments/").unwrap()), Some(number));
+            assert_eq!(parse_log(log(number).strip_prefix("log/").unwrap()), Some(number));
+            let name = removals(number, 4);
+            assert_eq!(parse_removals(name.strip_prefix("deletes/").unwrap()), Some((number, 4)));
+        }
+    }
+
+    #[test]
+    fn other_names_have_no_numbers() {
+        for name in
+            ["", "1", "0000017", "+00017", "00001x", "000017.hamdex", "000017.new", "99999999999999999999"]
+        {
+            assert_eq!(parse_log(name), None, "{name}");
+        }
+        for name in ["000017", ".hamdex", "17.hamdex", "000017.hamdex.tmp"] {
+            assert_eq!(parse_segment(name), None, "{name}");
+        }
+        for name in ["000017", "000017-", "000017-04", "17-4", "000017-4-5", "-4"] {
+            assert_eq!(parse_removals(name), None, "{name}");
+        }
+    }
+}

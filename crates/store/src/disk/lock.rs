@@ -1,0 +1,126 @@
+//! One writing process at a time.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use chrono::DateTime;
+
+use crate::disk::layout::LOCK;
+use crate::disk::{Disk, DiskLock};
+use crate::error::Error;
+
+/// The right to write to a store, until it is dropped or the process ends, however it ends.
+///
+/// The lock is advisory: it keeps out those who ask for it. It is the operating system's, so a crash leaves none
+/// behind. On network file systems it may be local to one machine, or missing altogether.
+#[derive(Debug)]
+pub struct StoreLock {
+    held: Box<dyn DiskLock>,
+    process: u32,
+    /// About the process, for people.
+    text: String,
+    path: PathBuf,
+}
+
+impl StoreLock {
+    /// Takes the lock of a store, without waiting.
+    ///
+    /// # Errors
+    /// When another process, or another handle in this one, has it; what the operating system refuses.
+    pub fn take(disk: &dyn Disk) -> Result<Self, Error> {
+        let process = std::process::id();
+        let text = format!("process {process} on {} since {}\n", host_name(), now());
+        let path = disk.path("");
+        match disk.lock(LOCK, &text).map_err(Error::io("lock it", disk.path(LOCK)))? {
+            Ok(held) => Ok(Self { held, process, text, path }),
+            Err(text) => Err(Error::InUse { path, holder: holder(&text) }),
+        }
+    }
+
+    /// Writes a line for other processes, behind that about this one. It is for information only.
+    pub(crate) fn set_status(&self, line: &str) {
+        let _ = self.held.set_text(&format!("{}{line}\n", self.text));
+    }
+
+    /// Refuses to work in a process that was forked from the one that has the lock: both of them have it then.
+    ///
+    /// # Errors
+    /// When this is another process.
+    pub fn check(&self) -> Result<(), Error> {
+        match std::process::id() == self.process {
+            true => Ok(()),
+            false => Err(Error::Forked { path: self.path.clone(), opened_by: self.process }),
+        }
+    }
+}
+
+#[cfg(test)]
+impl StoreLock {
+    /// As it is in a process that was forked from the one that took it.
+    pub(crate) fn forked(self) -> Self {
+        Self { process: self.process ^ 1, ..self }
+    }
+}
+
+/// The holder of a store and its status, as other processes read them; `None` if no process has the store open.
+pub(crate) fn holder_and_status(disk: &dyn Disk) -> Option<(String, String)> {
+    let text = disk.lock_text(LOCK).ok().flatten()?;
+    Some((holder(&text), text.lines().nth(1).unwrap_or_default().to_owned()))
+}
+
+/// The holder of a lock by the text in its file: any text, if something else has written there.
+fn holder(text: &str) -> String {
+    let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
+    if line.is_empty() { "another process".to_owned() } else { line }
+}
+
+fn now() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    match i64::try_from(seconds).ok().and_then(|seconds| DateTime::from_timestamp(seconds, 0)) {
+        Some(time) => time.to_string(),
+        None => "an unknown time".to_owned(),
+    }
+}
+
+#[cfg(unix)]
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+fn host_name() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_else(|_| "this host".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::RealDisk;
+
+    #[test]
+    fn a_second_one_is_told_who_has_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = RealDisk::new(directory.path());
+        let first = StoreLock::take(&disk).unwrap();
+        let error = StoreLock::take(&disk).unwrap_err();
+        let expected = format!("in use by process {} on {} since 2", std::process::id(), host_name());
+        assert!(error.to_string().contains(&expected), "{error}");
+        assert!(error.to_string().ends_with(" UTC"), "{error}");
+        drop(first);
+        StoreLock::take(&disk).unwrap().check().unwrap();
+    }
+
+    #[test]
+    fn a_holder_without_a_text_is_another_process() {
+        assert_eq!(holder(""), "another process");
+        assert_eq!(holder("\u{1b}[2Jprocess 7\nand more"), "[2Jprocess 7");
+    }
+
+    #[test]
+    fn another_process_has_no_part_in_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut lock = StoreLock::take(&RealDisk::new(directory.path())).unwrap();
+        lock.process += 1;
+        assert!(matches!(lock.check(), Err(Error::Forked { opened_by, .. }) if opened_by == lock.process));
+    }
+}

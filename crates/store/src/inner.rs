@@ -1,0 +1,294 @@
+//! View that all handles and threads of an open store share.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::time::{Duration, Instant};
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use hamdex::Fingerprint;
+
+use crate::background::Background;
+use crate::background::pressure::{self, Throttle};
+use crate::compaction::claims::Claims;
+use crate::disk::Disk;
+use crate::disk::lock::StoreLock;
+use crate::error::Error;
+use crate::maintenance::stale_files::StaleFiles;
+use crate::manifest::Manifest;
+use crate::manifest::current::CurrentManifest;
+use crate::manifest::schema::Schema;
+use crate::options::StoreOptions;
+use crate::read::pool::SearcherPool;
+use crate::recovery::Opened;
+use crate::view::View;
+use crate::write::queue::Queue;
+use crate::write::reply::Reply;
+use crate::write::request::Request;
+use crate::write::writer::Writer;
+
+/// View that all handles and threads of a store that is open for writing share.
+///
+/// Locks are taken in this order: activity, foreground merge, flushing, publisher, queue, writer. Nothing reads or writes
+/// large files while it holds the publisher or the writer.
+pub(crate) struct StoreInner<F: Fingerprint> {
+    pub(crate) disk: Box<dyn Disk>,
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) options: StoreOptions,
+    /// What readers see.
+    pub(crate) view: ArcSwap<View<F>>,
+    /// The manifest as it is on the disk.
+    pub(crate) manifest: ArcSwap<Manifest>,
+    pub(crate) queue: Queue<Request<F>, Result<Reply<F>, Error>>,
+    pub(crate) background: Background,
+    pub(crate) throttle: Throttle,
+    /// The same for the runs of the memtable.
+    pub(crate) run_throttle: Throttle,
+    pub(crate) searchers: SearcherPool<F>,
+    pub(crate) claims: Claims,
+    pub(crate) pins: StaleFiles,
+    unsynced_since: ArcSwapOption<Instant>,
+    writer: Mutex<Writer<F>>,
+    current: Mutex<CurrentManifest>,
+    next_segment: AtomicU64,
+    /// Segments from this number on have come since merges began to run.
+    young_from: AtomicU64,
+    /// Held while recent pairs are written to a file.
+    pub(crate) flushing: Mutex<()>,
+    /// Held shared by every call that works with files, so that closing the store can wait for all of them.
+    activity: RwLock<()>,
+    is_closed: AtomicBool,
+    lock: Mutex<Option<StoreLock>>,
+}
+
+impl<F: Fingerprint> StoreInner<F> {
+    pub(crate) fn new(
+        disk: Box<dyn Disk>,
+        lock: StoreLock,
+        options: StoreOptions,
+        opened: Opened<F>,
+    ) -> Self {
+        let Opened { current, writer, view } = opened;
+        let manifest = current.manifest().clone();
+        Self {
+            schema: Arc::new(Schema::of(&manifest)),
+            options,
+            view: ArcSwap::from_pointee(view),
+            queue: Queue::new(),
+            background: Background::default(),
+            throttle: Throttle::default(),
+            run_throttle: Throttle::default(),
+            searchers: SearcherPool::new(),
+            claims: Claims::default(),
+            pins: StaleFiles::default(),
+            unsynced_since: ArcSwapOption::empty(),
+            writer: Mutex::new(writer),
+            current: Mutex::new(current),
+            next_segment: AtomicU64::new(manifest.next_segment),
+            young_from: AtomicU64::new(manifest.next_segment),
+            manifest: ArcSwap::from_pointee(manifest),
+            flushing: Mutex::new(()),
+            activity: RwLock::new(()),
+            is_closed: AtomicBool::new(false),
+            disk,
+            lock: Mutex::new(Some(lock)),
+        }
+    }
+
+    /// The log, and what comes next in it. A panic with it leaves no batch in part: the log says what counts.
+    pub(crate) fn writer(&self) -> MutexGuard<'_, Writer<F>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The right to replace the manifest.
+    pub(crate) fn lock_manifest(&self) -> MutexGuard<'_, CurrentManifest> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The right to write recent pairs to a file.
+    pub(crate) fn begin_flush(&self) -> MutexGuard<'_, ()> {
+        self.flushing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Replaces the manifest.
+    pub(crate) fn replace_manifest(
+        &self,
+        current: &mut CurrentManifest,
+        manifest: Manifest,
+    ) -> Result<(), Error> {
+        current.replace(manifest)?;
+        self.manifest.store(Arc::new(current.manifest().clone()));
+        Ok(())
+    }
+
+    /// Removes files that nothing needs. The next writer removes those that stay.
+    pub(crate) fn remove_unneeded(&self, names: Vec<String>) {
+        names.iter().for_each(|name| drop(self.disk.remove(name)));
+    }
+
+    /// A number for a new segment.
+    pub(crate) fn next_segment(&self) -> u64 {
+        self.next_segment.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The number that the next segment will have, at least.
+    pub(crate) fn peek_next_segment(&self) -> u64 {
+        self.next_segment.load(Ordering::Relaxed)
+    }
+
+    /// Whether merges keep the number of segments within its bound.
+    pub(crate) fn is_merging(&self) -> bool {
+        self.options.merges && !self.background.is_paused()
+    }
+
+    /// Lets no merge begin in the background, or lets them go on.
+    pub(crate) fn pause_merges(&self, is_paused: bool) {
+        if !is_paused && self.background.is_paused() {
+            self.young_from.store(self.peek_next_segment(), Ordering::Relaxed);
+        }
+        self.background.set_paused(is_paused);
+    }
+
+    /// How many segments there are, and how many of them have come since merges began to run.
+    pub(crate) fn segment_counts(&self) -> (usize, usize) {
+        let view = self.view.load();
+        let young_from = self.young_from.load(Ordering::Relaxed);
+        let young = view.segments.iter().filter(|live| live.segment.since() >= young_from);
+        (view.segments.len(), young.count())
+    }
+
+    /// How near writers are to having to wait: 1 is where they do.
+    pub(crate) fn load(&self) -> f64 {
+        let view = self.view.load();
+        let fill = view.memtable.bytes() as f64 / self.options.memtable_bytes() as f64;
+        let memory = pressure::memory_load(view.frozen.len(), fill);
+        if !self.is_merging() {
+            return memory;
+        }
+        let (segments, young) = self.segment_counts();
+        memory.max(pressure::segment_load(segments, young))
+    }
+
+    /// Makes durable what has been written by now, while others write on.
+    ///
+    /// # Errors
+    /// When the disk refuses it, or has refused something before.
+    pub(crate) fn sync_beside(&self) -> Result<(), Error> {
+        let Some(pending) = self.writer().begin_sync()? else { return Ok(()) };
+        let outcome = pending.run();
+        let mut writer = self.writer();
+        let ended = writer.end_sync(outcome);
+        self.note_unsynced(&writer);
+        ended
+    }
+
+    /// Keeps the time since when something is not synced, for statistics that wait for no lock.
+    pub(crate) fn note_unsynced(&self, writer: &Writer<F>) {
+        self.unsynced_since.store(writer.unsynced_since().map(Arc::new));
+    }
+
+    /// How long the oldest write has been in the log without a sync.
+    pub(crate) fn unsynced(&self) -> Option<Duration> {
+        self.unsynced_since.load().as_ref().map(|since| since.elapsed())
+    }
+
+    /// Begins a call that works with files; closing the store waits for its end.
+    ///
+    /// # Errors
+    /// When the store has been closed, or this is a process that was forked.
+    pub(crate) fn begin(&self) -> Result<RwLockReadGuard<'_, ()>, Error> {
+        let activity = self.activity.read().unwrap_or_else(PoisonError::into_inner);
+        self.check_open()?;
+        Ok(activity)
+    }
+
+    /// Refuses to work after the store has been closed, and after a fork.
+    pub(crate) fn check_open(&self) -> Result<(), Error> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(Error::Closed { path: self.disk.path("") });
+        }
+        self.check_process()
+    }
+
+    /// Refuses to work after a fork.
+    pub(crate) fn check_process(&self) -> Result<(), Error> {
+        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        lock.as_ref().map_or(Ok(()), StoreLock::check)
+    }
+
+    /// Writes a line into the lock, for other processes.
+    pub(crate) fn set_status(&self, line: &str) {
+        if let Some(lock) = &*self.lock.lock().unwrap_or_else(PoisonError::into_inner) {
+            lock.set_status(line);
+        }
+    }
+
+    /// Lets no further call begin. Returns whether it was open before.
+    pub(crate) fn begin_close(&self) -> bool {
+        !self.is_closed.swap(true, Ordering::AcqRel)
+    }
+
+    /// Waits for the calls that have begun, makes everything durable, notes in the manifest where the log ends, so that
+    /// damage to its end is noticed, and lets the store go.
+    ///
+    /// # Errors
+    /// When the disk refuses it. The store is let go all the same.
+    pub(crate) fn end_close(&self) -> Result<(), Error> {
+        let _activity = self.activity.write().unwrap_or_else(PoisonError::into_inner);
+        let sealed = self.seal();
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        sealed
+    }
+
+    fn seal(&self) -> Result<(), Error> {
+        let mut current = self.lock_manifest();
+        let mut writer = self.writer();
+        writer.sync()?;
+        let mut manifest = current.manifest().clone();
+        manifest.sealed = Some(writer.log.sealed());
+        manifest.next_segment = self.peek_next_segment();
+        if manifest == *current.manifest() {
+            return Ok(());
+        }
+        self.replace_manifest(&mut current, manifest)
+    }
+
+    /// Reads everything from the disk again, in place of what is in memory.
+    ///
+    /// # Errors
+    /// As for opening a store; nothing is written then until a later attempt succeeds.
+    pub(crate) fn reload(&self) -> Result<(), Error> {
+        self.background.cancel_running();
+        // Calls that have begun need files that the disk does not name yet. Merges go on until flushes have ended, which
+        // may wait for them.
+        let _activity = self.activity.write().unwrap_or_else(PoisonError::into_inner);
+        self.check_open()?;
+        let _flushing = self.begin_flush();
+        let _foreground = self.hold_merges();
+        let mut current = self.lock_manifest();
+        let mut writer = self.writer();
+        // The log is about to be replaced: whatever fails from here on, nothing is written to the old one.
+        writer.log.forbid_writes();
+        let mut opened = Opened::load(&*self.disk, self.options)?;
+        opened.view.follow(&self.view.load());
+        let next = opened.current.manifest().next_segment;
+        self.next_segment.fetch_max(next, Ordering::Relaxed);
+        self.manifest.store(Arc::new(opened.current.manifest().clone()));
+        self.view.store(Arc::new(opened.view));
+        (*current, *writer) = (opened.current, opened.writer);
+        drop((current, writer));
+        self.searchers.clear();
+        self.claims.forget_damage();
+        self.background.forget_failures();
+        self.background.wake();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+impl<F: Fingerprint> StoreInner<F> {
+    /// As it is in a process that was forked from the one that opened it.
+    pub(crate) fn forked(self) -> Self {
+        let lock = self.lock.into_inner().unwrap().map(StoreLock::forked);
+        Self { lock: Mutex::new(lock), ..self }
+    }
+}

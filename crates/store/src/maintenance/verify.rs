@@ -1,0 +1,107 @@
+//! Reading everything.
+
+use hamdex::{Fingerprint, VerifyOptions};
+
+use crate::disk::Disk;
+use crate::disk::layout;
+use crate::error::Error;
+use crate::log::{Replayed, replay};
+use crate::manifest::{self, Manifest};
+use crate::segment::Segment;
+use crate::segment::removals_file;
+use crate::store::Store;
+
+/// What a verification has read and found right.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoreVerified {
+    /// Files.
+    pub segments: usize,
+    /// Bytes of these files.
+    pub bytes: u64,
+    /// Fingerprints in them, removed ones included.
+    pub fingerprints: u64,
+    /// Batches in the logs.
+    pub batches: u64,
+    /// What a crash has left and the next writer puts in order: no damage.
+    pub notes: Vec<String>,
+}
+
+/// Reads all files that the manifest names, and the logs, and checks everything. Nothing may write meanwhile.
+pub(crate) fn verify<F: Fingerprint>(
+    disk: &dyn Disk,
+    options: &VerifyOptions,
+) -> Result<StoreVerified, Error> {
+    // A copy that serves does not make up for the damage.
+    let manifest = manifest::read_named(disk, layout::MANIFEST).map_err(|damage| {
+        match (manifest::read(disk), damage) {
+            (Err(error), _) => error,
+            (Ok(_), Error::NotAStore { .. }) => not_there(disk, layout::MANIFEST),
+            (Ok(_), damage) => damage,
+        }
+    })?;
+    let (mut verified, replayed) = verify_files::<F>(disk, &manifest, options)?;
+    match manifest::read_named(disk, layout::COPY) {
+        Ok(_) => {}
+        Err(Error::NotAStore { .. }) => return Err(not_there(disk, layout::COPY)),
+        Err(error) => return Err(error),
+    }
+    if let Some(torn) = replayed.torn {
+        let path = disk.path(&layout::log(replayed.end.log));
+        verified.notes.push(format!(
+            "{}: a crash left {} bytes of an unfinished batch at byte {}",
+            path.display(),
+            torn.bytes,
+            torn.offset
+        ));
+    }
+    let unfinished = replayed.unfinished_log.map(layout::log);
+    for name in manifest::leftovers(disk, &manifest)?.own.into_iter().chain(unfinished) {
+        verified.notes.push(format!("{}: left by a crash, and part of nothing", disk.path(&name).display()));
+    }
+    Ok(verified)
+}
+
+fn not_there(disk: &dyn Disk, name: &str) -> Error {
+    Error::damaged(disk.path(name), 0, "it is missing, or does not begin as a manifest does")
+}
+
+/// Reads the files that a manifest names, and the logs.
+fn verify_files<F: Fingerprint>(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+    options: &VerifyOptions,
+) -> Result<(StoreVerified, Replayed), Error> {
+    let mut verified = StoreVerified::default();
+    for entry in &manifest.segments {
+        let segment = Segment::<F>::open(disk, entry.number)?;
+        let found = segment.index.verify_with(options)?;
+        if segment.index.file_id().to_bytes() != entry.file_id || found.bytes != entry.bytes {
+            let path = disk.path(&layout::segment(entry.number));
+            return Err(Error::damaged(path, None, "it is another file than the manifest names"));
+        }
+        removals_file::read(disk, manifest.identity.store, entry)?;
+        verified.segments += 1;
+        verified.bytes += found.bytes;
+        verified.fingerprints += found.fingerprints;
+    }
+    let start = manifest.logs_start();
+    let replayed = replay::<F>(disk, &manifest.identity, start, manifest.sealed, |_, _| Ok(()))?;
+    verified.batches = replayed.batches;
+    Ok((verified, replayed))
+}
+
+impl<F: Fingerprint> Store<F> {
+    /// Reads and checks all files of the store, as they are when this is called. Writes, flushes and merges go on
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// The first damage that is found; when the disk refuses something.
+    pub fn verify(&self, options: &VerifyOptions) -> Result<StoreVerified, Error> {
+        let inner = self.inner();
+        let _activity = inner.begin()?;
+        let pinned = inner.pin()?;
+        // Files that have no part in this manifest belong to writers, as does an unfinished batch.
+        Ok(verify_files::<F>(&*inner.disk, &pinned.manifest, options)?.0)
+    }
+}

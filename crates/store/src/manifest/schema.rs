@@ -1,0 +1,42 @@
+//! What a store is, from its creation on.
+
+use hamdex::{BuildOptions, Codec, Design, DesignError, Fingerprint};
+
+use crate::manifest::Manifest;
+use crate::manifest::identity::Identity;
+
+/// What a store is, from its creation on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Schema {
+    pub(crate) identity: Identity,
+    /// The distance that its files are designed for.
+    pub(crate) distance: u32,
+    /// The name of their design.
+    pub(crate) design: String,
+    pub(crate) codec: Codec,
+    /// The recipe by which texts become its fingerprints.
+    pub(crate) recipe: Option<String>,
+}
+
+impl Schema {
+    pub(crate) fn of(manifest: &Manifest) -> Self {
+        Self {
+            identity: manifest.identity,
+            distance: manifest.distance,
+            design: manifest.design.clone(),
+            codec: manifest.codec,
+            recipe: manifest.recipe.clone(),
+        }
+    }
+
+    /// The design of its files.
+    pub(crate) fn design<F: Fingerprint>(&self) -> Result<Design<F>, DesignError> {
+        Design::named(&self.design, self.distance)
+    }
+
+    /// How its files are built.
+    pub(crate) fn build_options<F: Fingerprint>(&self) -> Result<BuildOptions<F>, DesignError> {
+        let options = BuildOptions::new().design(self.design()?).codec(self.codec);
+        Ok(options.ids(self.identity.has_ids).names(self.identity.has_names))
+    }
+}

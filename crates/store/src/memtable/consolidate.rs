@@ -1,0 +1,193 @@
+//! Merging runs of recent pairs beside further writes.
+//!
+//! A consolidation holds some neighbouring runs, and merges them without any lock. Meanwhile the memtable may get more runs
+//! behind these, lose some of their pairs, or go as a whole. So the merged run catches up with the removals first, and
+//! then takes the place of exactly the runs that it has been merged from, if all of them are still there.
+
+use std::convert::Infallible;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+use hamdex::Fingerprint;
+
+use crate::memtable::Memtable;
+use crate::memtable::live_run::LiveRun;
+use crate::memtable::run::BETWEEN_PAUSES;
+use crate::write::batch::Pair;
+
+/// Neighbouring runs that are to become one.
+#[derive(Debug)]
+pub(crate) struct Consolidation<F> {
+    distance: u32,
+    runs: Held<F>,
+}
+
+/// The run that they have become.
+#[derive(Debug)]
+pub(crate) struct Consolidated<F> {
+    /// The runs that it has been merged from, with the removals that it knows.
+    runs: Held<F>,
+    merged: LiveRun<F>,
+}
+
+/// Runs that writers leave alone while they are being merged.
+#[derive(Debug)]
+struct Held<F>(Vec<LiveRun<F>>);
+
+impl<F> Held<F> {
+    fn new(runs: Vec<LiveRun<F>>) -> Self {
+        runs.iter().for_each(|live| live.run.hold(true));
+        Self(runs)
+    }
+}
+
+impl<F> Drop for Held<F> {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|live| live.run.hold(false));
+    }
+}
+
+impl<F: Fingerprint> Memtable<F> {
+    /// How many long runs are not more than twice as long as the next: 0 when none is due to be merged.
+    pub(crate) fn overdue_runs(&self) -> usize {
+        let long = &self.runs[..self.long_runs()];
+        long.windows(2).filter(|pair| pair[0].len() <= 2 * pair[1].len()).count()
+    }
+
+    /// The newest long runs that are due to be merged, among the runs that have come after an insertion.
+    pub(crate) fn consolidation(&self, insertion: u64) -> Option<Consolidation<F>> {
+        let due = self.due(insertion)?;
+        Some(Consolidation { distance: self.distance, runs: Held::new(self.runs[due].to_vec()) })
+    }
+
+    /// Long neighbours that are not each more than twice as long as the next.
+    fn due(&self, insertion: u64) -> Option<Range<usize>> {
+        let first = self.runs.partition_point(|live| live.last_insertion <= insertion);
+        let mut end = self.long_runs();
+        while end > first + 1 {
+            let mut start = end - 1;
+            let mut length = self.runs[start].len();
+            while start > first && self.runs[start - 1].len() <= 2 * length {
+                start -= 1;
+                length += self.runs[start].len();
+            }
+            if start + 1 < end {
+                return Some(start..end);
+            }
+            end = start;
+        }
+        None
+    }
+
+    /// How many runs insertions leave as they are: each is too long for these, or is followed by one that is.
+    pub(super) fn long_runs(&self) -> usize {
+        self.runs.iter().rposition(|live| live.run.len() > self.max_short).map_or(0, |last| last + 1)
+    }
+
+    /// Puts a merged run in place of the runs that it has been merged from, without the pairs that have been removed since.
+    /// Returns whether all of them were there; nothing happens otherwise.
+    pub(crate) fn adopt(&mut self, consolidated: &mut Consolidated<F>) -> bool {
+        if consolidated.catch_up(self).is_none() {
+            return false;
+        }
+        let Some(places) = consolidated.places(self) else { return false };
+        let merged = Some(consolidated.merged.clone()).filter(|merged| merged.len() > 0);
+        Arc::make_mut(&mut self.runs).splice(places, merged);
+        true
+    }
+}
+
+impl<F: Fingerprint> Consolidation<F> {
+    /// The insertion that its newest pair came with.
+    pub(crate) fn last_insertion(&self) -> u64 {
+        last_insertion(&self.runs.0)
+    }
+
+    /// How many pairs it moves, at most.
+    pub(crate) fn len(&self) -> u64 {
+        self.runs.0.iter().map(LiveRun::len).sum()
+    }
+
+    /// Merges the runs. `pause` is called now and then, and may break.
+    pub(crate) fn run<B>(self, pause: &mut dyn FnMut() -> ControlFlow<B>) -> ControlFlow<B, Consolidated<F>> {
+        let merged = merge(&self.runs.0, self.distance, pause)?;
+        ControlFlow::Continue(Consolidated { runs: self.runs, merged })
+    }
+}
+
+impl<F: Fingerprint> Consolidated<F> {
+    /// Removes what has been removed since from the runs that it has been merged from. Returns how many pairs; `None` if
+    /// these runs are not there any more.
+    pub(crate) fn catch_up(&mut self, memtable: &Memtable<F>) -> Option<u64> {
+        let places = self.places(memtable)?;
+        let mut removals = 0;
+        for (known, now) in self.runs.0.iter_mut().zip(&memtable.runs[places]) {
+            for place in now.removed.since(&known.removed) {
+                removals += 1;
+                if let Some(place) = self.merged.run.find(known.run.pair(place)) {
+                    self.merged.removed.insert(place);
+                }
+            }
+            known.removed = now.removed.clone();
+        }
+        Some(removals)
+    }
+
+    /// Where its runs are, if all of them are there.
+    fn places(&self, memtable: &Memtable<F>) -> Option<Range<usize>> {
+        let is_same = |a: &LiveRun<F>, b: &LiveRun<F>| Arc::ptr_eq(&a.run, &b.run);
+        let first = memtable.runs.iter().position(|live| is_same(live, &self.runs.0[0]))?;
+        let places = first..first + self.runs.0.len();
+        let there = memtable.runs.get(places.clone())?;
+        there.iter().zip(&self.runs.0).all(|(there, own)| is_same(there, own)).then_some(places)
+    }
+}
+
+/// Merges runs at once.
+pub(super) fn merge_at_once<F: Fingerprint>(runs: &[LiveRun<F>], distance: u32) -> LiveRun<F> {
+    let ControlFlow::Continue(merged) =
+        merge::<F, Infallible>(runs, distance, &mut || ControlFlow::Continue(()));
+    merged
+}
+
+fn merge<F: Fingerprint, B>(
+    runs: &[LiveRun<F>],
+    distance: u32,
+    pause: &mut dyn FnMut() -> ControlFlow<B>,
+) -> ControlFlow<B, LiveRun<F>> {
+    let pairs = merged_pairs(runs, pause)?;
+    LiveRun::try_of(&pairs, distance, last_insertion(runs), pause)
+}
+
+/// The pairs of runs, in order, each once: slice by slice, so that each is merged in the cache.
+fn merged_pairs<F: Fingerprint, B>(
+    runs: &[LiveRun<F>],
+    pause: &mut dyn FnMut() -> ControlFlow<B>,
+) -> ControlFlow<B, Vec<Pair<F>>> {
+    let length: u64 = runs.iter().map(LiveRun::len).sum();
+    let mut pairs: Vec<Pair<F>> = Vec::with_capacity(length as usize);
+    let values =
+        runs.iter().map(|live| live.run.values()).max_by_key(|values| values.len()).unwrap_or_default();
+    let mut done = vec![0; runs.len()];
+    // About as many pairs of all runs.
+    let step = (values.len() as u64 * BETWEEN_PAUSES as u64 / length.max(1)).max(1) as usize;
+    for slice in 1..=values.len().div_ceil(step) {
+        pause()?;
+        let begun = pairs.len();
+        for (live, done) in runs.iter().zip(&mut done) {
+            let left = &live.run.values()[*done..];
+            let behind = values.get(slice * step);
+            let count = behind.map_or(left.len(), |behind| left.partition_point(|value| value < behind));
+            live.append(*done..*done + count, &mut pairs);
+            *done += count;
+        }
+        // Parts of runs are in order, and are merged, not sorted anew.
+        pairs[begun..].sort();
+    }
+    pairs.dedup();
+    ControlFlow::Continue(pairs)
+}
+
+fn last_insertion<F>(runs: &[LiveRun<F>]) -> u64 {
+    runs.last().map_or(0, |live| live.last_insertion)
+}

@@ -1,0 +1,125 @@
+//! The names of recent ids.
+
+use std::sync::Arc;
+
+use crate::write::batch::Name;
+
+/// Names that are in one chunk, at most, unless they come together.
+const MAX_CHUNK: usize = 1 << 12;
+
+/// Chunks that are not in a group yet, at most: few enough to be copied by every write.
+const MAX_UNGROUPED: usize = 64;
+
+/// Names by ascending id.
+type Chunk = Arc<[Name]>;
+
+/// Names by ascending id, in chunks that never change: as digits of a binary counter carry, chunks of about equal size
+/// become one, up to a size. So a name is moved a few times at most, and whoever holds a copy sees what was there.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MemtableNames {
+    /// The older chunks, many together, so that a write copies few references. Ids ascend from group to group.
+    groups: Arc<Vec<Arc<[Chunk]>>>,
+    /// The chunks after those. Ids ascend from chunk to chunk as well.
+    chunks: Arc<Vec<Chunk>>,
+    bytes: usize,
+}
+
+impl MemtableNames {
+    /// Adds names whose ids are above all that there are.
+    pub(crate) fn insert(&mut self, names: &[Name]) {
+        if names.is_empty() {
+            return;
+        }
+        self.bytes += names.iter().map(|(_, name)| size_of::<Name>() + name.len()).sum::<usize>();
+        let chunks = Arc::make_mut(&mut self.chunks);
+        let mut first = chunks.len();
+        let mut length = names.len();
+        while let Some(before) = chunks[..first].last()
+            && before.len() <= 2 * length
+            && before.len() + length <= MAX_CHUNK
+        {
+            first -= 1;
+            length += before.len();
+        }
+        let carried = chunks[first..].iter().flat_map(|chunk| chunk.iter());
+        let carried: Chunk = carried.chain(names).cloned().collect();
+        chunks.truncate(first);
+        chunks.push(carried);
+        if chunks.len() > MAX_UNGROUPED {
+            // The last ones may still become longer.
+            let group = chunks.drain(..MAX_UNGROUPED / 2).collect();
+            Arc::make_mut(&mut self.groups).push(group);
+        }
+    }
+
+    /// The name of an id.
+    pub(crate) fn get(&self, id: u64) -> Option<&[u8]> {
+        let in_group = |chunks: &[Chunk]| chunks.partition_point(|chunk| chunk[0].0 <= id).checked_sub(1);
+        let chunk = match in_group(&self.chunks) {
+            Some(at) => &self.chunks[at],
+            None => {
+                let after = self.groups.partition_point(|group| group[0][0].0 <= id);
+                let group = &self.groups[after.checked_sub(1)?];
+                &group[in_group(group)?]
+            }
+        };
+        let place = chunk.binary_search_by_key(&id, |name| name.0).ok()?;
+        Some(&chunk[place].1)
+    }
+
+    /// All of them, by ascending id.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Name> {
+        let chunks = self.groups.iter().flat_map(|group| group.iter()).chain(&*self.chunks);
+        chunks.flat_map(|chunk| chunk.iter())
+    }
+
+    /// Bytes of memory in use.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_and_copies_stay_as_they_are() {
+        let mut names = MemtableNames::default();
+        let mut copies = Vec::new();
+        let named = |id: u64| (id, format!("name {id}").into_bytes().into());
+        for batch in 0..300u64 {
+            copies.push(names.clone());
+            // Ids have gaps: nothing is inserted where something was near.
+            let ids: Vec<Name> = (0..batch % 4).map(|n| named(10 * batch + 2 * n)).collect();
+            names.insert(&ids);
+        }
+        assert!(names.chunks.len() <= 12 && names.groups.is_empty(), "{}", names.chunks.len());
+        for (batches, names) in (0u64..).zip(copies.iter().chain([&names])) {
+            for id in 0..3010 {
+                let is_there = id / 10 < batches && id % 2 == 0 && id % 10 / 2 < id / 10 % 4;
+                let expected = is_there.then(|| format!("name {id}").into_bytes());
+                assert_eq!(names.get(id), expected.as_deref(), "{id} after {batches}");
+            }
+        }
+        assert!(names.iter().map(|name| name.0).is_sorted());
+        assert!(names.bytes() > names.iter().map(|(_, name)| name.len()).sum());
+    }
+    #[test]
+    fn few_names_and_chunks_are_moved_by_an_insertion() {
+        for batch in [1, 7, 1000, 5000] {
+            let mut names = MemtableNames::default();
+            for first in (0..150_000u64).step_by(batch) {
+                let before = names.clone();
+                let ids = first..first + batch as u64;
+                names.insert(&ids.map(|id| (id, Arc::from(id.to_le_bytes()))).collect::<Vec<_>>());
+                let is_new = |chunk: &&Chunk| !before.chunks.iter().any(|other| Arc::ptr_eq(other, chunk));
+                let moved: usize = names.chunks.iter().filter(is_new).map(|chunk| chunk.len()).sum();
+                assert!(moved <= MAX_CHUNK.max(batch), "{moved} names of batches of {batch}");
+                assert!(names.chunks.len() <= MAX_UNGROUPED && names.groups.len() <= 150_000 / 1000);
+            }
+            assert!((0..150_000).all(|id: u64| names.get(id) == Some(&id.to_le_bytes())));
+            assert!(names.iter().map(|name| name.0).eq(0..(150_000u64).next_multiple_of(batch as u64)));
+        }
+    }
+}

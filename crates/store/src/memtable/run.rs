@@ -1,0 +1,300 @@
+//! Memtable pairs in memory that no longer change, in buckets by groups of bits.
+
+use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hamdex::Fingerprint;
+
+use crate::memtable::groups::{Group, is_first};
+use crate::write::batch::Pair;
+
+/// Values that are handled between two pauses.
+pub(super) const BETWEEN_PAUSES: usize = 1 << 15;
+
+/// Pairs in order.
+#[derive(Debug)]
+pub(crate) struct Run<F> {
+    /// The distinct fingerprints, ascending.
+    values: Box<[F]>,
+    /// Where the pairs of each fingerprint start; one more for the end. Empty if each has one.
+    starts: Box<[u32]>,
+    /// The ids of all pairs, in order.
+    ids: Box<[u64]>,
+    groups: Box<[Group]>,
+    /// For each group, where its buckets start; one more for the end.
+    buckets: Box<[Box<[u32]>]>,
+    /// For each group but the first, the values in the order of its buckets. Those of the first are in order
+    /// as they are.
+    bucketed: Box<[Box<[F]>]>,
+    /// Whether it is being merged in the background.
+    is_held: AtomicBool,
+}
+
+impl<F> Run<F> {
+    /// Says whether it is being merged in the background: a writer that merged it, too, would do so in vain.
+    pub(super) fn hold(&self, is_held: bool) {
+        self.is_held.store(is_held, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.is_held.load(Ordering::Relaxed)
+    }
+}
+
+impl<F: Fingerprint> Run<F> {
+    /// Takes pairs that ascend strictly, at most `u32::MAX` of them, to be searched at up to `distance`. `pause` is called
+    /// now and then, and may break.
+    pub(crate) fn try_new<B>(
+        pairs: &[Pair<F>],
+        distance: u32,
+        pause: &mut dyn FnMut() -> ControlFlow<B>,
+    ) -> ControlFlow<B, Self> {
+        let mut values: Vec<F> = Vec::with_capacity(pairs.len());
+        let mut starts: Vec<u32> = Vec::new();
+        for (place, &(value, _)) in pairs.iter().enumerate() {
+            if values.last() == Some(&value) {
+                // The first fingerprint with several: those before it have one each.
+                if starts.is_empty() {
+                    starts.extend(0..values.len() as u32);
+                }
+            } else {
+                if !starts.is_empty() {
+                    starts.push(place as u32);
+                }
+                values.push(value);
+            }
+        }
+        if !starts.is_empty() {
+            starts.push(pairs.len() as u32);
+        }
+        let groups = Group::all::<F>(distance, values.len());
+        let (mut buckets, mut bucketed) =
+            (Vec::with_capacity(groups.len()), Vec::with_capacity(groups.len()));
+        for (number, &group) in groups.iter().enumerate() {
+            pause()?;
+            let starts = starts_of_buckets(group, &values);
+            if number > 0 {
+                bucketed.push(in_buckets(group, &starts, &values, pause)?);
+            }
+            buckets.push(starts);
+        }
+        ControlFlow::Continue(Self {
+            starts: starts.into(),
+            ids: pairs.iter().map(|&(_, id)| id).collect(),
+            bucketed: bucketed.into(),
+            buckets: buckets.into(),
+            groups: groups.into(),
+            values: values.into(),
+            is_held: AtomicBool::new(false),
+        })
+    }
+
+    /// How many pairs.
+    pub(crate) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// The distinct fingerprints, ascending.
+    pub(crate) fn values(&self) -> &[F] {
+        &self.values
+    }
+
+    /// Bytes of memory in use.
+    pub(crate) fn bytes(&self) -> usize {
+        let buckets: usize = self.buckets.iter().map(|starts| size_of_val(&**starts)).sum();
+        let bucketed: usize = self.bucketed.iter().map(|values| size_of_val(&**values)).sum();
+        size_of_val(&*self.values) + size_of_val(&*self.starts) + size_of_val(&*self.ids) + buckets + bucketed
+    }
+
+    /// Calls `visit` with each fingerprint within `distance` of the query, once, in no particular order.
+    pub(crate) fn for_each(
+        &self,
+        query: F,
+        distance: u32,
+        mut visit: impl FnMut(F) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        // d + 1 groups serve the distance d; with fewer, everything is looked at.
+        if self.groups.len() <= distance as usize {
+            let near = self.values.iter().filter(|value| value.distance(query) <= distance);
+            return near.copied().try_for_each(visit);
+        }
+        for number in 0..=distance as usize {
+            let (earlier, group) = (&self.groups[..number], self.groups[number]);
+            for &value in self.bucket(number, group.bucket(query)) {
+                let difference = value ^ query;
+                if difference.count_ones() <= distance && is_first(earlier, difference) {
+                    visit(value)?;
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn bucket(&self, group: usize, bucket: usize) -> &[F] {
+        let starts = &self.buckets[group];
+        let values = group.checked_sub(1).map_or(&self.values, |behind_first| &self.bucketed[behind_first]);
+        &values[starts[bucket] as usize..starts[bucket + 1] as usize]
+    }
+
+    /// The places of the pairs of a fingerprint: none if it is not there.
+    pub(crate) fn places(&self, value: F) -> Range<u64> {
+        let bucket = self.groups[0].bucket(value);
+        let (start, end) = (self.buckets[0][bucket] as usize, self.buckets[0][bucket + 1] as usize);
+        match self.values[start..end].binary_search(&value) {
+            Ok(at) if self.starts.is_empty() => (start + at) as u64..(start + at) as u64 + 1,
+            Ok(at) => u64::from(self.starts[start + at])..u64::from(self.starts[start + at + 1]),
+            Err(_) => 0..0,
+        }
+    }
+
+    /// The id of the pair at a place.
+    pub(crate) fn id(&self, place: u64) -> u64 {
+        self.ids[place as usize]
+    }
+
+    /// The place of a pair, if it is there.
+    pub(crate) fn find(&self, (value, id): Pair<F>) -> Option<u64> {
+        let places = self.places(value);
+        let ids = &self.ids[places.start as usize..places.end as usize];
+        ids.binary_search(&id).ok().map(|at| places.start + at as u64)
+    }
+
+    /// The pair at a place.
+    pub(crate) fn pair(&self, place: u64) -> Pair<F> {
+        let at = match &*self.starts {
+            [] => place as usize,
+            starts => starts.partition_point(|&start| u64::from(start) <= place) - 1,
+        };
+        (self.values[at], self.ids[place as usize])
+    }
+
+    /// All pairs with their places, in order, from the first whose fingerprint is not below `from` on.
+    pub(crate) fn pairs_from(&self, from: F) -> impl Iterator<Item = (u64, Pair<F>)> + '_ {
+        let first = self.values.partition_point(|&value| value < from);
+        self.pairs_of(first..self.values.len())
+    }
+
+    /// Appends all pairs of some of the distinct fingerprints, in order.
+    pub(crate) fn append(&self, values: Range<usize>, pairs: &mut Vec<Pair<F>>) {
+        if self.starts.is_empty() {
+            let ids = &self.ids[values.clone()];
+            pairs.extend(self.values[values].iter().copied().zip(ids.iter().copied()));
+        } else {
+            pairs.extend(self.pairs_of(values).map(|(_, pair)| pair));
+        }
+    }
+
+    /// All pairs of some of the distinct fingerprints, with their places, in order.
+    pub(crate) fn pairs_of(&self, values: Range<usize>) -> impl Iterator<Item = (u64, Pair<F>)> + '_ {
+        values.flat_map(move |at| {
+            let places = match self.starts.get(at..at + 2) {
+                Some(ends) => ends[0] as usize..ends[1] as usize,
+                None => at..at + 1,
+            };
+            places.map(move |place| (place as u64, (self.values[at], self.ids[place])))
+        })
+    }
+}
+
+fn starts_of_buckets<F: Fingerprint>(group: Group, values: &[F]) -> Box<[u32]> {
+    let mut starts = vec![0; group.buckets() + 1];
+    for &value in values {
+        starts[group.bucket(value) + 1] += 1;
+    }
+    for bucket in 0..group.buckets() {
+        starts[bucket + 1] += starts[bucket];
+    }
+    starts.into()
+}
+
+fn in_buckets<F: Fingerprint, B>(
+    group: Group,
+    starts: &[u32],
+    values: &[F],
+    pause: &mut dyn FnMut() -> ControlFlow<B>,
+) -> ControlFlow<B, Box<[F]>> {
+    let mut next = starts.to_vec();
+    let mut bucketed = vec![F::ZERO; values.len()];
+    for values in values.chunks(BETWEEN_PAUSES) {
+        pause()?;
+        for &value in values {
+            let next = &mut next[group.bucket(value)];
+            bucketed[*next as usize] = value;
+            *next += 1;
+        }
+    }
+    ControlFlow::Continue(bucketed.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check<F: Fingerprint>(mut pairs: Vec<Pair<F>>, queries: &[F], built: u32) {
+        pairs.sort_unstable();
+        pairs.dedup();
+        let ControlFlow::Continue(run) =
+            Run::try_new::<Infallible>(&pairs, built, &mut || ControlFlow::Continue(()));
+        assert_eq!(run.len(), pairs.len());
+        let placed: Vec<_> = (0..).zip(pairs.iter().copied()).collect();
+        for &query in queries {
+            for distance in [0, 1, built / 2, built, built + 1, F::BITS] {
+                let mut found = Vec::new();
+                let outcome = run.for_each(query, distance, |value| {
+                    found.push(value);
+                    ControlFlow::Continue(())
+                });
+                assert!(outcome.is_continue());
+                found.sort_unstable();
+                let mut expected: Vec<F> =
+                    pairs.iter().map(|pair| pair.0).filter(|f| f.distance(query) <= distance).collect();
+                expected.dedup();
+                assert_eq!(found, expected, "{query:?} within {distance}, built for {built}");
+            }
+            let places = run.places(query);
+            let ids: Vec<u64> = places.map(|place| run.id(place)).collect();
+            let expected: Vec<u64> = pairs.iter().filter(|pair| pair.0 == query).map(|pair| pair.1).collect();
+            assert_eq!(ids, expected);
+            let rest: Vec<_> = placed.iter().copied().filter(|(_, pair)| pair.0 >= query).collect();
+            assert_eq!(run.pairs_from(query).collect::<Vec<_>>(), rest);
+        }
+        for &(place, pair) in &placed {
+            assert_eq!((run.find(pair), run.pair(place)), (Some(place), pair));
+            assert_eq!(run.find((pair.0, u64::MAX)), None);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_run_finds_what_brute_force_finds(
+            uniform in prop::collection::vec((any::<u64>(), 0u64..4), 0..60),
+            centre: u64,
+            flips in prop::collection::vec((0u32..64, 0u32..64, 0u64..3), 0..300),
+            queries in prop::collection::vec((0u32..64, 0u32..64), 0..8),
+            built in 0u32..10,
+        ) {
+            let near = |a: u32, b: u32| centre ^ 1 << a ^ 1 << b;
+            let mut pairs = uniform.clone();
+            pairs.extend(flips.iter().map(|&(a, b, id)| (near(a, b), id)));
+            let mut asked: Vec<u64> = queries.iter().map(|&(a, b)| near(a, b)).collect();
+            asked.extend([0, u64::MAX, centre]);
+            asked.extend(pairs.first().map(|pair| pair.0));
+            check(pairs.clone(), &asked, built);
+            let widen = |v: u64| u128::from(v) << 64 | u128::from(v.reverse_bits());
+            let pairs = pairs.into_iter().map(|(value, id)| (widen(value), id)).collect();
+            check(pairs, &asked.iter().map(|&value| widen(value)).collect::<Vec<_>>(), built);
+        }
+    }
+
+    #[test]
+    fn few_and_extreme_values() {
+        check::<u64>(vec![], &[0, 1, u64::MAX], 3);
+        check(vec![(0u64, 5), (u64::MAX, 5), (u64::MAX, 6)], &[0, 1, u64::MAX], 3);
+        check((0..5000u64).map(|id| (7u64, id)).collect(), &[7, 8], 3);
+    }
+}

@@ -1,0 +1,206 @@
+//! Opening: from the files of a store to its state.
+
+use std::collections::HashMap;
+
+use hamdex::Fingerprint;
+
+use crate::disk::Disk;
+use crate::disk::layout;
+use crate::error::Error;
+use crate::log::{LogWriter, Position, Replayed, replay};
+use crate::manifest::current::CurrentManifest;
+use crate::manifest::{self, Manifest, SegmentEntry};
+use crate::options::StoreOptions;
+use crate::segment::removals_file;
+use crate::segment::removed_places::RemovedPlaces;
+use crate::segment::{LiveSegment, Opening, Segment};
+use crate::view::View;
+use crate::write::batch::{Batch, Operation, Pair};
+use crate::write::writer::Writer;
+
+/// The parts of a store that has been opened for writing.
+pub(crate) struct Opened<F: Fingerprint> {
+    pub(crate) current: CurrentManifest,
+    pub(crate) writer: Writer<F>,
+    pub(crate) view: View<F>,
+}
+
+impl<F: Fingerprint> Opened<F> {
+    /// Reads the manifest, and everything that it names. What has been read is made durable before anything is answered.
+    ///
+    /// The caller has the lock of the store.
+    pub(crate) fn load(disk: &dyn Disk, options: StoreOptions) -> Result<Self, Error> {
+        let manifest = manifest::read(disk)?;
+        let (mut view, replayed) = load(disk, &manifest, options.opening())?;
+        view.memtable = view.memtable.deferring();
+        let mut current = CurrentManifest::new(disk, manifest.clone());
+        current.take_over(replayed.is_clean)?;
+        let log = LogWriter::resume(disk, manifest.identity, &replayed)?;
+        let writer = Writer::new(log, view.sequence);
+        Ok(Self { current, writer, view })
+    }
+}
+
+/// The state that a manifest describes, without the logs.
+pub(crate) fn load_segments<F: Fingerprint>(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+    opening: Opening,
+) -> Result<View<F>, Error> {
+    check_width::<F>(disk, manifest)?;
+    let mut view = View::new(manifest.distance);
+    view.sequence = manifest.sequence;
+    view.next_id = manifest.next_id;
+    let segments = manifest.segments.iter().map(|entry| open_segment(disk, manifest, entry, opening));
+    view.segments = segments.collect::<Result<Vec<_>, _>>()?.into();
+    Ok(view)
+}
+
+/// The state that manifest and logs describe.
+pub(crate) fn load<F: Fingerprint>(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+    opening: Opening,
+) -> Result<(View<F>, Replayed), Error> {
+    let mut view = load_segments(disk, manifest, opening)?;
+    let replayed = replay_logs(disk, manifest, manifest.logs_start(), &mut view)?;
+    Ok((view, replayed))
+}
+
+/// Refuses a store of another width.
+fn check_width<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<(), Error> {
+    let found = manifest.identity.width;
+    if found == F::BITS {
+        return Ok(());
+    }
+    Err(Error::Width { path: disk.path(""), found, expected: F::BITS })
+}
+
+/// Applies what the logs have from a position on.
+fn replay_logs<F: Fingerprint>(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+    from: Position,
+    view: &mut View<F>,
+) -> Result<Replayed, Error> {
+    let mut applier = Applier::new(manifest, view);
+    let replayed = replay(disk, &manifest.identity, from, manifest.sealed, |sequence, batch| {
+        applier.apply(sequence, batch, |_| {})
+    })?;
+    applier.finish(&replayed);
+    Ok(replayed)
+}
+
+/// Applies the batches of logs to a state.
+pub(crate) struct Applier<'s, F: Fingerprint> {
+    view: &'s mut View<F>,
+    /// Of each segment, the batch up to which removals are in its file or its removals.
+    applied: HashMap<u64, u64>,
+    /// Pairs that have not been put into the state.
+    inserts: Vec<Pair<F>>,
+}
+
+impl<'s, F: Fingerprint> Applier<'s, F> {
+    pub(crate) fn new(manifest: &Manifest, view: &'s mut View<F>) -> Self {
+        let applied = manifest.segments.iter().map(|entry| (entry.number, entry.applied)).collect();
+        Self { view, applied, inserts: Vec::new() }
+    }
+
+    /// Applies a batch. `removed` is called with every pair that it removes.
+    pub(crate) fn apply(
+        &mut self,
+        sequence: u64,
+        batch: &Batch<F>,
+        mut removed: impl FnMut(Pair<F>),
+    ) -> Result<(), Error> {
+        if let Some(&(last, _)) = batch.names.last() {
+            self.view.next_id = self.view.next_id.max(last.saturating_add(1));
+            self.view.memtable.names.insert(&batch.names);
+        }
+        for operation in &batch.operations {
+            match *operation {
+                Operation::Insert(fingerprint, id) => self.inserts.push((fingerprint, id)),
+                Operation::Remove(fingerprint, id) => {
+                    self.insert();
+                    let applied = &self.applied;
+                    // What a segment has got later than this removal stays.
+                    self.view.remove((fingerprint, id), |live| applied[&live.segment.number] < sequence)?;
+                    removed((fingerprint, id));
+                }
+            }
+        }
+        if self.inserts.len() >= MAX_PENDING {
+            self.insert();
+        }
+        Ok(())
+    }
+
+    /// The state, with all that has been applied.
+    pub(crate) fn view(&mut self) -> &mut View<F> {
+        self.insert();
+        self.view
+    }
+
+    fn insert(&mut self) {
+        self.view.memtable.insert(&self.inserts);
+        self.inserts.clear();
+    }
+
+    /// Ends where the logs do.
+    pub(crate) fn finish(mut self, replayed: &Replayed) {
+        self.insert();
+        let published = self.applied.values().copied().max().unwrap_or(0);
+        self.view.sequence = replayed.end.sequence.max(self.view.sequence).max(published);
+    }
+}
+
+/// Pairs that are inserted together.
+const MAX_PENDING: usize = 1 << 16;
+
+pub(crate) fn open_segment<F: Fingerprint>(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+    entry: &SegmentEntry,
+    opening: Opening,
+) -> Result<LiveSegment<F>, Error> {
+    let name = layout::segment(entry.number);
+    let path = disk.path(&name);
+    if !disk.exists(&name).map_err(Error::io("read it", &path))? {
+        return Err(Error::Missing { path });
+    }
+    let segment = Segment::open_as(disk, entry.number, opening)?;
+    if let Some(differs) = difference(&segment, manifest, entry) {
+        return Err(Error::damaged(
+            path,
+            None,
+            format!("it is not the file that the manifest names: {differs}"),
+        ));
+    }
+    let removed = RemovedPlaces::of(removals_file::read(disk, manifest.identity.store, entry)?);
+    Ok(LiveSegment { segment: segment.into(), removed })
+}
+
+/// Returns how a segment differs from its line in the manifest.
+pub(crate) fn difference<F: Fingerprint>(
+    segment: &Segment<F>,
+    manifest: &Manifest,
+    entry: &SegmentEntry,
+) -> Option<&'static str> {
+    let index = &segment.index;
+    let identity = &manifest.identity;
+    if index.file_id().to_bytes() != entry.file_id {
+        Some("its file id differs")
+    } else if segment.bytes != entry.bytes {
+        Some("its length differs")
+    } else if index.has_ids() != identity.has_ids {
+        Some("it has ids, or none, other than the store")
+    } else if index.has_names() != identity.has_names {
+        Some("it has names, or none, other than the store")
+    } else if index.len() != entry.fingerprints || segment.pairs() != entry.pairs {
+        Some("it has another number of fingerprints or pairs")
+    } else if identity.has_names && segment.last_id().is_some_and(|last| last >= manifest.next_id) {
+        Some("it has an id that the store has not given yet")
+    } else {
+        None
+    }
+}

@@ -1,0 +1,123 @@
+//! New files: from pairs in order to a segment that is durable, and part of nothing yet.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use hamdex::{BuildError, BuildOptions, Builder, Fingerprint, ReadError, default_memory};
+use hamdex_atomic_file::Pieces;
+
+use crate::disk::DiskFile;
+use crate::disk::layout;
+use crate::error::Error;
+use crate::inner::StoreInner;
+use crate::manifest::SegmentEntry;
+use crate::memtable::Memtable;
+use crate::segment::{Opening, Segment};
+use crate::write::batch::{Pair, ids_of};
+
+/// A new file.
+pub(crate) type Output = Pieces<Box<dyn DiskFile>>;
+
+impl<F: Fingerprint> StoreInner<F> {
+    /// Writes a new file, and makes it durable. `write` gets the options by which it is built. `level` says how often
+    /// its oldest pairs have been merged.
+    ///
+    /// # Errors
+    /// When the disk refuses it, or `write` fails: nothing is left then.
+    pub(crate) fn new_segment(
+        &self,
+        level: u32,
+        write: impl FnOnce(BuildOptions<F>, Output) -> Result<Output, BuildError>,
+    ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
+        let number = self.next_segment();
+        let built = self.write_segment(number, write).and_then(|()| self.open_segment(number, level, true));
+        built.inspect_err(|_| drop(self.disk.remove(&layout::segment(number))))
+    }
+
+    fn write_segment(
+        &self,
+        number: u64,
+        write: impl FnOnce(BuildOptions<F>, Output) -> Result<Output, BuildError>,
+    ) -> Result<(), Error> {
+        let name = layout::segment(number);
+        let path = self.disk.path(&name);
+        let file = self.disk.create_new(&name).map_err(Error::io("create it", &path))?;
+        let cancelled = self.background.cancellation();
+        let mut options = self.schema.build_options()?.threads(self.options.threads);
+        options = options.progress(move |_| cancelled.check());
+        if let Some(directory) = self.disk.temporary_directory() {
+            options = options.temp_dir(directory);
+        }
+        let file = write(options, Pieces::new(file))?;
+        let mut file = file.into_inner().map_err(Error::io("write it", &path))?;
+        file.sync().map_err(Error::io("sync it", &path))?;
+        self.disk.sync_directory(layout::SEGMENTS).map_err(Error::io("sync its directory", &path))
+    }
+
+    /// Writes recent pairs, with the names of their ids, to a new file: see [`StoreInner::new_segment`].
+    ///
+    /// # Errors
+    /// As for [`StoreInner::new_segment`].
+    pub(crate) fn build_segment(
+        &self,
+        memtable: &Memtable<F>,
+        pairs: &[Pair<F>],
+    ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
+        let ids = if self.schema.identity.has_names { ids_of(pairs) } else { Vec::new() };
+        let name = |id| {
+            Ok::<_, ReadError>((
+                id,
+                memtable.names.get(id).expect("every id of a memtable came with its name"),
+            ))
+        };
+        self.new_segment(0, |options, mut output| {
+            let names = ids.into_iter().map(name);
+            write_index(options, pairs.iter().copied(), names, &mut output)?;
+            Ok(output)
+        })
+    }
+
+    /// Opens a file that is durable, as one that is to join the store. One that has just been written is checked, and
+    /// brought before queries, as far as it is still in memory.
+    pub(crate) fn open_segment(
+        &self,
+        number: u64,
+        level: u32,
+        is_fresh: bool,
+    ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
+        let name = layout::segment(number);
+        let bytes = self.disk.length(&name).map_err(Error::io("read it", self.disk.path(&name)))?;
+        let opening = Opening { is_checked: is_fresh && bytes <= default_memory(), ..self.options.opening() };
+        let segment = Segment::open_as(&*self.disk, number, opening)?;
+        // Publishing says as of which batch.
+        let entry = segment.entry(level, 0);
+        Ok((Arc::new(segment), entry))
+    }
+}
+
+/// Writes an index of pairs in order, and of the names of their ids, ascending. If the index has no ids, those of the pairs
+/// do not count.
+///
+/// # Errors
+/// As for [`Builder::into_inner`]; an error of `names`.
+pub(crate) fn write_index<'n, F: Fingerprint>(
+    options: BuildOptions<F>,
+    pairs: impl Iterator<Item = Pair<F>>,
+    names: impl Iterator<Item = Result<(u64, &'n [u8]), ReadError>>,
+    writer: &mut (dyn Write + Send),
+) -> Result<(), BuildError> {
+    let has_ids = options.has_ids();
+    let mut builder = Builder::to_writer(writer, options.sorted(true))?;
+    for (fingerprint, id) in pairs {
+        if has_ids {
+            builder.push_with_id(fingerprint, id)?;
+        } else {
+            builder.push(fingerprint)?;
+        }
+    }
+    for named in names {
+        let (id, name) = named?;
+        builder.push_name(id, name)?;
+    }
+    builder.into_inner().map(drop)
+}

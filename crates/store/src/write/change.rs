@@ -1,0 +1,89 @@
+//! What is inserted and what is removed, whatever else is there.
+
+use std::collections::HashSet;
+
+use hamdex::Fingerprint;
+
+use crate::error::Error;
+use crate::store::Store;
+use crate::view::Written;
+use crate::write::batch::Operation;
+use crate::write::reply::Reply;
+use crate::write::request::Request;
+
+impl<F: Fingerprint> Store<F> {
+    /// Inserts a pair; in a store without ids, a fingerprint, and the id must be 0.
+    ///
+    /// # Errors
+    /// When it cannot be made as durable as the store's options say.
+    pub fn insert(&self, fingerprint: F, id: u64) -> Result<(), Error> {
+        self.write(vec![Operation::Insert(fingerprint, id)]).map(drop)
+    }
+
+    /// Removes a pair. Returns whether it was there.
+    ///
+    /// # Errors
+    /// As for [`Store::insert`], and when a block that matters is damaged.
+    pub fn remove(&self, fingerprint: F, id: u64) -> Result<bool, Error> {
+        Ok(self.write(vec![Operation::Remove(fingerprint, id)])?.removed == 1)
+    }
+
+    /// Does a batch of operations in their order: all of them, or none.
+    ///
+    /// # Errors
+    /// As for [`Store::remove`]; nothing has happened then.
+    pub fn write(&self, operations: Vec<Operation<F>>) -> Result<Written, Error> {
+        self.check_operations(&operations)?;
+        self.written(Request::Batch(operations))
+    }
+
+    /// Refuses operations that do not fit the store.
+    pub(crate) fn check_operations(&self, operations: &[Operation<F>]) -> Result<(), Error> {
+        self.check(operations.iter().map(|operation| operation.pair().1), operations.len())?;
+        if operations.iter().any(|operation| matches!(operation, Operation::Insert(..))) {
+            self.check_names(false)?;
+        }
+        Ok(())
+    }
+
+    /// Removes all pairs of a fingerprint. Returns how many there were.
+    ///
+    /// # Errors
+    /// As for [`Store::remove`].
+    pub fn remove_fingerprint(&self, fingerprint: F) -> Result<u64, Error> {
+        self.inner().check_open()?;
+        Ok(self.written(Request::RemoveFingerprints(vec![fingerprint]))?.removed)
+    }
+
+    /// Removes all pairs of fingerprints: all of them, or none. [`Written::absent`] counts nothing here.
+    ///
+    /// # Errors
+    /// As for [`Store::remove`].
+    pub fn remove_fingerprints(&self, fingerprints: Vec<F>) -> Result<Written, Error> {
+        self.check(std::iter::empty(), fingerprints.len())?;
+        self.written(Request::RemoveFingerprints(fingerprints))
+    }
+
+    /// Removes all pairs with one of these ids. All that is stored is read for it, once. Returns how many there were.
+    ///
+    /// # Errors
+    /// As for [`Store::remove`].
+    pub fn remove_ids(&self, ids: &HashSet<u64>) -> Result<u64, Error> {
+        let snapshot = self.snapshot();
+        let mut operations = Vec::new();
+        for pair in snapshot.pairs_in_order() {
+            let (fingerprint, id) = pair?;
+            if ids.contains(&id) {
+                operations.push(Operation::Remove(fingerprint, id));
+            }
+        }
+        Ok(if operations.is_empty() { 0 } else { self.write(operations)?.removed })
+    }
+
+    fn written(&self, request: Request<F>) -> Result<Written, Error> {
+        match self.commit(request)? {
+            Reply::Written(written) => Ok(written),
+            _ => unreachable!("a batch needs no search and no ids"),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The second half: a decision about each pair, when the pairs are committed.
+
+use std::sync::Arc;
+
+use hamdex::{Fingerprint, Match, ReadError};
+
+use crate::manifest::identity::Identity;
+use crate::memtable::Memtable;
+use crate::view::View;
+use crate::write::batch::{Batch, Operation, Pair};
+use crate::write::reply::Reply;
+use crate::write::unless_near::inserted::{Inserted, Near};
+
+/// Pairs to be inserted unless something is near.
+pub(crate) struct UnlessNear<F> {
+    pub(crate) identity: Identity,
+    pub(crate) pairs: Vec<Pair<F>>,
+    /// In a store with names, the names of the pairs, whose ids have no meaning then.
+    pub(crate) names: Option<Vec<Arc<[u8]>>>,
+    pub(crate) distance: u32,
+    /// What was nearest to each in a state that had been published.
+    pub(crate) nearest: Vec<Option<Near<F>>>,
+    /// The memtable of that state and its generation, its removals, and its files from outside.
+    pub(crate) memtable: Memtable<F>,
+    pub(crate) generation: u64,
+    pub(crate) removals: u64,
+    pub(crate) ingests: u64,
+}
+
+/// The decision about one pair.
+enum Decision<F> {
+    /// It is inserted, as so manieth of all that are.
+    New(usize),
+    /// It is near to something that is stored.
+    Near(Near<F>),
+    /// It is near to a pair of the same request, which is inserted.
+    NearNew { found: Match<F>, place: usize },
+}
+
+impl<F: Fingerprint> UnlessNear<F> {
+    /// The search has been done on a state that others have changed since. What has come since is in the memtables of that
+    /// time and later, as long as none of them has been flushed; what has gone is looked for again. Merges change nothing.
+    pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, ReadError> {
+        let Some(since) = view.in_memory_since(self.generation) else { return Ok(Reply::SearchAgain) };
+        if view.ingests != self.ingests {
+            return Ok(Reply::SearchAgain);
+        }
+        let come = |(of, memtable): (u64, &Memtable<F>)| match of == self.generation {
+            true => memtable.since(&self.memtable),
+            false => Some(memtable.clone()),
+        };
+        let come: Vec<Memtable<F>> = since.filter_map(come).collect();
+        let Some(decisions) = self.decide(view, &come)? else { return Ok(Reply::SearchAgain) };
+        let new = |decision: &Decision<F>| matches!(decision, Decision::New(_));
+        let numbers: Vec<usize> = (0..decisions.len()).filter(|&number| new(&decisions[number])).collect();
+        let Some(ids) = self.insert(view, &numbers, effective) else { return Ok(Reply::NoIdsLeft) };
+        let outcome = |decision| match decision {
+            Decision::New(place) => Inserted::New { id: ids[place] },
+            Decision::Near(near) => Inserted::Near(near),
+            Decision::NearNew { found: Match { fingerprint, distance, .. }, place } => {
+                let name = self.names.as_ref().map(|names| Arc::clone(&names[numbers[place]]));
+                let id = self.identity.has_ids.then_some(ids[place]);
+                let (ids, names) = (id.into_iter().collect(), name.into_iter().collect());
+                Inserted::Near(Near { fingerprint, distance, ids, names })
+            }
+        };
+        Ok(Reply::UnlessNear(decisions.into_iter().map(outcome).collect()))
+    }
+
+    /// Decides about each pair, given what has come to memtables since the search; `None` if what was near has gone.
+    fn decide(&self, view: &View<F>, come: &[Memtable<F>]) -> Result<Option<Vec<Decision<F>>>, ReadError> {
+        let has_gone = view.removals != self.removals;
+        // The pairs of this request that are inserted, with their places among these as ids.
+        let (mut own, mut count) = (Memtable::new(self.distance), 0);
+        let mut decisions = Vec::with_capacity(self.pairs.len());
+        for (&(value, _), known) in self.pairs.iter().zip(&self.nearest) {
+            if let Some(known) = known
+                && has_gone
+                && !view.contains(known.fingerprint)?
+            {
+                return Ok(None);
+            }
+            let of_known = known.as_ref().map(|known| Match::of(value, known.fingerprint));
+            let of_come = come.iter().filter_map(|memtable| memtable.nearest(value, self.distance)).min();
+            let stored = of_known.into_iter().chain(of_come).min();
+            let of_own = own.nearest(value, self.distance);
+            decisions.push(match (stored, of_own) {
+                (None, None) => {
+                    own.insert(&[(value, count as u64)]);
+                    count += 1;
+                    Decision::New(count - 1)
+                }
+                (stored, Some(found)) if stored.is_none_or(|stored| found < stored) => {
+                    let mut places = Vec::new();
+                    own.append_ids(found.fingerprint, &mut places);
+                    Decision::NearNew { found, place: places[0] as usize }
+                }
+                (Some(found), _) => {
+                    let is_known = known.as_ref().filter(|known| known.fingerprint == found.fingerprint);
+                    // Its ids are the same as when it was searched for, unless some have come or gone.
+                    let has_changed = has_gone
+                        || come.iter().any(|memtable| memtable.contains_fingerprint(found.fingerprint));
+                    Decision::Near(match is_known.filter(|_| !has_changed) {
+                        Some(known) => known.clone(),
+                        None => view.near(found, &self.identity)?,
+                    })
+                }
+                (None, Some(_)) => unreachable!("the nearest is the pair's own"),
+            });
+        }
+        Ok(Some(decisions))
+    }
+
+    /// Inserts the pairs of these numbers. Returns their ids; `None` if there are not so many left.
+    fn insert(&self, view: &mut View<F>, numbers: &[usize], effective: &mut Batch<F>) -> Option<Vec<u64>> {
+        let pairs: Vec<Pair<F>> = numbers.iter().map(|&number| self.pairs[number]).collect();
+        let Some(names) = &self.names else {
+            view.memtable.insert(&pairs);
+            effective.operations.extend(pairs.iter().map(|&(value, id)| Operation::Insert(value, id)));
+            return Some(pairs.into_iter().map(|pair| pair.1).collect());
+        };
+        let named = pairs.iter().zip(numbers).map(|(pair, &number)| (pair.0, Arc::clone(&names[number])));
+        let first = view.insert_named(&named.collect::<Vec<_>>(), effective)?;
+        Some((first..).take(numbers.len()).collect())
+    }
+}

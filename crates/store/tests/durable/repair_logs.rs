@@ -1,0 +1,222 @@
+//! Repair: what can be had of damaged logs is saved, and what was damaged is kept. Leftovers go, and nothing else.
+
+use std::io::Write;
+
+use hamdex_store::Error;
+use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
+use hamdex_store::internals::log::LogWriter;
+use hamdex_store::internals::manifest::{Manifest, ManifestFile, leftovers, read};
+use hamdex_store::internals::repair_logs;
+
+use crate::common::{Batch, IDENTITY, batch, disk, replayed_from, survivals};
+use crate::manifest::manifest;
+
+const BATCHES: u64 = 8;
+
+/// A closed store of two logs, the first of them number 23.
+fn closed() -> (SimulatedDisk, Manifest, Vec<Batch<u64>>) {
+    let disk = disk();
+    let mut log = LogWriter::create(&disk, IDENTITY, 23, 5).unwrap();
+    let batches: Vec<_> = (6..6 + BATCHES).map(|sequence| batch(sequence, 3)).collect();
+    for (sequence, operations) in &batches {
+        log.push(*sequence, operations);
+        log.sync().unwrap();
+        if *sequence == 9 {
+            log.rotate().unwrap();
+        }
+    }
+    let manifest = Manifest { sequence: 5, sealed: Some(log.sealed()), segments: Vec::new(), ..manifest(5) };
+    ManifestFile::new(&disk).replace(&manifest).unwrap();
+    (disk, manifest, batches)
+}
+
+/// All batches of a store, by its manifest.
+fn batches(disk: &SimulatedDisk) -> Result<Vec<Batch<u64>>, Error> {
+    let manifest = read(disk)?;
+    replayed_from(disk, &IDENTITY, manifest.logs_start(), manifest.sealed).map(|(found, _)| found)
+}
+
+/// The record of a batch of three operations.
+const RECORD_BYTES: usize = 32 + 3 * 17;
+
+#[test]
+fn every_whole_batch_is_saved_and_the_damaged_log_is_kept() {
+    let (disk, manifest, mut expected) = closed();
+    let before = disk.read("log/000023").unwrap();
+    disk.alter("log/000023", |bytes| bytes[64 + RECORD_BYTES + 40] ^= 1);
+    let damaged = disk.read("log/000023").unwrap();
+    assert!(matches!(batches(&disk), Err(Error::Damaged { offset: Some(147), .. })));
+
+    let repaired = repair_logs::<u64>(&disk, &manifest).unwrap();
+    let lost = &repaired.lost[..];
+    assert_eq!(lost.len(), 1);
+    assert_eq!((lost[0].log, lost[0].offset, lost[0].bytes), (23, 147, RECORD_BYTES as u64));
+    assert_eq!((repaired.batches, repaired.operations), (BATCHES - 1, 3 * (BATCHES - 1)));
+    assert_eq!(repaired.kept, ["damaged/log-000023"]);
+    let after_crash = disk.crashed(Survival::Nothing);
+    assert_eq!(after_crash.read("damaged/log-000023").unwrap(), damaged);
+    assert_ne!(before, damaged);
+    expected.remove(1);
+    assert_eq!(batches(&after_crash).unwrap(), expected);
+    assert_eq!(read(&disk).unwrap(), repaired.manifest);
+    assert_eq!(disk.list("log").unwrap(), ["000025"]);
+}
+
+#[test]
+fn each_kind_of_damage_costs_no_more_than_itself() {
+    let length = |disk: &SimulatedDisk| disk.length("log/000024").unwrap() as usize;
+    type Damage = fn(&SimulatedDisk, usize);
+    let kinds: [(&str, Damage, u64); 6] = [
+        ("a header of a log", |disk, _| disk.alter("log/000024", |bytes| bytes[20] ^= 1), 0),
+        ("a header of a record", |disk, _| disk.alter("log/000024", |bytes| bytes[70] ^= 1), 1),
+        ("the end", |disk, length| disk.alter("log/000024", |bytes| bytes.truncate(length - 1)), 1),
+        (
+            "the whole last record",
+            |disk, length| disk.alter("log/000024", |bytes| bytes.truncate(length - RECORD_BYTES)),
+            1,
+        ),
+        ("a hole", |disk, _| disk.alter("log/000024", |bytes| bytes[100..200].fill(0)), 2),
+        ("a whole log", |disk, _| disk.remove("log/000023").unwrap(), 4),
+    ];
+    for (what, damage, costs) in kinds {
+        let (disk, manifest, _) = closed();
+        let length = length(&disk);
+        damage(&disk, length);
+        assert!(batches(&disk).is_err(), "{what}");
+        let repaired = repair_logs::<u64>(&disk, &manifest).unwrap();
+        assert_eq!(repaired.batches, BATCHES - costs, "{what}");
+        assert_eq!(repaired.lost.is_empty(), costs == 0, "{what}");
+        assert_eq!(repaired.damaged_headers, if costs == 0 { &[24][..] } else { &[] }, "{what}");
+        assert_eq!(batches(&disk).unwrap().len() as u64, BATCHES - costs, "{what}");
+    }
+}
+
+#[test]
+fn a_repair_that_is_interrupted_anywhere_can_be_repeated() {
+    let damaged = || {
+        let (disk, manifest, mut expected) = closed();
+        disk.alter("log/000023", |bytes| bytes[64 + RECORD_BYTES + 40] ^= 1);
+        expected.remove(1);
+        (disk, manifest, expected)
+    };
+    let (whole, manifest, expected) = damaged();
+    let before = whole.changes();
+    repair_logs::<u64>(&whole, &manifest).unwrap();
+    for changes in before..=whole.changes() {
+        let (disk, ..) = damaged();
+        disk.lose_power_after(changes);
+        let _ = repair_logs::<u64>(&disk, &manifest);
+        for survival in survivals(20) {
+            let disk = disk.crashed(survival);
+            if let Ok(found) = batches(&disk) {
+                assert_eq!(found, expected);
+                let kept = disk.list("damaged").unwrap();
+                assert_eq!(
+                    disk.length(&format!("damaged/{}", kept[0])).unwrap(),
+                    64 + 4 * RECORD_BYTES as u64
+                );
+            } else {
+                let repaired = repair_logs::<u64>(&disk, &read(&disk).unwrap()).unwrap();
+                assert!(repaired.kept.iter().any(|name| name.starts_with("damaged/log-000023")));
+                assert_eq!(batches(&disk).unwrap(), expected, "{changes} changes, {survival:?}");
+            }
+        }
+    }
+}
+
+/// A file of some contents.
+fn put(disk: &SimulatedDisk, name: &str) {
+    disk.create_new(name).unwrap().write_all(b"contents").unwrap();
+}
+
+#[test]
+fn leftovers_go_and_nothing_else_does() {
+    let disk = disk();
+    let manifest = manifest(1);
+    let needed = [
+        "log/000023",
+        "log/000024",
+        "segments/000017.hamdex",
+        "segments/000018.hamdex",
+        "deletes/000017-4",
+        "lock",
+    ];
+    let own = [
+        "manifest.new",
+        "manifest.copy.new",
+        "log/000022",
+        "log/000023.new",
+        "segments/000016.hamdex",
+        "segments/000019.hamdex",
+        "deletes/000017-3",
+        "deletes/000017-5",
+        "deletes/000018-1",
+        "deletes/000009-4",
+    ];
+    let foreign =
+        ["notes.txt", "log/000022.gz", "segments/17.hamdex", "segments/copy.hamdex", "deletes/000017"];
+    let mut file = ManifestFile::new(&disk);
+    file.replace(&manifest).unwrap();
+    for name in needed.iter().chain(&own).chain(&foreign) {
+        put(&disk, name);
+    }
+    let sorted = |names: &[&str]| {
+        let mut names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+        names.sort();
+        names
+    };
+    let mut found = leftovers(&disk, &manifest).unwrap();
+    found.own.sort();
+    found.foreign.sort();
+    assert_eq!((found.own, found.foreign), (sorted(&own), sorted(&foreign)));
+    let mut removed = file.take_over(&manifest, true).unwrap();
+    removed.sort();
+    assert_eq!(removed, sorted(&own));
+    for name in needed.iter().chain(&foreign) {
+        assert!(disk.exists(name).unwrap(), "{name}");
+    }
+    assert!(leftovers(&disk, &manifest).unwrap().own.is_empty());
+}
+
+/// A manifest is renamed into its place, and the sync of its name fails. The next process finds it, and removes what
+/// it does not name. Then the power goes.
+#[test]
+fn no_file_goes_that_the_manifest_of_before_a_crash_would_need() {
+    let (old, new) = (manifest(1), Manifest { segments: Vec::new(), ..manifest(2) });
+    let poisoned = || {
+        let disk = disk();
+        let mut file = ManifestFile::new(&disk);
+        file.replace(&old).unwrap();
+        put(&disk, "segments/000017.hamdex");
+        disk.sync_directory("segments").unwrap();
+        // The last of the operations of a replacement.
+        let before = disk.operations();
+        let rehearsal = self::disk();
+        let begun = rehearsal.operations();
+        ManifestFile::new(&rehearsal).replace(&old).unwrap();
+        disk.fail_operation(before + rehearsal.operations() - begun, Failure::Io);
+        file.replace(&new).unwrap_err();
+        assert!(file.is_poisoned());
+        disk
+    };
+    let disk = poisoned();
+    assert_eq!(read(&disk).unwrap(), new);
+    assert_eq!(read(&disk.crashed(Survival::Nothing)).unwrap(), old);
+
+    let mut file = ManifestFile::new(&disk);
+    let before = disk.changes();
+    assert_eq!(file.take_over(&new, false).unwrap(), ["segments/000017.hamdex"]);
+    for survival in survivals(50) {
+        assert_eq!(read(&disk.crashed(survival)).unwrap(), new, "{survival:?}");
+    }
+    for changes in before..=disk.changes() {
+        let disk = poisoned();
+        disk.lose_power_after(changes);
+        let _ = ManifestFile::new(&disk).take_over(&new, false);
+        for survival in survivals(50) {
+            let disk = disk.crashed(survival);
+            let is_there = disk.exists("segments/000017.hamdex").unwrap();
+            assert!(read(&disk).unwrap() == new || is_there, "{changes} changes, {survival:?}");
+        }
+    }
+}

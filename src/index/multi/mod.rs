@@ -1,0 +1,17 @@
+//! Several indexes queried as one.
+//!
+//! - [`set`]: the indexes, and which of their matches count
+//! - [`searcher`]: one query at a time: all look-ups of all indexes, one wave of reads, then all scans
+//! - [`united`]: matches of the same fingerprint in several indexes
+//! - [`batch`]: many queries at once
+//! - [`pairs`]: all against all
+
+mod batch;
+mod pairs;
+mod searcher;
+mod set;
+mod united;
+
+pub use searcher::MultiSearcher;
+pub use set::MultiIndex;
+pub use united::{FoundIn, MultiMatch, MultiMatches};

@@ -1,0 +1,31 @@
+//! Functions that are compiled once per width, in this crate.
+//!
+//! A generic method is compiled again in every crate that calls it, which takes a minute for all of the engine. So the
+//! methods that take long to compile are thin: each calls a function that [`per_width`] has instantiated here. Code that
+//! calls the generic function itself, inside the crate, keeps its inlining.
+
+use std::any::Any;
+
+/// Defines functions that return a generic function as it was compiled in this crate, for both widths.
+///
+/// `verify: Verify = verify_all;` defines `fn verify<F: Fingerprint>() -> Verify<F>`, where `Verify<F>` is a type of
+/// function pointers and `verify_all` a generic function of that type. A third width is one more line here.
+macro_rules! per_width {
+    ($($getter:ident: $signature:ident = $($function:ident)::+;)+) => {$(
+        #[inline]
+        fn $getter<F: hamdex_fingerprint::Fingerprint>() -> $signature<F> {
+            static NARROW: $signature<u64> = $($function)::+::<u64>;
+            static WIDE: $signature<u128> = $($function)::+::<u128>;
+            $crate::widths::of_type(&NARROW, &WIDE)
+        }
+    )+};
+}
+
+pub(crate) use per_width;
+
+/// The one of two values that is of type `T`.
+#[inline]
+pub(crate) fn of_type<T: Copy + 'static>(narrow: &'static dyn Any, wide: &'static dyn Any) -> T {
+    let either = narrow.downcast_ref().or_else(|| wide.downcast_ref());
+    *either.expect("fingerprints have one of these widths")
+}

@@ -10,7 +10,7 @@ use crate::set::Shards;
 
 /// A searcher of a set, with buffers that are reused between queries; one per thread. Made by [`Shards::searcher`].
 ///
-/// All shards that a query asks are one plan: all look-ups, one wave of reads, all scans.
+/// All shards of a query are searched in one plan: all lookups, one wave of reads, all scans.
 pub struct ShardsSearcher<'s, F: Fingerprint> {
     set: &'s Shards<F>,
     /// A searcher of one shard per family, those of the last query.
@@ -32,7 +32,7 @@ impl<F: Fingerprint> Shards<F> {
 }
 
 impl<F: Fingerprint> ShardsSearcher<'_, F> {
-    /// All fingerprints stored within `distance` of `query`, each once, nearest first, then by fingerprint.
+    /// Returns all stored fingerprints within `distance` of `query`, each once, nearest first, then by fingerprint.
     ///
     /// Any distance is exact. Beyond the set's distance, a query takes longer; a set of families answers it from all
     /// shards of one family.

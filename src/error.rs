@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use hamdex_atomic_file::Error as OutputError;
 
+use crate::category::Category;
 use crate::design::DesignError;
 use crate::progress::Stopped;
 
@@ -111,6 +112,23 @@ impl ReadError {
     #[must_use]
     pub fn into_kind(self) -> ReadErrorKind {
         self.kind
+    }
+
+    /// The kind of the failure.
+    #[must_use]
+    pub fn category(&self) -> Category {
+        match &self.kind {
+            ReadErrorKind::Io(error) if error.kind() == io::ErrorKind::OutOfMemory => Category::Memory,
+            ReadErrorKind::Io(_) | ReadErrorKind::Threads(_) => Category::System,
+            ReadErrorKind::OutOfMemory { .. } => Category::Memory,
+            ReadErrorKind::Width { .. } | ReadErrorKind::QueryTooWide { .. } => Category::Input,
+            ReadErrorKind::NotHamdex
+            | ReadErrorKind::TooNew { .. }
+            | ReadErrorKind::TooOld { .. }
+            | ReadErrorKind::UnknownFeatures { .. } => Category::Format,
+            ReadErrorKind::Truncated { .. } | ReadErrorKind::Damaged { .. } => Category::Damaged,
+            ReadErrorKind::Stopped => Category::Stopped,
+        }
     }
 
     /// The file; `None` for an index that was opened from bytes.
@@ -313,10 +331,83 @@ impl From<Stopped> for BuildError {
 }
 
 impl BuildError {
+    /// The kind of the failure.
+    #[must_use]
+    pub fn category(&self) -> Category {
+        match self {
+            Self::Output(error) => error.into(),
+            Self::Input(error) => error.category(),
+            Self::Design(_) | Self::Option { .. } => Category::Usage,
+            Self::Ids(_) | Self::Names(_) | Self::Unsorted { .. } | Self::Mixed(_) | Self::Changed { .. } => {
+                Category::Input
+            }
+            Self::OutOfMemory { .. } => Category::Memory,
+            Self::Io { .. } | Self::Write { .. } | Self::Source { .. } | Self::Threads { .. } => {
+                Category::System
+            }
+            Self::Stopped => Category::Stopped,
+        }
+    }
+
     /// Whether the file is complete and in place in spite of the error: only its directory could not be synced,
     /// so a crash of the system might still lose it.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         matches!(self, Self::Output(error) if error.is_in_place())
+    }
+}
+
+/// An error of a [`FingerprintSet`](crate::FingerprintSet): that of an index, a store or a set of shards, as it is.
+#[derive(Debug)]
+pub struct SetError {
+    category: Category,
+    error: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl SetError {
+    /// Wraps an error of this category.
+    pub fn new(category: Category, error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self { category, error: Box::new(error) }
+    }
+
+    /// The kind of the failure.
+    #[must_use]
+    pub fn category(&self) -> Category {
+        self.category
+    }
+
+    /// The error of type `E`, if it is one.
+    ///
+    /// # Errors
+    /// The error as it was, if it is of another type.
+    pub fn downcast<E: std::error::Error + 'static>(self) -> Result<E, Self> {
+        match self.error.downcast() {
+            Ok(error) => Ok(*error),
+            Err(error) => Err(Self { error, ..self }),
+        }
+    }
+}
+
+impl fmt::Display for SetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for SetError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
+}
+
+impl From<ReadError> for SetError {
+    fn from(error: ReadError) -> Self {
+        Self::new(error.category(), error)
+    }
+}
+
+impl From<BuildError> for SetError {
+    fn from(error: BuildError) -> Self {
+        Self::new(error.category(), error)
     }
 }

@@ -83,6 +83,7 @@
 mod arch;
 mod bits;
 mod build;
+mod category;
 mod checked;
 mod codec;
 mod design;
@@ -100,15 +101,17 @@ mod names;
 mod permutation;
 mod progress;
 pub mod salvage;
+mod set;
 mod sorting;
 mod table;
 mod threads;
 mod widths;
 
 pub use build::{BuildOptions, Builder, DesignChoice, IndexFile, SealedIndex, Summary, Take};
+pub use category::Category;
 pub use codec::{BlockError, Codec, UnknownCodec, reference};
 pub use design::{AUTO, Cost, Design, DesignError, MAX_TABLES, Plan, Probe, TableDesign};
-pub use error::{BuildError, Place, ReadError, ReadErrorKind};
+pub use error::{BuildError, Place, ReadError, ReadErrorKind, SetError};
 pub use format::header::FileId;
 pub use hamdex_atomic_file::Error as OutputError;
 pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
@@ -116,7 +119,8 @@ pub use ids::Ids;
 pub use index::{
     AnyIndex, AnySearcher, Batch, BatchOptions, Checksums, Entries, Entry, Fingerprints, FoundIn, IdStats,
     Index, IndexRef, Match, MatchVisitor, MultiIndex, MultiMatch, MultiMatches, MultiSearcher, OpenOptions,
-    Pair, Pairs, RawBlock, Searcher, Stats, Strategy, TableStats, Verified, VerifyOptions, pairs, width,
+    Pair, Pairs, PairsOptions, RawBlock, Searcher, Stats, Strategy, TableStats, Verified, VerifyOptions,
+    pairs, width,
 };
 pub use mapping::Mapping;
 pub use memory::default_memory;
@@ -125,6 +129,9 @@ pub use metadata::RECIPE_KEY;
 pub use names::{Names, NamesIter};
 pub use permutation::Permutation;
 pub use progress::{Phase, Progress};
+pub use set::{
+    Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher, StoredId,
+};
 #[doc(hidden)]
 pub use sorting::sort_by_keys;
 

@@ -65,6 +65,12 @@ pub(crate) struct Stopped;
 #[derive(Clone, Default)]
 pub(crate) struct Report(Option<Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>>);
 
+impl From<Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>> for Report {
+    fn from(report: Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>) -> Self {
+        Self(Some(report))
+    }
+}
+
 impl Report {
     pub(crate) fn to(report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(report)))

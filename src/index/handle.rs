@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use crate::codec::Codec;
 use crate::design::{Design, Plan};
 use crate::error::ReadError;
 use crate::format::footer::Footer;
@@ -77,6 +78,12 @@ impl<F: Fingerprint> Index<F> {
     #[must_use]
     pub fn design(&self) -> &Design<F> {
         &self.design
+    }
+
+    /// The codec of the blocks.
+    #[must_use]
+    pub fn codec(&self) -> Codec {
+        self.footer.layout.codec
     }
 
     /// The user's metadata.

@@ -49,7 +49,7 @@ pub use inspect::RawBlock;
 pub use matches::{Match, MatchVisitor};
 pub use multi::{FoundIn, MultiIndex, MultiMatch, MultiMatches, MultiSearcher};
 pub use open::{Checksums, OpenOptions, width};
-pub use pairs::{Pair, Pairs, Tuning, Way, pairs};
+pub use pairs::{Pair, Pairs, PairsOptions, Tuning, Way, pairs};
 pub use searcher::Searcher;
 pub use stats::{IdStats, Stats, TableStats};
 pub use verify::{Verified, VerifyOptions};

@@ -92,6 +92,12 @@ impl OpenOptions {
         self
     }
 
+    /// Whether the whole file is read into memory.
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        self.in_memory
+    }
+
     /// Opens a file by mapping it, or by reading it with [`OpenOptions::in_memory`]; see [`Index::open`].
     ///
     /// # Errors

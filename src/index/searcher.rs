@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use crate::error::ReadError;
 use crate::ids::Ids;
@@ -101,6 +102,11 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         self.core.report = Report::to(report);
         self
+    }
+
+    /// As [`Self::progress`], of a searcher that is in use.
+    pub fn report_to(&mut self, report: Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>) {
+        self.core.report = Report::from(report);
     }
 
     /// All stored fingerprints within `distance` of `query`, nearest first, then by fingerprint.

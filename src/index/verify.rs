@@ -20,22 +20,45 @@ use hamdex_fingerprint::Fingerprint;
 /// Blocks that one thread reads between two reports.
 const BLOCKS_PER_TASK: usize = 256;
 
-/// What a verification has read and found right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The amounts that a verification has read and found right.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verified {
-    /// Bytes of the file.
+    /// Files: of an index 1; the segments of a store; the shards of a set.
+    pub files: usize,
+    /// Families of shards, each of which has every fingerprint; 1 unless there are more.
+    pub families: usize,
+    /// Bytes of all files.
     pub bytes: u64,
-    /// Tables.
+    /// Tables of all files.
     pub tables: usize,
     /// Blocks of all tables.
     pub blocks: u64,
-    /// Distinct fingerprints.
+    /// Distinct fingerprints; at most, if one may be in several files, and in a store with those that are removed.
     pub fingerprints: u64,
-    /// Ids; 0 when the index holds none.
+    /// Ids; 0 if there are none.
     pub ids: u64,
-    /// Names; 0 when the index holds none.
+    /// Names; 0 if there are none.
     pub names: u64,
+    /// Batches in the logs of a store.
+    pub batches: u64,
+    /// Sentences about what else was found, which is no damage: the leftovers of a crash, for example.
+    pub notes: Vec<String>,
+}
+
+impl Verified {
+    /// Adds the amounts of another file of the same set. The number of families stays.
+    pub fn add(&mut self, other: &Self) {
+        self.files += other.files;
+        self.bytes += other.bytes;
+        self.tables += other.tables;
+        self.blocks += other.blocks;
+        self.fingerprints += other.fingerprints;
+        self.ids += other.ids;
+        self.names += other.names;
+        self.batches += other.batches;
+        self.notes.extend_from_slice(&other.notes);
+    }
 }
 
 /// How to verify an index; the defaults suit most.
@@ -148,12 +171,15 @@ impl<F: Fingerprint> Index<F> {
             }
         }
         Ok(Verified {
+            files: 1,
+            families: 1,
             bytes: file.len() as u64,
             tables: self.tables.len(),
             blocks,
             fingerprints: self.len(),
             ids: self.ids.as_ref().map_or(0, |ids| ids.record.count),
             names,
+            ..Verified::default()
         })
     }
 

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use modules::Modules;
 
 /// The source folder of each crate, from the root of the project.
-const CRATES: &[&str] = &["src", "crates/*/src", "tools", "benches/peers/src"];
+const CRATES: &[&str] = &["src", "crates/*/src", "tools/src", "benches/peers/src"];
 
 /// The layers of the engine, the lowest first. Each may import from those above it in this list, but for what
 /// [`APART`] says.
@@ -31,6 +31,7 @@ const LAYERS: &[&str] = &[
     "permutation",
     "codec",
     "design",
+    "category",
     "error",
     "format",
     "ids",
@@ -40,6 +41,7 @@ const LAYERS: &[&str] = &[
     "index",
     "merge",
     "salvage",
+    "set",
 ];
 
 /// Layers that know nothing of each other, though one comes before the other in the list.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hamdex::{BuildError, DesignError, ReadError};
+use hamdex::{BuildError, Category, DesignError, ReadError};
 
 use crate::format::Format;
 use crate::problem::{Field, Place, Problem};
@@ -232,6 +232,21 @@ pub enum InvalidOption {
 }
 
 impl Error {
+    /// Returns the category of the error.
+    #[must_use]
+    pub fn category(&self) -> Category {
+        match self {
+            Self::Read { .. } | Self::Temporary { .. } | Self::Thread { .. } => Category::System,
+            Self::Memory { .. } => Category::Memory,
+            Self::Design(_) | Self::Option { .. } | Self::UnknownEnding { .. } => Category::Usage,
+            Self::Output(error) => error.into(),
+            Self::Build(error) => error.category(),
+            Self::Index(error) => error.category(),
+            Self::Stopped => Category::Stopped,
+            _ => Category::Input,
+        }
+    }
+
     /// Returns a function that adds the directory to an I/O error of a temporary file.
     pub(crate) fn temporary(doing: &'static str, directory: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let directory = directory.to_owned();

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hamdex::{BuildError, OutputError, ReadError};
+use hamdex::{BuildError, Category, OutputError, ReadError, SetError};
 
 /// An error of opening, querying, building or extending a set of shards.
 ///
@@ -138,7 +138,37 @@ pub enum Error {
     Output(#[from] OutputError),
 }
 
+impl From<Error> for SetError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Read(error) => error.into(),
+            error => Self::new(error.category(), error),
+        }
+    }
+}
+
 impl Error {
+    /// Returns the category of the error.
+    #[must_use]
+    pub fn category(&self) -> Category {
+        match self {
+            Self::Io { .. } | Self::OpenFiles { .. } => Category::System,
+            Self::NotShards { .. } | Self::Newer { .. } => Category::Format,
+            Self::Damaged { .. } | Self::Missing { .. } => Category::Damaged,
+            Self::Width { .. }
+            | Self::QueryTooWide { .. }
+            | Self::Families { .. }
+            | Self::Unlike { .. }
+            | Self::Twice { .. } => Category::Input,
+            Self::NotReplaced { .. } => Category::Exists,
+            Self::InUse { .. } => Category::Unavailable,
+            Self::Option { .. } => Category::Usage,
+            Self::Read(error) => error.category(),
+            Self::Build(error) => error.category(),
+            Self::Output(error) => error.into(),
+        }
+    }
+
     /// Returns a function that adds the operation and the path to an I/O error.
     pub(crate) fn io(doing: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { doing, path: path.as_ref().to_owned(), source }

@@ -28,8 +28,6 @@ pub use manifest::{
     IdType, Layout, MANIFEST, MAX_SHARDS, Manifest, ShardEntry, VERSION, is_set, read as read_manifest,
 };
 pub use query::entries::{SetEntries, SetEntry};
-pub use query::ids::StoredId;
 pub use query::pairs::ShardsPairs;
 pub use query::searcher::ShardsSearcher;
 pub use set::Shards;
-pub use verify::ShardsVerified;

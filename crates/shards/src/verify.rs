@@ -1,31 +1,11 @@
 //! Verification of every shard, and of the set as a whole.
 
-use hamdex::{Fingerprint, VerifyOptions};
+use hamdex::{Fingerprint, Verified, VerifyOptions};
 
 use crate::error::Error;
 use crate::manifest::{MANIFEST, unlisted_files};
 use crate::partition::{Partition, mix};
 use crate::set::Shards;
-
-/// The result of a successful verification.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ShardsVerified {
-    /// Number of shards.
-    pub shards: usize,
-    /// Number of families; 1 in layout `hash`.
-    pub families: usize,
-    /// Size of all shards, in bytes.
-    pub bytes: u64,
-    /// Number of blocks in all shards.
-    pub blocks: u64,
-    /// Number of distinct fingerprints; in layout `hash` an upper bound, since one may be in several shards.
-    pub fingerprints: u64,
-    /// Number of (fingerprint, id) pairs; in layout `hash` an upper bound.
-    pub ids: u64,
-    /// Notes about the directory that are not damage, a sentence each.
-    pub notes: Vec<String>,
-}
 
 /// An order-independent checksum of all (fingerprint, id) pairs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,23 +28,17 @@ impl<F: Fingerprint> Shards<F> {
     ///
     /// # Errors
     /// At the first damage; when no thread can be started; or when the progress callback stops the work.
-    pub fn verify(&self, options: &VerifyOptions) -> Result<ShardsVerified, Error> {
+    pub fn verify(&self, options: &VerifyOptions) -> Result<Verified, Error> {
         let manifest = self.manifest();
         let notes = unlisted_files(self.directory(), manifest)?.into_iter();
-        let mut verified = ShardsVerified {
-            shards: manifest.shards.len(),
-            families: manifest.families(),
-            bytes: 0,
-            blocks: 0,
-            fingerprints: manifest.fingerprints(),
-            ids: manifest.ids(),
-            notes: notes.map(|name| format!("{name}: is not part of the set")).collect(),
-        };
+        let mut verified = Verified::default();
         for number in 0..manifest.shards.len() {
-            let of_shard = self.shard(number)?.verify_with(options)?;
-            verified.bytes += of_shard.bytes;
-            verified.blocks += of_shard.blocks;
+            verified.add(&self.shard(number)?.verify_with(options)?);
         }
+        verified.families = manifest.families();
+        verified.fingerprints = manifest.fingerprints();
+        verified.ids = manifest.ids();
+        verified.notes = notes.map(|name| format!("{name}: is not part of the set")).collect();
         if let Some(partition) = self.partition() {
             self.verify_families(partition)?;
         }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hamdex::{BuildError, DesignError, ReadError, ReadErrorKind};
+use hamdex::{BuildError, Category, DesignError, ReadError, ReadErrorKind, SetError};
 
 /// Why a store cannot be opened, read or written.
 ///
@@ -195,7 +195,45 @@ pub enum Error {
     },
 }
 
+impl From<Error> for SetError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Read(error) => error.into(),
+            error => Self::new(error.category(), error),
+        }
+    }
+}
+
 impl Error {
+    /// The kind of the failure.
+    #[must_use]
+    pub fn category(&self) -> Category {
+        match self {
+            Self::Io { .. } => Category::System,
+            Self::NotAStore { .. } | Self::Newer { .. } => Category::Format,
+            Self::Exists { .. } => Category::Exists,
+            Self::Damaged { .. } | Self::Missing { .. } => Category::Damaged,
+            Self::InUse { .. }
+            | Self::Forked { .. }
+            | Self::Poisoned { .. }
+            | Self::Closed { .. }
+            | Self::TimedOut { .. }
+            | Self::Busy { .. }
+            | Self::Full { .. }
+            | Self::NoIdsLeft { .. }
+            | Self::OfGroup { .. } => Category::Unavailable,
+            Self::BatchTooLarge { .. } | Self::BackupInside { .. } | Self::Design(_) => Category::Usage,
+            Self::NoWidth { .. }
+            | Self::NoIds { .. }
+            | Self::Names { .. }
+            | Self::IngestIds { .. }
+            | Self::IngestNames { .. }
+            | Self::Width { .. } => Category::Input,
+            Self::Read(error) => error.category(),
+            Self::Build(error) => error.category(),
+        }
+    }
+
     /// Returns what turns an I/O error into one about this file.
     pub(crate) fn io(doing: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { doing, path: path.as_ref().to_owned(), source }

@@ -134,6 +134,18 @@ impl<F: Fingerprint> View<F> {
         })
     }
 
+    /// The number of fingerprints, at most, and whether it is exact: nothing can be held twice, and no fingerprint has lost
+    /// only some of its ids.
+    pub(crate) fn fingerprints(&self, has_ids: bool) -> (u64, bool) {
+        let recent: u64 = self.in_memory().map(Memtable::len).sum();
+        let removed: u64 = self.segments.iter().map(|live| live.removed.len()).sum();
+        let pairs: u64 = self.segments.iter().map(|live| live.segment.pairs()).sum();
+        let stored: u64 = self.segments.iter().map(|live| live.index().len()).sum();
+        let left = pairs - removed + recent;
+        let is_one_whole_file = self.segments.len() <= 1 && recent == 0 && (removed == 0 || !has_ids);
+        ((stored + recent).min(left), is_one_whole_file || left == 0)
+    }
+
     /// Applies operations in their order. Returns what they did; appends those that changed something to `effective`.
     ///
     /// # Errors

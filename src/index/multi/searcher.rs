@@ -91,6 +91,11 @@ impl<F: Fingerprint> MultiSearcher<F> {
         self
     }
 
+    /// As [`Self::progress`], of a searcher that is in use.
+    pub fn report_to(&mut self, report: Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>) {
+        self.report = Report::from(report);
+    }
+
     /// All fingerprints stored within `distance` of `query` that count, nearest first, then by fingerprint; each
     /// once, with the indexes that it is in.
     ///

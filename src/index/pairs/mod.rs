@@ -34,7 +34,7 @@ mod stream;
 mod tuning;
 mod workspace;
 
-pub use options::{Pairs, pairs};
+pub use options::{Pairs, PairsOptions, pairs};
 pub use pair::Pair;
 pub use tuning::{Tuning, Way};
 pub(super) use workspace::Workspace;

@@ -66,10 +66,51 @@ const ALONE: u64 = 1 << 14;
 pub struct Pairs<'a, F> {
     population: Box<dyn Population<F> + 'a>,
     distance: u32,
+    options: PairsOptions,
+    tuning: Tuning,
+}
+
+/// Options of a self-join, as [`Pairs`] has them.
+#[derive(Debug, Clone)]
+pub struct PairsOptions {
     memory: u64,
     threads: usize,
     progress: Report,
-    tuning: Tuning,
+}
+
+impl Default for PairsOptions {
+    fn default() -> Self {
+        Self { memory: default_memory(), threads: 0, progress: Report::default() }
+    }
+}
+
+impl PairsOptions {
+    /// All threads, a quarter of the machine's memory, no report.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// See [`Pairs::memory`].
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes.max(MIN_MEMORY);
+        self
+    }
+
+    /// See [`Pairs::threads`].
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// See [`Pairs::progress`].
+    #[must_use]
+    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        self.progress = Report::to(report);
+        self
+    }
 }
 
 type OfIndexPairs<F> = for<'i> fn(&'i Index<F>, u32) -> Pairs<'i, F>;
@@ -121,9 +162,7 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
         Self {
             population,
             distance: distance.min(F::BITS),
-            memory: default_memory(),
-            threads: 0,
-            progress: Report::default(),
+            options: PairsOptions::default(),
             tuning: Tuning::default(),
         }
     }
@@ -132,21 +171,27 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
     /// 16 MiB. What does not fit is done in slices, which read table 0 again; where not even all the
     /// fingerprints that agree in one prefix fit, every fingerprint is looked up on its own.
     pub fn memory(mut self, bytes: u64) -> Self {
-        self.memory = bytes.max(MIN_MEMORY);
+        self.options = self.options.memory(bytes);
+        self
+    }
+
+    /// Takes all of these options.
+    pub fn options(mut self, options: &PairsOptions) -> Self {
+        self.options = options.clone();
         self
     }
 
     /// How many threads to use; 0, the default, for all: see [the crate](crate#threads-memory-progress). They
     /// are its own even then, since those that wait for their turn must not keep a pool from other work.
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
+        self.options.threads = threads;
         self
     }
 
     /// What to call, from any thread, as the work goes on; it may stop the work: see
     /// [the crate](crate#threads-memory-progress).
     pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        self.progress = Report::to(report);
+        self.options = self.options.progress(report);
         self
     }
 
@@ -236,18 +281,18 @@ fn run<F: Fingerprint>(pairs: &Pairs<'_, F>, is_counting: bool, deliver: Outlet<
     if pairs.distance == 0 || population.len() < 2 {
         return Ok(ControlFlow::Continue(()));
     }
-    let is_small = pairs.threads == 0 && population.len() < ALONE;
-    let threads = if is_small { NonZeroUsize::MIN } else { threads::count(pairs.threads) };
-    let memory = affordable(pairs.memory, QUERY_HEADROOM_BYTES)
+    let is_small = pairs.options.threads == 0 && population.len() < ALONE;
+    let threads = if is_small { NonZeroUsize::MIN } else { threads::count(pairs.options.threads) };
+    let memory = affordable(pairs.options.memory, QUERY_HEADROOM_BYTES)
         .map_err(|bytes| population.error(ReadErrorKind::OutOfMemory { bytes }.into()))?;
-    let preparing = Counter::new(pairs.progress.clone(), Phase::Pairs, None);
-    population.prepare(pairs.threads, &preparing).map_err(|error| population.error(error))?;
+    let preparing = Counter::new(pairs.options.progress.clone(), Phase::Pairs, None);
+    population.prepare(pairs.options.threads, &preparing).map_err(|error| population.error(error))?;
     let join = Join {
         population,
         distance: pairs.distance,
         memory,
         threads,
-        progress: &pairs.progress,
+        progress: &pairs.options.progress,
         tuning: pairs.tuning,
         is_counting,
     };
@@ -259,8 +304,8 @@ impl<F: Fingerprint> fmt::Debug for Pairs<'_, F> {
         f.debug_struct("Pairs")
             .field("fingerprints", &self.population.len())
             .field("distance", &self.distance)
-            .field("memory", &self.memory)
-            .field("threads", &self.threads)
+            .field("memory", &self.options.memory)
+            .field("threads", &self.options.threads)
             .finish_non_exhaustive()
     }
 }

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
-use hamdex::{Entries, Fingerprint};
+use hamdex::{Entries, Fingerprint, StoredId};
 
 use crate::error::Error;
 use crate::manifest::IdType;
-use crate::query::ids::{StoredId, unite};
+use crate::query::ids::unite;
 use crate::set::Shards;
 
 /// A stored fingerprint and its ids.
@@ -39,7 +39,15 @@ impl<F: Fingerprint> Shards<F> {
     /// # Errors
     /// When a shard cannot be opened.
     pub fn entries(&self) -> Result<SetEntries<'_, F>, Error> {
-        let opened = self.first_family().map(|number| Ok(self.shard(number)?.entries().from(F::ZERO)));
+        self.entries_from(F::ZERO)
+    }
+
+    /// Returns the entries of [`Shards::entries`] from a fingerprint on.
+    ///
+    /// # Errors
+    /// When a shard cannot be opened.
+    pub fn entries_from(&self, from: F) -> Result<SetEntries<'_, F>, Error> {
+        let opened = self.first_family().map(|number| Ok(self.shard(number)?.entries().from(from)));
         let shards = opened.collect::<Result<Vec<_>, Error>>()?;
         let next = shards.iter().map(|_| None).collect();
         let id_type = self.manifest().id_type;
@@ -79,7 +87,7 @@ impl<F: Fingerprint> Iterator for SetEntries<'_, F> {
             debug_assert_eq!(next, fingerprint);
             self.heads.pop();
             let entry = self.next[shard].take().expect("a head has an entry");
-            ids.extend(entry.ids.map(|id| StoredId { shard, id }));
+            ids.extend(entry.ids.map(|id| StoredId { part: shard, id }));
             self.advance(shard);
         }
         unite(&mut ids, self.id_type);

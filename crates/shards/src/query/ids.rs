@@ -1,21 +1,11 @@
 //! The ids of a fingerprint in all shards.
 
-use hamdex::Fingerprint;
+use hamdex::{Fingerprint, StoredId};
 
 use crate::error::Error;
 use crate::manifest::IdType;
 use crate::query::searcher::ShardsSearcher;
 use crate::set::Shards;
-
-/// An id and its shard. If ids have names, they are numbered per shard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub struct StoredId {
-    /// The number of the shard in the manifest.
-    pub shard: usize,
-    /// The id.
-    pub id: u64,
-}
 
 impl<F: Fingerprint> ShardsSearcher<'_, F> {
     /// Returns the ids of a fingerprint in all shards: numbers ascending, each once; ids with names by shard and then
@@ -49,7 +39,7 @@ impl<F: Fingerprint> Shards<F> {
     /// # Errors
     /// When a page that is read is damaged.
     pub fn name(&self, id: StoredId) -> Result<Option<&[u8]>, Error> {
-        match self.shard(id.shard)?.names()? {
+        match self.shard(id.part)?.names()? {
             Some(names) => Ok(Some(names.name_of(id.id)?)),
             None => Ok(None),
         }
@@ -65,7 +55,7 @@ impl<F: Fingerprint> Shards<F> {
 
     fn add_ids(&self, number: usize, fingerprint: F, ids: &mut Vec<StoredId>) -> Result<(), Error> {
         let found = self.shard(number)?.ids(fingerprint)?;
-        ids.extend(found.map(|id| StoredId { shard: number, id }));
+        ids.extend(found.map(|id| StoredId { part: number, id }));
         Ok(())
     }
 }
@@ -73,7 +63,7 @@ impl<F: Fingerprint> Shards<F> {
 /// Sorts the ids of a fingerprint collected from all shards, and removes repeated numbers.
 pub(crate) fn unite(ids: &mut Vec<StoredId>, id_type: Option<IdType>) {
     if id_type == Some(IdType::Numbers) {
-        ids.sort_unstable_by_key(|stored| (stored.id, stored.shard));
+        ids.sort_unstable_by_key(|stored| (stored.id, stored.part));
         ids.dedup_by_key(|stored| stored.id);
     } else {
         ids.sort_unstable();

@@ -4,10 +4,12 @@
 //! - [`batch`]: many queries at once
 //! - [`pairs`]: the self-join
 //! - [`entries`]: all stored fingerprints, in order
+//! - [`fingerprint_set`]: the face that it shares with indexes and stores
 //! - [`ids`]: the ids of a fingerprint, and their names
 
 mod batch;
 pub(crate) mod entries;
+mod fingerprint_set;
 pub(crate) mod ids;
 pub(crate) mod pairs;
 pub(crate) mod searcher;

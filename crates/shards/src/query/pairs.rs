@@ -2,9 +2,8 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use hamdex::{Fingerprint, Pair, Pairs, Progress};
+use hamdex::{Fingerprint, Pair, PairsOptions, Progress};
 
 use crate::error::Error;
 use crate::set::Shards;
@@ -19,36 +18,40 @@ use crate::set::Shards;
 pub struct ShardsPairs<'s, F: Fingerprint> {
     set: &'s Shards<F>,
     distance: u32,
-    memory: Option<u64>,
-    threads: usize,
-    progress: Option<Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>>,
+    options: PairsOptions,
 }
 
 impl<F: Fingerprint> Shards<F> {
     /// Returns the self-join: all pairs of stored fingerprints within any `distance`. No work is done until a method of
     /// [`ShardsPairs`] counts or visits them.
     pub fn pairs(&self, distance: u32) -> ShardsPairs<'_, F> {
-        ShardsPairs { set: self, distance: distance.min(F::BITS), memory: None, threads: 0, progress: None }
+        ShardsPairs { set: self, distance: distance.min(F::BITS), options: PairsOptions::new() }
     }
 }
 
 impl<F: Fingerprint> ShardsPairs<'_, F> {
     /// Sets the memory limit, in bytes: see [`Pairs::memory`].
     pub fn memory(mut self, bytes: u64) -> Self {
-        self.memory = Some(bytes);
+        self.options = self.options.memory(bytes);
+        self
+    }
+
+    /// Replaces all options.
+    pub fn options(mut self, options: &PairsOptions) -> Self {
+        self.options = options.clone();
         self
     }
 
     /// Sets the number of threads; 0, the default, for all: see [`Pairs::threads`].
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
+        self.options = self.options.threads(threads);
         self
     }
 
     /// Sets the progress callback, called from any thread, separately for each shard joined by itself. It may stop the
     /// work: see [`Pairs::progress`].
     pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        self.progress = Some(Arc::new(report));
+        self.options = self.options.progress(report);
         self
     }
 
@@ -61,13 +64,13 @@ impl<F: Fingerprint> ShardsPairs<'_, F> {
         visit: &mut dyn FnMut(&[Pair<F>]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, Error> {
         let Some(partition) = self.set.partition_for(self.distance) else {
-            let all = self.with_options(self.set.whole()?.pairs(self.distance));
+            let all = self.set.whole()?.pairs(self.distance).options(&self.options);
             return Ok(all.for_each_batch(visit)?);
         };
         let mut own = Vec::new();
         for number in 0..self.set.manifest().shards.len() {
             let family = number / partition.shards();
-            let pairs = self.with_options(self.set.shard(number)?.pairs(self.distance));
+            let pairs = self.set.shard(number)?.pairs(self.distance).options(&self.options);
             let outcome = pairs.for_each_batch(|pairs| {
                 own.clear();
                 own.extend(pairs.iter().filter(|pair| partition.owner(pair.a, pair.b) == Some(family)));
@@ -86,7 +89,7 @@ impl<F: Fingerprint> ShardsPairs<'_, F> {
     /// When a shard cannot be opened, or a block is damaged.
     pub fn count_by_distance(&self) -> Result<Vec<u64>, Error> {
         if self.set.partition_for(self.distance).is_none() {
-            let all = self.with_options(self.set.whole()?.pairs(self.distance));
+            let all = self.set.whole()?.pairs(self.distance).options(&self.options);
             return Ok(all.count_by_distance()?);
         }
         let mut counts = vec![0; self.distance as usize + 1];
@@ -108,21 +111,6 @@ impl<F: Fingerprint> ShardsPairs<'_, F> {
             ControlFlow::Continue(())
         })?;
         Ok(all)
-    }
-
-    /// Applies the options to a join.
-    fn with_options<'p>(&self, mut pairs: Pairs<'p, F>) -> Pairs<'p, F> {
-        pairs = pairs.threads(self.threads);
-        if let Some(bytes) = self.memory {
-            pairs = pairs.memory(bytes);
-        }
-        match &self.progress {
-            Some(report) => {
-                let report = Arc::clone(report);
-                pairs.progress(move |progress| report(progress))
-            }
-            None => pairs,
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, Match, MultiIndex, MultiMatches, MultiSearcher};
+use hamdex::{Fingerprint, Match, MultiIndex, MultiMatches, MultiSearcher, ProgressCallback};
 
 use crate::error::Error;
 use crate::set::Shards;
@@ -20,6 +20,7 @@ pub struct ShardsSearcher<'s, F: Fingerprint> {
     /// A searcher of all shards in layout `hash`, or of the first family; created when first needed.
     whole: Option<MultiSearcher<F>>,
     matches: Vec<Match<F>>,
+    progress: Option<ProgressCallback>,
 }
 
 impl<F: Fingerprint> Shards<F> {
@@ -27,7 +28,14 @@ impl<F: Fingerprint> Shards<F> {
     #[must_use]
     pub fn searcher(&self) -> ShardsSearcher<'_, F> {
         let near = MultiIndex::new(Vec::new()).searcher();
-        ShardsSearcher { set: self, near, routed: Vec::new(), whole: None, matches: Vec::new() }
+        ShardsSearcher {
+            set: self,
+            near,
+            routed: Vec::new(),
+            whole: None,
+            matches: Vec::new(),
+            progress: None,
+        }
     }
 }
 
@@ -87,6 +95,16 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         Ok(self.first(fingerprint, 0)?.is_some())
     }
 
+    /// Sets the progress callback of later queries that read many blocks. It may stop a query: see
+    /// [`MultiSearcher::progress`].
+    pub fn report_to(&mut self, report: ProgressCallback) {
+        self.near.report_to(Arc::clone(&report));
+        if let Some(whole) = &mut self.whole {
+            whole.report_to(Arc::clone(&report));
+        }
+        self.progress = Some(report);
+    }
+
     /// Returns the distance of the first attempt: within the set's distance, families need fewer shards.
     fn reach(&self, distance: u32) -> u32 {
         if self.set.partition().is_some() { distance.min(self.set.distance()) } else { distance }
@@ -130,7 +148,11 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
     /// Returns a searcher of shards that together have every fingerprint.
     pub(crate) fn whole(&mut self) -> Result<&mut MultiSearcher<F>, Error> {
         if self.whole.is_none() {
-            self.whole = Some(self.set.whole()?.searcher());
+            let mut whole = self.set.whole()?.searcher();
+            if let Some(progress) = &self.progress {
+                whole.report_to(Arc::clone(progress));
+            }
+            self.whole = Some(whole);
         }
         Ok(self.whole.as_mut().expect("it was created above"))
     }

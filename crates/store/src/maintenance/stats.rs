@@ -81,11 +81,11 @@ impl StoreStats {
         let has_ids = manifest.identity.has_ids;
         let written = manifest.written;
         let all_written = written.segments + written.removals + written.logs;
-        let is_one_whole_file = segments.len() <= 1 && recent == 0 && (removed == 0 || !has_ids);
+        let (fingerprints, is_exact) = view.fingerprints(has_ids);
         Self {
-            fingerprints: (sum(|s| s.fingerprints) + recent).min(left),
+            fingerprints,
             ids: if has_ids { left } else { 0 },
-            is_exact: is_one_whole_file || left == 0,
+            is_exact,
             bytes,
             recent,
             recent_bytes: view.in_memory().map(|recent| recent.bytes() as u64).sum(),

@@ -1,6 +1,6 @@
 //! Reading everything.
 
-use hamdex::{Fingerprint, VerifyOptions};
+use hamdex::{Fingerprint, Verified, VerifyOptions};
 
 use crate::disk::Disk;
 use crate::disk::layout;
@@ -11,27 +11,8 @@ use crate::segment::Segment;
 use crate::segment::removals_file;
 use crate::store::Store;
 
-/// What a verification has read and found right.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct StoreVerified {
-    /// Files.
-    pub segments: usize,
-    /// Bytes of these files.
-    pub bytes: u64,
-    /// Fingerprints in them, removed ones included.
-    pub fingerprints: u64,
-    /// Batches in the logs.
-    pub batches: u64,
-    /// What a crash has left and the next writer puts in order: no damage.
-    pub notes: Vec<String>,
-}
-
 /// Reads all files that the manifest names, and the logs, and checks everything. Nothing may write meanwhile.
-pub(crate) fn verify<F: Fingerprint>(
-    disk: &dyn Disk,
-    options: &VerifyOptions,
-) -> Result<StoreVerified, Error> {
+pub(crate) fn verify<F: Fingerprint>(disk: &dyn Disk, options: &VerifyOptions) -> Result<Verified, Error> {
     // A copy that serves does not make up for the damage.
     let manifest = manifest::read_named(disk, layout::MANIFEST).map_err(|damage| {
         match (manifest::read(disk), damage) {
@@ -71,8 +52,9 @@ fn verify_files<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
     options: &VerifyOptions,
-) -> Result<(StoreVerified, Replayed), Error> {
-    let mut verified = StoreVerified::default();
+) -> Result<(Verified, Replayed), Error> {
+    let mut verified = Verified::default();
+    verified.families = 1;
     for entry in &manifest.segments {
         let segment = Segment::<F>::open(disk, entry.number)?;
         let found = segment.index.verify_with(options)?;
@@ -81,9 +63,7 @@ fn verify_files<F: Fingerprint>(
             return Err(Error::damaged(path, None, "it is another file than the manifest names"));
         }
         removals_file::read(disk, manifest.identity.store, entry)?;
-        verified.segments += 1;
-        verified.bytes += found.bytes;
-        verified.fingerprints += found.fingerprints;
+        verified.add(&found);
     }
     let start = manifest.logs_start();
     let replayed = replay::<F>(disk, &manifest.identity, start, manifest.sealed, |_, _| Ok(()))?;
@@ -97,7 +77,7 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// # Errors
     /// The first damage that is found; when the disk refuses something.
-    pub fn verify(&self, options: &VerifyOptions) -> Result<StoreVerified, Error> {
+    pub fn verify(&self, options: &VerifyOptions) -> Result<Verified, Error> {
         let inner = self.inner();
         let _activity = inner.begin()?;
         let pinned = inner.pin()?;

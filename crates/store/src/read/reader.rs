@@ -4,14 +4,14 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, VerifyOptions};
+use hamdex::{Fingerprint, Verified, VerifyOptions};
 
 use crate::disk::lock::holder_and_status;
 use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::health::Health;
 use crate::maintenance::stats::StoreStats;
-use crate::maintenance::verify::{StoreVerified, verify};
+use crate::maintenance::verify::verify;
 use crate::manifest::{self, Manifest};
 use crate::read::seen::{LoggedRemovals, Seen};
 use crate::read::snapshot::Snapshot;
@@ -148,7 +148,7 @@ impl<F: Fingerprint> StoreReader<F> {
     ///
     /// # Errors
     /// The first damage that is found; when the disk refuses something.
-    pub fn verify(&self, options: &VerifyOptions) -> Result<StoreVerified, Error> {
+    pub fn verify(&self, options: &VerifyOptions) -> Result<Verified, Error> {
         steadily(&*self.disk, |_| verify::<F>(&*self.disk, options))
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, Match, MultiSearcher};
+use hamdex::{Fingerprint, Match, MultiSearcher, ProgressCallback};
 
 use crate::error::Error;
 use crate::read::snapshot::Snapshot;
@@ -38,6 +38,12 @@ impl<F: Fingerprint> Searcher<F> {
     pub(crate) fn rest(self) -> Resting<F> {
         let of = Arc::clone(&self.snapshot.view().segments);
         Resting { of, segments: self.segments, matches: self.matches }
+    }
+
+    /// Calls `report` while a query reads many blocks, from now on; it may stop the query: see
+    /// [`MultiSearcher::progress`].
+    pub fn report_to(&mut self, report: ProgressCallback) {
+        self.segments.report_to(report);
     }
 
     /// The snapshot.

@@ -13,9 +13,6 @@ use crate::memtable::Memtable;
 use crate::segment::write_index;
 use crate::view::View;
 
-/// All of a snapshot, as indexes that are queried as one.
-pub type SnapshotIndexes<F> = MultiIndex<F>;
-
 /// What errors call an index of recent pairs.
 const MEMORY: &str = "(memory)";
 
@@ -26,7 +23,7 @@ const CHUNK: usize = 1 << 16;
 /// it needs are kept, though they may have been merged into others meanwhile.
 pub struct Snapshot<F: Fingerprint> {
     view: Arc<View<F>>,
-    schema: Arc<Schema>,
+    pub(super) schema: Arc<Schema>,
 }
 
 /// How many fingerprints and pairs a snapshot has: see [`Snapshot::count`].
@@ -147,7 +144,7 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// # Errors
     /// When memory runs out.
-    pub fn indexes(&self) -> Result<SnapshotIndexes<F>, Error> {
+    pub fn indexes(&self) -> Result<MultiIndex<F>, Error> {
         let view = self.view();
         let mut all = Vec::new();
         if view.in_memory().any(|memtable| memtable.len() > 0) {

@@ -1,0 +1,54 @@
+//! Opens whatever a path names: an index file, a store or a set of shards, of fingerprints of any width.
+//!
+//! - [`open`] looks at what is there and returns an [`AnySet`], which can be queried without knowing what it is.
+//! - [`AnySet::typed`] gives the set at its width, for work on whole arrays of fingerprints; [`for_width`] compiles such
+//!   work once per width.
+//!
+//! A width is matched in `set.rs` and in [`for_width`], a kind of container in `open.rs`, and nowhere else.
+//!
+//! ```
+//! use hamdex::{BuildOptions, Builder};
+//!
+//! let directory = tempfile::tempdir()?;
+//! let path = directory.path().join("news.hamdex");
+//! let mut builder = Builder::<u64>::with_options(&path, BuildOptions::new().ids(true))?;
+//! builder.push_with_id(0x00ff, 17)?;
+//! builder.finish()?;
+//!
+//! let set = hamdex_any::open(&path)?;
+//! assert_eq!((set.description().width, set.description().fingerprints), (64, 1));
+//! let mut searcher = set.searcher();
+//! assert_eq!(searcher.nearest_within(0x01ff_u64.into(), 10, 3)?[0].distance, 1);
+//! assert_eq!(searcher.ids()?.remove(0).map(|stored| stored.id).collect::<Vec<_>>(), [17]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod fingerprint;
+mod open;
+mod searcher;
+mod set;
+mod store;
+
+pub use fingerprint::AnyFingerprint;
+pub use open::{Kind, open, open_with, width};
+pub use searcher::{AnyMatch, AnySearcher};
+pub use set::AnySet;
+
+/// Compiles an expression for each width, and evaluates the one of `$width`: 128 bits, or otherwise 64.
+///
+/// ```
+/// let bytes = |width: u32| hamdex_any::for_width!(width, F => size_of::<F>());
+/// assert_eq!((bytes(64), bytes(128)), (8, 16));
+/// ```
+#[macro_export]
+macro_rules! for_width {
+    ($width:expr, $fingerprint:ident => $work:expr) => {
+        if $width == 128 {
+            type $fingerprint = u128;
+            $work
+        } else {
+            type $fingerprint = u64;
+            $work
+        }
+    };
+}

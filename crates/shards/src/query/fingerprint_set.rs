@@ -1,0 +1,91 @@
+//! A set of shards behind the one face of what can be queried.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use hamdex::{
+    BatchOptions, Description, EntryVisitor, Fingerprint, FingerprintSet, Match, MatchIds, MatchVisitor,
+    PairVisitor, PairsOptions, ProgressCallback, RECIPE_KEY, SetError, SetSearcher, StoredId, Verified,
+    VerifyOptions,
+};
+
+use crate::manifest::IdType;
+use crate::query::searcher::ShardsSearcher;
+use crate::set::Shards;
+
+impl<F: Fingerprint> FingerprintSet<F> for Shards<F> {
+    fn describe(&self) -> Description {
+        let manifest = self.manifest();
+        let mut description = Description::new(F::BITS, manifest.distance);
+        description.fingerprints = self.len();
+        description.is_counted = manifest.families() > 1;
+        description.has_ids = manifest.id_type.is_some();
+        description.has_names = manifest.id_type == Some(IdType::Names);
+        let recipe = manifest.recipe.iter().map(|recipe| (RECIPE_KEY.to_owned(), recipe.as_bytes().to_vec()));
+        description.metadata = recipe.collect();
+        description
+    }
+
+    fn open_searcher(&self) -> Box<dyn SetSearcher<F> + Send + '_> {
+        Box::new(self.searcher())
+    }
+
+    fn visit_batch(
+        &self,
+        queries: &[F],
+        distance: u32,
+        options: &BatchOptions,
+        visit: &mut MatchVisitor<'_, F>,
+    ) -> Result<ControlFlow<()>, SetError> {
+        Ok(self.batch_with(queries, distance, options, visit)?)
+    }
+
+    fn visit_pairs(
+        &self,
+        distance: u32,
+        options: &PairsOptions,
+        visit: &mut PairVisitor<'_, F>,
+    ) -> Result<ControlFlow<()>, SetError> {
+        Ok(self.pairs(distance).options(options).for_each_batch(visit)?)
+    }
+
+    fn count_pairs(&self, distance: u32, options: &PairsOptions) -> Result<Vec<u64>, SetError> {
+        Ok(self.pairs(distance).options(options).count_by_distance()?)
+    }
+
+    fn visit_entries(&self, from: F, visit: &mut EntryVisitor<'_, F>) -> Result<ControlFlow<()>, SetError> {
+        for entry in self.entries_from(from)? {
+            let entry = entry?;
+            if visit(entry.fingerprint, entry.ids.into()).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError> {
+        Ok(self.name(id)?.map(Cow::Borrowed))
+    }
+
+    fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {
+        Ok(self.verify(options)?)
+    }
+}
+
+impl<F: Fingerprint> SetSearcher<F> for ShardsSearcher<'_, F> {
+    fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], SetError> {
+        Ok(self.nearest_within(query, count, distance)?)
+    }
+
+    fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, SetError> {
+        Ok(self.first(query, distance)?)
+    }
+
+    fn ids_of(&mut self, matches: &[Match<F>]) -> Result<Vec<MatchIds<'_>>, SetError> {
+        matches.iter().map(|found| Ok(self.ids(found.fingerprint)?.into())).collect()
+    }
+
+    fn set_progress(&mut self, report: ProgressCallback) {
+        self.report_to(report);
+    }
+}

@@ -1,0 +1,112 @@
+//! A snapshot behind the one face of what can be queried.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use hamdex::{
+    BatchOptions, Description, EntryVisitor, Fingerprint, FingerprintSet, Match, MatchIds, MatchVisitor,
+    PairVisitor, PairsOptions, ProgressCallback, RECIPE_KEY, SetError, SetSearcher, StoredId, Verified,
+    VerifyOptions,
+};
+
+use crate::read::searcher::Searcher;
+use crate::read::snapshot::Snapshot;
+
+impl<F: Fingerprint> FingerprintSet<F> for Snapshot<F> {
+    fn describe(&self) -> Description {
+        let schema = &self.schema;
+        let mut description = Description::new(F::BITS, schema.distance);
+        description.design = Some(schema.design.clone());
+        description.codec = Some(schema.codec);
+        (description.fingerprints, description.is_counted) =
+            self.view().fingerprints(schema.identity.has_ids);
+        description.has_ids = schema.identity.has_ids;
+        description.has_names = schema.identity.has_names;
+        let recipe = schema.recipe.iter().map(|recipe| (RECIPE_KEY.to_owned(), recipe.as_bytes().to_vec()));
+        description.metadata = recipe.collect();
+        description
+    }
+
+    fn open_searcher(&self) -> Box<dyn SetSearcher<F> + Send + '_> {
+        Box::new(self.searcher())
+    }
+
+    fn visit_batch(
+        &self,
+        queries: &[F],
+        distance: u32,
+        options: &BatchOptions,
+        visit: &mut MatchVisitor<'_, F>,
+    ) -> Result<ControlFlow<()>, SetError> {
+        Ok(self.batch_with(queries, distance, options, visit)?)
+    }
+
+    fn visit_pairs(
+        &self,
+        distance: u32,
+        options: &PairsOptions,
+        visit: &mut PairVisitor<'_, F>,
+    ) -> Result<ControlFlow<()>, SetError> {
+        Ok(self.indexes()?.pairs(distance).options(options).for_each_batch(visit)?)
+    }
+
+    fn count_pairs(&self, distance: u32, options: &PairsOptions) -> Result<Vec<u64>, SetError> {
+        Ok(self.indexes()?.pairs(distance).options(options).count_by_distance()?)
+    }
+
+    fn visit_entries(&self, from: F, visit: &mut EntryVisitor<'_, F>) -> Result<ControlFlow<()>, SetError> {
+        let mut pairs = self.pairs_in_order_from(from).peekable();
+        while let Some(pair) = pairs.next() {
+            let (fingerprint, first) = pair?;
+            let mut ids = vec![first];
+            while let Some(Ok((_, id))) =
+                pairs.next_if(|next| matches!(next, Ok((next, _)) if *next == fingerprint))
+            {
+                ids.push(id);
+            }
+            if !self.schema.identity.has_ids {
+                ids.clear();
+            }
+            if visit(fingerprint, ids.into()).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError> {
+        if !self.schema.identity.has_names {
+            return Ok(None);
+        }
+        Ok(Some(Cow::Borrowed(self.name(id.id)?.unwrap_or_default())))
+    }
+
+    /// Checks the segments of the snapshot. Of the files of the store, [`StoreReader::verify`](crate::StoreReader::verify)
+    /// checks all.
+    fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {
+        let mut sum = Verified::default();
+        sum.families = 1;
+        for segment in self.view().segments.iter() {
+            sum.add(&segment.index().verify_with(options)?);
+        }
+        Ok(sum)
+    }
+}
+
+impl<F: Fingerprint> SetSearcher<F> for Searcher<F> {
+    fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], SetError> {
+        Ok(self.nearest_within(query, count, distance)?)
+    }
+
+    fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, SetError> {
+        Ok(self.first(query, distance)?)
+    }
+
+    fn ids_of(&mut self, matches: &[Match<F>]) -> Result<Vec<MatchIds<'_>>, SetError> {
+        matches.iter().map(|found| Ok(self.ids(found.fingerprint)?.into())).collect()
+    }
+
+    fn set_progress(&mut self, report: ProgressCallback) {
+        self.report_to(report);
+    }
+}

@@ -1,0 +1,40 @@
+//! The one classification of failures.
+
+use hamdex_atomic_file::Error as OutputError;
+
+/// The kind of a failure. Exit codes, exceptions and statuses are made of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Category {
+    /// An argument or option is wrong, or contradicts another.
+    Usage,
+    /// The data that was given cannot be taken: it is unsorted, of another width, without ids.
+    Input,
+    /// Something has the name of the output already.
+    Exists,
+    /// The bytes are not hamdex's, or of a version that this one cannot read.
+    Format,
+    /// Some bytes are not those that were written, or a file is missing.
+    Damaged,
+    /// The system refuses memory.
+    Memory,
+    /// The operating system refuses something else.
+    System,
+    /// The store or set cannot be used now: it is in use, closed, busy or full.
+    Unavailable,
+    /// The output is complete and in place, and may be lost in a crash of the system.
+    NotDurable,
+    /// The progress callback stopped the work.
+    Stopped,
+}
+
+impl From<&OutputError> for Category {
+    fn from(error: &OutputError) -> Self {
+        match error {
+            error if error.is_in_place() => Self::NotDurable,
+            OutputError::Exists { .. } => Self::Exists,
+            OutputError::IsInput { .. } | OutputError::NotAFile { .. } => Self::Input,
+            _ => Self::System,
+        }
+    }
+}

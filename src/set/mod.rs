@@ -1,0 +1,135 @@
+//! The one face of whatever can be queried: [`FingerprintSet`].
+//!
+//! - [`description`]: its width, distance, size, ids, names and recipe
+//! - [`ids`]: the ids of a match, wherever they are stored
+//! - [`of_index`], [`of_multi`]: the trait for an index, and for several as one
+
+mod description;
+mod ids;
+mod of_index;
+mod of_multi;
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+pub use description::Description;
+use hamdex_fingerprint::Fingerprint;
+pub use ids::{MatchIds, StoredId};
+
+use crate::error::SetError;
+use crate::index::{BatchOptions, Match, MatchVisitor, Pair, PairsOptions, Verified, VerifyOptions};
+use crate::progress::Progress;
+
+/// Receives pairs, some thousands at a time, until it breaks.
+pub type PairVisitor<'v, F> = dyn FnMut(&[Pair<F>]) -> ControlFlow<()> + 'v;
+
+/// Receives a fingerprint with its ids, until it breaks.
+pub type EntryVisitor<'v, F> = dyn FnMut(F, MatchIds<'_>) -> ControlFlow<()> + 'v;
+
+/// A callback that long work calls with its progress; a break stops the work.
+pub type ProgressCallback = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
+
+/// A set of fingerprints that can be queried: an [`Index`](crate::Index), a [`MultiIndex`](crate::MultiIndex), a snapshot
+/// of a store, or a set of shards.
+///
+/// Programs that query whatever a path names hold a `Box<dyn FingerprintSet<F>>`. A call through it costs some tens of
+/// nanoseconds per query, and nothing per block.
+///
+/// ```
+/// use hamdex::{BuildOptions, Builder, FingerprintSet, Index};
+///
+/// let mut builder = Builder::in_memory(BuildOptions::new().ids(true))?;
+/// builder.push_with_id(0x00ff_u64, 17)?;
+/// let set: Box<dyn FingerprintSet<u64>> = Box::new(Index::from_bytes(builder.into_inner()?.0)?);
+///
+/// assert_eq!(set.describe().fingerprints, 1);
+/// let mut searcher = set.open_searcher();
+/// let found = searcher.nearest_within(0x01ff, usize::MAX, 3)?.to_vec();
+/// assert_eq!(found[0].distance, 1);
+/// let ids = searcher.ids_of(&found)?.remove(0);
+/// assert_eq!(ids.map(|stored| stored.id).collect::<Vec<_>>(), [17]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
+    /// The properties of the set.
+    fn describe(&self) -> Description;
+
+    /// A searcher, which holds the memory that queries use again and again: one per thread.
+    fn open_searcher(&self) -> Box<dyn SetSearcher<F> + Send + '_>;
+
+    /// Calls `visit` with the place of each query and all fingerprints within `distance` of it, nearest first, then by
+    /// fingerprint; in the order of the queries, those without a match too, until it breaks. Returns whether it did.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged, the progress callback stops the work, or the system refuses something.
+    fn visit_batch(
+        &self,
+        queries: &[F],
+        distance: u32,
+        options: &BatchOptions,
+        visit: &mut MatchVisitor<'_, F>,
+    ) -> Result<ControlFlow<()>, SetError>;
+
+    /// Calls `visit` with all pairs of fingerprints within `distance` of each other, each once, until it breaks. Returns
+    /// whether it did.
+    ///
+    /// # Errors
+    /// As for [`FingerprintSet::visit_batch`].
+    fn visit_pairs(
+        &self,
+        distance: u32,
+        options: &PairsOptions,
+        visit: &mut PairVisitor<'_, F>,
+    ) -> Result<ControlFlow<()>, SetError>;
+
+    /// The number of pairs at each distance from 0 to `distance`. There are none at 0.
+    ///
+    /// # Errors
+    /// As for [`FingerprintSet::visit_batch`].
+    fn count_pairs(&self, distance: u32, options: &PairsOptions) -> Result<Vec<u64>, SetError>;
+
+    /// Calls `visit` with every fingerprint that is not below `from`, ascending, and its ids, until it breaks. Returns
+    /// whether it did.
+    ///
+    /// # Errors
+    /// When a block or page is damaged.
+    fn visit_entries(&self, from: F, visit: &mut EntryVisitor<'_, F>) -> Result<ControlFlow<()>, SetError>;
+
+    /// The name of an id of this set; `None` if its ids have no names.
+    ///
+    /// # Errors
+    /// When a page that matters is damaged, or the id is not stored.
+    fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError>;
+
+    /// Reads the whole set and checks everything.
+    ///
+    /// # Errors
+    /// The first damage; when no thread can be started; or when the progress callback stops the work.
+    fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError>;
+}
+
+/// Queries a [`FingerprintSet`], one query at a time.
+pub trait SetSearcher<F: Fingerprint> {
+    /// The `count` nearest of the stored fingerprints within `distance` of `query`, nearest first, then by fingerprint;
+    /// all of these if there are no more.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged, or the progress callback stops the query.
+    fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], SetError>;
+
+    /// Some stored fingerprint within `distance` of `query`, if there is one; not always the nearest.
+    ///
+    /// # Errors
+    /// As for [`SetSearcher::nearest_within`].
+    fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, SetError>;
+
+    /// The ids of each of these matches, in their order: empty lists if the set has no ids.
+    ///
+    /// # Errors
+    /// When a block or page that matters is damaged.
+    fn ids_of(&mut self, matches: &[Match<F>]) -> Result<Vec<MatchIds<'_>>, SetError>;
+
+    /// Calls `report` while a query reads many blocks, from now on; it may stop the query.
+    fn set_progress(&mut self, report: ProgressCallback);
+}

@@ -1,0 +1,149 @@
+//! Several indexes as one set.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use hamdex_fingerprint::Fingerprint;
+
+use crate::error::SetError;
+use crate::index::{
+    BatchOptions, FoundIn, Match, MatchVisitor, MultiIndex, MultiSearcher, PairsOptions, Verified,
+    VerifyOptions,
+};
+use crate::set::{
+    Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher, StoredId,
+};
+
+/// Its ids are those of all indexes; names are those of the index that an id was found in.
+impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
+    fn describe(&self) -> Description {
+        let mut description = Description::new(F::BITS, self.distance());
+        description.fingerprints = self.stored();
+        description.is_counted = self.as_slice().is_empty();
+        description.has_ids = self.as_slice().iter().any(|index| index.has_ids());
+        description.has_names = self.as_slice().iter().any(|index| index.has_names());
+        description
+    }
+
+    fn open_searcher(&self) -> Box<dyn SetSearcher<F> + Send + '_> {
+        Box::new(OneByOne { searcher: self.searcher(), matches: Vec::new() })
+    }
+
+    fn visit_batch(
+        &self,
+        queries: &[F],
+        distance: u32,
+        options: &BatchOptions,
+        visit: &mut MatchVisitor<'_, F>,
+    ) -> Result<ControlFlow<()>, SetError> {
+        let mut matches = Vec::new();
+        Ok(self.batch_with(queries, distance, options, |place, found| {
+            matches.clear();
+            matches.extend(found.iter().map(|found| found.found_in[0].found));
+            visit(place, &matches)
+        })?)
+    }
+
+    fn visit_pairs(
+        &self,
+        distance: u32,
+        options: &PairsOptions,
+        visit: &mut PairVisitor<'_, F>,
+    ) -> Result<ControlFlow<()>, SetError> {
+        Ok(self.pairs(distance).options(options).for_each_batch(visit)?)
+    }
+
+    fn count_pairs(&self, distance: u32, options: &PairsOptions) -> Result<Vec<u64>, SetError> {
+        Ok(self.pairs(distance).options(options).count_by_distance()?)
+    }
+
+    fn visit_entries(&self, from: F, visit: &mut EntryVisitor<'_, F>) -> Result<ControlFlow<()>, SetError> {
+        let mut searcher = self.searcher();
+        let mut walks: Vec<_> =
+            self.as_slice().iter().map(|index| index.fingerprints().from(from).peekable()).collect();
+        loop {
+            let mut least = None;
+            for walk in &mut walks {
+                match walk.peek() {
+                    Some(Ok(fingerprint)) => least = least.into_iter().chain([*fingerprint]).min(),
+                    Some(Err(_)) => return Err(walk.next().and_then(Result::err).expect("it failed").into()),
+                    None => {}
+                }
+            }
+            let Some(least) = least else { return Ok(ControlFlow::Continue(())) };
+            for walk in &mut walks {
+                walk.next_if(|next| matches!(next, Ok(fingerprint) if *fingerprint == least));
+            }
+            let found: Vec<FoundIn<F>> =
+                searcher.within(least, 0)?.get(0).map_or_else(Vec::new, |found| found.found_in.to_vec());
+            if !found.is_empty() && visit(least, stored_ids(&mut searcher, &found)?.into()).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+    }
+
+    fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError> {
+        match self.as_slice().get(id.part) {
+            Some(index) => FingerprintSet::name_of(&**index, id),
+            None => Ok(None),
+        }
+    }
+
+    fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {
+        let mut sum = Verified::default();
+        for index in self.as_slice() {
+            sum.add(&index.verify_with(options)?);
+        }
+        Ok(sum)
+    }
+}
+
+/// The ids of a match in the indexes that it was found in, each id once.
+fn stored_ids<F: Fingerprint>(
+    searcher: &mut MultiSearcher<F>,
+    found_in: &[FoundIn<F>],
+) -> Result<Vec<StoredId>, SetError> {
+    let mut ids = Vec::new();
+    for found in found_in {
+        let of_index = searcher.ids_of(std::slice::from_ref(found))?;
+        ids.extend(of_index.into_iter().map(|id| StoredId { part: found.index, id }));
+    }
+    ids.sort_unstable_by_key(|stored| (stored.id, stored.part));
+    ids.dedup_by_key(|stored| stored.id);
+    Ok(ids)
+}
+
+/// Keeps the matches of a query without the indexes that they are in.
+struct OneByOne<F> {
+    searcher: MultiSearcher<F>,
+    matches: Vec<Match<F>>,
+}
+
+impl<F: Fingerprint> SetSearcher<F> for OneByOne<F> {
+    fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], SetError> {
+        let found = match count {
+            usize::MAX => self.searcher.within(query, distance),
+            count => self.searcher.nearest_within(query, count, distance),
+        }?;
+        self.matches.clear();
+        self.matches.extend(found.iter().map(|found| found.found_in[0].found));
+        Ok(&self.matches)
+    }
+
+    fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, SetError> {
+        Ok(self.searcher.first(query, distance)?.map(|found| found.found))
+    }
+
+    fn ids_of(&mut self, matches: &[Match<F>]) -> Result<Vec<MatchIds<'_>>, SetError> {
+        let of_match = |one: &Match<F>| {
+            let found = self.searcher.within(one.fingerprint, 0)?.get(0);
+            let found_in = found.map_or_else(Vec::new, |found| found.found_in.to_vec());
+            stored_ids(&mut self.searcher, &found_in).map(MatchIds::from)
+        };
+        matches.iter().map(of_match).collect()
+    }
+
+    fn set_progress(&mut self, report: ProgressCallback) {
+        self.searcher.report_to(report);
+    }
+}

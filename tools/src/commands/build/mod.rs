@@ -1,0 +1,289 @@
+//! `hamdex build`: fingerprints or documents in, one index file out.
+//!
+//! - [`design`]: which tables
+//! - [`documents`]: texts to fingerprints and names
+//! - [`sink`]: what is built: a file, or a set of shards
+//! - [`shards`]: what a set of shards needs, and what is said of it
+//! - [`skew`]: a word of warning
+
+mod design;
+mod documents;
+mod shards;
+mod sink;
+mod skew;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytesize::ByteSize;
+use clap::ValueEnum;
+use hamdex::{BuildOptions, Codec, Fingerprint, Summary};
+use hamdex_any::for_width;
+
+use crate::bars::Phases;
+use crate::built::Built;
+use crate::documents::inputs::{self as texts, Fields, Reading};
+use crate::documents::{recipe, report as documents_report};
+use crate::failure::Failure;
+use crate::input::{self, Beside, Columns, Format, Found, IdSource};
+use crate::output::{Force, Output, check_index_output, inputs_or_standard_input, path_of, temp_dir};
+use crate::say;
+use crate::threads::Threads;
+use crate::values;
+
+use sink::{Finished, Sink};
+
+pub(crate) use design::choose;
+
+/// Build an index file from fingerprints, or from documents.
+///
+/// Reads files, or standard input if none is named (or for -). The output gets its name only when it is
+/// complete. The same input and options give the same bytes, whatever the memory limit and the number of
+/// threads.
+///
+/// Raw binary numbers are taken only from files whose name says so (.u64, .u64le, .bin, .raw; for 128 bits
+/// .u128, .u128le) and with --format.
+///
+/// The first lines of a text show whether its numbers are hexadecimal or decimal. If all of them have exactly 16
+/// (for 128 bits, 32) decimal digits, they can be either and are read as hexadecimal: if they are decimal, say
+/// --format decimal. A later line that contradicts is an error.
+///
+/// With --ids names each line is a fingerprint, a tab and a name (in tables, --id-field is the column of the
+/// names): fingerprints that another program has made, of images, say. The index keeps the names as they are, and
+/// queries show them.
+///
+/// With --documents the inputs are texts. The index keeps the recipe of their fingerprints (metadata
+/// hamdex.recipe), so that a query by text uses the same one, and what the documents are called: their ids are
+/// their numbers in the order of the input, and queries show their names. Texts too short for a reliable
+/// fingerprint are reported and left out.
+///
+/// With --shards the output is a directory of index files, a set of shards, which `hamdex query`, `pairs`, `dump` and
+/// `verify` take as they take an index file. The layout families keeps every fingerprint K + 1 times, split by another
+/// part of its bits each time, so that a query asks K + 1 shards however many there are; the layout hash keeps it once,
+/// and a query asks all shards. What is read is kept beside the output where it does not fit into --memory.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex build -o news.hamdex --distance 3 fingerprints.txt
+  hamdex build -o articles.hamdex --documents articles.jsonl
+  hamdex build -o hashes.hamdex --ids pairs --id-field page hashes.parquet
+  hamdex build -o images.hamdex --ids names phashes.txt
+  hamdex build -o web.shards --shards 16 --ids row web.u64
+  cut -f2 pages.tsv | hamdex build -o pages.hamdex --ids row"
+)]
+pub(crate) struct Args {
+    /// The index file to write, - for standard output; with --shards, the directory
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    #[command(flatten)]
+    shards: shards::Options,
+    /// Find everything within this many bits
+    #[arg(short = 'k', long, value_name = "K", default_value_t = 3)]
+    distance: u32,
+    /// Which tables to keep: a name that `hamdex designs` lists, or auto
+    #[arg(long, value_name = "NAME", default_value = hamdex::AUTO)]
+    design: String,
+    /// Bits of a fingerprint
+    /// [default: 64; of documents, the recipe's]
+    #[arg(long, value_name = "BITS", value_parser = ["64", "128"])]
+    width: Option<String>,
+    /// How blocks are coded: huffman is smaller where fingerprints lie in clusters, as those of documents
+    /// do; elias-fano answers queries several times faster, and is smaller where they do not
+    #[arg(long, value_name = "NAME", default_value_t)]
+    codec: Codec,
+    /// Bytes per block: a power of two from 512 to 8192 [default: 1024]
+    #[arg(long, value_name = "BYTES", value_parser = values::block_bytes)]
+    block_size: Option<u32>,
+    /// How the fingerprints are written
+    #[arg(long, value_enum, default_value = "auto")]
+    format: Format,
+    /// The column of fingerprints in Parquet, Arrow, CSV and TSV files
+    #[arg(long, value_name = "NAME", default_value = "fingerprint")]
+    fingerprint_field: String,
+    /// Where ids come from [default: none; of documents, names]
+    #[arg(long, value_enum)]
+    ids: Option<IdSource>,
+    /// The inputs are documents: texts, not fingerprints; FORMAT is as for `hamdex dedup`
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "auto",
+        conflicts_with = "format"
+    )]
+    documents: Option<texts::Format>,
+    #[command(flatten)]
+    recipe: recipe::Options,
+    #[command(flatten)]
+    fields: Fields,
+    /// Memory for sorting; beyond that, temporary files are used [default: a quarter of the usable memory]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    memory: Option<ByteSize>,
+    /// Where temporary files go [default: the directory of the output]
+    #[arg(long, value_name = "DIR")]
+    temp_dir: Option<PathBuf>,
+    #[command(flatten)]
+    threads: Threads,
+    /// Print what was built as a JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    force: Force,
+    /// Files of fingerprints or documents (or directories of these); - or none for standard input
+    #[arg(value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if args.documents.is_some() {
+        // Texts are worked on by the pool of the whole program.
+        args.threads.start()?;
+    }
+    if let Some(format) = args.documents {
+        let (recipe, lists) = args.recipe.load(args.width.as_deref())?;
+        let source = Texts { format, recipe: &recipe, lists };
+        return for_width!(recipe.width.bits(), F => build::<F>(args, Some(source)));
+    }
+    if args.recipe.recipe.is_some() || args.recipe.idf.is_some() || args.recipe.stop_words.is_some() {
+        return Err(Failure::Usage("--recipe, --idf and --stop-words are for --documents".to_owned()));
+    }
+    let width = if args.width.as_deref() == Some("128") { 128 } else { 64 };
+    for_width!(width, F => build::<F>(args, None))
+}
+
+/// Texts to build an index of.
+struct Texts<'a> {
+    format: texts::Format,
+    recipe: &'a hamdex_simhash::Recipe,
+    lists: hamdex_simhash::Lists,
+}
+
+fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Failure> {
+    let started = Instant::now();
+    let phases = Arc::new(Phases::default());
+    let ids = id_source(args)?;
+    let options = options::<F>(args, &phases)?;
+    let mut inputs = inputs_or_standard_input(&args.inputs);
+    args.recipe.files().for_each(|list| inputs.add(list));
+    let output = Output::new(&args.output, args.force, &inputs);
+    match args.shards.shards {
+        Some(_) => shards::check_output(args)?,
+        None => {
+            output.check()?;
+            check_index_output(&args.output, args.json)?;
+        }
+    }
+    let temp_dir = temp_dir(args.temp_dir.as_deref(), Some(&args.output));
+    if let Some(texts) = texts {
+        let reading = Reading::new(&args.inputs, texts.format, &args.fields)?.temp_dir(&temp_dir);
+        let recipe = (texts.recipe, texts.lists);
+        let start = |options| Sink::start(args, &output, options);
+        let built = documents::build(&reading, ids, recipe, options, start, &phases)?;
+        documents_report::summary(&built.counts, &built.too_short, started);
+        let documents = (built.counts.documents, built.too_short.count());
+        return report::<F>(args, &built.finished, Some(documents), started);
+    }
+    let options = options.ids(ids != IdSource::None).names(ids == IdSource::Names);
+    let mut sink = Sink::start(args, &output, options)?;
+    let mut row = 0u64;
+    let reading = input::Reading {
+        paths: &args.inputs,
+        format: args.format,
+        columns: Columns { fingerprint: &args.fingerprint_field, id: args.fields.id_name() },
+        beside: match ids {
+            IdSource::Pairs => Beside::Id,
+            IdSource::Names => Beside::Name,
+            _ => Beside::Nothing,
+        },
+        temp_dir: Some(&temp_dir),
+        is_prompt: false,
+    };
+    input::read::<F>(&reading, &mut |fingerprint, found| {
+        match (ids, found) {
+            (IdSource::None, _) => sink.push(fingerprint, None, None)?,
+            (_, Found::Id(id)) => sink.push(fingerprint, Some(id), None)?,
+            (_, Found::Nothing) => sink.push(fingerprint, Some(row), None)?,
+            (_, Found::Name(name)) => sink.push(fingerprint, Some(row), Some(name.as_ref()))?,
+        }
+        row += 1;
+        Ok(())
+    })?;
+    report::<F>(args, &sink.finish(&phases)?, None, started)
+}
+
+fn options<F: Fingerprint>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOptions<F>, Failure> {
+    let mut options = choose(BuildOptions::<F>::new(), &args.design, args.distance)?
+        .codec(args.codec)
+        .overwrite(args.force.force)
+        .threads(args.threads.count());
+    if args.shards.shards.is_none() {
+        // The phases of shard after shard say less than how many are done.
+        options = options.progress(phases.reporter());
+    }
+    if let Some(bytes) = args.block_size {
+        options = options.block_bytes(bytes as usize);
+    }
+    if let Some(memory) = args.memory {
+        options = options.memory(memory.as_u64());
+    }
+    if let Some(directory) = &args.temp_dir {
+        options = options.temp_dir(directory);
+    }
+    Ok(options)
+}
+
+/// Where ids come from; refused where they cannot.
+fn id_source(args: &Args) -> Result<IdSource, Failure> {
+    let (fits, default): (&[IdSource], _) = if args.documents.is_some() {
+        (&[IdSource::Names, IdSource::Numbers, IdSource::Row, IdSource::None], IdSource::Names)
+    } else {
+        (&[IdSource::None, IdSource::Row, IdSource::Pairs, IdSource::Names], IdSource::None)
+    };
+    let asked = args.ids.unwrap_or(default);
+    if fits.contains(&asked) {
+        return Ok(asked);
+    }
+    let names = fits.iter().filter_map(|fit| Some(fit.to_possible_value()?.get_name().to_owned()));
+    let names: Vec<String> = names.collect();
+    let what = if args.documents.is_some() { "documents" } else { "fingerprints" };
+    Err(Failure::Usage(format!("--ids for {what} is one of: {}", names.join(", "))))
+}
+
+/// Says what has been built; if that fails, that it is there all the same. `documents` is how many there were and how
+/// many of them too short.
+fn report<F: Fingerprint>(
+    args: &Args,
+    finished: &Finished,
+    documents: Option<(u64, u64)>,
+    started: Instant,
+) -> Result<(), Failure> {
+    let seconds = started.elapsed().as_secs_f64();
+    let said = match finished {
+        Finished::Shards(summary) => shards::report(args, summary, documents, seconds),
+        Finished::File(summary) => {
+            let (output, codec) = (args.output.as_path(), args.codec);
+            let built = Built { output, summary, codec, documents, merged: None, seconds };
+            built.print(args.json).and_then(|()| warn_of_skew::<F>(args, summary))
+        }
+    };
+    said.map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
+}
+
+fn warn_of_skew<F: Fingerprint>(args: &Args, summary: &Summary) -> Result<(), Failure> {
+    let path = path_of(&args.output);
+    if !path.metadata().is_ok_and(|file| file.is_file() && file.len() == summary.bytes) {
+        // What a stream has taken, or has appended to something else, cannot be opened.
+        return Ok(());
+    }
+    if let Some(stats) = skew::stats::<F>(path)?
+        && let Some(warning) = skew::warning(summary.pushed, &stats)
+    {
+        say::warning(format_args!("{}: {warning}", args.output.display()));
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! All fingerprints of an index, with their ids or without.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::sync::Once;
+
+use hamdex::{Fingerprint, Hex};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::ids::Ids;
+use crate::say;
+use crate::set::Set;
+
+/// That names are not written as they are, said once.
+static CAUTION: Once = Once::new();
+
+/// How fingerprints are printed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Form {
+    /// With their ids: a line per pair, as `hamdex build --ids pairs` reads it.
+    pub(super) ids: bool,
+    /// With the names of their ids: a line per pair, as `hamdex build --ids names` reads it.
+    pub(super) names: bool,
+    /// As JSON, a line per fingerprint.
+    pub(super) json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Entry<'i> {
+    fingerprint: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids: Option<Ids<'i>>,
+}
+
+/// Prints all of them in ascending order.
+pub(super) fn print<F: Fingerprint>(
+    set: Set<'_, F>,
+    form: Form,
+    output: &mut impl Write,
+) -> Result<(), Failure> {
+    if form.ids && !set.description.has_ids {
+        return Err(Failure::Usage("there are no ids: leave out --ids".to_owned()));
+    }
+    if form.names && !set.description.has_names {
+        return Err(Failure::Usage("there are no names: leave out --names".to_owned()));
+    }
+    let names = set.names().filter(|_| form.names);
+    let with_ids = form.ids || form.names;
+    let mut failure = None;
+    let outcome = set.set.visit_entries(F::ZERO, &mut |fingerprint, ids| {
+        let ids = with_ids.then(|| Ids::new(ids, names, usize::MAX)).transpose();
+        match ids.and_then(|ids| line(fingerprint.hex(), ids, form, output)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    });
+    failure.map_or(outcome.map(drop).map_err(Failure::from), Err)
+}
+
+/// Prints a fingerprint: a line, or one for each of its ids.
+fn line<F: Fingerprint>(
+    fingerprint: Hex<F>,
+    ids: Option<Ids<'_>>,
+    form: Form,
+    output: &mut impl Write,
+) -> Result<(), Failure> {
+    if form.json {
+        let entry = Entry { fingerprint: fingerprint.to_string(), ids };
+        serde_json::to_writer(&mut *output, &entry).map_err(std::io::Error::from)?;
+        writeln!(output)?;
+    } else if let Some(ids) = ids {
+        if !ids.for_each(&mut |id| writeln!(output, "{fingerprint}\t{id}"))? {
+            CAUTION.call_once(|| {
+                say::caution("some names have line ends or other control characters, which are written as \\n and the like: `hamdex build` takes these for names of their own; --json has them as they are");
+            });
+        }
+    } else {
+        writeln!(output, "{fingerprint}")?;
+    }
+    Ok(())
+}

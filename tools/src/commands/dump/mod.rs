@@ -1,0 +1,185 @@
+//! `hamdex dump`: what a file is made of, down to the bit.
+//!
+//! - [`overview`]: the file and its tables
+//! - [`block`]: one block, entry by entry or bit by bit
+//! - [`json`]: the same for programs
+//! - [`fingerprints`]: all fingerprints, with their ids or without
+//! - [`stats`]: how the fingerprints are spread
+//! - [`store`]: a store, its segments, logs and removals
+//! - [`shards`]: a set of shards
+
+mod block;
+mod fingerprints;
+mod json;
+mod overview;
+mod shards;
+mod stats;
+mod store;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use hamdex::{Fingerprint, OpenOptions};
+use hamdex_any::{Kind, for_width};
+use hamdex_atomic_file::Inputs;
+
+use crate::failure::Failure;
+use crate::output::{Force, Output};
+use crate::set::Set;
+
+/// Show what an index file, a store or a set of shards is made of.
+///
+/// Without further options: header, footer and design; for each table its codebook, its fill, its size
+/// compared with the information bound, and the memory that it needs.
+///
+/// With --stats, how the fingerprints are distributed: by their leading bits, by the distances within a sample,
+/// and by h, the first bit in which a fingerprint differs from the one before it; and which of them have the
+/// most ids.
+///
+/// Of a store: manifest, segments, logs, what has been removed, and how much has been written. Its segments are
+/// index files. Of a set of shards: how fingerprints are spread over them, and each shard, which is an index file.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex dump news.hamdex
+  hamdex dump news.hamdex --table 1 --block 0 --bits
+  hamdex dump news.hamdex --fingerprints | head
+  hamdex dump news.hamdex --fingerprints --ids > pairs.txt
+  hamdex dump news.hamdex --stats --html news.html"
+)]
+pub(crate) struct Args {
+    /// The index file, or the directory of a store or of shards
+    #[arg(value_name = "FILE")]
+    index: PathBuf,
+    /// Print a JSON object; with --fingerprints, one per fingerprint
+    #[arg(long, conflicts_with_all = ["bits", "html"])]
+    json: bool,
+    /// Show only this table; the first is 0
+    #[arg(long, value_name = "T")]
+    table: Option<usize>,
+    /// Show this block of the table, entry by entry; the first is 0
+    #[arg(long, value_name = "B", requires = "table")]
+    block: Option<u64>,
+    /// Show the bits of the block, field by field
+    #[arg(long, requires = "block")]
+    bits: bool,
+    /// Print all fingerprints in ascending order, one per line
+    #[arg(long, conflicts_with_all = ["table", "block"])]
+    fingerprints: bool,
+    /// With --fingerprints, print a line for each id: the fingerprint, a tab and the id, as `hamdex build --ids
+    /// pairs` reads them. Ids that have names are printed as numbers
+    #[arg(long, requires = "fingerprints", conflicts_with = "names")]
+    ids: bool,
+    /// The same with the names of the ids, as `hamdex build --ids names` reads them
+    #[arg(long, requires = "fingerprints")]
+    names: bool,
+    /// Show how the fingerprints are distributed; reads all of them
+    #[arg(long, conflicts_with_all = ["table", "block", "fingerprints"])]
+    stats: bool,
+    /// Write the statistics to this file as an HTML page with charts
+    #[arg(long, value_name = "OUT", requires = "stats")]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if args.fingerprints {
+        return fingerprints(args);
+    }
+    match Kind::of(&args.index)? {
+        Kind::Store => for_width!(hamdex_any::width(&args.index)?, F => {
+            dump_directory(args, "a store", "its directory segments", store::StoreDump::<F>::open)
+        }),
+        Kind::Shards => for_width!(hamdex_any::width(&args.index)?, F => {
+            dump_directory(args, "a set of shards", "it", shards::ShardsDump::<F>::open)
+        }),
+        _ => for_width!(hamdex_any::width(&args.index)?, F => dump::<F>(args)),
+    }
+}
+
+/// Prints all fingerprints of whatever the path names.
+fn fingerprints(args: &Args) -> Result<(), Failure> {
+    let set = hamdex_any::open(&args.index)?;
+    let form = fingerprints::Form { ids: args.ids, names: args.names, json: args.json };
+    let mut output = std::io::BufWriter::new(anstream::stdout().lock());
+    for_width!(set.description().width, F => fingerprints::print(Set::<F>::of(&set), form, &mut output))?;
+    output.flush()?;
+    Ok(())
+}
+
+/// What is a directory of index files and more.
+trait Directory {
+    /// What it is made of, for people.
+    fn print(&self, output: &mut impl Write) -> Result<(), Failure>;
+
+    /// The same as a JSON object.
+    fn json(&self, output: &mut impl Write) -> Result<(), Failure>;
+}
+
+/// `what` it is, and where in it the index files are.
+fn dump_directory<'a, D: Directory>(
+    args: &'a Args,
+    what: &str,
+    files: &str,
+    open: impl FnOnce(&'a Path) -> Result<D, Failure>,
+) -> Result<(), Failure> {
+    if args.table.is_some() || args.stats {
+        return Err(Failure::Usage(format!(
+            "{}: {what}: --table and --stats are for index files, such as those in {files}",
+            args.index.display()
+        )));
+    }
+    let directory = open(&args.index)?;
+    let mut output = std::io::BufWriter::new(anstream::stdout().lock());
+    if args.json {
+        directory.json(&mut output)?;
+    } else {
+        directory.print(&mut output)?;
+    }
+    output.flush()?;
+    Ok(())
+}
+
+fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+    let index = OpenOptions::new().open::<F>(&args.index).map_err(Failure::Index)?;
+    let mut output = std::io::BufWriter::new(anstream::stdout().lock());
+    if args.stats {
+        let inputs = Inputs::of([&args.index]);
+        let form = match &args.html {
+            Some(path) => stats::Form::Page(Output::new(path, args.force, &inputs).create()?),
+            None if args.json => stats::Form::Json,
+            None => stats::Form::Text,
+        };
+        stats::print(&args.index, &index, form, &mut output)?;
+    } else if let (Some(table), Some(number)) = (args.table, args.block) {
+        let found = block::Located::find(&index, table, number)?;
+        if args.json {
+            json::block(&found, &mut output)?;
+        } else if args.bits {
+            found.bits(&mut output)?;
+        } else {
+            found.entries(&mut output)?;
+        }
+        if !found.is_whole() {
+            output.flush()?;
+            return Err(Failure::Block { path: args.index.clone(), table, block: number });
+        }
+    } else {
+        if let Some(table) = args.table.filter(|&table| table >= index.design().tables().len()) {
+            return Err(Failure::Usage(format!(
+                "there is no table {table}; the file has {}, counted from 0",
+                index.design().tables().len()
+            )));
+        }
+        if args.json {
+            json::overview(&index, args.table, &mut output)?;
+        } else {
+            overview::print(&args.index, &index, args.table, &mut output)?;
+        }
+    }
+    output.flush()?;
+    Ok(())
+}

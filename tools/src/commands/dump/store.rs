@@ -1,0 +1,168 @@
+//! A store: its manifest, segments, logs, and what has been removed.
+
+use std::io::Write;
+use std::path::Path;
+
+use hamdex::Fingerprint;
+use hamdex_store::{Identity, Inspected, SegmentEntry, StoreReader, StoreStats, WrittenBytes};
+use indicatif::{HumanBytes, HumanCount};
+use serde_json::{Value, json};
+
+use crate::commands::dump::Directory;
+use crate::failure::Failure;
+
+/// What a store is made of.
+pub(super) struct StoreDump<'a, F: Fingerprint> {
+    path: &'a Path,
+    inspected: Inspected,
+    reader: StoreReader<F>,
+}
+
+impl<'a, F: Fingerprint> StoreDump<'a, F> {
+    pub(super) fn open(path: &'a Path) -> Result<Self, Failure> {
+        Ok(Self { path, inspected: hamdex_store::inspect(path)?, reader: StoreReader::open(path)? })
+    }
+
+    fn print_header(&self, stats: &StoreStats, output: &mut impl Write) -> Result<(), Failure> {
+        let Inspected { manifest, logs, .. } = &self.inspected;
+        let identity = &manifest.identity;
+        writeln!(output, "{}", self.path.display())?;
+        writeln!(output, "  store           {}", identity.store)?;
+        let ids = match identity {
+            Identity { has_names: true, .. } => "with names",
+            Identity { has_ids: true, .. } => "with ids",
+            _ => "without ids",
+        };
+        writeln!(output, "  fingerprints    {} bits, {ids}", identity.width)?;
+        writeln!(
+            output,
+            "  design          {} for distance {}, {}",
+            manifest.design, manifest.distance, manifest.codec
+        )?;
+        if let Some(recipe) = &manifest.recipe {
+            writeln!(output, "  recipe          {recipe:?}")?;
+        }
+        writeln!(output, "  batches         {}, {} before the log", stats.sequence, manifest.sequence)?;
+        for log in logs {
+            let sealed = manifest.sealed.is_some_and(|sealed| sealed.log == log.number);
+            writeln!(
+                output,
+                "  log {:<11} {}{}",
+                log.number,
+                HumanBytes(log.bytes),
+                if sealed { ", closed cleanly" } else { "" }
+            )?;
+        }
+        writeln!(output, "  recent          {} in the log", HumanCount(stats.recent))?;
+        writeln!(output, "  removed         {} still in segments", HumanCount(stats.removed))?;
+        let WrittenBytes { segments, removals, logs, added } = manifest.written;
+        writeln!(
+            output,
+            "  written         {} to segments, {} to removals, {} to logs: {:.2} bytes per byte of new segments ({})",
+            HumanBytes(segments),
+            HumanBytes(removals),
+            HumanBytes(logs),
+            stats.write_amplification,
+            HumanBytes(added)
+        )?;
+        Ok(())
+    }
+
+    fn print_segment(
+        &self,
+        entry: &SegmentEntry,
+        stats: &StoreStats,
+        output: &mut impl Write,
+    ) -> Result<(), Failure> {
+        writeln!(
+            output,
+            "\nsegment {:06}: level {}, {}",
+            entry.number,
+            entry.level,
+            HumanBytes(entry.bytes)
+        )?;
+        writeln!(output, "  file id         {}", hex(&entry.file_id))?;
+        writeln!(output, "  fingerprints    {}", HumanCount(entry.fingerprints))?;
+        if self.inspected.manifest.identity.has_ids {
+            writeln!(output, "  pairs           {}", HumanCount(entry.pairs))?;
+        }
+        let removals = match entry.removals {
+            Some(removals) => {
+                format!(", {} of them in version {}", HumanCount(removals.count), removals.version)
+            }
+            None => String::new(),
+        };
+        writeln!(output, "  removed         {}{removals}", HumanCount(removed(stats, entry.number)))?;
+        writeln!(output, "  batches         up to {}, removals up to {}", entry.born, entry.applied)?;
+        Ok(())
+    }
+}
+
+impl<F: Fingerprint> Directory for StoreDump<'_, F> {
+    /// Manifest, segments and logs, for people.
+    fn print(&self, output: &mut impl Write) -> Result<(), Failure> {
+        self.print_header(&self.reader.stats(), output)?;
+        for entry in &self.inspected.manifest.segments {
+            self.print_segment(entry, &self.reader.stats(), output)?;
+        }
+        Ok(())
+    }
+
+    /// The same for programs.
+    fn json(&self, output: &mut impl Write) -> Result<(), Failure> {
+        let stats = self.reader.stats();
+        let Inspected { manifest, logs, .. } = &self.inspected;
+        let logs: Vec<Value> =
+            logs.iter().map(|log| json!({ "log": log.number, "bytes": log.bytes })).collect();
+        let segments: Vec<Value> =
+            manifest.segments.iter().map(|entry| segment_json(entry, &stats)).collect();
+        let WrittenBytes { segments: to_segments, removals: to_removals, logs: to_logs, added } =
+            manifest.written;
+        let whole = json!({
+            "store": manifest.identity.store.to_string(),
+            "width": manifest.identity.width,
+            "has_ids": manifest.identity.has_ids,
+            "distance": manifest.distance,
+            "design": manifest.design,
+            "codec": manifest.codec.name(),
+            "recipe": manifest.recipe,
+            "batches": stats.sequence,
+            "batches_before_log": manifest.sequence,
+            "sealed": manifest.sealed.map(|sealed| json!({ "log": sealed.log, "bytes": sealed.bytes })),
+            "logs": logs,
+            "recent": stats.recent,
+            "removed": stats.removed,
+            "written_bytes": { "segments": to_segments, "removals": to_removals, "logs": to_logs, "added": added },
+            "write_amplification": stats.write_amplification,
+            "segments": segments,
+        });
+        serde_json::to_writer_pretty(&mut *output, &whole).map_err(std::io::Error::from)?;
+        writeln!(output)?;
+        Ok(())
+    }
+}
+
+fn segment_json(entry: &SegmentEntry, stats: &StoreStats) -> Value {
+    json!({
+        "segment": entry.number,
+        "file_id": hex(&entry.file_id),
+        "level": entry.level,
+        "bytes": entry.bytes,
+        "fingerprints": entry.fingerprints,
+        "pairs": entry.pairs,
+        "removed": removed(stats, entry.number),
+        "removals_version": entry.removals.map(|removals| removals.version),
+        "born": entry.born,
+        "applied": entry.applied,
+    })
+}
+
+/// How many pairs of a segment have been removed.
+fn removed(stats: &StoreStats, number: u64) -> u64 {
+    stats.segments.iter().find(|segment| segment.number == number).map_or(0, |segment| segment.removed)
+}
+
+/// Two lower-case digits per byte.
+fn hex(bytes: &[u8; 16]) -> String {
+    format!("{:032x}", u128::from_be_bytes(*bytes))
+}

@@ -1,0 +1,171 @@
+//! `hamdex evaluate`: how well near-duplicates are found.
+//!
+//! - [`truth`]: which documents are near-duplicates
+//! - [`clusters`]: what `hamdex dedup` makes of them
+//! - [`table`]: what is printed
+
+mod clusters;
+mod memory;
+mod table;
+mod truth;
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use hamdex::Fingerprint;
+use hamdex_any::for_width;
+use hamdex_documents::TooShort;
+use hamdex_simhash::evaluate::{Curve, Score, by_distance, by_longest_sentences, by_resemblance, svg_chart};
+use hamdex_simhash::{Fingerprinter, Lists, Recipe};
+
+use crate::commands::evaluate::table::{Method, Report};
+use crate::documents::inputs::Inputs;
+use crate::documents::recipe::{self, usage};
+use crate::documents::report;
+use crate::failure::Failure;
+use crate::output::{Force, Output, inputs_or_standard_input, is_standard_output};
+use crate::threads::Threads;
+
+/// The greatest distance scored, as in §4 of the paper.
+const MAX_DISTANCE: u32 = 10;
+
+/// Words per shingle, for the method by resemblance.
+const SHINGLE_WORDS: NonZeroUsize = NonZeroUsize::new(4).expect("4 is not 0");
+
+/// The greatest number of sentences, for the method by sentences.
+const MAX_SENTENCES: usize = 5;
+
+/// Precision and recall against known near-duplicates, for each distance from 0 to 10.
+///
+/// Then what `hamdex dedup` makes of the texts, by similarity and with -k 3: which near-duplicates it brings together,
+/// by the share of words in which they differ, how many of the documents that it removes are less than 0.7 similar to
+/// what is kept, and in which time.
+///
+/// For comparison, two other methods are scored: resemblance of sets of 4-word shingles (Broder 1997), by its
+/// threshold, and equality of the n longest sentences. Every pair is compared, without an index, and all
+/// texts are kept in memory: for samples of about 10,000 documents.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex evaluate articles.train --truth articles.truth
+  hamdex evaluate pages.jsonl --group-field group --svg curve.svg"
+)]
+#[command(group = clap::ArgGroup::new("known").required(true).args(["truth", "group_field"]))]
+pub(crate) struct Args {
+    /// A file of pairs of ids that are near-duplicates: two on each line, separated by a blank or tab
+    #[arg(long, value_name = "FILE")]
+    truth: Option<PathBuf>,
+    /// Or a field: documents with the same value in it are near-duplicates
+    #[arg(long, value_name = "NAME")]
+    group_field: Option<String>,
+    /// A JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Draw precision and recall over the distance, as an SVG picture
+    #[arg(long, value_name = "OUT")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
+    /// Bits of a fingerprint [default: the recipe's]
+    #[arg(long, value_name = "BITS", value_parser = ["64", "128"], help_heading = "Fingerprints")]
+    width: Option<String>,
+    #[command(flatten)]
+    recipe: recipe::Options,
+    #[command(flatten)]
+    threads: Threads,
+    #[command(flatten)]
+    inputs: Inputs,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.threads.start()?;
+    let (recipe, lists) = args.recipe.load(args.width.as_deref())?;
+    for_width!(recipe.width.bits(), F => evaluate::<F>(args, &recipe, lists))
+}
+
+fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Result<(), Failure> {
+    let started = Instant::now();
+    let mut files = inputs_or_standard_input(&args.inputs.paths);
+    args.truth.iter().for_each(|truth| files.add(truth));
+    args.recipe.files().for_each(|list| files.add(list));
+    if args.svg.as_deref().is_some_and(is_standard_output) {
+        let what = "--svg and the figures cannot both go to standard output: name a file";
+        return Err(Failure::Usage(what.to_owned()));
+    }
+    let picture_file =
+        args.svg.as_deref().map(|path| Output::new(path, args.force, &files).create()).transpose()?;
+    let fingerprinter = Fingerprinter::<F>::with_lists(recipe, lists).map_err(usage)?;
+    let mut too_short = TooShort::default();
+    let (mut ids, mut texts, mut groups, mut fingerprints) = (vec![], vec![], vec![], vec![]);
+    let counts = args.inputs.reading()?.extra_field(args.group_field.as_deref()).read(|documents| {
+        documents.fingerprint(&fingerprinter, |document, outcome| {
+            too_short.note(&document.id, &outcome);
+            fingerprints.push(outcome.reliable());
+            ids.push(document.id);
+            texts.push(document.text);
+            groups.push(document.extra);
+            Ok(())
+        })
+    })?;
+    report::require_some(&counts)?;
+    let truth = match (&args.truth, &args.group_field) {
+        (Some(path), _) => truth::of_file(path, &ids)?,
+        (None, Some(field)) => truth::of_groups(groups, field)?,
+        (None, None) => unreachable!("one of the two is required"),
+    };
+    let distances = by_distance(&fingerprints, &truth, MAX_DISTANCE);
+    let resemblances = by_resemblance(&texts, &truth, SHINGLE_WORDS);
+    let sentences = by_longest_sentences(&texts, &truth, MAX_SENTENCES);
+    let report = Report {
+        clusters: clusters::outcomes(&fingerprinter, &texts, &truth)?,
+        documents: counts.documents,
+        too_short: too_short.count(),
+        truth: truth.pairs(),
+        methods: vec![
+            Method {
+                name: format!("simhash, {recipe}"),
+                level: "distance",
+                scores: distances.iter().map(|each| (each.distance, each.score)).collect(),
+            },
+            Method {
+                name: format!("shingles of {SHINGLE_WORDS} words, resemblance of at least this many percent"),
+                level: "percent",
+                scores: resemblances.iter().map(|each| (each.resemblance_percent, each.score)).collect(),
+            },
+            Method {
+                name: "the n longest sentences are equal".to_owned(),
+                level: "sentences",
+                scores: sentences.iter().map(|each| (each.sentences as u32, each.score)).collect(),
+            },
+        ],
+    };
+    let mut output = std::io::stdout().lock();
+    if args.json {
+        report.print_json(&mut output)?;
+    } else {
+        report.print(&mut output)?;
+    }
+    if let Some(mut file) = picture_file {
+        let name = args.recipe.recipe.as_deref().unwrap_or("default");
+        let picture = picture(name, &report.methods[0]);
+        writeln!(file, "{picture}").map_err(file.failed())?;
+        file.finish()?;
+    }
+    report::summary(&counts, &too_short, started);
+    Ok(())
+}
+
+fn picture(recipe: &str, simhash: &Method) -> String {
+    let curve = |name: &str, dashed, share: fn(&Score) -> Option<f64>| Curve {
+        name: format!("{name}, {recipe}"),
+        series: 0,
+        dashed,
+        points: simhash.scores.iter().map(|(distance, score)| (f64::from(*distance), share(score))).collect(),
+    };
+    let curves = [curve("precision", false, Score::precision), curve("recall", true, Score::recall)];
+    svg_chart("Near-duplicates found", "distance ≤ k", &curves)
+}

@@ -1,0 +1,131 @@
+//! `hamdex fingerprint`: a fingerprint for each document.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use hamdex::Fingerprint;
+use hamdex_any::for_width;
+use hamdex_documents::{Cell, Document, Kind, Rows, TableFormat, TooShort};
+use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe};
+use serde::Serialize;
+
+use crate::documents::inputs::Inputs;
+use crate::documents::recipe::{self, usage};
+use crate::documents::report;
+use crate::failure::Failure;
+use crate::output::{Force, Output, inputs_or_standard_input, temp_dir};
+use crate::threads::Threads;
+
+/// Print the fingerprints of documents.
+///
+/// A line for each document: the fingerprint in hexadecimal, a tab, the document's id, as `hamdex build --ids names`
+/// reads it. A text with fewer features
+/// than the recipe requires has no reliable fingerprint: it is reported on standard error, counted, and
+/// left out (with --json it has a line, with null for the fingerprint).
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  hamdex fingerprint articles.jsonl
+  zcat pages.csv.gz | hamdex fingerprint --format csv --text-field body --json
+  hamdex fingerprint --recipe \"default weight=once\" --width 128 notes/")]
+pub(crate) struct Args {
+    /// A JSON object for each document
+    #[arg(long)]
+    json: bool,
+    /// Write a Parquet file of the columns id and fingerprint (a number; of 128 bits, hexadecimal) instead
+    #[arg(long, value_name = "OUT", conflicts_with = "json")]
+    parquet: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
+    /// Bits of a fingerprint [default: the recipe's]
+    #[arg(long, value_name = "BITS", value_parser = ["64", "128"], help_heading = "Fingerprints")]
+    width: Option<String>,
+    #[command(flatten)]
+    recipe: recipe::Options,
+    #[command(flatten)]
+    threads: Threads,
+    #[command(flatten)]
+    inputs: Inputs,
+}
+
+/// A line of `--json`.
+#[derive(Serialize)]
+struct Line<'a> {
+    id: &'a str,
+    fingerprint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    too_short_features: Option<usize>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.threads.start()?;
+    let (recipe, lists) = args.recipe.load(args.width.as_deref())?;
+    for_width!(recipe.width.bits(), F => fingerprint::<F>(args, &recipe, lists))
+}
+
+fn fingerprint<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Result<(), Failure> {
+    let started = Instant::now();
+    let fingerprinter = Fingerprinter::<F>::with_lists(recipe, lists).map_err(usage)?;
+    let mut too_short = TooShort::default();
+    let kind = if F::BITS == 64 { Kind::Number } else { Kind::Text };
+    let columns = [("id", Kind::Text), ("fingerprint", kind)];
+    let mut inputs = inputs_or_standard_input(&args.inputs.paths);
+    args.recipe.files().for_each(|list| inputs.add(list));
+    let create = |path| -> Result<Rows, Failure> {
+        let file = Output::new(path, args.force, &inputs).create()?;
+        Ok(Rows::new(file, TableFormat::Parquet, &columns)?)
+    };
+    let mut rows = args.parquet.as_deref().map(create).transpose()?;
+    let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut sink = |document: Document, outcome: Outcome<F>| {
+        too_short.note(&document.id, &outcome);
+        match &mut rows {
+            Some(rows) => {
+                outcome.reliable().map_or(Ok(()), |fingerprint| push(rows, &document.id, fingerprint))
+            }
+            None => print(&mut output, args.json, &document, &outcome),
+        }
+    };
+    let reading = args.inputs.reading()?.temp_dir(&temp_dir(None, args.parquet.as_deref()));
+    let counts = reading.read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
+    output.flush()?;
+    report::require_some(&counts)?;
+    rows.map_or(Ok(()), Rows::finish)?;
+    report::summary(&counts, &too_short, started);
+    Ok(())
+}
+
+fn push<F: Fingerprint>(rows: &mut Rows, id: &str, fingerprint: F) -> Result<(), Failure> {
+    if F::BITS == 64 {
+        rows.push(&[Cell::Text(id), Cell::Number(fingerprint.to_u128() as u64)])?;
+    } else {
+        rows.push(&[Cell::Text(id), Cell::Text(&fingerprint.hex().to_string())])?;
+    }
+    Ok(())
+}
+
+fn print<F: Fingerprint>(
+    output: &mut impl Write,
+    json: bool,
+    document: &Document,
+    outcome: &Outcome<F>,
+) -> Result<(), Failure> {
+    let fingerprint = outcome.reliable();
+    if json {
+        let features = match outcome {
+            Outcome::TooShort { features, .. } => Some(*features),
+            Outcome::Fingerprint(_) => None,
+        };
+        let line = Line {
+            id: &document.id,
+            fingerprint: fingerprint.map(|f| f.hex().to_string()),
+            too_short_features: features,
+        };
+        serde_json::to_writer(&mut *output, &line).map_err(io::Error::from)?;
+        writeln!(output)?;
+    } else if let Some(fingerprint) = fingerprint {
+        writeln!(output, "{}\t{}", fingerprint.hex(), report::rest_of_line(&document.id))?;
+    }
+    Ok(())
+}

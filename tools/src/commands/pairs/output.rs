@@ -1,0 +1,101 @@
+//! A line for each pair.
+
+use std::io::{self, Write};
+
+use hamdex::{Fingerprint, Match, Pair, SetSearcher};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::ids::Ids;
+use crate::set::Set;
+
+/// How a pair is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Lines,
+    Json,
+}
+
+/// Looks up the ids of both fingerprints of a pair.
+pub(super) struct IdSource<'a, F: Fingerprint> {
+    pub(super) searcher: Box<dyn SetSearcher<F> + Send + 'a>,
+    pub(super) set: Set<'a, F>,
+}
+
+impl<'a, F: Fingerprint> IdSource<'a, F> {
+    fn of(&mut self, pair: &Pair<F>) -> Result<(Ids<'_>, Ids<'_>), Failure> {
+        let both = [pair.a, pair.b].map(|fingerprint| Match::of(fingerprint, fingerprint));
+        let names = self.set.names();
+        let lists = self.searcher.ids_of(&both)?;
+        let mut ids = lists.into_iter().map(|ids| Ids::new(ids, names, usize::MAX));
+        let mut next = || ids.next().expect("a list for each");
+        Ok((next()?, next()?))
+    }
+}
+
+/// A line of `--json`.
+#[derive(Serialize)]
+struct Line<'a> {
+    a: String,
+    b: String,
+    distance: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    a_ids: Option<Ids<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    b_ids: Option<Ids<'a>>,
+}
+
+pub(super) struct Printer<'a, W> {
+    output: &'a mut W,
+    form: Form,
+}
+
+impl<'a, W: Write> Printer<'a, W> {
+    pub(super) fn new(output: &'a mut W, form: Form) -> Self {
+        Self { output, form }
+    }
+
+    pub(super) fn print<F: Fingerprint>(
+        &mut self,
+        pair: &Pair<F>,
+        source: Option<&mut IdSource<'_, F>>,
+    ) -> Result<(), Failure> {
+        let (a_ids, b_ids) = source.map(|source| source.of(pair)).transpose()?.unzip();
+        let output = &mut *self.output;
+        match self.form {
+            Form::Json => {
+                let (a, b) = (pair.a.hex().to_string(), pair.b.hex().to_string());
+                let line = Line { a, b, distance: pair.distance, a_ids, b_ids };
+                serde_json::to_writer(&mut *output, &line).map_err(io::Error::from)?;
+            }
+            Form::Lines => {
+                write!(output, "{}\t{}\t{}", pair.a.hex(), pair.b.hex(), pair.distance)?;
+                for ids in [a_ids, b_ids].into_iter().flatten() {
+                    ids.print(output)?;
+                }
+            }
+        }
+        writeln!(output)?;
+        Ok(())
+    }
+}
+
+/// What `--count --json` prints.
+#[derive(Serialize)]
+struct Count {
+    distance: usize,
+    pairs: u64,
+}
+
+/// How many pairs there are at each distance from 1 on.
+pub(super) fn counts(output: &mut impl Write, json: bool, counts: &[u64]) -> Result<(), Failure> {
+    for (distance, &pairs) in counts.iter().enumerate().skip(1) {
+        if json {
+            serde_json::to_writer(&mut *output, &Count { distance, pairs }).map_err(io::Error::from)?;
+            writeln!(output)?;
+        } else {
+            writeln!(output, "{distance}\t{pairs}")?;
+        }
+    }
+    Ok(())
+}

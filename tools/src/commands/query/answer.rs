@@ -1,0 +1,162 @@
+//! Queries to answers, in their order.
+
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use hamdex::{BatchOptions, Fingerprint, Match, SetSearcher};
+
+use crate::bars;
+use crate::commands::query::{Args, Strategy, output};
+use crate::failure::Failure;
+use crate::ids::Ids;
+use crate::input::{Arrivals, Beside, Order};
+use crate::set::Set;
+
+/// Queries answered together, at most.
+const MAX_QUERIES: usize = 1 << 20;
+
+/// Matches whose ids are looked up together.
+const MATCHES_AT_ONCE: usize = 1 << 10;
+
+/// What the queries are.
+#[derive(Clone, Copy)]
+pub(super) enum Asked<'q> {
+    Fingerprints,
+    /// Fingerprints of documents that are called so.
+    Documents(&'q [String]),
+}
+
+impl<'q> Asked<'q> {
+    /// The document that the query of that number stands for.
+    fn document(self, number: usize) -> Option<&'q str> {
+        match self {
+            Self::Fingerprints => None,
+            Self::Documents(ids) => Some(&ids[number]),
+        }
+    }
+}
+
+/// Answers queries on standard output.
+pub(super) struct Answerer<'a, F: Fingerprint> {
+    args: &'a Args,
+    set: Set<'a, F>,
+    options: BatchOptions,
+    searcher: Box<dyn SetSearcher<F> + Send + 'a>,
+    /// Looks up ids while the other one's matches are still in use.
+    id_searcher: Box<dyn SetSearcher<F> + Send + 'a>,
+    output: BufWriter<StdoutLock<'static>>,
+}
+
+impl<'a, F: Fingerprint> Answerer<'a, F> {
+    pub(super) fn new(args: &'a Args, set: Set<'a, F>) -> Self {
+        let options = BatchOptions::new().strategy(args.strategy.into());
+        Self {
+            args,
+            set,
+            options: match args.limit {
+                Some(limit) => options.limit(limit),
+                None => options,
+            },
+            searcher: set.set.open_searcher(),
+            id_searcher: set.set.open_searcher(),
+            output: BufWriter::with_capacity(1 << 16, io::stdout().lock()),
+        }
+    }
+
+    /// Sends the last answers on their way.
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        Ok(self.output.flush()?)
+    }
+
+    /// Answers what a file holds, chunk by chunk; what comes down a pipe, as it comes.
+    pub(super) fn answer_file(&mut self, file: PathBuf) -> Result<(), Failure> {
+        let is_pipe = file.as_os_str() == "-";
+        // A scan costs the same for one query as for a million.
+        let is_prompt = is_pipe && self.args.strategy != Strategy::Scan;
+        // Beside answers on a terminal, a bar would be in their way.
+        let bar = (!io::stdout().is_terminal()).then(|| bars::of_endless_items("Answering"));
+        let order = Order {
+            paths: vec![file],
+            format: self.args.format,
+            fingerprint_field: self.args.fingerprint_field.clone(),
+            id_field: String::new(),
+            beside: Beside::Nothing,
+            is_prompt,
+        };
+        let mut arrivals = Arrivals::of_fingerprints(order, |query: F, _| query)?;
+        let mut queries = Vec::new();
+        while arrivals.next(&mut queries, MAX_QUERIES) {
+            self.answer_all(&queries, Asked::Fingerprints)?;
+            if is_pipe {
+                // Who sends queries down a pipe may wait for the answer to each.
+                self.output.flush()?;
+            }
+            if let Some(bar) = &bar {
+                bar.inc(queries.len() as u64);
+            }
+        }
+        if let Some(bar) = bar {
+            bar.finish_and_clear();
+        }
+        arrivals.end()
+    }
+
+    /// Prints the answers of all queries, in their order.
+    pub(super) fn answer_all(&mut self, queries: &[F], asked: Asked<'_>) -> Result<(), Failure> {
+        if self.args.first || self.args.nearest.is_some() {
+            let mut queries = queries.iter().enumerate();
+            return queries.try_for_each(|(number, &query)| self.answer(query, asked.document(number)));
+        }
+        let (set, options) = (self.set.set, self.options.clone());
+        let mut failure = None;
+        // The visitor knows whether it has broken.
+        let _ = set.visit_batch(
+            queries,
+            self.distance(),
+            &options,
+            &mut |place, matches| match self.print(queries[place], asked.document(place), matches) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failure = Some(error);
+                    ControlFlow::Break(())
+                }
+            },
+        )?;
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Prints the first match of a query, or the nearest ones.
+    fn answer(&mut self, query: F, document: Option<&str>) -> Result<(), Failure> {
+        let limit = self.args.limit.unwrap_or(usize::MAX);
+        let distance = self.distance();
+        let matches = match self.args.nearest {
+            Some(count) => {
+                let most = self.args.distance.unwrap_or(F::BITS);
+                self.searcher.nearest_within(query, count.min(limit), most)?.to_vec()
+            }
+            None => self.searcher.first(query, distance)?.into_iter().collect(),
+        };
+        self.print(query, document, &matches)
+    }
+
+    fn distance(&self) -> u32 {
+        self.args.distance.unwrap_or(self.set.description.distance)
+    }
+
+    fn print(&mut self, query: F, document: Option<&str>, matches: &[Match<F>]) -> Result<(), Failure> {
+        let limit = self.args.limit.unwrap_or(usize::MAX);
+        let with_ids = self.set.description.has_ids && !self.args.no_ids;
+        let matches = &matches[..matches.len().min(limit)];
+        for matches in matches.chunks(MATCHES_AT_ONCE) {
+            let lists = if with_ids { self.id_searcher.ids_of(matches)? } else { Vec::new() };
+            let names = self.set.names();
+            let mut lists = lists.into_iter();
+            for found in matches {
+                let ids = lists.next().map(|ids| Ids::new(ids, names, limit)).transpose()?;
+                output::print(&mut self.output, self.args.json, (query, document), found, ids)?;
+            }
+        }
+        Ok(())
+    }
+}

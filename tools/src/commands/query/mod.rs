@@ -1,0 +1,177 @@
+//! `hamdex query`: the stored fingerprints near given ones.
+//!
+//! - [`texts`]: queries by text, and by whole files of documents
+//! - [`answer`]: queries to answers
+//! - [`output`]: matches as lines of text or JSON
+
+mod answer;
+mod output;
+mod texts;
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use hamdex::Fingerprint;
+use hamdex_any::for_width;
+
+use crate::documents::inputs as documents;
+use crate::documents::recipe;
+use crate::failure::{Failure, shown};
+use crate::input::Format;
+use crate::set::{self, Set};
+use crate::threads::Threads;
+use answer::{Answerer, Asked};
+
+/// How many queries are answered together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Strategy {
+    /// The faster one
+    Auto,
+    /// Look up each query in the blocks that can hold matches
+    Probe,
+    /// Read the whole first table once, comparing it with all queries
+    Scan,
+}
+
+impl From<Strategy> for hamdex::Strategy {
+    fn from(strategy: Strategy) -> Self {
+        match strategy {
+            Strategy::Auto => Self::Auto,
+            Strategy::Probe => Self::Probe,
+            Strategy::Scan => Self::Scan,
+        }
+    }
+}
+
+/// Find the stored fingerprints near given ones, or near those of texts.
+///
+/// Prints one line per match: query, fingerprint, distance and, if the index has them, ids; in the order
+/// of the queries, then of distance, then of fingerprint. Exits with 0 also when nothing is near.
+///
+/// Many queries are answered together, in a fraction of the time: those of a file all at once, those of a
+/// pipe as they come, so that a program that sends a query and waits for its answer gets it before it sends
+/// the next. --strategy scan waits for all of them, up to a million.
+///
+/// The first lines of a file, or the first line of a pipe, show whether numbers are hexadecimal or decimal. A
+/// number of exactly 16 (for 128 bits, 32) decimal digits can be either and is read as hexadecimal: if it is
+/// decimal, say --format decimal. A later line that contradicts is an error.
+///
+/// An index that was built from documents holds the recipe of its fingerprints, which --text, --document and
+/// --documents use, and the names of the documents, which are shown as ids. Whole documents match: a text that is a
+/// small part of a stored one is not near to it.
+///
+/// With --documents, --file (or standard input) has documents to look for, in any format that `hamdex dedup` reads. A
+/// line begins with the id of the document that is looked for instead of a fingerprint; with --json it is the field
+/// document. Documents too short for a reliable fingerprint are reported and left out.
+///
+/// A store is queried as it is at the start, also while another process writes to it. A set of shards is queried as
+/// one index; of one with families, each query within the distance of the set asks few of the files.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex query news.hamdex 0123456789abcdef
+  hamdex query news.hamdex --file queries.txt --distance 5 --json
+  hamdex query news.hamdex --file million.u64 --strategy scan > near.tsv
+  hamdex query news.hamdex -- -4611686018427387904
+  hamdex query articles.hamdex --document draft.html
+  hamdex query articles.hamdex --documents --file today.jsonl --first"
+)]
+pub(crate) struct Args {
+    /// The index file, or the directory of a store or of shards
+    #[arg(value_name = "FILE")]
+    index: PathBuf,
+    /// Fingerprints to look for: 16 (32) hexadecimal digits, 0x and digits, or decimal
+    #[arg(value_name = "FINGERPRINT", allow_negative_numbers = true)]
+    fingerprints: Vec<String>,
+    /// A file of fingerprints to look for, or with --documents of documents; - for standard input
+    #[arg(long, value_name = "F")]
+    file: Option<PathBuf>,
+    /// The file has documents to look for: texts, not fingerprints; FORMAT is as for `hamdex dedup`
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "auto",
+        conflicts_with_all = ["fingerprints", "text", "document"]
+    )]
+    documents: Option<documents::Format>,
+    #[command(flatten)]
+    fields: documents::Fields,
+    /// A text to look for
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["fingerprints", "file"])]
+    text: Option<String>,
+    /// A text or HTML file to look for, as one document; - for standard input
+    #[arg(long, value_name = "F", conflicts_with_all = ["fingerprints", "file", "text"])]
+    document: Option<PathBuf>,
+    #[command(flatten)]
+    recipe: recipe::Options,
+    /// How the fingerprints are written; hex and decimal also apply to those on the command line
+    #[arg(long, value_enum, default_value = "auto")]
+    format: Format,
+    /// The column of fingerprints in Parquet, Arrow, CSV and TSV files
+    #[arg(long, value_name = "NAME", default_value = "fingerprint")]
+    fingerprint_field: String,
+    /// Find everything within K bits; beyond the index's own distance it takes longer [default: the index's]
+    #[arg(short = 'k', long, value_name = "K")]
+    distance: Option<u32>,
+    /// Only one match per query, whichever is found first
+    #[arg(long, conflicts_with = "nearest")]
+    first: bool,
+    /// Find the M nearest, however far, or with -k no further than that
+    #[arg(long, value_name = "M")]
+    nearest: Option<usize>,
+    /// At most N matches per query, and N ids per match
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Leave the ids out
+    #[arg(long)]
+    no_ids: bool,
+    /// How many queries are answered together
+    #[arg(long, value_enum, default_value = "auto", conflicts_with_all = ["first", "nearest"])]
+    strategy: Strategy,
+    #[command(flatten)]
+    threads: Threads,
+    /// Print one JSON object per match
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.threads.start()?;
+    let set = set::open(&args.index)?;
+    for_width!(set.description().width, F => query(args, Set::<F>::of(&set)))
+}
+
+fn query<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
+    let mut answerer = Answerer::new(args, set);
+    if let Some(format) = args.documents {
+        texts::answer_documents(args, set, format, &mut answerer)?;
+        return answerer.finish();
+    }
+    let mut queries: Vec<F> = texts::fingerprint(args, set)?.into_iter().collect();
+    let is_of_text = !queries.is_empty();
+    for text in &args.fingerprints {
+        let parsed = args.format.notation().parse(text);
+        queries
+            .push(parsed.map_err(|error| Failure::Usage(format!("fingerprint {}: {error}", shown(text))))?);
+    }
+    answerer.answer_all(&queries, Asked::Fingerprints)?;
+    let file = match &args.file {
+        Some(file) => Some(file.clone()),
+        None if is_of_text => None,
+        None if args.fingerprints.is_empty() && io::stdin().is_terminal() => {
+            return Err(Failure::Usage("name a fingerprint to look for, or --file".to_owned()));
+        }
+        None if args.fingerprints.is_empty() => Some(PathBuf::from("-")),
+        None => None,
+    };
+    if let Some(file) = file {
+        answerer.answer_file(file)?;
+    }
+    answerer.finish()
+}

@@ -1,0 +1,85 @@
+//! Queries by text, and by whole files of documents.
+
+use std::time::Instant;
+
+use hamdex::Fingerprint;
+use hamdex_documents::{Document, TooShort};
+use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
+
+use crate::commands::query::Args;
+use crate::commands::query::answer::{Answerer, Asked};
+use crate::documents::inputs::{Format, Reading};
+use crate::documents::{recipe, report};
+use crate::failure::Failure;
+use crate::input::{Source, say_that_it_waits};
+use crate::say;
+use crate::set::Set;
+
+/// Documents answered together, at most.
+const MAX_DOCUMENTS: usize = 1 << 16;
+
+/// A text of fewer characters is taken for a sentence or two, not for a document.
+const SHORT_CHARS: usize = 300;
+
+/// The fingerprint of the text that is looked for, if it is a text.
+pub(super) fn fingerprint<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<Option<F>, Failure> {
+    let (source, text) = match (&args.text, &args.document) {
+        (Some(text), _) => ("--text".to_owned(), text.clone()),
+        (None, Some(path)) => {
+            say_that_it_waits([path]);
+            (path.display().to_string(), hamdex_documents::read_text(path)?)
+        }
+        (None, None) => return Ok(None),
+    };
+    let fingerprinter = fingerprinter(args, set)?;
+    match fingerprinter.fingerprint(&text, &mut Scratch::default()) {
+        Outcome::Fingerprint(fingerprint) => {
+            if text.chars().nth(SHORT_CHARS).is_none() {
+                say::notice(format_args!(
+                    "{source}: whole documents match: a passage does not find the documents that contain it"
+                ));
+            }
+            Ok(Some(fingerprint))
+        }
+        Outcome::TooShort { features, .. } => Err(Source { name: source }.complaint(format_args!(
+            "too short for a reliable fingerprint: {features} features, {} are needed; whole documents match, not \
+             passages of them",
+            fingerprinter.recipe().min_features.max(1)
+        ))),
+    }
+}
+
+/// Looks for all documents of the file.
+pub(super) fn answer_documents<F: Fingerprint>(
+    args: &Args,
+    set: Set<'_, F>,
+    format: Format,
+    answerer: &mut Answerer<'_, F>,
+) -> Result<(), Failure> {
+    let started = Instant::now();
+    let fingerprinter = fingerprinter(args, set)?;
+    let (mut ids, mut queries, mut too_short) = (Vec::new(), Vec::new(), TooShort::default());
+    let reading = Reading::new(args.file.as_slice(), format, &args.fields)?;
+    let mut sink = |document: Document, outcome: Outcome<F>| {
+        too_short.note(&document.id, &outcome);
+        let Some(fingerprint) = outcome.reliable() else { return Ok(()) };
+        ids.push(document.id);
+        queries.push(fingerprint);
+        if queries.len() == MAX_DOCUMENTS {
+            answerer.answer_all(&queries, Asked::Documents(&ids))?;
+            ids.clear();
+            queries.clear();
+        }
+        Ok(())
+    };
+    let counts = reading.read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
+    answerer.answer_all(&queries, Asked::Documents(&ids))?;
+    report::require_some(&counts)?;
+    report::summary(&counts, &too_short, started);
+    Ok(())
+}
+
+fn fingerprinter<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<Fingerprinter<F>, Failure> {
+    let (recipe, lists) = args.recipe.of_index(&args.index, &set.description.metadata)?;
+    Fingerprinter::with_lists(&recipe, lists).map_err(recipe::usage)
+}

@@ -1,0 +1,173 @@
+//! `hamdex store create`: a new store.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use hamdex::{AUTO, Codec, Fingerprint};
+use hamdex_any::for_width;
+use hamdex_simhash::{Fingerprinter, Recipe};
+use hamdex_store::{CreateOptions, Identity, Store, StoreOptions};
+use serde::Serialize;
+
+use crate::commands::store::{manifest_of, print_json};
+use crate::documents::recipe;
+use crate::failure::Failure;
+use crate::say;
+
+/// Create an empty store.
+///
+/// What is chosen here stays as it is. Distance and design say for which queries its files are made; any other
+/// distance is answered exactly, too, and a greater one takes longer.
+///
+/// With --documents it is a store of documents: it keeps the recipe of their fingerprints, by which documents are
+/// inserted and queried, and their names. With --ids names it keeps names of fingerprints made elsewhere. In both the
+/// store numbers what is inserted, and shows names as ids.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex store create news.store
+  hamdex store create seen.store --ids none --design cover-8 --codec elias-fano
+  hamdex store create articles.store --documents"
+)]
+pub(super) struct Args {
+    /// The directory to create; it may exist if it is empty
+    #[arg(value_name = "DIR")]
+    store: PathBuf,
+    /// The distance that queries mostly ask for, in bits
+    #[arg(short = 'k', long, value_name = "K", default_value_t = 3)]
+    distance: u32,
+    /// Which tables its files have: a name that `hamdex designs` lists, or auto
+    #[arg(long, value_name = "NAME", default_value = AUTO)]
+    design: String,
+    /// How blocks are coded: huffman or elias-fano
+    #[arg(long, value_name = "NAME", default_value_t)]
+    codec: Codec,
+    /// Bits of a fingerprint [default: 64; of documents, the recipe's]
+    #[arg(long, value_name = "BITS", value_parser = ["64", "128"])]
+    width: Option<String>,
+    /// Whether fingerprints come with ids [default: numbers; of documents, names]
+    #[arg(long, value_enum)]
+    ids: Option<Ids>,
+    /// For documents: their names, and the recipe of their fingerprints
+    #[arg(long)]
+    documents: bool,
+    #[command(flatten)]
+    recipe: recipe::Options,
+    /// Print what was created as a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Whether fingerprints come with ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Ids {
+    /// Fingerprints alone
+    None,
+    /// Each with one or more numbers of at most 64 bits
+    Numbers,
+    /// Each with a name; its id is a number that the store gives
+    Names,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    store: String,
+    id: String,
+    width: u32,
+    distance: u32,
+    design: &'a str,
+    codec: &'static str,
+    ids: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recipe: Option<&'a str>,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let recipe = recipe_of(args)?;
+    let width = match &recipe {
+        Some(recipe) => recipe.width.bits(),
+        None if args.width.as_deref() == Some("128") => 128,
+        None => 64,
+    };
+    for_width!(width, F => create::<F>(args, recipe.as_ref()))?;
+    let manifest = manifest_of(&args.store)?;
+    let ids = match manifest.identity {
+        Identity { has_names: true, .. } => Ids::Names,
+        Identity { has_ids: true, .. } => Ids::Numbers,
+        _ => Ids::None,
+    };
+    if args.json {
+        return print_json(&Report {
+            store: args.store.display().to_string(),
+            id: manifest.identity.store.to_string(),
+            width: manifest.identity.width,
+            distance: manifest.distance,
+            design: &manifest.design,
+            codec: manifest.codec.name(),
+            ids: ids.name(),
+            recipe: manifest.recipe.as_deref(),
+        });
+    }
+    say::summary(format_args!(
+        "{}: created: design {} for distance {}, {}; {} bits, {}",
+        args.store.display(),
+        manifest.design,
+        manifest.distance,
+        manifest.codec,
+        manifest.identity.width,
+        match ids {
+            Ids::None => "without ids",
+            Ids::Numbers => "with ids",
+            Ids::Names => "with names",
+        }
+    ));
+    Ok(())
+}
+
+impl Ids {
+    fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Numbers => "numbers",
+            Self::Names => "names",
+        }
+    }
+}
+
+/// The recipe of documents, if it is a store of these.
+fn recipe_of(args: &Args) -> Result<Option<Recipe>, Failure> {
+    if args.documents {
+        if args.ids.is_some_and(|ids| ids != Ids::Names) {
+            return Err(Failure::Usage("a store of documents keeps their names: leave --ids out".to_owned()));
+        }
+        let (recipe, lists) = args.recipe.load(args.width.as_deref())?;
+        // Refused now rather than when documents come.
+        for_width!(recipe.width.bits(), F => {
+            drop(Fingerprinter::<F>::with_lists(&recipe, lists).map_err(recipe::usage)?)
+        });
+        return Ok(Some(recipe));
+    }
+    if args.recipe.recipe.is_some() || args.recipe.files().next().is_some() {
+        return Err(Failure::Usage("--recipe, --idf and --stop-words are for --documents".to_owned()));
+    }
+    Ok(None)
+}
+
+fn create<F: Fingerprint>(args: &Args, recipe: Option<&Recipe>) -> Result<(), Failure> {
+    let ids = args.ids.unwrap_or(if recipe.is_some() { Ids::Names } else { Ids::Numbers });
+    let mut options = CreateOptions::new()
+        .distance(args.distance)
+        .codec(args.codec)
+        .ids(ids != Ids::None)
+        .names(ids == Ids::Names);
+    if let Some(recipe) = recipe {
+        options = options.recipe(recipe.to_string());
+    }
+    if args.design != AUTO {
+        options = options.design(&args.design);
+    }
+    Ok(Store::<F>::create(&args.store, &options, StoreOptions::new())?.close()?)
+}

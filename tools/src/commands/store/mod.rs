@@ -1,0 +1,102 @@
+//! `hamdex store`: a set that grows and shrinks, in a directory.
+//!
+//! - [`create`]: a new one
+//! - [`insert`]: records into it, all or those that nothing is near to; [`inserter`] writes batches of them
+//! - [`remove`]: records out of it, or all with some ids
+//! - [`maintain`]: flush, compact, purge
+//! - [`backup`]: a consistent copy
+//! - [`ingest`]: index files that were built elsewhere join it
+//! - [`repair`]: what can be had of a damaged one
+//! - [`stats`]: what it holds, and what that costs
+//! - [`records`]: fingerprints, with ids or names, from files or a pipe
+//! - [`texts`]: documents into it
+
+mod backup;
+mod create;
+mod ingest;
+mod insert;
+mod inserter;
+mod maintain;
+mod records;
+mod remove;
+mod repair;
+mod stats;
+mod texts;
+
+use std::io::Write;
+use std::path::Path;
+
+use clap::Subcommand;
+use hamdex_store::Manifest;
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Keep a set of fingerprints that grows and shrinks, in a directory.
+///
+/// A store takes inserts and removals at any time, survives a crash at any moment, and is queried exactly
+/// meanwhile: `hamdex query`, `pairs`, `dump` and `verify` take the directory of a store as they take an index
+/// file, also while another process writes to it. One process at a time writes.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex store create news.store
+  hamdex store insert news.store pairs.txt
+  hamdex query news.store 0123456789abcdef"
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Create(create::Args),
+    Insert(insert::Args),
+    Remove(remove::Args),
+    Flush(maintain::FlushArgs),
+    Compact(maintain::CompactArgs),
+    Purge(maintain::PurgeArgs),
+    Backup(backup::Args),
+    Ingest(ingest::Args),
+    Stats(stats::Args),
+    Repair(repair::Args),
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    match &args.command {
+        Command::Create(args) => create::run(args),
+        Command::Insert(args) => insert::run(args),
+        Command::Remove(args) => remove::run(args),
+        Command::Flush(args) => maintain::flush(args),
+        Command::Compact(args) => maintain::compact(args),
+        Command::Purge(args) => maintain::purge(args),
+        Command::Backup(args) => backup::run(args),
+        Command::Ingest(args) => ingest::run(args),
+        Command::Stats(args) => stats::run(args),
+        Command::Repair(args) => repair::run(args),
+    }
+}
+
+/// Calls a function for the width of a store.
+macro_rules! of_width {
+    ($manifest:expr, $function:ident($($argument:expr),*)) => {
+        hamdex_any::for_width!($manifest.identity.width, F => $function::<F>($($argument),*))
+    };
+}
+use of_width;
+
+/// What the manifest of a store says.
+fn manifest_of(path: &Path) -> Result<Manifest, Failure> {
+    Ok(hamdex_store::inspect(path)?.manifest)
+}
+
+/// Prints a JSON object on standard output.
+fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut output = std::io::stdout().lock();
+    serde_json::to_writer(&mut output, value).map_err(std::io::Error::from)?;
+    writeln!(output)?;
+    Ok(())
+}

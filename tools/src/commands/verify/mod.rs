@@ -1,0 +1,82 @@
+//! `hamdex verify`: whether a file, a store or a set of shards is whole.
+//!
+//! - [`whole`]: what was read and found right
+
+mod whole;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hamdex::VerifyOptions;
+use serde::Serialize;
+
+use crate::bars::Phases;
+use crate::failure::Failure;
+use crate::set;
+use crate::threads::Threads;
+use whole::{Contents, Whole};
+
+/// Read a whole index file, store or set of shards and check everything in it.
+///
+/// Checks all checksums and padding, the order of entries and keys, counts, codebooks, ids and their names, and
+/// that all tables hold the same fingerprints; of a store, all its files, removals, logs and the manifest;
+/// of a set of shards, all its files, that each is the one that the manifest names, and of families that every
+/// fingerprint is in the right shard of each. Exits with 3 if something is damaged. What a crash has
+/// left in a store, and its next writer removes, is no damage: it is printed.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex verify news.hamdex
+  hamdex verify news.hamdex --json"
+)]
+pub(crate) struct Args {
+    /// The index file, or the directory of a store or of shards
+    #[arg(value_name = "FILE")]
+    index: PathBuf,
+    #[command(flatten)]
+    threads: Threads,
+    /// Print the outcome as a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(flatten)]
+    contents: Option<Contents<'a>>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.threads.start()?;
+    let outcome = verify(args);
+    let mut output = std::io::stdout().lock();
+    if args.json {
+        let report = Report {
+            ok: outcome.is_ok(),
+            error: outcome.as_ref().err().map(Failure::line),
+            contents: outcome.as_ref().ok().map(Whole::contents),
+        };
+        serde_json::to_writer(&mut output, &report).map_err(std::io::Error::from)?;
+        writeln!(output)?;
+    }
+    let whole = outcome?;
+    if !args.json {
+        whole.print(&args.index, &mut output)?;
+    }
+    Ok(())
+}
+
+fn verify(args: &Args) -> Result<Whole, Failure> {
+    let set = set::open(&args.index)?;
+    let phases = Arc::new(Phases::default());
+    let verified = set.verify(&VerifyOptions::new().progress(phases.reporter()));
+    phases.finish();
+    Ok(Whole { kind: set.kind(), has_names: set.description().has_names, verified: verified? })
+}

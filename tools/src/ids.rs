@@ -1,0 +1,83 @@
+//! The ids of a fingerprint on their way out.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::iter::Take;
+
+use hamdex::{Fingerprint, FingerprintSet, MatchIds};
+use serde::Serialize;
+use serde::ser::{SerializeSeq, Serializer};
+
+use crate::documents::report;
+use crate::failure::Failure;
+
+/// The first ids of a fingerprint: numbers, which are read one after the other, or names.
+pub(crate) enum Ids<'a> {
+    Numbers(Take<MatchIds<'a>>),
+    Names(Vec<String>),
+}
+
+impl<'a> Ids<'a> {
+    /// At most `max` ids as they are shown: by their names, if `names` has some. A name that is not UTF-8 is changed where
+    /// it is not.
+    pub(crate) fn new<F: Fingerprint>(
+        found: MatchIds<'a>,
+        names: Option<&dyn FingerprintSet<F>>,
+        max: usize,
+    ) -> Result<Self, Failure> {
+        let Some(names) = names else { return Ok(Self::Numbers(found.take(max))) };
+        let text = |stored| {
+            let name = names.name_of(stored)?.unwrap_or_default();
+            Ok(String::from_utf8_lossy(&name).into_owned())
+        };
+        Ok(Self::Names(found.take(max).map(text).collect::<Result<_, Failure>>()?))
+    }
+
+    /// All of these numbers.
+    pub(crate) fn numbers(ids: Vec<u64>) -> Self {
+        Self::Numbers(MatchIds::from(ids).take(usize::MAX))
+    }
+
+    /// Writes a tab and the ids, separated by commas; nothing if there are none.
+    pub(crate) fn print(self, output: &mut impl Write) -> io::Result<()> {
+        match self {
+            Self::Numbers(ids) => print(output, ids.map(|stored| stored.id)),
+            Self::Names(ids) => print(output, ids.iter().map(|id| report::plain_in_list(id))),
+        }
+    }
+
+    /// Calls `visit` with each id as it ends a line of text. Returns whether all of them are there as they are.
+    pub(crate) fn for_each(self, visit: &mut dyn FnMut(&dyn Display) -> io::Result<()>) -> io::Result<bool> {
+        let mut as_they_are = true;
+        match self {
+            Self::Numbers(mut ids) => ids.try_for_each(|stored| visit(&stored.id)),
+            Self::Names(names) => names.iter().try_for_each(|name| {
+                let text = report::rest_of_line(name);
+                as_they_are &= matches!(text, Cow::Borrowed(_));
+                visit(&text)
+            }),
+        }?;
+        Ok(as_they_are)
+    }
+}
+
+fn print(output: &mut impl Write, ids: impl Iterator<Item = impl Display>) -> io::Result<()> {
+    for (number, id) in ids.enumerate() {
+        write!(output, "{}{id}", if number == 0 { "\t" } else { "," })?;
+    }
+    Ok(())
+}
+
+impl Serialize for Ids<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Names(names) => names.serialize(serializer),
+            Self::Numbers(numbers) => {
+                let mut sequence = serializer.serialize_seq(Some(numbers.len()))?;
+                numbers.clone().try_for_each(|stored| sequence.serialize_element(&stored.id))?;
+                sequence.end()
+            }
+        }
+    }
+}

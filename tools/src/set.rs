@@ -1,0 +1,40 @@
+//! The set that a path names, at its width.
+
+use std::path::Path;
+
+use hamdex::{Description, Fingerprint, FingerprintSet};
+use hamdex_any::AnySet;
+
+use crate::failure::Failure;
+
+/// Opens whatever a path names.
+pub(crate) fn open(path: &Path) -> Result<AnySet, Failure> {
+    Ok(hamdex_any::open(path)?)
+}
+
+/// An open set, for work on fingerprints of one width.
+pub(crate) struct Set<'s, F> {
+    pub(crate) set: &'s dyn FingerprintSet<F>,
+    pub(crate) description: &'s Description,
+}
+
+impl<'s, F: Fingerprint> Set<'s, F> {
+    /// The set, whose width is that of `F`.
+    pub(crate) fn of(any: &'s AnySet) -> Self {
+        let set = any.typed::<F>().expect("its width has been looked at");
+        Self { set: &**set, description: any.description() }
+    }
+
+    /// The set as a source of names, if its ids have names.
+    pub(crate) fn names(self) -> Option<&'s dyn FingerprintSet<F>> {
+        self.description.has_names.then_some(self.set)
+    }
+}
+
+impl<F> Clone for Set<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for Set<'_, F> {}

@@ -183,7 +183,7 @@ fn is_no_index(error: &ReadError) -> bool {
 const MORE_THREADS: &str = "; more processes or memory may be allowed by `ulimit -u` and `ulimit -v`";
 
 /// What to do when a file of a store is damaged.
-const REPAIR: &str = "; restore the store from a backup, or save what can be had with `hamdex store repair`";
+const REPAIR: &str = "; restore the store from a backup, or salvage it with `hamdex store repair`";
 
 /// What the command offers where a store cannot be used.
 fn of_store(error: &hamdex_store::Error) -> &'static str {

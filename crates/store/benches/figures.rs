@@ -1,4 +1,4 @@
-//! The figures of a store, one after the other, beside one file of the same set.
+//! Measures a store, compared with one file of the same set.
 //!
 //! ```text
 //! cargo bench -p hamdex-store --bench figures -- [FINGERPRINTS] [DIRECTORY]
@@ -44,7 +44,7 @@ fn main() -> Result {
         blocks(&store, codec, design, count)?;
         compare("at rest", &store, &file)?;
         unless_near(&store, count)?;
-        // So that what comes next has all of it in files.
+        // So that everything is in segments for the next step.
         store.flush()?;
         store.settle()?;
         store.close()?;
@@ -86,7 +86,7 @@ fn synced(path: &Path) -> Result {
     Ok(())
 }
 
-/// Inserts per second, one by one, from so many threads.
+/// Inserts per second, one by one, from a number of threads.
 fn singles(store: &Store<u64>, threads: u64, first: u64) -> Result<f64> {
     let (start, done) = (Instant::now(), AtomicU64::new(0));
     thread::scope(|scope| {
@@ -105,7 +105,7 @@ fn singles(store: &Store<u64>, threads: u64, first: u64) -> Result<f64> {
     Ok(done.into_inner() as f64 / start.elapsed().as_secs_f64())
 }
 
-/// Everything in batches, with merges beside it; and queries meanwhile. Returns the store at rest.
+/// Inserts everything in batches, with merges and queries in parallel. Returns the settled store.
 fn ingest(path: &Path, shape: &CreateOptions, count: u64) -> Result<Store<u64>> {
     let options = StoreOptions::new().durability(Durability::Interval(Duration::from_millis(100)));
     let store = Store::<u64>::create(path, shape, options)?;
@@ -137,7 +137,7 @@ fn ingest(path: &Path, shape: &CreateOptions, count: u64) -> Result<Store<u64>> 
     Ok(store)
 }
 
-/// The time that one query in a hundred takes longer than, in microseconds, of somebody who comes now and then.
+/// The 99th percentile of the latency of occasional queries, in microseconds.
 fn worst(store: &Store<u64>, count: u64, is_over: impl Fn() -> bool) -> f64 {
     let mut times = Vec::new();
     while !is_over() {
@@ -187,7 +187,7 @@ fn one_file(path: &Path, codec: Codec, design: &str, count: u64) -> Result {
     Ok(())
 }
 
-/// How many blocks a query looks into, by the cost model, which `tests/cold.rs` of the engine checks.
+/// Blocks per query by the cost model, which `tests/cold.rs` of the engine checks.
 fn blocks(store: &Store<u64>, codec: Codec, design: &str, count: u64) -> Result {
     let design = Design::<u64>::named(design, 3)?;
     let of = |count| design.cost(count, codec, codec.default_block_bytes() as u32).blocks_per_query;
@@ -202,7 +202,7 @@ fn blocks(store: &Store<u64>, codec: Codec, design: &str, count: u64) -> Result 
     Ok(())
 }
 
-/// Opening a store, and queries of it beside those of one file: in memory, and after everything has been merged.
+/// Opening a store, and its queries compared with those of one file: in memory, and fully merged.
 fn opened(path: &Path, file: &Path) -> Result {
     let begun = Instant::now();
     let index = Index::<u64>::open(file)?;
@@ -226,7 +226,7 @@ fn opened(path: &Path, file: &Path) -> Result {
     compare("compacted", &store, file)
 }
 
-/// Queries of a store beside those of one file.
+/// Queries of a store compared with those of one file.
 fn compare(state: &str, store: &Store<u64>, file: &Path) -> Result {
     let index = Index::<u64>::open(file)?;
     let mut searcher = index.searcher();

@@ -55,7 +55,7 @@ struct Steps {
 }
 
 impl Steps {
-    /// Writes for some time: at a rate, in pairs per second, or as fast as it goes. Returns the rate that was reached.
+    /// Writes for some time, at a rate in pairs per second, or as fast as possible. Returns the reached rate.
     fn run(&mut self, offered: Option<(u64, f64)>) -> Result<f64> {
         let (start, first) = (Instant::now(), self.rank);
         let (mut latencies, mut most_segments) = (Vec::new(), 0);

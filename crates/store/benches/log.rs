@@ -13,7 +13,7 @@ const PAIRS: u64 = 1_000_000;
 const IDENTITY: Identity =
     Identity { store: StoreId([0x5a; 16]), width: 64, has_ids: true, has_names: false };
 
-/// Batches of so many pairs each.
+/// Pairs per batch.
 const BATCHES: [u64; 3] = [1, 100, 1_000];
 
 fn new_store() -> (tempfile::TempDir, RealDisk) {

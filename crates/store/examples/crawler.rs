@@ -1,4 +1,4 @@
-//! A small crawler: of each page, it asks whether something like it has been seen, and keeps it if not.
+//! A small crawler, which keeps each page unless it has seen a near-duplicate.
 //!
 //! ```text
 //! cargo run --release -p hamdex-store --example crawler
@@ -11,7 +11,7 @@ use hamdex_store::{CreateOptions, Durability, Inserted, Store, StoreOptions};
 /// Pages of this crawl.
 const PAGES: u64 = 100_000;
 
-/// Two pages are the same when their fingerprints differ in at most so many bits.
+/// Maximum distance of the fingerprints of near-duplicates.
 const DISTANCE: u32 = 3;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The fingerprint of a page that does not exist: one in four is like the one before it but for a bit or two.
+/// The fingerprint of a fictitious page: one in four differs from the one before in a bit or two.
 fn fingerprint_of(page: u64) -> u64 {
     let original = page - u64::from(page % 4 == 3);
     let mut mixed = original.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -27,7 +27,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 /// Pairs of a batch.
 const BATCH: u64 = 1000;
 
-/// More segments than this are never there: the bound of the store.
+/// The bound of segments of the store.
 const MAX_SEGMENTS: usize = 20;
 
 struct Arguments {
@@ -109,8 +109,7 @@ fn run(arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-/// Writes until the time is over. Returns the numbers of the pairs that are in the store, and how many segments there
-/// were at most.
+/// Writes until the time is over. Returns the numbers of the pairs in the store, and the greatest number of segments.
 fn write(store: &Store<u64>, arguments: &Arguments, shared: &Shared) -> Outcome<(std::ops::Range<u64>, u64)> {
     let end = Instant::now() + Duration::from_secs(60 * arguments.minutes);
     let mut written = 0..0;
@@ -146,7 +145,7 @@ fn write(store: &Store<u64>, arguments: &Arguments, shared: &Shared) -> Outcome<
     Ok((written, most))
 }
 
-/// Prints a line, and begins the next minute. Returns how many segments there were at most.
+/// Prints a line, and begins the next minute. Returns the greatest number of segments.
 fn report(times: &mut Vec<Duration>, written: &std::ops::Range<u64>, shared: &Shared) -> u64 {
     times.sort_unstable();
     let quantile = |part: f64| {
@@ -201,7 +200,7 @@ fn look(path: &Path, shared: &Shared) {
     }
 }
 
-/// Takes all the space of a file system now and then.
+/// Fills the file system at intervals.
 fn fill(directory: &Path, seconds: u64, shared: &Shared) {
     let ballast = directory.join("ballast");
     let wait = |time: Duration| {

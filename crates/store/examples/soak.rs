@@ -32,10 +32,10 @@ use load::{Chance, Step, apply, fingerprint, step};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// More files than this are never there at once: segments and their removals, a few logs, manifest, lock.
+/// Maximum number of files: segments and their removals, a few logs, manifest, lock.
 const MAX_FILES: usize = 60;
 
-/// Beyond this the child has more memory than its set accounts for, in MiB.
+/// Memory that the set accounts for, in MiB; a child with more fails.
 const MAX_MEMORY: u64 = 400;
 
 /// Of so many children one lives for long: for [`LONG`], or a sixth of the run if that is less.
@@ -75,7 +75,7 @@ fn options() -> StoreOptions {
     StoreOptions::new().memory(RECENT_BYTES).threads(2)
 }
 
-/// The one who writes: steps from a number on, each said to be done by a line, until it is killed or has done so many.
+/// The writing child: takes steps from a number on and prints a line for each, until it is killed or has done them all.
 fn child(arguments: &[String]) -> Outcome<()> {
     let [directory, seed, first, count] = arguments else { return Err("child DIR SEED FIRST COUNT".into()) };
     let (seed, first, count): (u64, u64, u64) = (seed.parse()?, first.parse()?, count.parse()?);
@@ -104,7 +104,7 @@ fn resident_mib() -> u64 {
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) >> 10
 }
 
-/// What the child has needed, step by step: memory in MiB, and files.
+/// The resources of the child, step by step: memory in MiB, and files.
 #[derive(Default)]
 struct Needs {
     memory: Vec<u64>,
@@ -112,7 +112,7 @@ struct Needs {
 }
 
 impl Needs {
-    /// Says what a long life has needed, and fails where its second half needed more than its first.
+    /// Prints the resources of a long life, and fails if its second half needed more than its first.
     fn are_flat(&self) -> Outcome<()> {
         let halves = |needs: &[u64]| {
             let (first, second) = needs.split_at(needs.len() / 2);
@@ -254,7 +254,7 @@ impl Soak {
         if is_long { needs.are_flat() } else { Ok(()) }
     }
 
-    /// Does what the child says that it has done.
+    /// Applies the steps that the child reports.
     fn follow(&mut self, line: &str, needs: &mut Needs) -> Outcome<()> {
         let said: Vec<u64> = line.split(' ').map(str::parse).collect::<Result<_, _>>()?;
         let &[number, memory, files] = said.as_slice() else { return Err("half a line".into()) };

@@ -1,4 +1,4 @@
-//! Stores whose width is known when they are opened.
+//! Stores of either width, which is read when they are opened.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use crate::options::{CreateOptions, StoreOptions};
 use crate::read::reader::{ReadOptions, StoreReader};
 use crate::store::Store;
 
-/// The width of the fingerprints in a store, in bits: 64 or 128.
+/// Returns the width of the fingerprints in a store, in bits: 64 or 128.
 ///
 /// # Errors
-/// When it is no store, or its manifest cannot be read.
+/// When the directory is no store, or its manifest cannot be read.
 pub fn width(path: impl AsRef<Path>) -> Result<u32, Error> {
     Ok(manifest::read(&RealDisk::new(path))?.identity.width)
 }

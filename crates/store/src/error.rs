@@ -1,4 +1,4 @@
-//! What can go wrong with a store.
+//! The error type.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,66 +6,66 @@ use std::sync::Arc;
 
 use hamdex::{BuildError, Category, DesignError, ReadError, ReadErrorKind, SetError};
 
-/// Why a store cannot be opened, read or written.
+/// The error of an operation on a store.
 ///
-/// An error of the operating system is the [source](std::error::Error::source), and not in the text.
+/// An error of the operating system is the [source](std::error::Error::source), not part of the text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused something.
+    /// The operating system refused an operation.
     #[error("{}: cannot {doing}", path.display())]
     Io {
-        /// What was attempted.
+        /// The operation.
         doing: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The directory has no manifest, or a file of that name that is none.
+    /// The directory has no manifest, or a file of that name that is no manifest.
     #[error("{}: not a store: it has no manifest of one", path.display())]
     NotAStore {
         /// The directory.
         path: PathBuf,
     },
-    /// There is something where a store is to be created.
-    #[error("{}: exists already, and is not an empty directory; name another one", path.display())]
+    /// The directory of a new store is not empty.
+    #[error("{}: exists already, and is not an empty directory; choose another", path.display())]
     Exists {
         /// The directory.
         path: PathBuf,
     },
     /// The file was written by a later version of the format.
-    #[error("{}: format version {found} is too new: this program knows {supported}; update hamdex", path.display())]
+    #[error("{}: format version {found} is too new: this program supports {supported}; update hamdex", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
         /// Its version.
         found: u64,
-        /// The version that this program knows.
+        /// The newest version that this program supports.
         supported: u64,
     },
-    /// Some bytes are not those that were written, or a file is missing.
-    #[error("{}: damaged{}: {what}; restore the store from a backup, or save what can be had with a repair", path.display(), at(*offset))]
+    /// Some bytes of a file are not the ones that were written.
+    #[error("{}: damaged{}: {what}; restore the store from a backup, or salvage it with `repair`", path.display(), at(*offset))]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where in the file, in bytes from its start, where that is known.
+        /// The offset in the file, in bytes, if it is known.
         offset: Option<u64>,
-        /// What does not fit.
+        /// The kind of damage.
         what: String,
     },
-    /// A file that counts is not there.
-    #[error("{}: is missing; restore the store from a backup, or save what can be had with a repair", path.display())]
+    /// A file that the store needs is missing.
+    #[error("{}: is missing; restore the store from a backup, or salvage it with `repair`", path.display())]
     Missing {
         /// The file.
         path: PathBuf,
     },
-    /// Another process, or another handle in this one, writes to the store.
+    /// Another process, or another handle in this one, has the store open for writing.
     #[error("{}: in use by {holder}", path.display())]
     InUse {
         /// The directory.
         path: PathBuf,
-        /// Who holds the store, as far as is known.
+        /// The holder, as far as it is known.
         holder: String,
     },
     /// The store was opened by the process that this one was forked from.
@@ -76,58 +76,58 @@ pub enum Error {
         /// The process that opened it.
         opened_by: u32,
     },
-    /// An earlier write or sync failed, so it is not known what the disk has.
-    #[error("{}: an earlier write failed, so it is not known what the disk has; nothing more is written until the store is opened again", path.display())]
+    /// An earlier write or sync failed, so the contents of the disk are unknown.
+    #[error("{}: an earlier write failed, so the contents of the disk are unknown; reopen the store to write to it again", path.display())]
     Poisoned {
         /// The file whose write failed.
         path: PathBuf,
-        /// What the operating system said then.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The store has been closed, by another handle perhaps.
-    #[error("{}: has been closed; open it again", path.display())]
+    /// The store has been closed, perhaps by another handle.
+    #[error("{}: the store is closed; open it again", path.display())]
     Closed {
         /// The directory.
         path: PathBuf,
     },
-    /// The deadline of a write has passed before it began. Nothing has been written.
-    #[error("{}: the deadline of a write has passed; nothing has been written", path.display())]
+    /// The deadline of a write passed before the write began. Nothing was written.
+    #[error("{}: the deadline of the write has passed; nothing was written", path.display())]
     TimedOut {
         /// The directory.
         path: PathBuf,
     },
-    /// As many writes wait as may wait. This one has not been taken.
-    #[error("{}: {waiting} writes wait already; submit this one again when some of them are done", path.display())]
+    /// The queue of writes is full. The write was not accepted.
+    #[error("{}: {waiting} writes are waiting already; submit this one again later", path.display())]
     Busy {
         /// The directory.
         path: PathBuf,
-        /// How many writes wait.
+        /// The number of waiting writes.
         waiting: usize,
     },
-    /// A store was to be copied into itself.
-    #[error("{}: is within the store that is to be copied; name a directory outside it", path.display())]
+    /// The target of a backup lies inside the store.
+    #[error("{}: lies inside the store that is to be copied; choose a directory outside it", path.display())]
     BackupInside {
         /// The directory of the copy.
         path: PathBuf,
     },
-    /// Memory is full, and cannot be written to a file.
-    #[error("{}: memory is full, and cannot be written to a file; nothing is lost, and writing goes on as soon as that has been mended", path.display())]
+    /// Memory is full and cannot be flushed.
+    #[error("{}: memory is full and cannot be flushed; nothing is lost, and writes continue once the cause is fixed", path.display())]
     Full {
         /// The directory.
         path: PathBuf,
-        /// Why it cannot.
+        /// The error of the flush.
         source: Arc<Self>,
     },
-    /// There are more operations in a batch than a log takes at once.
+    /// A batch has more operations than a record of the log can have.
     #[error("a batch of {count} operations is too large; write at most {max} at once")]
     BatchTooLarge {
-        /// How many there are.
+        /// The number of operations.
         count: usize,
-        /// How many there may be.
+        /// The greatest possible number.
         max: usize,
     },
-    /// There are no fingerprints of this width.
-    #[error("a width of {width} bits: fingerprints have 64 or 128")]
+    /// The width is not supported.
+    #[error("unsupported width {width}; use 64 or 128")]
     NoWidth {
         /// The width.
         width: u32,
@@ -138,37 +138,37 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// A pair without a name in a store with names, or the other way round.
-    #[error("{}: {}", path.display(), if *has_names { "this store has names: it gives the ids, and everything is inserted with its name" } else { "this store has no names" })]
+    /// A pair without a name was given to a store with names, or the reverse.
+    #[error("{}: {}", path.display(), if *has_names { "this store has names: it assigns the ids, and every fingerprint is inserted with a name" } else { "this store has no names" })]
     Names {
         /// The directory.
         path: PathBuf,
         /// Whether the store has names.
         has_names: bool,
     },
-    /// A store with names has given all ids that there are.
+    /// A store with names has assigned all ids.
     #[error("{}: no ids are left", path.display())]
     NoIdsLeft {
         /// The directory.
         path: PathBuf,
     },
-    /// A file to be taken in has ids where the store has none, or the other way round.
-    #[error("{}: {}", path.display(), if *has_ids { "has ids, and the store has none" } else { "has no ids, and the store has" })]
+    /// A file to be ingested has ids and the store has none, or the reverse.
+    #[error("{}: {}", path.display(), if *has_ids { "has ids, and the store has none" } else { "has no ids, and the store has them" })]
     IngestIds {
         /// The file.
         path: PathBuf,
-        /// Whether it has ids.
+        /// Whether the file has ids.
         has_ids: bool,
     },
-    /// A file to be taken in has names where the store has none, or the other way round.
-    #[error("{}: {}", path.display(), if *has_names { "has names, and the store has none; create a store with names for it" } else { "has no names, and the store has; insert what it holds, with names" })]
+    /// A file to be ingested has names and the store has none, or the reverse.
+    #[error("{}: {}", path.display(), if *has_names { "has names, and the store has none; create a store with names for it" } else { "has no names, and the store has them; insert its pairs with names instead" })]
     IngestNames {
         /// The file.
         path: PathBuf,
-        /// Whether it has names.
+        /// Whether the file has names.
         has_names: bool,
     },
-    /// Another writer of the same group met an error, which says more.
+    /// The group commit failed; another writer of the group has the error itself.
     #[error("{what}")]
     OfGroup {
         /// The error and its causes.
@@ -177,10 +177,10 @@ pub enum Error {
     /// A file of the store is damaged, or cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// A file of the store cannot be built.
+    /// A segment cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// There is no such design.
+    /// The design does not exist.
     #[error(transparent)]
     Design(#[from] DesignError),
     /// The store holds fingerprints of another width than expected.
@@ -234,12 +234,12 @@ impl Error {
         }
     }
 
-    /// Returns what turns an I/O error into one about this file.
+    /// Returns a function that wraps an I/O error with a file.
     pub(crate) fn io(doing: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { doing, path: path.as_ref().to_owned(), source }
     }
 
-    /// Damage at a place of a file.
+    /// Returns the error of damage at an offset of a file.
     pub(crate) fn damaged(
         path: impl Into<PathBuf>,
         offset: impl Into<Option<u64>>,
@@ -248,7 +248,7 @@ impl Error {
         Self::Damaged { path: path.into(), offset: offset.into(), what: what.into() }
     }
 
-    /// The error and its causes, on one line.
+    /// Returns the error and its causes on one line.
     pub(crate) fn chain(&self) -> String {
         let mut text = self.to_string();
         let mut source = std::error::Error::source(self);
@@ -260,19 +260,23 @@ impl Error {
         text
     }
 
-    /// The same for one more of those who met it together.
-    pub(crate) fn again(&self) -> Self {
+    /// Returns the same error for another writer of a group.
+    pub(crate) fn duplicate(&self) -> Self {
         match self {
-            Self::Io { doing, path, source } => Self::Io { doing, path: path.clone(), source: again(source) },
-            Self::Poisoned { path, source } => Self::Poisoned { path: path.clone(), source: again(source) },
+            Self::Io { doing, path, source } => {
+                Self::Io { doing, path: path.clone(), source: duplicate(source) }
+            }
+            Self::Poisoned { path, source } => {
+                Self::Poisoned { path: path.clone(), source: duplicate(source) }
+            }
             Self::Full { path, source } => Self::Full { path: path.clone(), source: Arc::clone(source) },
             Self::Closed { path } => Self::Closed { path: path.clone() },
             other => Self::OfGroup { what: other.chain() },
         }
     }
 
-    /// Whether bytes are lost, as a repair understands it: they are not those that were written, are gone, or are where
-    /// the disk cannot read any more. Whatever else the system refuses says nothing of them, nor does a later version.
+    /// Whether a repair has to treat it as damage: bytes are wrong, missing, or unreadable by the disk. Other refusals
+    /// of the system, and a newer format version, are no damage.
     pub(crate) fn is_damage(&self) -> bool {
         match self {
             Self::NotAStore { .. } | Self::Damaged { .. } | Self::Missing { .. } => true,
@@ -291,7 +295,7 @@ impl Error {
         }
     }
 
-    /// Whether a file was not there. To a reading process that means: read the manifest again.
+    /// Whether a file was missing. A reading process then has to read the manifest again.
     #[must_use]
     pub fn is_missing_file(&self) -> bool {
         match self {
@@ -302,15 +306,15 @@ impl Error {
     }
 }
 
-/// The same error of the operating system, for one more who is to know of it.
-pub(crate) fn again(error: &io::Error) -> io::Error {
+/// Returns a copy of an error of the operating system.
+pub(crate) fn duplicate(error: &io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(number) => io::Error::from_raw_os_error(number),
         None => io::Error::new(error.kind(), error.to_string()),
     }
 }
 
-/// Whether the disk cannot read what it holds.
+/// Whether the disk cannot read some of its bytes.
 pub(crate) fn is_unreadable(error: &io::Error) -> bool {
     /// `EIO`, on all systems of this kind.
     const INPUT_OUTPUT: i32 = 5;

@@ -1,4 +1,4 @@
-//! The health of an open store: work in the background that fails, and pressure on writers.
+//! The health of an open store: failures of background work, and pressure on writers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-/// A kind of work that a store does in the background.
+/// A kind of background work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Work {
-    /// Writing a full memtable to a segment.
+    /// Flushing a full memtable to a segment.
     Flush,
     /// Merging segments.
     Merge,
-    /// Syncing the log at the interval of its durability.
+    /// Syncing the log at its interval.
     Sync,
     /// Writing the log.
     Log,
@@ -39,16 +39,16 @@ impl fmt::Display for Work {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Remedy {
-    /// None: the store tries again by itself. A full disk needs room all the same.
+    /// None: the store retries by itself. A full disk needs space first.
     Retry,
-    /// [`Store::reopen`](crate::Store::reopen): it is not known what the disk has.
+    /// [`Store::reopen`](crate::Store::reopen): the contents of the disk are unknown.
     Reopen,
     /// [`repair`](crate::repair()): a file is damaged or missing.
     Repair,
 }
 
 impl Remedy {
-    /// The remedy for an error.
+    /// Returns the remedy for an error.
     pub(crate) fn of(error: &Error) -> Self {
         match error {
             Error::Full { source, .. } => Self::of(source),
@@ -62,14 +62,14 @@ impl Remedy {
 impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Retry => "tried again",
+            Self::Retry => "retried",
             Self::Reopen => "open the store again",
             Self::Repair => "repair the store",
         })
     }
 }
 
-/// Work that has failed, and has not succeeded since.
+/// A failure of background work that has not succeeded since.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Failure {
@@ -82,27 +82,27 @@ pub struct Failure {
     pub error: Option<Arc<Error>>,
     /// The time of the first failure after the last success.
     pub since: SystemTime,
-    /// Failures in a row.
+    /// Consecutive failures.
     pub attempts: u64,
-    /// The action that ends it.
+    /// The action that ends the failure.
     pub remedy: Remedy,
 }
 
 impl Failure {
-    /// The error, as the source of another one.
+    /// Returns the error as the source of another one.
     pub(crate) fn source(self) -> Arc<Error> {
         self.error.unwrap_or_else(|| Arc::new(Error::OfGroup { what: self.message }))
     }
 }
 
-/// How much writers are held back.
+/// The back-pressure on writers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pressure {
-    /// Writers are as fast as they can be.
+    /// Writers run at full speed.
     #[default]
     None,
-    /// Writers are slowed down: flushes or merges are behind.
+    /// Writers are slowed down, since flushes or merges are behind.
     Slowed,
     /// Writers wait until a flush or a merge ends.
     Stopped,
@@ -122,12 +122,12 @@ impl fmt::Display for Pressure {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Merges {
-    /// They are: there are at most 20 segments, once those that there were before have been merged.
+    /// Merges run: there are at most 20 segments, once older ones have been merged.
     On,
-    /// They are paused: the number of segments has no bound.
+    /// Merges are paused: the number of segments is unbounded.
     Paused,
-    /// They are not, by [`StoreOptions::merges`](crate::StoreOptions::merges) or since no process has the store open: the
-    /// number of segments has no bound.
+    /// Merges are disabled by [`StoreOptions::merges`](crate::StoreOptions::merges), or no process has the store open for
+    /// writing: the number of segments is unbounded.
     #[default]
     Off,
 }
@@ -146,28 +146,28 @@ impl fmt::Display for Merges {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Health {
-    /// The process, in words; empty if it is this one.
+    /// A description of the process; empty if it is this one.
     #[serde(skip)]
     pub holder: String,
-    /// Whether merges keep the number of segments within its bound.
+    /// Whether segments are merged in the background.
     pub merges: Merges,
-    /// How much writers are held back.
+    /// The back-pressure on writers.
     pub pressure: Pressure,
-    /// Writes that wait for others to be ended.
+    /// Writes that wait in the queue.
     pub queue: usize,
-    /// How long the oldest write has been in the log without a sync; `None` where all of them are synced.
+    /// The age of the oldest unsynced write in the log; `None` if all are synced.
     pub unsynced: Option<Duration>,
-    /// Work in the background that fails, and what ends that.
+    /// Background work that fails, and its remedies.
     pub failures: Vec<Failure>,
 }
 
 impl Health {
-    /// The text by which other processes know it.
+    /// Returns the health as a line for the lock file.
     pub(crate) fn to_line(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The health in the text of a holder; that of a store without failures, if there is none.
+    /// Parses the line of a lock file; an invalid one is the health of a store without failures.
     pub(crate) fn parse(holder: String, line: &str) -> Self {
         Self { holder, ..serde_json::from_str(line).unwrap_or_default() }
     }
@@ -185,7 +185,7 @@ pub enum Event {
     Pressure(Pressure),
 }
 
-/// Receives the events of a store.
+/// A callback for the events of a store.
 pub(crate) type Observer = Arc<dyn Fn(&Event) + Send + Sync>;
 
 /// The failures of an open store, by kind of work.
@@ -195,7 +195,7 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    /// Records a failure. Returns it as it stands now.
+    /// Records a failure. Returns its current state.
     pub(crate) fn record(&mut self, work: Work, error: Error) -> Failure {
         let (remedy, message) = (Remedy::of(&error), error.chain());
         let error = Some(Arc::new(error));
@@ -222,12 +222,12 @@ impl Failures {
         self.failures.len() < before
     }
 
-    /// The failure of a kind of work.
+    /// Returns the failure of a kind of work.
     pub(crate) fn of(&self, work: Work) -> Option<&Failure> {
         self.failures.iter().find(|failure| failure.work == work)
     }
 
-    /// All failures.
+    /// Returns all failures.
     pub(crate) fn all(&self) -> &[Failure] {
         &self.failures
     }

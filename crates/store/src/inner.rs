@@ -1,4 +1,4 @@
-//! View that all handles and threads of an open store share.
+//! The shared part of an open store.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
@@ -26,22 +26,22 @@ use crate::write::reply::Reply;
 use crate::write::request::Request;
 use crate::write::writer::Writer;
 
-/// View that all handles and threads of a store that is open for writing share.
+/// The shared part of a store that is open for writing, which all its handles and threads use.
 ///
-/// Locks are taken in this order: activity, foreground merge, flushing, publisher, queue, writer. Nothing reads or writes
-/// large files while it holds the publisher or the writer.
+/// Locks are taken in this order: activity, foreground merge, flushing, manifest, queue, writer. No large file is read or
+/// written while the lock of the manifest or of the writer is held.
 pub(crate) struct StoreInner<F: Fingerprint> {
     pub(crate) disk: Box<dyn Disk>,
     pub(crate) schema: Arc<Schema>,
     pub(crate) options: StoreOptions,
-    /// What readers see.
+    /// The current view.
     pub(crate) view: ArcSwap<View<F>>,
-    /// The manifest as it is on the disk.
+    /// The manifest on the disk.
     pub(crate) manifest: ArcSwap<Manifest>,
     pub(crate) queue: Queue<Request<F>, Result<Reply<F>, Error>>,
     pub(crate) background: Background,
     pub(crate) throttle: Throttle,
-    /// The same for the runs of the memtable.
+    /// The throttle for overdue runs of the memtable.
     pub(crate) run_throttle: Throttle,
     pub(crate) searchers: SearcherPool<F>,
     pub(crate) claims: Claims,
@@ -50,11 +50,11 @@ pub(crate) struct StoreInner<F: Fingerprint> {
     writer: Mutex<Writer<F>>,
     current: Mutex<CurrentManifest>,
     next_segment: AtomicU64,
-    /// Segments from this number on have come since merges began to run.
+    /// Segments from this number on are young: added since merges began to run.
     young_from: AtomicU64,
-    /// Held while recent pairs are written to a file.
+    /// Held during a flush.
     pub(crate) flushing: Mutex<()>,
-    /// Held shared by every call that works with files, so that closing the store can wait for all of them.
+    /// Held shared by every call that uses files, so that closing the store can wait for all of them.
     activity: RwLock<()>,
     is_closed: AtomicBool,
     lock: Mutex<Option<StoreLock>>,
@@ -94,17 +94,17 @@ impl<F: Fingerprint> StoreInner<F> {
         }
     }
 
-    /// The log, and what comes next in it. A panic with it leaves no batch in part: the log says what counts.
+    /// Locks the writer. A panic under the lock leaves no partial batch, since the log decides.
     pub(crate) fn writer(&self) -> MutexGuard<'_, Writer<F>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The right to replace the manifest.
+    /// Locks the manifest, for its replacement.
     pub(crate) fn lock_manifest(&self) -> MutexGuard<'_, CurrentManifest> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The right to write recent pairs to a file.
+    /// Locks out other flushes.
     pub(crate) fn begin_flush(&self) -> MutexGuard<'_, ()> {
         self.flushing.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -120,17 +120,17 @@ impl<F: Fingerprint> StoreInner<F> {
         Ok(())
     }
 
-    /// Removes files that nothing needs. The next writer removes those that stay.
-    pub(crate) fn remove_unneeded(&self, names: Vec<String>) {
+    /// Removes stale files. The next writer removes those that stay after a failure.
+    pub(crate) fn remove_files(&self, names: Vec<String>) {
         names.iter().for_each(|name| drop(self.disk.remove(name)));
     }
 
-    /// A number for a new segment.
+    /// Allocates the number of a new segment.
     pub(crate) fn next_segment(&self) -> u64 {
         self.next_segment.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The number that the next segment will have, at least.
+    /// Returns a lower bound of the number of the next segment.
     pub(crate) fn peek_next_segment(&self) -> u64 {
         self.next_segment.load(Ordering::Relaxed)
     }
@@ -140,7 +140,7 @@ impl<F: Fingerprint> StoreInner<F> {
         self.options.merges && !self.background.is_paused()
     }
 
-    /// Lets no merge begin in the background, or lets them go on.
+    /// Pauses or resumes background merges.
     pub(crate) fn pause_merges(&self, is_paused: bool) {
         if !is_paused && self.background.is_paused() {
             self.young_from.store(self.peek_next_segment(), Ordering::Relaxed);
@@ -148,15 +148,15 @@ impl<F: Fingerprint> StoreInner<F> {
         self.background.set_paused(is_paused);
     }
 
-    /// How many segments there are, and how many of them have come since merges began to run.
+    /// Returns the number of segments, and of the young ones among them.
     pub(crate) fn segment_counts(&self) -> (usize, usize) {
         let view = self.view.load();
         let young_from = self.young_from.load(Ordering::Relaxed);
-        let young = view.segments.iter().filter(|live| live.segment.since() >= young_from);
+        let young = view.segments.iter().filter(|live| live.segment.oldest_input() >= young_from);
         (view.segments.len(), young.count())
     }
 
-    /// How near writers are to having to wait: 1 is where they do.
+    /// Returns the load of memory and segments; at 1, writers wait.
     pub(crate) fn load(&self) -> f64 {
         let view = self.view.load();
         let fill = view.memtable.bytes() as f64 / self.options.memtable_bytes() as f64;
@@ -168,40 +168,40 @@ impl<F: Fingerprint> StoreInner<F> {
         memory.max(pressure::segment_load(segments, young))
     }
 
-    /// Makes durable what has been written by now, while others write on.
+    /// Syncs the log up to its present end, while writers go on.
     ///
     /// # Errors
-    /// When the disk refuses it, or has refused something before.
-    pub(crate) fn sync_beside(&self) -> Result<(), Error> {
+    /// When the disk refuses it, or the log is poisoned.
+    pub(crate) fn sync_concurrently(&self) -> Result<(), Error> {
         let Some(pending) = self.writer().begin_sync()? else { return Ok(()) };
         let outcome = pending.run();
         let mut writer = self.writer();
         let ended = writer.end_sync(outcome);
-        self.note_unsynced(&writer);
+        self.record_unsynced(&writer);
         ended
     }
 
-    /// Keeps the time since when something is not synced, for statistics that wait for no lock.
-    pub(crate) fn note_unsynced(&self, writer: &Writer<F>) {
+    /// Records the time of the oldest unsynced write, for statistics without a lock.
+    pub(crate) fn record_unsynced(&self, writer: &Writer<F>) {
         self.unsynced_since.store(writer.unsynced_since().map(Arc::new));
     }
 
-    /// How long the oldest write has been in the log without a sync.
+    /// Returns the age of the oldest unsynced write.
     pub(crate) fn unsynced(&self) -> Option<Duration> {
         self.unsynced_since.load().as_ref().map(|since| since.elapsed())
     }
 
-    /// Begins a call that works with files; closing the store waits for its end.
+    /// Begins a call that uses files. Closing the store waits for its end.
     ///
     /// # Errors
-    /// When the store has been closed, or this is a process that was forked.
+    /// When the store is closed, or this is a forked process.
     pub(crate) fn begin(&self) -> Result<RwLockReadGuard<'_, ()>, Error> {
         let activity = self.activity.read().unwrap_or_else(PoisonError::into_inner);
         self.check_open()?;
         Ok(activity)
     }
 
-    /// Refuses to work after the store has been closed, and after a fork.
+    /// Checks that the store is not closed, and that this is not a forked process.
     pub(crate) fn check_open(&self) -> Result<(), Error> {
         if self.is_closed.load(Ordering::Acquire) {
             return Err(Error::Closed { path: self.disk.path("") });
@@ -209,29 +209,29 @@ impl<F: Fingerprint> StoreInner<F> {
         self.check_process()
     }
 
-    /// Refuses to work after a fork.
+    /// Checks that this is not a forked process.
     pub(crate) fn check_process(&self) -> Result<(), Error> {
         let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         lock.as_ref().map_or(Ok(()), StoreLock::check)
     }
 
-    /// Writes a line into the lock, for other processes.
+    /// Writes a status line into the lock file, for other processes.
     pub(crate) fn set_status(&self, line: &str) {
         if let Some(lock) = &*self.lock.lock().unwrap_or_else(PoisonError::into_inner) {
             lock.set_status(line);
         }
     }
 
-    /// Lets no further call begin. Returns whether it was open before.
+    /// Rejects further calls. Returns whether the store was open before.
     pub(crate) fn begin_close(&self) -> bool {
         !self.is_closed.swap(true, Ordering::AcqRel)
     }
 
-    /// Waits for the calls that have begun, makes everything durable, notes in the manifest where the log ends, so that
-    /// damage to its end is noticed, and lets the store go.
+    /// Waits for running calls, makes everything durable, records the end of the log in the manifest, so that damage to it
+    /// is detected, and releases the lock.
     ///
     /// # Errors
-    /// When the disk refuses it. The store is let go all the same.
+    /// When the disk refuses an operation. The lock is released all the same.
     pub(crate) fn end_close(&self) -> Result<(), Error> {
         let _activity = self.activity.write().unwrap_or_else(PoisonError::into_inner);
         let sealed = self.seal();
@@ -252,24 +252,24 @@ impl<F: Fingerprint> StoreInner<F> {
         self.replace_manifest(&mut current, manifest)
     }
 
-    /// Reads everything from the disk again, in place of what is in memory.
+    /// Replaces the contents of memory by those of the disk.
     ///
     /// # Errors
-    /// As for opening a store; nothing is written then until a later attempt succeeds.
+    /// As for opening a store. No write is accepted then until a later attempt succeeds.
     pub(crate) fn reload(&self) -> Result<(), Error> {
         self.background.cancel_running();
-        // Calls that have begun need files that the disk does not name yet. Merges go on until flushes have ended, which
-        // may wait for them.
+        // Running calls need files that the manifest does not name yet. Merges go on until flushes have ended, which may
+        // wait for them.
         let _activity = self.activity.write().unwrap_or_else(PoisonError::into_inner);
         self.check_open()?;
         let _flushing = self.begin_flush();
-        let _foreground = self.hold_merges();
+        let _foreground = self.block_merges();
         let mut current = self.lock_manifest();
         let mut writer = self.writer();
-        // The log is about to be replaced: whatever fails from here on, nothing is written to the old one.
+        // The log is about to be replaced: nothing may be written to the old one, even after a failure.
         writer.log.forbid_writes();
         let mut opened = Opened::load(&*self.disk, self.options)?;
-        opened.view.follow(&self.view.load());
+        opened.view.continue_from(&self.view.load());
         let next = opened.current.manifest().next_segment;
         self.next_segment.fetch_max(next, Ordering::Relaxed);
         self.manifest.store(Arc::new(opened.current.manifest().clone()));
@@ -279,14 +279,14 @@ impl<F: Fingerprint> StoreInner<F> {
         self.searchers.clear();
         self.claims.forget_damage();
         self.background.forget_failures();
-        self.background.wake();
+        self.background.signal_work();
         Ok(())
     }
 }
 
 #[cfg(test)]
 impl<F: Fingerprint> StoreInner<F> {
-    /// As it is in a process that was forked from the one that opened it.
+    /// Returns the store as a forked process has it.
     pub(crate) fn forked(self) -> Self {
         let lock = self.lock.into_inner().unwrap().map(StoreLock::forked);
         Self { lock: Mutex::new(lock), ..self }

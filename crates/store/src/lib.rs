@@ -1,12 +1,12 @@
-//! A set of fingerprints that grows and shrinks, durably, and is queried exactly meanwhile.
+//! A durable set of fingerprints with insertions, removals and exact similarity queries.
 //!
-//! A store is a directory of immutable hamdex files (*segments*), recent writes in memory and in a log, and
-//! removals beside the files. `store-spec.md` describes every byte of it.
+//! A store is a directory of immutable hamdex files (*segments*) with removal marks, a write-ahead log, and a manifest.
+//! Recent writes are in a memtable. `store-spec.md` describes every byte of it.
 //!
-//! - [`Store`] is open for writing: insert, remove, [insert unless something is near](Store::insert_unless_near),
-//!   in batches that are whole or absent, as durable as [`Durability`] says. One process at a time has it.
-//! - [`Snapshot`] is one moment of the set; a [`Searcher`] queries it. Readers wait for nobody.
-//! - [`StoreReader`] reads what another process writes.
+//! - [`Store`] is open for writing: insert, remove, [insert unless something is near](Store::insert_unless_near), in
+//!   atomic batches, with a choice of [`Durability`]. Only one process at a time can have it open.
+//! - [`Snapshot`] is an immutable view of the set; a [`Searcher`] queries it. Readers never wait for writers.
+//! - [`StoreReader`] reads a store while another process writes to it.
 //! - [`AnyStore`] is of either width.
 //!
 //! ```
@@ -15,7 +15,7 @@
 //! let directory = tempfile::tempdir()?;
 //! let store = Store::<u64>::create(directory.path().join("news.store"), &CreateOptions::new(), StoreOptions::new())?;
 //! assert!(store.insert_unless_near(0x0123_4567_89ab_cdef, 1, 3)?.is_new());
-//! // Another page that differs in one bit is known already.
+//! // A page that differs in one bit is a near-duplicate.
 //! match store.insert_unless_near(0x0123_4567_89ab_cdee, 2, 3)? {
 //!     Inserted::New { .. } => unreachable!("something is near"),
 //!     Inserted::Near(near) => assert_eq!((near.distance, near.ids), (1, vec![1])),
@@ -28,16 +28,15 @@
 //!
 //! # How it works
 //!
-//! A write goes to the log first, and is seen when the log has it. Memtable pairs are in memory, in buckets by groups
-//! of bits; when memory is full, they become a segment. Segments are merged as they become many, without sorting.
-//! A removed pair is marked beside its segment until that is merged. Everything that a reader sees is immutable: a
-//! writer changes a copy, and publishes it.
+//! A write becomes visible once it is in the log. The memtable keeps recent pairs in buckets by groups of bits; when it
+//! is full, it is flushed to a segment. Compaction merges segments without sorting. A removed pair is marked next to its
+//! segment until that is merged. Everything that a reader sees is immutable: a writer changes a copy and publishes it.
 //!
-//! # What it rests on
+//! # Assumptions
 //!
-//! The file system keeps what has been synced, and renames atomically. Files are mapped: nobody else may change
-//! those of a store, and a network file system may not keep that promise, nor that of the lock. After a fork, the
-//! child must open the store again.
+//! The file system keeps synced bytes, and renames atomically. Files are mapped, so no other program may change the
+//! files of a store; on a network file system neither this nor the lock may be guaranteed. After a fork, the child must
+//! open the store again.
 
 #![cfg_attr(
     not(feature = "unstable"),
@@ -92,9 +91,9 @@ pub use write::batch::{Batch, Name, Operation};
 pub use write::durability::{Durability, UnknownDurability};
 pub use write::unless_near::inserted::{Inserted, Near};
 
-/// The files of a store by themselves, for tests and benches.
+/// The file formats of a store, for tests and benches.
 ///
-/// Only with the feature `unstable`, for the project's own use: nothing here is promised to stay.
+/// Only with the feature `unstable`, for the use of this project: it may change at any time.
 #[cfg(feature = "unstable")]
 pub mod internals {
     pub use crate::disk::keep_aside::keep_aside;

@@ -1,4 +1,4 @@
-//! Creating a store, and opening it for writing.
+//! Creation of a store, and opening it for writing.
 
 use hamdex::{Design, Fingerprint};
 
@@ -17,17 +17,17 @@ use crate::view::View;
 use crate::write::writer::Writer;
 
 impl<F: Fingerprint> StoreInner<F> {
-    /// Creates a store in a directory that does not exist yet, or is empty.
+    /// Creates a store in a directory that does not exist yet or is empty.
     pub(crate) fn create(
         disk: Box<dyn Disk>,
         create: &CreateOptions,
         options: StoreOptions,
     ) -> Result<Self, Error> {
         let design = design_of::<F>(create)?;
-        let store = StoreId::random().map_err(Error::io("draw a number for it", disk.path("")))?;
+        let store = StoreId::random().map_err(Error::io("draw an id for it", disk.path("")))?;
         disk.create_directory("").map_err(Error::io("create it", disk.path("")))?;
         let lock = StoreLock::take(&*disk)?;
-        refuse_to_replace(&*disk)?;
+        check_empty(&*disk)?;
         for directory in [SEGMENTS, DELETES, LOGS] {
             disk.create_directory(directory).map_err(Error::io("create it", disk.path(directory)))?;
         }
@@ -50,14 +50,14 @@ impl<F: Fingerprint> StoreInner<F> {
         let mut current = CurrentManifest::new(&*disk, manifest.clone());
         current.replace(manifest)?;
         let mut view = View::new(create.distance);
-        view.memtable = view.memtable.deferring();
+        view.memtable = view.memtable.with_background_merges();
         let opened = Opened { current, writer: Writer::new(log, 0), view };
         Ok(Self::new(disk, lock, options, opened))
     }
 
-    /// Opens a store for writing. What a crash has left is put in order.
+    /// Opens a store for writing, and removes the leftovers of a crash.
     pub(crate) fn open(disk: Box<dyn Disk>, options: StoreOptions) -> Result<Self, Error> {
-        // A directory that is no store gets no lock file.
+        // No lock file is created in a directory that is no store.
         manifest::read(&*disk)?;
         let lock = StoreLock::take(&*disk)?;
         let opened = Opened::load(&*disk, options)?;
@@ -65,7 +65,7 @@ impl<F: Fingerprint> StoreInner<F> {
     }
 }
 
-/// The name of the design, which must be one.
+/// Returns the name of the design, chosen or checked.
 fn design_of<F: Fingerprint>(create: &CreateOptions) -> Result<String, Error> {
     let design = match &create.design {
         Some(name) => Design::<F>::named(name, create.distance)?,
@@ -77,8 +77,8 @@ fn design_of<F: Fingerprint>(create: &CreateOptions) -> Result<String, Error> {
     Ok(design.name().to_owned())
 }
 
-/// A store is created where nothing is.
-pub(crate) fn refuse_to_replace(disk: &dyn Disk) -> Result<(), Error> {
+/// Rejects a directory that has files other than the lock.
+fn check_empty(disk: &dyn Disk) -> Result<(), Error> {
     let path = disk.path("");
     let there = disk.list("").map_err(Error::io("list it", &path))?;
     if there.iter().any(|name| name != layout::LOCK) {

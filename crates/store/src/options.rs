@@ -1,18 +1,18 @@
-//! How a store is created and opened.
+//! Options for creating and opening a store.
 
 use hamdex::{Codec, default_memory};
 
 use crate::segment::Opening;
 use crate::write::durability::Durability;
 
-/// Memory for recent pairs, by default and at least, in bytes.
+/// Greatest default and least memory for the memtable, in bytes.
 const MAX_DEFAULT_MEMTABLE_BYTES: u64 = 256 << 20;
 const MIN_MEMTABLE_BYTES: u64 = 1 << 12;
 
-/// How many fingerprints the default design is meant for.
+/// Number of fingerprints that the default design is chosen for.
 pub(crate) const EXPECTED_FINGERPRINTS: u64 = 100_000_000;
 
-/// How a store is opened for writing; the defaults suit most.
+/// Options for opening a store for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreOptions {
     pub(crate) durability: Durability,
@@ -29,46 +29,46 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
-    /// Every write durable when it is acknowledged; up to 256 MiB for recent pairs; merges as they are due.
+    /// Returns the defaults: every acknowledged write is durable, a memtable has up to 256 MiB, and merges run in the
+    /// background.
     #[must_use]
     pub fn new() -> Self {
         let memory = MAX_DEFAULT_MEMTABLE_BYTES.min(default_memory() / 2);
         Self { durability: Durability::Sync, memory, threads: 0, merges: true, in_memory: false }
     }
 
-    /// When a write is durable.
+    /// Sets the durability of acknowledged writes.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// Bytes of memory for recent pairs, about 40 for each. When they are used up, the pairs are written to a file
-    /// beside further writes. From half of what may wait for that on, writers are slowed down; at three times as much as
-    /// this they wait.
+    /// Sets the memory of the memtable, in bytes; a pair takes about 40. A full memtable is flushed concurrently with
+    /// further writes. Writers are slowed down from 1.5 times this on, and wait at three times this.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes.max(MIN_MEMTABLE_BYTES);
         self
     }
 
-    /// Threads for writing and merging files, at most; 0, the default, for as many as there are processors.
+    /// Sets the maximum number of threads per flush or merge; 0, the default, means one per processor.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Whether files are merged in the background as they become many, as they are by default. Without it, a
-    /// query looks into more and more files until [`Store::compact`](crate::Store::compact) is called.
+    /// Sets whether segments are merged in the background, as by default. Otherwise queries search more and more segments
+    /// until [`Store::compact`](crate::Store::compact) is called.
     #[must_use]
     pub fn merges(mut self, merges: bool) -> Self {
         self.merges = merges;
         self
     }
 
-    /// Whether files are read into memory of the process, in huge pages where the system has them, instead of mapped:
-    /// faster to query where there are gigabytes, slower to open, and with all of the store in memory.
+    /// Sets whether segments are read into process memory, in huge pages if the system has them, instead of mapped. This
+    /// makes queries of gigabytes faster and opening slower, and needs memory for the whole store.
     #[must_use]
     pub fn in_memory(mut self, in_memory: bool) -> Self {
         self.in_memory = in_memory;
@@ -84,7 +84,7 @@ impl StoreOptions {
     }
 }
 
-/// What a store is to be; settled when it is created.
+/// Options for creating a store. They are fixed from then on.
 #[derive(Debug, Clone)]
 pub struct CreateOptions {
     pub(crate) distance: u32,
@@ -102,34 +102,34 @@ impl Default for CreateOptions {
 }
 
 impl CreateOptions {
-    /// For distance 3, with ids, the design that suits a hundred million fingerprints, the default codec.
+    /// Returns the defaults: distance 3, with ids, a design for a hundred million fingerprints, and the default codec.
     #[must_use]
     pub fn new() -> Self {
         Self { distance: 3, design: None, codec: Codec::default(), ids: true, names: false, recipe: None }
     }
 
-    /// The distance that queries mostly ask for. Any other is answered exactly, too; a greater one takes longer.
+    /// Sets the usual distance of queries. Other distances are exact as well; greater ones are slower.
     #[must_use]
     pub fn distance(mut self, distance: u32) -> Self {
         self.distance = distance;
         self
     }
 
-    /// The design of its files, by name: see [`hamdex::Design::names`].
+    /// Sets the design of segments by name: see [`hamdex::Design::names`].
     #[must_use]
     pub fn design(mut self, name: impl Into<String>) -> Self {
         self.design = Some(name.into());
         self
     }
 
-    /// The codec of its files.
+    /// Sets the codec of segments.
     #[must_use]
     pub fn codec(mut self, codec: Codec) -> Self {
         self.codec = codec;
         self
     }
 
-    /// Whether each fingerprint comes with ids.
+    /// Sets whether fingerprints have ids.
     #[must_use]
     pub fn ids(mut self, ids: bool) -> Self {
         self.ids = ids;
@@ -137,8 +137,8 @@ impl CreateOptions {
         self
     }
 
-    /// Whether ids have names: then the store gives the ids, and everything is inserted with the name of its id
-    /// ([`Store::insert_named`](crate::Store::insert_named)). With names there are ids.
+    /// Sets whether ids have names. The store assigns the ids then, and every fingerprint is inserted with a name
+    /// ([`Store::insert_named`](crate::Store::insert_named)). Names imply ids.
     #[must_use]
     pub fn names(mut self, names: bool) -> Self {
         self.names = names;
@@ -146,7 +146,7 @@ impl CreateOptions {
         self
     }
 
-    /// The recipe by which texts become its fingerprints: kept for those who ask.
+    /// Sets the recipe that turns texts into fingerprints, for information.
     #[must_use]
     pub fn recipe(mut self, recipe: impl Into<String>) -> Self {
         self.recipe = Some(recipe.into());

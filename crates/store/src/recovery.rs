@@ -1,4 +1,4 @@
-//! Opening: from the files of a store to its state.
+//! Recovery: from the manifest, the segments and the logs to a view.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::view::View;
 use crate::write::batch::{Batch, Operation, Pair};
 use crate::write::writer::Writer;
 
-/// The parts of a store that has been opened for writing.
+/// The parts of a store that is open for writing.
 pub(crate) struct Opened<F: Fingerprint> {
     pub(crate) current: CurrentManifest,
     pub(crate) writer: Writer<F>,
@@ -26,13 +26,12 @@ pub(crate) struct Opened<F: Fingerprint> {
 }
 
 impl<F: Fingerprint> Opened<F> {
-    /// Reads the manifest, and everything that it names. What has been read is made durable before anything is answered.
-    ///
-    /// The caller has the lock of the store.
+    /// Reads the manifest and the files that it names, replays the logs, and makes both durable. The caller must have the
+    /// lock of the store.
     pub(crate) fn load(disk: &dyn Disk, options: StoreOptions) -> Result<Self, Error> {
         let manifest = manifest::read(disk)?;
         let (mut view, replayed) = load(disk, &manifest, options.opening())?;
-        view.memtable = view.memtable.deferring();
+        view.memtable = view.memtable.with_background_merges();
         let mut current = CurrentManifest::new(disk, manifest.clone());
         current.take_over(replayed.is_clean)?;
         let log = LogWriter::resume(disk, manifest.identity, &replayed)?;
@@ -41,7 +40,7 @@ impl<F: Fingerprint> Opened<F> {
     }
 }
 
-/// The state that a manifest describes, without the logs.
+/// Opens the segments of a manifest, without the logs.
 pub(crate) fn load_segments<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
@@ -56,7 +55,7 @@ pub(crate) fn load_segments<F: Fingerprint>(
     Ok(view)
 }
 
-/// The state that manifest and logs describe.
+/// Opens the segments of a manifest and replays the logs.
 pub(crate) fn load<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
@@ -67,7 +66,7 @@ pub(crate) fn load<F: Fingerprint>(
     Ok((view, replayed))
 }
 
-/// Refuses a store of another width.
+/// Rejects a store of another width.
 fn check_width<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<(), Error> {
     let found = manifest.identity.width;
     if found == F::BITS {
@@ -76,7 +75,7 @@ fn check_width<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<(
     Err(Error::Width { path: disk.path(""), found, expected: F::BITS })
 }
 
-/// Applies what the logs have from a position on.
+/// Applies the logs from a position on.
 fn replay_logs<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
@@ -91,12 +90,12 @@ fn replay_logs<F: Fingerprint>(
     Ok(replayed)
 }
 
-/// Applies the batches of logs to a state.
+/// Applies the batches of logs to a view.
 pub(crate) struct Applier<'s, F: Fingerprint> {
     view: &'s mut View<F>,
-    /// Of each segment, the batch up to which removals are in its file or its removals.
+    /// The sequence number up to which each segment reflects removals.
     applied: HashMap<u64, u64>,
-    /// Pairs that have not been put into the state.
+    /// Pairs that are not in the view yet.
     inserts: Vec<Pair<F>>,
 }
 
@@ -106,7 +105,7 @@ impl<'s, F: Fingerprint> Applier<'s, F> {
         Self { view, applied, inserts: Vec::new() }
     }
 
-    /// Applies a batch. `removed` is called with every pair that it removes.
+    /// Applies a batch. `removed` is called with each pair that it removes.
     pub(crate) fn apply(
         &mut self,
         sequence: u64,
@@ -123,7 +122,7 @@ impl<'s, F: Fingerprint> Applier<'s, F> {
                 Operation::Remove(fingerprint, id) => {
                     self.insert();
                     let applied = &self.applied;
-                    // What a segment has got later than this removal stays.
+                    // Pairs that a segment got after this removal stay.
                     self.view.remove((fingerprint, id), |live| applied[&live.segment.number] < sequence)?;
                     removed((fingerprint, id));
                 }
@@ -135,7 +134,7 @@ impl<'s, F: Fingerprint> Applier<'s, F> {
         Ok(())
     }
 
-    /// The state, with all that has been applied.
+    /// Returns the view, with everything applied.
     pub(crate) fn view(&mut self) -> &mut View<F> {
         self.insert();
         self.view
@@ -146,7 +145,7 @@ impl<'s, F: Fingerprint> Applier<'s, F> {
         self.inserts.clear();
     }
 
-    /// Ends where the logs do.
+    /// Ends at the end of the logs.
     pub(crate) fn finish(mut self, replayed: &Replayed) {
         self.insert();
         let published = self.applied.values().copied().max().unwrap_or(0);
@@ -154,7 +153,7 @@ impl<'s, F: Fingerprint> Applier<'s, F> {
     }
 }
 
-/// Pairs that are inserted together.
+/// Pairs that are inserted at once.
 const MAX_PENDING: usize = 1 << 16;
 
 pub(crate) fn open_segment<F: Fingerprint>(
@@ -180,7 +179,7 @@ pub(crate) fn open_segment<F: Fingerprint>(
     Ok(LiveSegment { segment: segment.into(), removed })
 }
 
-/// Returns how a segment differs from its line in the manifest.
+/// Returns how a segment differs from its entry in the manifest.
 pub(crate) fn difference<F: Fingerprint>(
     segment: &Segment<F>,
     manifest: &Manifest,
@@ -193,13 +192,13 @@ pub(crate) fn difference<F: Fingerprint>(
     } else if segment.bytes != entry.bytes {
         Some("its length differs")
     } else if index.has_ids() != identity.has_ids {
-        Some("it has ids, or none, other than the store")
+        Some("it has ids and the store has none, or the reverse")
     } else if index.has_names() != identity.has_names {
-        Some("it has names, or none, other than the store")
+        Some("it has names and the store has none, or the reverse")
     } else if index.len() != entry.fingerprints || segment.pairs() != entry.pairs {
         Some("it has another number of fingerprints or pairs")
     } else if identity.has_names && segment.last_id().is_some_and(|last| last >= manifest.next_id) {
-        Some("it has an id that the store has not given yet")
+        Some("it has an id that the store has not assigned yet")
     } else {
         None
     }

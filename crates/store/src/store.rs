@@ -1,4 +1,4 @@
-//! The store as its users have it.
+//! The public handle of a store.
 
 use std::fmt;
 use std::path::Path;
@@ -22,11 +22,10 @@ use crate::write::commit::Outcome;
 use crate::write::reply::Reply;
 use crate::write::request::Request;
 
-/// A set of fingerprints, or of pairs of fingerprint and id, that is open for writing. Cloning gives another handle
-/// of the same store; when the last one is dropped, the store is closed. [`Store::close`] does that, too, and says what
-/// went wrong.
+/// A set of fingerprints, or of (fingerprint, id) pairs, that is open for writing. A clone is another handle of the same
+/// store. The store is closed when the last handle is dropped; [`Store::close`] also returns the error, if any.
 ///
-/// Any number of threads may use it. One process at a time has a store open for writing.
+/// Any number of threads may use it. Only one process at a time can have a store open for writing.
 pub struct Store<F: Fingerprint> {
     open: Arc<Open<F>>,
     deadline: Option<Instant>,
@@ -41,15 +40,15 @@ struct Open<F: Fingerprint> {
 #[derive(Default)]
 struct Threads {
     running: Vec<JoinHandle<()>>,
-    /// Serves writes with callbacks, once there are any.
+    /// The thread of submitted writes, once there are any.
     writer: Option<JoinHandle<()>>,
 }
 
 impl<F: Fingerprint> Store<F> {
-    /// Creates a store in a directory that does not exist yet, or is empty.
+    /// Creates a store in a directory that does not exist yet or is empty.
     ///
     /// # Errors
-    /// When there is something already, an option is out of its range, or the disk refuses it.
+    /// When the directory is not empty, an option is out of range, or the disk refuses an operation.
     pub fn create(
         path: impl AsRef<Path>,
         create: &CreateOptions,
@@ -58,15 +57,15 @@ impl<F: Fingerprint> Store<F> {
         Self::create_on(RealDisk::new(path), create, options)
     }
 
-    /// Opens a store for writing. What was acknowledged as durable before a crash is there again.
+    /// Opens a store for writing. After a crash, it has every write that was acknowledged as durable.
     ///
     /// # Errors
-    /// When it is no store, is damaged, holds another width, is in use, or the disk refuses it.
+    /// When the directory is no store, is damaged, has another width or is in use, or the disk refuses an operation.
     pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
         Self::open_on(RealDisk::new(path), options)
     }
 
-    /// As [`Store::create`], on any disk.
+    /// Creates a store on any disk: see [`Store::create`].
     ///
     /// # Errors
     /// As for [`Store::create`].
@@ -74,7 +73,7 @@ impl<F: Fingerprint> Store<F> {
         Self::start(StoreInner::create(Box::new(disk), create, options)?)
     }
 
-    /// As [`Store::open`], on any disk.
+    /// Opens a store on any disk: see [`Store::open`].
     ///
     /// # Errors
     /// As for [`Store::open`].
@@ -95,9 +94,9 @@ impl<F: Fingerprint> Store<F> {
         Ok(Self { open: Arc::new(open), deadline: None })
     }
 
-    /// A handle of the same store whose writes give up at a deadline, with [`Error::TimedOut`] and nothing written: while
-    /// they wait for memory, for their turn, or since writers are slowed down. A write that has begun is ended, however
-    /// long the disk takes for it. With a deadline that has passed, a write takes place only if it need not wait.
+    /// Returns a handle of the same store whose writes fail at a deadline with [`Error::TimedOut`], and without effect, if
+    /// they still wait for memory, for the group commit, or because of back-pressure. A write that has begun is completed,
+    /// however long the disk takes. After the deadline, a write succeeds only if it need not wait.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -113,9 +112,9 @@ impl<F: Fingerprint> Store<F> {
         Self { open: Arc::clone(&self.open), deadline: Some(deadline) }
     }
 
-    /// Calls a function with each change in the health of the store: work in the background that fails, for the first time
-    /// or again, or succeeds again, and the pressure on writers. It is called from any thread, also by writes: it must
-    /// return soon, and call nothing of the store but [`Store::health`] and [`Store::stats`]. [`Store::health`] has the same at any time. A later function replaces an earlier one.
+    /// Sets a callback for changes in the health of the store: background work that fails, for the first time or again, or
+    /// recovers, and the pressure on writers. Any thread may call it, including writers: it must return soon, and may call
+    /// only [`Store::health`] and [`Store::stats`]. It replaces an earlier callback.
     ///
     /// ```
     /// use hamdex_store::{CreateOptions, Event, Store, StoreOptions};
@@ -132,14 +131,14 @@ impl<F: Fingerprint> Store<F> {
         self.inner().background.observe(Some(Arc::new(observer)));
     }
 
-    /// Commits a request by the deadline of this handle.
+    /// Commits a request with the deadline of this handle.
     pub(crate) fn commit(&self, request: Request<F>) -> Outcome<F> {
         self.inner().commit(request, self.deadline)
     }
 
-    /// Takes a batch of operations, and returns without waiting for it: `done` is called with its outcome, from any
-    /// thread, when it is as durable as the store's options say. It must return soon, and must not write to the store.
-    /// Batches take effect in the order in which they were submitted.
+    /// Submits a batch of operations without waiting for it. `done` is called with its outcome, from any thread, when the
+    /// batch is as durable as the options of the store require. It must return soon, and must not write to the store.
+    /// Batches take effect in the order of their submission.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -154,8 +153,8 @@ impl<F: Fingerprint> Store<F> {
     /// ```
     ///
     /// # Errors
-    /// When the operations do not fit the store, 4,096 writes wait already ([`Error::Busy`]), or the store has been closed:
-    /// `done` is not called then.
+    /// When the operations do not fit the store, 4,096 writes are waiting already ([`Error::Busy`]), or the store is
+    /// closed. `done` is not called then.
     pub fn submit(
         &self,
         operations: Vec<Operation<F>>,
@@ -175,27 +174,26 @@ impl<F: Fingerprint> Store<F> {
         &self.open.inner
     }
 
-    /// One moment of the set, for as long as it is held.
+    /// Returns a snapshot of the set.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<F> {
         Snapshot::new(self.inner().view.load_full(), Arc::clone(&self.inner().schema))
     }
 
-    /// Makes everything that has been written durable, whatever [`Durability`](crate::Durability) says.
+    /// Makes all earlier writes durable, at any [`Durability`](crate::Durability).
     ///
     /// # Errors
-    /// When the disk refuses it: it is not known then what is durable.
+    /// When the disk refuses it. It is unknown then which writes are durable.
     pub fn sync(&self) -> Result<(), Error> {
         self.inner().check_open()?;
-        self.inner().sync_beside()
+        self.inner().sync_concurrently()
     }
 
-    /// Makes everything that has been written durable, and closes the store, unless there are other handles: then it
-    /// stays open for them. Flushes and merges on their way are cancelled: the log has what they were to write.
-    /// [`Store::shutdown`] closes it for all handles.
+    /// Makes all earlier writes durable, and closes the store, unless there are other handles. Running flushes and merges
+    /// are cancelled, since the log has their pairs. [`Store::shutdown`] closes the store for all handles.
     ///
-    /// To drop the last handle does the same, and says nothing of what fails. What was acknowledged as durable before
-    /// is durable either way; what was not may be lost where this fails.
+    /// Dropping the last handle does the same, without returning errors. Writes that were acknowledged as durable are
+    /// durable in any case; others may be lost if this fails.
     ///
     /// ```
     /// use hamdex_store::{CreateOptions, Durability, Store, StoreOptions};
@@ -211,7 +209,7 @@ impl<F: Fingerprint> Store<F> {
     /// ```
     ///
     /// # Errors
-    /// When the disk refuses it. The store is closed all the same; the next to open it finds what the disk has.
+    /// When the disk refuses an operation. The store is closed all the same.
     pub fn close(self) -> Result<(), Error> {
         let synced = self.sync();
         match Arc::into_inner(self.open) {
@@ -220,24 +218,23 @@ impl<F: Fingerprint> Store<F> {
         }
     }
 
-    /// Makes everything that has been written durable, and closes the store for all handles: their writes fail from then on
-    /// with [`Error::Closed`]. Writes that have begun are waited for; flushes, merges and other long work are cancelled.
-    /// Snapshots can still be queried. Another process may open the store when this has returned.
+    /// Makes all earlier writes durable, and closes the store for all handles, whose writes then fail with
+    /// [`Error::Closed`]. It waits for writes that have begun, and cancels flushes, merges and other long work. Snapshots
+    /// can still be queried. Another process may open the store when this returns.
     ///
     /// # Errors
-    /// When the disk refuses it. The store is closed all the same.
+    /// When the disk refuses an operation. The store is closed all the same.
     pub fn shutdown(&self) -> Result<(), Error> {
         self.open.close()
     }
 
-    /// Reads the store from the disk again, without closing it: after a failure of which it is not known what the disk has
-    /// ([`Error::Poisoned`]), it can be written to again. Snapshots stay as they are. It waits for calls that have begun,
-    /// and writes wait for it.
+    /// Reads the store from the disk again without closing it, so that it accepts writes again after [`Error::Poisoned`].
+    /// Snapshots are unaffected. It waits for running calls, and writes wait for it.
     ///
-    /// Writes that were acknowledged as durable are there again; of others, as much as the disk has, as after a crash.
+    /// As after a crash, the store has every write that was acknowledged as durable, and perhaps others.
     ///
     /// # Errors
-    /// As for [`Store::open`]; what can be read stays as it was then, and nothing is written until this succeeds.
+    /// As for [`Store::open`]. Readers keep the previous view then, and no write is accepted until this succeeds.
     pub fn reopen(&self) -> Result<(), Error> {
         self.inner().reload()
     }
@@ -246,7 +243,7 @@ impl<F: Fingerprint> Store<F> {
         Error::NoIdsLeft { path: self.inner().disk.path("") }
     }
 
-    /// Refuses names where there are none, and their lack where there are.
+    /// Rejects names in a store without names, and pairs without names in a store with names.
     pub(crate) fn check_names(&self, named: bool) -> Result<(), Error> {
         if self.inner().schema.identity.has_names == named {
             return Ok(());
@@ -254,7 +251,7 @@ impl<F: Fingerprint> Store<F> {
         Err(Error::Names { path: self.inner().disk.path(""), has_names: !named })
     }
 
-    /// Refuses ids where there are none, too much at once, and work after a fork.
+    /// Rejects ids in a store without ids, too large batches, and calls after a fork.
     pub(crate) fn check(&self, mut ids: impl Iterator<Item = u64>, count: usize) -> Result<(), Error> {
         self.inner().check_open()?;
         if count > MAX_OPERATIONS {
@@ -292,7 +289,7 @@ impl<F: Fingerprint> Open<F> {
         Ok(())
     }
 
-    /// Starts the thread that serves writes with callbacks, if it does not run yet.
+    /// Starts the thread of submitted writes, if it does not run yet.
     fn start_writer(&self) -> Result<(), Error> {
         let mut threads = self.threads();
         if threads.writer.is_none() {
@@ -305,14 +302,14 @@ impl<F: Fingerprint> Open<F> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the threads, makes everything durable, and notes that the end was clean.
+    /// Ends the threads, makes everything durable, and marks the shutdown as clean.
     fn close(&self) -> Result<(), Error> {
         if let Err(error) = self.inner.check_process() {
-            // In a forked process the store is not its own. Its threads are not there, and would be waited for in vain.
+            // A forked process does not own the store. It has none of its threads, so joining them would never end.
             self.threads().running.clear();
             return Err(error);
         }
-        // Writes with callbacks that have been taken are served before.
+        // Submitted writes are completed first.
         self.inner.queue.close();
         let writer = self.threads().writer.take();
         writer.into_iter().for_each(join);
@@ -326,7 +323,7 @@ impl<F: Fingerprint> Open<F> {
     }
 }
 
-/// Waits for the end of a thread, unless it is this one: a callback may drop the last handle.
+/// Joins a thread, unless it is the current one: a callback may drop the last handle.
 fn join(thread: JoinHandle<()>) {
     if thread.thread().id() != thread::current().id() {
         // A panic has been printed, and the log has everything.
@@ -336,7 +333,7 @@ fn join(thread: JoinHandle<()>) {
 
 impl<F: Fingerprint> Drop for Open<F> {
     fn drop(&mut self) {
-        // If it fails, the next one reads more of the log.
+        // If it fails, the next opening replays more of the log.
         let _ = self.close();
     }
 }
@@ -357,7 +354,7 @@ mod tests {
         let store = Store::<u64>::start(inner.forked()).unwrap();
         assert!(matches!(store.insert(1, 1), Err(Error::Forked { .. })));
         assert!(matches!(store.clone().close(), Err(Error::Forked { .. })));
-        // Its threads are told nothing here, so to wait for them would take for ever.
+        // The threads get no signal here, so joining them would never end.
         drop(store);
         assert_eq!(disk.read(MANIFEST).unwrap(), before);
     }

@@ -1,8 +1,7 @@
-//! The set as it is at one moment: what is recent, what waits to be written out, and what is in files.
+//! The view: the memtables and segments of the set at one moment.
 //!
-//! A state never changes once it has been published: a writer copies the one there is, which is cheap, changes the
-//! copy, and publishes that. So a reader who holds a state sees one moment for as long as needed, and nobody waits
-//! for anybody.
+//! A published view never changes. A writer clones the current one, which is cheap, changes the clone, and publishes it.
+//! So a reader that holds a view has a consistent snapshot, and readers and writers do not wait for each other.
 
 use std::sync::Arc;
 
@@ -12,34 +11,33 @@ use crate::memtable::Memtable;
 use crate::segment::LiveSegment;
 use crate::write::batch::{Batch, Operation, Pair};
 
-/// The set at one moment.
+/// The memtables and segments of the set at one moment.
 pub(crate) struct View<F> {
-    /// The generation of the memtable that is written to. Those that wait to be flushed have the generations before it,
-    /// one each.
+    /// The generation of the active memtable. The frozen ones have the generations before it.
     pub(crate) generation: u64,
-    /// How many files from outside have joined so far.
+    /// The number of ingested files so far.
     pub(crate) ingests: u64,
-    /// The number of the last batch that it reflects.
+    /// The sequence number of the last batch in it.
     pub(crate) sequence: u64,
-    /// How many removals have taken something away so far.
+    /// The number of effective removals so far.
     pub(crate) removals: u64,
-    /// In a store with names, the id of the next pair that is inserted.
+    /// In a store with names, the id of the next inserted pair.
     pub(crate) next_id: u64,
     pub(crate) memtable: Memtable<F>,
-    /// What is being written to files, the oldest first.
+    /// The frozen memtables, the oldest first.
     pub(crate) frozen: Vec<FrozenMemtable<F>>,
     pub(crate) segments: Arc<Vec<LiveSegment<F>>>,
 }
 
-/// Pairs that are being written to a file. They can still be removed.
+/// A memtable that waits for its flush. Its pairs can still be removed.
 #[derive(Debug)]
 pub(crate) struct FrozenMemtable<F> {
     pub(crate) memtable: Memtable<F>,
-    /// The first log that has nothing of them.
+    /// The first log after its pairs.
     pub(crate) next_log: u64,
-    /// The number of the last batch before that log.
+    /// The sequence number of the last batch before that log.
     pub(crate) sequence: u64,
-    /// Bytes of the log before it.
+    /// The length of the log before that one.
     pub(crate) log_bytes: u64,
 }
 
@@ -64,20 +62,20 @@ impl<F> Clone for View<F> {
     }
 }
 
-/// What a batch has done.
+/// The effect of a batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
-    /// Pairs inserted, whether or not they were there before.
+    /// Inserted pairs, whether or not they were stored before.
     pub inserted: u64,
-    /// Pairs that were there and have been removed.
+    /// Removed pairs.
     pub removed: u64,
-    /// Pairs that were to be removed and were not there.
+    /// Pairs of removals that were not stored.
     pub absent: u64,
 }
 
 impl<F: Fingerprint> View<F> {
-    /// Nothing yet.
+    /// Returns an empty view.
     pub(crate) fn new(distance: u32) -> Self {
         Self {
             generation: 0,
@@ -91,36 +89,36 @@ impl<F: Fingerprint> View<F> {
         }
     }
 
-    /// Continues the numbers of the state that this one replaces, so that no search on that one counts for this one.
-    pub(crate) fn follow(&mut self, before: &Self) {
+    /// Continues the counters of the view that this one replaces, so that searches on that one are repeated.
+    pub(crate) fn continue_from(&mut self, before: &Self) {
         self.generation = before.generation + 1;
         self.ingests = before.ingests + 1;
         self.removals = before.removals + 1;
     }
 
-    /// The memtables of a generation and later, the newest first, with their generations; `None` if one of them has been
+    /// Returns the memtables from a generation on with their generations, the newest first; `None` if one of them has been
     /// flushed.
-    pub(crate) fn in_memory_since(
+    pub(crate) fn memtables_since(
         &self,
         generation: u64,
     ) -> Option<impl Iterator<Item = (u64, &Memtable<F>)>> {
         let is_there = self.generation - self.frozen.len() as u64 <= generation;
-        let memtables = (0..=self.generation).rev().zip(self.in_memory());
+        let memtables = (0..=self.generation).rev().zip(self.memtables());
         is_there.then(|| memtables.take_while(move |(of, _)| *of >= generation))
     }
 
-    /// What is in memory only, the newest first.
-    pub(crate) fn in_memory(&self) -> impl Iterator<Item = &Memtable<F>> {
+    /// Returns the memtables, the newest first.
+    pub(crate) fn memtables(&self) -> impl Iterator<Item = &Memtable<F>> {
         std::iter::once(&self.memtable).chain(self.frozen.iter().rev().map(|frozen| &frozen.memtable))
     }
 
-    /// All files, to be queried as one.
-    pub(crate) fn segments_as_one(&self) -> MultiIndex<F> {
-        self.segments_behind(Vec::new())
+    /// Returns the indexes of all segments, to be queried as one.
+    pub(crate) fn segment_indexes(&self) -> MultiIndex<F> {
+        self.with_segment_indexes(Vec::new())
     }
 
-    /// Other indexes, and all files behind them, to be queried as one.
-    pub(crate) fn segments_behind(&self, mut all: Vec<Arc<Index<F>>>) -> MultiIndex<F> {
+    /// Returns other indexes and those of all segments, to be queried as one.
+    pub(crate) fn with_segment_indexes(&self, mut all: Vec<Arc<Index<F>>>) -> MultiIndex<F> {
         let others = all.len();
         all.extend(self.segments.iter().map(|live| Arc::clone(live.index())));
         let indexes = MultiIndex::new(all);
@@ -137,7 +135,7 @@ impl<F: Fingerprint> View<F> {
     /// The number of fingerprints, at most, and whether it is exact: nothing can be held twice, and no fingerprint has lost
     /// only some of its ids.
     pub(crate) fn fingerprints(&self, has_ids: bool) -> (u64, bool) {
-        let recent: u64 = self.in_memory().map(Memtable::len).sum();
+        let recent: u64 = self.memtables().map(Memtable::len).sum();
         let removed: u64 = self.segments.iter().map(|live| live.removed.len()).sum();
         let pairs: u64 = self.segments.iter().map(|live| live.segment.pairs()).sum();
         let stored: u64 = self.segments.iter().map(|live| live.index().len()).sum();
@@ -146,10 +144,10 @@ impl<F: Fingerprint> View<F> {
         ((stored + recent).min(left), is_one_whole_file || left == 0)
     }
 
-    /// Applies operations in their order. Returns what they did; appends those that changed something to `effective`.
+    /// Applies operations in order. Appends the effective ones to `effective`.
     ///
     /// # Errors
-    /// When a file is damaged: part of the operations has been applied then.
+    /// When a segment is damaged. Some of the operations have been applied then.
     pub(crate) fn apply(
         &mut self,
         operations: &[Operation<F>],
@@ -180,8 +178,7 @@ impl<F: Fingerprint> View<F> {
         Ok(written)
     }
 
-    /// Inserts fingerprints whose ids the store gives, with the names of these. Returns the first id; `None` where
-    /// there is none left for all of them.
+    /// Inserts fingerprints with names, and assigns their ids. Returns the first id; `None` if too few ids are left.
     pub(crate) fn insert_named(&mut self, named: &[(F, Arc<[u8]>)], effective: &mut Batch<F>) -> Option<u64> {
         let first = self.next_id;
         self.next_id = first.checked_add(named.len() as u64)?;
@@ -197,9 +194,9 @@ impl<F: Fingerprint> View<F> {
         Some(first)
     }
 
-    /// The name of an id that is there; `None` for any other, in general.
+    /// Returns the name of a stored id; in general `None` for any other.
     pub(crate) fn name(&self, id: u64) -> Result<Option<&[u8]>, ReadError> {
-        if let Some(name) = self.in_memory().find_map(|memtable| memtable.names.get(id)) {
+        if let Some(name) = self.memtables().find_map(|memtable| memtable.names.get(id)) {
             return Ok(Some(name));
         }
         for live in &*self.segments {
@@ -212,7 +209,7 @@ impl<F: Fingerprint> View<F> {
         Ok(None)
     }
 
-    /// Removes a pair wherever it is, but only from segments that `concerns` says. Returns whether it was there.
+    /// Removes a pair from the memtables and from the segments that `concerns` selects. Returns whether it was stored.
     pub(crate) fn remove(
         &mut self,
         pair: Pair<F>,
@@ -235,9 +232,9 @@ impl<F: Fingerprint> View<F> {
         Ok(was_there)
     }
 
-    /// Whether a fingerprint is there.
+    /// Whether a fingerprint is stored.
     pub(crate) fn contains(&self, fingerprint: F) -> Result<bool, ReadError> {
-        if self.in_memory().any(|memtable| memtable.contains_fingerprint(fingerprint)) {
+        if self.memtables().any(|memtable| memtable.contains_fingerprint(fingerprint)) {
             return Ok(true);
         }
         for segment in &*self.segments {
@@ -248,9 +245,9 @@ impl<F: Fingerprint> View<F> {
         Ok(false)
     }
 
-    /// Whether a pair is there.
+    /// Whether a pair is stored.
     pub(crate) fn contains_pair(&self, pair: Pair<F>) -> Result<bool, ReadError> {
-        if self.in_memory().any(|memtable| memtable.contains(pair)) {
+        if self.memtables().any(|memtable| memtable.contains(pair)) {
             return Ok(true);
         }
         for segment in &*self.segments {
@@ -261,10 +258,10 @@ impl<F: Fingerprint> View<F> {
         Ok(false)
     }
 
-    /// The ids of a fingerprint, ascending; in a store without ids, 0 if it is there.
+    /// Returns the ids of a fingerprint, ascending; in a store without ids, 0 if it is stored.
     pub(crate) fn ids(&self, fingerprint: F) -> Result<Vec<u64>, ReadError> {
         let mut ids = Vec::new();
-        self.in_memory().for_each(|memtable| memtable.append_ids(fingerprint, &mut ids));
+        self.memtables().for_each(|memtable| memtable.append_ids(fingerprint, &mut ids));
         self.segments.iter().try_for_each(|segment| segment.append_ids(fingerprint, &mut ids))?;
         ids.sort_unstable();
         ids.dedup();

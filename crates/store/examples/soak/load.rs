@@ -1,4 +1,4 @@
-//! What is done to the store: each step follows from its number.
+//! The load: each step follows from its number.
 
 #[path = "../../tests/store/chance.rs"]
 mod chance;
@@ -9,7 +9,7 @@ use hamdex_store::Operation;
 
 pub(crate) use chance::Chance;
 
-/// How many crowds of fingerprints there are, and ids per fingerprint.
+/// Number of clusters of fingerprints, and of ids per fingerprint.
 const CROWDS: u64 = 400;
 const IDS: u64 = 3;
 
@@ -63,7 +63,7 @@ pub(crate) fn step(seed: u64, number: u64) -> Step {
     }
 }
 
-/// Does a step to a plain set.
+/// Applies a step to a plain set.
 pub(crate) fn apply(model: &mut BTreeSet<(u64, u64)>, step: Step) {
     match step {
         Step::Write(operations) => {

@@ -1,8 +1,8 @@
-//! Signals between writers and the threads of a store, and what these report.
+//! Background threads of a store: their signals, failures and cancellation.
 //!
-//! - [`workers`]: the threads, their work, and when they do it
-//! - [`pressure`]: how writers are slowed down while flushes or merges are behind
-//! - [`priority`]: work in the background gives way to queries and writes
+//! - [`workers`]: the main loops of the threads
+//! - [`pressure`]: back-pressure on writers while flushes or merges are behind
+//! - [`priority`]: low priority of background threads
 
 pub(crate) mod pressure;
 pub(crate) mod priority;
@@ -17,24 +17,24 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::health::{Event, Failure, Failures, Observer, Pressure, Work};
 
-/// How long a writer waits for room before it looks again.
+/// Maximum time that a writer waits for a signal before it checks for room.
 const MAX_WAIT: Duration = Duration::from_millis(100);
 
-/// Signals between writers and the threads that write files.
+/// Signals between writers and background threads.
 #[derive(Default)]
 pub(crate) struct Background {
     signals: Mutex<Signals>,
-    /// There may be something to do.
+    /// Signals work.
     work: Condvar,
-    /// There may be room in memory. Goes with the mutex of the writer.
+    /// Signals room in memory. Used with the mutex of the writer.
     room: Condvar,
-    /// Runs of the memtable may be due to be merged.
+    /// Signals overdue runs of the memtable.
     consolidation: Condvar,
 }
 
 #[derive(Default)]
 struct Signals {
-    /// Counts calls for work.
+    /// The number of signals for work.
     calls: u64,
     is_consolidation_due: bool,
     is_stopping: bool,
@@ -45,7 +45,7 @@ struct Signals {
     cancellation: Cancellation,
 }
 
-/// Whether work has been cancelled, for that work to look at.
+/// A flag that cancels running work.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cancellation(Arc<AtomicBool>);
 
@@ -61,13 +61,13 @@ impl Cancellation {
 }
 
 impl Background {
-    /// Calls for work.
-    pub(crate) fn wake(&self) {
+    /// Signals work to the threads.
+    pub(crate) fn signal_work(&self) {
         self.signals().calls += 1;
         self.work.notify_all();
     }
 
-    /// Waits for a call after the one that `seen` counts, or for some time. Returns whether to go on.
+    /// Waits for a signal after the one that `seen` counts, or for a time. Returns whether to go on.
     pub(crate) fn wait_for_work(&self, seen: &mut u64, at_most: Duration) -> bool {
         let is_idle = |signals: &mut Signals| signals.calls == *seen && !signals.is_stopping;
         let waited = self.work.wait_timeout_while(self.signals(), at_most, is_idle);
@@ -76,15 +76,15 @@ impl Background {
         !signals.is_stopping
     }
 
-    /// Calls for the consolidation of the memtable, and wakes nothing else.
-    pub(crate) fn call_for_consolidation(&self) {
+    /// Signals overdue runs to the thread of consolidations only.
+    pub(crate) fn signal_consolidation(&self) {
         let was_due = std::mem::replace(&mut self.signals().is_consolidation_due, true);
         if !was_due {
             self.consolidation.notify_one();
         }
     }
 
-    /// Waits for a call for consolidation. Returns whether to go on.
+    /// Waits for overdue runs. Returns whether to go on.
     pub(crate) fn wait_for_consolidation(&self) -> bool {
         let is_idle = |signals: &mut Signals| !signals.is_consolidation_due && !signals.is_stopping;
         let waited = self.consolidation.wait_while(self.signals(), is_idle);
@@ -93,19 +93,19 @@ impl Background {
         !signals.is_stopping
     }
 
-    /// Waits for some time, whatever calls come. Returns whether to go on.
+    /// Waits for a time, regardless of signals. Returns whether to go on.
     pub(crate) fn pause(&self, time: Duration) -> bool {
         let waited = self.work.wait_timeout_while(self.signals(), time, |signals| !signals.is_stopping);
         let (signals, _) = waited.unwrap_or_else(PoisonError::into_inner);
         !signals.is_stopping
     }
 
-    /// Ends all threads, and cancels the work that they are at.
+    /// Ends all threads, and cancels their work.
     pub(crate) fn stop(&self) {
         {
             let mut signals = self.signals();
             signals.is_stopping = true;
-            // What begins from now on is cancelled at once.
+            // Later work is cancelled at once.
             signals.cancellation.0.store(true, Ordering::Relaxed);
         }
         self.work.notify_all();
@@ -117,29 +117,29 @@ impl Background {
         self.signals().is_stopping
     }
 
-    /// Cancels the flushes, merges and consolidations that run now.
+    /// Cancels running flushes, merges and consolidations.
     pub(crate) fn cancel_running(&self) {
         let cancellation = std::mem::take(&mut self.signals().cancellation);
         cancellation.0.store(true, Ordering::Relaxed);
     }
 
-    /// The cancellation of work that begins now.
+    /// Returns the cancellation flag for new work.
     pub(crate) fn cancellation(&self) -> Cancellation {
         self.signals().cancellation.clone()
     }
 
-    /// Whether merges wait.
+    /// Whether merges are paused.
     pub(crate) fn is_paused(&self) -> bool {
         self.signals().is_paused
     }
 
     pub(crate) fn set_paused(&self, is_paused: bool) {
         self.signals().is_paused = is_paused;
-        self.wake();
+        self.signal_work();
         self.room.notify_all();
     }
 
-    /// Records the outcome of work, and lets writers that wait for room look again.
+    /// Records the outcome of work, and wakes writers that wait for room.
     pub(crate) fn report(&self, work: Work, outcome: Result<(), Error>) {
         let event = {
             let mut signals = self.signals();
@@ -150,23 +150,23 @@ impl Background {
         };
         self.room.notify_all();
         if let Some(event) = event {
-            self.tell(&event);
+            self.notify(&event);
         }
     }
 
-    /// Forgets all failures, after what they were about has been read again.
+    /// Clears all failures, after the store has been read again.
     pub(crate) fn forget_failures(&self) {
         for work in [Work::Flush, Work::Merge, Work::Sync, Work::Log] {
             self.report(work, Ok(()));
         }
     }
 
-    /// The failure of a kind of work, if its last attempt failed.
+    /// Returns the failure of a kind of work, if its last attempt failed.
     pub(crate) fn failure(&self, work: Work) -> Option<Failure> {
         self.signals().failures.of(work).cloned()
     }
 
-    /// All failures that last.
+    /// Returns all current failures.
     pub(crate) fn failures(&self) -> Vec<Failure> {
         self.signals().failures.all().to_vec()
     }
@@ -175,34 +175,34 @@ impl Background {
         self.signals().pressure
     }
 
-    /// Records the pressure on writers.
+    /// Sets the pressure on writers.
     pub(crate) fn set_pressure(&self, pressure: Pressure) {
         let before = std::mem::replace(&mut self.signals().pressure, pressure);
         if before != pressure {
-            self.tell(&Event::Pressure(pressure));
+            self.notify(&Event::Pressure(pressure));
         }
     }
 
-    /// Sets the function that receives events.
+    /// Sets the callback for events.
     pub(crate) fn observe(&self, observer: Option<Observer>) {
         self.signals().observer = observer;
     }
 
-    /// Hands an event to the observer. The caller may hold locks of the store.
-    fn tell(&self, event: &Event) {
+    /// Passes an event to the observer. The caller may hold locks of the store.
+    fn notify(&self, event: &Event) {
         let observer = self.signals().observer.clone();
         if let Some(observer) = observer {
             observer(event);
         }
     }
 
-    /// Tells writers that there may be room.
-    pub(crate) fn announce_room(&self) {
+    /// Signals room to writers.
+    pub(crate) fn signal_room(&self) {
         self.room.notify_all();
     }
 
-    /// Waits until there may be room in memory, or the deadline has passed; at most for a moment, since a call may come
-    /// without the lock that the guard holds.
+    /// Waits until there may be room in memory, or the deadline has passed; at most for a moment, since signals are sent
+    /// without the lock of the guard.
     pub(crate) fn wait_for_room<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -214,7 +214,7 @@ impl Background {
     }
 
     fn signals(&self) -> MutexGuard<'_, Signals> {
-        // Each field is whole by itself.
+        // No critical section can leave a partial change.
         self.signals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,62 +1,61 @@
 //! Back-pressure: writers are slowed down before they have to wait.
 //!
-//! Two things grow while flushes and merges are behind: memory and the number of segments. Each has a *load*, 1 at its
-//! bound. Up to half of the bound writers are as fast as they can be. Beyond it they are held to a rate that falls with
-//! the square of what is left, from the rate of the last flush to nothing: where flushes or merges keep up with a part of
-//! what writers could do, the rate settles at that part, and no write waits for a whole flush or merge. At the bound
-//! itself writers wait.
+//! Memory and the number of segments grow while flushes and merges are behind. Each has a *load*, which is 1 at its
+//! bound. Below a load of one half, writers run at full speed. Above it their rate falls with the square of the remaining
+//! part, from the rate of the last flush to zero. So the rate settles at the rate of flushes and merges, and no write
+//! waits for a whole flush or merge. At the bound writers wait.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Memtables that may wait to be flushed, at most. With the one that is written to, three are in memory.
+/// Maximum number of frozen memtables. With the active one, three are in memory.
 pub(crate) const MAX_FROZEN: usize = 2;
 
-/// Segments, at most, while merges run.
+/// Maximum number of segments while merges run.
 pub(crate) const MAX_SEGMENTS: usize = 20;
 
-/// Of these, segments that have come since merges began to run, however many older ones there are: a store that is found
-/// with thousands of segments can be written to while it merges its way back.
+/// Number of young segments, added since merges began to run, that is always admitted: so a store with thousands of older
+/// segments accepts writes while it merges them.
 pub(crate) const MAX_YOUNG_SEGMENTS: usize = 10;
 
-/// Runs of a memtable that are due to be merged, at which writers are the slowest.
+/// Number of overdue runs of a memtable at which writers are slowest.
 const MAX_OVERDUE_RUNS: usize = 6;
 
-/// How long a write is held back at most. A rate that a stalled disk has left behind is thus forgotten soon; the bounds
-/// hold all the same, as writers wait there.
+/// Maximum delay of a write, so that the low rate of a stalled disk is soon forgotten. The bounds hold all the same, as
+/// writers wait there.
 const MAX_DELAY: Duration = Duration::from_secs(1);
 
-/// The load from which on writers are slowed down.
+/// The load above which writers are slowed down.
 const SLOW_FROM: f64 = 0.5;
 
-/// The least rate, as a part of that of the last flush: slower means to wait.
+/// The minimum rate, as a fraction of the rate of the last flush.
 const MIN_RATE: f64 = 1.0 / 256.0;
 
-/// A write is let through ahead of its time by this much, since short pauses are not worth their cost.
+/// Delays below this are skipped, since short pauses are not worth their cost.
 const SLACK: Duration = Duration::from_millis(1);
 
-/// The load of memory: `frozen` memtables that wait to be flushed, and the part of the next one that is used.
+/// Returns the load of memory, from the number of frozen memtables and the fill of the active one.
 pub(crate) fn memory_load(frozen: usize, fill: f64) -> f64 {
     (frozen as f64 + fill.min(1.0)) / (MAX_FROZEN + 1) as f64
 }
 
-/// The load of segments: how many there are, and how many of them are young.
+/// Returns the load of segments, from their number and the number of young ones.
 pub(crate) fn segment_load(segments: usize, young: usize) -> f64 {
     let all = segments as f64 / MAX_SEGMENTS as f64;
     all.min(young as f64 / MAX_YOUNG_SEGMENTS as f64)
 }
 
-/// The load of a memtable: how many of its runs are due to be merged. Queries look into all of them.
+/// Returns the load of the runs of a memtable, from the number of overdue ones, all of which queries search.
 pub(crate) fn run_load(overdue: usize) -> f64 {
     (overdue as f64 / MAX_OVERDUE_RUNS as f64).min(1.0)
 }
 
-/// Whether one more segment may be added.
+/// Whether another segment may be added.
 pub(crate) fn has_room_for_segment(segments: usize, young: usize) -> bool {
     segments < MAX_SEGMENTS || young < MAX_YOUNG_SEGMENTS
 }
 
-/// Gives each write its time by the rate of flushes, or of what else it is to wait for.
+/// Delays writes according to the rate of flushes, or of consolidations.
 #[derive(Debug, Default)]
 pub(crate) struct Throttle {
     inner: Mutex<Inner>,
@@ -66,12 +65,12 @@ pub(crate) struct Throttle {
 struct Inner {
     /// Pairs per second of the last flushes; 0 before the first one.
     flush_rate: f64,
-    /// When the next write is due.
+    /// The time when the next write is due.
     next: Option<Instant>,
 }
 
 impl Throttle {
-    /// Records a flush of so many pairs.
+    /// Records a flush of `pairs` pairs.
     pub(crate) fn record_flush(&self, pairs: u64, time: Duration) {
         let rate = pairs as f64 / time.as_secs_f64().max(1e-6);
         let mut inner = self.lock();
@@ -83,7 +82,7 @@ impl Throttle {
         load > SLOW_FROM && self.lock().flush_rate > 0.0
     }
 
-    /// How long a write of so many pairs has to wait at a load. The next one comes after it.
+    /// Returns the delay of a write of `pairs` pairs at a load, and schedules the next write after it.
     pub(crate) fn delay(&self, pairs: u64, load: f64, now: Instant) -> Duration {
         let mut inner = self.lock();
         if load <= SLOW_FROM || inner.flush_rate == 0.0 {
@@ -99,7 +98,7 @@ impl Throttle {
         if wait < SLACK { Duration::ZERO } else { wait }
     }
 
-    /// Gives back the time of a write that does not take place.
+    /// Cancels the schedule, after a write that does not take place.
     pub(crate) fn give_back(&self) {
         self.lock().next = None;
     }

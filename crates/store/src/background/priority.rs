@@ -1,20 +1,20 @@
-//! Work in the background gives way to queries and writes.
+//! Low priority for background threads.
 
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
 
-/// How much less this thread, and each that it starts, is to get of a processor that others want as well: about a tenth
-/// of what they get. Where there is no such thing for threads, nothing changes.
-pub(crate) fn give_way() {
+/// Lowers the priority of this thread and of those that it starts: on a busy processor they get about a tenth of the
+/// share of others. It has no effect on systems without priorities of threads.
+pub(crate) fn lower() {
     #[cfg(target_os = "linux")]
     {
-        // POSIX means the process; on Linux it is the thread. Nobody is refused less.
+        // POSIX means the process; on Linux it is the thread. A lower priority is never refused.
         let _ = rustix::process::nice(10);
     }
 }
 
-/// How many threads a thread that gives way starts for its work. Those of the process's own pool do not give way, so 0,
-/// which means these, becomes a number.
+/// Returns the number of threads that a thread of low priority starts for its work. The pool of the process has normal
+/// priority, so 0, which means this pool, becomes a number.
 pub(crate) fn threads(option: usize) -> usize {
     match option {
         0 => available_parallelism().map_or(1, NonZeroUsize::get),
@@ -35,7 +35,7 @@ mod tests {
         let of_this_thread = || getpriority_process(None).unwrap();
         let before = of_this_thread();
         let inherited = thread::spawn(move || {
-            give_way();
+            lower();
             thread::spawn(of_this_thread).join().unwrap()
         });
         assert_eq!(inherited.join().unwrap(), (before + 10).min(19));

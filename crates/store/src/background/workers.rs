@@ -1,4 +1,4 @@
-//! The threads of an open store: their work, and when they do it.
+//! The main loops of the threads of an open store.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use crate::health::Work;
 use crate::inner::StoreInner;
 use crate::write::durability::Durability;
 
-/// How long a thread in the background waits before it looks for work by itself.
+/// Time after which a thread looks for work without a signal.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// How long the thread of flushes waits after a failure.
+/// Pause of the flush thread after a failure.
 const AFTER_FAILURE: Duration = Duration::from_millis(200);
 
-/// Merges that run at the same time, at most, each much smaller than the one before.
+/// Maximum number of concurrent merges, each much smaller than the one before.
 pub(crate) const MERGE_THREADS: usize = 4;
 
-/// Writes full memtables to files.
+/// Flushes frozen memtables.
 pub(crate) fn flush<F: Fingerprint>(inner: &StoreInner<F>) {
     let mut seen = 0;
     while inner.background.wait_for_work(&mut seen, IDLE) {
@@ -42,9 +42,9 @@ pub(crate) fn flush<F: Fingerprint>(inner: &StoreInner<F>) {
     }
 }
 
-/// Merges files as they are due, with what queries and writes leave of the processors.
+/// Merges segments that are due, at a low priority.
 pub(crate) fn merge<F: Fingerprint>(inner: &StoreInner<F>) {
-    priority::give_way();
+    priority::lower();
     let mut seen = 0;
     while inner.background.wait_for_work(&mut seen, IDLE) {
         while !inner.background.is_paused() && !inner.background.is_stopping() {
@@ -52,22 +52,22 @@ pub(crate) fn merge<F: Fingerprint>(inner: &StoreInner<F>) {
                 Ok(true) => inner.report_merge(Ok(())),
                 Ok(false) => break,
                 Err(error) if is_cancelled(&error) => break,
-                // The files are as they were.
+                // The segments are unchanged.
                 Err(error) => inner.report_merge(Err(error)),
             }
         }
     }
 }
 
-/// Merges the runs of the memtable as they are due: queries look into few of them, and writers merge short ones only.
+/// Merges overdue runs of the memtable, so that queries search few of them and writers merge short ones only.
 pub(crate) fn memory<F: Fingerprint>(inner: &StoreInner<F>) {
     while inner.background.wait_for_consolidation() {
-        // What is cancelled, or of a memtable that has been frozen, begins anew with the next one.
+        // After a cancellation or a freeze it begins again with the current memtable.
         while inner.consolidate().is_break() && !inner.background.is_stopping() {}
     }
 }
 
-/// Freezes full memtables, and syncs the log at the interval of its durability.
+/// Freezes full memtables, and syncs the log at its interval.
 pub(crate) fn log<F: Fingerprint>(inner: &StoreInner<F>) {
     let at_most = match inner.options.durability {
         Durability::Interval(interval) => interval.min(IDLE),
@@ -75,7 +75,7 @@ pub(crate) fn log<F: Fingerprint>(inner: &StoreInner<F>) {
     };
     let (mut seen, mut shown) = (0, String::new());
     while inner.background.wait_for_work(&mut seen, at_most) {
-        inner.show_health(&mut shown);
+        inner.publish_health(&mut shown);
         let outcome = inner.freeze_if_due().and_then(|()| inner.sync_if_due());
         if outcome.is_err() || inner.background.failure(Work::Sync).is_some() {
             inner.background.report(Work::Sync, outcome);
@@ -83,12 +83,12 @@ pub(crate) fn log<F: Fingerprint>(inner: &StoreInner<F>) {
     }
 }
 
-/// Serves writes whose outcome goes to a callback.
+/// Serves submitted writes.
 pub(crate) fn write<F: Fingerprint>(inner: &StoreInner<F>) {
     inner.serve_submitted();
 }
 
-/// Whether work has ended because it was to end.
+/// Whether work was cancelled.
 fn is_cancelled(error: &Error) -> bool {
     matches!(error, Error::Build(hamdex::BuildError::Stopped) | Error::Closed { .. })
 }

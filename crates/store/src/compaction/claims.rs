@@ -1,14 +1,14 @@
-//! Claims on segments: which merge has which of them, so that several merges run at the same time.
+//! Claims of merges on segments, so that several merges can run concurrently.
 //!
-//! A *foreground* merge (`compact`, `settle`, `purge`) covers the segments that were there when it was called. Merges in
-//! the background leave those alone until it ends, and go on with newer ones, so that it returns while others write, and
-//! the newer ones stay few meanwhile.
+//! A *foreground* merge (`compact`, `settle`, `purge`) covers the segments that exist when it is called. Background
+//! merges leave these alone until it ends, and merge newer ones. So it ends even if writes go on, and the newer segments
+//! stay few meanwhile.
 
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Which segments are being merged.
+/// The segments that are being merged.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     inner: Mutex<Inner>,
@@ -18,52 +18,52 @@ pub(crate) struct Claims {
 
 #[derive(Debug, Default)]
 pub(crate) struct Inner {
-    /// The segments of running merges, and the pairs of all inputs of the merge.
+    /// The segments of running merges, each with the number of pairs of its merge.
     busy: HashMap<u64, u64>,
-    /// A foreground merge has all segments that are older than this.
+    /// The foreground merge has all segments that are older than this.
     foreground: Option<u64>,
-    /// Segments that cannot be merged, since they are damaged.
+    /// Damaged segments, which cannot be merged.
     damaged: Vec<u64>,
-    /// After failures: when the next merge in the background may begin, and how long the pause was.
+    /// After a failure, the time when the next background merge may begin, and the length of the pause.
     pause: Option<(Instant, Duration)>,
 }
 
-/// How long merges in the background wait after a failure, and at most after several in a row: a merge that fails has
-/// written much for nothing, so each time they wait twice as long.
+/// Pauses of background merges after the first failure and at most after several: the pause doubles with each failure,
+/// since a failed merge has written much.
 const AFTER_FAILURE: Duration = Duration::from_millis(200);
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 
 impl Inner {
-    /// Whether a merge in the background may take a segment.
+    /// Whether a background merge may take a segment.
     pub(crate) fn is_free(&self, number: u64, since: u64) -> bool {
         self.foreground.is_none_or(|limit| since >= limit)
             && !self.busy.contains_key(&number)
             && !self.damaged.contains(&number)
     }
 
-    /// The pairs of the smallest running merge.
+    /// Returns the number of pairs of the smallest running merge.
     pub(crate) fn smallest(&self) -> Option<u64> {
         self.busy.values().copied().min()
     }
 }
 
-/// Segments that one merge has.
+/// The segments of one merge.
 #[derive(Debug)]
 pub(crate) struct Claim<'c> {
     claims: &'c Claims,
     pub(crate) numbers: Vec<u64>,
 }
 
-/// The right of one merge in the foreground.
+/// The right to run a foreground merge.
 #[derive(Debug)]
 pub(crate) struct Foreground<'c> {
     claims: &'c Claims,
-    /// It has the segments that are older than this.
+    /// It covers the segments that are older than this.
     pub(crate) limit: u64,
 }
 
 impl Claims {
-    /// Begins a merge in the foreground, after others.
+    /// Begins a foreground merge, after others have ended.
     pub(crate) fn begin_foreground(&self, limit: impl FnOnce() -> u64) -> Foreground<'_> {
         let is_taken = |inner: &mut Inner| inner.foreground.is_some();
         let waited = self.released.wait_while(self.lock(), is_taken);
@@ -73,8 +73,8 @@ impl Claims {
         Foreground { claims: self, limit }
     }
 
-    /// Claims the segments that `choose` returns, with the number of their pairs, for a merge in the background; none
-    /// during the pause after a failure.
+    /// Claims the segments that `choose` returns, with the number of their pairs, for a background merge; none during the
+    /// pause after a failure.
     pub(crate) fn claim(&self, choose: impl FnOnce(&Inner) -> Option<(Vec<u64>, u64)>) -> Option<Claim<'_>> {
         let mut inner = self.lock();
         if inner.pause.is_some_and(|(end, _)| Instant::now() < end) {
@@ -84,14 +84,14 @@ impl Claims {
         Some(self.take(&mut inner, chosen))
     }
 
-    /// Records the outcome of a merge in the background.
+    /// Records the outcome of a background merge.
     pub(crate) fn record(&self, is_ok: bool) {
         let mut inner = self.lock();
         let pause = inner.pause.map_or(AFTER_FAILURE, |(_, pause)| (2 * pause).min(MAX_PAUSE));
         inner.pause = (!is_ok).then(|| (Instant::now() + pause, pause));
     }
 
-    /// Claims segments for a merge in the foreground, as soon as no running merge has a segment for which `is_wanted` is true.
+    /// Claims segments for a foreground merge, as soon as no running merge has a segment that `is_wanted`.
     pub(crate) fn claim_when_free(
         &self,
         mut is_wanted: impl FnMut(u64) -> bool,
@@ -109,12 +109,12 @@ impl Claims {
         Claim { claims: self, numbers }
     }
 
-    /// Leaves damaged segments out of merges in the background, until the store is opened again.
-    pub(crate) fn leave_out(&self, numbers: impl IntoIterator<Item = u64>) {
+    /// Excludes damaged segments from background merges until the store is opened again.
+    pub(crate) fn exclude(&self, numbers: impl IntoIterator<Item = u64>) {
         self.lock().damaged.extend(numbers);
     }
 
-    /// Whether damaged segments are left out.
+    /// Whether damaged segments are excluded.
     pub(crate) fn has_damage(&self) -> bool {
         !self.lock().damaged.is_empty()
     }
@@ -125,7 +125,7 @@ impl Claims {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // Whatever is done under the lock is done whole.
+        // No critical section can leave a partial change.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(claims.lock().smallest(), Some(7));
         drop(claim);
         drop(free(1).unwrap());
-        claims.leave_out([1]);
+        claims.exclude([1]);
         assert!(free(1).is_none(), "it is damaged");
         claims.forget_damage();
         drop(free(1).unwrap());

@@ -1,4 +1,4 @@
-//! From memory to a file.
+//! Flush: from a frozen memtable to a segment.
 
 use std::sync::{MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
@@ -11,19 +11,19 @@ use crate::error::Error;
 use crate::health::{Remedy, Work};
 use crate::inner::StoreInner;
 
-/// How often a thread that waits for merges looks whether they fail.
-const LOOK: Duration = Duration::from_millis(100);
+/// Interval at which a thread that waits for merges checks for their failure.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 impl<F: Fingerprint> StoreInner<F> {
-    /// Writes the oldest frozen pairs to a file. Returns whether there were any.
+    /// Flushes the oldest frozen memtable. Returns whether there was one.
     ///
     /// # Errors
-    /// When the disk refuses it: the pairs stay in memory and in the log then.
+    /// When the disk refuses an operation. The pairs stay in memory and in the log then.
     pub(crate) fn flush_oldest(&self) -> Result<bool, Error> {
         self.flush_first_if(|_| true, self.begin_flush())
     }
 
-    /// The same, if their number is one of those that `concerns` says.
+    /// Flushes the oldest frozen memtable, if `concerns` is true for the number of its next log.
     fn flush_first_if(
         &self,
         concerns: impl FnOnce(u64) -> bool,
@@ -44,14 +44,14 @@ impl<F: Fingerprint> StoreInner<F> {
         let started = Instant::now();
         let pairs = frozen.memtable.to_sorted();
         if pairs.is_empty() {
-            // All of them have been removed; the file would be empty.
+            // All its pairs have been removed.
             self.writer().journal.close(reader.begun);
             self.publish(Change { added: None, dropped: Vec::new(), is_flush: true })?;
             return Ok(true);
         }
         match self.build_segment(&frozen.memtable, &pairs) {
             Ok((segment, entry)) => {
-                let added = Added { segment, entry, journal: Some(reader) };
+                let added = Added::new(segment, entry, Some(reader));
                 self.publish(Change { added: Some(added), dropped: Vec::new(), is_flush: true })?;
                 self.throttle.record_flush(pairs.len() as u64, started.elapsed());
                 Ok(true)
@@ -63,7 +63,7 @@ impl<F: Fingerprint> StoreInner<F> {
         }
     }
 
-    /// Waits until one more segment may be added: while merges run, there are at most [`pressure::MAX_SEGMENTS`].
+    /// Waits until another segment may be added: while merges run, there are at most [`pressure::MAX_SEGMENTS`].
     ///
     /// # Errors
     /// When merges fail, or the store is being closed.
@@ -74,61 +74,61 @@ impl<F: Fingerprint> StoreInner<F> {
             if !self.is_merging() || pressure::has_room_for_segment(segments, young) {
                 return Ok(());
             }
-            // A damaged segment does not keep the others from being merged.
+            // Merges of other segments go on if one is damaged.
             let failure = self.background.failure(Work::Merge);
             if let Some(failure) = failure.filter(|failure| failure.remedy != Remedy::Repair) {
                 return Err(Error::Full { path: self.disk.path(""), source: failure.source() });
             }
-            if !self.background.wait_for_work(&mut seen, LOOK) {
+            if !self.background.wait_for_work(&mut seen, POLL_INTERVAL) {
                 return Err(Error::Closed { path: self.disk.path("") });
             }
         }
     }
 
-    /// Writes all pairs that are recent when this is called to files, so that no log is needed for them.
+    /// Flushes all pairs that are in memory at the time of this call, so that no log is needed for them.
     ///
     /// # Errors
-    /// When the disk refuses it.
+    /// When the disk refuses an operation.
     pub(crate) fn flush_all(&self) -> Result<(), Error> {
         self.flush_after(|| self.freeze(&mut self.writer()))
     }
 
-    /// The same, also where nothing is recent: logs say what was removed, and have to go as well.
+    /// Flushes as [`Self::flush_all`], and rotates the log even if the memtable is empty, so that logs of removals go.
     pub(crate) fn flush_logs(&self) -> Result<(), Error> {
-        self.flush_after(|| self.freeze_always(&mut self.writer()))
+        self.flush_after(|| self.freeze_even_if_empty(&mut self.writer()))
     }
 
     fn flush_after(&self, freeze: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
-        // One more memtable than may wait is in memory otherwise, or for a moment if others fill it meanwhile.
+        // Keeps the number of frozen memtables within its bound, but for a moment if other writers fill one meanwhile.
         let first = self.view.load().frozen.first().map(|frozen| frozen.next_log);
         if let Some(first) = first.filter(|_| self.view.load().frozen.len() >= MAX_FROZEN) {
             self.flush_up_to(first)?;
         }
-        self.sync_beside()?;
+        self.sync_concurrently()?;
         freeze()?;
         self.flush_frozen()
     }
 
-    /// Writes the pairs to files that wait for it when this is called.
+    /// Flushes the memtables that are frozen at the time of this call.
     ///
     /// # Errors
-    /// When the disk refuses it.
+    /// When the disk refuses an operation.
     pub(crate) fn flush_frozen(&self) -> Result<(), Error> {
-        // Others may fill memory meanwhile: that is not waited for.
+        // Memtables that are frozen later are not waited for.
         let last = self.view.load().frozen.last().map_or(0, |frozen| frozen.next_log);
         self.flush_up_to(last)
     }
 
-    /// Writes the memtables of logs before one to files, or waits until others have.
+    /// Flushes the memtables of logs before one, or waits until other threads have.
     fn flush_up_to(&self, last: u64) -> Result<(), Error> {
         let mut seen = 0;
         while self.view.load().frozen.first().is_some_and(|frozen| frozen.next_log <= last) {
-            // The thread that flushes takes the lock again and again: who waited for it might never have it.
+            // The flush thread takes the lock again and again, so a thread that blocks on it might starve.
             let flushing = match self.flushing.try_lock() {
                 Ok(flushing) => flushing,
                 Err(TryLockError::Poisoned(flushing)) => flushing.into_inner(),
                 Err(TryLockError::WouldBlock) => {
-                    self.background.wait_for_work(&mut seen, LOOK);
+                    self.background.wait_for_work(&mut seen, POLL_INTERVAL);
                     continue;
                 }
             };

@@ -1,4 +1,4 @@
-//! Merging files.
+//! Merges of segments.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -17,32 +17,31 @@ use crate::manifest::SegmentEntry;
 use crate::segment::{LiveSegment, Segment};
 use crate::view::View;
 
-/// Receives how far a merge has come, and may stop it.
-pub(crate) type Report = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
+/// A callback that gets the progress of a merge and may cancel it.
+pub(crate) type ProgressCallback = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
 
-/// A merge that begins while others run takes at most so much less than the smallest of them: large merges on their way
-/// never keep small ones waiting.
-const MIN_RATIO_OF_LANES: u64 = 4;
+/// Minimum ratio of the smallest running merge to another one that begins: so small merges never wait for large ones.
+const MIN_SIZE_RATIO: u64 = 4;
 
 impl<F: Fingerprint> StoreInner<F> {
-    /// Merges files in the background, if some are due that no other merge has. Returns whether there were any.
+    /// Runs a background merge of unclaimed segments, if one is due. Returns whether there was one.
     ///
     /// # Errors
-    /// When the disk refuses it, or a file is damaged: the files stay as they are then.
+    /// When the disk refuses an operation, or a segment is damaged. The segments stay unchanged then.
     pub(crate) fn merge_due(&self) -> Result<bool, Error> {
         let claim = self.claims.claim(|inner| {
             let view = self.view.load();
             let mut free: Vec<&LiveSegment<F>> = view.segments.iter().collect();
-            free.retain(|live| inner.is_free(live.segment.number, live.segment.since()));
-            let most = inner.smallest().map_or(u64::MAX, |pairs| pairs / MIN_RATIO_OF_LANES);
+            free.retain(|live| inner.is_free(live.segment.number, live.segment.oldest_input()));
+            let most = inner.smallest().map_or(u64::MAX, |pairs| pairs / MIN_SIZE_RATIO);
             chosen(&free, &policy::choose(&sizes(&free), most)?)
         });
         let Some(claim) = claim else { return Ok(false) };
-        self.merge(&claim, None).inspect_err(|error| self.leave_out_damaged(&claim, error))?;
+        self.merge(&claim, None).inspect_err(|error| self.exclude_damaged(&claim, error))?;
         Ok(true)
     }
 
-    /// Merges, until none is due, the files that were there when this was called.
+    /// Merges the segments of the time of this call until no merge of them is due.
     ///
     /// # Errors
     /// As for [`StoreInner::merge_due`].
@@ -56,16 +55,16 @@ impl<F: Fingerprint> StoreInner<F> {
         Ok(())
     }
 
-    /// Merges all files that are there into one, without the pairs that have been removed by now; in steps, the smallest
-    /// first, if they are too many for one merge.
+    /// Merges the segments of the time of this call into one, without the removed pairs; in steps, the smallest first, if
+    /// they are too many for one merge.
     ///
     /// # Errors
     /// As for [`StoreInner::merge_due`].
-    pub(crate) fn merge_all(&self, report: &Report) -> Result<(), Error> {
+    pub(crate) fn merge_all(&self, report: &ProgressCallback) -> Result<(), Error> {
         let foreground = self.begin_foreground();
         let choose = |candidates: &[&LiveSegment<F>]| match candidates {
             [] => None,
-            // Pairs that have been removed since need no further merge.
+            // Pairs that are removed later need no further merge.
             [one] => {
                 let is_done = one.removed.is_empty() || one.segment.number >= foreground.limit;
                 (!is_done).then(|| vec![0])
@@ -78,7 +77,7 @@ impl<F: Fingerprint> StoreInner<F> {
         Ok(())
     }
 
-    /// Writes the files anew that hold removed pairs, without these. Returns how many pairs that were.
+    /// Rewrites the segments with removed pairs without these. Returns the number of these pairs.
     ///
     /// # Errors
     /// As for [`StoreInner::merge_due`].
@@ -96,8 +95,8 @@ impl<F: Fingerprint> StoreInner<F> {
         Ok(pairs)
     }
 
-    /// Waits until no merge runs, and lets none begin as long as the result is held.
-    pub(crate) fn hold_merges(&self) -> Foreground<'_> {
+    /// Waits until no merge runs, and blocks new ones as long as the result is held.
+    pub(crate) fn block_merges(&self) -> Foreground<'_> {
         let foreground = self.claims.begin_foreground(|| u64::MAX);
         drop(self.claims.claim_when_free(|_| true, |_| None));
         foreground
@@ -107,13 +106,13 @@ impl<F: Fingerprint> StoreInner<F> {
         self.claims.begin_foreground(|| self.peek_next_segment())
     }
 
-    /// Claims some of the segments that were there when a foreground merge began, or were merged from such.
+    /// Claims some of the segments that a foreground merge covers, or that were merged from these.
     fn claim_in_foreground(
         &self,
         foreground: &Foreground<'_>,
         choose: impl FnOnce(&[&LiveSegment<F>]) -> Option<Vec<usize>>,
     ) -> Option<Claim<'_>> {
-        let is_wanted = |live: &LiveSegment<F>| live.segment.since() < foreground.limit;
+        let is_wanted = |live: &LiveSegment<F>| live.segment.oldest_input() < foreground.limit;
         let has_wanted = |number: u64| {
             self.view.load().segments.iter().any(|live| live.segment.number == number && is_wanted(live))
         };
@@ -125,8 +124,8 @@ impl<F: Fingerprint> StoreInner<F> {
         })
     }
 
-    /// Merges claimed files into one. Returns how many removed pairs that leaves out.
-    fn merge(&self, claim: &Claim<'_>, report: Option<&Report>) -> Result<u64, Error> {
+    /// Merges claimed segments into one. Returns the number of removed pairs that it drops.
+    fn merge(&self, claim: &Claim<'_>, report: Option<&ProgressCallback>) -> Result<u64, Error> {
         let (inputs, reader) = {
             let mut writer = self.writer();
             (inputs(&self.view.load(), claim), writer.open_journal())
@@ -141,9 +140,9 @@ impl<F: Fingerprint> StoreInner<F> {
         let level = self.level_above(claim);
         match self.merge_into_segment(&inputs, level, report) {
             Ok((segment, entry)) => {
-                let since = inputs.iter().map(|live| live.segment.since()).min();
-                segment.set_since(since.expect("a merge has inputs"));
-                let added = Added { segment, entry, journal: Some(reader) };
+                let since = inputs.iter().map(|live| live.segment.oldest_input()).min();
+                segment.set_oldest_input(since.expect("a merge has inputs"));
+                let added = Added::new(segment, entry, Some(reader));
                 self.publish(Change { added: Some(added), dropped, is_flush: false })?;
             }
             Err(error) => {
@@ -154,12 +153,12 @@ impl<F: Fingerprint> StoreInner<F> {
         Ok(removed)
     }
 
-    /// Writes what is left of the inputs to one new file. Files of one design are merged without sorting.
+    /// Writes the remaining pairs of the inputs to a new segment. Inputs of one design are merged without sorting.
     fn merge_into_segment(
         &self,
         inputs: &[LiveSegment<F>],
         level: u32,
-        report: Option<&Report>,
+        report: Option<&ProgressCallback>,
     ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
         let removed = inputs.iter().map(RemovedFilter::of).collect::<Result<Vec<_>, _>>()?;
         self.new_segment(level, |mut options, mut output| {
@@ -169,7 +168,7 @@ impl<F: Fingerprint> StoreInner<F> {
                     true => ControlFlow::Break(()),
                     false => report(progress),
                 }),
-                // Threads that give way, since no caller waits for it.
+                // Threads of low priority, since no caller waits for it.
                 None => options
                     .threads(priority::threads(self.options.threads))
                     .progress(move |_| cancelled.check()),
@@ -185,28 +184,28 @@ impl<F: Fingerprint> StoreInner<F> {
         })
     }
 
-    /// One more than the greatest level of claimed segments.
+    /// Returns one more than the greatest level of claimed segments.
     fn level_above(&self, claim: &Claim<'_>) -> u32 {
         let manifest = self.manifest.load();
         let of_inputs = manifest.segments.iter().filter(|entry| claim.numbers.contains(&entry.number));
         of_inputs.map(|entry| entry.level).max().unwrap_or(0) + 1
     }
 
-    /// Leaves the damaged ones among claimed segments out of further merges, so that the others go on.
-    fn leave_out_damaged(&self, claim: &Claim<'_>, error: &Error) {
+    /// Excludes the damaged ones of claimed segments from background merges, so that merges of others go on.
+    fn exclude_damaged(&self, claim: &Claim<'_>, error: &Error) {
         if !error.is_damage() {
             return;
         }
         let inputs = inputs(&self.view.load(), claim);
         let is_damaged =
             |live: &&LiveSegment<F>| live.index().verify_with(&VerifyOptions::new().threads(1)).is_err();
-        self.claims.leave_out(inputs.iter().filter(is_damaged).map(|live| live.segment.number));
+        self.claims.exclude(inputs.iter().filter(is_damaged).map(|live| live.segment.number));
     }
 
-    /// Records the outcome of merges in the background.
+    /// Records the outcome of a background merge.
     pub(crate) fn report_merge(&self, outcome: Result<(), Error>) {
         self.claims.record(outcome.is_ok());
-        // Merges of other segments succeed while a damaged one is left out.
+        // Merges of other segments succeed while a damaged one is excluded.
         if outcome.is_ok() && self.claims.has_damage() {
             return;
         }
@@ -214,7 +213,7 @@ impl<F: Fingerprint> StoreInner<F> {
     }
 }
 
-/// The claimed segments, as they are now.
+/// Returns the claimed segments in their current state.
 fn inputs<F: Fingerprint>(view: &View<F>, claim: &Claim<'_>) -> Vec<LiveSegment<F>> {
     let is_claimed = |live: &&LiveSegment<F>| claim.numbers.contains(&live.segment.number);
     view.segments.iter().filter(is_claimed).cloned().collect()
@@ -225,7 +224,7 @@ fn sizes<F: Fingerprint>(segments: &[&LiveSegment<F>]) -> Vec<Size> {
     segments.iter().map(size).collect()
 }
 
-/// The numbers of the segments at these places, and how many pairs they have.
+/// Returns the numbers of the segments at these indices, and the number of their pairs.
 fn chosen<F: Fingerprint>(segments: &[&LiveSegment<F>], places: &[usize]) -> Option<(Vec<u64>, u64)> {
     let numbers = places.iter().map(|&at| segments[at].segment.number).collect();
     Some((numbers, places.iter().map(|&at| segments[at].len()).sum()))

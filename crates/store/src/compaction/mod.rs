@@ -2,9 +2,9 @@
 //!
 //! - [`flush`]: from a frozen memtable to a segment
 //! - [`policy`]: which segments to merge next
-//! - [`claims`]: which merge has which segments
-//! - [`merge`]: merging them, without the pairs that [`removed_filter`] finds
-//! - [`publish`]: changes of the manifest and of what readers see
+//! - [`claims`]: the segments that each running merge has
+//! - [`merge`]: merging them, without the pairs in a [`removed_filter`]
+//! - [`publish`]: changes of the manifest and of the view of readers
 
 pub(crate) mod claims;
 mod flush;

@@ -1,25 +1,24 @@
-//! Which segments to merge next.
+//! The compaction policy: the choice of the segments to merge next.
 //!
-//! Every segment costs a query its probes, so few matter more than in a key-value store. A segment is merged with
-//! all smaller ones as soon as these together are half as large as it is. So each segment is more than twice as large
-//! as all smaller ones together. Segments may be merged whatever their age: no pair depends on a younger one.
+//! Every segment costs a query its probes, so a low number of segments matters more than in a key-value store. A segment
+//! is merged with all smaller ones as soon as these together are half as large. So each segment is more than twice as
+//! large as all smaller ones together. Segments of any age can be merged, since no pair depends on a younger one.
 //!
-//! Simulated, for 25 and 256 files written from memory: at most 3 and 5 segments, and a pair is written 4.1 and 7.3
-//! times on average. Waiting until the smaller ones are as large would write it 3.2 and 5.5 times, and leave up to 4
-//! and 8 segments.
+//! In a simulation of 25 and 256 flushes, there are at most 3 and 5 segments, and a pair is written 4.1 and 7.3 times on
+//! average. With a ratio of 1 it would be written 3.2 and 5.5 times, with up to 4 and 8 segments.
 
 use hamdex::MAX_MERGED;
 
-/// A segment is merged as soon as it is at most so many times as large as all smaller ones together.
+/// Maximum ratio of a segment to all smaller ones together at which they are merged.
 const MAX_RATIO: u64 = 2;
 
-/// A segment in which one pair out of so many has been removed is rewritten.
+/// A segment is rewritten when one in this many of its pairs has been removed.
 const REMOVED_SHARE: u64 = 4;
 
-/// What decides about a segment.
+/// The size of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// Pairs that the file holds, removed ones included.
+    /// Pairs in the file, including removed ones.
     pub(crate) pairs: u64,
     pub(crate) removed: u64,
 }
@@ -29,13 +28,13 @@ impl Size {
         self.pairs.saturating_sub(self.removed)
     }
 
-    fn is_mostly_air(self) -> bool {
+    fn has_many_removed(self) -> bool {
         self.removed > 0 && self.removed >= self.pairs / REMOVED_SHARE
     }
 }
 
-/// The places of the segments to be merged into one, perhaps of one alone; `None` if no merge is due. They have at most
-/// `most` pairs together: larger merges wait.
+/// Returns the indices of the segments to merge into one, perhaps of a single one to rewrite; `None` if no merge is due.
+/// They have at most `most` pairs together: larger merges wait.
 pub(crate) fn choose(segments: &[Size], most: u64) -> Option<Vec<usize>> {
     let order = smallest(segments, segments.len());
     let mut smaller: u64 = segments.iter().map(|size| size.left()).sum();
@@ -46,11 +45,11 @@ pub(crate) fn choose(segments: &[Size], most: u64) -> Option<Vec<usize>> {
             return Some(order[..=behind.min(MAX_MERGED - 1)].to_vec());
         }
     }
-    let is_due = |at: &usize| segments[*at].is_mostly_air() && segments[*at].left() <= most;
+    let is_due = |at: &usize| segments[*at].has_many_removed() && segments[*at].left() <= most;
     order.into_iter().rev().find(is_due).map(|at| vec![at])
 }
 
-/// The places of the smallest segments, in ascending order of their sizes.
+/// Returns the indices of the smallest segments, by ascending size.
 pub(crate) fn smallest(segments: &[Size], count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..segments.len()).collect();
     order.sort_by_key(|&at| segments[at].left());
@@ -58,8 +57,8 @@ pub(crate) fn smallest(segments: &[Size], count: usize) -> Vec<usize> {
     order
 }
 
-/// How many of `count` segments to merge first, so that the least is merged twice on the way to one: all later merges
-/// have `most` inputs then (as a Huffman code with `most` symbols is built).
+/// Returns how many of `count` segments to merge first on the way to one, so that as few pairs as possible are merged
+/// twice: all later merges have `most` inputs then (as in a Huffman code with `most` symbols).
 pub(crate) fn first_step(count: usize, most: usize) -> usize {
     match count {
         0..=1 => count,
@@ -78,7 +77,7 @@ mod tests {
         Size { pairs, removed: 0 }
     }
 
-    /// Merges until nothing is left to be merged; returns how many pairs that wrote.
+    /// Merges until no merge is due. Returns the number of written pairs.
     fn settle(segments: &mut Vec<Size>) -> u64 {
         let mut written = 0;
         while let Some(mut chosen) = choose(segments, u64::MAX) {

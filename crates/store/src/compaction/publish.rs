@@ -1,8 +1,9 @@
-//! Which files count: changes of the manifest, durable first and visible then.
+//! Publishing: changes of the set of files become durable in the manifest, then visible to readers.
 //!
-//! What has been written in the background was read some time ago. Pairs removed since are in the writer's
-//! journal; they are removed from the new file too before anybody sees it. The manifest says up to which batch the
-//! removals of a file are known, so that a replay of the log neither forgets one nor repeats one on what came later.
+//! The inputs of a segment that was written in the background were read some time ago. The journal of the writer has the
+//! pairs that were removed since; they are marked in the new segment before it becomes visible. The manifest has, per
+//! segment, the sequence number up to which its removals are reflected, so that a replay of the log neither misses a
+//! removal nor applies one to later pairs.
 
 use std::sync::Arc;
 
@@ -20,21 +21,37 @@ use crate::write::batch::Pair;
 use crate::write::journal::JournalReader;
 use crate::write::writer::Writer;
 
-/// A change of the files that count.
+/// A change of the files that the manifest names.
 pub(crate) struct Change<F> {
     pub(crate) added: Option<Added<F>>,
     /// The numbers of the segments that go.
     pub(crate) dropped: Vec<u64>,
-    /// Whether the oldest frozen pairs are in the added file.
+    /// Whether the oldest frozen memtable is in the added segment.
     pub(crate) is_flush: bool,
 }
 
-/// A new file.
+/// A new segment.
 pub(crate) struct Added<F> {
-    pub(crate) segment: Arc<Segment<F>>,
-    pub(crate) entry: SegmentEntry,
-    /// The removals that the file does not know; `None` where these are the ones to come.
-    pub(crate) journal: Option<JournalReader>,
+    segment: Arc<Segment<F>>,
+    entry: SegmentEntry,
+    /// The removals that the file does not reflect; `None` if only those to come concern it.
+    journal: Option<JournalReader>,
+    /// Places of pairs that were removed while the file was written.
+    removed: RemovedPlaces,
+}
+
+impl<F: Fingerprint> Added<F> {
+    pub(crate) fn new(segment: Arc<Segment<F>>, entry: SegmentEntry, journal: Option<JournalReader>) -> Self {
+        Self { segment, entry, journal, removed: RemovedPlaces::default() }
+    }
+
+    /// Removes the pairs from the new segment that have been removed since its inputs were read.
+    fn catch_up(&mut self, writer: &Writer<F>) -> Result<(), Error> {
+        let Some(reader) = &mut self.journal else { return Ok(()) };
+        remove_all(&self.segment, &mut self.removed, writer.journal.since(reader.seen))?;
+        reader.seen = writer.journal.end();
+        Ok(())
+    }
 }
 
 impl<F: Fingerprint> StoreInner<F> {
@@ -42,12 +59,10 @@ impl<F: Fingerprint> StoreInner<F> {
     ///
     /// # Errors
     /// When the disk refuses it: nothing has changed then, unless the manifest cannot be trusted any more. The new
-    /// file goes, if it can.
-    pub(crate) fn publish(&self, change: Change<F>) -> Result<(), Error> {
-        let Change { added, dropped, is_flush } = change;
-        let mut added = added.map(|added| (added, RemovedPlaces::default()));
-        let outcome = self.try_publish(&mut added, &dropped, is_flush);
-        if let Some((added, _)) = added {
+    /// file is removed, if it can be.
+    pub(crate) fn publish(&self, mut change: Change<F>) -> Result<(), Error> {
+        let outcome = self.try_publish(&mut change);
+        if let Some(added) = change.added {
             if let Some(reader) = added.journal {
                 self.writer().journal.close(reader.begun);
             }
@@ -59,48 +74,69 @@ impl<F: Fingerprint> StoreInner<F> {
         outcome
     }
 
-    fn try_publish(
-        &self,
-        added: &mut Option<(Added<F>, RemovedPlaces)>,
-        dropped: &[u64],
-        is_flush: bool,
-    ) -> Result<(), Error> {
+    fn try_publish(&self, change: &mut Change<F>) -> Result<(), Error> {
         let mut current = self.lock_manifest();
         self.check_open()?;
-        // Most of what has been removed meanwhile, without keeping writers waiting.
-        if let Some((Added { segment, journal: Some(reader), .. }, removed)) = added {
+        let (view, sequence) = self.prepare(change)?;
+        let mut stale = Vec::new();
+        let manifest = self.next_manifest(current.manifest(), change, &view, sequence, &mut stale)?;
+        drop(view);
+        self.replace_manifest(&mut current, manifest)?;
+        self.swap_view(change)?;
+        self.background.signal_room();
+        self.background.signal_work();
+        self.remove_files(self.pins.retire(stale));
+        Ok(())
+    }
+
+    /// Makes the log durable and applies the removals since the inputs were read, mostly while writers go on. Returns
+    /// the view that the next manifest describes, and its sequence number.
+    fn prepare(&self, change: &mut Change<F>) -> Result<(Arc<View<F>>, u64), Error> {
+        if let Some(Added { segment, journal: Some(reader), removed, .. }) = &mut change.added {
             let removals: Vec<Pair<F>> = self.writer().journal.since(reader.seen).collect();
             reader.seen += removals.len() as u64;
             remove_all(segment, removed, removals.into_iter())?;
         }
-        // Most of the log, without keeping them waiting, too.
-        self.sync_beside()?;
+        self.sync_concurrently()?;
         let mut writer = self.writer();
-        if let Some((added, _)) = added {
+        if let Some(added) = &mut change.added {
             added.journal.get_or_insert_with(|| writer.open_journal());
         }
         // Removals become durable with the files; no batch before them may be lost then.
         writer.sync()?;
-        catch_up(added, &writer)?;
-        let (view, sequence) = (self.view.load_full(), writer.sequence);
-        let next_id = view.next_id;
-        drop(writer);
+        if let Some(added) = &mut change.added {
+            added.catch_up(&writer)?;
+        }
+        Ok((self.view.load_full(), writer.sequence))
+    }
 
-        let mut manifest = current.manifest().clone();
-        let mut stale = Vec::new();
-        self.note_removals(&mut manifest, &view, sequence, is_flush, &mut stale)?;
+    /// Returns the manifest after a change, and writes the removals that it names. Appends the names of the files that
+    /// it does without to `stale`.
+    fn next_manifest(
+        &self,
+        current: &Manifest,
+        change: &Change<F>,
+        view: &View<F>,
+        sequence: u64,
+        stale: &mut Vec<String>,
+    ) -> Result<Manifest, Error> {
+        let Change { added, dropped, is_flush } = change;
+        let mut manifest = current.clone();
+        if *is_flush {
+            self.write_all_removals(&mut manifest, view, sequence, stale)?;
+        }
         manifest.segments.retain(|entry| !dropped.contains(&entry.number));
         for number in dropped {
-            let before = current.manifest().segments.iter().find(|entry| entry.number == *number);
+            let before = current.segments.iter().find(|entry| entry.number == *number);
             let removals = before.and_then(|entry| entry.removals);
             stale.extend(removals.map(|removals| layout::removals(*number, removals.version)));
         }
-        if let Some((added, removed)) = added {
+        if let Some(added) = added {
             let mut entry = added.entry.clone();
-            // A repair goes back to it where the removals since are damaged.
+            // A repair goes back to it if the removals since are damaged.
             entry.born = added.journal.map_or(sequence, |reader| reader.sequence);
             entry.applied = sequence;
-            self.write_removals(&mut manifest, &mut entry, removed)?;
+            self.write_removals(&mut manifest, &mut entry, &added.removed)?;
             manifest.written.segments += entry.bytes;
             if dropped.is_empty() {
                 manifest.written.added += entry.bytes;
@@ -108,58 +144,54 @@ impl<F: Fingerprint> StoreInner<F> {
             manifest.segments.push(entry);
             manifest.segments.sort_by_key(|entry| entry.number);
         }
-        let first_log = manifest.first_log;
-        if is_flush && let Some(frozen) = view.frozen.first() {
+        if *is_flush && let Some(frozen) = view.frozen.first() {
             manifest.first_log = frozen.next_log;
             manifest.sequence = frozen.sequence;
             manifest.written.logs += frozen.log_bytes;
             manifest.sealed = None;
         }
-        drop(view);
         manifest.next_segment = self.peek_next_segment();
-        manifest.next_id = next_id;
-        let logs = first_log..manifest.first_log;
-        self.replace_manifest(&mut current, manifest)?;
+        manifest.next_id = view.next_id;
+        stale.extend((current.first_log..manifest.first_log).map(layout::log));
+        Ok(manifest)
+    }
 
+    /// Makes a change visible: swaps the view for one with the added segment and without the dropped ones.
+    fn swap_view(&self, change: &mut Change<F>) -> Result<(), Error> {
+        let Change { added, dropped, is_flush } = change;
         let writer = self.writer();
-        catch_up(added, &writer)?;
+        if let Some(added) = added {
+            added.catch_up(&writer)?;
+        }
         let mut view = View::clone(&self.view.load());
         let segments = Arc::make_mut(&mut view.segments);
         let is_gone = |live: &mut LiveSegment<F>| dropped.contains(&live.segment.number);
         let gone: Vec<_> = segments.extract_if(.., is_gone).collect();
         gone.iter().for_each(|live| live.segment.retire());
-        segments.extend(added.as_ref().map(|(added, removed)| LiveSegment {
+        segments.extend(added.as_ref().map(|added| LiveSegment {
             segment: Arc::clone(&added.segment),
-            removed: removed.clone(),
+            removed: added.removed.clone(),
         }));
-        if is_flush {
+        if *is_flush {
             view.frozen.remove(0);
         }
-        view.ingests += u64::from(!is_flush && dropped.is_empty());
+        view.ingests += u64::from(!*is_flush && dropped.is_empty());
         let before = self.view.swap(Arc::new(view));
         drop(writer);
-        // Large files take their time to go: nobody waits for it.
+        // Large files take their time to go: no writer waits for it.
         self.searchers.clear();
         drop((before, gone));
-        self.background.announce_room();
-        self.background.wake();
-        stale.extend(logs.map(layout::log));
-        self.remove_unneeded(self.pins.retire(stale));
         Ok(())
     }
 
-    /// Writes down the removals of the segments that there are, where logs go that have them.
-    fn note_removals(
+    /// Writes the removals of all segments in use, before a flush removes the logs that have them.
+    fn write_all_removals(
         &self,
         manifest: &mut Manifest,
         view: &View<F>,
         sequence: u64,
-        is_flush: bool,
         stale: &mut Vec<String>,
     ) -> Result<(), Error> {
-        if !is_flush {
-            return Ok(());
-        }
         for live in &*view.segments {
             let at = manifest.segments.iter().position(|entry| entry.number == live.segment.number);
             let at = at.expect("a segment in use is in the manifest");
@@ -194,18 +226,7 @@ impl<F: Fingerprint> StoreInner<F> {
     }
 }
 
-/// Removes from a new file what has been removed since.
-fn catch_up<F: Fingerprint>(
-    added: &mut Option<(Added<F>, RemovedPlaces)>,
-    writer: &Writer<F>,
-) -> Result<(), Error> {
-    if let Some((Added { segment, journal: Some(reader), .. }, removed)) = added {
-        remove_all(segment, removed, writer.journal.since(reader.seen))?;
-        reader.seen = writer.journal.end();
-    }
-    Ok(())
-}
-
+/// Marks pairs of a segment as removed.
 fn remove_all<F: Fingerprint>(
     segment: &Arc<Segment<F>>,
     removed: &mut RemovedPlaces,

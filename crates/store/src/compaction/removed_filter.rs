@@ -1,4 +1,4 @@
-//! The removed pairs of a file, by themselves: a merge asks of every pair whether it is one of them.
+//! A set of the removed pairs of a segment, which a merge looks every pair up in.
 
 use std::collections::HashSet;
 
@@ -7,19 +7,18 @@ use hamdex::{Fingerprint, ReadError};
 use crate::segment::LiveSegment;
 use crate::write::batch::Pair;
 
-/// Bits of the sieve for each removed pair, at least.
+/// Minimum number of bits in the sieve per removed pair.
 const SIEVE_BITS_PER_PAIR: usize = 8;
 
-/// The removed pairs of a file.
+/// The removed pairs of a segment.
 pub(super) struct RemovedFilter<F> {
     pairs: HashSet<Pair<F>>,
-    /// For some bits of a fingerprint whether a removed one has them: nearly all pairs are passed on their account,
-    /// without a search.
+    /// A bit per hash of a removed fingerprint, which rules out nearly all pairs without a search in the set.
     sieve: Vec<u64>,
 }
 
 impl<F: Fingerprint> RemovedFilter<F> {
-    /// Those of a segment. All of it is read for them, if there are any.
+    /// Collects the removed pairs of a segment. It reads the whole segment, unless there are none.
     pub(super) fn of(live: &LiveSegment<F>) -> Result<Self, ReadError> {
         let mut pairs = HashSet::new();
         if !live.removed.is_empty() {
@@ -49,7 +48,7 @@ impl<F: Fingerprint> RemovedFilter<F> {
         self.sieve[word] & bit != 0 && self.pairs.contains(&pair)
     }
 
-    /// The word and the bit that stand for a fingerprint.
+    /// Returns the word and the bit of a fingerprint.
     fn sieve_bit(&self, fingerprint: F) -> (usize, u64) {
         let folded = fingerprint.to_u128();
         // Fibonacci hashing (Knuth, TAOCP 3, 6.4): fingerprints of a cluster differ in few bits.

@@ -1,8 +1,8 @@
-//! Checksums that fail for what was read from another place.
+//! Checksums with context, which fail for bytes of another file or offset.
 //!
 //! ```text
 //! 0    16  the store's id
-//! 16    4  what it is a checksum of
+//! 16    4  the kind of bytes
 //! 20    4  zero
 //! 24    8  the number of the log or segment
 //! 32    8  the offset of the record in its log; the version of removals
@@ -11,7 +11,7 @@
 
 use crate::manifest::identity::StoreId;
 
-/// What a checksum is of.
+/// The kind of bytes that a checksum covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     RecordHeader = 1,
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     Removals = 3,
 }
 
-/// The CRC-32 of bytes together with where they belong.
+/// Returns the CRC-32 of a context and bytes.
 pub(crate) fn checksum(store: StoreId, kind: Kind, number: u64, place: u64, bytes: &[u8]) -> u32 {
     let mut context = [0; 40];
     context[..16].copy_from_slice(&store.0);

@@ -1,14 +1,14 @@
-//! Files that get a second place.
+//! Copies of files, and links in place of copies.
 
 use std::io::{self, Write};
 
 use super::Disk;
 
-/// Bytes written at once: as [`Pieces`](hamdex_atomic_file::Pieces) are.
+/// Bytes per write, as of [`Pieces`](hamdex_atomic_file::Pieces).
 const WRITE_BYTES: usize = 2 << 20;
 
-/// Copies the first bytes of a file that nothing truncates meanwhile, at most `at_most` of them, to a new file. The
-/// copy is durable when this returns, and its name when its directory is synced. Returns how many bytes it has.
+/// Copies the first `at_most` bytes of a file, which must not be truncated meanwhile, to a new file. The copy is durable
+/// when this returns; its name is durable after a sync of its directory. Returns its length.
 pub(crate) fn copy(
     from: &dyn Disk,
     name: &str,
@@ -26,13 +26,13 @@ pub(crate) fn copy(
         Ok(bytes.len() as u64)
     };
     write().inspect_err(|_| {
-        // Half a copy is of no use; whoever finds it will know it for what it is.
+        // If a partial copy stays, the next writer removes it as a leftover.
         let _ = to.remove(new_name);
     })
 }
 
-/// Gives a file that nothing changes a second name, where the file system can; otherwise copies it. The name is
-/// durable when its directory is synced.
+/// Links an immutable file to a second name if the file system can; otherwise copies it. The name is durable after a
+/// sync of its directory.
 pub(crate) fn link_or_copy(from: &dyn Disk, name: &str, to: &dyn Disk, new_name: &str) -> io::Result<()> {
     match from.link(name, to, new_name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),

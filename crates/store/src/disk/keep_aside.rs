@@ -1,4 +1,4 @@
-//! Damaged files that are kept, for people to look at.
+//! Copies of damaged files in the directory `damaged`, for people to inspect.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use crate::disk::layout;
 use crate::disk::{Disk, link_or_copy};
 use crate::error::Error;
 
-/// Gives files a second name in the directory of what was damaged, durably. Returns these names.
+/// Links or copies files into the directory of damaged files, durably. Returns their names there.
 ///
 /// # Errors
 /// When the operating system refuses it.
@@ -24,7 +24,7 @@ pub fn keep_aside(disk: &dyn Disk, names: impl Iterator<Item = String>) -> Resul
     Ok(kept)
 }
 
-/// Links a file, or copies it, to the first free name.
+/// Links or copies a file to the first free name.
 fn keep(disk: &dyn Disk, name: &str) -> io::Result<String> {
     let plain = format!("{}/{}", layout::DAMAGED, name.replace('/', "-"));
     for attempt in 1.. {

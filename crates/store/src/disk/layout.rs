@@ -1,50 +1,50 @@
-//! Which files a store has, and their names.
+//! The names of the files of a store.
 
 use crate::disk::Disk;
 use crate::error::Error;
 
-/// The one truth: which segments, removals and logs count.
+/// The manifest, which names the live segments, removals and logs.
 pub(crate) const MANIFEST: &str = hamdex_manifest::MANIFEST;
-/// The next manifest, until it is whole.
+/// The next manifest, until it is complete.
 pub(crate) const NEW_MANIFEST: &str = "manifest.new";
-/// The second copy of the manifest, for the case that it is damaged.
+/// The copy of the manifest, in case that is damaged.
 pub(crate) const COPY: &str = "manifest.copy";
-/// The next copy, until it is whole.
+/// The next copy, until it is complete.
 pub(crate) const NEW_COPY: &str = "manifest.copy.new";
-/// Held by the one who writes.
+/// The lock of the writing process.
 pub(crate) const LOCK: &str = "lock";
-/// In a copy of a store that is not whole yet.
+/// The note in an incomplete backup.
 pub(crate) const BACKUP: &str = "backup.new";
 /// The directory of the segments.
 pub(crate) const SEGMENTS: &str = "segments";
-/// The directory of the removals.
+/// The directory of the removals files.
 pub(crate) const DELETES: &str = "deletes";
 /// The directory of the logs.
 pub(crate) const LOGS: &str = "log";
-/// Where a repair puts what was damaged. It is there only after one.
+/// The directory of damaged files that a repair has kept aside. Only a repair creates it.
 pub(crate) const DAMAGED: &str = "damaged";
 
-/// The name of a segment.
+/// Returns the name of a segment.
 pub(crate) fn segment(number: u64) -> String {
     format!("{SEGMENTS}/{number:06}.hamdex")
 }
 
-/// The name of the removals of a segment.
+/// Returns the name of a removals file of a segment.
 pub(crate) fn removals(segment: u64, version: u64) -> String {
     format!("{DELETES}/{segment:06}-{version}")
 }
 
-/// The name of a log.
+/// Returns the name of a log.
 pub(crate) fn log(number: u64) -> String {
     format!("{LOGS}/{number:06}")
 }
 
-/// The name of a log that replaces another of the same number, until it is whole.
+/// Returns the name of a log that is to replace another of the same number, until it is complete.
 pub(crate) fn new_log(number: u64) -> String {
     format!("{LOGS}/{number:06}.new")
 }
 
-/// The numbers in the names of a directory's files, ascending, by one of the functions that read such a name.
+/// Lists a directory and returns the numbers that `parse` finds in the names of its files, ascending.
 ///
 /// # Errors
 /// When the operating system refuses it.
@@ -59,7 +59,7 @@ pub(crate) fn listed<T: Ord>(
     Ok(numbers)
 }
 
-/// Whether a name in a directory of a store has a form that stores give.
+/// Whether a name in a directory of a store is one that a store can give.
 pub(crate) fn is_own(directory: &str, name: &str) -> bool {
     match directory {
         SEGMENTS => parse_segment(name).is_some(),
@@ -69,26 +69,26 @@ pub(crate) fn is_own(directory: &str, name: &str) -> bool {
     }
 }
 
-/// The number of a segment, from the last part of its name.
+/// Parses the number of a segment from its file name.
 pub(crate) fn parse_segment(file: &str) -> Option<u64> {
     let number = parse(file.strip_suffix(".hamdex")?)?;
     (segment(number).ends_with(&format!("/{file}"))).then_some(number)
 }
 
-/// The segment and the version of removals, from the last part of their name.
+/// Parses the segment and the version of removals from their file name.
 pub(crate) fn parse_removals(file: &str) -> Option<(u64, u64)> {
     let (segment, version) = file.split_once('-')?;
     let (segment, version) = (parse(segment)?, parse(version)?);
     (removals(segment, version).ends_with(&format!("/{file}"))).then_some((segment, version))
 }
 
-/// The number of a log, from the last part of its name.
+/// Parses the number of a log from its file name.
 pub(crate) fn parse_log(file: &str) -> Option<u64> {
     let number = parse(file)?;
     (log(number).ends_with(&format!("/{file}"))).then_some(number)
 }
 
-/// Digits only: no sign.
+/// Parses digits, without a sign.
 fn parse(digits: &str) -> Option<u64> {
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
 }

@@ -1,4 +1,4 @@
-//! One writing process at a time.
+//! The lock that admits one writing process at a time.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,15 +9,15 @@ use crate::disk::layout::LOCK;
 use crate::disk::{Disk, DiskLock};
 use crate::error::Error;
 
-/// The right to write to a store, until it is dropped or the process ends, however it ends.
+/// The right to write to a store, until it is dropped or the process ends in any way.
 ///
-/// The lock is advisory: it keeps out those who ask for it. It is the operating system's, so a crash leaves none
-/// behind. On network file systems it may be local to one machine, or missing altogether.
+/// It is an advisory lock of the operating system, so a crash leaves none behind. On network file systems it may be
+/// local to one machine, or missing.
 #[derive(Debug)]
 pub struct StoreLock {
     held: Box<dyn DiskLock>,
     process: u32,
-    /// About the process, for people.
+    /// A description of the process, for people.
     text: String,
     path: PathBuf,
 }
@@ -26,7 +26,7 @@ impl StoreLock {
     /// Takes the lock of a store, without waiting.
     ///
     /// # Errors
-    /// When another process, or another handle in this one, has it; what the operating system refuses.
+    /// When another process, or another handle in this one, has it; when the operating system refuses an operation.
     pub fn take(disk: &dyn Disk) -> Result<Self, Error> {
         let process = std::process::id();
         let text = format!("process {process} on {} since {}\n", host_name(), now());
@@ -37,12 +37,12 @@ impl StoreLock {
         }
     }
 
-    /// Writes a line for other processes, behind that about this one. It is for information only.
+    /// Writes a status line for other processes, after the description of this one. It is for information only.
     pub(crate) fn set_status(&self, line: &str) {
         let _ = self.held.set_text(&format!("{}{line}\n", self.text));
     }
 
-    /// Refuses to work in a process that was forked from the one that has the lock: both of them have it then.
+    /// Checks that this is not a process that was forked from the one that took the lock: both would hold it.
     ///
     /// # Errors
     /// When this is another process.
@@ -56,19 +56,19 @@ impl StoreLock {
 
 #[cfg(test)]
 impl StoreLock {
-    /// As it is in a process that was forked from the one that took it.
+    /// Returns the lock as a forked process has it.
     pub(crate) fn forked(self) -> Self {
         Self { process: self.process ^ 1, ..self }
     }
 }
 
-/// The holder of a store and its status, as other processes read them; `None` if no process has the store open.
+/// Returns the holder of a store and its status line; `None` if no process has the store open for writing.
 pub(crate) fn holder_and_status(disk: &dyn Disk) -> Option<(String, String)> {
     let text = disk.lock_text(LOCK).ok().flatten()?;
     Some((holder(&text), text.lines().nth(1).unwrap_or_default().to_owned()))
 }
 
-/// The holder of a lock by the text in its file: any text, if something else has written there.
+/// Returns the holder of a lock from the text in its file, which may be any text.
 fn holder(text: &str) -> String {
     let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
     if line.is_empty() { "another process".to_owned() } else { line }

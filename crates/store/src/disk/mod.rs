@@ -1,7 +1,7 @@
-//! The file operations of a store: all of them go through one small trait.
+//! The file operations of a store, behind one small trait.
 //!
 //! - [`RealDisk`]: a directory of the file system
-//! - `SimulatedDisk`, with the feature `unstable`: knows what is durable, can crash and can fail
+//! - `SimulatedDisk`, with the feature `unstable`: tracks durability, and can crash and fail
 //!
 //! Also what the files of a store have in common:
 //!
@@ -40,16 +40,16 @@ pub use simulated::{Failure, SimulatedDisk, Survival};
 ///
 /// A store holds it as a trait object. Clones are handles of the same directory.
 pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
-    /// The path of a file, for messages.
+    /// Returns the path of a file, for messages.
     fn path(&self, name: &str) -> PathBuf;
 
-    /// Creates a directory; one that exists is no error. Its name is durable when this returns.
+    /// Creates a directory, unless it exists. Its name is durable when this returns.
     ///
     /// # Errors
     /// Whatever the operating system refuses.
     fn create_directory(&self, name: &str) -> io::Result<()>;
 
-    /// Creates a file, which must not exist, and opens it for writing.
+    /// Creates a new file and opens it for writing.
     ///
     /// # Errors
     /// Whatever the operating system refuses.
@@ -67,56 +67,56 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
     /// Whatever the operating system refuses.
     fn sync_directory(&self, name: &str) -> io::Result<()>;
 
-    /// Renames a file within its directory; what had the new name is replaced, atomically.
+    /// Renames a file within its directory. A file of the new name is replaced atomically.
     ///
     /// # Errors
     /// Whatever the operating system refuses.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
-    /// Removes a file. Who has it open or mapped keeps it.
+    /// Removes a file. Open handles and mappings of it stay valid.
     ///
     /// # Errors
     /// Whatever the operating system refuses.
     fn remove(&self, name: &str) -> io::Result<()>;
 
-    /// Gives a file a second name, in the directory of another disk of the same kind, or of the same one.
+    /// Links a file to a second name, on this disk or another one.
     ///
     /// # Errors
-    /// Whatever the operating system refuses: [`io::ErrorKind::CrossesDevices`] where only a copy will do,
-    /// [`io::ErrorKind::AlreadyExists`] where the name is taken.
+    /// Whatever the operating system refuses: [`io::ErrorKind::CrossesDevices`] if only a copy is possible, as to a disk
+    /// of another kind, [`io::ErrorKind::AlreadyExists`] if the name is taken.
     fn link(&self, name: &str, to: &dyn Disk, to_name: &str) -> io::Result<()>;
 
-    /// The names of the files in a directory, in ascending order.
+    /// Returns the names of the files in a directory, in ascending order.
     ///
     /// # Errors
     /// Whatever the operating system refuses.
     fn list(&self, directory: &str) -> io::Result<Vec<String>>;
 
-    /// How many bytes a file has.
+    /// Returns the length of a file, in bytes.
     ///
     /// # Errors
     /// Whatever the operating system refuses.
     fn length(&self, name: &str) -> io::Result<u64>;
 
-    /// Reads a file from an offset up to the end that it has when this is called.
+    /// Reads a file from an offset to its end at the time of the call.
     ///
     /// # Errors
     /// Whatever the operating system refuses.
     fn read_from(&self, name: &str, offset: u64) -> io::Result<Vec<u8>>;
 
-    /// Reads at most so many bytes from the start of a file.
+    /// Reads at most `bytes` bytes from the start of a file.
     ///
     /// # Errors
     /// Whatever the operating system refuses.
     fn read_first(&self, name: &str, bytes: usize) -> io::Result<Vec<u8>>;
 
-    /// Maps a file that nothing will change.
+    /// Maps an immutable file.
     ///
     /// # Errors
     /// Whatever the operating system refuses.
     fn map(&self, name: &str) -> io::Result<Mapping>;
 
-    /// Reads a file that nothing will change into memory; where a disk knows no better, as [`Disk::map`] does.
+    /// Reads an immutable file into memory. By default as [`Disk::map`].
     ///
     /// # Errors
     /// Whatever the operating system refuses, too little memory above all.
@@ -124,27 +124,27 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
         self.map(name)
     }
 
-    /// Maps a copy of a file that is cut, or filled with zeros, to a length, and changes it in memory: the file stays as
-    /// it is.
+    /// Maps a private copy of a file that is truncated, or extended with zeros, to a length, and applies a change to it.
+    /// The file itself stays unchanged.
     ///
     /// # Errors
     /// Whatever the operating system refuses, too little memory above all.
     fn map_changed(&self, name: &str, length: u64, change: &mut dyn FnMut(&mut [u8])) -> io::Result<Mapping>;
 
-    /// Takes an exclusive hold on a file, which is created if need be, without waiting. The text is written into
-    /// it, for others to read; `Err` of the inner result is the text of the one who holds it.
+    /// Tries to lock a file exclusively, without waiting. The file is created if needed, and the text is written into it
+    /// for other processes. `Err` of the inner result is the text of the present holder.
     ///
     /// # Errors
     /// Whatever the operating system refuses.
     fn lock(&self, name: &str, text: &str) -> io::Result<Result<Box<dyn DiskLock>, String>>;
 
-    /// The text of the process that holds a file; `None` if none does.
+    /// Returns the text of the process that has locked a file; `None` if none has.
     ///
     /// # Errors
     /// Whatever the operating system refuses.
     fn lock_text(&self, name: &str) -> io::Result<Option<String>>;
 
-    /// Where files without names may be made for large work; `None` for the system's directory for such files.
+    /// Returns the directory for temporary files; `None` for the one of the system.
     fn temporary_directory(&self) -> Option<PathBuf> {
         None
     }
@@ -157,10 +157,10 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
         self.read_from(name, 0)
     }
 
-    /// Whether there is a file of this name.
+    /// Whether a file exists.
     ///
     /// # Errors
-    /// Whatever the operating system refuses, other than that there is none.
+    /// Whatever the operating system refuses, other than that the file is missing.
     fn exists(&self, name: &str) -> io::Result<bool> {
         match self.length(name) {
             Ok(_) => Ok(true),
@@ -188,42 +188,42 @@ impl Clone for Box<dyn Disk> {
     }
 }
 
-/// An exclusive hold on a file, until it is dropped or the process ends.
+/// An exclusive lock on a file, until it is dropped or the process ends.
 pub trait DiskLock: fmt::Debug + Send + Sync + 'static {
-    /// Replaces the text that others read while the file is held. It is for information only, and need not be durable.
+    /// Replaces the text that other processes read. It is for information only, and need not be durable.
     ///
     /// # Errors
     /// Whatever the operating system refuses.
     fn set_text(&self, text: &str) -> io::Result<()>;
 }
 
-/// A file that is written from front to back.
+/// A file that is written sequentially.
 pub trait DiskFile: io::Write + fmt::Debug + Send + 'static {
-    /// Makes all bytes durable written so far, through whichever handle. After a failure it is not known
-    /// which of them are.
+    /// Makes all bytes durable that have been written through any handle. After a failure it is unknown which of them
+    /// are durable.
     ///
     /// # Errors
     /// Whatever the operating system refuses.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// Cuts the file to a length; what is written next follows there.
+    /// Truncates the file to a length, and continues to write there.
     ///
     /// # Errors
     /// Whatever the operating system refuses.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
 
-    /// Reserves space on the disk, so that the file can grow to a length. Its length stays.
+    /// Reserves disk space, so that the file can grow to a length. Its present length stays.
     ///
     /// # Errors
-    /// When there is not so much space; [`io::ErrorKind::Unsupported`] where the file system cannot reserve any.
+    /// When there is too little space; [`io::ErrorKind::Unsupported`] if the file system cannot reserve any.
     fn reserve(&mut self, length: u64) -> io::Result<()> {
         let _ = length;
         Err(io::ErrorKind::Unsupported.into())
     }
 }
 
-/// Creates a file that has no part in the store yet; one that a crash or a failure left under its name goes.
-pub(crate) fn create_anew(disk: &dyn Disk, name: &str) -> io::Result<Box<dyn DiskFile>> {
+/// Creates a new file, and replaces a leftover of its name.
+pub(crate) fn create_replacing(disk: &dyn Disk, name: &str) -> io::Result<Box<dyn DiskFile>> {
     match disk.create_new(name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             disk.remove(name)?;

@@ -19,7 +19,7 @@ pub struct RealDisk {
 }
 
 impl RealDisk {
-    /// The directory of this path, which need not exist yet.
+    /// Returns the directory of a path, which need not exist yet.
     pub fn new(root: impl AsRef<Path>) -> Self {
         Self { root: root.as_ref().into() }
     }
@@ -79,7 +79,7 @@ impl Disk for RealDisk {
         for entry in fs::read_dir(self.path(directory))? {
             let entry = entry?;
             if !entry.file_type()?.is_dir() {
-                // A name that is no text is none of ours; shown as it can be.
+                // A name that is not UTF-8 is foreign, and only shown.
                 names.push(entry.file_name().to_string_lossy().into_owned());
             }
         }
@@ -93,7 +93,7 @@ impl Disk for RealDisk {
 
     fn read_from(&self, name: &str, offset: u64) -> io::Result<Vec<u8>> {
         let mut file = open_regular(&self.path(name))?;
-        // The length first: a writer may append meanwhile, and what it appends would be read in part.
+        // The length first: bytes that a writer appends meanwhile might be read in part.
         let length = file.metadata()?.len().saturating_sub(offset);
         file.seek(SeekFrom::Start(offset))?;
         let mut bytes = Vec::new();
@@ -132,7 +132,7 @@ impl Disk for RealDisk {
             match file.try_lock() {
                 Ok(()) => {
                     let lock = RealLock { file, process: std::process::id() };
-                    // For information only: a full disk keeps no process from a store.
+                    // For information only: a full disk must not keep a store closed.
                     let _ = lock.set_text(text);
                     return Ok(Ok(Box::new(lock)));
                 }
@@ -156,11 +156,11 @@ impl Disk for RealDisk {
     }
 }
 
-/// How often a lock is tried, and the pause between: a process that looks whether it is held has it for an instant.
+/// Attempts to take a lock, and the pause between them: a process that asks for the holder has the lock for an instant.
 const LOCK_ATTEMPTS: u32 = 3;
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 
-/// More than any holder writes into a lock file.
+/// Bytes of a lock file that are read at most.
 const MAX_HOLDER_BYTES: u64 = 1 << 16;
 
 fn read_holder(file: &File) -> io::Result<String> {
@@ -169,7 +169,7 @@ fn read_holder(file: &File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&holder).into_owned())
 }
 
-/// A hold on a file of the file system.
+/// A lock on a file of the file system.
 #[derive(Debug)]
 struct RealLock {
     file: File,
@@ -181,15 +181,15 @@ impl DiskLock for RealLock {
         let mut file = &self.file;
         file.seek(SeekFrom::Start(0))?;
         file.write_all(text.as_bytes())?;
-        // Cut at last, so that a full disk need give no new block.
+        // Truncated last, so that a full disk need not allocate a block.
         file.set_len(text.len() as u64)
     }
 }
 
 impl Drop for RealLock {
     fn drop(&mut self) {
-        // To close the file would not do: a process that is just being started has it open, too, until it has become
-        // another program. In one that was forked, the hold is not its own.
+        // Closing the file is not enough: a child between fork and exec has it open as well. A forked process does not
+        // own the lock.
         if std::process::id() == self.process {
             let _ = self.file.unlock();
         }
@@ -212,7 +212,7 @@ impl Write for RealFile {
 
 impl DiskFile for RealFile {
     fn sync(&mut self) -> io::Result<()> {
-        // Data and length; of the times nothing depends.
+        // Data and length; nothing depends on the timestamps.
         self.0.sync_data()
     }
 
@@ -229,7 +229,7 @@ impl DiskFile for RealFile {
 }
 
 fn open_regular(path: &Path) -> io::Result<File> {
-    // Before it is opened: that of a pipe would wait for a writer.
+    // Checked before it is opened, since opening a pipe would wait for a writer.
     if !path.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
@@ -239,7 +239,7 @@ fn open_regular(path: &Path) -> io::Result<File> {
 #[cfg(unix)]
 fn sync_directory(directory: &Path) -> io::Result<()> {
     match File::open(directory)?.sync_all() {
-        // A file system that cannot sync a directory has nothing more to offer.
+        // Some file systems cannot sync a directory.
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
             Ok(())
         }

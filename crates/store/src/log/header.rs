@@ -1,4 +1,4 @@
-//! The first bytes of a log.
+//! The header of a log.
 //!
 //! ```text
 //! 0    8  magic
@@ -7,7 +7,7 @@
 //! 16  16  the store's id
 //! 32   8  the log's number
 //! 40   8  the least sequence number that its records can have
-//! 48   8  bytes of the log before this one; 0 where this one continues none
+//! 48   8  bytes of the log before this one; 0 if this one continues none
 //! 56   1  whether pairs have ids
 //! 57   3  zero
 //! 60   4  CRC-32 of bytes 0 to 59, without context
@@ -17,29 +17,29 @@ use crate::manifest::identity::{Identity, StoreId};
 
 pub(crate) const HEADER_BYTES: usize = 64;
 
-/// As in PNG: not text, the name, and what shows a transfer that changed line ends.
+/// As in PNG: a byte that is not text, the name, and bytes that a transfer of line ends would change.
 const MAGIC: [u8; 8] = *b"\x89HDXL\r\n\x1a";
 
 /// The version of the format of logs.
 pub(crate) const VERSION: u32 = 1;
 
-/// What a log begins with.
+/// The header of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) identity: Identity,
     pub(crate) number: u64,
     pub(crate) first_sequence: u64,
-    /// How long the log of the number before is; 0 where this one continues none.
+    /// The length of the previous log; 0 if this one continues none.
     pub(crate) previous_bytes: u64,
 }
 
-/// Why bytes are no header.
+/// The error of invalid header bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeaderError {
     Newer(u32),
-    /// It was never written as a whole, or has been damaged since.
+    /// The header was only partly written, or damaged later.
     Torn(&'static str),
-    /// It was written as a whole, and is none that a writer writes.
+    /// The header has a valid checksum, but no writer writes it.
     Damaged(&'static str),
 }
 
@@ -60,7 +60,7 @@ impl Header {
         bytes
     }
 
-    /// Reads a header, and checks whatever it can by itself.
+    /// Parses a header and checks each field by itself.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
         let Some((bytes, _)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
             return Err(HeaderError::Torn("the header is cut short"));
@@ -108,7 +108,7 @@ mod tests {
         Header { identity, number: 23, first_sequence: 99, previous_bytes: 4711 }
     }
 
-    /// With the checksum of what it then is.
+    /// Returns a header with one byte changed and a valid checksum.
     fn changed(at: usize, byte: u8) -> [u8; HEADER_BYTES] {
         let mut bytes = header().to_bytes();
         bytes[at] = byte;

@@ -1,10 +1,10 @@
-//! One batch in a log.
+//! A record of a log: one batch.
 //!
 //! ```text
 //! 0   4  marker
 //! 4   4  CRC-32 of bytes 8 to 31
 //! 8   8  sequence number
-//! 16  8  how much of the log was synced when this was written, in bytes from its start
+//! 16  8  length of the synced part of the log when this was written
 //! 24  4  number of operations
 //! 28  4  CRC-32 of the operations
 //! 32  …  the operations: 1 byte for the kind, the fingerprint, the id if there are ids
@@ -13,7 +13,7 @@
 //! In a store with names, the names of the ids that a record inserts come before its operations, in units of the same
 //! length, which count as operations: one with the id and the length of the name, then its bytes.
 //!
-//! The header has a checksum of its own, so that the synced length can be relied on where the operations were torn.
+//! The header has a checksum of its own, so that the synced length is reliable even if the operations are torn.
 
 use hamdex::Fingerprint;
 
@@ -24,44 +24,44 @@ use crate::write::batch::{Batch, Name, Operation};
 
 pub(crate) const RECORD_HEADER_BYTES: usize = 32;
 
-/// Not text, and no small number.
+/// A byte that is not text, and a name.
 pub(super) const MARKER: [u8; 4] = *b"\x89HDR";
 
-/// The most operations that one batch can have: 2^26.
+/// The greatest number of operations in a batch: 2^26.
 pub const MAX_OPERATIONS: usize = 1 << 26;
 
-/// The greatest sequence number: 2^63 − 1. No store lives that long, and none overflows.
+/// The greatest sequence number: 2^63 − 1, so that none overflows.
 pub const MAX_SEQUENCE: u64 = u64::MAX >> 1;
 
 const INSERT: u8 = 1;
 const REMOVE: u8 = 2;
 /// The id of a name (8 bytes) and its length (8 bytes), then zeros.
 const NAME: u8 = 3;
-/// Bytes of the name before; zeros behind the last.
+/// Bytes of the preceding name, padded with zeros.
 const NAME_BYTES: u8 = 4;
 
-/// How many bytes one operation takes.
+/// Returns the length of an operation, in bytes.
 pub(crate) fn operation_bytes(identity: &Identity) -> usize {
     1 + identity.width as usize / 8 + if identity.has_ids { 8 } else { 0 }
 }
 
-/// The first bytes of a record, checked.
+/// A parsed and checked header of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordHeader {
     pub(crate) sequence: u64,
-    /// How much of the log was synced when the record was written.
+    /// The length of the synced part of the log when the record was written.
     pub(crate) synced: u64,
     pub(crate) operations: usize,
     operations_checksum: u32,
 }
 
-/// How many units of the length of an operation a record has.
+/// Returns the number of units, each of the length of an operation, of a record.
 pub(crate) fn units<F>(identity: &Identity, operations: &[Operation<F>], names: &[Name]) -> usize {
     let of_name = |(_, name): &Name| 1 + name.len().div_ceil(operation_bytes(identity) - 1);
     operations.len() + names.iter().map(of_name).sum::<usize>()
 }
 
-/// Appends a record that will stand at an offset of a log.
+/// Appends the record for an offset of a log.
 pub(crate) fn encode<F: Fingerprint>(
     into: &mut Vec<u8>,
     identity: &Identity,
@@ -100,7 +100,7 @@ pub(crate) fn encode<F: Fingerprint>(
 }
 
 impl RecordHeader {
-    /// Reads the header of the record at an offset of a log.
+    /// Parses the header of the record at an offset of a log.
     pub(crate) fn parse(
         bytes: &[u8],
         identity: &Identity,
@@ -130,7 +130,7 @@ impl RecordHeader {
         Ok(parsed)
     }
 
-    /// The operations of the record, checked as bytes.
+    /// Returns the bytes of the operations, with their checksum verified.
     pub(crate) fn body<'a>(
         &self,
         bytes: &'a [u8],
@@ -145,7 +145,7 @@ impl RecordHeader {
         }
     }
 
-    /// How long the whole record is.
+    /// Returns the length of the record, in bytes.
     pub(crate) fn bytes(&self, identity: &Identity) -> usize {
         RECORD_HEADER_BYTES + self.operations * operation_bytes(identity)
     }
@@ -162,7 +162,7 @@ fn encode_name(into: &mut Vec<u8>, identity: &Identity, id: u64, name: &[u8]) {
     name.chunks(payload_bytes).for_each(|bytes| unit(NAME_BYTES, bytes));
 }
 
-/// Reads the operations of a record, and the names before them. Says what is wrong otherwise.
+/// Decodes the operations of a record and the names before them.
 pub(crate) fn decode<F: Fingerprint>(
     body: &[u8],
     identity: &Identity,
@@ -187,7 +187,7 @@ pub(crate) fn decode<F: Fingerprint>(
         into.operations.push(match operation[0] {
             INSERT => Operation::Insert(fingerprint, id),
             REMOVE => Operation::Remove(fingerprint, id),
-            _ => return Err("there is no such kind of operation"),
+            _ => return Err("the kind of an operation is unknown"),
         });
     }
     if identity.has_names {
@@ -196,14 +196,14 @@ pub(crate) fn decode<F: Fingerprint>(
     Ok(())
 }
 
-/// Reads the name that begins with this unit, and goes on in those that follow.
+/// Decodes the name that begins with this unit and continues in the following ones.
 fn decode_name<'b>(
     first: &[u8],
     units: &mut impl ExactSizeIterator<Item = &'b [u8]>,
 ) -> Result<Name, &'static str> {
     let (id, length) = (u64_at(first, 1), u64_at(first, 9));
     let payload_bytes = first.len() - 1;
-    // As long as the record, at most.
+    // At most the length of the record.
     let count = length.div_ceil(payload_bytes as u64);
     if count > units.len() as u64 || first[17..].iter().any(|&byte| byte != 0) {
         return Err("a name is longer than its record");
@@ -222,7 +222,7 @@ fn decode_name<'b>(
     Ok((id, name.into()))
 }
 
-/// Every id that is inserted has a name, and no other.
+/// Checks that exactly the inserted ids have names.
 fn check_names<F>(batch: &Batch<F>) -> Result<(), &'static str> {
     let inserts = batch.operations.iter().filter_map(|operation| match operation {
         Operation::Insert(_, id) => Some(*id),
@@ -231,7 +231,7 @@ fn check_names<F>(batch: &Batch<F>) -> Result<(), &'static str> {
     if inserts.eq(batch.names.iter().map(|(id, _)| *id)) {
         Ok(())
     } else {
-        Err("names are not those of the ids")
+        Err("the names do not match the ids")
     }
 }
 

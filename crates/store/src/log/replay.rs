@@ -1,9 +1,9 @@
-//! Reading the logs of a store again, after a clean end or a crash.
+//! Replay of the logs of a store, after a clean shutdown or a crash.
 //!
-//! Records that were not synced may survive a crash in any order, so a bad record with good ones behind it is no
-//! proof of damage. But each record says how much of the log was synced when it was written, and so do the
-//! manifest after a clean end and the header of the next log. A bad record below such a length is damage; above all
-//! of them it is the torn tail of a crash, which was never acknowledged as durable, and the log ends before it.
+//! Unsynced records may survive a crash in any order, so a bad record before good ones is no proof of damage. But each
+//! record has the synced length of the log at the time of its writing, and so have the header of the next log and,
+//! after a clean shutdown, the manifest. A bad record below the greatest such length is damage. Above it, the record
+//! is the torn tail of a crash, which was never acknowledged as durable, and the log ends before it.
 
 use hamdex::Fingerprint;
 
@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::manifest::identity::Identity;
 use crate::write::batch::Batch;
 
-/// How much of a log was synced at least, as the manifest has it.
+/// The synced length of a log, as a manifest has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sealed {
     /// The log's number.
@@ -25,63 +25,63 @@ pub struct Sealed {
     pub bytes: u64,
 }
 
-/// A place in the logs: everything before it has been applied.
+/// A position in the logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     /// The log's number.
     pub log: u64,
     /// Bytes from the start of the log.
     pub offset: u64,
-    /// The sequence number of the last batch before the place; later ones have greater ones.
+    /// The sequence number of the last batch before the position.
     pub sequence: u64,
 }
 
 impl Position {
-    /// Before the first batch of a log.
+    /// Returns the position before the first batch of a log.
     #[must_use]
     pub fn start_of(log: u64, sequence: u64) -> Self {
         Self { log, offset: 0, sequence }
     }
 }
 
-/// What was found in the logs.
+/// The result of a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Replayed {
-    /// Where the logs end.
+    /// The end of the logs.
     pub end: Position,
-    /// How many batches there were.
+    /// The number of batches.
     pub batches: u64,
-    /// How many operations there were.
+    /// The number of operations.
     pub operations: u64,
-    /// Whether the last log ends where the manifest says, so that all of it is durable.
+    /// Whether the last log ends at the length in the manifest, so that all of it is durable.
     pub is_clean: bool,
-    /// The torn end of the last log, if it has one.
+    /// The torn tail of the last log, if it has one.
     pub torn: Option<TornTail>,
-    /// A log after the last one, whose creation a crash interrupted.
+    /// A further log whose creation a crash interrupted.
     pub unfinished_log: Option<u64>,
 }
 
-/// What a crash left behind the last good record of a log. None of it was acknowledged as durable.
+/// The bytes after the last good record of a log, left by a crash. None of them was acknowledged as durable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TornTail {
-    /// Where it begins, in bytes from the start of the log.
+    /// Their offset in the log.
     pub offset: u64,
-    /// How long it is.
+    /// Their length.
     pub bytes: u64,
-    /// Why it is no record.
+    /// The reason why they are no record.
     pub what: &'static str,
 }
 
-/// Reads the logs from a position on, and hands over each batch with its sequence number.
+/// Reads the logs from a position on, and passes each batch with its sequence number to `apply`.
 ///
-/// A process that only reads may do this while another one writes; whatever error it meets may come of that, and is
-/// to be believed only if the manifest is still the same afterwards.
+/// A reading process may do this while another one writes. An error counts only if the manifest has not changed
+/// meanwhile.
 ///
 /// # Errors
-/// When a log is missing, damaged, of another store or of a newer format; what the operating system refuses; what
-/// `apply` returns.
+/// When a log is missing, damaged, of another store or of a newer format; when the operating system refuses an
+/// operation; the errors of `apply`.
 pub fn replay<F: Fingerprint>(
     disk: &dyn Disk,
     identity: &Identity,
@@ -92,7 +92,7 @@ pub fn replay<F: Fingerprint>(
     replay_by_log(disk, identity, from, sealed, |_, sequence, batch| apply(sequence, batch))
 }
 
-/// As [`replay`]; `apply` also has the number of the log that a batch is in.
+/// Replays as [`replay`]; `apply` also gets the number of the log of each batch.
 pub(crate) fn replay_by_log<F: Fingerprint>(
     disk: &dyn Disk,
     identity: &Identity,
@@ -127,7 +127,8 @@ pub(crate) fn replay_by_log<F: Fingerprint>(
             Some(&next) => Some(log.bytes_by_next(next)?),
             None => None,
         };
-        let known = Known { synced: complete_bytes.max(sealed_bytes).unwrap_or(0), complete: complete_bytes };
+        let known =
+            KnownLengths { synced: complete_bytes.max(sealed_bytes).unwrap_or(0), complete: complete_bytes };
         let mut each = |sequence, body: &[u8], offset| {
             decode(body, identity, &mut batch).map_err(|what| log.damaged(offset, what))?;
             replayed.batches += 1;
@@ -141,7 +142,7 @@ pub(crate) fn replay_by_log<F: Fingerprint>(
     Ok(replayed)
 }
 
-/// Refuses a width that is not the store's.
+/// Rejects a width other than the one of the store.
 pub(super) fn check_width<F: Fingerprint>(disk: &dyn Disk, identity: &Identity) -> Result<(), Error> {
     if identity.width == F::BITS {
         return Ok(());
@@ -149,7 +150,7 @@ pub(super) fn check_width<F: Fingerprint>(disk: &dyn Disk, identity: &Identity) 
     Err(Error::Width { path: disk.path(""), found: identity.width, expected: F::BITS })
 }
 
-/// The numbers of the logs from one on, ascending, up to the first gap; `Missing` if others follow the gap.
+/// Returns the numbers of the logs from `first` on, ascending, which must have no gap.
 fn log_numbers(disk: &dyn Disk, first: u64) -> Result<Vec<u64>, Error> {
     let mut numbers = layout::listed(disk, layout::LOGS, layout::parse_log)?;
     numbers.retain(|&number| number >= first);
@@ -159,8 +160,8 @@ fn log_numbers(disk: &dyn Disk, first: u64) -> Result<Vec<u64>, Error> {
     }
 }
 
-/// Whether the creation of a log was interrupted: records follow only when the header is durable, so a log whose header
-/// is not whole, and that is no longer than one, has never had any.
+/// Whether the creation of a log was interrupted: a log no longer than a header, with a torn header, has never had a
+/// record, since the header is durable before the first record is written.
 fn is_unfinished(disk: &dyn Disk, number: u64, sealed: Option<Sealed>) -> Result<bool, Error> {
     let name = layout::log(number);
     if sealed.is_some_and(|sealed| sealed.log >= number) {
@@ -170,16 +171,16 @@ fn is_unfinished(disk: &dyn Disk, number: u64, sealed: Option<Sealed>) -> Result
     Ok(first.len() <= HEADER_BYTES && matches!(Header::parse(&first), Err(HeaderError::Torn(_))))
 }
 
-/// What is known of a log from elsewhere.
+/// Lower bounds of the length of a log that other files give.
 #[derive(Debug, Clone, Copy)]
-struct Known {
-    /// How much of it was synced at least.
+struct KnownLengths {
+    /// The synced length.
     synced: u64,
-    /// How long it is, if another one follows it.
+    /// The complete length, if another log follows.
     complete: Option<u64>,
 }
 
-/// One log that is read.
+/// A log that is being read.
 struct Log<'a> {
     disk: &'a dyn Disk,
     identity: &'a Identity,
@@ -196,7 +197,7 @@ impl Log<'_> {
         self.disk.read_from(&name, offset).map_err(Error::io("read it", self.disk.path(&name)))
     }
 
-    /// How long this log is, by the header of the next one.
+    /// Returns the length of this log from the header of the next one.
     fn bytes_by_next(&self, next: u64) -> Result<u64, Error> {
         let next = Log { number: next, ..*self };
         let name = layout::log(next.number);
@@ -208,7 +209,7 @@ impl Log<'_> {
         Ok(header.previous_bytes)
     }
 
-    /// Reads and checks the header.
+    /// Parses and checks the header.
     fn header(&self, bytes: &[u8]) -> Result<Header, Error> {
         let header = Header::parse(bytes).map_err(|error| match error {
             HeaderError::Torn(what) | HeaderError::Damaged(what) => self.damaged(0, what),
@@ -230,24 +231,24 @@ impl Log<'_> {
         Ok(header)
     }
 
-    /// Goes through the records of bytes that start at a position. Returns where the good ones end.
+    /// Visits the records of bytes that start at a position. Returns the end of the good ones.
     fn walk(
         &self,
         bytes: &[u8],
         from: Position,
-        known: Known,
+        known: KnownLengths,
         each: &mut impl FnMut(u64, &[u8], u64) -> Result<(), Error>,
     ) -> Result<(Position, Option<TornTail>), Error> {
         let mut at = from;
         let mut least_sequence = from.sequence.saturating_add(1);
         let mut log = LogBytes { identity: self.identity, number: self.number, start: from.offset, bytes };
         if let Some(complete) = known.complete {
-            // What stands behind the end is no part of the log.
+            // Bytes after the end are no part of the log.
             log.bytes = &bytes[..bytes.len().min(complete.saturating_sub(from.offset) as usize)];
         }
         if from.offset == 0 {
             least_sequence = least_sequence.max(self.header(bytes)?.first_sequence);
-            // Whoever goes on with a log without records keeps to its header, too.
+            // A writer that continues a log without records keeps to its header as well.
             at = Position { offset: HEADER_BYTES as u64, sequence: least_sequence - 1, ..at };
         }
         while at.offset < log.end() {
@@ -268,12 +269,12 @@ impl Log<'_> {
         Ok((at, None))
     }
 
-    /// What a bad record is: the torn tail of a crash, or damage, which is an error.
+    /// Tells the torn tail of a crash from damage, which is an error.
     fn torn(
         &self,
         log: &LogBytes<'_>,
         offset: u64,
-        known: Known,
+        known: KnownLengths,
         what: &'static str,
     ) -> Result<TornTail, Error> {
         let synced = known.synced.max(log.synced_by_later(offset));

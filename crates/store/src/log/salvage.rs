@@ -1,4 +1,4 @@
-//! What can be had of damaged logs: every record that is whole, wherever it stands.
+//! Salvage of damaged logs: every intact record, at any offset.
 
 use hamdex::Fingerprint;
 
@@ -12,23 +12,23 @@ use crate::error::{Error, is_unreadable};
 use crate::manifest::identity::Identity;
 use crate::write::batch::Batch;
 
-/// What was found in logs that may be damaged.
+/// The result of a salvage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Salvaged {
-    /// The logs that there are.
+    /// The existing logs.
     pub logs: Vec<u64>,
-    /// How many batches could be read.
+    /// The number of intact batches.
     pub batches: u64,
-    /// How many operations they have.
+    /// The number of their operations.
     pub operations: u64,
-    /// The logs whose headers are damaged, though their records may be whole.
+    /// The logs whose headers are damaged. Their records may be intact.
     pub damaged_headers: Vec<u64>,
-    /// Parts of their records that could not be read.
+    /// The parts that could not be read.
     pub lost: Vec<Lost>,
 }
 
-/// Of a gap in the numbers of logs, no more are listed.
+/// Missing logs that are listed at most per gap.
 const MAX_MISSING_LOGS: usize = 100;
 
 /// A part of a log that could not be read.
@@ -37,20 +37,20 @@ const MAX_MISSING_LOGS: usize = 100;
 pub struct Lost {
     /// The log's number.
     pub log: u64,
-    /// Where the part begins, in bytes from the start of the log.
+    /// The offset of the part in the log.
     pub offset: u64,
-    /// How long it is; 0 for a log that is missing and whose length is unknown.
+    /// Its length; 0 for a missing log of unknown length.
     pub bytes: u64,
-    /// Why it could not be read.
+    /// The kind of damage.
     pub what: &'static str,
 }
 
-/// Hands over every batch that is whole, with its sequence number, in ascending order. What cannot be read is listed.
+/// Passes every intact batch with its sequence number to `apply`, in ascending order, and lists the unreadable parts.
 ///
-/// Batches that were never acknowledged may be among them, and batches that depended on lost ones.
+/// The batches may include unacknowledged ones, and ones that depended on lost ones.
 ///
 /// # Errors
-/// When the width is not the store's; what the operating system refuses; what `apply` returns.
+/// When the width is not the one of the store, or the operating system refuses an operation; the errors of `apply`.
 pub fn salvage<F: Fingerprint>(
     disk: &dyn Disk,
     identity: &Identity,
@@ -63,7 +63,7 @@ pub fn salvage<F: Fingerprint>(
     logs.retain(|&log| log >= start.log);
     let mut salvaged = Salvaged::default();
     let mut last_sequence = start.sequence;
-    let mut before = Before { log: start.log.saturating_sub(1), bytes: 0 };
+    let mut before = PreviousLog { log: start.log.saturating_sub(1), bytes: 0 };
     let mut batch = Batch::default();
     for log in logs {
         salvaged.logs.push(log);
@@ -75,7 +75,7 @@ pub fn salvage<F: Fingerprint>(
             salvaged.damaged_headers.push(log);
         }
         salvage_one(&bytes, &mut salvaged.lost, |sequence, body| {
-            // A repair that was interrupted has left some of them twice.
+            // An interrupted repair may have left some batches twice.
             if sequence <= last_sequence || decode(body, identity, &mut batch).is_err() {
                 return Ok(());
             }
@@ -90,14 +90,14 @@ pub fn salvage<F: Fingerprint>(
     Ok(salvaged)
 }
 
-/// The log before the one that is read.
-struct Before {
+/// The log before the one that is being read.
+struct PreviousLog {
     log: u64,
     bytes: u64,
 }
 
-impl Before {
-    /// Lists logs that are missing before this one, and ends that are missing of the one before it and of this one.
+impl PreviousLog {
+    /// Lists the missing logs before this one, and the missing ends of the previous log and of this one.
     fn check(&mut self, log: &LogBytes<'_>, sealed: Option<Sealed>, lost: &mut Vec<Lost>) {
         let header = Header::parse(log.bytes);
         let previous_bytes = header.map_or(0, |header| header.previous_bytes);
@@ -119,8 +119,7 @@ impl Before {
         *self = Self { log: log.number, bytes: log.end() };
     }
 
-    /// Lists the missing logs from the next one to `last`, whose length was `last_bytes`. The manifest knows the length of
-    /// the sealed one.
+    /// Lists the missing logs up to `last`, whose length was `last_bytes`. The manifest has the length of the sealed one.
     fn missing_up_to(&self, last: u64, last_bytes: u64, sealed: Option<Sealed>, lost: &mut Vec<Lost>) {
         let missing = (self.log + 1..=last).take(MAX_MISSING_LOGS);
         let sealed_of = |log| sealed.filter(|sealed| sealed.log == log).map_or(0, |sealed| sealed.bytes);
@@ -129,7 +128,7 @@ impl Before {
     }
 }
 
-/// The bytes of a file; as if it were empty where the disk itself does not give them.
+/// Reads a file; one that the disk cannot read counts as empty.
 fn read_readable(disk: &dyn Disk, name: &str) -> Result<Vec<u8>, Error> {
     match disk.read(name) {
         Err(error) if is_unreadable(&error) => Ok(Vec::new()),
@@ -137,7 +136,7 @@ fn read_readable(disk: &dyn Disk, name: &str) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// Goes through the whole records of a log, and lists what is between them.
+/// Visits the intact records of a log, and lists the parts between them.
 fn salvage_one(
     log: &LogBytes<'_>,
     lost: &mut Vec<Lost>,
@@ -160,7 +159,7 @@ fn salvage_one(
     Ok(())
 }
 
-/// Where the next whole record begins; the end of the log if there is none.
+/// Returns the offset of the next intact record, or the end of the log.
 fn next_record(log: &LogBytes<'_>, from: u64) -> u64 {
     let mut at = from;
     while let Some((found, _)) = log.next_header(at.min(log.end())) {

@@ -1,35 +1,35 @@
-//! The bytes of one log, as records.
+//! The records in the bytes of one log.
 
 use super::record::{MARKER, RECORD_HEADER_BYTES, RecordHeader};
 use crate::manifest::identity::Identity;
 
-/// The bytes of a log, or of its end.
+/// The bytes of a log from an offset on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LogBytes<'a> {
     pub(crate) identity: &'a Identity,
     pub(crate) number: u64,
-    /// Where in the log the bytes start.
+    /// The offset of the first byte.
     pub(crate) start: u64,
     pub(crate) bytes: &'a [u8],
 }
 
-/// One good record.
+/// An intact record.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record<'a> {
     pub(crate) sequence: u64,
-    /// The operations, as bytes.
+    /// The bytes of the operations.
     pub(crate) body: &'a [u8],
-    /// Where in the log the record ends.
+    /// The offset of its end in the log.
     pub(crate) end: u64,
 }
 
 impl<'a> LogBytes<'a> {
-    /// Where in the log the bytes end.
+    /// Returns the offset of the end of the bytes.
     pub(crate) fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
 
-    /// The record that begins at an offset of the log.
+    /// Reads the record at an offset of the log.
     pub(crate) fn record(&self, offset: u64) -> Result<Record<'a>, &'static str> {
         let bytes = &self.bytes[(offset - self.start) as usize..];
         let header = RecordHeader::parse(bytes, self.identity, self.number, offset)?;
@@ -38,7 +38,7 @@ impl<'a> LogBytes<'a> {
         Ok(Record { sequence: header.sequence, body, end })
     }
 
-    /// How much of the log was synced at least, by what the records from an offset on say; 0 if they say nothing.
+    /// Returns the greatest synced length in the records from an offset on; 0 if there are none.
     pub(crate) fn synced_by_later(&self, offset: u64) -> u64 {
         let mut synced = 0;
         let mut at = offset;
@@ -49,7 +49,7 @@ impl<'a> LogBytes<'a> {
         synced
     }
 
-    /// The first good header of a record that begins at an offset or later.
+    /// Returns the first valid record header at or after an offset.
     pub(crate) fn next_header(&self, offset: u64) -> Option<(u64, RecordHeader)> {
         let mut at = (offset - self.start) as usize;
         loop {
@@ -63,7 +63,7 @@ impl<'a> LogBytes<'a> {
     }
 }
 
-/// Where `wanted` first occurs.
+/// Returns the first occurrence of `wanted`.
 fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }

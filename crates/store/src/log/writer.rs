@@ -1,4 +1,4 @@
-//! Writing a log.
+//! The writer of a log.
 
 use std::io::{self, Write};
 use std::marker::PhantomData;
@@ -9,54 +9,55 @@ use super::header::{HEADER_BYTES, Header};
 use super::record::{encode, units};
 use super::replay::{Replayed, Sealed, check_width};
 use crate::disk::layout;
-use crate::disk::{Disk, DiskFile, create_anew};
-use crate::error::{Error, again};
+use crate::disk::{Disk, DiskFile, create_replacing};
+use crate::error::{Error, duplicate};
 use crate::manifest::identity::Identity;
 use crate::write::batch::{Name, Operation};
 
-/// The log that is being written.
+/// The current log.
 ///
 /// Batches are [pushed](Self::push) into a buffer, [written](Self::write) together, and durable after a
-/// [sync](Self::sync). A write that fails because there is no space is undone, and the log goes on. After any
-/// other failure nobody knows what the disk has: the log is *poisoned*, and refuses everything from then on.
+/// [sync](Self::sync). A write that fails for lack of space is undone, and the log stays usable. After any other
+/// failure the contents of the disk are unknown: the log is *poisoned*, and refuses every further write.
 #[derive(Debug)]
 pub struct LogWriter<F> {
     disk: Box<dyn Disk>,
     identity: Identity,
     number: u64,
     file: Box<dyn DiskFile>,
-    /// How much of the log is written, in bytes.
+    /// The written length, in bytes.
     bytes: u64,
-    /// How much of it is durable for certain.
+    /// The synced length, in bytes.
     synced: u64,
-    /// The sequence number of the last batch, whether it is written or in the buffer.
+    /// The sequence number of the last batch, written or buffered.
     sequence: u64,
-    /// The sequence number of the last batch that is written.
+    /// The sequence number of the last written batch.
     written_sequence: u64,
     buffer: Vec<u8>,
-    /// How long the file may become without more space on the disk; unknown where the file system cannot tell.
+    /// The length for which disk space is reserved; `None` if the file system cannot reserve any.
     reserved: Option<u64>,
     /// The failure that forbids every further write.
     poison: Option<io::Error>,
     fingerprint: PhantomData<fn(F)>,
 }
 
-/// Space that is kept for removals, in bytes: on a full disk they are what makes room.
+/// Reserved bytes that only removals use, since they make room on a full disk.
 const KEPT_BYTES: u64 = 1 << 16;
 
-/// Space that is reserved at once beyond it, in bytes.
+/// Further bytes that are reserved at once.
 const RESERVED_BYTES: u64 = 1 << 20;
 
-/// Buffers that grew beyond this are given back, in bytes.
+/// Capacity to which the buffer shrinks after a write, in bytes.
 const MAX_KEPT_BUFFER_BYTES: usize = 1 << 20;
 
 impl<F: Fingerprint> LogWriter<F> {
-    /// Creates the first log of a store, or the first after a repair. It is durable when this returns, its name
-    /// included. Sequence numbers are above `sequence`. A log of this name that never had a record, which an
-    /// interrupted creation left, is replaced.
+    /// Creates the first log of a store, or the first after a repair. It and its name are durable when this returns.
+    /// Sequence numbers start above `sequence`. A log of this name without records, which an interrupted creation has
+    /// left, is replaced.
     ///
     /// # Errors
-    /// When there is a file of this name, the width is not the store's, or the operating system refuses something.
+    /// When another file has this name, the width is not the one of the store, or the operating system refuses an
+    /// operation.
     pub fn create(disk: &dyn Disk, identity: Identity, number: u64, sequence: u64) -> Result<Self, Error> {
         check_width::<F>(disk, &identity)?;
         let name = layout::log(number);
@@ -110,12 +111,12 @@ impl<F: Fingerprint> LogWriter<F> {
         }
     }
 
-    /// Continues the last log where a [replay](super::replay) found its end. What the replay found is durable when
-    /// this returns: unless the log was closed cleanly, all of it is written and synced again, since a sync that
-    /// failed earlier may have left it readable and not durable. It replaces the old file in one step.
+    /// Continues the last log at the end that a [replay](super::replay) found. The replayed batches are durable when
+    /// this returns: unless the log was closed cleanly, a synced copy replaces it atomically, since an earlier failed
+    /// sync may have left it readable but not durable.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// When the operating system refuses an operation.
     pub fn resume(disk: &dyn Disk, identity: Identity, replayed: &Replayed) -> Result<Self, Error> {
         check_width::<F>(disk, &identity)?;
         let end = replayed.end;
@@ -131,61 +132,60 @@ impl<F: Fingerprint> LogWriter<F> {
         Ok(Self::at_end(disk, identity, end.log, file, end.offset, end.sequence))
     }
 
-    /// Refuses every further write, as after a failure: the log is about to be read again.
+    /// Poisons the log before it is read again.
     pub(crate) fn forbid_writes(&mut self) {
         self.poison.get_or_insert_with(|| io::Error::other("the log was read again, and that failed"));
     }
 
-    /// The log's number.
+    /// Returns the number of the log.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// How many bytes are written.
+    /// Returns the written length, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// How much of the log is durable for certain.
+    /// Returns the synced length.
     #[must_use]
     pub fn sealed(&self) -> Sealed {
         Sealed { log: self.number, bytes: self.synced }
     }
 
-    /// Whether everything written is durable.
+    /// Whether every batch is durable.
     #[must_use]
     pub fn is_synced(&self) -> bool {
         self.synced == self.bytes && self.buffer.is_empty()
     }
 
-    /// Whether an earlier failure forbids every further write.
+    /// Whether the log is poisoned.
     #[must_use]
     pub fn is_poisoned(&self) -> bool {
         self.poison.is_some()
     }
 
-    /// The failure that forbids every further write, if there was one.
+    /// Returns the failure that has poisoned the log, if there was one.
     #[must_use]
     pub fn poison(&self) -> Option<Error> {
         self.check().err()
     }
 
-    /// Takes a batch into the buffer.
+    /// Adds a batch to the buffer.
     ///
     /// # Panics
-    /// When the sequence number is not above that of the batch before, or is above
-    /// [`MAX_SEQUENCE`](super::MAX_SEQUENCE), or there are more operations than
-    /// [`MAX_OPERATIONS`](super::MAX_OPERATIONS).
+    /// When the sequence number is not above the previous one, or above [`MAX_SEQUENCE`](super::MAX_SEQUENCE), or there
+    /// are more than [`MAX_OPERATIONS`](super::MAX_OPERATIONS) operations.
     pub fn push(&mut self, sequence: u64, operations: &[Operation<F>]) {
         self.push_named(sequence, operations, &[]);
     }
 
-    /// Takes a batch and the names of its ids into the buffer, in a store with names.
+    /// Adds a batch and the names of its ids to the buffer, in a store with names.
     ///
     /// # Panics
-    /// As for [`Self::push`], where each part of a name as long as an operation counts as one.
+    /// As for [`Self::push`]; each part of a name of the length of an operation counts as one.
     pub fn push_named(&mut self, sequence: u64, operations: &[Operation<F>], names: &[Name]) {
         let is_next = sequence > self.sequence && sequence <= super::MAX_SEQUENCE;
         assert!(is_next, "batch {sequence} after batch {}", self.sequence);
@@ -197,11 +197,11 @@ impl<F: Fingerprint> LogWriter<F> {
         self.sequence = sequence;
     }
 
-    /// Makes sure that there is space on the disk for what is in the buffer, and for some removals behind it.
+    /// Reserves disk space for the buffer, and for some removals after it.
     ///
     /// # Errors
-    /// When there is not: nothing of the buffer is in the log then. When the log is poisoned.
-    pub fn keep_room(&mut self) -> Result<(), Error> {
+    /// When there is too little space: the buffer is discarded then. When the log is poisoned.
+    pub fn reserve_space(&mut self) -> Result<(), Error> {
         self.check()?;
         let needed = self.bytes + self.buffer.len() as u64 + KEPT_BYTES;
         if self.reserved.is_none_or(|reserved| needed <= reserved) {
@@ -209,26 +209,26 @@ impl<F: Fingerprint> LogWriter<F> {
         }
         let outcome =
             [needed + RESERVED_BYTES, needed].into_iter().find_map(|bytes| match self.file.reserve(bytes) {
-                Err(error) if is_lack_of_space(&error) && bytes > needed => None,
+                Err(error) if is_out_of_space(&error) && bytes > needed => None,
                 outcome => Some(outcome.map(|()| bytes)),
             });
         match outcome.expect("the last attempt counts") {
             Ok(bytes) => self.reserved = Some(bytes),
-            Err(error) if is_lack_of_space(&error) => {
+            Err(error) if is_out_of_space(&error) => {
                 self.buffer.clear();
                 self.sequence = self.written_sequence;
                 return Err(self.error("write to it")(error));
             }
-            // A file system without such reservations.
+            // The file system cannot reserve space.
             Err(_) => self.reserved = None,
         }
         Ok(())
     }
 
-    /// Writes what is in the buffer.
+    /// Writes the buffer.
     ///
     /// # Errors
-    /// When the operating system refuses it: nothing of the buffer is in the log then. When the log is poisoned.
+    /// When the operating system refuses it: no batch of the buffer is in the log then. When the log is poisoned.
     pub fn write(&mut self) -> Result<(), Error> {
         self.check()?;
         let outcome = self.file.write_all(&self.buffer);
@@ -242,9 +242,9 @@ impl<F: Fingerprint> LogWriter<F> {
             }
             Err(error) => {
                 self.sequence = self.written_sequence;
-                // A part of it may be there; with that behind the last record, later ones would not be found.
-                if !is_lack_of_space(&error) || self.file.truncate(self.bytes).is_err() {
-                    self.poison = Some(again(&error));
+                // A partial write would hide later records.
+                if !is_out_of_space(&error) || self.file.truncate(self.bytes).is_err() {
+                    self.poison = Some(duplicate(&error));
                 }
                 return Err(self.error("write to it")(error));
             }
@@ -252,32 +252,32 @@ impl<F: Fingerprint> LogWriter<F> {
         Ok(())
     }
 
-    /// Writes what is in the buffer, and makes everything written durable.
+    /// Writes the buffer and syncs the log.
     ///
     /// # Errors
-    /// What the operating system refuses: after a failed sync the log is poisoned. When it was before.
+    /// When the operating system refuses an operation; a failed sync poisons the log. When the log is poisoned.
     pub fn sync(&mut self) -> Result<(), Error> {
         self.write()?;
         if self.synced < self.bytes {
             let outcome = self.file.sync();
-            self.poison = outcome.as_ref().err().map(again);
+            self.poison = outcome.as_ref().err().map(duplicate);
             outcome.map_err(self.error("sync it"))?;
             self.synced = self.bytes;
         }
         Ok(())
     }
 
-    /// Begins the next log, and makes it and all of this one durable.
+    /// Syncs this log and begins the next one, durably.
     ///
     /// # Errors
-    /// What the operating system refuses. Unless this log is poisoned then, it goes on.
+    /// When the operating system refuses an operation. This log stays in use then, unless it is poisoned.
     pub fn rotate(&mut self) -> Result<(), Error> {
         self.sync()?;
         let next = self.number + 1;
         match Self::create_after(&*self.disk, self.identity, next, self.sequence, self.bytes) {
             Ok(writer) => *self = writer,
             Err(error) => {
-                // The new log says where this one ends: with it there, nothing may be added here.
+                // The header of the new log has the length of this one, so this one must not grow while the other exists.
                 self.poison = remove_durably(&*self.disk, &layout::log(next)).err();
                 return Err(error);
             }
@@ -285,25 +285,25 @@ impl<F: Fingerprint> LogWriter<F> {
         Ok(())
     }
 
-    /// Begins to make what is written durable, while the log is written on: [run](PendingSync::run) it without a hold
-    /// on the log, then [report](Self::end_sync) its outcome.
+    /// Begins a sync that is concurrent with further writes: [run](PendingSync::run) it without a lock on the log, then
+    /// [record](Self::end_sync) its outcome.
     ///
     /// # Errors
-    /// What the operating system refuses. When the log is poisoned.
+    /// When the operating system refuses an operation, or the log is poisoned.
     pub fn begin_sync(&mut self) -> Result<PendingSync, Error> {
         self.write()?;
-        // Opened anew rather than duplicated: of each file that is open the system reports a failure once.
+        // Opened anew rather than duplicated: the system reports a write-back failure once per open file.
         let file = self.disk.append(&layout::log(self.number)).map_err(self.error("open it"))?;
         Ok(PendingSync { file, sealed: Sealed { log: self.number, bytes: self.bytes } })
     }
 
-    /// Takes note of a sync that was begun earlier.
+    /// Records the outcome of a sync that was begun earlier.
     ///
     /// # Errors
-    /// When it failed: the log is poisoned then, whatever has been written since.
+    /// When it failed: the log is poisoned then.
     pub fn end_sync(&mut self, outcome: Result<Sealed, io::Error>) -> Result<(), Error> {
         let sealed = outcome.map_err(|error| {
-            self.poison = Some(again(&error));
+            self.poison = Some(duplicate(&error));
             self.error("sync it")(error)
         })?;
         if sealed.log == self.number {
@@ -314,9 +314,10 @@ impl<F: Fingerprint> LogWriter<F> {
 
     fn check(&self) -> Result<(), Error> {
         match &self.poison {
-            Some(error) => {
-                Err(Error::Poisoned { path: self.disk.path(&layout::log(self.number)), source: again(error) })
-            }
+            Some(error) => Err(Error::Poisoned {
+                path: self.disk.path(&layout::log(self.number)),
+                source: duplicate(error),
+            }),
             None => Ok(()),
         }
     }
@@ -326,7 +327,7 @@ impl<F: Fingerprint> LogWriter<F> {
     }
 }
 
-/// A sync that runs beside the writing.
+/// A sync that is concurrent with writes.
 #[derive(Debug)]
 pub struct PendingSync {
     file: Box<dyn DiskFile>,
@@ -334,23 +335,23 @@ pub struct PendingSync {
 }
 
 impl PendingSync {
-    /// Syncs. Returns how much is durable then.
+    /// Syncs the log. Returns its synced length.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// When the operating system refuses it.
     pub fn run(mut self) -> io::Result<Sealed> {
         self.file.sync()?;
         Ok(self.sealed)
     }
 }
 
-/// Whether nothing but space is lacking, so that what was written before is not in doubt.
-pub(crate) fn is_lack_of_space(error: &io::Error) -> bool {
+/// Whether the error is only a lack of space, so that earlier writes are not in doubt.
+pub(crate) fn is_out_of_space(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
-/// Removes a file, if it is there, for certain.
+/// Removes a file durably, if it exists.
 fn remove_durably(disk: &dyn Disk, name: &str) -> io::Result<()> {
     match disk.remove(name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -359,12 +360,12 @@ fn remove_durably(disk: &dyn Disk, name: &str) -> io::Result<()> {
     disk.sync_directory(layout::LOGS)
 }
 
-/// Replaces a log by its first bytes, durably.
+/// Replaces a log by a durable copy of its first `bytes` bytes.
 fn rewrite(disk: &dyn Disk, number: u64, bytes: u64) -> io::Result<()> {
     let (name, new_name) = (layout::log(number), layout::new_log(number));
     let mut contents = disk.read(&name)?;
     contents.truncate(bytes as usize);
-    let mut file = create_anew(disk, &new_name)?;
+    let mut file = create_replacing(disk, &new_name)?;
     file.write_all(&contents)?;
     file.sync()?;
     disk.rename(&new_name, &name)?;

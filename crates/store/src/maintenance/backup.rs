@@ -1,4 +1,4 @@
-//! A consistent copy.
+//! Backup: a consistent copy of a store.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -7,17 +7,16 @@ use hamdex::Fingerprint;
 
 use crate::disk::copy::copy;
 use crate::disk::layout::{self, BACKUP, COPY, DELETES, LOGS, MANIFEST, SEGMENTS};
-use crate::disk::{Disk, RealDisk, create_anew, link_or_copy};
+use crate::disk::{Disk, RealDisk, create_replacing, link_or_copy};
 use crate::error::Error;
 use crate::log::{Sealed, replay};
 use crate::manifest::Manifest;
 use crate::manifest::current::CurrentManifest;
-use crate::read::reader::steadily;
+use crate::read::reader::retry_if_manifest_changed;
 use crate::store::Store;
 
-/// Copies a store, as it is at one moment, to a directory that does not exist yet, or is empty, also while another
-/// process writes to it: what was acknowledged before this was called is in the copy. Otherwise as
-/// [`Store::backup_to`].
+/// Copies a store to a directory that does not exist yet or is empty, also while another process writes to it. The
+/// copy has every write that was acknowledged before this was called. Otherwise as [`Store::backup_to`].
 ///
 /// ```
 /// use hamdex_store::{CreateOptions, Store, StoreOptions, backup};
@@ -32,11 +31,10 @@ use crate::store::Store;
 /// ```
 ///
 /// # Errors
-/// When it is no store, or damaged; when there is something already, other than a copy that was interrupted, or the
-/// directory is within the store; when the disk refuses it. Nothing is left of the copy then, as far as the disk lets it be
-/// removed.
+/// When the source is no store or is damaged, the target has files other than those of an interrupted copy or lies
+/// inside the store, or the disk refuses an operation. The partial copy is removed then, as far as the disk allows it.
 pub fn backup(path: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<(), Error> {
-    or_nothing(path.as_ref(), directory.as_ref(), |target| backup_on(&RealDisk::new(&path), target))
+    copy_or_clean_up(path.as_ref(), directory.as_ref(), |target| backup_on(&RealDisk::new(&path), target))
 }
 
 /// As [`backup`], on any disk.
@@ -44,11 +42,11 @@ pub fn backup(path: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<(),
 /// # Errors
 /// As for [`backup`].
 pub fn backup_on(disk: &dyn Disk, target: &dyn Disk) -> Result<(), Error> {
-    // A directory that is no store leads to no other.
+    // Nothing is created for a source that is no store.
     crate::manifest::read(disk)?;
     prepare(target)?;
     let mut copied = Vec::<String>::new();
-    let outcome = steadily(disk, |manifest| {
+    let outcome = retry_if_manifest_changed(disk, |manifest| {
         // Copies of files that have been replaced since.
         for name in &copied {
             target.remove(name).map_err(Error::io("remove it", target.path(name)))?;
@@ -64,9 +62,9 @@ pub fn backup_on(disk: &dyn Disk, target: &dyn Disk) -> Result<(), Error> {
     finish(target, outcome, &copied)
 }
 
-/// Copies to a directory outside the store; where that fails and leaves no store, removes the directories that are empty
-/// and were not there before.
-fn or_nothing(
+/// Copies to a directory outside the store. After a failure that leaves no store, removes the directories that are empty
+/// and did not exist before.
+fn copy_or_clean_up(
     store: &Path,
     directory: &Path,
     copy: impl FnOnce(&RealDisk) -> Result<(), Error>,
@@ -79,7 +77,7 @@ fn or_nothing(
         Err(error) => (false, error.kind() == io::ErrorKind::NotFound),
     };
     copy(&RealDisk::new(directory)).inspect_err(|_| {
-        // With a manifest it is a whole store, which may not be durable.
+        // With a manifest it is a complete store, though perhaps not a durable one.
         let is_store = !matches!(directory.join(MANIFEST).try_exists(), Ok(false));
         if was_empty && !is_store {
             let parts = [SEGMENTS, DELETES, LOGS].map(|name| directory.join(name));
@@ -89,32 +87,31 @@ fn or_nothing(
     })
 }
 
-/// Whether a directory, which need not exist, is the same as another one or within it.
+/// Whether a directory, which need not exist, is another one or lies inside it.
 fn is_within(directory: &Path, outer: &Path) -> bool {
     let Ok(outer) = outer.canonicalize() else { return false };
     let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
-    // Of a path that does not exist, the part that does decides.
+    // The longest existing part decides for a path that does not exist.
     let existing = absolute.ancestors().find_map(|part| part.canonicalize().ok());
     existing.is_some_and(|existing| existing.starts_with(outer))
 }
 
 impl<F: Fingerprint> Store<F> {
-    /// Copies the store, as it is at one moment, to a directory that does not exist yet, or is empty: see
-    /// [`Store::backup_to`].
+    /// Copies the store to a directory that does not exist yet or is empty: see [`Store::backup_to`].
     ///
     /// # Errors
-    /// As for [`Store::backup_to`]; when the directory is within the store.
+    /// As for [`Store::backup_to`]; when the directory lies inside the store.
     pub fn backup(&self, directory: impl AsRef<Path>) -> Result<(), Error> {
         let store = self.inner().disk.path("");
-        or_nothing(&store, directory.as_ref(), |target| self.backup_to(target))
+        copy_or_clean_up(&store, directory.as_ref(), |target| self.backup_to(target))
     }
 
-    /// Copies the store, as it is at one moment, to an empty directory: files by links where that is possible, logs
-    /// byte by byte. Writes, flushes and merges go on meanwhile. The copy is a store when this has returned, and none
-    /// before. A copy that was interrupted is replaced.
+    /// Copies a snapshot of the store to an empty directory: segments by hard links if the file system can, logs byte by
+    /// byte. Writes, flushes and merges continue meanwhile. The copy becomes a store when this returns, not before. An
+    /// interrupted copy is replaced.
     ///
     /// # Errors
-    /// When there is something already, or the disk refuses it.
+    /// When the directory is not empty, or the disk refuses an operation.
     pub fn backup_to(&self, target: &dyn Disk) -> Result<(), Error> {
         let inner = self.inner();
         let _activity = inner.begin()?;
@@ -127,7 +124,7 @@ impl<F: Fingerprint> Store<F> {
     }
 }
 
-/// Makes the directories of a copy, and notes that it is not whole yet. Takes the place of a copy that was interrupted.
+/// Creates the directories of a copy and a note that it is incomplete. Replaces an interrupted copy.
 fn prepare(target: &dyn Disk) -> Result<(), Error> {
     let refused = |doing, name: &str| Error::io(doing, target.path(name));
     target.create_directory("").map_err(refused("create it", ""))?;
@@ -138,7 +135,7 @@ fn prepare(target: &dyn Disk) -> Result<(), Error> {
             return Err(Error::Exists { path: target.path("") });
         }
         let note = || {
-            let mut file = create_anew(target, BACKUP)?;
+            let mut file = create_replacing(target, BACKUP)?;
             file.write_all(b"this copy of a store is not whole; back it up again\n")?;
             file.sync()?;
             target.sync_directory("")
@@ -151,7 +148,7 @@ fn prepare(target: &dyn Disk) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether one of the directories of a store has files.
+/// Whether any directory of a store has files.
 fn has_files(target: &dyn Disk) -> Result<bool, Error> {
     for directory in [SEGMENTS, DELETES, LOGS] {
         match target.list(directory) {
@@ -164,7 +161,7 @@ fn has_files(target: &dyn Disk) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Removes the files of a copy that was interrupted; those of any other name are not its own.
+/// Removes the files of an interrupted copy. Files of any other name are foreign, and refused.
 fn discard_interrupted(target: &dyn Disk) -> Result<(), Error> {
     let mut own = Vec::new();
     for directory in ["", SEGMENTS, DELETES, LOGS] {
@@ -187,8 +184,7 @@ fn discard_interrupted(target: &dyn Disk) -> Result<(), Error> {
     own.iter().filter(|name| !is_manifest(name) && *name != BACKUP).try_for_each(remove)
 }
 
-/// Ends a copy: one that is whole loses its note, and of one that failed nothing stays, as far as the disk lets it be
-/// removed.
+/// Removes the note from a complete copy, or all files of a failed one, as far as the disk allows it.
 fn finish(target: &dyn Disk, outcome: Result<(), Error>, copied: &[String]) -> Result<(), Error> {
     if outcome.is_err() && target.exists(MANIFEST).is_ok_and(|is_there| !is_there) {
         let _ = target.remove(COPY);
@@ -203,15 +199,15 @@ fn finish(target: &dyn Disk, outcome: Result<(), Error>, copied: &[String]) -> R
     remove().map_err(Error::io("remove it", target.path(BACKUP)))
 }
 
-/// Where the logs end that count by now.
+/// Returns the current end of the live logs.
 fn end_of_logs<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<Sealed, Error> {
     let start = manifest.logs_start();
     let end = replay::<F>(disk, &manifest.identity, start, manifest.sealed, |_, _| Ok(()))?.end;
     Ok(Sealed { log: end.log, bytes: end.offset })
 }
 
-/// Copies all that a manifest names, and the logs up to an end; last of all the manifest. Appends the names of what has
-/// been copied before that to `copied`.
+/// Copies all files that a manifest names, the logs up to an end, and the manifest last. Appends the names of the
+/// copied files, without the manifest, to `copied`.
 fn copy_all(
     disk: &dyn Disk,
     mut manifest: Manifest,

@@ -1,48 +1,48 @@
-//! Bringing the files of a store into another form, by hand.
+//! Flushes and merges on request.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hamdex::{Fingerprint, Progress};
 
-use crate::compaction::merge::Report;
+use crate::compaction::merge::ProgressCallback;
 use crate::error::Error;
 use crate::store::Store;
 
 impl<F: Fingerprint> Store<F> {
-    /// Writes all pairs that are recent when this is called to files. Everything written before is durable when this
-    /// returns. While merges run in the background, it waits where there are too many files.
+    /// Flushes the memtables to segments. Every write before this call is durable when it returns. It waits for merges
+    /// if there are too many segments.
     ///
     /// # Errors
-    /// When the disk refuses it: nothing is lost then.
+    /// When the disk refuses an operation. Nothing is lost then.
     pub fn flush(&self) -> Result<(), Error> {
         let _activity = self.inner().begin()?;
         self.inner().flush_all()
     }
 
-    /// Merges the files that are there when this is called until no merge of them is due: at rest, as queries find it when
-    /// nothing has been written for a while. What is recent stays in memory, unless memory was full. Merges that are
-    /// paused, or that the options leave out, are done all the same. It returns also while others write.
+    /// Merges the segments of the time of this call until no merge of them is due, as background merges do when nothing
+    /// is written for a while. Pairs in memory stay there, unless memory was full. It merges even if merges are paused or
+    /// disabled, and returns even if writes go on.
     ///
     /// # Errors
-    /// When the disk refuses it, or a file is damaged: nothing is lost then.
+    /// When the disk refuses an operation, or a file is damaged. Nothing is lost then.
     pub fn settle(&self) -> Result<(), Error> {
         let _activity = self.inner().begin()?;
         self.inner().flush_frozen()?;
         self.inner().merge_until_settled()
     }
 
-    /// Merges everything that is there when this is called into one file, without what has been removed; in steps, if
-    /// there are more files than are merged at once. It returns also while others write.
+    /// Merges everything that was written before this call into one segment, without the removed pairs. Many segments
+    /// are merged in steps. It returns even if writes go on.
     ///
     /// # Errors
-    /// When the disk refuses it, or a file is damaged: nothing has changed then.
+    /// When the disk refuses an operation, or a file is damaged. Nothing is lost then.
     pub fn compact(&self) -> Result<(), Error> {
         self.compact_with(|_| ControlFlow::Continue(()))
     }
 
-    /// The same, with a callback that is told, from any thread, how far the writing of a file has come; it may stop
-    /// the work: see [the engine](hamdex#threads-memory-progress).
+    /// Compacts the store with a progress callback, which any thread may call and which may cancel the work: see [the
+    /// engine](hamdex#threads-memory-progress).
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -63,18 +63,18 @@ impl<F: Fingerprint> Store<F> {
     /// ```
     ///
     /// # Errors
-    /// As for [`Store::compact`]; when the callback has stopped it: nothing has changed then.
+    /// As for [`Store::compact`]; when the callback cancels it. Merges that have ended stay.
     pub fn compact_with(
         &self,
         report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
     ) -> Result<(), Error> {
         let _activity = self.inner().begin()?;
         self.inner().flush_all()?;
-        self.inner().merge_all(&(Arc::new(report) as Report))
+        self.inner().merge_all(&(Arc::new(report) as ProgressCallback))
     }
 
-    /// Lets no merge begin in the background, or lets them go on. While they are paused, the number of segments has no
-    /// bound ([`Health::merges`](crate::Health::merges)).
+    /// Pauses or resumes background merges. While they are paused, the number of segments is unbounded
+    /// ([`Health::merges`](crate::Health::merges)).
     pub fn pause_merges(&self, is_paused: bool) {
         self.inner().pause_merges(is_paused);
     }

@@ -1,4 +1,4 @@
-//! Taking in a file that was built elsewhere.
+//! Ingestion of a file that was built elsewhere.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -17,18 +17,17 @@ use crate::segment::write_index;
 use crate::store::Store;
 
 impl<F: Fingerprint> Store<F> {
-    /// Takes in all pairs of a file that was built elsewhere, in one step, by a link where the file system allows
-    /// it, otherwise by a copy. All of the file is read and checked before. It has ids if the store has; its design
-    /// and codec may differ, and last until it is merged.
+    /// Adds all pairs of a file that was built elsewhere, in one atomic step: by a hard link if the file system allows
+    /// it, otherwise by a copy. The whole file is read and checked first. It must have ids exactly if the store has
+    /// them; its design and codec may differ until a merge rewrites it.
     ///
-    /// The file must not be changed afterwards. Removals before this have no effect on it, those after it have.
+    /// The file must not be changed afterwards. Only later removals concern its pairs.
     ///
-    /// A file with names joins a store with names: its ids are moved up behind all that the store has given, as a merge
-    /// of files moves them, so it is written anew. What is taken in twice is there twice, by different ids.
+    /// A file with names needs a store with names. It is rewritten with ids above all that the store has assigned. A
+    /// file that is ingested twice is stored twice, with different ids.
     ///
     /// # Errors
-    /// When the file is damaged, or does not fit the store, or one of the two has names and the other has none, or the
-    /// disk refuses it: nothing has changed then.
+    /// When the file is damaged or does not fit the store, or the disk refuses an operation. The store is unchanged then.
     pub fn ingest(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let inner = self.inner();
@@ -48,29 +47,34 @@ impl<F: Fingerprint> Store<F> {
             };
             let first = last.checked_add(1).and_then(|count| inner.reserve_ids(count));
             let first = first.ok_or_else(|| self.no_ids_left())?;
-            inner.write_moved_up(&index, first)
+            inner.write_with_shifted_ids(&index, first)
         } else {
             drop(index);
             let number = inner.next_segment();
-            let brought = inner.bring(path, number).and_then(|()| inner.open_segment(number, 0, false));
+            let brought =
+                inner.link_or_copy_in(path, number).and_then(|()| inner.open_segment(number, 0, false));
             brought.inspect_err(|_| drop(inner.disk.remove(&layout::segment(number))))
         };
         let (segment, entry) = brought?;
-        let added = Added { segment, entry, journal: None };
-        // No flush comes in between, so there are never too many files.
+        // No flush can add a segment meanwhile, so there are never too many.
         let _flushing = inner.begin_flush();
         if let Err(error) = inner.wait_for_fewer_segments() {
-            added.segment.retire();
+            segment.retire();
             return Err(error);
         }
+        let added = Added::new(segment, entry, None);
         inner.publish(Change { added: Some(added), dropped: Vec::new(), is_flush: false })?;
         Ok(())
     }
 }
 
 impl<F: Fingerprint> StoreInner<F> {
-    /// Writes the pairs and the names of a file to a new one, with all ids greater by the same number.
-    fn write_moved_up(&self, index: &Index<F>, by: u64) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
+    /// Writes the pairs and names of a file to a new segment, with `by` added to every id.
+    fn write_with_shifted_ids(
+        &self,
+        index: &Index<F>,
+        by: u64,
+    ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
         self.new_segment(0, |options, mut output| {
             let mut failure: Option<ReadError> = None;
             let entries = index.entries().from(F::ZERO).map_while(|entry| match entry {
@@ -89,14 +93,14 @@ impl<F: Fingerprint> StoreInner<F> {
         })
     }
 
-    /// Brings a file into the directory of the segments, durably.
-    fn bring(&self, path: &Path, number: u64) -> Result<(), Error> {
+    /// Links or copies a file into the directory of the segments, durably.
+    fn link_or_copy_in(&self, path: &Path, number: u64) -> Result<(), Error> {
         let name = layout::segment(number);
         let target = self.disk.path(&name);
         let link = || -> io::Result<()> {
             let file = path.file_name().and_then(|name| name.to_str());
             let file = file.ok_or(io::ErrorKind::InvalidInput)?;
-            // A link to a link would follow a name that somebody else may change.
+            // A link to a symbolic link would follow a name that another program may change.
             let path = path.canonicalize()?;
             let parent = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
             let file = path.file_name().and_then(|name| name.to_str()).unwrap_or(file);

@@ -1,4 +1,4 @@
-//! What a store is made of, whatever its width.
+//! Inspection: the manifest and the logs of a store of any width.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::manifest::{self, Manifest};
 
-/// What a store is made of.
+/// The manifest and the logs of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspected {
-    /// What the manifest says.
+    /// The manifest.
     pub manifest: Manifest,
-    /// The logs that count, by ascending numbers.
+    /// The live logs, by ascending number.
     pub logs: Vec<LogFile>,
 }
 
@@ -23,20 +23,20 @@ pub struct Inspected {
 pub struct LogFile {
     /// The number in its name.
     pub number: u64,
-    /// Bytes.
+    /// Its length, in bytes.
     pub bytes: u64,
 }
 
-/// Reads the manifest of a store, and lists its logs. Takes no lock; nothing else is opened or checked.
+/// Reads the manifest of a store and lists its logs. Takes no lock, and opens nothing else.
 ///
 /// # Errors
-/// When it is no store, its manifest is damaged, or the operating system refuses something.
+/// When the directory is no store, its manifest is damaged, or the operating system refuses an operation.
 pub fn inspect(path: impl AsRef<Path>) -> Result<Inspected, Error> {
     let disk = RealDisk::new(path);
     let manifest = manifest::read(&disk)?;
     let mut logs = Vec::new();
     for number in layout::listed(&disk, layout::LOGS, layout::parse_log)? {
-        // A writer removes logs that count no longer.
+        // A writer may remove logs that are no longer live.
         if number >= manifest.first_log
             && let Ok(bytes) = disk.length(&layout::log(number))
         {

@@ -1,4 +1,4 @@
-//! One moment of the files of a store, for whoever reads them for long.
+//! A consistent set of files for long reads.
 
 use std::sync::Arc;
 
@@ -10,25 +10,25 @@ use crate::log::Sealed;
 use crate::manifest::Manifest;
 use crate::view::View;
 
-/// One moment of the files of a store, all of which stay as long as this is held.
+/// A consistent set of the files of a store, which stay as long as this is held.
 pub(crate) struct Pinned<'s, F: Fingerprint> {
     inner: &'s StoreInner<F>,
     pub(crate) manifest: Arc<Manifest>,
-    /// Where the logs end: everything before is durable.
+    /// The end of the logs, which are durable up to there.
     pub(crate) end: Sealed,
     /// Keeps the segments.
     _state: Arc<View<F>>,
 }
 
 impl<F: Fingerprint> StoreInner<F> {
-    /// Keeps all files of this moment, with everything written before.
+    /// Pins the files of this moment, with every write before.
     ///
     /// # Errors
     /// When the disk refuses to sync the log.
     pub(crate) fn pin(&self) -> Result<Pinned<'_, F>, Error> {
-        // Most of the log, without keeping writers waiting.
-        self.sync_beside()?;
-        // Manifest and state belong together while nothing is published.
+        // Most of the log is synced while writers go on.
+        self.sync_concurrently()?;
+        // Manifest and view match as long as nothing is published.
         let _publisher = self.lock_manifest();
         let end = {
             let mut writer = self.writer();
@@ -42,6 +42,6 @@ impl<F: Fingerprint> StoreInner<F> {
 
 impl<F: Fingerprint> Drop for Pinned<'_, F> {
     fn drop(&mut self) {
-        self.inner.remove_unneeded(self.inner.pins.unpin());
+        self.inner.remove_files(self.inner.pins.unpin());
     }
 }

@@ -1,4 +1,4 @@
-//! What has been removed leaves the disk.
+//! Purge: no file holds removed pairs any longer.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -10,30 +10,29 @@ use crate::error::Error;
 use crate::manifest;
 use crate::store::Store;
 
-/// What a purge has reached, and what not.
+/// The result of a purge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Purged {
-    /// Pairs that files have lost.
+    /// Pairs that segments were rewritten without.
     pub pairs: u64,
-    /// Files that may still hold removed pairs: those that snapshots, backups and verifications of this process use, which
-    /// go with the last of these, or at the next opening; and what a repair has kept aside, which nothing removes.
+    /// Files that may still hold removed pairs. Those in use by snapshots, backups and verifications of this process are
+    /// removed with the last of these, or when the store is opened next. Those that a repair has kept aside stay.
     pub held: Vec<PathBuf>,
 }
 
 impl<F: Fingerprint> Store<F> {
-    /// Rewrites what is needed so that no file of the store, logs included, holds a pair that was removed before
-    /// this was called.
+    /// Rewrites files until none of the store, logs included, holds a pair that was removed before this call.
     ///
-    /// What it cannot reach: files that open snapshots use ([`Purged::held`]), and that other processes have open;
-    /// backups; other links of a file that was ingested; what a file system or a device keeps of deleted files.
+    /// It cannot reach files that open snapshots ([`Purged::held`]) or other processes use, backups, other links of
+    /// ingested files, and the remains of deleted files in the file system or the device.
     ///
     /// # Errors
-    /// When the disk refuses it, or a file is damaged.
+    /// When the disk refuses an operation, or a file is damaged.
     pub fn purge(&self) -> Result<Purged, Error> {
         let inner = self.inner();
         let _activity = inner.begin()?;
-        // Logs say what was removed. Even if nothing recent is left, they have to go.
+        // Logs name removed pairs, so they have to go even if the memtable is empty.
         inner.flush_logs()?;
         let pairs = inner.rewrite_removed()?;
         let held = self.remove_unreferenced()?;
@@ -44,11 +43,11 @@ impl<F: Fingerprint> Store<F> {
         Ok(Purged { pairs, held })
     }
 
-    /// Removes logs and removals that are still there although nothing names them, since an earlier removal failed.
-    /// Returns the files that have to stay, or are no part of the store any more.
+    /// Removes logs and removals files that no manifest names, which earlier failures have left. Returns the files that
+    /// have to stay, and those that a repair has kept aside.
     fn remove_unreferenced(&self) -> Result<Vec<PathBuf>, Error> {
         let disk = &*self.inner().disk;
-        // No file gets its name in a manifest meanwhile.
+        // The manifest cannot change meanwhile.
         let current = self.inner().lock_manifest();
         let mut held = Vec::new();
         for name in manifest::leftovers(disk, current.manifest())?.own {

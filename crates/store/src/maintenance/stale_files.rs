@@ -1,9 +1,9 @@
-//! Files that stay while they are read for long.
+//! Stale files that stay until long reads of them have ended.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Names of files that nothing needs any more, but for readers that began before: they are removed when the last of
-/// these has ended. After a crash the next writer removes them.
+/// Names of files that only readers of an earlier moment need. They are removed when the last of these has ended. After a
+/// crash the next writer removes them.
 #[derive(Debug, Default)]
 pub(crate) struct StaleFiles {
     inner: Mutex<Inner>,
@@ -16,19 +16,19 @@ struct Inner {
 }
 
 impl StaleFiles {
-    /// Keeps all files that there are until [`StaleFiles::unpin`].
+    /// Keeps all present files until [`StaleFiles::unpin`].
     pub(crate) fn pin(&self) {
         self.lock().readers += 1;
     }
 
-    /// Ends a reader. Returns the files that are to be removed now.
+    /// Ends a reader. Returns the files to remove now.
     pub(crate) fn unpin(&self) -> Vec<String> {
         let mut inner = self.lock();
         inner.readers -= 1;
         if inner.readers == 0 { std::mem::take(&mut inner.stale) } else { Vec::new() }
     }
 
-    /// Takes files that are to be removed. Returns those that can go at once.
+    /// Adds stale files. Returns the files to remove at once.
     pub(crate) fn retire(&self, names: Vec<String>) -> Vec<String> {
         let mut inner = self.lock();
         if inner.readers == 0 {
@@ -44,7 +44,7 @@ impl StaleFiles {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // Whatever is done under the lock is done whole.
+        // No critical section can leave a partial change.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

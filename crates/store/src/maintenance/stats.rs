@@ -1,4 +1,4 @@
-//! What a store holds, and what that costs.
+//! Statistics: counts and costs of a store.
 
 use hamdex::Fingerprint;
 
@@ -8,56 +8,56 @@ use crate::manifest::Manifest;
 use crate::store::Store;
 use crate::view::View;
 
-/// What a store holds, and what that costs.
+/// Counts and costs of a store.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoreStats {
-    /// Fingerprints, at most; exactly where `is_exact`.
+    /// Fingerprints: an upper bound, exact if `is_exact`.
     pub fingerprints: u64,
-    /// Pairs of fingerprint and id, at most; exactly where `is_exact`. 0 in a store without ids.
+    /// Pairs of fingerprint and id: an upper bound, exact if `is_exact`. 0 in a store without ids.
     pub ids: u64,
-    /// Whether the counts are exact: nothing can be held twice, and no fingerprint has lost only some of its ids.
+    /// Whether the counts are exact: no pair can be stored twice, and no fingerprint has lost only some of its ids.
     pub is_exact: bool,
-    /// Files.
+    /// The segments.
     pub segments: Vec<SegmentStats>,
-    /// Bytes of these files.
+    /// Bytes of the segments.
     pub bytes: u64,
-    /// Pairs in memory, those that are being written to a file included.
+    /// Pairs in memtables, including those that are being flushed.
     pub recent: u64,
-    /// Bytes of memory that these take.
+    /// Bytes of the memtables.
     pub recent_bytes: u64,
-    /// Pairs in files that have been removed.
+    /// Removed pairs that segments still hold.
     pub removed: u64,
     /// The number of the last batch.
     pub sequence: u64,
-    /// Bytes written to segments, removals and logs since the store was created, by bytes of the segments that flushes and
-    /// ingested files have added since then. 0 before the first one. Logs count when their pairs have been flushed.
+    /// Bytes written to segments, removals and logs since the store was created, divided by the bytes of segments that
+    /// flushes and ingestion have added. 0 before the first of these. A log counts from the flush of its pairs on.
     pub write_amplification: f64,
-    /// The health of the process that has the store open for writing; `None` if none has.
+    /// The health of the process that has the store open for writing; `None` if there is none.
     pub health: Option<Health>,
 }
 
-/// A file of a store.
+/// Counts of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SegmentStats {
     /// The number in its name.
     pub number: u64,
-    /// Bytes.
+    /// Its length, in bytes.
     pub bytes: u64,
-    /// Distinct fingerprints, removed ones included.
+    /// Distinct fingerprints, including removed ones.
     pub fingerprints: u64,
-    /// Pairs, removed ones included.
+    /// Pairs, including removed ones.
     pub pairs: u64,
-    /// Pairs that have been removed.
+    /// Removed pairs.
     pub removed: u64,
-    /// How often its oldest part has been merged.
+    /// The number of merges that its oldest part has been through.
     pub level: u32,
 }
 
 impl StoreStats {
     pub(crate) fn of<F: Fingerprint>(manifest: &Manifest, view: &View<F>) -> Self {
-        // The manifest may be of a moment before or after: it has only the level.
+        // The manifest may be of another moment, so only the level comes from it.
         let level_of = |number: u64| {
             let entry = manifest.segments.iter().find(|entry| entry.number == number);
             entry.map_or(0, |entry| entry.level)
@@ -74,7 +74,7 @@ impl StoreStats {
                 level: level_of(live.segment.number),
             })
             .collect();
-        let recent: u64 = view.in_memory().map(crate::memtable::Memtable::len).sum();
+        let recent: u64 = view.memtables().map(crate::memtable::Memtable::len).sum();
         let sum = |of: fn(&SegmentStats) -> u64| segments.iter().map(of).sum::<u64>();
         let (pairs, removed, bytes) = (sum(|s| s.pairs), sum(|s| s.removed), sum(|s| s.bytes));
         let left = pairs - removed + recent;
@@ -88,7 +88,7 @@ impl StoreStats {
             is_exact,
             bytes,
             recent,
-            recent_bytes: view.in_memory().map(|recent| recent.bytes() as u64).sum(),
+            recent_bytes: view.memtables().map(|recent| recent.bytes() as u64).sum(),
             removed,
             sequence: view.sequence,
             write_amplification: if written.added == 0 {
@@ -103,8 +103,7 @@ impl StoreStats {
 }
 
 impl<F: Fingerprint> Store<F> {
-    /// Returns counts, costs and health of the store: from counts that are kept, so that nothing is read and
-    /// nothing is waited for.
+    /// Returns counts, costs and health of the store. It reads no file and waits for no lock.
     #[must_use]
     pub fn stats(&self) -> StoreStats {
         let inner = self.inner();
@@ -114,7 +113,7 @@ impl<F: Fingerprint> Store<F> {
         }
     }
 
-    /// The health of the store: whether work in the background fails, and how much writers are held back.
+    /// Returns the health of the store: background work that fails, and the pressure on writers.
     #[must_use]
     pub fn health(&self) -> Health {
         self.inner().health()
@@ -137,8 +136,8 @@ impl<F: Fingerprint> StoreInner<F> {
         }
     }
 
-    /// Lets other processes know of the health, where it has changed.
-    pub(crate) fn show_health(&self, shown: &mut String) {
+    /// Writes the health to the lock file for other processes, if it has changed.
+    pub(crate) fn publish_health(&self, shown: &mut String) {
         let line = self.health().to_line();
         if line != *shown {
             self.set_status(&line);

@@ -1,4 +1,4 @@
-//! Reading everything.
+//! Verification: reads and checks every file of a store.
 
 use hamdex::{Fingerprint, Verified, VerifyOptions};
 
@@ -11,9 +11,9 @@ use crate::segment::Segment;
 use crate::segment::removals_file;
 use crate::store::Store;
 
-/// Reads all files that the manifest names, and the logs, and checks everything. Nothing may write meanwhile.
+/// Reads and checks the manifest, its copy, all files that it names, and the logs. No process may write meanwhile.
 pub(crate) fn verify<F: Fingerprint>(disk: &dyn Disk, options: &VerifyOptions) -> Result<Verified, Error> {
-    // A copy that serves does not make up for the damage.
+    // An intact copy of the manifest lets the store open, but the manifest is damaged all the same.
     let manifest = manifest::read_named(disk, layout::MANIFEST).map_err(|damage| {
         match (manifest::read(disk), damage) {
             (Err(error), _) => error,
@@ -38,7 +38,9 @@ pub(crate) fn verify<F: Fingerprint>(disk: &dyn Disk, options: &VerifyOptions) -
     }
     let unfinished = replayed.unfinished_log.map(layout::log);
     for name in manifest::leftovers(disk, &manifest)?.own.into_iter().chain(unfinished) {
-        verified.notes.push(format!("{}: left by a crash, and part of nothing", disk.path(&name).display()));
+        verified
+            .notes
+            .push(format!("{}: left by a crash, and no part of the store", disk.path(&name).display()));
     }
     Ok(verified)
 }
@@ -47,7 +49,7 @@ fn not_there(disk: &dyn Disk, name: &str) -> Error {
     Error::damaged(disk.path(name), 0, "it is missing, or does not begin as a manifest does")
 }
 
-/// Reads the files that a manifest names, and the logs.
+/// Reads and checks the files that a manifest names, and the logs.
 fn verify_files<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
@@ -72,16 +74,16 @@ fn verify_files<F: Fingerprint>(
 }
 
 impl<F: Fingerprint> Store<F> {
-    /// Reads and checks all files of the store, as they are when this is called. Writes, flushes and merges go on
+    /// Reads and checks all files that the store has at the time of this call. Writes, flushes and merges continue
     /// meanwhile.
     ///
     /// # Errors
-    /// The first damage that is found; when the disk refuses something.
+    /// The first damage that is found; when the disk refuses an operation.
     pub fn verify(&self, options: &VerifyOptions) -> Result<Verified, Error> {
         let inner = self.inner();
         let _activity = inner.begin()?;
         let pinned = inner.pin()?;
-        // Files that have no part in this manifest belong to writers, as does an unfinished batch.
+        // Files that this manifest does not name, and an unfinished batch, are those of running writes.
         Ok(verify_files::<F>(&*inner.disk, &pinned.manifest, options)?.0)
     }
 }

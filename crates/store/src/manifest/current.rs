@@ -1,13 +1,13 @@
-//! The one who changes the manifest.
+//! The manifest in place, and its replacement.
 
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::manifest::{Manifest, ManifestFile};
 
-/// The one who changes the manifest.
+/// The manifest in place. Its owner has the right to replace it.
 pub(crate) struct CurrentManifest {
     file: ManifestFile,
-    /// As it is on the disk.
+    /// The contents on the disk.
     manifest: Manifest,
 }
 
@@ -25,12 +25,12 @@ impl CurrentManifest {
         self.file.is_poisoned()
     }
 
-    /// Makes the manifest that was found durable, unless the last end was clean, and removes what it does not name.
+    /// Makes the manifest durable, unless the last shutdown was clean, and removes the files that it does not name.
     pub(crate) fn take_over(&mut self, was_clean: bool) -> Result<(), Error> {
         self.file.take_over(&self.manifest, was_clean).map(drop)
     }
 
-    /// Puts another manifest in place of the one there is.
+    /// Replaces the manifest.
     pub(crate) fn replace(&mut self, manifest: Manifest) -> Result<(), Error> {
         self.file.replace(&manifest)?;
         self.manifest = manifest;

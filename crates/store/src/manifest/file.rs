@@ -1,4 +1,4 @@
-//! Reading the manifest, and replacing it atomically.
+//! Reading the manifest file and replacing it atomically.
 
 use std::io::{self, Write};
 
@@ -7,13 +7,13 @@ use super::text::{FORM, TextError, parse, to_text};
 use super::{Manifest, VERSION};
 use crate::disk::keep_aside::keep_aside;
 use crate::disk::layout::{COPY, MANIFEST, NEW_COPY, NEW_MANIFEST};
-use crate::disk::{Disk, create_anew};
-use crate::error::{Error, again};
+use crate::disk::{Disk, create_replacing};
+use crate::error::{Error, duplicate};
 
-/// Reads the manifest of a store; its copy where the manifest is damaged or missing and the copy proves itself current.
+/// Reads the manifest of a store; its copy if the manifest is damaged or missing and the copy proves to be current.
 ///
 /// # Errors
-/// When there is none, it is damaged or of a newer format, or the operating system refuses something.
+/// When it is missing, damaged or of a newer format, or the operating system refuses an operation.
 pub fn read(disk: &dyn Disk) -> Result<Manifest, Error> {
     let damage = match read_named(disk, MANIFEST) {
         Err(error) if error.is_damage() => error,
@@ -46,7 +46,7 @@ pub(crate) fn read_named(disk: &dyn Disk, name: &str) -> Result<Manifest, Error>
     }
 }
 
-/// The damage of a manifest whose directory holds a store all the same.
+/// Returns the damage of a manifest whose directory holds a store all the same.
 fn in_a_store(disk: &dyn Disk, damage: Error) -> Error {
     match damage {
         Error::NotAStore { .. } if disk.exists(MANIFEST).is_ok_and(|exists| !exists) => {
@@ -59,7 +59,7 @@ fn in_a_store(disk: &dyn Disk, damage: Error) -> Error {
     }
 }
 
-/// The manifest of a store, as the one who writes it knows it.
+/// The manifest file of a store, for its writer.
 #[derive(Debug)]
 pub struct ManifestFile {
     disk: Box<dyn Disk>,
@@ -68,31 +68,30 @@ pub struct ManifestFile {
 }
 
 impl ManifestFile {
-    /// That of the store in a directory.
+    /// Returns the manifest file in a directory.
     pub fn new(disk: &dyn Disk) -> Self {
         Self { disk: disk.box_clone(), poison: None }
     }
 
-    /// Whether an earlier failure forbids every further replacement.
+    /// Whether it is poisoned: an earlier failure forbids every further replacement.
     #[must_use]
     pub fn is_poisoned(&self) -> bool {
         self.poison.is_some()
     }
 
-    /// Replaces the manifest and its copy: after a crash there is the old one or the new one, and once this has
-    /// returned, the new one. What it names must be durable before.
+    /// Replaces the manifest and its copy atomically and durably. The files that it names must be durable before.
     ///
     /// # Errors
-    /// What the operating system refuses; the old manifest counts then. But when it was the renaming that failed, it
-    /// is not known which of them will be there after a crash: then this is *poisoned*, and no file that either of
-    /// them names may be removed.
+    /// When the operating system refuses an operation; the old manifest stays in place then. But if renaming failed, it
+    /// is unknown which of them a crash would leave: this is *poisoned* then, and no file that either of them names may
+    /// be removed.
     pub fn replace(&mut self, manifest: &Manifest) -> Result<(), Error> {
         let path = self.disk.path(MANIFEST);
         if let Some(error) = &self.poison {
-            return Err(Error::Poisoned { path, source: again(error) });
+            return Err(Error::Poisoned { path, source: duplicate(error) });
         }
         debug_assert_eq!(manifest.check(), Ok(()));
-        // A name that is in the way no longer; if it stays, the next replacement removes it.
+        // If a file stays, the next replacement removes it.
         let tidy =
             |_: &io::Error| [NEW_COPY, NEW_MANIFEST].iter().for_each(|name| drop(self.disk.remove(name)));
         let text = to_text(manifest);
@@ -100,40 +99,39 @@ impl ManifestFile {
             .and_then(|()| write_new(&*self.disk, NEW_MANIFEST, &text))
             .inspect_err(tidy)
             .map_err(Error::io("write the next one", &path))?;
-        // The copy first: it is never older than the manifest, whose damage it makes up for.
+        // The copy first, so that it is never older than the manifest.
         let rename = || {
             self.disk.rename(NEW_COPY, COPY)?;
             self.disk.sync_directory("")?;
             self.disk.rename(NEW_MANIFEST, MANIFEST)
         };
         let renamed = rename().inspect_err(tidy).and_then(|()| self.disk.sync_directory(""));
-        self.poison = renamed.as_ref().err().map(again);
+        self.poison = renamed.as_ref().err().map(duplicate);
         renamed.map_err(Error::io("replace it", &path))
     }
 
-    /// Puts the directory in order for a new writer. Returns the names of the files that are removed: what the store
-    /// wrote, and this manifest, which was found in place, does not name. Nothing may still need them: this is for the
-    /// one who opens the store, before anyone else has a part of it.
+    /// Prepares the directory for a new writer: removes the files of the store that this manifest, which was found in
+    /// place, does not name. Returns their names. The caller must be the only user of the store.
     ///
-    /// Unless the last end was clean, and the manifest and its copy are both there, they are written again before: an
-    /// earlier process may have failed to sync their names, and after a crash the ones before would be back, and need
-    /// their files. What is damaged of them is kept aside.
+    /// Unless the last shutdown was clean and both the manifest and its copy exist, they are written again first: an
+    /// earlier process may have failed to sync their names, and a crash would bring back the previous manifest, which
+    /// needs its files. Damaged ones are kept aside.
     ///
     /// # Errors
     /// When the operating system refuses it.
     pub fn take_over(&mut self, manifest: &Manifest, was_clean: bool) -> Result<Vec<String>, Error> {
-        self.put_in_order(manifest, was_clean)?;
+        self.restore_copies(manifest, was_clean)?;
         let found = leftovers::leftovers(&*self.disk, manifest)?;
         leftovers::remove(&*self.disk, &found)?;
         Ok(found.own)
     }
 
-    /// Writes the manifest and its copy, unless both are there and `is_in_order`. What is damaged of them is kept aside
-    /// before; returns the names that it has there.
+    /// Writes the manifest and its copy, unless both are intact and `is_in_order`. Damaged ones are kept aside first;
+    /// returns their names there.
     ///
     /// # Errors
     /// When the operating system refuses it.
-    pub(crate) fn put_in_order(
+    pub(crate) fn restore_copies(
         &mut self,
         manifest: &Manifest,
         mut is_in_order: bool,
@@ -161,7 +159,7 @@ impl ManifestFile {
 }
 
 fn write_new(disk: &dyn Disk, name: &str, text: &str) -> io::Result<()> {
-    let mut file = create_anew(disk, name)?;
+    let mut file = create_replacing(disk, name)?;
     file.write_all(text.as_bytes())?;
     file.sync()
 }

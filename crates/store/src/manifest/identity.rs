@@ -1,13 +1,13 @@
-//! Which store a file belongs to, and what its pairs look like.
+//! The identity of a store: its id and the form of its pairs.
 
 use std::fmt;
 
-/// A number that no two stores share, drawn when a store is created.
+/// The random, unique id of a store.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StoreId(pub [u8; 16]);
 
 impl StoreId {
-    /// A new one.
+    /// Draws a new id.
     ///
     /// # Errors
     /// When the operating system has no random numbers.
@@ -17,7 +17,7 @@ impl StoreId {
         Ok(Self(bytes))
     }
 
-    /// Reads 32 lower-case hexadecimal digits.
+    /// Parses 32 lower-case hexadecimal digits.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         parse_hex(text).map(Self)
     }
@@ -35,25 +35,25 @@ impl fmt::Debug for StoreId {
     }
 }
 
-/// What every file of a store has to agree with.
+/// The id of a store and the form of its pairs, with which all its files agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
-    /// Which store.
+    /// The id of the store.
     pub store: StoreId,
     /// Bits of a fingerprint: 64 or 128.
     pub width: u32,
     /// Whether fingerprints have ids.
     pub has_ids: bool,
-    /// Whether ids have names: then the store gives the ids.
+    /// Whether ids have names. The store assigns the ids then.
     pub has_names: bool,
 }
 
-/// Two lower-case digits per byte.
+/// Formats bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8; 16]) -> String {
     format!("{:032x}", u128::from_be_bytes(*bytes))
 }
 
-/// The reverse of [`hex`], and nothing else.
+/// Parses exactly the output of [`hex`].
 pub(crate) fn parse_hex(text: &str) -> Option<[u8; 16]> {
     let bytes = u128::from_str_radix(text, 16).ok()?.to_be_bytes();
     (hex(&bytes) == text).then_some(bytes)

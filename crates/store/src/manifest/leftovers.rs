@@ -1,4 +1,4 @@
-//! Files that a crash or a failure left behind.
+//! Leftover files of a crash or a failure.
 
 use std::io;
 
@@ -8,17 +8,17 @@ use crate::disk::layout;
 use crate::error::{Error, is_unreadable};
 use crate::log::HEADER_BYTES;
 
-/// Names of files in the directory of a store that have no part in it.
+/// Names of files in the directory of a store that are no part of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Leftovers {
-    /// What the store wrote, and needs no more: the next writer removes it.
+    /// Files that the store wrote and no longer needs. The next writer removes them.
     pub own: Vec<String>,
-    /// What is none of the store's: nothing removes it.
+    /// Files that the store did not write. They are never removed.
     pub foreign: Vec<String>,
 }
 
-/// Lists the files that have no part in the store of this manifest.
+/// Lists the files that are no part of the store of this manifest.
 ///
 /// # Errors
 /// When the operating system refuses it.
@@ -45,7 +45,7 @@ enum Part {
     Foreign,
 }
 
-/// What part a file has in a store.
+/// Returns the part of a file in a store.
 fn part_of(manifest: &Manifest, directory: &str, name: &str) -> Part {
     let of_segment = |number: u64| manifest.segments.iter().find(|segment| segment.number == number);
     let is_needed = match directory {
@@ -72,15 +72,15 @@ fn part_of(manifest: &Manifest, directory: &str, name: &str) -> Part {
     }
 }
 
-/// Whether a manifest that was found in the copy is the one that counts: all that it names is there, and nothing that
-/// a later one would have named. A later one either names a segment or removals of a greater number than this one
-/// knows, or does without a file that this one names.
+/// Whether the copy of the manifest is current: every file that it names exists, and none that only a later manifest
+/// would name. A later one either names a segment or removals of a greater number, or does without a file that this one
+/// names.
 ///
 /// # Errors
 /// When the operating system refuses it.
 pub(super) fn is_current(disk: &dyn Disk, copy: &Manifest) -> Result<bool, Error> {
     for entry in &copy.segments {
-        if !fits_its_file(disk, entry)? {
+        if !matches_file(disk, entry)? {
             return Ok(false);
         }
     }
@@ -96,11 +96,11 @@ pub(super) fn is_current(disk: &dyn Disk, copy: &Manifest) -> Result<bool, Error
         && logs.contains(&copy.first_log))
 }
 
-/// Whether the file of a segment is the one of the manifest, by its length and its file id.
+/// Whether the file of a segment matches the manifest by its length and its file id.
 ///
 /// # Errors
-/// When the operating system refuses it, other than to read bytes that the disk has lost.
-pub(crate) fn fits_its_file(disk: &dyn Disk, segment: &SegmentEntry) -> Result<bool, Error> {
+/// When the operating system refuses an operation, other than to read bytes that the disk has lost.
+pub(crate) fn matches_file(disk: &dyn Disk, segment: &SegmentEntry) -> Result<bool, Error> {
     let name = layout::segment(segment.number);
     // format-spec.md, section 4: the file id is bytes 32 to 47 of every file.
     let read = disk.length(&name).and_then(|bytes| Ok((bytes, disk.read_first(&name, 48)?)));
@@ -111,8 +111,8 @@ pub(crate) fn fits_its_file(disk: &dyn Disk, segment: &SegmentEntry) -> Result<b
     }
 }
 
-/// Whether a directory without a manifest holds pairs of a store: a segment, or a log with more than its header. The
-/// creation of a store that was interrupted leaves neither, and a copy that was interrupted has its note.
+/// Whether a directory without a manifest holds pairs of a store: a segment, or a log with more than its header. An
+/// interrupted creation leaves neither, and an interrupted backup has its note.
 pub(super) fn has_contents(disk: &dyn Disk) -> Result<bool, Error> {
     if disk.exists(layout::BACKUP).is_ok_and(|exists| exists) {
         return Ok(false);

@@ -1,11 +1,11 @@
-//! The manifest: the one truth about which files of the store count.
+//! The manifest: the authoritative list of the files of a store.
 //!
-//! - [`text`]: the manifest as text, and back
-//! - [`file`]: reading it, and replacing it atomically
+//! - [`text`]: the text form
+//! - [`file`]: reading the file and replacing it atomically
 //! - [`current`]: the manifest that is in place, and the right to replace it
 //! - [`leftovers`]: files that it does not name
-//! - [`salvage`]: what can be read of a damaged one
-//! - [`identity`], [`schema`]: what is settled when a store is created
+//! - [`salvage`]: reads the intact parts of a damaged one
+//! - [`identity`], [`schema`]: properties that are fixed when a store is created
 
 pub(crate) mod current;
 mod file;
@@ -17,7 +17,7 @@ mod text;
 
 pub(crate) use file::read_named;
 pub use file::{ManifestFile, read};
-pub(crate) use leftovers::fits_its_file;
+pub(crate) use leftovers::matches_file;
 pub use leftovers::{Leftovers, leftovers};
 pub use salvage::{SalvagedManifest, salvage};
 pub use text::{TextError, parse, to_text};
@@ -27,45 +27,45 @@ use hamdex::{Codec, Design};
 use crate::log::{MAX_SEQUENCE, Position, Sealed};
 use crate::manifest::identity::Identity;
 
-/// The version of the format that this program writes and reads.
+/// The version of the format.
 pub const VERSION: u64 = 1;
 
-/// So many bytes of a manifest are read at most.
+/// Bytes of a manifest that are read at most.
 pub(crate) const MAX_BYTES: usize = text::FORM.bytes_to_read();
 
-/// The greatest number of a segment or a log: 2^53, which every reader of JSON has exactly.
+/// The greatest number of a segment or a log: 2^53, which every JSON parser represents exactly.
 pub const MAX_NUMBER: u64 = 1 << 53;
 
-/// What a manifest says.
+/// The contents of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
-    /// Which store, and what its pairs look like.
+    /// The id of the store and the form of its pairs.
     pub identity: Identity,
     /// The distance, in bits, for which new segments are designed.
     pub distance: u32,
-    /// The name of the design of new segments, as it was chosen.
+    /// The name of the design of new segments.
     pub design: String,
     /// The codec of new segments.
     pub codec: Codec,
-    /// The recipe by which texts become the fingerprints of this store, if it was given one.
+    /// The recipe that turns texts into the fingerprints of this store, if it has one.
     pub recipe: Option<String>,
-    /// The sequence number of the last batch that is not in the logs: all later ones are.
+    /// The sequence number of the last batch before the live logs.
     pub sequence: u64,
-    /// The first log that counts.
+    /// The first live log.
     pub first_log: u64,
-    /// How long the last log was when the store was closed; `None` while it is written to for the first time.
+    /// The length of the last log when the store was closed; `None` after a flush.
     pub sealed: Option<Sealed>,
     /// The number of the next segment.
     pub next_segment: u64,
-    /// In a store with names, an id above all that were given before the logs that count; 0 elsewhere.
+    /// In a store with names, an id above all that were assigned before the live logs; otherwise 0.
     pub next_id: u64,
-    /// How many bytes have been written over the life of the store.
+    /// Bytes written over the life of the store.
     pub written: Written,
-    /// The segments, by ascending numbers.
+    /// The segments, by ascending number.
     pub segments: Vec<SegmentEntry>,
 }
 
-/// Bytes that have been written over the life of a store.
+/// Bytes written over the life of a store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
     /// To segments.
@@ -74,50 +74,51 @@ pub struct Written {
     pub removals: u64,
     /// To logs.
     pub logs: u64,
-    /// To segments that brought pairs into the store, by a flush or from outside: what the others are compared with.
+    /// To segments that flushes and ingestion have added: the base of the write amplification.
     pub added: u64,
 }
 
-/// What a manifest says of one segment.
+/// The entry of a segment in a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SegmentEntry {
-    /// Its number, by which its file is named.
+    /// Its number, which its file name has.
     pub number: u64,
     /// The file id of its file.
     pub file_id: [u8; 16],
-    /// How long its file is.
+    /// The length of its file, in bytes.
     pub bytes: u64,
-    /// How many fingerprints it has, removed ones included.
+    /// The number of its fingerprints, including removed ones.
     pub fingerprints: u64,
-    /// How many pairs it has, removed ones included; of a store without ids: how many fingerprints.
+    /// The number of its pairs, including removed ones; in a store without ids, the number of its fingerprints.
     pub pairs: u64,
-    /// How often its oldest part has been merged.
+    /// The number of merges that its oldest part has been through.
     pub level: u32,
-    /// The sequence number of the store when the segment joined it.
+    /// Removals of batches up to this sequence number do not concern the segment; those of later ones are in `removals`
+    /// or in the logs. Only a repair uses it.
     pub born: u64,
-    /// All removals up to this sequence number are in the segment or in its removals.
+    /// The removals of batches up to this sequence number are reflected by the file or by its removals.
     pub applied: u64,
-    /// Which of its pairs are gone, if any are.
+    /// Its removals, if it has any.
     pub removals: Option<RemovalsEntry>,
 }
 
-/// What a manifest says of the removals of a segment.
+/// The entry of the removals of a segment in a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemovalsEntry {
-    /// Their version, by which their file is named.
+    /// Their version, which their file name has.
     pub version: u64,
-    /// How many pairs are gone.
+    /// The number of removed pairs.
     pub count: u64,
 }
 
 impl Manifest {
-    /// Where the logs begin.
+    /// Returns the position of the start of the live logs.
     #[must_use]
     pub fn logs_start(&self) -> Position {
         Position::start_of(self.first_log, self.sequence)
     }
 
-    /// The names of the designs that its new segments can have.
+    /// Returns the names of the designs that new segments can have.
     fn designs(&self) -> Vec<String> {
         match self.identity.width {
             128 => Design::<u128>::names(self.distance),
@@ -125,7 +126,7 @@ impl Manifest {
         }
     }
 
-    /// What is wrong with it, if anything is: each field by itself, and all of them together.
+    /// Checks each field by itself and all of them together.
     fn check(&self) -> Result<(), String> {
         if !matches!(self.identity.width, 64 | 128) {
             return Err(format!("a width of {} bits", self.identity.width));
@@ -137,22 +138,22 @@ impl Manifest {
         if !designs.contains(&self.design) {
             let (design, distance) = (&self.design, self.distance);
             let known = if designs.is_empty() { "none".to_owned() } else { designs.join(", ") };
-            return Err(format!("a design {design:?}, where those for distance {distance} are: {known}"));
+            return Err(format!("a design {design:?}; the designs for distance {distance} are: {known}"));
         }
         if !(1..=MAX_NUMBER).contains(&self.first_log) {
-            return Err("a first log that cannot be".to_owned());
+            return Err("an impossible first log".to_owned());
         }
         if self.identity.has_names && !self.identity.has_ids {
             return Err("names without ids".to_owned());
         }
         if self.next_id > 0 && !self.identity.has_names {
-            return Err("a next id in a store that gives none".to_owned());
+            return Err("a next id in a store without names".to_owned());
         }
         if self.sequence > MAX_SEQUENCE {
-            return Err("a sequence number that cannot be".to_owned());
+            return Err("an impossible sequence number".to_owned());
         }
         if self.sealed.is_some_and(|sealed| sealed.log < self.first_log) {
-            return Err("a sealed log that does not count".to_owned());
+            return Err("a sealed log before the first log".to_owned());
         }
         if self.segments.windows(2).any(|pair| pair[0].number >= pair[1].number) {
             return Err("segments that are not in ascending order".to_owned());
@@ -160,10 +161,10 @@ impl Manifest {
         if self.segments.last().is_some_and(|last| last.number >= self.next_segment)
             || self.next_segment > MAX_NUMBER
         {
-            return Err("a next segment that cannot be".to_owned());
+            return Err("an impossible next segment".to_owned());
         }
         match self.segments.iter().find(|segment| !segment.is_possible(self.identity.has_ids)) {
-            Some(segment) => Err(format!("numbers of segment {} that cannot be", segment.number)),
+            Some(segment) => Err(format!("impossible numbers of segment {}", segment.number)),
             None => Ok(()),
         }
     }
@@ -178,7 +179,7 @@ impl SegmentEntry {
         let count_is_possible = self
             .removals
             .is_none_or(|removals| (1..=self.pairs).contains(&removals.count) && removals.version > 0);
-        // The next batch has a number above it.
+        // The sequence number of the next batch is greater.
         let applied_is_possible = self.applied <= MAX_SEQUENCE;
         pairs_are_possible && count_is_possible && applied_is_possible && self.number > 0
     }

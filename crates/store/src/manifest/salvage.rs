@@ -1,4 +1,4 @@
-//! What can be had of a damaged manifest.
+//! Salvage of a damaged manifest.
 
 use std::str::from_utf8;
 
@@ -7,23 +7,23 @@ use serde::de::DeserializeOwned;
 use super::text::{SegmentLine, StateLine, StoreLine, assemble, lines_with_checksums};
 use super::{Manifest, SegmentEntry};
 
-/// What a damaged manifest still says.
+/// The readable part of a damaged manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SalvagedManifest {
-    /// What it says, without the segments whose lines are damaged.
+    /// The manifest, without the segments whose lines are damaged.
     pub manifest: Manifest,
-    /// What is not certain or lacking; a sentence each.
+    /// The uncertain and missing parts, a sentence each.
     pub problems: Vec<String>,
-    /// How many lines about segments cannot be read.
+    /// The number of unreadable lines of segments.
     pub lost_lines: usize,
 }
 
-/// Reads what can be read of a damaged manifest, and of its copy where the manifest lacks it: each of the lines about the
-/// store and its state is taken from the first of the texts in which it is certain, or else from the first in which it
-/// can be read. `None` if one of them cannot be read in either.
+/// Reads a damaged manifest, and fills its gaps from its copy. The lines of the store and of its state come from the
+/// first text in which they are certain, or else from the first in which they are readable; `None` if one of them is
+/// readable in neither.
 ///
-/// Of the copy's segments, only those count that `fits` finds to be those of their files: it may be out of date.
+/// A segment of the copy, which may be out of date, counts only if `fits` says that its file matches.
 #[must_use]
 pub fn salvage(texts: &[&[u8]], mut fits: impl FnMut(&SegmentEntry) -> bool) -> Option<SalvagedManifest> {
     let mut problems = Vec::new();
@@ -42,8 +42,7 @@ pub fn salvage(texts: &[&[u8]], mut fits: impl FnMut(&SegmentEntry) -> bool) -> 
             Some(segment) => manifest.segments.push(segment),
             None => {
                 lost_lines += 1;
-                problems
-                    .push(format!("line {number} is damaged: what it says, of a segment perhaps, is lost"));
+                problems.push(format!("line {number} is damaged; its entry, perhaps of a segment, is lost"));
             }
         }
     }
@@ -67,10 +66,10 @@ pub fn salvage(texts: &[&[u8]], mut fits: impl FnMut(&SegmentEntry) -> bool) -> 
     Some(SalvagedManifest { manifest, problems, lost_lines })
 }
 
-/// A line, and whether its checksum is right, if the checksums can be read.
+/// A line, and whether its checksum is right, if the checksums are readable.
 type Line<'t> = (&'t [u8], Option<bool>);
 
-/// The first or second line of the texts, from the best of them.
+/// Returns the first or second line, from the best of the texts.
 fn head<T: DeserializeOwned>(texts: &[Vec<Line<'_>>], at: usize, problems: &mut Vec<String>) -> Option<T> {
     let candidates = texts.iter().enumerate().filter_map(|(text, lines)| Some((text, lines.get(at)?)));
     let rank = |text: usize, is_right: Option<bool>| match is_right {
@@ -90,7 +89,7 @@ fn head<T: DeserializeOwned>(texts: &[Vec<Line<'_>>], at: usize, problems: &mut 
     Some(fields)
 }
 
-/// The lines about segments, with their numbers in the text.
+/// Returns the lines of segments with their line numbers.
 fn segment_lines<'l, 't>(
     lines: &'l [Line<'t>],
 ) -> impl Iterator<Item = (usize, &'t [u8], Option<bool>)> + use<'l, 't> {
@@ -101,7 +100,7 @@ fn read<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     serde_json::from_str(from_utf8(line).ok()?).ok()
 }
 
-/// Leaves out segments that contradict themselves or others.
+/// Drops segments that contradict themselves or others.
 fn keep_possible(manifest: &mut Manifest, problems: &mut Vec<String>) {
     let has_ids = manifest.identity.has_ids;
     let mut last = 0;
@@ -109,13 +108,13 @@ fn keep_possible(manifest: &mut Manifest, problems: &mut Vec<String>) {
         let keeps = segment.is_possible(has_ids) && segment.number > last;
         match keeps {
             true => last = segment.number,
-            false => problems.push(format!("what is said of segment {} cannot be", segment.number)),
+            false => problems.push(format!("the entry of segment {} is impossible", segment.number)),
         }
         keeps
     };
     manifest.segments.retain(|segment| keep(segment));
     if last >= manifest.next_segment {
-        problems.push(format!("the next segment was to be {}", manifest.next_segment));
+        problems.push(format!("the next segment number was too small: {}", manifest.next_segment));
         manifest.next_segment = last.saturating_add(1);
     }
 }

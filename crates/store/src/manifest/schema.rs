@@ -1,20 +1,20 @@
-//! What a store is, from its creation on.
+//! The schema of a store: the properties that are fixed at its creation.
 
 use hamdex::{BuildOptions, Codec, Design, DesignError, Fingerprint};
 
 use crate::manifest::Manifest;
 use crate::manifest::identity::Identity;
 
-/// What a store is, from its creation on.
+/// The properties of a store that are fixed at its creation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Schema {
     pub(crate) identity: Identity,
-    /// The distance that its files are designed for.
+    /// The distance that its segments are designed for.
     pub(crate) distance: u32,
     /// The name of their design.
     pub(crate) design: String,
     pub(crate) codec: Codec,
-    /// The recipe by which texts become its fingerprints.
+    /// The recipe that turns texts into its fingerprints.
     pub(crate) recipe: Option<String>,
 }
 
@@ -29,12 +29,12 @@ impl Schema {
         }
     }
 
-    /// The design of its files.
+    /// Returns the design of its segments.
     pub(crate) fn design<F: Fingerprint>(&self) -> Result<Design<F>, DesignError> {
         Design::named(&self.design, self.distance)
     }
 
-    /// How its files are built.
+    /// Returns the options by which its segments are built.
     pub(crate) fn build_options<F: Fingerprint>(&self) -> Result<BuildOptions<F>, DesignError> {
         let options = BuildOptions::new().design(self.design()?).codec(self.codec);
         Ok(options.ids(self.identity.has_ids).names(self.identity.has_names))

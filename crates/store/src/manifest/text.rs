@@ -1,5 +1,5 @@
-//! The manifest as text: a line of JSON for the store, one for its state, one per segment, and one for the checksums of
-//! all these. The form is that of [`hamdex_manifest`].
+//! The text form of the manifest: a line of JSON for the store, one for its state, one per segment, and one for the
+//! checksums of these. The form is that of [`hamdex_manifest`].
 
 pub use hamdex_manifest::TextError;
 pub(super) use hamdex_manifest::lines_with_checksums;
@@ -10,7 +10,7 @@ use super::{Manifest, RemovalsEntry, SegmentEntry, VERSION, Written};
 use crate::log::Sealed;
 use crate::manifest::identity::{Identity, StoreId, hex, parse_hex};
 
-/// The manifest of a store, by its first field, and with the most bytes that it has.
+/// The form of the manifest of a store: its first field, its version and its greatest length.
 pub(super) const FORM: Form = Form::new("hamdex_store", VERSION, 1 << 24);
 
 #[derive(Serialize, Deserialize)]
@@ -77,7 +77,7 @@ struct RemovalsFields {
     count: u64,
 }
 
-/// The text of a manifest.
+/// Formats a manifest.
 #[must_use]
 pub fn to_text(manifest: &Manifest) -> String {
     let mut text = line(&StoreLine {
@@ -111,7 +111,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Reads the text of a manifest, and checks all of it.
+/// Parses the text of a manifest, and checks all of it.
 ///
 /// # Errors
 /// When it is not exactly what [`to_text`] writes for some possible manifest.
@@ -124,21 +124,21 @@ pub fn parse(text: &[u8]) -> Result<Manifest, TextError> {
         let Some(line) = lines.read::<SegmentLine>()? else { break };
         manifest
             .segments
-            .push(line.entry().ok_or_else(|| TextError::damaged(offset, "the file id is none"))?);
+            .push(line.entry().ok_or_else(|| TextError::damaged(offset, "the file id is invalid"))?);
     }
     manifest.check().map_err(|what| TextError::damaged(0, what))?;
     check_same(&to_text(&manifest), text)?;
     Ok(manifest)
 }
 
-/// The manifest of the first two lines, without segments.
+/// Returns the manifest of the first two lines, without segments.
 pub(super) fn assemble(store: &StoreLine, state: &StateLine) -> Result<Manifest, String> {
-    let id = StoreId::parse(&store.store).ok_or("the store's id is none")?;
+    let id = StoreId::parse(&store.store).ok_or("the id of the store is invalid")?;
     Ok(Manifest {
         identity: Identity { store: id, width: store.width, has_ids: store.ids, has_names: store.names },
         distance: store.distance,
         design: store.design.clone(),
-        codec: store.codec.parse().map_err(|_| format!("there is no codec {:?}", store.codec))?,
+        codec: store.codec.parse().map_err(|_| format!("unknown codec {:?}", store.codec))?,
         recipe: store.recipe.clone(),
         sequence: state.sequence,
         first_log: state.first_log,

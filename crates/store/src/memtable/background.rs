@@ -1,4 +1,4 @@
-//! Consolidating the memtable beside writes.
+//! Background consolidation of the memtable.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use crate::inner::StoreInner;
 use crate::memtable::consolidate::Consolidated;
 use crate::view::View;
 
-/// Removals that a merged run catches up with while writers wait, about.
+/// Removals, about, that a merged run catches up with while writers wait.
 const MAX_CATCH_UP: u64 = 1 << 10;
 
 impl<F: Fingerprint> StoreInner<F> {
-    /// Merges runs of the memtable until none is due. Breaks if this is cancelled, or the memtable is frozen.
+    /// Merges runs of the memtable until none is due. Breaks if it is cancelled, or the memtable is frozen.
     pub(crate) fn consolidate(&self) -> ControlFlow<()> {
         let cancellation = self.background.cancellation();
         self.consolidate_after(0, self.view.load().generation, &cancellation)
     }
 
-    /// The same, of the runs that have come after an insertion. While long runs are merged, this merges the shorter ones
-    /// that come meanwhile, for half of the time: so the longer ones are done as well, however fast writers are.
+    /// Merges the runs of later insertions than one. While long runs are merged, it spends half of the time on the
+    /// shorter ones that are added meanwhile, so that both make progress at any rate of writes.
     fn consolidate_after(
         &self,
         insertion: u64,
@@ -32,7 +32,7 @@ impl<F: Fingerprint> StoreInner<F> {
         loop {
             cancellation.check()?;
             let view = self.view.load();
-            // A frozen memtable goes when it has been flushed.
+            // A frozen memtable is dropped after its flush.
             if view.generation != generation {
                 return ControlFlow::Break(());
             }
@@ -55,9 +55,9 @@ impl<F: Fingerprint> StoreInner<F> {
         }
     }
 
-    /// Puts a merged run in place of the runs that it has been merged from.
+    /// Replaces runs by the run that has been merged from them.
     fn adopt(&self, mut merged: Consolidated<F>, cancellation: &Cancellation) -> ControlFlow<()> {
-        // Most of what has been removed meanwhile, without keeping writers waiting.
+        // Most removals are applied while writers go on.
         while merged.catch_up(&self.view.load().memtable).is_some_and(|removals| removals > MAX_CATCH_UP) {
             cancellation.check()?;
         }
@@ -66,7 +66,7 @@ impl<F: Fingerprint> StoreInner<F> {
         let is_adopted = view.memtable.adopt(&mut merged);
         let before = is_adopted.then(|| self.view.swap(Arc::new(view)));
         drop(writer);
-        // Long runs take their time to go: no writer waits for it.
+        // Long runs are dropped without the lock, since that takes time.
         drop((before, merged));
         ControlFlow::Continue(())
     }
@@ -103,7 +103,7 @@ mod tests {
         numbers.map(pair).map(|(value, id)| Operation::Insert(value, id)).collect()
     }
 
-    /// Without threads, and with runs that are due.
+    /// Returns a store without threads, with runs that are due.
     fn filled() -> StoreInner<u64> {
         let inner =
             StoreInner::create(Box::new(SimulatedDisk::new()), &CreateOptions::new(), options()).unwrap();
@@ -197,7 +197,7 @@ mod tests {
             }
             store.write(operations).unwrap();
             assert_answers(&store.snapshot(), &model, round);
-            // Near to what is there, and to what has gone.
+            // Near to present pairs, and to removed ones.
             let asked = [first + 10, first + 40, first + 60, first + 5000, first / 3 + 10, first / 3 + 600];
             let asked = asked.map(|number| (pair(number).0 ^ 1, number + (1 << 32)));
             for (outcome, pair) in store.insert_all_unless_near(&asked, 1).unwrap().iter().zip(asked) {

@@ -1,8 +1,8 @@
-//! Merging runs of recent pairs beside further writes.
+//! Consolidation: merging runs of a memtable concurrently with writes.
 //!
-//! A consolidation holds some neighbouring runs, and merges them without any lock. Meanwhile the memtable may get more runs
-//! behind these, lose some of their pairs, or go as a whole. So the merged run catches up with the removals first, and
-//! then takes the place of exactly the runs that it has been merged from, if all of them are still there.
+//! A consolidation holds some neighbouring runs and merges them without any lock. Meanwhile the memtable may get more
+//! runs after these, lose some of their pairs, or be frozen. So the merged run first catches up with the removals, and
+//! then replaces exactly the runs that it was merged from, if all of them are still in place.
 
 use std::convert::Infallible;
 use std::ops::{ControlFlow, Range};
@@ -15,22 +15,22 @@ use crate::memtable::live_run::LiveRun;
 use crate::memtable::run::BETWEEN_PAUSES;
 use crate::write::batch::Pair;
 
-/// Neighbouring runs that are to become one.
+/// Neighbouring runs that are to be merged.
 #[derive(Debug)]
 pub(crate) struct Consolidation<F> {
     distance: u32,
     runs: Held<F>,
 }
 
-/// The run that they have become.
+/// The run that was merged from them.
 #[derive(Debug)]
 pub(crate) struct Consolidated<F> {
-    /// The runs that it has been merged from, with the removals that it knows.
+    /// The runs that it was merged from, with the removals that it reflects.
     runs: Held<F>,
     merged: LiveRun<F>,
 }
 
-/// Runs that writers leave alone while they are being merged.
+/// Runs that writers do not merge while they are held.
 #[derive(Debug)]
 struct Held<F>(Vec<LiveRun<F>>);
 
@@ -48,19 +48,19 @@ impl<F> Drop for Held<F> {
 }
 
 impl<F: Fingerprint> Memtable<F> {
-    /// How many long runs are not more than twice as long as the next: 0 when none is due to be merged.
+    /// Returns the number of long runs that are due to be merged: not more than twice as long as the next.
     pub(crate) fn overdue_runs(&self) -> usize {
         let long = &self.runs[..self.long_runs()];
         long.windows(2).filter(|pair| pair[0].len() <= 2 * pair[1].len()).count()
     }
 
-    /// The newest long runs that are due to be merged, among the runs that have come after an insertion.
+    /// Returns the newest long runs that are due to be merged, among the runs of insertions after one.
     pub(crate) fn consolidation(&self, insertion: u64) -> Option<Consolidation<F>> {
         let due = self.due(insertion)?;
         Some(Consolidation { distance: self.distance, runs: Held::new(self.runs[due].to_vec()) })
     }
 
-    /// Long neighbours that are not each more than twice as long as the next.
+    /// Returns long neighbours that are not each more than twice as long as the next.
     fn due(&self, insertion: u64) -> Option<Range<usize>> {
         let first = self.runs.partition_point(|live| live.last_insertion <= insertion);
         let mut end = self.long_runs();
@@ -79,13 +79,13 @@ impl<F: Fingerprint> Memtable<F> {
         None
     }
 
-    /// How many runs insertions leave as they are: each is too long for these, or is followed by one that is.
+    /// Returns the number of runs that insertions do not merge: each is too long, or followed by one that is.
     pub(super) fn long_runs(&self) -> usize {
         self.runs.iter().rposition(|live| live.run.len() > self.max_short).map_or(0, |last| last + 1)
     }
 
-    /// Puts a merged run in place of the runs that it has been merged from, without the pairs that have been removed since.
-    /// Returns whether all of them were there; nothing happens otherwise.
+    /// Replaces runs by the run that was merged from them, without the pairs that were removed since. Returns false, and
+    /// changes nothing, if not all of them are in place.
     pub(crate) fn adopt(&mut self, consolidated: &mut Consolidated<F>) -> bool {
         if consolidated.catch_up(self).is_none() {
             return false;
@@ -98,17 +98,17 @@ impl<F: Fingerprint> Memtable<F> {
 }
 
 impl<F: Fingerprint> Consolidation<F> {
-    /// The insertion that its newest pair came with.
+    /// Returns the number of the insertion of its newest pair.
     pub(crate) fn last_insertion(&self) -> u64 {
         last_insertion(&self.runs.0)
     }
 
-    /// How many pairs it moves, at most.
+    /// Returns the number of pairs that it moves, at most.
     pub(crate) fn len(&self) -> u64 {
         self.runs.0.iter().map(LiveRun::len).sum()
     }
 
-    /// Merges the runs. `pause` is called now and then, and may break.
+    /// Merges the runs. `pause` is called at intervals, and may break.
     pub(crate) fn run<B>(self, pause: &mut dyn FnMut() -> ControlFlow<B>) -> ControlFlow<B, Consolidated<F>> {
         let merged = merge(&self.runs.0, self.distance, pause)?;
         ControlFlow::Continue(Consolidated { runs: self.runs, merged })
@@ -116,8 +116,8 @@ impl<F: Fingerprint> Consolidation<F> {
 }
 
 impl<F: Fingerprint> Consolidated<F> {
-    /// Removes what has been removed since from the runs that it has been merged from. Returns how many pairs; `None` if
-    /// these runs are not there any more.
+    /// Applies the removals from the original runs since they were read. Returns their number; `None` if these runs are
+    /// no longer in place.
     pub(crate) fn catch_up(&mut self, memtable: &Memtable<F>) -> Option<u64> {
         let places = self.places(memtable)?;
         let mut removals = 0;
@@ -133,7 +133,7 @@ impl<F: Fingerprint> Consolidated<F> {
         Some(removals)
     }
 
-    /// Where its runs are, if all of them are there.
+    /// Returns the range of its runs, if all of them are in place.
     fn places(&self, memtable: &Memtable<F>) -> Option<Range<usize>> {
         let is_same = |a: &LiveRun<F>, b: &LiveRun<F>| Arc::ptr_eq(&a.run, &b.run);
         let first = memtable.runs.iter().position(|live| is_same(live, &self.runs.0[0]))?;
@@ -143,7 +143,7 @@ impl<F: Fingerprint> Consolidated<F> {
     }
 }
 
-/// Merges runs at once.
+/// Merges runs without pauses.
 pub(super) fn merge_at_once<F: Fingerprint>(runs: &[LiveRun<F>], distance: u32) -> LiveRun<F> {
     let ControlFlow::Continue(merged) =
         merge::<F, Infallible>(runs, distance, &mut || ControlFlow::Continue(()));
@@ -159,7 +159,7 @@ fn merge<F: Fingerprint, B>(
     LiveRun::try_of(&pairs, distance, last_insertion(runs), pause)
 }
 
-/// The pairs of runs, in order, each once: slice by slice, so that each is merged in the cache.
+/// Returns the distinct pairs of runs in order. They are merged slice by slice, so that each slice fits in the cache.
 fn merged_pairs<F: Fingerprint, B>(
     runs: &[LiveRun<F>],
     pause: &mut dyn FnMut() -> ControlFlow<B>,
@@ -169,7 +169,7 @@ fn merged_pairs<F: Fingerprint, B>(
     let values =
         runs.iter().map(|live| live.run.values()).max_by_key(|values| values.len()).unwrap_or_default();
     let mut done = vec![0; runs.len()];
-    // About as many pairs of all runs.
+    // A slice has about as many pairs of all runs.
     let step = (values.len() as u64 * BETWEEN_PAUSES as u64 / length.max(1)).max(1) as usize;
     for slice in 1..=values.len().div_ceil(step) {
         pause()?;
@@ -181,7 +181,7 @@ fn merged_pairs<F: Fingerprint, B>(
             live.append(*done..*done + count, &mut pairs);
             *done += count;
         }
-        // Parts of runs are in order, and are merged, not sorted anew.
+        // A stable sort merges sorted parts.
         pairs[begun..].sort();
     }
     pairs.dedup();

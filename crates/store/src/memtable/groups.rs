@@ -1,31 +1,31 @@
-//! Groups of bits: what is near in all bits is equal in one of them.
+//! Groups of bits, of which near fingerprints share one.
 //!
-//! The bits are cut into k + 1 groups. Two fingerprints that differ in at most k bits differ in at most k of the
-//! groups, so they agree in at least one (the pigeonhole principle of §3.1 of Manku, Jain and Das Sarma, WWW
-//! 2007). For a smaller distance d, any d + 1 of the groups will do.
+//! The bits are divided into k + 1 groups. Two fingerprints that differ in at most k bits differ in at most k groups,
+//! so they agree in at least one (the pigeonhole principle of §3.1 of Manku, Jain and Das Sarma, WWW 2007). For a
+//! smaller distance d, any d + 1 of the groups suffice.
 
 use hamdex::Fingerprint;
 
-/// More groups than this are not worth their memory: each has so few bits that hardly anything is ruled out.
+/// Maximum number of groups: more have so few bits each that they exclude too little for their memory.
 const MAX_GROUPS: u32 = 8;
 
-/// Bits of a group by which values are bucketed, at most.
+/// Maximum number of bits of a group that select a bucket.
 const MAX_BUCKET_BITS: u32 = 16;
 
-/// Values per bucket, as a power of two, where they are spread evenly.
+/// Logarithm of the number of evenly spread values per bucket.
 const VALUES_PER_BUCKET_LOG2: u32 = 2;
 
-/// Adjacent bits, and how many of them choose a bucket.
+/// Adjacent bits, the first of which select a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Group {
-    /// The position of the first, counted from the most significant.
+    /// The position of the first bit, counted from the most significant.
     start: u32,
     bucket_bits: u32,
 }
 
 impl Group {
-    /// The groups for a distance, for so many values: the first begins with the first bit. For distances that
-    /// have no use for groups, this one alone.
+    /// Returns the groups for a distance and a number of values; the first begins with the first bit. For distances that
+    /// are too great for groups, there is only this one.
     pub(super) fn all<F: Fingerprint>(distance: u32, values: usize) -> Vec<Self> {
         let count = distance.saturating_add(1);
         let wanted = values.max(1).ilog2().saturating_sub(VALUES_PER_BUCKET_LOG2).min(MAX_BUCKET_BITS);
@@ -40,12 +40,12 @@ impl Group {
         }
     }
 
-    /// How many buckets there are.
+    /// Returns the number of buckets.
     pub(super) fn buckets(self) -> usize {
         1 << self.bucket_bits
     }
 
-    /// The bucket of a value.
+    /// Returns the bucket of a value.
     #[inline]
     pub(super) fn bucket<F: Fingerprint>(self, value: F) -> usize {
         if self.bucket_bits == 0 {
@@ -55,7 +55,7 @@ impl Group {
     }
 }
 
-/// Whether a match that differs in `difference` belongs to the group after `earlier`: none of these finds it.
+/// Whether no group in `earlier` finds a match with this difference, so that it belongs to the next group.
 #[inline]
 pub(super) fn is_first<F: Fingerprint>(earlier: &[Group], difference: F) -> bool {
     !earlier.iter().any(|group| group.bucket(difference) == 0)

@@ -1,4 +1,4 @@
-//! Runs of which pairs can be removed.
+//! Runs with removal marks.
 
 use std::convert::Infallible;
 use std::ops::{ControlFlow, Range};
@@ -10,12 +10,12 @@ use crate::memtable::run::Run;
 use crate::segment::removed_places::RemovedPlaces;
 use crate::write::batch::Pair;
 
-/// A run, and which of its pairs have been removed.
+/// A run and the places of its removed pairs.
 #[derive(Debug)]
 pub(crate) struct LiveRun<F> {
     pub(crate) run: Arc<Run<F>>,
     pub(crate) removed: RemovedPlaces,
-    /// The insertion that its newest pair came with.
+    /// The number of the insertion of its newest pair.
     pub(super) last_insertion: u64,
 }
 
@@ -36,7 +36,7 @@ impl<F: Fingerprint> LiveRun<F> {
         live
     }
 
-    /// The same; `pause` is called now and then, and may break.
+    /// Builds as [`Self::of`]; `pause` is called at intervals, and may break.
     pub(super) fn try_of<B>(
         pairs: &[Pair<F>],
         distance: u32,
@@ -47,7 +47,7 @@ impl<F: Fingerprint> LiveRun<F> {
         ControlFlow::Continue(Self { run, removed: RemovedPlaces::default(), last_insertion })
     }
 
-    /// How many pairs are left.
+    /// Returns the number of pairs that are left.
     pub(super) fn len(&self) -> u64 {
         self.run.len() as u64 - self.removed.len()
     }
@@ -57,7 +57,7 @@ impl<F: Fingerprint> LiveRun<F> {
         self.append(0..self.run.values().len(), pairs);
     }
 
-    /// Appends the pairs that are left of some of its distinct fingerprints, in order.
+    /// Appends the pairs that are left of a range of its distinct fingerprints, in order.
     pub(super) fn append(&self, values: Range<usize>, pairs: &mut Vec<Pair<F>>) {
         if self.removed.is_empty() {
             self.run.append(values, pairs);
@@ -67,7 +67,7 @@ impl<F: Fingerprint> LiveRun<F> {
         }
     }
 
-    /// The pairs that are left, in order, from the first whose fingerprint is not below `from` on.
+    /// Returns the pairs that are left and whose fingerprints are at least `from`, in order.
     pub(crate) fn pairs_from(&self, from: F) -> impl Iterator<Item = Pair<F>> + '_ {
         let left = self.run.pairs_from(from).filter(|&(place, _)| !self.removed.contains(place));
         left.map(|(_, pair)| pair)

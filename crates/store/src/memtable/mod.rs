@@ -1,18 +1,17 @@
-//! Memtable writes, in memory: found at once, and never changed in place.
+//! The memtable: recent pairs in memory, which are never changed in place.
 //!
 //! - [`groups`]: the groups of bits by which fingerprints are bucketed
-//! - [`run`]: many pairs in buckets
-//! - [`live_run`]: the same, of which pairs can be removed
-//! - [`consolidate`]: merging runs beside further writes; [`background`]: when and by which thread
+//! - [`run`]: sorted pairs in buckets
+//! - [`live_run`]: a run and its removed pairs
+//! - [`consolidate`]: merging runs concurrently with writes; [`background`]: the thread that does it
 //! - [`names`]: the names of ids
 //!
-//! The newest pairs are a short unsorted list, the tail, which every write copies. A full tail becomes a run; runs
-//! of about equal size become one, as digits of a binary counter carry. So a pair is moved a logarithmic number of
-//! times, a query looks into a logarithmic number of runs, and whoever holds a copy sees what was there when it was
-//! taken.
+//! The newest pairs are a short unsorted list, the tail, which every write copies. A full tail becomes a run; runs of
+//! about equal size are merged, as digits of a binary counter carry. So a pair is moved a logarithmic number of times, a
+//! query searches a logarithmic number of runs, and a clone is a snapshot.
 //!
-//! In a store that is written to, a writer merges short runs only. Longer ones are merged in the background, by the same
-//! rule, and take the place of the merged ones when that is done. So the work of a write does not grow with memory.
+//! In a store that is open for writing, writers merge short runs only. Longer ones are merged in the background by the
+//! same rule, and the merged run replaces them at the end. So the cost of a write does not grow with memory.
 
 mod background;
 pub(crate) mod consolidate;
@@ -31,33 +30,33 @@ use crate::memtable::live_run::LiveRun;
 use crate::memtable::names::MemtableNames;
 use crate::write::batch::Pair;
 
-/// Pairs of the tail, at most: few enough to be compared one by one, and copied by every write.
+/// Maximum number of pairs in the tail, which queries scan and every write copies.
 const MAX_TAIL: usize = 256;
 
-/// Pairs of a run that a writer merges with others, at most, where longer ones are merged in the background.
+/// Maximum number of pairs in a run that a writer merges, if longer ones are merged in the background.
 const MAX_SHORT: usize = 1 << 13;
 
-/// Longer runs beyond which a writer merges such ones, too, since the background is behind.
+/// Number of longer runs above which a writer merges some of them, since the background is behind.
 const MAX_RUNS: usize = 48;
 
-/// Pairs that a writer moves then, at most.
-const MAX_HELP: u64 = 1 << 16;
+/// Maximum number of pairs that a writer moves then.
+const MAX_BACKLOG_PAIRS: u64 = 1 << 16;
 
-/// Runs that it merges then, at least: to merge fewer is not worth the time.
-const MIN_HELP: usize = 4;
+/// Minimum number of runs that it merges then.
+const MIN_BACKLOG_RUNS: usize = 4;
 
 /// Memtable pairs, some of them perhaps more than once. Cloning is cheap, and a clone never changes.
 #[derive(Debug)]
 pub(crate) struct Memtable<F> {
     distance: u32,
-    /// Pairs of a run that an insertion merges with others, at most.
+    /// Maximum number of pairs in a run that an insertion merges.
     max_short: usize,
-    /// Counts insertions.
+    /// The number of insertions.
     insertions: u64,
     tail: Arc<Vec<Pair<F>>>,
-    /// From the oldest to the newest; from the longest to the shortest, unless some are to be merged.
+    /// From the oldest to the newest; from the longest to the shortest, unless some are due to be merged.
     runs: Arc<Vec<LiveRun<F>>>,
-    /// Of all ids that have been inserted, also of those that have gone since.
+    /// The names of all inserted ids, including removed ones.
     pub(crate) names: MemtableNames,
 }
 
@@ -75,7 +74,7 @@ impl<F> Clone for Memtable<F> {
 }
 
 impl<F: Fingerprint> Memtable<F> {
-    /// Nothing yet; to be searched at up to `distance`. Every insertion merges all runs that are due.
+    /// Returns an empty memtable for searches up to `distance`. Every insertion merges all runs that are due.
     pub(crate) fn new(distance: u32) -> Self {
         Self {
             distance,
@@ -87,12 +86,13 @@ impl<F: Fingerprint> Memtable<F> {
         }
     }
 
-    /// Leaves long runs to be merged in the background from now on: see [`Memtable::consolidation`].
-    pub(crate) fn deferring(self) -> Self {
+    /// Leaves long runs to background merges: see [`Memtable::consolidation`].
+    pub(crate) fn with_background_merges(self) -> Self {
         Self { max_short: MAX_SHORT, ..self }
     }
 
-    /// The pairs that have been inserted since an earlier copy, and perhaps a few of its own; `None` if none have.
+    /// Returns the pairs that were inserted after an earlier clone, perhaps with a few of its own; `None` if there are
+    /// none.
     pub(crate) fn since(&self, earlier: &Self) -> Option<Self> {
         if self.insertions == earlier.insertions {
             return None;
@@ -101,18 +101,18 @@ impl<F: Fingerprint> Memtable<F> {
         Some(Self { runs: Arc::new(runs.cloned().collect()), ..self.clone() })
     }
 
-    /// How many pairs, counting each as often as it is held.
+    /// Returns the number of pairs, including duplicates.
     pub(crate) fn len(&self) -> u64 {
         self.tail.len() as u64 + self.runs.iter().map(LiveRun::len).sum::<u64>()
     }
 
-    /// Bytes of memory in use.
+    /// Returns the memory in use, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let runs: usize = self.runs.iter().map(|live| live.run.bytes()).sum();
         size_of_val(&**self.tail) + runs + self.names.bytes()
     }
 
-    /// Adds pairs.
+    /// Inserts pairs.
     pub(crate) fn insert(&mut self, pairs: &[Pair<F>]) {
         if pairs.is_empty() {
             return;
@@ -130,12 +130,11 @@ impl<F: Fingerprint> Memtable<F> {
         self.tail = Arc::default();
         self.carry(sorted);
         if self.long_runs() > MAX_RUNS {
-            self.help();
+            self.merge_backlog();
         }
     }
 
-    /// Adds a run of these pairs, merged with those before it until each is more than twice as long as the next, as far
-    /// as they are short.
+    /// Adds a run of these pairs, merged with the short runs before it until each is more than twice as long as the next.
     fn carry(&mut self, mut pairs: Vec<Pair<F>>) {
         let runs = Arc::make_mut(&mut self.runs);
         let (mut first, mut length) = (runs.len(), pairs.len() as u64);
@@ -149,7 +148,7 @@ impl<F: Fingerprint> Memtable<F> {
         if first < runs.len() {
             pairs.reserve_exact(length as usize - pairs.len());
             runs[first..].iter().for_each(|live| live.append_all(&mut pairs));
-            // Runs are in order, and are merged, not sorted anew.
+            // A stable sort merges sorted runs.
             pairs.sort();
             pairs.dedup();
             runs.truncate(first);
@@ -157,15 +156,15 @@ impl<F: Fingerprint> Memtable<F> {
         runs.push(LiveRun::of(&pairs, self.distance, self.insertions));
     }
 
-    /// Merges long neighbours, as many as it may.
-    fn help(&mut self) {
+    /// Merges as many long neighbouring runs as a writer may.
+    fn merge_backlog(&mut self) {
         let mut best = 0..0;
         let mut first = 0;
         let mut length = 0;
         for end in 1..=self.long_runs() {
             let last = &self.runs[end - 1];
             length += last.len();
-            while first < end && (length > MAX_HELP || last.run.is_held()) {
+            while first < end && (length > MAX_BACKLOG_PAIRS || last.run.is_held()) {
                 length -= self.runs[first].len();
                 first += 1;
             }
@@ -173,13 +172,13 @@ impl<F: Fingerprint> Memtable<F> {
                 best = first..end;
             }
         }
-        if best.len() >= MIN_HELP {
+        if best.len() >= MIN_BACKLOG_RUNS {
             let merged = merge_at_once(&self.runs[best.clone()], self.distance);
             Arc::make_mut(&mut self.runs).splice(best, [merged]);
         }
     }
 
-    /// Removes a pair, wherever it is held. Returns whether it was there.
+    /// Removes a pair and its duplicates. Returns whether it was present.
     pub(crate) fn remove(&mut self, pair: Pair<F>) -> bool {
         let mut was_there = false;
         if self.tail.contains(&pair) {
@@ -196,21 +195,21 @@ impl<F: Fingerprint> Memtable<F> {
         was_there
     }
 
-    /// Whether a pair is there.
+    /// Whether a pair is present.
     pub(crate) fn contains(&self, pair: Pair<F>) -> bool {
         let is_in =
             |live: &LiveRun<F>| live.run.find(pair).is_some_and(|place| !live.removed.contains(place));
         self.tail.contains(&pair) || self.runs.iter().any(is_in)
     }
 
-    /// Whether a fingerprint is there.
+    /// Whether a fingerprint is present.
     pub(crate) fn contains_fingerprint(&self, value: F) -> bool {
-        let is_in = |LiveRun { run, removed, .. }: &LiveRun<F>| removed.leaves_some_of(run.places(value));
+        let is_in = |LiveRun { run, removed, .. }: &LiveRun<F>| removed.leaves_any_of(run.places(value));
         self.tail.iter().any(|pair| pair.0 == value) || self.runs.iter().any(is_in)
     }
 
-    /// Calls `visit` with each fingerprint within `distance` of the query, in no particular order, some perhaps
-    /// more than once.
+    /// Calls `visit` with each fingerprint within `distance` of the query, in no particular order, perhaps with
+    /// duplicates.
     pub(crate) fn for_each(
         &self,
         query: F,
@@ -224,13 +223,13 @@ impl<F: Fingerprint> Memtable<F> {
         }
         self.runs.iter().try_for_each(|LiveRun { run, removed, .. }| {
             run.for_each(query, distance, |value| {
-                let is_left = removed.is_empty() || removed.leaves_some_of(run.places(value));
+                let is_left = removed.is_empty() || removed.leaves_any_of(run.places(value));
                 if is_left { visit(value) } else { ControlFlow::Continue(()) }
             })
         })
     }
 
-    /// The nearest fingerprint within `distance` of the query; the least of several.
+    /// Returns the nearest fingerprint within `distance` of the query; the least of several.
     pub(crate) fn nearest(&self, query: F, distance: u32) -> Option<Match<F>> {
         let mut nearest: Option<Match<F>> = None;
         let _ = self.for_each(query, distance, |value| {
@@ -241,7 +240,7 @@ impl<F: Fingerprint> Memtable<F> {
         nearest
     }
 
-    /// Appends the ids of a fingerprint, in no particular order, some perhaps more than once.
+    /// Appends the ids of a fingerprint, in no particular order, perhaps with duplicates.
     pub(crate) fn append_ids(&self, value: F, ids: &mut Vec<u64>) {
         ids.extend(self.tail.iter().filter(|pair| pair.0 == value).map(|pair| pair.1));
         for LiveRun { run, removed, .. } in &*self.runs {
@@ -251,7 +250,7 @@ impl<F: Fingerprint> Memtable<F> {
         }
     }
 
-    /// All pairs from the first whose fingerprint is not below `from` on, as sequences in order.
+    /// Returns all pairs whose fingerprints are at least `from`, as sorted sequences.
     pub(crate) fn sequences_from(&self, from: F) -> Vec<Box<dyn Iterator<Item = Pair<F>> + Send + '_>> {
         let mut tail: Vec<Pair<F>> = self.tail.iter().copied().filter(|pair| pair.0 >= from).collect();
         tail.sort_unstable();
@@ -262,12 +261,12 @@ impl<F: Fingerprint> Memtable<F> {
         sequences
     }
 
-    /// Everything as pairs in order, each once.
+    /// Returns the distinct pairs in order.
     pub(crate) fn to_sorted(&self) -> Vec<Pair<F>> {
         let mut pairs: Vec<Pair<F>> = Vec::with_capacity(self.len() as usize);
         self.runs.iter().for_each(|live| live.append_all(&mut pairs));
         pairs.extend_from_slice(&self.tail);
-        // Sequences in order are merged, not sorted anew.
+        // A stable sort merges sorted sequences.
         pairs.sort();
         pairs.dedup();
         pairs

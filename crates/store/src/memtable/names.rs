@@ -1,31 +1,31 @@
-//! The names of recent ids.
+//! The names of ids in a memtable.
 
 use std::sync::Arc;
 
 use crate::write::batch::Name;
 
-/// Names that are in one chunk, at most, unless they come together.
+/// Maximum number of names in a chunk, unless they are inserted together.
 const MAX_CHUNK: usize = 1 << 12;
 
-/// Chunks that are not in a group yet, at most: few enough to be copied by every write.
+/// Maximum number of chunks outside groups, which every write copies.
 const MAX_UNGROUPED: usize = 64;
 
 /// Names by ascending id.
 type Chunk = Arc<[Name]>;
 
-/// Names by ascending id, in chunks that never change: as digits of a binary counter carry, chunks of about equal size
-/// become one, up to a size. So a name is moved a few times at most, and whoever holds a copy sees what was there.
+/// Names by ascending id, in immutable chunks. Chunks of about equal size are merged up to a limit, as digits of a binary
+/// counter carry. So a name is moved a few times at most, and a clone is a snapshot.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MemtableNames {
-    /// The older chunks, many together, so that a write copies few references. Ids ascend from group to group.
+    /// The older chunks in groups, so that a write copies few references. Ids ascend from group to group.
     groups: Arc<Vec<Arc<[Chunk]>>>,
-    /// The chunks after those. Ids ascend from chunk to chunk as well.
+    /// The chunks after the groups. Ids ascend from chunk to chunk.
     chunks: Arc<Vec<Chunk>>,
     bytes: usize,
 }
 
 impl MemtableNames {
-    /// Adds names whose ids are above all that there are.
+    /// Inserts names whose ids are above all present ones.
     pub(crate) fn insert(&mut self, names: &[Name]) {
         if names.is_empty() {
             return;
@@ -46,13 +46,13 @@ impl MemtableNames {
         chunks.truncate(first);
         chunks.push(carried);
         if chunks.len() > MAX_UNGROUPED {
-            // The last ones may still become longer.
+            // The last chunks may still grow.
             let group = chunks.drain(..MAX_UNGROUPED / 2).collect();
             Arc::make_mut(&mut self.groups).push(group);
         }
     }
 
-    /// The name of an id.
+    /// Returns the name of an id.
     pub(crate) fn get(&self, id: u64) -> Option<&[u8]> {
         let in_group = |chunks: &[Chunk]| chunks.partition_point(|chunk| chunk[0].0 <= id).checked_sub(1);
         let chunk = match in_group(&self.chunks) {
@@ -67,13 +67,13 @@ impl MemtableNames {
         Some(&chunk[place].1)
     }
 
-    /// All of them, by ascending id.
+    /// Returns all names by ascending id.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Name> {
         let chunks = self.groups.iter().flat_map(|group| group.iter()).chain(&*self.chunks);
         chunks.flat_map(|chunk| chunk.iter())
     }
 
-    /// Bytes of memory in use.
+    /// Returns the memory in use, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -90,7 +90,7 @@ mod tests {
         let named = |id: u64| (id, format!("name {id}").into_bytes().into());
         for batch in 0..300u64 {
             copies.push(names.clone());
-            // Ids have gaps: nothing is inserted where something was near.
+            // Ids have gaps: near pairs are not inserted.
             let ids: Vec<Name> = (0..batch % 4).map(|n| named(10 * batch + 2 * n)).collect();
             names.insert(&ids);
         }

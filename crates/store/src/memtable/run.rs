@@ -1,4 +1,4 @@
-//! Memtable pairs in memory that no longer change, in buckets by groups of bits.
+//! Immutable runs of sorted pairs, with buckets by groups of bits.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,30 +8,29 @@ use hamdex::Fingerprint;
 use crate::memtable::groups::{Group, is_first};
 use crate::write::batch::Pair;
 
-/// Values that are handled between two pauses.
+/// Values between two calls of `pause`.
 pub(super) const BETWEEN_PAUSES: usize = 1 << 15;
 
-/// Pairs in order.
+/// Sorted pairs.
 #[derive(Debug)]
 pub(crate) struct Run<F> {
     /// The distinct fingerprints, ascending.
     values: Box<[F]>,
-    /// Where the pairs of each fingerprint start; one more for the end. Empty if each has one.
+    /// The start of the pairs of each fingerprint, and the end. Empty if each fingerprint has one pair.
     starts: Box<[u32]>,
     /// The ids of all pairs, in order.
     ids: Box<[u64]>,
     groups: Box<[Group]>,
-    /// For each group, where its buckets start; one more for the end.
+    /// For each group, the starts of its buckets, and the end.
     buckets: Box<[Box<[u32]>]>,
-    /// For each group but the first, the values in the order of its buckets. Those of the first are in order
-    /// as they are.
+    /// For each group but the first, the values in the order of its buckets. The first group has the order of `values`.
     bucketed: Box<[Box<[F]>]>,
-    /// Whether it is being merged in the background.
+    /// Whether a background merge has it.
     is_held: AtomicBool,
 }
 
 impl<F> Run<F> {
-    /// Says whether it is being merged in the background: a writer that merged it, too, would do so in vain.
+    /// Sets whether a background merge has it, so that writers do not merge it as well.
     pub(super) fn hold(&self, is_held: bool) {
         self.is_held.store(is_held, Ordering::Relaxed);
     }
@@ -42,8 +41,8 @@ impl<F> Run<F> {
 }
 
 impl<F: Fingerprint> Run<F> {
-    /// Takes pairs that ascend strictly, at most `u32::MAX` of them, to be searched at up to `distance`. `pause` is called
-    /// now and then, and may break.
+    /// Builds a run of strictly ascending pairs, at most `u32::MAX`, for searches up to `distance`. `pause` is called at
+    /// intervals, and may break.
     pub(crate) fn try_new<B>(
         pairs: &[Pair<F>],
         distance: u32,
@@ -53,7 +52,7 @@ impl<F: Fingerprint> Run<F> {
         let mut starts: Vec<u32> = Vec::new();
         for (place, &(value, _)) in pairs.iter().enumerate() {
             if values.last() == Some(&value) {
-                // The first fingerprint with several: those before it have one each.
+                // The first fingerprint with several pairs; the ones before it have one each.
                 if starts.is_empty() {
                     starts.extend(0..values.len() as u32);
                 }
@@ -89,17 +88,17 @@ impl<F: Fingerprint> Run<F> {
         })
     }
 
-    /// How many pairs.
+    /// Returns the number of pairs.
     pub(crate) fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// The distinct fingerprints, ascending.
+    /// Returns the distinct fingerprints, ascending.
     pub(crate) fn values(&self) -> &[F] {
         &self.values
     }
 
-    /// Bytes of memory in use.
+    /// Returns the memory in use, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let buckets: usize = self.buckets.iter().map(|starts| size_of_val(&**starts)).sum();
         let bucketed: usize = self.bucketed.iter().map(|values| size_of_val(&**values)).sum();
@@ -113,7 +112,7 @@ impl<F: Fingerprint> Run<F> {
         distance: u32,
         mut visit: impl FnMut(F) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        // d + 1 groups serve the distance d; with fewer, everything is looked at.
+        // The distance d needs d + 1 groups; with fewer, everything is scanned.
         if self.groups.len() <= distance as usize {
             let near = self.values.iter().filter(|value| value.distance(query) <= distance);
             return near.copied().try_for_each(visit);
@@ -137,7 +136,7 @@ impl<F: Fingerprint> Run<F> {
         &values[starts[bucket] as usize..starts[bucket + 1] as usize]
     }
 
-    /// The places of the pairs of a fingerprint: none if it is not there.
+    /// Returns the places of the pairs of a fingerprint; none if it is absent.
     pub(crate) fn places(&self, value: F) -> Range<u64> {
         let bucket = self.groups[0].bucket(value);
         let (start, end) = (self.buckets[0][bucket] as usize, self.buckets[0][bucket + 1] as usize);
@@ -148,19 +147,19 @@ impl<F: Fingerprint> Run<F> {
         }
     }
 
-    /// The id of the pair at a place.
+    /// Returns the id of the pair at a place.
     pub(crate) fn id(&self, place: u64) -> u64 {
         self.ids[place as usize]
     }
 
-    /// The place of a pair, if it is there.
+    /// Returns the place of a pair, if it is present.
     pub(crate) fn find(&self, (value, id): Pair<F>) -> Option<u64> {
         let places = self.places(value);
         let ids = &self.ids[places.start as usize..places.end as usize];
         ids.binary_search(&id).ok().map(|at| places.start + at as u64)
     }
 
-    /// The pair at a place.
+    /// Returns the pair at a place.
     pub(crate) fn pair(&self, place: u64) -> Pair<F> {
         let at = match &*self.starts {
             [] => place as usize,
@@ -169,13 +168,13 @@ impl<F: Fingerprint> Run<F> {
         (self.values[at], self.ids[place as usize])
     }
 
-    /// All pairs with their places, in order, from the first whose fingerprint is not below `from` on.
+    /// Returns the pairs whose fingerprints are at least `from`, with their places, in order.
     pub(crate) fn pairs_from(&self, from: F) -> impl Iterator<Item = (u64, Pair<F>)> + '_ {
         let first = self.values.partition_point(|&value| value < from);
         self.pairs_of(first..self.values.len())
     }
 
-    /// Appends all pairs of some of the distinct fingerprints, in order.
+    /// Appends all pairs of a range of the distinct fingerprints, in order.
     pub(crate) fn append(&self, values: Range<usize>, pairs: &mut Vec<Pair<F>>) {
         if self.starts.is_empty() {
             let ids = &self.ids[values.clone()];
@@ -185,7 +184,7 @@ impl<F: Fingerprint> Run<F> {
         }
     }
 
-    /// All pairs of some of the distinct fingerprints, with their places, in order.
+    /// Returns all pairs of a range of the distinct fingerprints, with their places, in order.
     pub(crate) fn pairs_of(&self, values: Range<usize>) -> impl Iterator<Item = (u64, Pair<F>)> + '_ {
         values.flat_map(move |at| {
             let places = match self.starts.get(at..at + 2) {

@@ -174,7 +174,7 @@ fn there_are_few_runs() {
 #[test]
 fn an_insertion_moves_few_pairs_however_many_there_are() {
     for batch in [1, 100, 1000, 6000] {
-        let mut memtable = Memtable::<u64>::new(3).deferring();
+        let mut memtable = Memtable::<u64>::new(3).with_background_merges();
         let count = 300 * batch.max(1000);
         let (mut moved_by_all, mut most_runs) = (0, 0);
         for first in (0..count).step_by(batch) {
@@ -203,7 +203,7 @@ fn an_insertion_moves_few_pairs_however_many_there_are() {
 
 #[test]
 fn writers_help_where_nothing_is_merged_in_the_background() {
-    let mut memtable = Memtable::<u64>::new(3).deferring();
+    let mut memtable = Memtable::<u64>::new(3).with_background_merges();
     for number in 0..150 {
         let before = memtable.clone();
         // Too long for an insertion to merge.
@@ -211,12 +211,16 @@ fn writers_help_where_nothing_is_merged_in_the_background() {
         let is_new =
             |live: &&LiveRun<u64>| !before.runs.iter().any(|other| Arc::ptr_eq(&other.run, &live.run));
         let moved: u64 = memtable.runs.iter().filter(is_new).map(LiveRun::len).sum();
-        assert!(moved <= 10_000 + MAX_HELP && memtable.runs.len() <= MAX_RUNS, "{}", memtable.runs.len());
+        assert!(
+            moved <= 10_000 + MAX_BACKLOG_PAIRS && memtable.runs.len() <= MAX_RUNS,
+            "{}",
+            memtable.runs.len()
+        );
     }
     assert_eq!(memtable.to_sorted().len(), 1_500_000);
 
-    // What the background has in hand is left to it.
-    let mut memtable = Memtable::<u64>::new(3).deferring();
+    // Runs that a background merge holds are left to it.
+    let mut memtable = Memtable::<u64>::new(3).with_background_merges();
     let batch = |number: u64| (10_000 * number..10_000 * (number + 1)).map(pair).collect::<Vec<_>>();
     (0..20).for_each(|number| memtable.insert(&batch(number)));
     let due = memtable.consolidation(0).expect("20 long runs");
@@ -228,7 +232,7 @@ fn writers_help_where_nothing_is_merged_in_the_background() {
 
 #[test]
 fn removals_meanwhile_are_carried_over() {
-    let mut memtable = Memtable::<u64>::new(3).deferring();
+    let mut memtable = Memtable::<u64>::new(3).with_background_merges();
     let long: Vec<Pair<u64>> = (0..20_000).map(pair).collect();
     memtable.insert(&long[..10_000]);
     memtable.insert(&long[10_000..]);
@@ -245,19 +249,19 @@ fn removals_meanwhile_are_carried_over() {
     assert_eq!(memtable.runs[0].run.len(), 19_999);
     assert!(!memtable.remove(long[14_999]) && memtable.remove(long[15_000]));
     assert!(!memtable.adopt(&mut of_none), "its runs have gone");
-    // Nothing is left of what is adopted now.
+    // A merged run without remaining pairs.
     let mut gone = merged(before.consolidation(0).expect("the same as before"));
     let mut memtable = before;
     long.iter().for_each(|&pair| assert!(memtable.remove(pair) || pair == long[5]));
     assert!(memtable.adopt(&mut gone) && memtable.runs.is_empty());
     // After a flush, nothing happens.
-    let mut memtable = Memtable::<u64>::new(3).deferring();
+    let mut memtable = Memtable::<u64>::new(3).with_background_merges();
     assert!(!memtable.adopt(&mut gone) && memtable.runs.is_empty());
 }
 
 #[test]
 fn a_merge_can_be_cancelled_at_each_pause() {
-    let mut memtable = Memtable::<u64>::new(3).deferring();
+    let mut memtable = Memtable::<u64>::new(3).with_background_merges();
     (0..3u64).for_each(|part| {
         memtable.insert(&(50_000 * part..50_000 * (part + 1)).map(pair).collect::<Vec<_>>());
     });
@@ -277,7 +281,7 @@ fn a_merge_can_be_cancelled_at_each_pause() {
 
 #[test]
 fn what_has_come_since_is_found_whatever_has_been_merged() {
-    let mut memtable = Memtable::<u64>::new(3).deferring();
+    let mut memtable = Memtable::<u64>::new(3).with_background_merges();
     let batch = |number: u64| (10_000 * number..10_000 * (number + 1)).map(pair).collect::<Vec<_>>();
     (0..5).for_each(|number| memtable.insert(&batch(number)));
     let before = memtable.clone();

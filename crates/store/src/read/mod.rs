@@ -1,9 +1,9 @@
-//! Reading: a snapshot, and what it can be asked.
+//! Reading: snapshots and their queries.
 //!
-//! - [`snapshot`]: one moment of the set, for as long as it is held
-//! - [`searcher`]: queries, one at a time
-//! - [`pool`]: searchers that wait to be used again
-//! - [`reader`]: a store that another process may be writing to; [`seen`]: what it has seen of it
+//! - [`snapshot`]: an immutable view of the set
+//! - [`searcher`]: queries with reusable buffers
+//! - [`pool`]: a pool of searchers
+//! - [`reader`]: reading a store that another process may write to; [`seen`]: its view, and how it is refreshed
 //! - [`pairs`]: all pairs of fingerprint and id, in order
 //! - [`fingerprint_set`]: the face that a snapshot shares with indexes and shards
 //! - [`names`]: the names of ids

@@ -8,22 +8,21 @@ use crate::error::Error;
 use crate::read::snapshot::Snapshot;
 
 impl<F: Fingerprint> Snapshot<F> {
-    /// The name of an id that is stored; `None` in a store without names.
+    /// Returns the name of a stored id; `None` in a store without names.
     ///
     /// # Errors
-    /// When a page that matters is damaged.
+    /// When a page that has to be read is damaged.
     pub fn name(&self, id: u64) -> Result<Option<&[u8]>, Error> {
         Ok(self.view().name(id)?)
     }
 
-    /// The ids that have one of these names. All names are read for it. Ids of pairs that have been removed may be
-    /// among them.
+    /// Returns the ids that have one of these names, perhaps including ids of removed pairs. It reads all names.
     ///
     /// # Errors
     /// When a page is damaged.
     pub fn ids_of_names(&self, names: &HashSet<Vec<u8>>) -> Result<HashSet<u64>, Error> {
         let mut ids = HashSet::new();
-        for memtable in self.view().in_memory() {
+        for memtable in self.view().memtables() {
             let found = memtable.names.iter().filter(|(_, name)| names.contains(&name[..]));
             ids.extend(found.map(|(id, _)| *id));
         }

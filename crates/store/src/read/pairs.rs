@@ -1,4 +1,4 @@
-//! All pairs of fingerprint and id, in order, whatever they lie in.
+//! All pairs of fingerprint and id in order, merged from memtables and segments.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,10 +12,10 @@ use crate::write::batch::Pair;
 /// Pairs in order.
 type Sequence<'s, F> = Box<dyn Iterator<Item = Result<Pair<F>, ReadError>> + Send + 's>;
 
-/// The same with their places in a file.
+/// Pairs in order, with their places in a segment.
 type PlacedPairs<'s, F> = Box<dyn Iterator<Item = Result<(u64, Pair<F>), ReadError>> + Send + 's>;
 
-/// Several sequences in order as one, each pair once. Ends after the first error.
+/// The merge of several sorted sequences, with each pair once. Ends after the first error.
 pub(crate) struct Merged<'s, F> {
     sequences: Vec<Sequence<'s, F>>,
     /// The next pair of each sequence.
@@ -62,10 +62,10 @@ impl<F: Fingerprint> Iterator for Merged<'_, F> {
 }
 
 impl<F: Fingerprint> View<F> {
-    /// All pairs from the first whose fingerprint is not below `from` on, in order.
+    /// Returns the pairs whose fingerprints are at least `from`, in order.
     pub(crate) fn pairs_from(&self, from: F) -> Merged<'_, F> {
         let mut sequences: Vec<Sequence<'_, F>> = Vec::new();
-        for memtable in self.in_memory() {
+        for memtable in self.memtables() {
             let memtable = memtable.sequences_from(from).into_iter();
             sequences.extend(memtable.map(|sequence| Box::new(sequence.map(Ok)) as Sequence<'_, F>));
         }
@@ -75,7 +75,7 @@ impl<F: Fingerprint> View<F> {
 }
 
 impl<F: Fingerprint> LiveSegment<F> {
-    /// The pairs that are left, from the first whose fingerprint is not below `from` on, in order.
+    /// Returns the pairs that are left and whose fingerprints are at least `from`, in order.
     pub(crate) fn pairs_from(&self, from: F) -> Sequence<'_, F> {
         match self.placed_pairs_from(from) {
             Ok(placed) => Box::new(placed.filter_map(|placed| match placed {
@@ -86,8 +86,8 @@ impl<F: Fingerprint> LiveSegment<F> {
         }
     }
 
-    /// All pairs of the file, removed ones included, with their places, from the first whose fingerprint is not
-    /// below `from` on, in order.
+    /// Returns the pairs of the file whose fingerprints are at least `from`, including removed ones, with their places,
+    /// in order.
     pub(crate) fn placed_pairs_from(&self, from: F) -> Result<PlacedPairs<'_, F>, ReadError> {
         let index = self.index();
         let entries = index.entries().from(from);

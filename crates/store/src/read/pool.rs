@@ -1,5 +1,4 @@
-//! Searchers that wait to be used again: to make one for each of a hundred thousand searches per second would cost as
-//! much as the searches.
+//! A pool of searchers, since creating one costs as much as a search.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,61 +6,61 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwap;
 use hamdex::Fingerprint;
 
-use crate::read::searcher::{Resting, Searcher};
+use crate::read::searcher::{PooledSearcher, Searcher};
 use crate::read::snapshot::Snapshot;
 use crate::view::View;
 
-/// Searchers that are kept, at most: one for each of many threads.
+/// Maximum number of pooled searchers, for as many threads.
 const MAX_KEPT: usize = 64;
 
-/// Searchers that wait to be used again.
+/// A pool of searchers.
 pub(crate) struct SearcherPool<F: Fingerprint> {
-    /// They hold on to files, so none is kept for files that have been replaced.
-    resting: Mutex<Vec<Resting<F>>>,
+    /// They keep segments alive, so none is kept for segments that have been replaced.
+    pooled: Mutex<Vec<PooledSearcher<F>>>,
 }
 
 impl<F: Fingerprint> SearcherPool<F> {
     pub(crate) fn new() -> Self {
-        Self { resting: Mutex::new(Vec::new()) }
+        Self { pooled: Mutex::new(Vec::new()) }
     }
 
-    /// A searcher of a snapshot.
+    /// Returns a searcher for a snapshot.
     pub(crate) fn take(&self, snapshot: Snapshot<F>) -> Searcher<F> {
         let fitting = {
-            let mut resting = self.resting();
-            let at = resting.iter().rposition(|resting| resting.is_for(&snapshot.view().segments));
-            at.map(|at| resting.swap_remove(at))
+            let mut pooled = self.pooled();
+            let at = pooled.iter().rposition(|pooled| pooled.is_for(&snapshot.view().segments));
+            at.map(|at| pooled.swap_remove(at))
         };
         match fitting {
-            Some(resting) => resting.wake(snapshot),
+            Some(pooled) => pooled.attach(snapshot),
             None => Searcher::new(snapshot),
         }
     }
 
-    /// Keeps a searcher, if it is for what `state` has now.
+    /// Returns a searcher to the pool, if it is for the segments of the current view.
     pub(crate) fn put_back(&self, searcher: Searcher<F>, view: &ArcSwap<View<F>>) {
-        let searcher = searcher.rest();
-        let mut resting = self.resting();
-        // Looked at under the lock: who replaces files clears what is kept after that.
+        let searcher = searcher.detach();
+        let mut pooled = self.pooled();
+        // Loaded under the lock: a thread that replaces segments clears the pool afterwards.
         let view = view.load();
         if searcher.is_for(&view.segments) {
-            // Those of a state before have had their time.
-            resting.retain(|other| other.is_for(&view.segments));
-            resting.truncate(MAX_KEPT - 1);
-            resting.push(searcher);
+            // Searchers of earlier segments are dropped.
+            pooled.retain(|other| other.is_for(&view.segments));
+            pooled.truncate(MAX_KEPT - 1);
+            pooled.push(searcher);
         }
     }
 
-    /// Lets all of them go, after files have been replaced.
+    /// Drops all searchers, after segments have been replaced.
     pub(crate) fn clear(&self) {
-        let gone = std::mem::take(&mut *self.resting());
-        // Not under the lock: files may go with them.
+        let gone = std::mem::take(&mut *self.pooled());
+        // Dropped without the lock, since files may be removed with them.
         drop(gone);
     }
 
-    fn resting(&self) -> MutexGuard<'_, Vec<Resting<F>>> {
-        // Nothing is left half done under the lock.
-        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pooled(&self) -> MutexGuard<'_, Vec<PooledSearcher<F>>> {
+        // No critical section can leave a partial change.
+        self.pooled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reading a store that another process may be writing to.
+//! Reading a store that another process may write to.
 
 use std::fmt;
 use std::path::Path;
@@ -17,11 +17,11 @@ use crate::read::seen::{LoggedRemovals, Seen};
 use crate::read::snapshot::Snapshot;
 use crate::segment::Opening;
 
-/// How often the files of a store are read again because a writer has replaced them meanwhile.
+/// Maximum number of retries after a writer has replaced files meanwhile.
 const MAX_ATTEMPTS: usize = 16;
 
-/// A store that is open for reading only. It takes no lock and changes nothing; any number of processes may have one,
-/// also while another process writes. It shows what had been acknowledged when it was opened or refreshed last.
+/// A store that is open for reading only. It takes no lock and changes nothing. Any number of processes may have one,
+/// also while another process writes. It has every write that was acknowledged before it was opened or last refreshed.
 ///
 /// ```
 /// use hamdex_store::{CreateOptions, Store, StoreOptions, StoreReader};
@@ -43,25 +43,25 @@ pub struct StoreReader<F: Fingerprint> {
     disk: Box<dyn Disk>,
     options: ReadOptions,
     seen: Seen<F>,
-    /// Those in the logs that were seen; `None` after a failure, so that all is read anew.
+    /// The removals in the live logs; `None` after a failure, so that everything is read again.
     removed: Option<LoggedRemovals<F>>,
 }
 
-/// How a store is opened for reading.
+/// Options for opening a store for reading.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadOptions {
     in_memory: bool,
 }
 
 impl ReadOptions {
-    /// Files are mapped.
+    /// Returns the defaults: files are mapped.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads the files of the store into memory of the process, in huge pages where the system has them, instead of
-    /// mapping them: a query then waits for no storage, and damage to the storage meanwhile does no harm.
+    /// Sets whether segments are read into process memory, in huge pages if the system has them, instead of mapped.
+    /// Queries never wait for storage then, and later damage to the files does no harm.
     #[must_use]
     pub fn in_memory(mut self, in_memory: bool) -> Self {
         self.in_memory = in_memory;
@@ -77,12 +77,12 @@ impl<F: Fingerprint> StoreReader<F> {
     /// Opens a store for reading.
     ///
     /// # Errors
-    /// When it is no store, is damaged or holds another width, or the disk refuses it.
+    /// When the directory is no store, is damaged or has another width, or the disk refuses an operation.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_with(path, ReadOptions::new())
     }
 
-    /// As [`StoreReader::open`], with options.
+    /// Opens a store for reading with options.
     ///
     /// # Errors
     /// As for [`StoreReader::open`].
@@ -90,22 +90,22 @@ impl<F: Fingerprint> StoreReader<F> {
         Self::open_on(RealDisk::new(path), options)
     }
 
-    /// As [`StoreReader::open_with`], on any disk.
+    /// Opens a store for reading on any disk.
     ///
     /// # Errors
     /// As for [`StoreReader::open`].
     pub fn open_on(disk: impl Disk, options: ReadOptions) -> Result<Self, Error> {
         let mut removed = Vec::new();
         let opening = options.opening();
-        let seen = steadily(&disk, |manifest| Seen::of(&disk, manifest, opening, &mut removed))?;
+        let seen =
+            retry_if_manifest_changed(&disk, |manifest| Seen::of(&disk, manifest, opening, &mut removed))?;
         Ok(Self { disk: Box::new(disk), options, seen, removed: Some(removed) })
     }
 
-    /// Reads what has been written since: the end of the log, and files that have come meanwhile. What was flushed to a
-    /// file or merged into another one is not read again.
+    /// Reads later writes: the end of the log, and new segments. It reads no pair again that was flushed or merged.
     ///
     /// # Errors
-    /// As for [`StoreReader::open`]; what was seen before is still there then.
+    /// As for [`StoreReader::open`]. The previous view stays in use then.
     pub fn refresh(&mut self) -> Result<(), Error> {
         let (disk, opening) = (&*self.disk, self.options.opening());
         let manifest = manifest::read(disk)?;
@@ -115,29 +115,30 @@ impl<F: Fingerprint> StoreReader<F> {
             (self.seen, self.removed) = (refreshed, Some(removed));
             return Ok(());
         }
-        // What it goes on from may have gone meanwhile.
+        // Files of the previous view may have been removed meanwhile.
         let mut removed = Vec::new();
-        self.seen = steadily(disk, |manifest| Seen::of(disk, manifest, opening, &mut removed))?;
+        self.seen =
+            retry_if_manifest_changed(disk, |manifest| Seen::of(disk, manifest, opening, &mut removed))?;
         self.removed = Some(removed);
         Ok(())
     }
 
-    /// Whether [`StoreReader::refresh`] may find something new: a look at the manifest and at the length of the log. It
-    /// may say so where a batch is being written that is not whole yet.
+    /// Whether [`StoreReader::refresh`] may find later writes, by the manifest and the length of the log. It may return
+    /// true for a batch that is only partly written.
     ///
     /// # Errors
-    /// When the manifest cannot be read, or the disk refuses it.
+    /// When the manifest cannot be read, or the disk refuses an operation.
     pub fn has_changed(&self) -> Result<bool, Error> {
         self.seen.has_changed(&*self.disk, &manifest::read(&*self.disk)?)
     }
 
-    /// The set as it was last seen, for as long as it is held.
+    /// Returns a snapshot of the current view.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<F> {
         Snapshot::new(Arc::clone(&self.seen.view), Arc::clone(&self.seen.schema))
     }
 
-    /// What the store held, and what that cost: see [`Store::stats`](crate::Store::stats).
+    /// Returns counts and costs of the store: see [`Store::stats`](crate::Store::stats).
     #[must_use]
     pub fn stats(&self) -> StoreStats {
         let health = holder_and_status(&*self.disk).map(|(holder, status)| Health::parse(holder, &status));
@@ -147,15 +148,14 @@ impl<F: Fingerprint> StoreReader<F> {
     /// Reads and checks all files of the store.
     ///
     /// # Errors
-    /// The first damage that is found; when the disk refuses something.
+    /// The first damage that is found; when the disk refuses an operation.
     pub fn verify(&self, options: &VerifyOptions) -> Result<Verified, Error> {
-        steadily(&*self.disk, |_| verify::<F>(&*self.disk, options))
+        retry_if_manifest_changed(&*self.disk, |_| verify::<F>(&*self.disk, options))
     }
 }
 
-/// Reads the manifest, and what it names. If that fails and the manifest is another one by then, a writer has
-/// replaced files meanwhile, and all is read again.
-pub(crate) fn steadily<T>(
+/// Reads the manifest and calls `read` with it. Retries if that fails and a writer has replaced the manifest meanwhile.
+pub(crate) fn retry_if_manifest_changed<T>(
     disk: &dyn Disk,
     mut read: impl FnMut(Manifest) -> Result<T, Error>,
 ) -> Result<T, Error> {

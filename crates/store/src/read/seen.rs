@@ -1,4 +1,4 @@
-//! The part of a store that a reader has seen, and how it goes on when more has been written.
+//! The view of a reader, and its refresh after later writes.
 
 use std::io;
 use std::sync::Arc;
@@ -19,21 +19,21 @@ use crate::segment::{LiveSegment, Opening};
 use crate::view::{FrozenMemtable, View};
 use crate::write::batch::Pair;
 
-/// A store as it was at one time.
+/// The view of a reader.
 ///
-/// The pairs of each log are a memtable of their own, as they are for the writer: when it has flushed them, the logs
-/// and the memtables before go together.
+/// The pairs of each log are a memtable of their own, as in the writing process: after a flush, the logs and their
+/// memtables are dropped together.
 pub(super) struct Seen<F: Fingerprint> {
     pub(super) manifest: Manifest,
     pub(super) view: Arc<View<F>>,
     pub(super) schema: Arc<Schema>,
-    /// Where the logs ended.
+    /// The end of the logs.
     end: Position,
-    /// How long the last log was, bytes that are no record included.
+    /// The length of the last log, including bytes that are no record.
     length: u64,
 }
 
-/// The removals in the logs that count: segments that appear later have not had all of them.
+/// The removals in the live logs, which new segments may not reflect.
 pub(super) type LoggedRemovals<F> = Vec<LoggedRemoval<F>>;
 
 /// A removal in a log.
@@ -44,7 +44,7 @@ pub(super) struct LoggedRemoval<F> {
 }
 
 impl<F: Fingerprint> Seen<F> {
-    /// Reads all that a manifest names.
+    /// Reads all files that a manifest names.
     pub(super) fn of(
         disk: &dyn Disk,
         manifest: Manifest,
@@ -57,7 +57,7 @@ impl<F: Fingerprint> Seen<F> {
         Self::with_logs(disk, manifest, view, from, removed)
     }
 
-    /// Reads what has come since: the end of the logs, and what a new manifest names that this one does not.
+    /// Reads later writes: the end of the logs, and the new files of a new manifest.
     pub(super) fn refreshed(
         &self,
         disk: &dyn Disk,
@@ -78,7 +78,7 @@ impl<F: Fingerprint> Seen<F> {
                 from = manifest.logs_start();
             }
             if from == self.end && length_of(disk, from.log)? < from.offset {
-                // Another history of the same store: a backup in its place.
+                // The directory has been replaced by a backup of the same store.
                 return Self::of(disk, manifest, opening, removed);
             }
             view.sequence = view.sequence.max(manifest.sequence);
@@ -90,7 +90,7 @@ impl<F: Fingerprint> Seen<F> {
         Self::with_logs(disk, manifest, view, from, removed)
     }
 
-    /// A segment of a new manifest: as it was, if nothing of it has changed.
+    /// Returns a segment of a new manifest, without opening it again if it has not changed.
     fn segment(
         &self,
         disk: &dyn Disk,
@@ -121,7 +121,7 @@ impl<F: Fingerprint> Seen<F> {
         Ok(live)
     }
 
-    /// Applies what the logs have from a position on.
+    /// Applies the logs from a position on.
     fn with_logs(
         disk: &dyn Disk,
         manifest: Manifest,
@@ -148,7 +148,7 @@ impl<F: Fingerprint> Seen<F> {
         Ok(Self { manifest, view: Arc::new(view), schema, end: replayed.end, length })
     }
 
-    /// Whether there are other files than those that were seen, or more bytes in the logs.
+    /// Whether the manifest has changed, or the logs have grown.
     pub(super) fn has_changed(&self, disk: &dyn Disk, manifest: &Manifest) -> Result<bool, Error> {
         if *manifest != self.manifest {
             return Ok(true);
@@ -158,7 +158,7 @@ impl<F: Fingerprint> Seen<F> {
     }
 }
 
-/// How long a log is; 0 if there is none.
+/// Returns the length of a log; 0 if it does not exist.
 fn length_of(disk: &dyn Disk, log: u64) -> Result<u64, Error> {
     let name = layout::log(log);
     match disk.length(&name) {
@@ -167,7 +167,7 @@ fn length_of(disk: &dyn Disk, log: u64) -> Result<u64, Error> {
     }
 }
 
-/// Keeps the memtable of a log, and begins that of a later one.
+/// Freezes the memtable of a log, and begins the one of a later log.
 fn begin_memtable<F: Fingerprint>(view: &mut View<F>, log: u64, distance: u32) {
     let memtable = std::mem::replace(&mut view.memtable, Memtable::new(distance));
     let sequence = view.sequence;

@@ -1,4 +1,4 @@
-//! One moment of the set, for as long as it is held.
+//! Immutable snapshots of the set.
 
 use std::fmt;
 use std::ops::{Bound, ControlFlow, RangeBounds};
@@ -13,20 +13,20 @@ use crate::memtable::Memtable;
 use crate::segment::write_index;
 use crate::view::View;
 
-/// What errors call an index of recent pairs.
+/// The path of an index of memtables in error messages.
 const MEMORY: &str = "(memory)";
 
-/// Queries that are answered together.
+/// Queries that are processed together.
 const CHUNK: usize = 1 << 16;
 
-/// The set as it was at one moment. It costs nothing to take and to clone; as long as it is held, the files that
-/// it needs are kept, though they may have been merged into others meanwhile.
+/// An immutable snapshot of the set. It is cheap to take and to clone. The files that it needs are kept as long as it is
+/// held, even after they have been merged.
 pub struct Snapshot<F: Fingerprint> {
     view: Arc<View<F>>,
     pub(super) schema: Arc<Schema>,
 }
 
-/// How many fingerprints and pairs a snapshot has: see [`Snapshot::count`].
+/// The exact counts of a snapshot: see [`Snapshot::count`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Count {
@@ -45,34 +45,34 @@ impl<F: Fingerprint> Snapshot<F> {
         &self.view
     }
 
-    /// Whether a fingerprint is there.
+    /// Whether a fingerprint is stored.
     ///
     /// # Errors
-    /// When a block that matters is damaged.
+    /// When a block that has to be read is damaged.
     pub fn contains(&self, fingerprint: F) -> Result<bool, Error> {
         Ok(self.view.contains(fingerprint)?)
     }
 
-    /// The ids of a fingerprint, ascending: none if it is not there, or the store has no ids.
+    /// Returns the ids of a fingerprint, ascending; none if it is not stored, or the store has no ids.
     ///
     /// # Errors
-    /// When a block or page that matters is damaged.
+    /// When a block or page that has to be read is damaged.
     pub fn ids(&self, fingerprint: F) -> Result<Vec<u64>, Error> {
         Ok(if self.schema.identity.has_ids { self.view.ids(fingerprint)? } else { Vec::new() })
     }
 
-    /// Whether a pair of fingerprint and id is there; in a store without ids, the id is 0. It reads less than
-    /// [`Snapshot::ids`] where a fingerprint has many ids.
+    /// Whether a (fingerprint, id) pair is stored; in a store without ids, the id is 0. It reads less than
+    /// [`Snapshot::ids`] if a fingerprint has many ids.
     ///
     /// # Errors
-    /// When a block or page that matters is damaged.
+    /// When a block or page that has to be read is damaged.
     pub fn contains_pair(&self, fingerprint: F, id: u64) -> Result<bool, Error> {
         let can_be = self.schema.identity.has_ids || id == 0;
         Ok(can_be && self.view.contains_pair((fingerprint, id))?)
     }
 
-    /// How many fingerprints and pairs there are, exactly. It reads all of the set, unless what is known suffices: one
-    /// file of which nothing has been removed, for example. [`StoreStats`](crate::StoreStats) has bounds that cost nothing.
+    /// Counts fingerprints and pairs exactly. It reads the whole set, unless this is a single segment without removed
+    /// pairs. [`StoreStats`](crate::StoreStats) has upper bounds for free.
     ///
     /// # Errors
     /// When a block or page is damaged.
@@ -80,7 +80,7 @@ impl<F: Fingerprint> Snapshot<F> {
         let mut count = Count::default();
         if let [live] = &self.view.segments[..]
             && live.removed.is_empty()
-            && self.view.in_memory().all(|memtable| memtable.len() == 0)
+            && self.view.memtables().all(|memtable| memtable.len() == 0)
         {
             return Ok(Count { fingerprints: live.index().len(), pairs: live.len() });
         }
@@ -93,18 +93,17 @@ impl<F: Fingerprint> Snapshot<F> {
         Ok(count)
     }
 
-    /// All pairs of fingerprint and id in order; in a store without ids, all fingerprints, each with 0. Ends after
-    /// the first error.
+    /// Returns all (fingerprint, id) pairs in order; in a store without ids, all ids are 0. Ends after the first error.
     pub fn pairs_in_order(&self) -> impl Iterator<Item = Result<(F, u64), Error>> + '_ {
         self.pairs_in_order_from(F::ZERO)
     }
 
-    /// As [`Snapshot::pairs_in_order`], from the first whose fingerprint is not below `from` on.
+    /// Returns the pairs whose fingerprints are at least `from`: see [`Snapshot::pairs_in_order`].
     pub fn pairs_in_order_from(&self, from: F) -> impl Iterator<Item = Result<(F, u64), Error>> + '_ {
         self.view.pairs_from(from).map(|pair| pair.map_err(Error::from))
     }
 
-    /// As [`Snapshot::pairs_in_order`], of the fingerprints in a range.
+    /// Returns the pairs whose fingerprints are in a range: see [`Snapshot::pairs_in_order`].
     ///
     /// ```
     /// use hamdex_store::{CreateOptions, Store, StoreOptions};
@@ -139,32 +138,32 @@ impl<F: Fingerprint> Snapshot<F> {
             .take_while(move |pair| pair.as_ref().map_or(true, |(fingerprint, _)| is_within(*fingerprint)))
     }
 
-    /// All of the set as indexes, for what takes more than a query: the self-join, for example. What is in memory is
-    /// put in the form of an index for it.
+    /// Returns the snapshot as indexes that are queried as one, for the self-join for example. Memtables are converted to
+    /// an index in memory.
     ///
     /// # Errors
     /// When memory runs out.
     pub fn indexes(&self) -> Result<MultiIndex<F>, Error> {
         let view = self.view();
         let mut all = Vec::new();
-        if view.in_memory().any(|memtable| memtable.len() > 0) {
-            // What is in memory may be in several parts.
-            let mut pairs: Vec<_> = view.in_memory().flat_map(Memtable::to_sorted).collect();
+        if view.memtables().any(|memtable| memtable.len() > 0) {
+            // Several memtables may be in memory.
+            let mut pairs: Vec<_> = view.memtables().flat_map(Memtable::to_sorted).collect();
             pairs.sort_unstable();
             let mut bytes = Vec::new();
             let options = self.schema.build_options()?.names(false);
             write_index(options, pairs.into_iter(), std::iter::empty(), &mut bytes)?;
             all.push(Arc::new(OpenOptions::new().from_mapping::<F>(bytes.into(), Path::new(MEMORY))?));
         }
-        Ok(view.segments_behind(all))
+        Ok(view.with_segment_indexes(all))
     }
 
-    /// Calls `visit` with the place of each query and all fingerprints within `distance` of it, nearest first, then
-    /// by fingerprint; in the order of the queries, those without a match too, until it breaks. Returns whether it
-    /// did.
+    /// Calls `visit` with the index of each query and all fingerprints within `distance` of it, nearest first, then by
+    /// fingerprint. Queries are visited in order, including those without a match, until `visit` breaks. Returns whether
+    /// it did.
     ///
     /// # Errors
-    /// When a block that matters is damaged. Queries before it may have been visited.
+    /// When a block that has to be read is damaged. Earlier queries may have been visited.
     pub fn batch_with(
         &self,
         queries: &[F],
@@ -181,7 +180,7 @@ impl<F: Fingerprint> Snapshot<F> {
                 let (own, behind) = rest.split_at(count);
                 rest = behind;
                 matches.clear();
-                // What is in memory and what is in files is limited each by itself.
+                // Memtables and segments are limited separately before.
                 matches.extend(own.iter().map(|(_, found)| *found).take(options.most_matches()));
                 if visit(number * CHUNK + place, &matches).is_break() {
                     return Ok(ControlFlow::Break(()));
@@ -191,10 +190,10 @@ impl<F: Fingerprint> Snapshot<F> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The nearest fingerprint within `distance` of each query; the least of several.
+    /// Returns the nearest fingerprint within `distance` of each query; the least of several.
     ///
     /// # Errors
-    /// When a block that matters is damaged.
+    /// When a block that has to be read is damaged.
     pub(crate) fn nearest_of_each(
         &self,
         queries: &[F],
@@ -202,13 +201,13 @@ impl<F: Fingerprint> Snapshot<F> {
         options: BatchOptions,
     ) -> Result<Vec<Option<Match<F>>>, Error> {
         let memtable =
-            |&query: &F| self.view.in_memory().filter_map(|memtable| memtable.nearest(query, distance)).min();
+            |&query: &F| self.view.memtables().filter_map(|memtable| memtable.nearest(query, distance)).min();
         let mut nearest: Vec<Option<Match<F>>> = queries.iter().map(memtable).collect();
-        // Nothing is nearer than what equals the query.
+        // A match at distance 0 is final.
         let is_open = |place: &usize| nearest[*place].is_none_or(|found| found.distance > 0);
         let open: Vec<usize> = (0..queries.len()).filter(is_open).collect();
         let asked: Vec<F> = open.iter().map(|&place| queries[place]).collect();
-        let indexes = self.view.segments_as_one();
+        let indexes = self.view.segment_indexes();
         let _ = indexes.batch_with(&asked, distance, &options.limit(1), |query, matches| {
             let nearest = &mut nearest[open[query]];
             *nearest = nearest.iter().copied().chain(matches.get(0).map(|near| near.found_in[0].found)).min();
@@ -217,7 +216,7 @@ impl<F: Fingerprint> Snapshot<F> {
         Ok(nearest)
     }
 
-    /// The matches of all queries, in the order of queries and of matches.
+    /// Returns the matches of all queries, sorted by query and match.
     fn batch_of_chunk(
         &self,
         queries: &[F],
@@ -225,13 +224,13 @@ impl<F: Fingerprint> Snapshot<F> {
         options: &BatchOptions,
     ) -> Result<Vec<(usize, Match<F>)>, Error> {
         let mut found: Vec<(usize, Match<F>)> = Vec::new();
-        let indexes = self.view.segments_as_one();
+        let indexes = self.view.segment_indexes();
         let _ = indexes.batch_with(queries, distance, options, |query, matches| {
             found.extend(matches.iter().map(|near| (query, near.found_in[0].found)));
             ControlFlow::Continue(())
         })?;
         for (place, &query) in queries.iter().enumerate() {
-            for memtable in self.view.in_memory() {
+            for memtable in self.view.memtables() {
                 let _ = memtable.for_each(query, distance, |value| {
                     found.push((place, Match::of(query, value)));
                     ControlFlow::Continue(())

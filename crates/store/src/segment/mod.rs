@@ -1,6 +1,6 @@
-//! Segments: hamdex files that never change, and which of their pairs have been removed.
+//! Segments: immutable hamdex files with removal marks.
 //!
-//! - [`new_segment`]: from pairs in order to a durable file
+//! - [`new_segment`]: from sorted pairs to a durable file
 //! - [`removed_places`]: the places of removed pairs in memory
 //! - [`removals_file`]: the same on disk
 
@@ -23,36 +23,36 @@ use crate::manifest::SegmentEntry;
 use crate::segment::removed_places::RemovedPlaces;
 use crate::write::batch::Pair;
 
-/// A file, as long as anybody uses it.
+/// An open segment file.
 pub(crate) struct Segment<F> {
-    /// The number in its name.
+    /// The number in its file name.
     pub(crate) number: u64,
     pub(crate) index: Arc<Index<F>>,
-    /// Bytes of the file.
+    /// The length of the file, in bytes.
     pub(crate) bytes: u64,
-    /// The least number of the segments that it was merged from; its own, if it was not merged.
-    since: AtomicU64,
+    /// The least number of the segments that it was merged from; its own if it was not merged.
+    oldest_input: AtomicU64,
     disk: Box<dyn Disk>,
-    /// Whether the file is to go when the last user has gone.
+    /// Whether to remove the file on drop.
     is_obsolete: AtomicBool,
 }
 
-/// How a file is opened. By default it is mapped, and a block is checked when it is first read.
+/// Options for opening a segment. By default it is mapped, and each block is checked when it is first read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Opening {
-    /// Whether it is read into memory of the process.
+    /// Whether the file is read into process memory.
     pub(crate) in_memory: bool,
-    /// Whether all of it is read and checked at once. Queries find all of it in memory then, and make no system call.
+    /// Whether the whole file is read and checked at once. Queries find it in memory then, without system calls.
     pub(crate) is_checked: bool,
 }
 
 impl<F: Fingerprint> Segment<F> {
-    /// Opens a file of the store by default.
+    /// Opens a segment with default options.
     pub(crate) fn open(disk: &dyn Disk, number: u64) -> Result<Self, Error> {
         Self::open_as(disk, number, Opening::default())
     }
 
-    /// Opens a file of the store.
+    /// Opens a segment.
     pub(crate) fn open_as(disk: &dyn Disk, number: u64, opening: Opening) -> Result<Self, Error> {
         let name = layout::segment(number);
         let path = disk.path(&name);
@@ -62,26 +62,32 @@ impl<F: Fingerprint> Segment<F> {
         let checksums = if opening.is_checked { Checksums::UpFront } else { Checksums::FirstTouch };
         let index = OpenOptions::new().checksums(checksums).from_mapping::<F>(data, &path);
         let index = Arc::new(index.map_err(|error| match error.kind() {
-            // The store has the width of its segments: this is not one of them.
+            // A segment of another width is not one of this store.
             ReadErrorKind::Width { .. } => Error::damaged(path, None, "it has another width than the store"),
             _ => error.into(),
         })?);
-        let since = AtomicU64::new(number);
-        Ok(Self { number, index, bytes, since, disk: disk.box_clone(), is_obsolete: AtomicBool::new(false) })
+        let oldest_input = AtomicU64::new(number);
+        Ok(Self {
+            number,
+            index,
+            bytes,
+            oldest_input,
+            disk: disk.box_clone(),
+            is_obsolete: AtomicBool::new(false),
+        })
     }
 
-    /// The least number of the segments that it was merged from, as far as this process knows: the age of its oldest
-    /// pairs.
-    pub(crate) fn since(&self) -> u64 {
-        self.since.load(Ordering::Relaxed)
+    /// Returns the least number of the segments that it was merged from in this process: the age of its oldest pairs.
+    pub(crate) fn oldest_input(&self) -> u64 {
+        self.oldest_input.load(Ordering::Relaxed)
     }
 
-    /// Records the segments that it was merged from.
-    pub(crate) fn set_since(&self, since: u64) {
-        self.since.store(since, Ordering::Relaxed);
+    /// Records the least number of the segments that it was merged from.
+    pub(crate) fn set_oldest_input(&self, number: u64) {
+        self.oldest_input.store(number, Ordering::Relaxed);
     }
 
-    /// Lets the file go as soon as the last snapshot that uses it has gone.
+    /// Removes the file when the last snapshot that uses it is dropped.
     pub(crate) fn retire(&self) {
         self.is_obsolete.store(true, Ordering::Release);
     }
@@ -90,7 +96,7 @@ impl<F: Fingerprint> Segment<F> {
 impl<F> Drop for Segment<F> {
     fn drop(&mut self) {
         if *self.is_obsolete.get_mut() {
-            // What stays is not named by any manifest, and is removed by the next writer.
+            // If it stays, no manifest names it, and the next writer removes it.
             let _ = self.disk.remove(&layout::segment(self.number));
         }
     }
@@ -102,7 +108,7 @@ impl<F> fmt::Debug for Segment<F> {
     }
 }
 
-/// A segment, and which of its pairs have been removed.
+/// A segment and the places of its removed pairs.
 pub(crate) struct LiveSegment<F> {
     pub(crate) segment: Arc<Segment<F>>,
     pub(crate) removed: RemovedPlaces,
@@ -119,7 +125,7 @@ impl<F: Fingerprint> LiveSegment<F> {
         &self.segment.index
     }
 
-    /// The place of a pair that is left, if it is there.
+    /// Returns the place of a pair, if it is present and not removed.
     pub(crate) fn find(&self, (fingerprint, id): Pair<F>) -> Result<Option<u64>, ReadError> {
         let place = if self.index().has_ids() {
             let ids = self.index().ids(fingerprint)?;
@@ -130,17 +136,17 @@ impl<F: Fingerprint> LiveSegment<F> {
         Ok(place.filter(|&place| !self.removed.contains(place)))
     }
 
-    /// Whether something is left of a fingerprint that is in the file.
+    /// Whether any pair of a fingerprint that is in the file is left.
     pub(crate) fn is_left(&self, fingerprint: F) -> Result<bool, ReadError> {
         Ok(self.removed.is_empty() || self.contains(fingerprint)?)
     }
 
-    /// Whether some pair of a fingerprint is left.
+    /// Whether any pair of a fingerprint is left.
     pub(crate) fn contains(&self, fingerprint: F) -> Result<bool, ReadError> {
-        Ok(self.removed.leaves_some_of(self.index().places(fingerprint)?))
+        Ok(self.removed.leaves_any_of(self.index().places(fingerprint)?))
     }
 
-    /// Appends the ids of a fingerprint that are left; where there are no ids, 0 if the fingerprint is left.
+    /// Appends the ids of a fingerprint that are left; in a store without ids, 0 if the fingerprint is left.
     pub(crate) fn append_ids(&self, fingerprint: F, ids: &mut Vec<u64>) -> Result<(), ReadError> {
         if !self.index().has_ids() {
             ids.extend(self.contains(fingerprint)?.then_some(0));
@@ -152,19 +158,19 @@ impl<F: Fingerprint> LiveSegment<F> {
         Ok(())
     }
 
-    /// How many pairs are left.
+    /// Returns the number of pairs that are left.
     pub(crate) fn len(&self) -> u64 {
         self.segment.pairs() - self.removed.len()
     }
 }
 
 impl<F: Fingerprint> Segment<F> {
-    /// The greatest id with a name, where there are names. Names that cannot be read are found by whoever asks for them.
+    /// Returns the greatest id with a name, in a store with names. Damage to names is only found by queries for them.
     pub(crate) fn last_id(&self) -> Option<u64> {
         self.index.names().ok().flatten()?.last_id().ok().flatten()
     }
 
-    /// Its line in a manifest, without removals, as of a batch.
+    /// Returns its entry in a manifest, without removals, as of a sequence number.
     pub(crate) fn entry(&self, level: u32, sequence: u64) -> SegmentEntry {
         SegmentEntry {
             number: self.number,
@@ -179,7 +185,7 @@ impl<F: Fingerprint> Segment<F> {
         }
     }
 
-    /// How many pairs the file holds: fingerprints, where there are no ids.
+    /// Returns the number of pairs in the file; in a store without ids, of fingerprints.
     pub(crate) fn pairs(&self) -> u64 {
         self.index.place_count()
     }

@@ -1,4 +1,4 @@
-//! New files: from pairs in order to a segment that is durable, and part of nothing yet.
+//! Writing of segments: from sorted pairs to a durable file that no manifest names yet.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use crate::memtable::Memtable;
 use crate::segment::{Opening, Segment};
 use crate::write::batch::{Pair, ids_of};
 
-/// A new file.
+/// The file of a new segment.
 pub(crate) type Output = Pieces<Box<dyn DiskFile>>;
 
 impl<F: Fingerprint> StoreInner<F> {
-    /// Writes a new file, and makes it durable. `write` gets the options by which it is built. `level` says how often
-    /// its oldest pairs have been merged.
+    /// Writes a new segment durably. `write` gets the build options; `level` counts the merges that its oldest pairs have
+    /// been through.
     ///
     /// # Errors
-    /// When the disk refuses it, or `write` fails: nothing is left then.
+    /// When the disk refuses an operation, or `write` fails. The file is removed then.
     pub(crate) fn new_segment(
         &self,
         level: u32,
@@ -54,7 +54,7 @@ impl<F: Fingerprint> StoreInner<F> {
         self.disk.sync_directory(layout::SEGMENTS).map_err(Error::io("sync its directory", &path))
     }
 
-    /// Writes recent pairs, with the names of their ids, to a new file: see [`StoreInner::new_segment`].
+    /// Writes the pairs of a memtable, with the names of their ids, to a new segment: see [`StoreInner::new_segment`].
     ///
     /// # Errors
     /// As for [`StoreInner::new_segment`].
@@ -77,8 +77,8 @@ impl<F: Fingerprint> StoreInner<F> {
         })
     }
 
-    /// Opens a file that is durable, as one that is to join the store. One that has just been written is checked, and
-    /// brought before queries, as far as it is still in memory.
+    /// Opens a durable file as a segment that a manifest is to name. One that has just been written is read and checked
+    /// if it fits in memory, so that queries find it in the page cache.
     pub(crate) fn open_segment(
         &self,
         number: u64,
@@ -89,7 +89,7 @@ impl<F: Fingerprint> StoreInner<F> {
         let bytes = self.disk.length(&name).map_err(Error::io("read it", self.disk.path(&name)))?;
         let opening = Opening { is_checked: is_fresh && bytes <= default_memory(), ..self.options.opening() };
         let segment = Segment::open_as(&*self.disk, number, opening)?;
-        // Publishing says as of which batch.
+        // Publishing sets the sequence number.
         let entry = segment.entry(level, 0);
         Ok((Arc::new(segment), entry))
     }

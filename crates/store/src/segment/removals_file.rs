@@ -1,4 +1,4 @@
-//! The file that says which pairs of a segment are gone: a Roaring bitmap of their places.
+//! The removals file: a Roaring bitmap of the places of the removed pairs of a segment.
 //!
 //! ```text
 //! 0    8  magic
@@ -8,10 +8,10 @@
 //! 32   8  the segment's number
 //! 40   8  the version of these removals
 //! 48   8  number of places in the segment
-//! 56   8  number of places that are gone, B = bytes of the bitmap follow
-//! 64   8  B
+//! 56   8  number of removed places
+//! 64   8  B, the length of the bitmap
 //! 72   B  the bitmap: the 64-bit extension of the portable Roaring format
-//! …    4  CRC-32 of all before, with context
+//! …    4  CRC-32 of everything before, with context
 //! ```
 
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ use roaring::{RoaringBitmap, RoaringTreemap};
 
 use crate::disk::checksum::{Kind, checksum};
 use crate::disk::layout;
-use crate::disk::{Disk, create_anew};
+use crate::disk::{Disk, create_replacing};
 use crate::error::{Error, is_unreadable};
 use crate::manifest::identity::StoreId;
 use crate::manifest::{RemovalsEntry, SegmentEntry};
@@ -29,11 +29,10 @@ const HEADER_BYTES: usize = 72;
 const CHECKSUM_BYTES: usize = 4;
 const MAGIC: [u8; 8] = *b"\x89HDXR\r\n\x1a";
 
-/// The version of the format of removals.
+/// The version of the format of removals files.
 const VERSION: u32 = 1;
 
-/// Writes the removals that the entry of a segment names. They are durable when this returns, their name included.
-/// Returns how many bytes were written.
+/// Writes a removals file. It and its name are durable when this returns. Returns its length.
 ///
 /// # Errors
 /// When the operating system refuses it.
@@ -47,7 +46,7 @@ pub fn write(
     let bytes = to_bytes(store, segment, version, removed);
     let name = layout::removals(segment.number, version);
     let write = || {
-        let mut file = create_anew(disk, &name)?;
+        let mut file = create_replacing(disk, &name)?;
         file.write_all(&bytes)?;
         file.sync()?;
         disk.sync_directory(layout::DELETES)
@@ -55,17 +54,18 @@ pub fn write(
     match write() {
         Ok(()) => Ok(bytes.len() as u64),
         Err(error) => {
-            // It has no part in the store yet; if it stays, the next open removes it.
+            // If it stays, no manifest names it, and the next writer removes it.
             let _ = disk.remove(&name);
             Err(Error::io("write it", disk.path(&name))(error))
         }
     }
 }
 
-/// Reads the removals that the entry of a segment names; none if it names none.
+/// Reads the removals that the entry of a segment names; an empty set if it names none.
 ///
 /// # Errors
-/// When the file is missing, damaged, of a newer format or of another segment; what the operating system refuses.
+/// When the file is missing, damaged, of a newer format or of another segment; when the operating system refuses an
+/// operation.
 pub fn read(disk: &dyn Disk, store: StoreId, segment: &SegmentEntry) -> Result<RoaringTreemap, Error> {
     let Some(entry) = segment.removals else {
         return Ok(RoaringTreemap::new());
@@ -83,11 +83,11 @@ pub fn read(disk: &dyn Disk, store: StoreId, segment: &SegmentEntry) -> Result<R
     })
 }
 
-/// Finds removals of a segment that prove themselves: of the version that its entry names, or else of the greatest
-/// before; of the greatest of all, if it names none. Bytes behind the end of a whole file do not count.
+/// Finds valid removals of a segment: of the version that its entry names, or else of the greatest version before; of
+/// the greatest of all, if it names none. Bytes after the end of a complete file are ignored.
 ///
 /// # Errors
-/// When the operating system refuses it, other than to read bytes that the disk has lost.
+/// When the operating system refuses an operation, other than to read bytes that the disk has lost.
 pub(crate) fn find(
     disk: &dyn Disk,
     store: StoreId,
@@ -109,7 +109,7 @@ pub(crate) fn find(
     Ok(None)
 }
 
-/// The removals of a file, which has that many if that is known: then all of its header is.
+/// Returns the removals in a file. With a known count the whole header is known, and damage to it is mended.
 fn find_in(
     bytes: &[u8],
     store: StoreId,
@@ -128,7 +128,7 @@ fn find_in(
         if known.is_some() {
             contents[..HEADER_BYTES].copy_from_slice(&header(segment, version, entry.count, bitmap_bytes));
             let checksum = checksum(store, Kind::Removals, segment.number, version, contents).to_le_bytes();
-            // One byte that differs is damage to the checksum itself: damage elsewhere changes it as a whole.
+            // A single wrong byte is damage to the checksum itself: damage elsewhere changes all of it.
             if stored.iter().zip(&checksum).filter(|(stored, right)| stored != right).count() == 1 {
                 stored.copy_from_slice(&checksum);
             }
@@ -137,7 +137,7 @@ fn find_in(
     })
 }
 
-/// A version of the removals of a segment that no file has.
+/// Returns a version of the removals of a segment that no file has.
 ///
 /// # Errors
 /// When the operating system refuses it.
@@ -145,14 +145,14 @@ pub(crate) fn next_version(disk: &dyn Disk, segment: u64) -> Result<u64, Error> 
     Ok(versions(disk, segment)?.last().map_or(1, |last| last + 1))
 }
 
-/// The versions of the removals of a segment that there are files of, ascending.
+/// Returns the versions of the removals files of a segment, ascending.
 fn versions(disk: &dyn Disk, segment: u64) -> Result<Vec<u64>, Error> {
     layout::listed(disk, layout::DELETES, |name| {
         layout::parse_removals(name).filter(|(number, _)| *number == segment).map(|(_, version)| version)
     })
 }
 
-/// The bytes of the file.
+/// Returns the bytes of a removals file.
 #[must_use]
 pub fn to_bytes(store: StoreId, segment: &SegmentEntry, version: u64, removed: &RoaringTreemap) -> Vec<u8> {
     let bitmap_bytes = removed.serialized_size();
@@ -164,7 +164,7 @@ pub fn to_bytes(store: StoreId, segment: &SegmentEntry, version: u64, removed: &
     bytes
 }
 
-/// The bytes before the bitmap.
+/// Returns the bytes before the bitmap.
 fn header(segment: &SegmentEntry, version: u64, count: u64, bitmap_bytes: usize) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     bytes[..8].copy_from_slice(&MAGIC);
@@ -177,11 +177,11 @@ fn header(segment: &SegmentEntry, version: u64, count: u64, bitmap_bytes: usize)
     bytes
 }
 
-/// What is wrong with the bytes of removals.
+/// The error of invalid bytes.
 #[derive(Debug)]
 enum Problem {
     Newer(u64),
-    /// Where, and what.
+    /// The offset and the kind of damage.
     Damaged(usize, &'static str),
 }
 
@@ -208,7 +208,7 @@ fn parse(
     match number(8) {
         version if version == u64::from(VERSION) => {}
         version if version as u32 > VERSION => return Err(Problem::Newer(u64::from(version as u32))),
-        _ => return Err(Damaged(8, "the version is none")),
+        _ => return Err(Damaged(8, "the version is invalid")),
     }
     if header[16..32] != segment.file_id {
         return Err(Damaged(16, "it belongs to another file than the segment"));
@@ -219,18 +219,19 @@ fn parse(
     {
         return Err(Damaged(wrong.1, "a field differs from what the manifest says, or from the length"));
     }
-    let removed = parse_bitmap(bitmap).ok_or(Damaged(HEADER_BYTES, "the bitmap is none"))?;
+    let removed = parse_bitmap(bitmap).ok_or(Damaged(HEADER_BYTES, "the bitmap is invalid"))?;
     let is_within = removed.max().is_none_or(|last| last < segment.pairs);
     match is_within && removed.len() == entry.count {
         true => Ok(removed),
-        false => {
-            Err(Damaged(HEADER_BYTES, "the bitmap has places that the segment has not, or too few or many"))
-        }
+        false => Err(Damaged(
+            HEADER_BYTES,
+            "the bitmap has places beyond the segment, or another number of places",
+        )),
     }
 }
 
-/// The 64-bit extension of the portable Roaring format: the number of bitmaps, and for each the high 32 bits of its
-/// numbers and a 32-bit bitmap. High bits ascend strictly, no bitmap is empty, and nothing follows.
+/// Parses the 64-bit extension of the portable Roaring format: the number of bitmaps, and for each the high 32 bits of
+/// its numbers and a 32-bit bitmap. High bits ascend strictly, no bitmap is empty, and nothing follows.
 fn parse_bitmap(mut bytes: &[u8]) -> Option<RoaringTreemap> {
     let (count, rest) = bytes.split_first_chunk()?;
     bytes = rest;
@@ -252,8 +253,8 @@ fn parse_bitmap(mut bytes: &[u8]) -> Option<RoaringTreemap> {
     bytes.is_empty().then(|| RoaringTreemap::from_bitmaps(bitmaps))
 }
 
-/// Whether a bitmap that has been read from these bytes has as many numbers in each container as the header of the
-/// container says, which reading runs does not check; and whether no flag is that of a container that is not there.
+/// Whether a bitmap that was parsed from these bytes has as many numbers in each container as the header of the
+/// container says, which is not checked for runs; and whether no flag belongs to an absent container.
 fn counts_are_right(bytes: &[u8], bitmap: &RoaringBitmap) -> bool {
     let u16_at = |at: usize| bytes.get(at..at + 2).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
     let check = || {
@@ -278,5 +279,5 @@ fn counts_are_right(bytes: &[u8], bitmap: &RoaringBitmap) -> bool {
     check().is_some()
 }
 
-/// How a 32-bit bitmap with containers of runs begins.
+/// The first bytes of a 32-bit bitmap with run containers.
 const COOKIE_WITH_RUNS: u16 = 12347;

@@ -1,82 +1,82 @@
-//! Which pairs of a source have been removed.
+//! The places of the removed pairs of a run or segment.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use roaring::RoaringTreemap;
 
-/// Places that have been removed lately, at most: few enough to be copied by every write that removes something.
-const MAX_LATELY: u64 = 1 << 12;
+/// Maximum number of newer places, which every removal may copy.
+const MAX_NEWER: u64 = 1 << 12;
 
 /// The places of removed pairs. Cloning is cheap, and a clone never changes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RemovedPlaces {
-    /// Most of them.
-    before: Option<Arc<RoaringTreemap>>,
+    /// Most places.
+    older: Option<Arc<RoaringTreemap>>,
     /// The others.
-    lately: Option<Arc<RoaringTreemap>>,
+    newer: Option<Arc<RoaringTreemap>>,
 }
 
 impl RemovedPlaces {
-    /// Takes over a set of places.
+    /// Wraps a set of places.
     pub(crate) fn of(places: RoaringTreemap) -> Self {
-        Self { before: (!places.is_empty()).then(|| Arc::new(places)), lately: None }
+        Self { older: (!places.is_empty()).then(|| Arc::new(places)), newer: None }
     }
 
-    /// Whether nothing has been removed: the usual case, in which no place needs to be known.
+    /// Whether no pair has been removed, as usual.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.before.is_none() && self.lately.is_none()
+        self.older.is_none() && self.newer.is_none()
     }
 
-    /// How many pairs have been removed.
+    /// Returns the number of removed pairs.
     pub(crate) fn len(&self) -> u64 {
         self.sets().map(RoaringTreemap::len).sum()
     }
 
     fn sets(&self) -> impl Iterator<Item = &RoaringTreemap> {
-        self.before.iter().chain(&self.lately).map(|places| &**places)
+        self.older.iter().chain(&self.newer).map(|places| &**places)
     }
 
-    /// Whether the pair at this place has been removed.
+    /// Whether the pair at a place has been removed.
     #[inline]
     pub(crate) fn contains(&self, place: u64) -> bool {
         self.sets().any(|places| places.contains(place))
     }
 
-    /// Whether some pair of these places is left.
-    pub(crate) fn leaves_some_of(&self, mut places: Range<u64>) -> bool {
+    /// Whether any pair at these places is left.
+    pub(crate) fn leaves_any_of(&self, mut places: Range<u64>) -> bool {
         places.any(|place| !self.contains(place))
     }
 
-    /// Removes one more. Returns whether it was there.
+    /// Adds a place. Returns whether it is new.
     pub(crate) fn insert(&mut self, place: u64) -> bool {
-        if self.before.as_ref().is_some_and(|places| places.contains(place)) {
+        if self.older.as_ref().is_some_and(|places| places.contains(place)) {
             return false;
         }
-        let lately = Arc::make_mut(self.lately.get_or_insert_default());
-        let was_there = lately.insert(place);
-        if lately.len() > MAX_LATELY {
-            *Arc::make_mut(self.before.get_or_insert_default()) |= std::mem::take(lately);
-            self.lately = None;
+        let newer = Arc::make_mut(self.newer.get_or_insert_default());
+        let was_there = newer.insert(place);
+        if newer.len() > MAX_NEWER {
+            *Arc::make_mut(self.older.get_or_insert_default()) |= std::mem::take(newer);
+            self.newer = None;
         }
         was_there
     }
 
-    /// The places that have been removed since an earlier copy.
+    /// Returns the places that were added after an earlier clone.
     pub(crate) fn since(&self, earlier: &Self) -> RoaringTreemap {
         if self.len() == earlier.len() {
             return RoaringTreemap::new();
         }
         let address = |places: &Option<Arc<RoaringTreemap>>| places.as_ref().map(Arc::as_ptr);
-        if address(&self.before) != address(&earlier.before) {
+        if address(&self.older) != address(&earlier.older) {
             return self.to_places() - earlier.to_places();
         }
-        let lately = self.lately.as_deref().cloned().unwrap_or_default();
-        earlier.lately.as_deref().into_iter().fold(lately, |places, earlier| places - earlier)
+        let newer = self.newer.as_deref().cloned().unwrap_or_default();
+        earlier.newer.as_deref().into_iter().fold(newer, |places, earlier| places - earlier)
     }
 
-    /// All places.
+    /// Returns all places.
     pub(crate) fn to_places(&self) -> RoaringTreemap {
         self.sets().fold(RoaringTreemap::new(), |all, places| all | places)
     }
@@ -89,21 +89,21 @@ mod tests {
     #[test]
     fn a_copy_does_not_see_what_is_removed_later() {
         let mut removed = RemovedPlaces::default();
-        assert!(removed.is_empty() && removed.leaves_some_of(0..1) && !removed.leaves_some_of(3..3));
+        assert!(removed.is_empty() && removed.leaves_any_of(0..1) && !removed.leaves_any_of(3..3));
         assert!(removed.insert(7));
         let before = removed.clone();
         assert!(removed.insert(8) && !removed.insert(7));
         assert_eq!((before.len(), removed.len()), (1, 2));
         assert_eq!(removed.since(&before), RoaringTreemap::from([8]));
         assert!(removed.since(&removed).is_empty() && before.since(&removed.clone()).is_empty());
-        assert!(before.leaves_some_of(7..9) && !removed.leaves_some_of(7..9));
-        assert!(removed.leaves_some_of(6..9) && removed.contains(7) && !removed.contains(9));
+        assert!(before.leaves_any_of(7..9) && !removed.leaves_any_of(7..9));
+        assert!(removed.leaves_any_of(6..9) && removed.contains(7) && !removed.contains(9));
     }
 
     #[test]
     fn many_removals_are_all_kept() {
         let mut removed = RemovedPlaces::default();
-        let places = || (0..3 * MAX_LATELY).map(|number| number * number % 50_021);
+        let places = || (0..3 * MAX_NEWER).map(|number| number * number % 50_021);
         let mut expected = RoaringTreemap::new();
         let mut copies = Vec::new();
         for (number, place) in places().enumerate() {
@@ -117,7 +117,7 @@ mod tests {
         }
         assert_eq!(removed.to_places(), expected);
         assert_eq!(removed.len(), expected.len());
-        assert!(removed.lately.as_ref().is_none_or(|lately| lately.len() <= MAX_LATELY));
+        assert!(removed.newer.as_ref().is_none_or(|newer| newer.len() <= MAX_NEWER));
         assert!(places().all(|place| removed.contains(place)) && !removed.contains(50_021));
     }
 }

@@ -1,4 +1,4 @@
-//! What is inserted and what is removed, whatever else is there.
+//! Unconditional insertion and removal.
 
 use std::collections::HashSet;
 
@@ -12,32 +12,32 @@ use crate::write::reply::Reply;
 use crate::write::request::Request;
 
 impl<F: Fingerprint> Store<F> {
-    /// Inserts a pair; in a store without ids, a fingerprint, and the id must be 0.
+    /// Inserts a pair. In a store without ids the id must be 0.
     ///
     /// # Errors
-    /// When it cannot be made as durable as the store's options say.
+    /// When the pair cannot be made as durable as the options of the store require.
     pub fn insert(&self, fingerprint: F, id: u64) -> Result<(), Error> {
         self.write(vec![Operation::Insert(fingerprint, id)]).map(drop)
     }
 
-    /// Removes a pair. Returns whether it was there.
+    /// Removes a pair. Returns whether it was stored.
     ///
     /// # Errors
-    /// As for [`Store::insert`], and when a block that matters is damaged.
+    /// As for [`Store::insert`], and when a block that has to be read is damaged.
     pub fn remove(&self, fingerprint: F, id: u64) -> Result<bool, Error> {
         Ok(self.write(vec![Operation::Remove(fingerprint, id)])?.removed == 1)
     }
 
-    /// Does a batch of operations in their order: all of them, or none.
+    /// Applies a batch of operations in order, atomically.
     ///
     /// # Errors
-    /// As for [`Store::remove`]; nothing has happened then.
+    /// As for [`Store::remove`]; the store is unchanged then.
     pub fn write(&self, operations: Vec<Operation<F>>) -> Result<Written, Error> {
         self.check_operations(&operations)?;
         self.written(Request::Batch(operations))
     }
 
-    /// Refuses operations that do not fit the store.
+    /// Rejects operations that do not fit the store.
     pub(crate) fn check_operations(&self, operations: &[Operation<F>]) -> Result<(), Error> {
         self.check(operations.iter().map(|operation| operation.pair().1), operations.len())?;
         if operations.iter().any(|operation| matches!(operation, Operation::Insert(..))) {
@@ -46,7 +46,7 @@ impl<F: Fingerprint> Store<F> {
         Ok(())
     }
 
-    /// Removes all pairs of a fingerprint. Returns how many there were.
+    /// Removes all pairs of a fingerprint. Returns their number.
     ///
     /// # Errors
     /// As for [`Store::remove`].
@@ -55,7 +55,7 @@ impl<F: Fingerprint> Store<F> {
         Ok(self.written(Request::RemoveFingerprints(vec![fingerprint]))?.removed)
     }
 
-    /// Removes all pairs of fingerprints: all of them, or none. [`Written::absent`] counts nothing here.
+    /// Removes all pairs of some fingerprints, atomically. [`Written::absent`] is 0.
     ///
     /// # Errors
     /// As for [`Store::remove`].
@@ -64,7 +64,7 @@ impl<F: Fingerprint> Store<F> {
         self.written(Request::RemoveFingerprints(fingerprints))
     }
 
-    /// Removes all pairs with one of these ids. All that is stored is read for it, once. Returns how many there were.
+    /// Removes all pairs with one of these ids. Returns their number. It reads the whole store once.
     ///
     /// # Errors
     /// As for [`Store::remove`].

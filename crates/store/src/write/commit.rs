@@ -1,4 +1,4 @@
-//! Commits: one at a time, for as many writers as wait.
+//! Group commits, and the back-pressure before them.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -21,35 +21,35 @@ use crate::write::reply::Reply;
 use crate::write::request::Request;
 use crate::write::writer::Writer;
 
-/// Writes that may wait with a callback, at most.
+/// Maximum number of waiting writes with callbacks.
 pub(crate) const MAX_SUBMITTED: usize = 4096;
 
-/// A write that is held back looks so often whether it still has to wait.
-const HOLD: Duration = Duration::from_millis(5);
+/// Interval at which a delayed write checks whether it still has to wait.
+const RECHECK_INTERVAL: Duration = Duration::from_millis(5);
 
-/// How long a write is held back since runs are many, at most.
+/// Maximum delay of a write because of overdue runs.
 const MAX_PAUSE_FOR_RUNS: Duration = Duration::from_millis(4);
 
-/// The answer to a request.
+/// The outcome of a request.
 pub(crate) type Outcome<F> = Result<Reply<F>, Error>;
 
 impl<F: Fingerprint> StoreInner<F> {
-    /// Does what a request asks for, together with others that come at the same time.
+    /// Commits a request, in a group with concurrent ones.
     ///
     /// # Errors
-    /// When the log cannot be written, a file is damaged, memory is full and cannot be written out, or the deadline
-    /// passes before the request is taken: nothing has happened then.
+    /// When the log cannot be written, a segment is damaged, memory is full and cannot be flushed, or the deadline passes
+    /// before a leader has taken the request. The request has no effect then.
     pub(crate) fn commit(&self, request: Request<F>, deadline: Option<Instant>) -> Outcome<F> {
         self.check_open()?;
         if request.only_removes() && !self.has_room() && !self.queue.has_callbacks() {
-            // It needs no memory, so it does not wait for room behind other threads.
+            // It needs no memory, so it does not wait for room.
             return self.commit_alone(request);
         }
         self.slow_down(request.pairs(), deadline)?;
         let only_removes = request.only_removes();
         let no_room = RefCell::new(None);
         let prepare = || match self.wait_for_room(deadline) {
-            // Behind others, but without them, if there is to be none for long.
+            // In the order of the queue, but without the others, if there is no room for long.
             Err(error @ Error::Full { .. }) if only_removes => {
                 no_room.replace(Some(error));
                 Ok(())
@@ -67,16 +67,16 @@ impl<F: Fingerprint> StoreInner<F> {
         }
     }
 
-    /// Commits a request at once, by itself, whether or not there is room in memory.
+    /// Commits a single request at once, even if memory is full.
     pub(crate) fn commit_alone(&self, request: Request<F>) -> Outcome<F> {
         self.check_open()?;
         self.serve(vec![request]).pop().expect("one answer for one request")
     }
 
-    /// Takes a request whose outcome goes to a callback.
+    /// Queues a request whose outcome goes to a callback.
     ///
     /// # Errors
-    /// When too many wait already, or the store has been closed: it has not been taken then.
+    /// When the queue is full, or the store is closed. The request is not queued then.
     pub(crate) fn submit(
         &self,
         request: Request<F>,
@@ -84,7 +84,7 @@ impl<F: Fingerprint> StoreInner<F> {
     ) -> Result<(), Error> {
         self.check_open()?;
         let panicked =
-            || Err(Error::OfGroup { what: "the thread that was to write this has panicked".to_owned() });
+            || Err(Error::OfGroup { what: "the leader of the group commit has panicked".to_owned() });
         let callback: Callback<Outcome<F>> = Box::new(move |outcome| done(outcome.unwrap_or_else(panicked)));
         self.queue.push(request, callback, MAX_SUBMITTED).map_err(|refused| match refused {
             Refused::Full => Error::Busy { path: self.disk.path(""), waiting: MAX_SUBMITTED },
@@ -92,10 +92,10 @@ impl<F: Fingerprint> StoreInner<F> {
         })
     }
 
-    /// Serves requests that come with callbacks, until the store is closed.
+    /// Serves submitted requests until the store is closed.
     pub(crate) fn serve_submitted(&self) {
         let prepare = || {
-            // Before the group is taken, so that a write with a deadline among it can still be withdrawn.
+            // Before the group is taken, so that a write with a deadline can still be withdrawn from it.
             self.slow_down(self.queue.sum(Request::pairs), None)?;
             self.wait_for_room(None)
         };
@@ -106,16 +106,16 @@ impl<F: Fingerprint> StoreInner<F> {
         self.queue.run(prepare, serve);
     }
 
-    /// Serves the requests of a group that only remove something, and refuses the others.
+    /// Serves the requests of a group that only remove pairs, and rejects the others.
     fn serve_without_room(&self, requests: Vec<Request<F>>, error: &Error) -> Vec<Outcome<F>> {
         let serve = |request: Request<F>| match request.only_removes() {
             true => self.serve(vec![request]).pop().expect("one answer for one request"),
-            false => Err(error.again()),
+            false => Err(error.duplicate()),
         };
         requests.into_iter().map(serve).collect()
     }
 
-    /// Holds a write back where flushes or merges are behind.
+    /// Delays a write if flushes or merges are behind.
     fn slow_down(&self, pairs: u64, deadline: Option<Instant>) -> Result<(), Error> {
         self.slow_down_for_runs(pairs, deadline);
         let (load, now) = (self.load(), Instant::now());
@@ -133,12 +133,12 @@ impl<F: Fingerprint> StoreInner<F> {
         }
         let until = now + time;
         while Instant::now() < until && self.throttle.is_slow(self.load()) && self.check_open().is_ok() {
-            thread::sleep(HOLD.min(until.saturating_duration_since(Instant::now())));
+            thread::sleep(RECHECK_INTERVAL.min(until.saturating_duration_since(Instant::now())));
         }
         Ok(())
     }
 
-    /// Holds a write back for a moment where queries look into many runs, since their consolidation is behind.
+    /// Delays a write for a moment if the consolidation of runs is behind.
     fn slow_down_for_runs(&self, pairs: u64, deadline: Option<Instant>) {
         let (load, now) = (pressure::run_load(self.view.load().memtable.overdue_runs()), Instant::now());
         let time = self.run_throttle.delay(pairs, load, now).min(MAX_PAUSE_FOR_RUNS);
@@ -150,15 +150,15 @@ impl<F: Fingerprint> StoreInner<F> {
         Error::TimedOut { path: self.disk.path("") }
     }
 
-    /// Whether there is room in memory for more.
+    /// Whether there is room in memory.
     fn has_room(&self) -> bool {
         let (view, limit) = (self.view.load(), self.options.memtable_bytes());
-        // It is frozen before it has so much more, unless that fails.
+        // The memtable is frozen before it has grown so much more, unless that fails.
         let more = if view.frozen.len() < MAX_FROZEN { limit / 8 + 1 } else { 0 };
         view.memtable.bytes() < limit.saturating_add(more)
     }
 
-    /// Waits until there is room in memory for more.
+    /// Waits until there is room in memory.
     fn wait_for_room(&self, deadline: Option<Instant>) -> Result<(), Error> {
         if self.has_room() {
             return Ok(());
@@ -193,7 +193,7 @@ impl<F: Fingerprint> StoreInner<F> {
         let count = requests.len();
         let (outcomes, failure) = match self.try_serve(requests) {
             Ok(outcomes) => (outcomes, None),
-            Err(error) => ((0..count).map(|_| Err(error.again())).collect(), Some(error)),
+            Err(error) => ((0..count).map(|_| Err(error.duplicate())).collect(), Some(error)),
         };
         self.report_log(failure);
         outcomes
@@ -205,14 +205,15 @@ impl<F: Fingerprint> StoreInner<F> {
             None if self.background.failure(Work::Log).is_none() => {}
             None => self.background.report(Work::Log, Ok(())),
             Some(error) => {
-                // Where it is not known what the disk has, that is what matters from now on.
+                // A poisoned log is the lasting failure.
                 let poison = self.writer().log.poison();
                 self.background.report(Work::Log, Err(poison.unwrap_or(error)));
             }
         }
     }
 
-    /// Nothing is published before the log has it: nothing is seen that a crash could take back.
+    /// Applies requests to a copy of the view, logs the effective batches, and publishes the copy: readers never see a
+    /// write that is not in the log.
     fn try_serve(&self, requests: Vec<Request<F>>) -> Result<Vec<Outcome<F>>, Error> {
         let mut writer = self.writer();
         self.check_open()?;
@@ -225,7 +226,7 @@ impl<F: Fingerprint> StoreInner<F> {
             let reply = if request.always_succeeds() {
                 request.apply(&mut view, &mut effective)
             } else {
-                // What is refused, or fails, leaves nothing behind.
+                // A rejected or failed request leaves no trace.
                 let mut trial = view.clone();
                 let reply = request.apply(&mut trial, &mut effective);
                 match reply {
@@ -244,7 +245,7 @@ impl<F: Fingerprint> StoreInner<F> {
         }
         match writer.log(batches.iter().map(|(_, batch)| batch), self.options.durability) {
             Ok(()) => {}
-            Err(error) if only_removes.len() > 1 && is_lack_of_space(&error) && !writer.log.is_poisoned() => {
+            Err(error) if only_removes.len() > 1 && is_out_of_space(&error) && !writer.log.is_poisoned() => {
                 drop((writer, view));
                 return Ok(self.serve_removals(&only_removes, replies, batches, &error));
             }
@@ -254,17 +255,17 @@ impl<F: Fingerprint> StoreInner<F> {
         let is_due = view.memtable.overdue_runs() > 0;
         self.view.store(Arc::new(view));
         if is_due {
-            self.background.call_for_consolidation();
+            self.background.signal_consolidation();
         }
         if self.options.durability != Durability::Sync {
-            self.note_unsynced(&writer);
+            self.record_unsynced(&writer);
         }
-        // These writes are done. If it fails, the writer knows, and refuses the next ones.
+        // These writes are done. After a failure the writer is poisoned and refuses later ones.
         let _ = self.freeze_if_full(&mut writer);
         Ok(replies)
     }
 
-    /// After a group did not fit on the disk: the log keeps room for removals, so these are done by themselves.
+    /// Commits the removals of a group that did not fit on the disk, since the log has reserved space for removals.
     fn serve_removals(
         &self,
         only_removes: &[bool],
@@ -272,10 +273,10 @@ impl<F: Fingerprint> StoreInner<F> {
         batches: Vec<(usize, Batch<F>)>,
         error: &Error,
     ) -> Vec<Outcome<F>> {
-        // Any other request may have been decided by pairs that are not inserted now.
+        // The replies to other requests may depend on pairs that are not inserted now.
         for (outcome, _) in outcomes.iter_mut().zip(only_removes).filter(|(_, only_removes)| !**only_removes)
         {
-            *outcome = Err(error.again());
+            *outcome = Err(error.duplicate());
         }
         for (number, Batch { operations, .. }) in batches {
             if only_removes[number] {
@@ -286,8 +287,8 @@ impl<F: Fingerprint> StoreInner<F> {
         outcomes
     }
 
-    /// Gives so many ids to what comes from outside, in a store with names: the first of them; `None` where there are not
-    /// so many left. Those whose pairs do not come are not given again, unless the store is opened again before.
+    /// Reserves ids for an ingested file, in a store with names. Returns the first one; `None` if too few are left. Unused
+    /// ones are not reused before the store is opened again.
     pub(crate) fn reserve_ids(&self, count: u64) -> Option<u64> {
         let _writer = self.writer();
         let mut view = View::clone(&self.view.load());
@@ -297,8 +298,8 @@ impl<F: Fingerprint> StoreInner<F> {
         Some(first)
     }
 
-    /// Freezes the memtable where it is full: at once where it is much too full, otherwise by the thread of the log, which
-    /// syncs most of the log before without keeping writers waiting.
+    /// Freezes the memtable if it is full: at once if it is much too full, otherwise by the log thread, which first syncs
+    /// most of the log while writers go on.
     fn freeze_if_full(&self, writer: &mut Writer<F>) -> Result<(), Error> {
         let (bytes, limit) = (self.view.load().memtable.bytes(), self.options.memtable_bytes());
         if bytes < limit || self.view.load().frozen.len() >= MAX_FROZEN {
@@ -307,11 +308,11 @@ impl<F: Fingerprint> StoreInner<F> {
         if bytes - limit >= limit / 8 {
             return self.freeze(writer);
         }
-        self.background.wake();
+        self.background.signal_work();
         Ok(())
     }
 
-    /// Freezes the memtable where it is full: the work of the thread of the log.
+    /// Freezes the memtable if it is full. Called by the log thread.
     pub(crate) fn freeze_if_due(&self) -> Result<(), Error> {
         let is_due = || {
             let view = self.view.load();
@@ -320,42 +321,44 @@ impl<F: Fingerprint> StoreInner<F> {
         if !is_due() {
             return Ok(());
         }
-        // Twice: the second time there is little left for the sync that writers wait for.
-        self.sync_beside()?;
-        self.sync_beside()?;
+        // Twice, so that little is left for the sync that writers wait for.
+        self.sync_concurrently()?;
+        self.sync_concurrently()?;
         let mut writer = self.writer();
         if is_due() { self.freeze(&mut writer) } else { Ok(()) }
     }
 
-    /// Hands recent pairs over to be written to a file. What comes next is in another log, so that this one can go when the
-    /// file is there.
+    /// Freezes the memtable for a flush, and rotates the log, so that the flush can remove it.
     pub(crate) fn freeze(&self, writer: &mut Writer<F>) -> Result<(), Error> {
-        if self.view.load().memtable.len() == 0 { Ok(()) } else { self.freeze_always(writer) }
+        if self.view.load().memtable.len() == 0 { Ok(()) } else { self.freeze_even_if_empty(writer) }
     }
 
-    /// As [`Self::freeze`], also where nothing is recent: the log can go then, too.
-    pub(crate) fn freeze_always(&self, writer: &mut Writer<F>) -> Result<(), Error> {
+    /// Freezes the memtable and rotates the log, even if the memtable is empty.
+    pub(crate) fn freeze_even_if_empty(&self, writer: &mut Writer<F>) -> Result<(), Error> {
         let mut view = View::clone(&self.view.load());
         let log_bytes = writer.log.bytes();
         let next_log = writer.begin_log()?;
-        let memtable = std::mem::replace(&mut view.memtable, Memtable::new(self.schema.distance).deferring());
+        let memtable = std::mem::replace(
+            &mut view.memtable,
+            Memtable::new(self.schema.distance).with_background_merges(),
+        );
         view.frozen.push(FrozenMemtable { memtable, next_log, sequence: writer.sequence, log_bytes });
         view.generation += 1;
         self.view.store(Arc::new(view));
-        self.note_unsynced(writer);
-        self.background.wake();
+        self.record_unsynced(writer);
+        self.background.signal_work();
         Ok(())
     }
 
-    /// Syncs the log where its durability is that of an interval, and the interval is over.
+    /// Syncs the log if its durability is an interval, and the interval has passed.
     pub(crate) fn sync_if_due(&self) -> Result<(), Error> {
         let Durability::Interval(interval) = self.options.durability else { return Ok(()) };
         let since = self.writer().unsynced_since();
-        if since.is_some_and(|since| since.elapsed() >= interval) { self.sync_beside() } else { Ok(()) }
+        if since.is_some_and(|since| since.elapsed() >= interval) { self.sync_concurrently() } else { Ok(()) }
     }
 }
 
-/// Whether the log could not be written since the disk is full.
-fn is_lack_of_space(error: &Error) -> bool {
-    matches!(error, Error::Io { source, .. } if log::is_lack_of_space(source))
+/// Whether the log could not be written because the disk is full.
+fn is_out_of_space(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if log::is_out_of_space(source))
 }

@@ -1,28 +1,27 @@
-//! When a write is durable.
+//! The durability of acknowledged writes.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// When a write is on the disk, in relation to when it is acknowledged. Whatever the choice, a batch is whole or
-/// absent after a crash, and later batches are lost before earlier ones.
+/// The durability of acknowledged writes. In each case a batch is atomic across a crash, and no batch survives that
+/// comes after a lost one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Durability {
-    /// An acknowledged write survives power loss. Writers that come together share one sync.
+    /// An acknowledged write survives power loss. Concurrent writers share a sync.
     #[default]
     Sync,
-    /// The log is synced at this interval: power loss costs at most what was acknowledged in the last interval.
-    /// A process that is killed loses nothing.
+    /// The log is synced at this interval. Power loss loses at most the writes that were acknowledged in the last
+    /// interval; a killed process loses nothing.
     Interval(Duration),
-    /// Nothing is synced until the store is flushed or closed, or a full memory is written out. A process that is
-    /// killed loses nothing.
+    /// The log is synced only by a flush or when the store is closed. A killed process loses nothing.
     None,
 }
 
-/// A text that is no durability.
+/// The error for a text that is no valid [`Durability`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no durability: use sync, none, or interval=T with a time such as 100ms or 2s")]
+#[error("invalid durability {text:?}: use sync, none, or interval=T with a time such as 100ms or 2s")]
 pub struct UnknownDurability {
     text: String,
 }
@@ -41,7 +40,7 @@ impl FromStr for Durability {
     }
 }
 
-/// A whole number of milliseconds, seconds or minutes, above 0.
+/// Parses a positive number of milliseconds, seconds or minutes.
 fn parse_time(text: &str) -> Option<Duration> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);

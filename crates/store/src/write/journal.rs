@@ -1,31 +1,31 @@
-//! Removals while files are written in the background, whose inputs were read before.
+//! The journal of removals during background flushes and merges.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::write::batch::Pair;
 
-/// A place in a journal. Places ascend, and are never used again.
-pub(crate) type JournalPlace = u64;
+/// A position in a journal. Positions ascend, and are never reused.
+pub(crate) type JournalPosition = u64;
 
-/// A part of the journal of removals that a new file has to catch up with.
+/// The part of the journal that concerns a new segment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JournalReader {
-    /// Where it begins.
-    pub(crate) begun: JournalPlace,
-    /// The file knows the removals before this.
-    pub(crate) seen: JournalPlace,
-    /// The number of the last batch before it begins: the file knows its removals.
+    /// Its start.
+    pub(crate) begun: JournalPosition,
+    /// The segment reflects the removals before this position.
+    pub(crate) seen: JournalPosition,
+    /// The sequence number of the last batch before the start, whose removals the segment reflects.
     pub(crate) sequence: u64,
 }
 
-/// The pairs that have been removed since the oldest reader began, in order. Empty while there is no reader.
+/// The pairs that were removed since the start of the oldest reader, in order. Empty without readers.
 #[derive(Debug)]
 pub(crate) struct Journal<F> {
-    /// The place of the first pair.
-    first: JournalPlace,
+    /// The position of the first pair.
+    first: JournalPosition,
     pairs: VecDeque<Pair<F>>,
-    /// Where readers have begun, and how many at each place.
-    readers: BTreeMap<JournalPlace, usize>,
+    /// The number of readers per start.
+    readers: BTreeMap<JournalPosition, usize>,
 }
 
 impl<F> Default for Journal<F> {
@@ -35,32 +35,32 @@ impl<F> Default for Journal<F> {
 }
 
 impl<F: Copy> Journal<F> {
-    /// Adds removed pairs, if they have a reader.
+    /// Adds removed pairs, if there is a reader.
     pub(crate) fn extend(&mut self, pairs: impl Iterator<Item = Pair<F>>) {
         if !self.readers.is_empty() {
             self.pairs.extend(pairs);
         }
     }
 
-    /// The place behind the last pair.
-    pub(crate) fn end(&self) -> JournalPlace {
+    /// Returns the position after the last pair.
+    pub(crate) fn end(&self) -> JournalPosition {
         self.first + self.pairs.len() as u64
     }
 
-    /// Keeps everything from here on, until it is [closed](Self::close) with the place that this returns.
-    pub(crate) fn open(&mut self) -> JournalPlace {
+    /// Opens a reader at the end. Returns its start, with which it is to be [closed](Self::close).
+    pub(crate) fn open(&mut self) -> JournalPosition {
         let place = self.end();
         *self.readers.entry(place).or_default() += 1;
         place
     }
 
-    /// The pairs from a place on.
-    pub(crate) fn since(&self, place: JournalPlace) -> impl ExactSizeIterator<Item = Pair<F>> + '_ {
+    /// Returns the pairs from a position on.
+    pub(crate) fn since(&self, place: JournalPosition) -> impl ExactSizeIterator<Item = Pair<F>> + '_ {
         self.pairs.range((place - self.first) as usize..).copied()
     }
 
-    /// Lets go of a reader that began at this place, and of the pairs that no other one needs.
-    pub(crate) fn close(&mut self, place: JournalPlace) {
+    /// Closes a reader that started at a position, and drops the pairs that no other reader needs.
+    pub(crate) fn close(&mut self, place: JournalPosition) {
         if let Some(count) = self.readers.get_mut(&place) {
             *count -= 1;
             if *count == 0 {

@@ -1,13 +1,13 @@
-//! Writing: one commit at a time, for as many writers as wait.
+//! Writing, by group commit.
 //!
 //! - [`batch`]: pairs, operations and batches
-//! - [`change`], [`named`], [`unless_near`]: what a caller can insert and remove
-//! - [`request`], [`reply`]: the same as it waits for a commit, and the answer
-//! - [`queue`]: group commit; writers that come together are served together
-//! - [`commit`]: from requests to the log, and from there to what readers see
-//! - [`writer`]: the log, and what comes next in it
-//! - [`journal`]: removals that files written in the background have to catch up with
-//! - [`durability`]: when a write is durable
+//! - [`change`], [`named`], [`unless_near`]: insertion and removal, by id, by name and conditional
+//! - [`request`], [`reply`]: requests of writers, and the replies
+//! - [`queue`]: the queue of requests, and its leader
+//! - [`commit`]: from requests to the log, and to a new view
+//! - [`writer`]: the log, its sequence numbers and its unsynced writes
+//! - [`journal`]: removals that concern segments that are being written
+//! - [`durability`]: the durability of acknowledged writes
 
 pub(crate) mod batch;
 mod change;

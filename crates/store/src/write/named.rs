@@ -1,4 +1,4 @@
-//! Inserting and removing pairs by the names of their ids.
+//! Insertion and removal by the names of ids.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -13,12 +13,12 @@ use crate::write::reply::Reply;
 use crate::write::request::Request;
 use crate::write::unless_near::inserted::Inserted;
 
-/// Bytes of a name that count as one operation of a batch, at least.
+/// Bytes of a name that count as one operation of a batch; real operations are longer.
 const NAME_BYTES_PER_OPERATION: usize = 16;
 
 impl<F: Fingerprint> Store<F> {
-    /// Inserts fingerprints into a store with names, each with the name of its id: all of them, or none. The store
-    /// gives the ids, which ascend and are never given twice. Returns them.
+    /// Inserts fingerprints with names into a store with names, atomically. The store assigns the ids, which ascend and
+    /// are never reused. Returns them.
     ///
     /// ```
     /// use hamdex_store::{CreateOptions, Store, StoreOptions};
@@ -32,7 +32,7 @@ impl<F: Fingerprint> Store<F> {
     /// ```
     ///
     /// # Errors
-    /// When the store has no names, or it cannot be made as durable as the store's options say.
+    /// When the store has no names, or the pairs cannot be made as durable as the options of the store require.
     pub fn insert_named(&self, named: &[(F, impl AsRef<[u8]>)]) -> Result<Range<u64>, Error> {
         let names = self.checked_names(named)?;
         let count = named.len() as u64;
@@ -43,10 +43,10 @@ impl<F: Fingerprint> Store<F> {
         }
     }
 
-    /// As [`Store::insert_all_unless_near`], in a store with names, which gives the ids: the outcomes have them.
+    /// Inserts as [`Store::insert_all_unless_near`] in a store with names, which assigns the ids. The outcomes have them.
     ///
     /// # Errors
-    /// As for [`Store::insert_named`]; when a block that matters is damaged.
+    /// As for [`Store::insert_named`]; when a block that has to be read is damaged.
     pub fn insert_named_unless_near(
         &self,
         named: &[(F, impl AsRef<[u8]>)],
@@ -57,8 +57,8 @@ impl<F: Fingerprint> Store<F> {
         self.unless_near(&pairs, Some(&names), distance)
     }
 
-    /// Removes all pairs whose ids have one of these names. All names and all that is stored is read for it, once.
-    /// Returns how many there were.
+    /// Removes all pairs whose ids have one of these names. Returns their number. It reads all names and the whole store
+    /// once.
     ///
     /// # Errors
     /// As for [`Store::remove`].

@@ -1,66 +1,67 @@
-//! Group commit: requests that come together are served together.
+//! The queue of group commits: a leader serves all waiting requests together.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Requests that wait, and the leader that serves them.
+/// A queue of requests with at most one leader.
 ///
-/// A writer that finds no leader becomes the leader at once. Requests that come meanwhile wait; the first thread among
-/// them leads next, and serves all that wait by then, in the order in which they came. So a sync is shared by all that
-/// came during the one before it. Each thread waits on a seat of its own, so none is woken in vain.
+/// A writer that finds no leader becomes the leader at once. Requests that arrive meanwhile wait; the first waiting
+/// thread is the next leader, and serves all requests that wait by then, in the order of arrival. So all requests that
+/// arrive during a sync share the next one. Each follower waits on a condition of its own, so that none wakes up without
+/// need.
 ///
-/// A request may also come with a callback instead of a thread. Where only such requests wait, the thread in
-/// [`Queue::run`] leads.
+/// A request may also have a callback instead of a thread. If only such requests wait, the thread in [`Queue::run`]
+/// leads.
 pub(crate) struct Queue<R, A> {
     inner: Mutex<Inner<R, A>>,
-    /// Only callbacks wait, and there is no leader; or the queue is closed.
+    /// Signals that only callbacks wait and there is no leader, or that the queue is closed.
     called: Condvar,
 }
 
 struct Inner<R, A> {
-    waiting: VecDeque<(R, Seat<A>)>,
-    /// Whether there is a leader, or one has been called. Nothing waits where there is none.
-    is_led: bool,
-    /// Whether the leader that has been called is the thread of callbacks.
+    waiting: VecDeque<(R, Recipient<A>)>,
+    /// Whether there is a leader, or one has been called. Without one, no request waits.
+    has_leader: bool,
+    /// Whether the thread of callbacks has been called to lead.
     is_called: bool,
     is_closed: bool,
 }
 
-/// Receives the answer of a request; `None` if its leader has panicked.
+/// A callback for the answer to a request; `None` if its leader has panicked.
 pub(crate) type Callback<A> = Box<dyn FnOnce(Option<A>) + Send>;
 
-/// Where the answer of a request goes.
-enum Seat<A> {
+/// The recipient of an answer.
+enum Recipient<A> {
     Thread(Arc<Waiter<A>>),
     Callback(Callback<A>),
 }
 
-impl<A> Seat<A> {
+impl<A> Recipient<A> {
     fn answer(self, answer: Option<A>) {
         match self {
-            Self::Thread(waiter) => waiter.call(answer.map_or(Call::Gone, Call::Answer)),
-            // A panic of the caller's concerns neither other writers nor the thread that answers them.
+            Self::Thread(waiter) => waiter.call(answer.map_or(Call::LeaderPanicked, Call::Answer)),
+            // A panic in a callback must not affect other writers.
             Self::Callback(callback) => drop(catch_unwind(AssertUnwindSafe(|| callback(answer)))),
         }
     }
 }
 
-/// A thread that waits.
+/// A waiting thread.
 struct Waiter<A> {
     call: Mutex<Option<Call<A>>>,
     called: Condvar,
 }
 
-/// The end of waiting.
+/// A signal to a waiting thread.
 enum Call<A> {
     /// The request has been served.
     Answer(A),
-    /// The thread is to lead; its request still waits.
+    /// The thread becomes the leader; its request still waits.
     Lead,
-    /// The leader that had the request has panicked.
-    Gone,
+    /// The leader that had taken the request has panicked.
+    LeaderPanicked,
 }
 
 impl<A> Waiter<A> {
@@ -73,7 +74,7 @@ impl<A> Waiter<A> {
         self.called.notify_one();
     }
 
-    /// Waits for a call; `None` if the deadline passes before.
+    /// Waits for a call; `None` if the deadline passes first.
     fn wait(&self, deadline: Option<Instant>) -> Option<Call<A>> {
         let mut call = self.lock();
         loop {
@@ -98,7 +99,7 @@ impl<A> Waiter<A> {
     }
 }
 
-/// Why a request has not been served.
+/// The reason why a request was not served.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NotServed<E> {
     /// The deadline has passed.
@@ -110,28 +111,28 @@ pub(crate) enum NotServed<E> {
 impl<R, A> Queue<R, A> {
     pub(crate) fn new() -> Self {
         let waiting = VecDeque::new();
-        let inner = Inner { waiting, is_led: false, is_called: false, is_closed: false };
+        let inner = Inner { waiting, has_leader: false, is_called: false, is_closed: false };
         Self { inner: Mutex::new(inner), called: Condvar::new() }
     }
 
     /// Whether requests with callbacks wait.
     pub(crate) fn has_callbacks(&self) -> bool {
-        self.lock().waiting.iter().any(|(_, seat)| matches!(seat, Seat::Callback(_)))
+        self.lock().waiting.iter().any(|(_, recipient)| matches!(recipient, Recipient::Callback(_)))
     }
 
-    /// The sum of something over all requests that wait.
+    /// Returns the sum of a quantity over all waiting requests.
     pub(crate) fn sum(&self, of: impl Fn(&R) -> u64) -> u64 {
         self.lock().waiting.iter().map(|(request, _)| of(request)).sum()
     }
 
-    /// How many requests wait.
+    /// Returns the number of waiting requests.
     pub(crate) fn len(&self) -> usize {
         self.lock().waiting.len()
     }
 
-    /// Waits until the request has been answered: by another leader, or by `serve`, which gets all requests that wait, in
-    /// the order in which they came, and returns as many answers. The leader calls `prepare` before it takes them; if
-    /// that fails, the next one leads. Until a leader has taken the request, it is withdrawn when the deadline passes.
+    /// Queues a request and waits for its answer, from another leader or from `serve`, which gets all waiting requests in
+    /// the order of arrival and returns as many answers. The leader calls `prepare` before it takes the requests; if that
+    /// fails, the next thread leads. The request is withdrawn when the deadline passes before a leader has taken it.
     ///
     /// # Panics
     /// When the leader that has taken the request has panicked.
@@ -145,8 +146,8 @@ impl<R, A> Queue<R, A> {
         let waiter = Waiter::new();
         {
             let mut inner = self.lock();
-            inner.waiting.push_back((request, Seat::Thread(Arc::clone(&waiter))));
-            if !std::mem::replace(&mut inner.is_led, true) {
+            inner.waiting.push_back((request, Recipient::Thread(Arc::clone(&waiter))));
+            if !std::mem::replace(&mut inner.has_leader, true) {
                 drop(inner);
                 return self.lead_as(&waiter, prepare, serve);
             }
@@ -162,19 +163,19 @@ impl<R, A> Queue<R, A> {
                     return Err(NotServed::TimedOut);
                 }
                 drop(inner);
-                // It has been taken, or is to lead.
+                // The request has been taken, or the thread is called to lead.
                 waiter.wait(None).expect("a wait without a deadline ends with a call")
             }
         };
         match call {
             Call::Answer(answer) => Ok(answer),
             Call::Lead => self.lead_as(&waiter, prepare, serve),
-            Call::Gone => panic!("the thread that was to write this has panicked"),
+            Call::LeaderPanicked => panic!("the leader of the group commit has panicked"),
         }
     }
 
-    /// Adds a request whose answer goes to a callback, unless `most` requests wait already. Requests are served in the order
-    /// in which they were added; their callbacks run on any thread, in any order. A closed queue takes none.
+    /// Adds a request whose answer goes to a callback, unless `most` requests are waiting or the queue is closed. Requests
+    /// are served in the order in which they were added; their callbacks run on any thread, in any order.
     pub(crate) fn push(&self, request: R, callback: Callback<A>, most: usize) -> Result<(), Refused> {
         let mut inner = self.lock();
         if inner.is_closed {
@@ -183,23 +184,22 @@ impl<R, A> Queue<R, A> {
         if inner.waiting.len() >= most {
             return Err(Refused::Full);
         }
-        inner.waiting.push_back((request, Seat::Callback(callback)));
-        if !std::mem::replace(&mut inner.is_led, true) {
+        inner.waiting.push_back((request, Recipient::Callback(callback)));
+        if !std::mem::replace(&mut inner.has_leader, true) {
             inner.is_called = true;
             self.called.notify_one();
         }
         Ok(())
     }
 
-    /// Leads wherever only callbacks wait, until the queue is closed and none is left. `serve` has the outcome of
-    /// `prepare`.
+    /// Leads whenever only callbacks wait, until the queue is closed and empty. `serve` gets the outcome of `prepare`.
     pub(crate) fn run<E>(
         &self,
         mut prepare: impl FnMut() -> Result<(), E>,
         mut serve: impl FnMut(Vec<R>, Result<(), E>) -> Vec<A>,
     ) {
         loop {
-            let idle = |inner: &mut Inner<R, A>| !inner.is_called && (!inner.is_closed || inner.is_led);
+            let idle = |inner: &mut Inner<R, A>| !inner.is_called && (!inner.is_closed || inner.has_leader);
             let waited = self.called.wait_while(self.lock(), idle);
             let mut inner = waited.unwrap_or_else(PoisonError::into_inner);
             if !std::mem::replace(&mut inner.is_called, false) {
@@ -207,11 +207,11 @@ impl<R, A> Queue<R, A> {
             }
             drop(inner);
             let prepared = prepare();
-            self.lead(self.turn(), None, |requests| serve(requests, prepared));
+            self.lead(self.leadership(), None, |requests| serve(requests, prepared));
         }
     }
 
-    /// Takes no more callbacks, and ends [`Queue::run`].
+    /// Rejects further callbacks, and ends [`Queue::run`].
     pub(crate) fn close(&self) {
         self.lock().is_closed = true;
         self.called.notify_all();
@@ -223,7 +223,7 @@ impl<R, A> Queue<R, A> {
         prepare: impl FnOnce() -> Result<(), E>,
         serve: impl FnOnce(Vec<R>) -> Vec<A>,
     ) -> Result<A, NotServed<E>> {
-        let turn = self.turn();
+        let turn = self.leadership();
         if let Err(error) = prepare() {
             let mut inner = self.lock();
             let at = inner.place_of(own).expect("a request waits until it is taken");
@@ -234,44 +234,46 @@ impl<R, A> Queue<R, A> {
         Ok(self.lead(turn, Some(own), serve).expect("the own request is among those that wait"))
     }
 
-    fn turn(&self) -> Turn<'_, R, A> {
-        Turn { queue: self, seats: Vec::new(), is_over: false }
+    fn leadership(&self) -> Leadership<'_, R, A> {
+        Leadership { queue: self, recipients: Vec::new(), is_over: false }
     }
 
-    /// Serves all that waits. Returns the answer of the own request.
+    /// Serves all waiting requests. Returns the answer to the own request.
     fn lead(
         &self,
-        mut turn: Turn<'_, R, A>,
+        mut turn: Leadership<'_, R, A>,
         own: Option<&Arc<Waiter<A>>>,
         serve: impl FnOnce(Vec<R>) -> Vec<A>,
     ) -> Option<A> {
         let group = std::mem::take(&mut self.lock().waiting);
         let mut requests = Vec::with_capacity(group.len());
-        for (request, seat) in group {
+        for (request, recipient) in group {
             requests.push(request);
-            turn.seats.push(seat);
+            turn.recipients.push(recipient);
         }
         let answers = serve(requests);
-        assert_eq!(answers.len(), turn.seats.len(), "every request has an answer");
-        // The next group is on its way to the disk while this one is answered.
+        assert_eq!(answers.len(), turn.recipients.len(), "every request has an answer");
+        // The next leader can write its group while this one is answered.
         turn.hand_over();
         let mut own_answer = None;
-        for (seat, answer) in turn.seats.drain(..).zip(answers) {
-            match (&seat, own) {
-                (Seat::Thread(waiter), Some(own)) if Arc::ptr_eq(waiter, own) => own_answer = Some(answer),
-                _ => seat.answer(Some(answer)),
+        for (recipient, answer) in turn.recipients.drain(..).zip(answers) {
+            match (&recipient, own) {
+                (Recipient::Thread(waiter), Some(own)) if Arc::ptr_eq(waiter, own) => {
+                    own_answer = Some(answer)
+                }
+                _ => recipient.answer(Some(answer)),
             }
         }
         own_answer
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<R, A>> {
-        // Whatever is done under the lock is done whole.
+        // No critical section can leave a partial change.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Why a request with a callback is not taken.
+/// The reason why a request with a callback is rejected.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     Full,
@@ -280,34 +282,33 @@ pub(crate) enum Refused {
 
 impl<R, A> Inner<R, A> {
     fn place_of(&self, waiter: &Arc<Waiter<A>>) -> Option<usize> {
-        let is_own =
-            |(_, seat): &(R, Seat<A>)| matches!(seat, Seat::Thread(other) if Arc::ptr_eq(other, waiter));
+        let is_own = |(_, recipient): &(R, Recipient<A>)| matches!(recipient, Recipient::Thread(other) if Arc::ptr_eq(other, waiter));
         self.waiting.iter().position(is_own)
     }
 }
 
-/// The right to lead; it ends also where serving panics.
-struct Turn<'a, R, A> {
+/// The right to lead, which is handed over even if serving panics.
+struct Leadership<'a, R, A> {
     queue: &'a Queue<R, A>,
-    /// Of the requests that are being served.
-    seats: Vec<Seat<A>>,
+    /// The recipients of the requests that are being served.
+    recipients: Vec<Recipient<A>>,
     is_over: bool,
 }
 
-impl<R, A> Turn<'_, R, A> {
-    /// Calls the next leader: the first thread that waits, or that of callbacks.
+impl<R, A> Leadership<'_, R, A> {
+    /// Calls the next leader: the first waiting thread, or the thread of callbacks.
     fn hand_over(&mut self) {
         self.is_over = true;
         let mut inner = self.queue.lock();
-        let threads = inner.waiting.iter().find_map(|(_, seat)| match seat {
-            Seat::Thread(waiter) => Some(waiter),
-            Seat::Callback(_) => None,
+        let threads = inner.waiting.iter().find_map(|(_, recipient)| match recipient {
+            Recipient::Thread(waiter) => Some(waiter),
+            Recipient::Callback(_) => None,
         });
-        // Under the lock, so that a deadline cannot pass in between.
+        // Under the lock, so that no deadline passes in between.
         match threads {
             Some(waiter) => waiter.call(Call::Lead),
             None if inner.waiting.is_empty() => {
-                inner.is_led = false;
+                inner.has_leader = false;
                 if inner.is_closed {
                     self.queue.called.notify_one();
                 }
@@ -320,12 +321,12 @@ impl<R, A> Turn<'_, R, A> {
     }
 }
 
-impl<R, A> Drop for Turn<'_, R, A> {
+impl<R, A> Drop for Leadership<'_, R, A> {
     fn drop(&mut self) {
         if !self.is_over {
             self.hand_over();
         }
-        self.seats.drain(..).for_each(|seat| seat.answer(None));
+        self.recipients.drain(..).for_each(|recipient| recipient.answer(None));
     }
 }
 
@@ -366,7 +367,7 @@ mod tests {
         });
         assert_eq!(served.into_inner(), 1600);
         assert!(groups.into_inner() <= 1600);
-        assert!(queue.lock().waiting.is_empty() && !queue.lock().is_led);
+        assert!(queue.lock().waiting.is_empty() && !queue.lock().has_leader);
     }
 
     #[test]
@@ -487,7 +488,7 @@ mod tests {
             assert_eq!(refused, Err(NotServed::Refused("no room")));
             assert_eq!(other.unwrap().join().unwrap(), 2);
         });
-        assert!(!queue.lock().is_led);
+        assert!(!queue.lock().has_leader);
     }
 
     #[test]
@@ -527,9 +528,9 @@ mod tests {
         let push = || queue.push(1, Box::new(|answer| assert!(answer.is_none())), 2);
         assert_eq!((push(), push(), push()), (Ok(()), Ok(()), Err(Refused::Full)));
         assert_eq!((queue.len(), queue.sum(|request| u64::from(*request))), (2, 2));
-        // Told, too, when they cannot be served.
-        let mut turn = queue.turn();
-        turn.seats.extend(queue.lock().waiting.drain(..).map(|(_, seat)| seat));
+        // Callbacks are also called if the requests cannot be served.
+        let mut turn = queue.leadership();
+        turn.recipients.extend(queue.lock().waiting.drain(..).map(|(_, recipient)| recipient));
         drop(turn);
     }
     #[test]

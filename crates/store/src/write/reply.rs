@@ -3,15 +3,16 @@
 use crate::view::Written;
 use crate::write::unless_near::inserted::Inserted;
 
-/// What a writer is told.
+/// The reply to a request.
 pub(crate) enum Reply<F> {
     Written(Written),
-    /// The first id that was given; the others follow it.
+    /// The first assigned id; the others follow it.
     Named(u64),
-    /// There are not so many ids left.
+    /// Too few ids are left.
     NoIdsLeft,
     /// The outcome of each pair.
     UnlessNear(Vec<Inserted<F>>),
-    /// What has come since the search is in files by now, or what was near has gone: search again. Nothing has happened.
+    /// The search has to be repeated: newer pairs have been flushed, or a near fingerprint has been removed. The request
+    /// had no effect.
     SearchAgain,
 }

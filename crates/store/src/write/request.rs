@@ -9,20 +9,20 @@ use crate::write::batch::{Batch, Operation};
 use crate::write::reply::Reply;
 use crate::write::unless_near::decide::UnlessNear;
 
-/// What a writer asks for: all of it happens, or nothing.
+/// A request of a writer, which is applied atomically.
 pub(crate) enum Request<F> {
-    /// These operations, in this order.
+    /// Operations to apply in order.
     Batch(Vec<Operation<F>>),
-    /// To insert fingerprints with names, by ids that the store gives.
+    /// Fingerprints to insert with names, with ids that the store assigns.
     Named(Vec<(F, Arc<[u8]>)>),
-    /// To remove all pairs of these fingerprints.
+    /// Fingerprints of which all pairs are to be removed.
     RemoveFingerprints(Vec<F>),
-    /// To insert pairs, in order, each unless something is near to it by then.
+    /// Pairs to insert in order, each unless a fingerprint is near to it.
     UnlessNear(UnlessNear<F>),
 }
 
 impl<F: Fingerprint> Request<F> {
-    /// Whether it can neither fail nor be refused, so that it may be applied in place.
+    /// Whether it can neither fail nor be rejected, so that it can be applied in place.
     pub(crate) fn always_succeeds(&self) -> bool {
         match self {
             Self::Batch(operations) => operations.iter().all(|o| matches!(o, Operation::Insert(..))),
@@ -30,7 +30,7 @@ impl<F: Fingerprint> Request<F> {
         }
     }
 
-    /// Whether it adds no pair, whatever it finds.
+    /// Whether it cannot add a pair.
     pub(crate) fn only_removes(&self) -> bool {
         match self {
             Self::Batch(operations) => operations.iter().all(|o| matches!(o, Operation::Remove(..))),
@@ -39,7 +39,7 @@ impl<F: Fingerprint> Request<F> {
         }
     }
 
-    /// How many pairs it may add.
+    /// Returns the number of pairs that it may add.
     pub(crate) fn pairs(&self) -> u64 {
         let pairs = match self {
             Self::Batch(operations) => {
@@ -52,10 +52,10 @@ impl<F: Fingerprint> Request<F> {
         pairs as u64
     }
 
-    /// Does what is asked for to a state. Appends the operations that changed something to `effective`.
+    /// Applies the request to a view. Appends the effective operations to `effective`.
     ///
     /// # Errors
-    /// When a file is damaged: part of it has happened then.
+    /// When a segment is damaged. The request has been applied in part then.
     pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, ReadError> {
         match self {
             Self::Named(named) => {

@@ -1,4 +1,4 @@
-//! The one who writes: the log, what comes next in it, and what the background has to be told.
+//! The writer: the log, its next sequence number, and the journal of removals.
 
 use std::io;
 use std::time::Instant;
@@ -11,16 +11,16 @@ use crate::write::batch::{Batch, Operation};
 use crate::write::durability::Durability;
 use crate::write::journal::{Journal, JournalReader};
 
-/// What only the thread that commits has.
+/// The data of the thread that commits.
 pub(crate) struct Writer<F> {
     pub(crate) log: LogWriter<F>,
-    /// The number of the last batch.
+    /// The sequence number of the last batch.
     pub(crate) sequence: u64,
-    /// Since when there is something in the log of which no sync has begun.
+    /// The time of the oldest write whose sync has not begun.
     unsynced_since: Option<Instant>,
-    /// Since when there is something in the log whose sync has begun, and has not ended.
+    /// The time of the oldest write whose sync has begun and not ended.
     syncing_since: Option<Instant>,
-    /// Pairs removed while files are being written in the background, whose contents were read before.
+    /// Removals that concern segments that are being written.
     pub(crate) journal: Journal<F>,
 }
 
@@ -29,8 +29,8 @@ impl<F: Fingerprint> Writer<F> {
         Self { log, sequence, unsynced_since: None, syncing_since: None, journal: Journal::default() }
     }
 
-    /// Writes batches to the log, and makes them as durable as they are to be. On an error none of them is in it. Room for
-    /// removals is kept: only these use it.
+    /// Writes batches to the log and syncs it, if required. On an error none of them is in the log. Only removals use the
+    /// space that is reserved for them.
     pub(crate) fn log<'b>(
         &mut self,
         batches: impl ExactSizeIterator<Item = &'b Batch<F>> + Clone,
@@ -41,7 +41,7 @@ impl<F: Fingerprint> Writer<F> {
         }
         let mut operations = batches.clone().flat_map(|batch| &batch.operations);
         if operations.any(|operation| matches!(operation, Operation::Insert(..))) {
-            self.log.keep_room()?;
+            self.log.reserve_space()?;
         }
         self.log.write()?;
         if durability == Durability::Sync {
@@ -65,7 +65,7 @@ impl<F: Fingerprint> Writer<F> {
         Ok(())
     }
 
-    /// Begins to make durable what is in the log, while it is written on; `None` where all of it is durable.
+    /// Begins a sync that is concurrent with further writes; `None` if the whole log is durable.
     pub(crate) fn begin_sync(&mut self) -> Result<Option<PendingSync>, Error> {
         if self.log.is_synced() && !self.log.is_poisoned() {
             return Ok(None);
@@ -75,26 +75,26 @@ impl<F: Fingerprint> Writer<F> {
         Ok(Some(pending))
     }
 
-    /// Records the outcome of a sync that was begun.
+    /// Records the outcome of a sync that was begun earlier.
     pub(crate) fn end_sync(&mut self, outcome: io::Result<Sealed>) -> Result<(), Error> {
         self.log.end_sync(outcome)?;
         self.syncing_since = None;
         Ok(())
     }
 
-    /// Since when there is something in the log that has not been synced.
+    /// Returns the time of the oldest unsynced write.
     pub(crate) fn unsynced_since(&self) -> Option<Instant> {
         self.syncing_since.or(self.unsynced_since)
     }
 
-    /// Begins another log, once what is in this one is durable. Returns its number.
+    /// Syncs this log and begins the next one. Returns its number.
     pub(crate) fn begin_log(&mut self) -> Result<u64, Error> {
         self.log.rotate()?;
         (self.unsynced_since, self.syncing_since) = (None, None);
         Ok(self.log.number())
     }
 
-    /// Keeps removals from now on, for a file that is written in the background.
+    /// Keeps removals from now on, for a segment that is to be written.
     pub(crate) fn open_journal(&mut self) -> JournalReader {
         let begun = self.journal.open();
         JournalReader { begun, seen: begun, sequence: self.sequence }

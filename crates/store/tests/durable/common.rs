@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers of these tests.
 
 use hamdex_store::disk::{Disk, SimulatedDisk, Survival};
 use hamdex_store::internals::log::{LogWriter, Position, Replayed, Sealed, replay};
@@ -20,7 +20,7 @@ pub(crate) fn disk() -> SimulatedDisk {
     disk
 }
 
-/// A batch of some operations that no other batch has.
+/// A batch of operations that are unique to it.
 pub(crate) fn batch(sequence: u64, operations: usize) -> Batch<u64> {
     let pair = |number: usize| (sequence << 32 | number as u64, sequence * 1000 + number as u64);
     let operation = |number| match pair(number) {
@@ -30,7 +30,7 @@ pub(crate) fn batch(sequence: u64, operations: usize) -> Batch<u64> {
     (sequence, (0..operations).map(operation).collect())
 }
 
-/// All batches of the logs from the first on.
+/// Replays all logs.
 pub(crate) fn replayed<F: Fingerprint>(
     disk: &SimulatedDisk,
     identity: &Identity,
@@ -39,7 +39,7 @@ pub(crate) fn replayed<F: Fingerprint>(
     replayed_from(disk, identity, Position::start_of(1, 0), sealed)
 }
 
-/// All batches of the logs from a position on.
+/// Replays the logs from a position on.
 pub(crate) fn replayed_from<F: Fingerprint>(
     disk: &SimulatedDisk,
     identity: &Identity,

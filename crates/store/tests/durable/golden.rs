@@ -1,4 +1,4 @@
-//! Files of released format versions, kept for ever, and the worked examples of store-spec.md, which are some of them.
+//! Files of released format versions, which are never changed, and the worked examples of store-spec.md among them.
 //! See tests/golden/README.md.
 
 use std::fmt::Write;
@@ -137,7 +137,7 @@ pub(crate) fn compare(name: &str, disk: &RealDisk, files: &[&str]) {
     }
 }
 
-/// What a stored store has in its logs.
+/// The batches in the logs of a golden store.
 fn stored_batches<F: Fingerprint>(name: &str) -> (Manifest, Vec<Batch<F>>) {
     let disk = RealDisk::new(golden(name));
     let manifest = read(&disk).unwrap();

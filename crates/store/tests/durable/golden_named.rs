@@ -15,7 +15,7 @@ const NAMED: Identity = Identity { store: STORE, width: 64, has_ids: true, has_n
 /// The sequence number of a batch, its operations, and the names of the ids that it inserts.
 type NamedBatch = (u64, Vec<Operation<u64>>, Vec<Name>);
 
-/// What a named store inserts and removes, and what its ids are called.
+/// The operations and names of the golden store.
 fn named_batches() -> Vec<NamedBatch> {
     let name = |id: u64, name: &str| (id, Arc::from(name.as_bytes()));
     let long = "https://example.org/a/name/of/more/units/than/one?ü";
@@ -30,7 +30,7 @@ fn named_batches() -> Vec<NamedBatch> {
     ]
 }
 
-/// A store with names, whose last log is the first that counts.
+/// A store with names, whose last log is the first live one.
 fn named() -> (tempfile::TempDir, RealDisk) {
     let directory = tempfile::tempdir().unwrap();
     let disk = RealDisk::new(directory.path());
@@ -82,7 +82,7 @@ fn a_golden_store_with_names_is_read() {
         });
     assert!(replayed.unwrap().is_clean);
     assert_eq!(batches, named_batches());
-    // As its users have it.
+    // Through the public interface.
     let reader = StoreReader::<u64>::open(golden("named")).unwrap();
     let snapshot = reader.snapshot();
     let pairs: Vec<(u64, u64)> = snapshot.pairs_in_order().map(Result::unwrap).collect();

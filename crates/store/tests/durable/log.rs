@@ -1,4 +1,4 @@
-//! What is written to logs is read again, and what is damaged is refused with its place.
+//! Logs: batches are read as they were written, and damage is reported with its offset.
 
 use hamdex_store::disk::{Disk, SimulatedDisk};
 use hamdex_store::internals::log::{LogWriter, Position, Sealed, replay};
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::common::{Batch, IDENTITY, batch, disk, replayed, writer};
 
-/// A closed store of two logs with three batches, and where it was sealed.
+/// A closed store of two logs with three batches, and its seal.
 fn closed() -> (SimulatedDisk, Vec<Batch<u64>>, Sealed) {
     let disk = disk();
     let mut log = writer(&disk, IDENTITY);
@@ -24,7 +24,7 @@ fn closed() -> (SimulatedDisk, Vec<Batch<u64>>, Sealed) {
     (disk, batches, sealed)
 }
 
-/// What a reader that knows the seal makes of a store whose log has been altered.
+/// Replays a store with an altered log, given its seal.
 fn after(alter: impl FnOnce(&SimulatedDisk)) -> Result<Vec<Batch<u64>>, Error> {
     let (disk, _, sealed) = closed();
     alter(&disk);
@@ -52,7 +52,7 @@ fn operations<F: Fingerprint>(has_ids: bool) -> impl Strategy<Value = Vec<Operat
     vec(operation, 0..40)
 }
 
-/// Writes batches, syncing, rotating and reopening where the numbers say so, and reads them.
+/// Writes batches, syncs, rotates and reopens by the numbers, and reads the batches.
 fn round_trip<F: Fingerprint>(has_ids: bool, batches: &[(Vec<Operation<F>>, u8)]) {
     let identity = Identity { width: F::BITS, has_ids, ..IDENTITY };
     let disk = disk();
@@ -82,7 +82,7 @@ fn round_trip<F: Fingerprint>(has_ids: bool, batches: &[(Vec<Operation<F>>, u8)]
     assert!(!state.is_clean && state.torn.is_none());
 }
 
-/// Names of any bytes come back with their batch, in a store of either width.
+/// Names of any bytes are read with their batch, in a store of either width.
 fn names_round_trip<F: Fingerprint>(batches: &[Vec<Vec<u8>>]) {
     let identity = Identity { width: F::BITS, has_names: true, ..IDENTITY };
     let disk = disk();
@@ -341,7 +341,7 @@ fn bytes_of_any_kind_behind_the_synced_ones_change_nothing() {
         let (found, state) = replayed::<u64>(&disk, &IDENTITY, Some(sealed)).unwrap();
         prop_assert_eq!(&found, &batches);
         prop_assert_eq!(state.end.offset, sealed.bytes);
-        // And they are gone after the next opening.
+        // They are absent after the next opening.
         let log = LogWriter::<u64>::resume(&disk, IDENTITY, &state).unwrap();
         prop_assert_eq!(disk.length("log/000002").unwrap(), log.bytes());
         prop_assert!(replayed::<u64>(&disk, &IDENTITY, Some(log.sealed())).unwrap().1.is_clean);

@@ -1,5 +1,5 @@
-//! Logs on a disk that crashes after every operation, and whose every operation fails once, against a model: what was
-//! acknowledged as durable is there, every batch is whole or absent, and none comes without those before it.
+//! Crashes after every operation, and failures of every operation, of logs against a model: durable batches survive,
+//! every batch is atomic, and none survives without the ones before it.
 
 use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
 use hamdex_store::internals::log::{LogWriter, PendingSync};
@@ -9,33 +9,33 @@ use proptest::prelude::*;
 
 use crate::common::{Batch, IDENTITY, batch, disk, replayed, survivals};
 
-/// What is done to a log.
+/// A step of a history.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// A batch of so many operations.
+    /// A batch with this number of operations.
     Push(usize),
     Write,
     Sync,
     Rotate,
-    /// A sync that runs beside the writing.
+    /// A sync that is concurrent with writes.
     Begin,
     End,
-    /// The process ends and another one opens the store.
+    /// The process ends, and another one opens the store.
     Reopen,
 }
 
-/// What is known of a history.
+/// The known facts of a history.
 #[derive(Debug, Default)]
 struct Model {
-    /// All batches that were ever written, whether or not the writing failed.
+    /// All batches, including failed ones.
     attempted: Vec<Batch<u64>>,
-    /// Those whose writing did not fail, in order.
+    /// The batches that were written without failure, in order.
     written: Vec<Batch<u64>>,
-    /// How many of the written ones are acknowledged as durable.
+    /// The number of written batches that are acknowledged as durable.
     durable: usize,
-    /// Whether the first log was ever created.
+    /// Whether the first log was created.
     is_created: bool,
-    /// Whether some operation failed, and the writing went on.
+    /// Whether an operation failed and the history went on.
     went_on: bool,
 }
 
@@ -63,18 +63,18 @@ fn sequences(batches: &[Batch<u64>]) -> Vec<u64> {
     batches.iter().map(|batch| batch.0).collect()
 }
 
-/// A store that is written to, until something fails that ends it.
+/// A store that is written to until a failure ends it.
 struct Run {
     disk: SimulatedDisk,
     log: LogWriter<u64>,
     model: Model,
     pushed: Vec<Batch<u64>>,
-    /// A sync under way, and how many batches it covers.
+    /// A running sync, and the number of batches that it covers.
     pending: Option<(PendingSync, usize)>,
     next: u64,
 }
 
-/// Takes all steps that can be taken, however many of them fail.
+/// Takes all possible steps, even after failures.
 fn run(disk: &SimulatedDisk, steps: &[Step]) -> Model {
     let Ok(log) = LogWriter::create(disk, IDENTITY, 1, 0) else {
         return Model::default();
@@ -85,7 +85,7 @@ fn run(disk: &SimulatedDisk, steps: &[Step]) -> Model {
         let outcome = run.step(*step);
         run.model.went_on |= outcome.is_err() && !disk.has_lost_power();
         if outcome.is_err() && (run.log.is_poisoned() || matches!(step, Step::Reopen)) {
-            // As a user is told: open it again.
+            // As the error says: reopen the store.
             if run.reopen().is_err() {
                 break;
             }
@@ -138,11 +138,11 @@ impl Run {
         }
     }
 
-    /// Takes note of what became of the batches that were pushed.
+    /// Records the outcome of the pushed batches.
     fn note(&mut self, outcome: Result<(), Error>, makes_durable: bool) -> Result<(), Error> {
         let pushed = std::mem::take(&mut self.pushed);
         self.model.attempted.extend(pushed.iter().cloned());
-        // Of a failure the log shows whether it came before the writing or after it.
+        // The log shows whether a failure came before the write or after it.
         if outcome.is_ok() || self.is_in_log(&pushed) {
             self.model.written.extend(pushed);
         }
@@ -159,7 +159,7 @@ impl Run {
     }
 
     fn reopen(&mut self) -> Result<(), Error> {
-        // What was never handed to the system is gone with the process.
+        // Batches that were never written are lost with the process.
         self.pushed.clear();
         self.pending = None;
         let (found, state) = replayed(&self.disk, &IDENTITY, None)?;
@@ -174,17 +174,17 @@ impl Run {
     }
 }
 
-/// A store after a crash: opens it, and goes on with it.
+/// Opens a store after a crash, and continues it.
 fn check(disk: &SimulatedDisk, model: &Model) -> Result<(), String> {
     let (found, state) = match replayed::<u64>(disk, &IDENTITY, None) {
         Ok(outcome) => outcome,
-        // The first log is part of creating a store, which is done when the manifest names it.
+        // The first log is part of the creation of a store, which ends when the manifest names it.
         Err(_) if !model.is_created => return Ok(()),
         Err(error) => return Err(error.to_string()),
     };
     model.allows(&found)?;
     let mut log = LogWriter::resume(disk, IDENTITY, &state).map_err(|error| error.to_string())?;
-    // Whatever has been replayed is there for good, once the store is open.
+    // Replayed batches are durable once the store is open.
     for survival in survivals(2) {
         let again =
             replayed::<u64>(&disk.crashed(survival), &IDENTITY, None).map_err(|error| error.to_string())?;
@@ -202,7 +202,7 @@ fn check(disk: &SimulatedDisk, model: &Model) -> Result<(), String> {
     }
 }
 
-/// Crashes after every change that the steps make.
+/// Crashes after every change of the disk.
 fn crash_everywhere(steps: &[Step], any: u64) {
     let whole = disk();
     let before = whole.changes();
@@ -219,7 +219,7 @@ fn crash_everywhere(steps: &[Step], any: u64) {
     }
 }
 
-/// Lets every operation fail, or every few in a row, goes on, and then crashes.
+/// Fails every operation, or every few in a row, continues, and then crashes.
 fn fail_everywhere(steps: &[Step], any: u64) {
     let whole = disk();
     let before = whole.operations();
@@ -304,8 +304,8 @@ proptest! {
     }
 }
 
-/// A sync fails, the process ends, another one reads what the system still shows, and answers with it. Then the
-/// power goes.
+/// A sync fails, the process ends, and another one answers from the bytes that the system still shows. Then power is
+/// lost.
 #[test]
 fn what_is_read_after_a_failed_sync_is_written_and_synced_again() {
     let disk = disk();

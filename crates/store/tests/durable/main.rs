@@ -1,12 +1,12 @@
-//! What of a store is durable: logs, manifests, removals and the lock, by themselves.
+//! The file formats of a store: logs, manifests, removals and the lock, each by itself.
 //!
 //! - [`golden`], [`golden_named`]: files of released versions, and the examples of store-spec.md
-//! - [`log`]: what is written is read, and what is damaged is refused
+//! - [`log`]: round trips, and reports of damage
 //! - [`log_crash`]: a crash after every operation, and every operation failing, against a model
 //! - [`manifest`], [`removals`]: the same for these
-//! - [`real`]: the file system itself, and processes beside each other
+//! - [`real`]: the file system, and concurrent processes
 //! - [`refusals`]: every row of the table in store-spec.md
-//! - [`repair_logs`]: what can be had of damaged logs; what a crash left behind
+//! - [`repair_logs`]: repair of damaged logs, and leftovers of a crash
 
 mod common;
 mod golden;

@@ -1,4 +1,4 @@
-//! Manifests: what is written is read, nothing else is, and a replacement is whole or absent.
+//! Manifests: only valid ones are read, and a replacement is atomic.
 
 use hamdex::{Codec, Design};
 use hamdex_store::disk::{Disk, Failure, SimulatedDisk};
@@ -27,7 +27,7 @@ fn entry(number: u64) -> SegmentEntry {
     }
 }
 
-/// One that differs from the others by its number.
+/// A manifest that is unique by its number.
 pub(crate) fn manifest(sequence: u64) -> Manifest {
     Manifest {
         identity: IDENTITY,
@@ -120,14 +120,14 @@ fn every_flipped_bit_and_every_cut_is_refused() {
     }
 }
 
-/// With a last line that fits.
+/// Appends a valid last line.
 pub(crate) fn sealed(lines: &[u8]) -> Vec<u8> {
     let checksum = |line| format!("\"{:08x}\"", crc32fast::hash(line));
     let checksums: Vec<_> = lines.split_inclusive(|&byte| byte == b'\n').map(checksum).collect();
     [lines, format!("{{\"crc32\":[{}]}}\n", checksums.join(",")).as_bytes()].concat()
 }
 
-/// The text of a manifest with something else in it, and a checksum that fits.
+/// The text of an edited manifest, with a valid checksum.
 fn with(old: &str, new: &str) -> Result<Manifest, TextError> {
     let text = to_text(&manifest(1));
     let lines = &text[..text.trim_end().rfind('\n').unwrap() + 1];
@@ -164,13 +164,13 @@ fn what_cannot_be_is_refused_under_a_right_checksum() {
         (
             "\"design\":\"halves\"",
             "\"design\":\"auto\"",
-            "a design \"auto\", where those for distance 3 are: single, halves, thirds",
+            "a design \"auto\"; the designs for distance 3 are: single, halves, thirds",
         ),
         ("\"distance\":3", "\"distance\":17", "are: none"),
         ("\"applied\":17", "\"applied\":9223372036854775808", "segment 17"),
-        ("\"first_log\":23", "\"first_log\":0", "first log that cannot be"),
+        ("\"first_log\":23", "\"first_log\":0", "impossible first log"),
         ("\"first_log\":23", "\"first_log\":24", "sealed log"),
-        ("\"next_segment\":19", "\"next_segment\":18", "next segment that cannot be"),
+        ("\"next_segment\":19", "\"next_segment\":18", "impossible next segment"),
         ("\"segment\":17", "\"segment\":18", "ascending"),
         ("\"segment\":17", "\"segment\":0", "segment 0"),
         ("\"pairs\":100", "\"pairs\":89", "segment 17"),
@@ -207,7 +207,7 @@ fn a_directory_without_a_manifest_is_no_store() {
     assert!(matches!(read(&long), Err(Error::Damaged { .. })));
 }
 
-/// Replaces the manifest again and again. Returns the last one that is certain, and the last one that was tried.
+/// Replaces the manifest repeatedly. Returns the last certain one and the last attempted one.
 fn replace_all(disk: &SimulatedDisk) -> (u64, u64) {
     let (mut certain, mut tried) = (0, 0);
     let mut file = ManifestFile::new(disk);
@@ -287,7 +287,7 @@ fn a_damaged_manifest_is_salvaged_but_for_the_damage() {
         let segments = manifest(7).segments.into_iter().filter(|segment| segment.number != number).collect();
         Manifest { segments, ..manifest(7) }
     };
-    let lost = |line| format!("line {line} is damaged: what it says, of a segment perhaps, is lost");
+    let lost = |line| format!("line {line} is damaged; its entry, perhaps of a segment, is lost");
     assert_eq!(salvaged("\"segment\":18", "\"segment\":\u{7}18"), Some((without(18), lost(4))));
     assert_eq!(salvaged("\"applied\":17", "\"applied\":16"), Some((without(17), lost(3))), "a digit alone");
     let uncertain = "line 2 is damaged, and may be wrong".to_owned();
@@ -299,7 +299,10 @@ fn a_damaged_manifest_is_salvaged_but_for_the_damage() {
     let contradicting = Manifest { segments: vec![entry(18), entry(17)], next_segment: 17, ..manifest(7) };
     let salvaged = salvage(&[to_text(&contradicting).as_bytes()], |_| false).unwrap();
     assert_eq!((&salvaged.manifest.segments[..], salvaged.manifest.next_segment), (&[entry(18)][..], 19));
-    assert_eq!(salvaged.problems, ["what is said of segment 17 cannot be", "the next segment was to be 17"]);
+    assert_eq!(
+        salvaged.problems,
+        ["the entry of segment 17 is impossible", "the next segment number was too small: 17"]
+    );
 }
 
 #[test]

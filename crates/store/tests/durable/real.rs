@@ -1,4 +1,4 @@
-//! The file system itself: what the simulated disk takes for granted, and processes beside each other.
+//! The file system: the assumptions of the simulated disk, and concurrent processes.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -29,7 +29,7 @@ enum Step {
     Lock,
 }
 
-/// What can be seen of a step: its outcome as text, or the kind of its error.
+/// Takes a step. Returns its outcome as text, or the kind of its error.
 fn take(disk: &dyn Disk, step: &Step) -> Result<String, io::ErrorKind> {
     let shown = |outcome: io::Result<String>| outcome.map_err(|error| error.kind());
     let write = |file: io::Result<Box<dyn DiskFile>>, bytes: &[u8]| {
@@ -135,10 +135,10 @@ fn a_pipe_is_no_file_of_a_store() {
     assert_eq!(disk.map("manifest").unwrap_err().kind(), io::ErrorKind::InvalidInput);
 }
 
-/// Set in the process that is to hold a store.
+/// The variable that makes a process hold a store.
 const HOLD: &str = "HAMDEX_TEST_HOLD";
 
-/// Not a test of its own: what the other process of the next test does.
+/// The other process of the next test; not a test of its own.
 #[test]
 fn hold_a_store_when_another_process_wants_it() {
     let Some(directory) = std::env::var_os(HOLD) else {

@@ -1,4 +1,4 @@
-//! Each row of the table of refusals in store-spec.md, with a store in which as little else as possible is wrong.
+//! Each row of the table of refusals in store-spec.md, with a store that is otherwise as valid as possible.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ fn removed() -> RoaringTreemap {
     [3, 50, 70].into_iter().collect()
 }
 
-/// Reads all of a store that these tests are about.
+/// Reads all files of these tests.
 fn open<F: Fingerprint>(disk: &SimulatedDisk) -> Result<(), Error> {
     let manifest = read(disk)?;
     replay::<F>(disk, &manifest.identity, manifest.logs_start(), manifest.sealed, |_, _| Ok(()))?;
@@ -112,7 +112,7 @@ fn other_log(identity: Identity, sequence: u64) -> Vec<u8> {
 
 type Edit = Box<dyn Fn(&SimulatedDisk)>;
 
-/// Units of a log with names have so many bytes: kind, fingerprint, id.
+/// Bytes of a unit of a log with names: kind, fingerprint, id.
 const UNIT: usize = 17;
 
 /// Makes it a store with names, whose one log has a record with the name of id 5, in two units more, and of id 9; then
@@ -150,7 +150,7 @@ fn the_store_with_names_is_whole_as_it_is() {
     open::<u64>(&disk).unwrap();
 }
 
-/// What makes a reader refuse a store, by the name of the row; several ways for some.
+/// Edits that make a reader refuse a store, by the name of the row; several for some rows.
 fn edits() -> Vec<(&'static str, Edit)> {
     let text = |old: &'static str, new: &'static str| -> Edit { Box::new(move |disk| edit(disk, old, new)) };
     let header = |log: &'static str, at: usize, new: &'static [u8]| -> Edit {
@@ -352,7 +352,7 @@ fn edits() -> Vec<(&'static str, Edit)> {
     ]
 }
 
-/// Makes a log behind the last one, with nothing but a header, which is as it should be but for the change.
+/// Creates a log after the last one, with only a header, which is valid but for the change.
 fn fresh_log(change: fn(&mut [u8])) -> Edit {
     Box::new(move |disk| {
         let length = disk.length("log/000024").unwrap();
@@ -368,8 +368,8 @@ fn fresh_log(change: fn(&mut [u8])) -> Edit {
     })
 }
 
-/// Removals of one container of runs, each a first number and how many follow it, of which the header says that it has
-/// so many numbers.
+/// Removals of one container of runs, each a first number and the number of those that follow, with a count in the
+/// header of the container.
 fn runs(runs: &'static [(u16, u16)], count: u16) -> Edit {
     Box::new(move |disk| {
         disk.alter(REMOVALS, |bytes| {
@@ -410,7 +410,7 @@ fn whole_store(names: bool) -> SimulatedDisk {
 
 const SEGMENT: &str = "segments/000001.hamdex";
 
-/// Puts another file in the place of segment 1, and what it is into the manifest.
+/// Replaces segment 1, and updates its entry in the manifest.
 fn other_segment<F: Fingerprint>(options: fn() -> BuildOptions<F>) -> Edit {
     Box::new(move |disk| {
         let directory = tempfile::tempdir().unwrap();
@@ -471,7 +471,7 @@ fn segment_edits() -> Vec<(&'static str, bool, Edit)> {
     ]
 }
 
-/// A store is opened for writing and for reading alike.
+/// Opens a store for writing and for reading; both must agree.
 fn open_whole<F: Fingerprint>(disk: &SimulatedDisk) -> Result<(), Error> {
     let read = StoreReader::<F>::open_on(disk.clone(), ReadOptions::new()).map(drop);
     let written = Store::<F>::open_on(disk.clone(), StoreOptions::new()).map(drop);

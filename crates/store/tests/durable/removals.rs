@@ -1,4 +1,4 @@
-//! Removals: what is written is read, and nothing else is.
+//! Removals files: valid ones are read, and all others rejected.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::common::{IDENTITY, disk, survivals};
 
 const STORE: StoreId = IDENTITY.store;
 
-/// A segment with these places gone, in the second version.
+/// A segment with these places removed, in the second version.
 fn segment(pairs: u64, removed: &RoaringTreemap) -> SegmentEntry {
     let removals = Some(RemovalsEntry { version: 2, count: removed.len() });
     SegmentEntry {
@@ -36,14 +36,14 @@ fn some() -> (RoaringTreemap, SegmentEntry) {
     (removed, segment)
 }
 
-/// What a reader makes of these bytes.
+/// Reads a removals file of these bytes.
 fn reading(bytes: &[u8], segment: &SegmentEntry) -> Result<RoaringTreemap, Error> {
     let disk = disk();
     std::io::Write::write_all(&mut disk.create_new("deletes/000017-2").unwrap(), bytes).unwrap();
     read(&disk, STORE, segment)
 }
 
-/// With the checksum of what it then is: the tests know it by writing the same again.
+/// Mends the checksum, by writing the same bytes again.
 fn changed(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let (removed, segment) = some();
     let mut bytes = to_bytes(STORE, &segment, 2, &removed);

@@ -1,4 +1,4 @@
-//! Repair: what can be had of damaged logs is saved, and what was damaged is kept. Leftovers go, and nothing else.
+//! Repair of logs: intact records are salvaged, and damaged logs are kept. Only leftovers are removed.
 
 use std::io::Write;
 
@@ -30,7 +30,7 @@ fn closed() -> (SimulatedDisk, Manifest, Vec<Batch<u64>>) {
     (disk, manifest, batches)
 }
 
-/// All batches of a store, by its manifest.
+/// Reads all batches of a store, by its manifest.
 fn batches(disk: &SimulatedDisk) -> Result<Vec<Batch<u64>>, Error> {
     let manifest = read(disk)?;
     replayed_from(disk, &IDENTITY, manifest.logs_start(), manifest.sealed).map(|(found, _)| found)
@@ -124,7 +124,7 @@ fn a_repair_that_is_interrupted_anywhere_can_be_repeated() {
     }
 }
 
-/// A file of some contents.
+/// Creates a file with some contents.
 fn put(disk: &SimulatedDisk, name: &str) {
     disk.create_new(name).unwrap().write_all(b"contents").unwrap();
 }
@@ -178,8 +178,8 @@ fn leftovers_go_and_nothing_else_does() {
     assert!(leftovers(&disk, &manifest).unwrap().own.is_empty());
 }
 
-/// A manifest is renamed into its place, and the sync of its name fails. The next process finds it, and removes what
-/// it does not name. Then the power goes.
+/// A manifest is renamed into place, and the sync of its name fails. The next process finds it, and removes the files
+/// that it does not name. Then power is lost.
 #[test]
 fn no_file_goes_that_the_manifest_of_before_a_crash_would_need() {
     let (old, new) = (manifest(1), Manifest { segments: Vec::new(), ..manifest(2) });

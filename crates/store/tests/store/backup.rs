@@ -65,13 +65,13 @@ fn a_copy_is_a_store_only_when_it_is_whole_and_durable() {
         }
     }
     let before = disk.operations();
-    let whole = disk.beside("whole");
+    let whole = disk.sibling("whole");
     backup_on(&disk, &whole).unwrap();
     let operations = disk.operations() - before;
     let crashed = whole.crashed(Survival::Nothing);
     assert_same(&Store::<u64>::open_on(crashed, tiny()).unwrap().snapshot(), &model, &[0], true);
     for number in 1..=operations {
-        let target = disk.beside(&format!("copy{number}"));
+        let target = disk.sibling(&format!("copy{number}"));
         disk.fail_operation(disk.operations() + number, Failure::Io);
         let outcome = backup_on(&disk, &target);
         disk.fail_operations(0..0, Failure::Io);
@@ -86,7 +86,7 @@ fn a_copy_is_a_store_only_when_it_is_whole_and_durable() {
         assert!(outcome.is_err() || target.exists("manifest").unwrap());
     }
     assert!(matches!(backup_on(&disk, &whole), Err(Error::Exists { .. })));
-    assert!(matches!(backup_on(&disk.beside("none"), &disk.beside("new")), Err(Error::NotAStore { .. })));
+    assert!(matches!(backup_on(&disk.sibling("none"), &disk.sibling("new")), Err(Error::NotAStore { .. })));
 }
 
 #[test]
@@ -129,16 +129,16 @@ fn a_copy_that_was_killed_is_replaced_by_the_next_one() {
     }
     drop(store);
     let begun = disk.changes();
-    backup_on(&disk, &disk.beside("whole")).unwrap();
+    backup_on(&disk, &disk.sibling("whole")).unwrap();
     let changes = disk.changes() - begun;
     let mut interrupted = 0;
     for survival in [Survival::Nothing, Survival::Everything, Survival::Any(7), Survival::Any(8)] {
         for number in 1..changes {
             let killed = disk.crashed(Survival::Everything);
             killed.lose_power_after(killed.changes() + number);
-            assert!(backup_on(&killed, &killed.beside("copy")).is_err());
+            assert!(backup_on(&killed, &killed.sibling("copy")).is_err());
             let after = killed.crashed(survival);
-            let target = after.beside("copy");
+            let target = after.sibling("copy");
             interrupted += u64::from(target.exists("backup.new").unwrap_or(false));
             match backup_on(&after, &target) {
                 Ok(()) => {}

@@ -1,4 +1,4 @@
-//! Numbers by chance, the same in every run.
+//! Reproducible random numbers.
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 pub(crate) struct Chance(pub(crate) u64);

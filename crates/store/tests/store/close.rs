@@ -1,4 +1,4 @@
-//! The end: what is durable then, and what is said of failures.
+//! Closing a store: durability and errors.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ fn a_store_is_closed_for_all_handles() {
         other.sync(),
         other.reopen(),
         other.purge().map(drop),
-        other.backup_to(&disk.beside("copy")),
+        other.backup_to(&disk.sibling("copy")),
         other.insert_all_unless_near(&[(9, 1)], 3).map(drop),
         other.shutdown(),
     ];

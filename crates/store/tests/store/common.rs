@@ -1,4 +1,4 @@
-//! What a store has to agree with.
+//! The model that a store is compared with.
 
 // Named, because fuzz targets take this file for a module of their own.
 #[path = "chance.rs"]
@@ -12,7 +12,7 @@ use hamdex_store::{CreateOptions, Fingerprint, Operation, Snapshot, StoreOptions
 
 pub(crate) use chance::Chance;
 
-/// The same set, as plainly as can be.
+/// A plain set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Model<F: Ord>(pub(crate) BTreeSet<(F, u64)>);
 
@@ -40,7 +40,7 @@ impl<F: Fingerprint> Model<F> {
     }
 }
 
-/// Everything that can be asked is answered as the model answers it.
+/// Compares all answers with those of the model.
 pub(crate) fn assert_same<F: Fingerprint>(
     snapshot: &Snapshot<F>,
     model: &Model<F>,
@@ -105,7 +105,7 @@ pub(crate) fn assert_same<F: Fingerprint>(
     assert_eq!(answered, queries.len());
 }
 
-/// Many queries at once are answered as the model answers them, also where only the nearest are wanted.
+/// Compares the answers to batches of queries with those of the model, also with a limit.
 pub(crate) fn assert_same_batches<F: Fingerprint>(snapshot: &Snapshot<F>, model: &Model<F>, queries: &[F]) {
     for limit in [usize::MAX, 1, 3] {
         let mut answered = 0;
@@ -123,21 +123,21 @@ pub(crate) fn assert_same_batches<F: Fingerprint>(snapshot: &Snapshot<F>, model:
     }
 }
 
-/// How many times as long the tests go on as usual: `.ci/campaign-store` sets it.
+/// Multiplier of the length of the tests; `.ci/campaign-store` sets it.
 const CAMPAIGN: &str = "HAMDEX_CAMPAIGN";
 
-/// So many seeds as usual, and more in a campaign.
+/// Seeds: this many as usual, more in a campaign.
 pub(crate) fn seeds(usual: std::ops::Range<u64>) -> std::ops::Range<u64> {
     let times: u64 = std::env::var(CAMPAIGN).map_or(1, |times| times.parse().unwrap());
     usual.start..usual.start + (usual.end - usual.start) * times
 }
 
-/// Every so manieth of many places, as usual; in a campaign each.
+/// Step through many places: this wide as usual, 1 in a campaign.
 pub(crate) fn step(usual: usize) -> usize {
     if std::env::var_os(CAMPAIGN).is_some() { 1 } else { usual }
 }
 
-/// Little memory, so that everything happens often.
+/// Options with little memory, so that flushes and merges are frequent.
 pub(crate) fn tiny() -> StoreOptions {
     StoreOptions::new().memory(1 << 14).threads(1)
 }

@@ -1,4 +1,4 @@
-//! Many threads at once.
+//! Concurrent threads.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};

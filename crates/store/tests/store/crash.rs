@@ -1,15 +1,15 @@
-//! Power lost after every single change of the disk.
+//! Power loss after every change of the disk.
 
 use hamdex_store::disk::{SimulatedDisk, Survival};
 use hamdex_store::{Durability, Operation, Store, StoreOptions};
 
 use crate::common::{Chance, Model, assert_same, seeds, shape, step, tiny};
 
-/// What was done to a store until power was lost.
+/// The history of a store until power was lost.
 struct Done {
-    /// The set after each batch that has been acknowledged; and after the one that was under way, if one was.
+    /// The set after each acknowledged batch, and after the unfinished one, if any.
     states: Vec<Model<u64>>,
-    /// The first of these that may be found: none of the earlier ones, as it was to be durable.
+    /// The index of the first of these sets that may be found, since it was durable.
     least: usize,
 }
 
@@ -58,7 +58,7 @@ fn work(disk: &SimulatedDisk, seed: u64, options: StoreOptions) -> Option<Done> 
     Some(done)
 }
 
-/// Opens what a crash has left, and compares it.
+/// Opens a store after a crash, and compares it.
 fn check(disk: &SimulatedDisk, done: &Done, chance: &mut Chance, what: &str) {
     let store = Store::<u64>::open_on(disk.clone(), tiny().merges(false))
         .unwrap_or_else(|error| panic!("{what}: {error}\n{:#?}", disk.trace()));

@@ -1,4 +1,4 @@
-//! Operations of the disk that fail, and bytes that change.
+//! Failing operations of the disk, and damaged bytes.
 
 use hamdex::VerifyOptions;
 use hamdex_store::disk::{Failure, SimulatedDisk, Survival};
@@ -6,7 +6,7 @@ use hamdex_store::{Disk, Error, Store};
 
 use crate::common::{Chance, Model, assert_same, seeds, shape, step, tiny};
 
-/// Does one thing to a store. `allowed` are the sets that it may be then: a batch that failed is there or not.
+/// Applies one operation to a store. `allowed` gets the possible sets: a failed batch is present or absent.
 fn take_step(store: &Store<u64>, chance: &mut Chance, allowed: &mut Vec<Model<u64>>) -> Result<(), Error> {
     match chance.below(6) {
         0..=3 => {
@@ -27,8 +27,8 @@ fn take_step(store: &Store<u64>, chance: &mut Chance, allowed: &mut Vec<Model<u6
     }
 }
 
-/// Works on a store of which an operation fails at some time. Whatever fails, the store answers as its acknowledged
-/// writes left it, and after it has been opened again also.
+/// Works on a store with a failing operation. The store answers from its acknowledged writes, also after it has been
+/// opened again.
 fn work_with_failure(seed: u64, number: u64, failure: Failure) {
     let disk = SimulatedDisk::new();
     let options = tiny().merges(false);

@@ -1,4 +1,4 @@
-//! A disk that is really full: a small file system in memory, where one may be mounted.
+//! A really full disk: a small file system in memory, if one may be mounted.
 
 use std::path::Path;
 use std::process::Command;
@@ -51,7 +51,7 @@ fn a_full_disk_refuses_writes_and_loses_nothing() {
                 let _ = store.compact();
             }
             if chance.below(60) == 0 {
-                // Somebody else fills what is left, or makes room.
+                // Another program fills the rest of the disk, or makes room.
                 match std::fs::remove_file(&ballast) {
                     Ok(()) => {}
                     Err(_) => drop(std::fs::write(&ballast, vec![0; 200 << 10])),
@@ -135,7 +135,7 @@ fn what_makes_room_is_done_on_a_full_disk() {
     }
 }
 
-/// As soon as the flush that had failed is tried again.
+/// Waits until the failed flush is retried.
 fn insert_when_there_is_room(
     insert: &mut impl FnMut(&mut Model<u64>) -> Result<(), hamdex_store::Error>,
     model: &mut Model<u64>,

@@ -1,4 +1,4 @@
-//! A disk on which one kind of operation can be held up, and which counts the bytes that are read.
+//! A disk that can block the creation of files, and counts the bytes that are read.
 
 use std::any::Any;
 use std::fmt;
@@ -27,7 +27,7 @@ struct Gate {
 
 #[derive(Default)]
 struct Inner {
-    /// Paths that begin so are held up.
+    /// Files with this path prefix are blocked.
     closed: Option<String>,
     waiting: usize,
 }
@@ -37,11 +37,11 @@ impl GatedDisk {
         Self { disk: SimulatedDisk::new(), gate: Arc::default(), read: Arc::default() }
     }
 
-    pub(crate) fn beside(&self, root: &str) -> Self {
-        Self { disk: self.disk.beside(root), gate: Arc::clone(&self.gate), read: Arc::clone(&self.read) }
+    pub(crate) fn sibling(&self, root: &str) -> Self {
+        Self { disk: self.disk.sibling(root), gate: Arc::clone(&self.gate), read: Arc::clone(&self.read) }
     }
 
-    /// Bytes that have been read or mapped since this was asked last.
+    /// Returns the number of bytes read or mapped since the last call.
     pub(crate) fn bytes_read(&self) -> u64 {
         self.read.swap(0, Ordering::Relaxed)
     }
@@ -50,7 +50,7 @@ impl GatedDisk {
         self.read.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Holds up whatever creates or links a file whose name begins so.
+    /// Blocks the creation and linking of files with this name prefix.
     pub(crate) fn close_gate(&self, names: &str) {
         let path = self.path(names).to_str().unwrap().to_owned();
         self.gate.inner.lock().unwrap().closed = Some(path);
@@ -61,7 +61,7 @@ impl GatedDisk {
         self.gate.changed.notify_all();
     }
 
-    /// Waits until something is held up.
+    /// Waits until an operation is blocked.
     pub(crate) fn wait_until_held(&self) {
         let held = self.gate.inner.lock().unwrap();
         drop(self.gate.changed.wait_while(held, |inner| inner.waiting == 0).unwrap());

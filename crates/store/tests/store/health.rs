@@ -1,4 +1,4 @@
-//! Failures in the background, and what ends them.
+//! Failures of background work, and their remedies.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -207,7 +207,7 @@ fn statistics_and_writes_wait_neither_for_verify_nor_for_backup() {
     };
     write(&store);
     let copied = pairs(&store.snapshot());
-    let target = disk.beside("copy");
+    let target = disk.sibling("copy");
     // Logs are copied last. By then, all other files of the copied moment have gone from the store.
     target.close_gate("log/");
     thread::scope(|scope| {
@@ -236,7 +236,7 @@ fn statistics_and_writes_wait_neither_for_verify_nor_for_backup() {
             write(&store);
         }
         is_held.store(false, Ordering::SeqCst);
-        assert_eq!(verify.join().unwrap().segments, 1);
+        assert_eq!(verify.join().unwrap().files, 1);
     });
     let model = write(&store);
     assert_same(&store.snapshot(), &model, &[0], true);
@@ -294,7 +294,7 @@ fn another_process_sees_the_health_of_the_one_that_writes() {
     fs::remove_file(path.join("segments")).unwrap();
     fs::create_dir(path.join("segments")).unwrap();
     until(|| health().is_some_and(|health| health.failures.is_empty()));
-    // Looking keeps no process from the store.
+    // Reading the status does not block a writer.
     drop(store);
     assert!(health().is_none());
     drop(Store::<u64>::open(&path, tiny()).unwrap());

@@ -1,4 +1,4 @@
-//! Files with names join a store with names.
+//! Ingestion of files with names.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Names of ids: durable with their pairs, merged along, gone with them.
+//! Names of ids: durable, merged and removed with their pairs.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -38,13 +38,13 @@ fn found(snapshot: &Snapshot<u64>) -> Named {
     pairs.map(named).collect()
 }
 
-/// What was done until power was lost: see `crash`.
+/// The history of a store until power was lost: see `crash`.
 struct Done {
     states: Vec<Named>,
     least: usize,
 }
 
-/// Changes a store in one of several ways; returns whether that was acknowledged. The model knows of it in any case.
+/// Changes a store in one of several ways. Returns whether the change was acknowledged; the model has it in any case.
 fn change(store: &Store<u64>, chance: &mut Chance, done: &mut Done) -> bool {
     let mut next = done.states.last().unwrap().clone();
     let last = next.last_key_value().map(|(id, _)| *id);
@@ -144,7 +144,7 @@ fn settled(done: &mut Done) -> bool {
     true
 }
 
-/// Without the ids, which a batch whose outcome is not known has no part in.
+/// Drops the ids, which are unknown after a batch of unknown outcome.
 fn values(named: &Named) -> Vec<&(u64, Vec<u8>)> {
     let mut values: Vec<_> = named.values().collect();
     values.sort_unstable();

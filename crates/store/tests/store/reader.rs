@@ -1,4 +1,4 @@
-//! Reading what another handle writes.
+//! Reading a store that another handle writes to.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -66,7 +66,7 @@ fn a_reader_is_not_disturbed_by_files_that_come_and_go() {
     });
 }
 
-/// An event in a store between two looks of a reader.
+/// An event in a store between two refreshes of a reader.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Write(u64),

@@ -45,7 +45,7 @@ fn found(disk: &SimulatedDisk) -> Model<u64> {
     Model(store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap())
 }
 
-/// The same, and what is left of its manifest and of its copy has to be put together.
+/// A damaged store whose manifest has to be assembled from its damaged copies.
 fn damaged_with_its_manifest() -> SimulatedDisk {
     let disk = damaged();
     let text = String::from_utf8(disk.read("manifest").unwrap()).unwrap();
@@ -205,7 +205,7 @@ fn harm(disk: &SimulatedDisk, name: &str, harm: Harm) {
     }
 }
 
-/// All harms of a file that are tried: every byte of its first and last parts, and some between.
+/// The kinds of damage to try: every byte of the first and last parts of a file, and some between.
 fn harms(length: usize) -> Vec<Harm> {
     let step = step(7) * (length / 300).max(1);
     let edge = |at: &usize| *at < 64 || *at + 64 > length;
@@ -222,9 +222,9 @@ fn harms(length: usize) -> Vec<Harm> {
 /// The part of a file that a repair must save.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
-    /// Everything, as it was.
+    /// Everything, unchanged.
     All,
-    /// As much as the report says.
+    /// The number of pairs in the report.
     Reported,
 }
 
@@ -243,8 +243,8 @@ fn wanted(name: &str, harm: Harm, length: usize) -> Wanted {
     }
 }
 
-/// Every file is damaged, cut, lengthened or deleted, by itself: the store opens, or does after a repair, and what it
-/// holds is what the report says.
+/// Damages, truncates, extends or deletes each file by itself: the store opens, or does after a repair, and holds the
+/// pairs that the report says.
 #[test]
 fn whatever_becomes_of_one_file_the_others_prove_the_rest() {
     let whole = with_everything();
@@ -311,7 +311,7 @@ fn whatever_becomes_of_one_file_the_others_prove_the_rest() {
     }
 }
 
-/// A report claims neither more nor less than what happened.
+/// Checks that a report is exact.
 fn check_report(repaired: &Repaired, lost: u64, back: u64, what: &str) {
     assert!(back <= repaired.returned_pairs(), "{what}: {back} are back: {repaired:?}");
     if repaired.lost_log_parts > 0 {
@@ -328,7 +328,7 @@ fn check_report(repaired: &Repaired, lost: u64, back: u64, what: &str) {
     assert!(repaired.files.iter().all(is_named), "{what}: {repaired:?}");
 }
 
-/// Old copies of the manifest prove nothing: no store answers from one that does not count any more.
+/// Stale copies of the manifest are not used: no store answers from one that is no longer current.
 #[test]
 fn an_old_copy_of_the_manifest_is_not_taken_for_the_current_one() {
     let disk = SimulatedDisk::new();

@@ -1,23 +1,23 @@
-//! What of the unsynced survives a crash.
+//! Survival of unsynced changes after a crash.
 
-/// What of the unsynced survives a crash. What was synced survives always.
+/// The unsynced changes that survive a crash. Synced changes always survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Survival {
-    /// Nothing of it.
+    /// None of them.
     Nothing,
-    /// All of it, as after the end of the process alone.
+    /// All of them, as if only the process had ended.
     Everything,
-    /// All names, and no bytes: what a rename without a sync can leave.
+    /// All names and no bytes, as a rename without a sync can leave.
     Names,
-    /// All bytes, and no names.
+    /// All bytes and no names.
     Bytes,
-    /// Any part of it, chosen by this number: of each sector any version that it had, of the names any set in which
-    /// no change comes without the earlier ones of the same name.
+    /// Some of them, chosen by this seed: any version of each sector, and any set of name changes in which each comes
+    /// with the earlier ones of the same name.
     Any(u64),
 }
 
-/// The choices of one crash, one after the other.
+/// The sequence of choices of one crash.
 #[derive(Debug)]
 pub(super) struct Choices {
     survival: Survival,
@@ -30,7 +30,7 @@ impl Choices {
         Self { survival, state }
     }
 
-    /// Whether one more change of a name survives.
+    /// Whether the next change of a name survives.
     pub(super) fn keeps_name(&mut self) -> bool {
         match self.survival {
             Survival::Nothing | Survival::Bytes => false,
@@ -39,7 +39,7 @@ impl Choices {
         }
     }
 
-    /// Which of `versions` of a piece of a file survives; the first is the synced one, the last the newest.
+    /// Returns which of `versions` of a sector survives: 0 is the synced one, the last the newest.
     pub(super) fn version(&mut self, versions: usize) -> usize {
         match self.survival {
             Survival::Nothing | Survival::Names => 0,
@@ -48,9 +48,9 @@ impl Choices {
         }
     }
 
-    /// A byte of what was never written: of a sector that the file system has given to the file, and no more.
+    /// Returns a byte that was never written, of a sector that was only allocated.
     pub(super) fn stray_byte(&mut self) -> u8 {
-        // Mostly zeros, sometimes what the sector held before.
+        // Mostly zero, sometimes old contents of the sector.
         if self.below(4) == 0 { self.next() as u8 } else { 0 }
     }
 

@@ -1,18 +1,18 @@
-//! The bytes of a file: what is durable, and what is not yet.
+//! The bytes of a file, durable and not yet durable.
 
 use super::choice::Choices;
 
-/// The unit in which a disk writes: whole or not at all.
+/// The unit of atomic writes.
 const SECTOR_BYTES: usize = 512;
 
 /// The bytes of a file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Contents {
-    /// What every process reads.
+    /// The bytes that processes read.
     current: Vec<u8>,
-    /// What a crash leaves for certain.
+    /// The bytes that survive a crash for certain.
     durable: Vec<u8>,
-    /// What has happened since the last sync, in order.
+    /// The changes since the last sync, in order.
     unsynced: Vec<Change>,
 }
 
@@ -38,7 +38,7 @@ impl Change {
 }
 
 impl Contents {
-    /// A file as a disk holds it.
+    /// Returns a file whose bytes are all durable.
     pub(super) fn durable(bytes: Vec<u8>) -> Self {
         Self { current: bytes.clone(), durable: bytes, unsynced: Vec::new() }
     }
@@ -66,13 +66,12 @@ impl Contents {
         }
     }
 
-    /// A sync that fails, as some systems have it: what was not written counts as written from then on. It is read
-    /// as before, and no later sync writes it.
+    /// Fails a sync as some systems do: unsynced bytes can still be read, but no later sync writes them.
     pub(super) fn fail_to_sync(&mut self) {
         self.unsynced.clear();
     }
 
-    /// What a crash leaves.
+    /// Returns the bytes that a crash leaves.
     pub(super) fn survivor(&self, choices: &mut Choices) -> Vec<u8> {
         if self.unsynced.is_empty() {
             return self.durable.clone();
@@ -98,7 +97,7 @@ impl Contents {
     }
 }
 
-/// The length of some version; or of a part of the sectors by which one is longer than another.
+/// Returns the length of some version, or a length of whole sectors between those of two versions.
 fn surviving_length(versions: &[Vec<u8>], choices: &mut Choices) -> usize {
     let (one, other) = (choices.version(versions.len()), choices.version(versions.len()));
     let (one, other) = (versions[one].len(), versions[other].len());

@@ -1,4 +1,4 @@
-//! Files and locks of a simulated machine, as one holds them.
+//! Handles of files and locks of a simulated machine.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -26,7 +26,7 @@ impl Write for SimulatedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut machine = self.machine.lock().expect("no panic while it is held");
         let outcome = machine.begin(Kind::Grow, "write", &self.path);
-        // A write that fails may have begun.
+        // A failed write may be partial.
         let written = if outcome.is_ok() { bytes.len() } else { bytes.len() / 2 };
         if outcome.is_ok() || !machine.has_lost_power() {
             machine.files[self.number].write(self.end, &bytes[..written]);
@@ -61,7 +61,7 @@ impl DiskFile for SimulatedFile {
     }
 }
 
-/// A hold on a file of a simulated machine.
+/// A lock on a file of a simulated machine.
 #[derive(Debug)]
 pub(super) struct SimulatedLock {
     pub(super) machine: Arc<Mutex<Machine>>,

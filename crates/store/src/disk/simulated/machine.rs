@@ -1,4 +1,4 @@
-//! Files, names and locks of one simulated machine, and what is to go wrong with it.
+//! Files, names and locks of one simulated machine, and its injected faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -8,13 +8,13 @@ use super::choice::{Choices, Survival};
 use super::contents::Contents;
 use super::names::{FileNumber, Names};
 
-/// How an operation fails.
+/// The kind of an injected failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure {
     /// An I/O error.
     Io,
-    /// There is no space left.
+    /// No space left.
     Full,
 }
 
@@ -27,14 +27,14 @@ impl Failure {
     }
 }
 
-/// What an operation does to the disk.
+/// The effect of an operation on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It changes nothing.
+    /// None.
     Read,
-    /// It changes what is read, or what is durable.
+    /// It changes bytes or names, or their durability.
     Change,
-    /// The same, and it needs space.
+    /// As `Change`, and it needs space.
     Grow,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum Kind {
 pub(super) struct Machine {
     pub(super) files: Vec<Contents>,
     pub(super) names: Names,
-    /// Directories are durable as soon as they are created.
+    /// Directories, which are durable from their creation on.
     pub(super) directories: BTreeSet<String>,
     pub(super) locks: BTreeMap<String, String>,
     pub(super) operations: u64,
@@ -53,14 +53,14 @@ pub(super) struct Machine {
     pub(super) last_change: Option<u64>,
     /// The operations of these numbers fail.
     pub(super) failure: Option<(Range<u64>, Failure)>,
-    /// Whether there is no space left.
+    /// Whether no space is left.
     pub(super) is_full: bool,
-    /// Changes of files whose paths begin so fail.
+    /// Changes of files with this path prefix fail.
     pub(super) failing_names: Option<String>,
 }
 
 impl Machine {
-    /// Counts an operation. An error is how it fails.
+    /// Counts an operation. Returns its injected failure, if any.
     pub(super) fn begin(&mut self, kind: Kind, what: &str, name: &str) -> io::Result<()> {
         if self.has_lost_power() {
             return Err(io::Error::other("simulated power loss"));
@@ -85,7 +85,7 @@ impl Machine {
         self.names.get(path).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// A name for a file to come: its directory exists, and nothing has it.
+    /// Checks that a name is free and its directory exists.
     pub(super) fn free_name(&self, path: &str) -> io::Result<()> {
         if !self.directories.contains(super::names::directory_of(path)) {
             return Err(io::ErrorKind::NotFound.into());
@@ -96,7 +96,7 @@ impl Machine {
         }
     }
 
-    /// The machine as it starts after a crash.
+    /// Returns the machine after a crash and restart.
     pub(super) fn crashed(&self, survival: Survival) -> Self {
         let mut choices = Choices::new(survival);
         let names = Names::durable(self.names.survivors(&mut choices));

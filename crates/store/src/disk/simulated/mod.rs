@@ -1,8 +1,8 @@
-//! A disk in memory that knows what is durable, can crash and can fail.
+//! A disk in memory that tracks durability and can crash and fail.
 //!
-//! What is synced survives a crash. Of the rest, any part may: each sector of a file in any version that it had since
-//! the last sync, any length, any set of changed names in which no change comes without the earlier ones of the same
-//! name. A sync that fails forgets what it should have written, as some systems do.
+//! Synced changes survive a crash. Any part of the others may: each sector of a file in any version since the last
+//! sync, any length, and any set of name changes in which each comes with the earlier ones of the same name. A failed
+//! sync forgets the bytes that it should have written, as on some systems.
 //!
 //! ```
 //! use std::io::Write;
@@ -51,7 +51,7 @@ pub struct SimulatedDisk {
 }
 
 impl SimulatedDisk {
-    /// An empty directory of a new machine.
+    /// Returns an empty directory of a new machine.
     #[must_use]
     pub fn new() -> Self {
         let mut machine = Machine::default();
@@ -59,71 +59,71 @@ impl SimulatedDisk {
         Self { machine: Arc::new(Mutex::new(machine)), root: "store".into() }
     }
 
-    /// Another directory of the same machine, which need not exist yet.
+    /// Returns another directory of the same machine, which need not exist yet.
     #[must_use]
-    pub fn beside(&self, root: &str) -> Self {
+    pub fn sibling(&self, root: &str) -> Self {
         Self { machine: self.machine.clone(), root: root.into() }
     }
 
-    /// The same directory after a crash at this moment, on a machine of its own. This one goes on.
+    /// Returns the same directory after a crash at this moment, on a machine of its own. This one is unaffected.
     #[must_use]
     pub fn crashed(&self, survival: Survival) -> Self {
         Self { machine: Arc::new(Mutex::new(self.machine().crashed(survival))), root: self.root.clone() }
     }
 
-    /// The number of operations so far, those that only read included.
+    /// Returns the number of operations so far, including reads.
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.machine().operations
     }
 
-    /// The number of operations so far that changed what is read or what is durable.
+    /// Returns the number of changes so far: operations other than reads.
     #[must_use]
     pub fn changes(&self) -> u64 {
         self.machine().changes
     }
 
-    /// A line for each operation so far.
+    /// Returns a line per operation so far.
     #[must_use]
     pub fn trace(&self) -> Vec<String> {
         self.machine().trace.clone()
     }
 
-    /// After this many changes, counted from the first of the machine, every operation fails.
+    /// Makes every operation fail after this many changes, counted from the first of the machine.
     pub fn lose_power_after(&self, changes: u64) {
         self.machine().last_change = Some(changes);
     }
 
-    /// Whether it has come to that.
+    /// Whether power has been lost.
     #[must_use]
     pub fn has_lost_power(&self) -> bool {
         self.machine().has_lost_power()
     }
 
-    /// The operation of this number, counted from 1, will fail.
+    /// Makes the operation of this number, counted from 1, fail.
     pub fn fail_operation(&self, number: u64, failure: Failure) {
         self.fail_operations(number..number + 1, failure);
     }
 
-    /// The operations of these numbers, counted from 1, will fail, and no others.
+    /// Makes the operations of these numbers, counted from 1, fail, and no others.
     pub fn fail_operations(&self, numbers: Range<u64>, failure: Failure) {
         self.machine().failure = Some((numbers, failure));
     }
 
-    /// Whether everything that needs space fails from here on.
+    /// Sets whether operations that need space fail.
     pub fn set_full(&self, is_full: bool) {
         self.machine().is_full = is_full;
     }
 
-    /// Changes of files whose names begin so fail from here on; those of no file, if `names` is `None`.
+    /// Makes changes of files with this name prefix fail; `None` ends that.
     pub fn fail_names(&self, names: Option<&str>) {
         self.machine().failing_names = names.map(|names| self.full(names));
     }
 
-    /// Changes a file behind the back of everyone, durably: damage.
+    /// Damages a file: changes its bytes durably, without an operation.
     ///
     /// # Panics
-    /// When there is no such file.
+    /// When the file does not exist.
     pub fn alter(&self, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
         let path = self.full(name);
         let mut machine = self.machine();
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn a_link_is_the_same_file_in_another_directory() {
         let disk = SimulatedDisk::new();
-        let backup = disk.beside("backup");
+        let backup = disk.sibling("backup");
         backup.create_directory("").unwrap();
         disk.create_new("segment").unwrap().write_all(b"bytes").unwrap();
         disk.link("segment", &backup, "copy").unwrap();

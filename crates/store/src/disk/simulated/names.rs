@@ -1,13 +1,13 @@
-//! The names of files: which are durable, and which are not yet.
+//! The names of files, durable and not yet durable.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::choice::Choices;
 
-/// A file, whatever its names.
+/// The number of a file, independent of its names.
 pub(super) type FileNumber = usize;
 
-/// Which names there are, and which file each stands for. Names are whole paths.
+/// Names and the files that they stand for. Names are full paths.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names {
     current: BTreeMap<String, FileNumber>,
@@ -15,7 +15,7 @@ pub(super) struct Names {
     unsynced: Vec<Change>,
 }
 
-/// One change of a directory: a name that goes, a name that comes, or both at once.
+/// One change of a directory: a removed name, an added name, or both at once.
 #[derive(Debug, Clone)]
 struct Change {
     goes: Option<String>,
@@ -41,13 +41,13 @@ impl Change {
     }
 }
 
-/// The directory part of a path.
+/// Returns the directory part of a path.
 pub(super) fn directory_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
 impl Names {
-    /// Names as a disk holds them.
+    /// Returns names that are all durable.
     pub(super) fn durable(names: BTreeMap<String, FileNumber>) -> Self {
         Self { current: names.clone(), durable: names, unsynced: Vec::new() }
     }
@@ -90,7 +90,7 @@ impl Names {
         });
     }
 
-    /// What a crash leaves.
+    /// Returns the names that a crash leaves.
     pub(super) fn survivors(&self, choices: &mut Choices) -> BTreeMap<String, FileNumber> {
         let mut left = self.durable.clone();
         let mut lost = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Repair of logs: every whole record goes to a new one.
+//! Repair of logs: intact records are copied to a new log.
 
 use hamdex::Fingerprint;
 
@@ -13,29 +13,29 @@ use crate::manifest::{Manifest, ManifestFile};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairedLogs {
-    /// The manifest as it is now.
+    /// The new manifest.
     pub manifest: Manifest,
-    /// How many batches were saved.
+    /// The number of salvaged batches.
     pub batches: u64,
-    /// How many operations they have.
+    /// The number of their operations.
     pub operations: u64,
-    /// The logs whose headers are damaged. Their records are read all the same.
+    /// The logs whose headers are damaged. Their records were read all the same.
     pub damaged_headers: Vec<u64>,
-    /// Parts that could not be read.
+    /// The parts that could not be read.
     pub lost: Vec<Lost>,
-    /// Where the damaged logs are kept: names within the store's directory.
+    /// The names of the kept damaged logs, relative to the directory of the store.
     pub kept: Vec<String>,
 }
 
-/// Writes every whole batch of the logs to a new log, which is the only one then. The damaged ones are kept aside, the
-/// others go. If it is interrupted, the store is as damaged as before, or repaired.
+/// Replaces the logs by a new one with every intact batch. Damaged logs are kept aside. If it is interrupted, the store
+/// is as damaged as before, or repaired.
 ///
-/// The one who repairs a store must have its [lock](crate::disk::lock::StoreLock).
+/// The caller must have the [lock](crate::disk::lock::StoreLock) of the store.
 ///
 /// # Errors
 /// When the operating system refuses it.
 pub fn repair_logs<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<RepairedLogs, Error> {
-    // Above all logs that are there, whether or not they count.
+    // Above all existing logs, live or not.
     let last = layout::listed(disk, layout::LOGS, layout::parse_log)?.last().copied();
     let new_log = last.unwrap_or(0).max(manifest.first_log) + 1;
     let mut log = LogWriter::<F>::create(disk, manifest.identity, new_log, manifest.sequence)?;

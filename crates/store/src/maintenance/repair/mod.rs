@@ -1,8 +1,8 @@
-//! Saving what can be had of a damaged store.
+//! Repair: salvages a damaged store.
 //!
-//! - [`manifest`]: chooses the manifest to go on with, or puts one together
-//! - [`segments`]: the pairs that the rest of a segment proves
-//! - [`logs`]: the whole records of logs
+//! - [`manifest`]: restores the manifest
+//! - [`segments`]: salvages the readable pairs of segments
+//! - [`logs`]: salvages the intact records of logs
 
 mod logs;
 mod manifest;
@@ -30,37 +30,37 @@ use crate::write::batch::Operation;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repaired {
-    /// The files that were damaged or missing. None in a store that is whole.
+    /// The files that were damaged or missing; none if the store is intact.
     pub files: Vec<RepairedFile>,
-    /// Pairs in the store before it was damaged, where that can be known, as [`StoreStats`] counts them: a pair that a
-    /// segment and the logs have counts twice.
+    /// Pairs in the store before it was damaged, if that is known, as [`StoreStats`] counts them: a pair in a segment and
+    /// in the logs counts twice.
     pub pairs_before: Option<u64>,
-    /// Pairs in the store now, counted alike.
+    /// Pairs in the store after the repair, counted alike.
     pub pairs_after: u64,
     /// Batches that were read from damaged logs.
     pub saved_batches: u64,
-    /// Parts of logs that could not be read, which held batches.
+    /// Parts of logs with batches that could not be read.
     pub lost_log_parts: u64,
-    /// Copies of all that was damaged, as it was.
+    /// The kept copies of damaged files.
     pub kept: Vec<PathBuf>,
 }
 
-/// A file that was damaged or missing, and what has become of what it held.
+/// The report of a file that was damaged or missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairedFile {
     /// The file.
     pub path: PathBuf,
-    /// Its damage; a sentence each.
+    /// Its damage, a sentence each.
     pub problems: Vec<String>,
-    /// Pairs that were read from it, and are in the store.
+    /// Pairs that were salvaged from it.
     pub saved_pairs: u64,
-    /// Pairs of it that could not be read, at most: some of them may have been removed by the logs, and of a log it is
-    /// not known which of its operations were insertions.
+    /// Pairs that could not be read: an upper bound, since logs may have removed some of them, and some operations of a
+    /// lost part of a log may be removals.
     pub lost_pairs: u64,
-    /// Pairs that had been removed and may have come back, at most.
+    /// Removed pairs that may have come back: an upper bound.
     pub returned_pairs: u64,
-    /// Ids of saved pairs whose names could not be read: they have the empty name now.
+    /// Ids of salvaged pairs whose names could not be read. They have the empty name now.
     pub lost_names: u64,
 }
 
@@ -69,7 +69,7 @@ impl RepairedFile {
         Self { path, problems: vec![problem.to_owned()], ..Self::default() }
     }
 
-    /// A file with this damage, without the advice to repair it.
+    /// Returns the report of a damaged file, without the advice to repair it.
     fn damaged(path: PathBuf, damage: &Error) -> Self {
         let problem = match damage {
             Error::Missing { .. } => "it is missing".to_owned(),
@@ -84,13 +84,13 @@ impl RepairedFile {
 }
 
 impl Repaired {
-    /// Whether the store was whole, so that nothing was changed.
+    /// Whether the store was intact, so that nothing was changed.
     #[must_use]
     pub fn was_whole(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// Whether nothing is missing and nothing that was removed can have come back.
+    /// Whether nothing was lost and no removed pair can have come back.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.lost_pairs() == 0
@@ -99,25 +99,25 @@ impl Repaired {
             && self.lost_log_parts == 0
     }
 
-    /// Pairs that were read from damaged segments.
+    /// Returns the number of pairs that were salvaged from damaged segments.
     #[must_use]
     pub fn saved_pairs(&self) -> u64 {
         self.sum(|file| file.saved_pairs)
     }
 
-    /// Pairs that could not be read, at most: see [`RepairedFile::lost_pairs`].
+    /// Returns an upper bound of the pairs that could not be read: see [`RepairedFile::lost_pairs`].
     #[must_use]
     pub fn lost_pairs(&self) -> u64 {
         self.sum(|file| file.lost_pairs)
     }
 
-    /// Pairs that had been removed and may have come back, at most.
+    /// Returns an upper bound of the removed pairs that may have come back.
     #[must_use]
     pub fn returned_pairs(&self) -> u64 {
         self.sum(|file| file.returned_pairs)
     }
 
-    /// Ids of saved pairs whose names could not be read: they have the empty name now.
+    /// Returns the number of ids of salvaged pairs whose names could not be read.
     #[must_use]
     pub fn lost_names(&self) -> u64 {
         self.sum(|file| file.lost_names)
@@ -128,21 +128,21 @@ impl Repaired {
     }
 }
 
-/// Makes a damaged store one that opens, with all that its files prove: what the copy of the manifest says, the pairs
-/// of every whole block, in whichever table, every whole record of the logs, and the removals. What was damaged is kept
-/// aside in the directory `damaged` of the store. A store that is whole stays as it is.
+/// Repairs a damaged store, so that it opens with everything that is salvageable: the copy of the manifest, the pairs of
+/// every intact block of any table, every intact record of the logs, and the removals. Damaged files are kept in the
+/// directory `damaged` of the store. An intact store is not changed.
 ///
-/// If it is interrupted, the store can be repaired again. Removals that cannot be read are forgotten, unless the logs
-/// have them: [`Repaired::returned_pairs`] says how many pairs may be back.
+/// An interrupted repair can be repeated. Unreadable removals are lost, unless the logs have them:
+/// [`Repaired::returned_pairs`] is the number of pairs that may have come back.
 ///
 /// # Errors
-/// When it is no store, is in use, or its manifest and the copy of that say too little to go on; when the operating
-/// system refuses something, other than to read bytes that the disk has lost.
+/// When the directory is no store, the store is in use, or too little of the manifest and its copy is readable; when the
+/// operating system refuses an operation, other than to read bytes that the disk has lost.
 pub fn repair(path: impl AsRef<Path>) -> Result<Repaired, Error> {
     repair_on(&RealDisk::new(path))
 }
 
-/// As [`repair`], on any disk.
+/// Repairs a store on any disk: see [`repair`].
 ///
 /// # Errors
 /// As for [`repair`].
@@ -152,24 +152,24 @@ pub fn repair_on(disk: &dyn Disk) -> Result<Repaired, Error> {
     if width == 128 { run::<u128>(disk) } else { run::<u64>(disk) }
 }
 
-/// Separates damage, which a repair goes on after, from other errors. Any other error ends a repair: too many open files, say, mean
-/// nothing for the bytes.
-fn tried<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Error> {
+/// Separates damage, which a repair handles, from other errors, which end it: too many open files, for example, say
+/// nothing about the bytes.
+fn separate_damage<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Error> {
     match outcome {
         Err(error) if !error.is_damage() => Err(error),
         outcome => Ok(outcome),
     }
 }
 
-/// Repairs a store whose lock the caller has. The manifest comes first, so that a repair that is interrupted later finds
-/// it whole.
+/// Repairs a store whose lock the caller has. The manifest comes first, so that it is intact if the repair is interrupted
+/// later.
 fn run<F: Fingerprint>(disk: &dyn Disk) -> Result<Repaired, Error> {
     let manifest::Restored { manifest, files, kept } = manifest::restore::<F>(disk)?;
     let kept = kept.iter().map(|name| disk.path(name)).collect();
     let mut repaired = Repaired { files, kept, ..Repaired::default() };
     let mut mended = Manifest { segments: Vec::new(), ..manifest.clone() };
     let mut damaged = Vec::new();
-    // Above all segments that are there, whether or not they count.
+    // Above all existing segments, live or not.
     let last = layout::listed(disk, layout::SEGMENTS, layout::parse_segment)?.last().copied();
     mended.next_segment = mended.next_segment.max(last.map_or(1, |last| last + 1));
     for entry in &manifest.segments {
@@ -187,7 +187,7 @@ fn run<F: Fingerprint>(disk: &dyn Disk) -> Result<Repaired, Error> {
         has_removals |= batch.operations.iter().any(|operation| matches!(operation, Operation::Remove(..)));
         Ok(())
     });
-    let are_logs_damaged = tried(replayed)?.is_err();
+    let are_logs_damaged = separate_damage(replayed)?.is_err();
     damaged.retain(|name| disk.exists(name).unwrap_or(true));
     let kept = keep_aside(disk, damaged.into_iter())?;
     repaired.kept.extend(kept.iter().map(|name| disk.path(name)));
@@ -197,14 +197,14 @@ fn run<F: Fingerprint>(disk: &dyn Disk) -> Result<Repaired, Error> {
         ManifestFile::new(disk).replace(&mended)?;
     }
     repaired.pairs_after = count::<F>(disk, &mended)?;
-    // What the logs remove may have been in a part of a segment that is lost.
+    // Pairs that the logs remove may have been in a lost part of a segment.
     let is_lost_known = repaired.lost_pairs() == 0 || !has_removals;
     let is_known = !are_logs_damaged && repaired.returned_pairs() == 0 && is_lost_known;
     repaired.pairs_before = is_known.then(|| repaired.pairs_after + repaired.lost_pairs());
     Ok(repaired)
 }
 
-/// Counts the pairs of a store that is whole.
+/// Counts the pairs of an intact store.
 fn count<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<u64, Error> {
     let (view, _) = load::<F>(disk, manifest, Opening::default())?;
     let stats = StoreStats::of(manifest, &view);
@@ -212,7 +212,7 @@ fn count<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<u64, Er
     Ok(in_segments + stats.recent)
 }
 
-/// Writes what can be read of the logs to a new one. The manifest is replaced then.
+/// Salvages the logs and adds the results to the report. Returns the new manifest.
 fn repair_logs_of<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,

@@ -1,4 +1,4 @@
-//! Repair of a segment: every pair that the rest proves goes to a new one.
+//! Repair of a segment: readable pairs are copied to a new one.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use roaring::RoaringTreemap;
 use crate::disk::Disk;
 use crate::disk::layout;
 use crate::error::Error;
-use crate::maintenance::repair::{RepairedFile, tried};
+use crate::maintenance::repair::{RepairedFile, separate_damage};
 use crate::manifest::schema::Schema;
 use crate::manifest::{Manifest, SegmentEntry};
 use crate::recovery::difference;
@@ -18,22 +18,22 @@ use crate::segment::removals_file;
 use crate::segment::write_index;
 use crate::write::batch::{Pair, ids_of};
 
-/// A file may lack so many bytes at its end, and its footer be there all the same.
+/// Maximum number of missing bytes at the end of a file that can still be mended.
 const MAX_MISSING_BYTES: u64 = 64;
 
 /// The result of the repair of a segment.
 #[derive(Default)]
 pub(super) struct Outcome {
-    /// The segment in the new manifest; `None` if nothing is left of it.
+    /// The entry in the new manifest; `None` if no pair is left.
     pub(super) entry: Option<SegmentEntry>,
-    /// The damaged files.
+    /// The reports of the damaged files.
     pub(super) files: Vec<RepairedFile>,
     /// The names of the damaged files.
     pub(super) damaged: Vec<String>,
 }
 
-/// Takes over a segment that is whole, with its removals or those of them that can be proved; otherwise what can be
-/// read of it goes to a new one, whose number is at least `next_segment`.
+/// Keeps an intact segment, with its salvaged removals; otherwise copies its readable pairs to a new segment of the
+/// number `next_segment`.
 pub(super) fn repair_segment<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
@@ -43,7 +43,7 @@ pub(super) fn repair_segment<F: Fingerprint>(
     let mut outcome = Outcome::default();
     let mut entry = entry.clone();
     let removed = repair_removals(disk, manifest, &mut entry, &mut outcome)?;
-    let Err(damage) = tried(check::<F>(disk, manifest, &entry))? else {
+    let Err(damage) = separate_damage(check::<F>(disk, manifest, &entry))? else {
         outcome.entry = Some(entry);
         return Ok(outcome);
     };
@@ -60,7 +60,7 @@ pub(super) fn repair_segment<F: Fingerprint>(
     if file.lost_names > 0 {
         let lost = file.lost_names;
         file.problems.push(format!(
-            "the names of {lost} ids cannot be read; what has these ids is saved, with the empty name"
+            "the names of {lost} ids cannot be read; pairs with these ids are saved with the empty name"
         ));
     }
     outcome.files.push(file);
@@ -72,9 +72,8 @@ pub(super) fn repair_segment<F: Fingerprint>(
     Ok(outcome)
 }
 
-/// The removals of a segment. Where those of the manifest are damaged, others count that can be proved: the whole
-/// bitmap in a file with more bytes, or another version. What the logs have removed since the segment was born is
-/// removed again then.
+/// Returns the removals of a segment. If the named ones are damaged, it salvages others: the intact bitmap in a file with
+/// extra bytes, or an earlier version. The removals of the logs since the segment was born are applied again then.
 fn repair_removals(
     disk: &dyn Disk,
     manifest: &Manifest,
@@ -82,7 +81,7 @@ fn repair_removals(
     outcome: &mut Outcome,
 ) -> Result<RoaringTreemap, Error> {
     let store = manifest.identity.store;
-    let (named, damage) = match (entry.removals, tried(removals_file::read(disk, store, entry))?) {
+    let (named, damage) = match (entry.removals, separate_damage(removals_file::read(disk, store, entry))?) {
         (_, Ok(removed)) => return Ok(removed),
         (None, Err(damage)) => return Err(damage),
         (Some(named), Err(damage)) => (named, damage),
@@ -95,7 +94,7 @@ fn repair_removals(
     let removed = found.map(|(_, removed)| removed).unwrap_or_default();
     file.returned_pairs = named.count.saturating_sub(removed.len());
     if entry.removals.is_some_and(|found| found.version == named.version) {
-        // The bytes that are whole go to a new file: the damaged one is not changed.
+        // The intact bytes go to a new file: the damaged one is kept unchanged.
         let version = removals_file::next_version(disk, entry.number)?;
         removals_file::write(disk, store, entry, version, &removed)?;
         entry.removals = Some(crate::manifest::RemovalsEntry { version, count: removed.len() });
@@ -105,7 +104,7 @@ fn repair_removals(
     Ok(removed)
 }
 
-/// Whether a segment is the one that the manifest names, and whole.
+/// Checks that a segment is the one that the manifest names, and intact.
 fn check<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest, entry: &SegmentEntry) -> Result<(), Error> {
     let name = layout::segment(entry.number);
     let path = disk.path(&name);
@@ -124,7 +123,7 @@ fn check<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest, entry: &SegmentEn
     Ok(())
 }
 
-/// A damaged segment, if it can be opened: as it is, or mended by the length and the file id that the manifest knows.
+/// Opens a damaged segment, if possible: as it is, or mended with the length and the file id in the manifest.
 fn open_damaged<F: Fingerprint>(
     disk: &dyn Disk,
     entry: &SegmentEntry,
@@ -139,9 +138,10 @@ fn open_damaged<F: Fingerprint>(
         return Ok(None);
     }
     let mend = &mut |bytes: &mut [u8]| salvage::mend::<F>(bytes, entry.file_id);
-    let mapped = tried(disk.map_changed(&name, entry.bytes, mend).map_err(Error::io("map it", &path)))?;
+    let mapped =
+        separate_damage(disk.map_changed(&name, entry.bytes, mend).map_err(Error::io("map it", &path)))?;
     let Ok(data) = mapped else { return Ok(None) };
-    let index = tried(OpenOptions::new().from_mapping::<F>(data, &path).map_err(Error::Read))?.ok();
+    let index = separate_damage(OpenOptions::new().from_mapping::<F>(data, &path).map_err(Error::Read))?.ok();
     Ok(index.filter(|index| {
         let is_the_one = index.len() == entry.fingerprints && index.place_count() == entry.pairs;
         is_the_one && index.file_id().to_bytes() == entry.file_id
@@ -151,13 +151,13 @@ fn open_damaged<F: Fingerprint>(
 /// The readable pairs of a segment.
 #[derive(Default)]
 struct Readable<F> {
-    /// Pairs that have not been removed, as far as that is known, in order.
+    /// Pairs that are not known to be removed, in order.
     pairs: Vec<Pair<F>>,
-    /// Their ids, ascending, with their names as far as they can be read; none without names.
+    /// Their ids, ascending, with their readable names; empty in a store without names.
     names: Vec<(u64, Option<Vec<u8>>)>,
-    /// How many pairs have been read that were removed.
+    /// The number of readable removed pairs.
     gone: u64,
-    /// How many pairs have been read whose places are unknown, so that they may have been removed.
+    /// The number of readable pairs of unknown place, which may have been removed.
     unplaced: u64,
 }
 
@@ -180,16 +180,16 @@ impl<F: Fingerprint> Readable<F> {
         found
     }
 
-    /// How many pairs of the segment are neither here nor removed.
+    /// Returns the number of pairs of the segment that are neither readable nor removed.
     fn lost(&self, entry: &SegmentEntry, removed: &RoaringTreemap) -> u64 {
         let unread = entry.pairs.saturating_sub(self.pairs.len() as u64 + self.gone);
-        // Where places are unknown, all removals that were not met may be among what was read.
+        // With unknown places, all other removals may be of readable pairs.
         let known_gone = if self.unplaced == 0 { removed.len() - self.gone } else { 0 };
         unread.saturating_sub(known_gone)
     }
 }
 
-/// Writes a segment of what was read of another.
+/// Writes a segment of the readable pairs of another.
 fn write<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,

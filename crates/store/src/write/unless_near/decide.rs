@@ -11,16 +11,16 @@ use crate::write::batch::{Batch, Operation, Pair};
 use crate::write::reply::Reply;
 use crate::write::unless_near::inserted::{Inserted, Near};
 
-/// Pairs to be inserted unless something is near.
+/// A request to insert pairs unless a fingerprint is near.
 pub(crate) struct UnlessNear<F> {
     pub(crate) identity: Identity,
     pub(crate) pairs: Vec<Pair<F>>,
-    /// In a store with names, the names of the pairs, whose ids have no meaning then.
+    /// In a store with names, the names of the pairs, whose ids are meaningless then.
     pub(crate) names: Option<Vec<Arc<[u8]>>>,
     pub(crate) distance: u32,
-    /// What was nearest to each in a state that had been published.
+    /// The nearest fingerprint to each pair in an earlier view.
     pub(crate) nearest: Vec<Option<Near<F>>>,
-    /// The memtable of that state and its generation, its removals, and its files from outside.
+    /// The memtable of that view with its generation, and the counters of removals and ingested files.
     pub(crate) memtable: Memtable<F>,
     pub(crate) generation: u64,
     pub(crate) removals: u64,
@@ -29,19 +29,20 @@ pub(crate) struct UnlessNear<F> {
 
 /// The decision about one pair.
 enum Decision<F> {
-    /// It is inserted, as so manieth of all that are.
+    /// It is inserted; its index among the inserted pairs.
     New(usize),
-    /// It is near to something that is stored.
+    /// It is near to a stored fingerprint.
     Near(Near<F>),
-    /// It is near to a pair of the same request, which is inserted.
+    /// It is near to a pair of the same request that is inserted.
     NearNew { found: Match<F>, place: usize },
 }
 
 impl<F: Fingerprint> UnlessNear<F> {
-    /// The search has been done on a state that others have changed since. What has come since is in the memtables of that
-    /// time and later, as long as none of them has been flushed; what has gone is looked for again. Merges change nothing.
+    /// Applies the request to a view that may be newer than the one of the search. Newer pairs are in the memtables from
+    /// the generation of the search on, as long as none of them has been flushed; near fingerprints are looked up again if
+    /// pairs have been removed. Merges do not matter.
     pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, ReadError> {
-        let Some(since) = view.in_memory_since(self.generation) else { return Ok(Reply::SearchAgain) };
+        let Some(since) = view.memtables_since(self.generation) else { return Ok(Reply::SearchAgain) };
         if view.ingests != self.ingests {
             return Ok(Reply::SearchAgain);
         }
@@ -67,10 +68,10 @@ impl<F: Fingerprint> UnlessNear<F> {
         Ok(Reply::UnlessNear(decisions.into_iter().map(outcome).collect()))
     }
 
-    /// Decides about each pair, given what has come to memtables since the search; `None` if what was near has gone.
+    /// Decides about each pair, given the memtables with newer pairs; `None` if a near fingerprint has been removed.
     fn decide(&self, view: &View<F>, come: &[Memtable<F>]) -> Result<Option<Vec<Decision<F>>>, ReadError> {
         let has_gone = view.removals != self.removals;
-        // The pairs of this request that are inserted, with their places among these as ids.
+        // The inserted pairs of this request, with their indices as ids.
         let (mut own, mut count) = (Memtable::new(self.distance), 0);
         let mut decisions = Vec::with_capacity(self.pairs.len());
         for (&(value, _), known) in self.pairs.iter().zip(&self.nearest) {
@@ -97,7 +98,7 @@ impl<F: Fingerprint> UnlessNear<F> {
                 }
                 (Some(found), _) => {
                     let is_known = known.as_ref().filter(|known| known.fingerprint == found.fingerprint);
-                    // Its ids are the same as when it was searched for, unless some have come or gone.
+                    // Its ids are those of the search, unless some have been inserted or removed since.
                     let has_changed = has_gone
                         || come.iter().any(|memtable| memtable.contains_fingerprint(found.fingerprint));
                     Decision::Near(match is_known.filter(|_| !has_changed) {
@@ -111,7 +112,7 @@ impl<F: Fingerprint> UnlessNear<F> {
         Ok(Some(decisions))
     }
 
-    /// Inserts the pairs of these numbers. Returns their ids; `None` if there are not so many left.
+    /// Inserts the pairs at these indices. Returns their ids; `None` if too few ids are left.
     fn insert(&self, view: &mut View<F>, numbers: &[usize], effective: &mut Batch<F>) -> Option<Vec<u64>> {
         let pairs: Vec<Pair<F>> = numbers.iter().map(|&number| self.pairs[number]).collect();
         let Some(names) = &self.names else {

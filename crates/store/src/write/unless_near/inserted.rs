@@ -1,4 +1,4 @@
-//! The outcome of insertions that take place unless something is near.
+//! The outcomes of conditional insertions.
 
 use std::sync::Arc;
 
@@ -7,40 +7,40 @@ use hamdex::{Fingerprint, Match, ReadError};
 use crate::manifest::identity::Identity;
 use crate::view::View;
 
-/// The outcome of an insertion that takes place unless something is near.
+/// The outcome of an [insertion unless something is near](crate::Store::insert_unless_near).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inserted<F> {
-    /// Nothing was near: the pair has been inserted.
+    /// Nothing was near, and the pair was inserted.
     New {
-        /// Its id: the one that the store has given, in a store with names; otherwise the caller's.
+        /// Its id: assigned by the store in a store with names, otherwise given by the caller.
         id: u64,
     },
-    /// Something was near: nothing has been inserted.
+    /// A stored fingerprint was near, and nothing was inserted.
     Near(Near<F>),
 }
 
-/// The stored fingerprint that was nearest, as it was at the moment that decided about an insertion.
+/// The nearest stored fingerprint at the moment of the decision about an insertion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Near<F> {
     /// The fingerprint.
     pub fingerprint: F,
-    /// How many bits it differs in.
+    /// Its Hamming distance, in bits.
     pub distance: u32,
-    /// Its ids, ascending: at least one in a store with ids, none in one without.
+    /// Its ids, ascending; at least one, but none in a store without ids.
     pub ids: Vec<u64>,
     /// The names of these ids, in a store with names.
     pub names: Vec<Arc<[u8]>>,
 }
 
 impl<F> Inserted<F> {
-    /// Whether the pair has been inserted.
+    /// Whether the pair was inserted.
     #[must_use]
     pub fn is_new(&self) -> bool {
         matches!(self, Self::New { .. })
     }
 
-    /// The fingerprint that was near, if there was one.
+    /// Returns the near fingerprint, if there was one.
     #[must_use]
     pub fn near(&self) -> Option<&Near<F>> {
         match self {
@@ -49,7 +49,7 @@ impl<F> Inserted<F> {
         }
     }
 
-    /// The id of the pair that has been inserted, if it has been.
+    /// Returns the id of the pair, if it was inserted.
     #[must_use]
     pub fn id(&self) -> Option<u64> {
         match self {
@@ -60,7 +60,7 @@ impl<F> Inserted<F> {
 }
 
 impl<F: Fingerprint> View<F> {
-    /// A fingerprint that was found near, with its ids and their names in this state.
+    /// Returns a match with its ids and their names in this view.
     pub(crate) fn near(&self, found: Match<F>, identity: &Identity) -> Result<Near<F>, ReadError> {
         let Match { fingerprint, distance, .. } = found;
         let ids = if identity.has_ids { self.ids(fingerprint)? } else { Vec::new() };

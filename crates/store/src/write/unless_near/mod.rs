@@ -1,7 +1,6 @@
 //! Insert unless near: a pair is inserted unless a stored fingerprint lies within a distance of it.
 //!
-//! A snapshot is searched without any lock. When the pairs are committed, only what has been written since is searched
-//! again.
+//! A snapshot is searched without any lock. When the pairs are committed, only newer writes are searched again.
 //!
 //! - [`search`]: the first half, on a snapshot, and the methods of [`Store`](crate::Store)
 //! - [`decide`]: the second half, under the lock of the writer

@@ -12,18 +12,17 @@ use crate::write::request::Request;
 use crate::write::unless_near::decide::UnlessNear;
 use crate::write::unless_near::inserted::Inserted;
 
-/// How often an unsuccessful search is repeated before it is done while nobody else writes.
+/// Maximum number of searches before one that blocks flushes.
 const MAX_SEARCHES: usize = 8;
 
-/// From how many pairs on they are searched for together, by all threads.
+/// Minimum number of pairs that are searched for as a batch, by all threads.
 const MIN_BATCH: usize = 64;
 
 impl<F: Fingerprint> Store<F> {
-    /// Inserts a pair unless something stored is within `distance`: then returns the nearest, with its ids.
+    /// Inserts a pair unless a stored fingerprint lies within `distance`. Returns the nearest one with its ids then.
     ///
-    /// Of two that are near to each other and come at the same time, one is inserted, and the outcome of the other names
-    /// it. What is returned was so at one moment, whatever others write meanwhile, and is durable as far as the options
-    /// say.
+    /// The call is atomic: of two near pairs that are inserted concurrently, one is inserted, and the outcome of the other
+    /// names it. The outcome is as durable as the options of the store require.
     ///
     /// ```
     /// use hamdex_store::{CreateOptions, Inserted, Store, StoreOptions};
@@ -45,11 +44,11 @@ impl<F: Fingerprint> Store<F> {
         Ok(outcome.expect("one outcome for one pair"))
     }
 
-    /// Inserts pairs, in order, each unless something is within `distance` of it: what is stored, or has been
-    /// inserted before it. Returns the outcome of each.
+    /// Inserts pairs in order, each unless a fingerprint within `distance` is stored or has been inserted before it.
+    /// Returns the outcome of each.
     ///
     /// # Errors
-    /// As for [`Store::remove`]; nothing has happened then.
+    /// As for [`Store::remove`]; the store is unchanged then.
     pub fn insert_all_unless_near(
         &self,
         pairs: &[(F, u64)],
@@ -60,7 +59,7 @@ impl<F: Fingerprint> Store<F> {
         self.unless_near(pairs, None, distance)
     }
 
-    /// The same, with names for the pairs in a store with names.
+    /// Inserts as [`Self::insert_all_unless_near`], with names for the pairs in a store with names.
     pub(crate) fn unless_near(
         &self,
         pairs: &[(F, u64)],
@@ -72,8 +71,8 @@ impl<F: Fingerprint> Store<F> {
                 return Ok(outcomes);
             }
         }
-        // Memtables are filled and flushed faster than it searches: for once, none is flushed meanwhile. It must not wait
-        // for room in memory then.
+        // Memtables are filled and flushed faster than the search. So no flush is published during this one, which must
+        // not wait for room in memory then.
         let _publisher = self.inner().lock_manifest();
         let alone = |store: &Self, request| store.inner().commit_alone(request);
         loop {
@@ -83,7 +82,7 @@ impl<F: Fingerprint> Store<F> {
         }
     }
 
-    /// The same, unless it has to be searched again.
+    /// Searches and commits once; `None` if the search has to be repeated.
     fn try_unless_near(
         &self,
         pairs: &[(F, u64)],
@@ -92,7 +91,7 @@ impl<F: Fingerprint> Store<F> {
         commit: impl FnOnce(&Self, Request<F>) -> Outcome<F>,
     ) -> Result<Option<Vec<Inserted<F>>>, Error> {
         let mut request = self.search(pairs, distance)?;
-        // Where there is nothing to insert, that was the moment: one state, all of it durable as the options say.
+        // Without insertions, the view of the search is the moment of the outcome.
         if request.nearest.iter().all(Option::is_some) {
             return Ok(Some(request.nearest.into_iter().flatten().map(Inserted::Near).collect()));
         }
@@ -104,7 +103,7 @@ impl<F: Fingerprint> Store<F> {
         }
     }
 
-    /// What is near to each pair now, as far as it is published.
+    /// Finds the nearest fingerprint to each pair in the current view.
     fn search(&self, pairs: &[(F, u64)], distance: u32) -> Result<UnlessNear<F>, Error> {
         let snapshot = self.snapshot();
         let nearest = if pairs.len() < MIN_BATCH {

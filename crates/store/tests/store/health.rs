@@ -236,7 +236,7 @@ fn statistics_and_writes_wait_neither_for_verify_nor_for_backup() {
             write(&store);
         }
         is_held.store(false, Ordering::SeqCst);
-        assert_eq!(verify.join().unwrap().segments, 1);
+        assert_eq!(verify.join().unwrap().files, 1);
     });
     let model = write(&store);
     assert_same(&store.snapshot(), &model, &[0], true);

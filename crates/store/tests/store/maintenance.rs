@@ -149,7 +149,7 @@ fn counts_are_those_of_the_set_after_it_has_become_one_file() {
     assert_eq!((stats.segments.len(), stats.removed, stats.recent), (1, 0, 0));
     assert!(stats.write_amplification >= 1.0);
     let verified = store.verify(&VerifyOptions::new()).unwrap();
-    assert_eq!((verified.segments, verified.bytes), (1, stats.bytes));
+    assert_eq!((verified.files, verified.bytes), (1, stats.bytes));
 }
 
 #[test]

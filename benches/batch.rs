@@ -20,7 +20,7 @@ const SMALL: (usize, [usize; 4]) = (10_000_000, [1, 32, 256, 1024]);
 /// Fingerprints that crowd, and queries among them.
 const CROWDED: (usize, usize) = (2_000_000, 20_000);
 
-/// Queries that are asked one after the other: for all there is no time.
+/// Number of queries run one by one; all would take too long.
 const ALONE: usize = 4096;
 
 fn benches(criterion: &mut Criterion) {
@@ -88,7 +88,7 @@ fn small(criterion: &mut Criterion) {
     }
 }
 
-/// Where all queries share most of their bits, a scan compares each fingerprint with thousands of them.
+/// Crowded queries: they share most of their bits, so a scan compares each fingerprint with thousands of them.
 fn crowded(criterion: &mut Criterion) {
     let (count, asked) = CROWDED;
     for (shape, stored) in [("crowded", common::crowded(count)), ("consecutive", common::consecutive(count))]

@@ -22,7 +22,7 @@ const TOGETHER: usize = 8;
 /// Blocks and what a probe needs to find its way among them.
 struct Blocks {
     codec: BlockCodec,
-    /// Where each block's values end, and its bytes.
+    /// The end of each block's values, and its bytes.
     ends: Vec<usize>,
     bytes: Vec<u8>,
     keys: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Merging two halves, beside building the whole.
+//! Merging two halves, compared with building the whole.
 //!
 //! `cargo bench --bench merge`
 

@@ -1,6 +1,6 @@
 //! Opening, at two sizes: all of it, and the two ends of the file alone. What lies between is the keys, which are
 //! checked and grow with the file, and the design's proof and the codebooks, which do not. With the memory that an
-//! open index takes beside the file.
+//! open index takes in addition to the file.
 //!
 //! `cargo bench --bench open`
 

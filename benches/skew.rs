@@ -1,4 +1,4 @@
-//! Sets that are not spread evenly: what a match costs, in queries, batches and self-joins, beside a uniform set.
+//! Skewed sets: the cost of a match in queries, batches and self-joins, compared with a uniform set.
 //!
 //! `cargo bench --bench skew [-- COUNT]`; COUNT is 20,000,000 unless given. A query of a uniform set finds what it was
 //! made from and little else; one of the others finds many. So times are per match, what is stored counting as its own

@@ -14,14 +14,14 @@ use common::{Numbers, Shape, data};
 use hamdex::{BatchOptions, BuildOptions, Builder, Codec, Design, Index, Mapping, OpenOptions, Strategy};
 use rustix::fs::{Advice, fadvise};
 
-/// Something that reads a file, and what it is called.
+/// A piece of work that reads a file, and its name.
 type Work<'w> = (&'w str, &'w dyn Fn(&Index<u64>));
 
 const QUERIES: u64 = 150;
 
 const PAGE: f64 = 4096.0;
 
-/// What the system has counted for this process.
+/// Counters of the system for this process.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     /// Pages read from storage.
@@ -31,7 +31,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// `None` where the system does not tell.
+    /// `None` if the system does not report it.
     fn now() -> Option<Self> {
         let io = fs::read_to_string("/proc/self/io").ok()?;
         let bytes: f64 = io.lines().find_map(|line| line.strip_prefix("read_bytes: "))?.parse().ok()?;
@@ -48,13 +48,13 @@ impl Counts {
     }
 }
 
-/// Makes the system forget a file that nobody has mapped.
+/// Evicts an unmapped file from the page cache.
 fn drop_pages(path: &Path) {
     let file = File::open(path).unwrap();
     fadvise(&file, 0, None, Advice::DontNeed).unwrap();
 }
 
-/// What queries cost, a query, each on a file that has just been opened and forgotten before.
+/// Returns the cost per query, each on a file that was evicted and opened just before.
 fn queries(path: &Path, open: impl Fn() -> Index<u64>) -> Counts {
     let mut numbers = Numbers(17);
     let mut sum = Counts::default();
@@ -71,7 +71,7 @@ fn queries(path: &Path, open: impl Fn() -> Index<u64>) -> Counts {
     Counts { pages: sum.pages / QUERIES as f64, faults: sum.faults / QUERIES as f64 }
 }
 
-/// What opening costs.
+/// Returns the cost of opening.
 fn opening(path: &Path, open: impl Fn() -> Index<u64>) -> Counts {
     drop_pages(path);
     let start = Counts::now().unwrap();
@@ -81,7 +81,7 @@ fn opening(path: &Path, open: impl Fn() -> Index<u64>) -> Counts {
     counts
 }
 
-/// What work that reads most of a file costs, once it is open.
+/// Returns the cost of work that reads most of an open file.
 fn scan(path: &Path, open: impl Fn() -> Index<u64>, work: impl Fn(&Index<u64>)) -> Counts {
     drop_pages(path);
     let index = open();
@@ -131,7 +131,7 @@ fn a_cold_query_reads_what_the_design_predicts_in_one_wave() {
             builder.finish().unwrap();
 
             let asking = || Index::open(&path).unwrap();
-            // The same bytes, but nobody to ask for them.
+            // The same bytes without prefetching.
             let silent = || {
                 let mapping = Mapping::open(&path).unwrap();
                 OpenOptions::new().from_bytes::<u64>(mapping).unwrap()
@@ -145,7 +145,7 @@ fn a_cold_query_reads_what_the_design_predicts_in_one_wave() {
                 return;
             }
             let asked = queries(&path, asking);
-            // What shares a page is read with it, as if the page were a block.
+            // Blocks on the same page are read together, as if the page were a block.
             let block_bytes = asking().stats().block_bytes.max(PAGE as u32);
             let predicted = design.cost(count as u64, codec, block_bytes).blocks_per_query;
             let what =

@@ -1,6 +1,6 @@
 //! A build that is killed leaves nothing, or a whole file, whatever the moment.
 //!
-//! A test file of its own: it starts its own executable again to have it killed.
+//! In a separate test binary, since it starts its own executable again and kills it.
 #![cfg(unix)]
 
 mod common;
@@ -17,7 +17,7 @@ use hamdex::{BuildOptions, Builder, Design, Index};
 /// Set in a child process: the file that it is to build.
 const TARGET: &str = "HAMDEX_TEST_CRASH_TARGET";
 
-/// Fingerprints that tell who has built a file.
+/// Fingerprints that identify the builder of a file.
 const PARENT: u64 = 0x01d0_01d0_01d0_01d0;
 const CHILD: u64 = 0xc0de_c0de_c0de_c0de;
 
@@ -35,15 +35,15 @@ fn build(target: &Path, who: u64, count: u64, overwrite: bool) {
     builder.finish().unwrap();
 }
 
-/// Where a build is killed.
+/// The moment at which a build is killed.
 struct Scene {
     scratch: Scratch,
     target: PathBuf,
 }
 
-/// What a killed build has left.
+/// The files left by a killed build.
 struct Left {
-    /// Who has built the target, which is whole, if it is there.
+    /// The builder of the target, which is complete if it exists.
     built_by: Option<u64>,
     /// Other names in its directory.
     others: Vec<PathBuf>,
@@ -70,7 +70,7 @@ impl Scene {
         Killed(child.unwrap())
     }
 
-    /// Looks at what is left, all of which has to be whole.
+    /// Inspects the remaining files, all of which must be complete.
     fn left(&self) -> Left {
         let temporary = fs::read_dir(self.scratch.path("temporary")).unwrap();
         assert_eq!(temporary.count(), 0, "temporary files have no names");
@@ -81,7 +81,7 @@ impl Scene {
     }
 }
 
-/// Who has built a file, which has to be whole.
+/// Returns the builder of a file, which must be complete.
 fn builder_of(path: &Path) -> u64 {
     let index = Index::<u64>::open(path).unwrap();
     index.verify().unwrap();

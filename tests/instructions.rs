@@ -1,6 +1,6 @@
 //! The same answers, whatever instructions the processor has.
 //!
-//! A test file of its own: the limit of the instruction set holds for the whole process.
+//! In a separate test binary, since the limit of the instruction set applies to the whole process.
 
 use hamdex::internals::{Level, limit_level};
 use hamdex::{BuildOptions, Builder, Codec, Design, Index, Match};
@@ -16,7 +16,7 @@ fn values() -> Vec<u64> {
     uniform.chain(clustered).chain(run).chain([0, u64::MAX]).collect()
 }
 
-/// Everything that is asked of an index, at one level.
+/// All queries of an index, at one level.
 fn answers(index: &Index<u64>, queries: &[u64], level: Level) -> (Vec<Vec<Match<u64>>>, Vec<u64>) {
     limit_level(level);
     let mut searcher = index.searcher();

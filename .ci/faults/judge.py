@@ -36,7 +36,7 @@ TEMPORARY = re.compile(r"\.hamdex-\w+\.tmp(\.old)?|hamdex-demo-[\w.-]+")
 
 # What `verify` says of files of a store that have no part in it, and that its next writer removes; and of a set.
 LEFTOVER = re.compile(r"(.*): left by a crash")
-OF_A_CRASH = re.compile(r": left by a crash|: a crash left|: is no part of the set")
+OF_A_CRASH = re.compile(r": left by a crash|: a crash left|: is not part of the set")
 
 # Where it is not known which manifest a crash would bring back, the files of both are kept for the next writer.
 NEITHER_MANIFEST = re.compile(r"/manifest: (cannot replace it|an earlier write failed)")

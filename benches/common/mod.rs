@@ -1,9 +1,9 @@
-//! Data that all benches share: uniform fingerprints, and clustered ones as real crawls have them.
+//! Shared data of the benches: uniform fingerprints, and clustered ones as real crawls have them.
 #![allow(dead_code, unreachable_pub, reason = "each bench uses a part of it")]
 
 use hamdex::{BuildOptions, Builder, Index};
 
-/// A name, and what makes a number of fingerprints of that shape.
+/// A name, and a generator of fingerprints of that shape.
 pub type Shape = (&'static str, fn(usize) -> Vec<u64>);
 
 /// The shapes of data.
@@ -43,7 +43,7 @@ pub fn consecutive(count: usize) -> Vec<u64> {
     (0..count as u64).map(|i| 0x1234_5678_0000_0000 + i).collect()
 }
 
-/// Queries no two of which are alike: half of them a few bits from what is stored, half anywhere.
+/// Returns distinct queries: half of them a few bits from stored fingerprints, half random.
 pub fn queries(stored: &[u64], count: usize) -> Vec<u64> {
     (0..count as u64)
         .map(|i| {
@@ -57,7 +57,7 @@ pub fn queries(stored: &[u64], count: usize) -> Vec<u64> {
         .collect()
 }
 
-/// What the file of [`index`] is called in its directory.
+/// The file name of [`index`] in its directory.
 pub const FILE_NAME: &str = "bench.hamdex";
 
 /// An index in a directory that lasts as long as it does.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""hamdex beside datasketch and rensa: which near-duplicates are found, and what is removed wrongly.
+"""hamdex compared with datasketch and rensa: near-duplicates found, and texts removed wrongly.
 
     python compare.py --hamdex ../../target/release/hamdex en=manpages.deb de=manpages-de.deb
 
@@ -23,7 +23,7 @@ CONTENDERS = ["hamdex", "hamdex -k 3", "hamdex -k 8", "datasketch", "rensa"]
 
 
 def run(contender, documents, program):
-    """The pairs that it finds, seconds, and its greatest memory in MB."""
+    """Return the pairs found, seconds, and peak memory in MB."""
     started = time.monotonic()
     command = [sys.executable, HERE / "contenders.py", contender, documents, program]
     output = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
@@ -37,7 +37,7 @@ def share(part, whole):
 
 
 def report(contender, found, pairs, shingles):
-    """One row: recall of similar pairs, recall by the share of words edited, wrong removals."""
+    """Return one row: recall of similar pairs, recall by the share of edited words, wrong removals."""
     leader = dict(found)
     leader.update({kept: kept for kept in leader.values() if kept not in leader})
 

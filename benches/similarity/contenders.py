@@ -1,6 +1,6 @@
-"""What finds near-duplicates: each reads the documents and returns (duplicate, kept) pairs of ids.
+"""The contenders: each reads the documents and returns (duplicate, kept) pairs of ids.
 
-Run as `python contenders.py NAME DOCUMENTS PROGRAM`, so that each has a process, and thus a memory, of its own.
+Run as `python contenders.py NAME DOCUMENTS PROGRAM`, in a separate process each, so that its memory can be measured.
 """
 
 import json
@@ -35,7 +35,7 @@ def hamdex(program, path, options):
 
 
 def datasketch(path):
-    """The usual loop: what an earlier document answers to is a duplicate of it; anything else is kept."""
+    """The usual loop: a document that matches an earlier one is its duplicate; any other is kept."""
     from datasketch import MinHash, MinHashLSH
 
     from texts import shingles_of
@@ -54,7 +54,7 @@ def datasketch(path):
 
 
 def rensa(path):
-    """The same loop with rensa's index; what it finds is confirmed by the sketches, as its own deduplicator does."""
+    """The same loop with rensa's index; matches are confirmed by the sketches, as in its own deduplicator."""
     from rensa import RMinHash, RMinHashLSH
 
     from texts import shingles_of
@@ -75,10 +75,10 @@ def rensa(path):
 
 
 def memory(of_child):
-    """The greatest memory of this process, or of the one that it started, in MB."""
+    """Return the peak memory of this process, or of its child, in MB."""
     if of_child:
         return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
-    # What the system says of a process would include the one that started it.
+    # `ru_maxrss` of this process would include its parent.
     return int(re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1000
 
 

@@ -8,7 +8,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-# Han characters and hiragana: scripts in which no space shows where words end. Each character counts as a word.
+# Han characters and hiragana: scripts without spaces. Each character counts as a word.
 UNSPACED = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3041-\u309f"
 LETTERS = f"[^\\W{UNSPACED}]+"
 # As in Unicode Standard Annex 29, "don't", "foo.c" and "3.14" are a word each.
@@ -35,7 +35,7 @@ def jaccard(one, other):
 
 
 def plain(page):
-    """The text of a manual page without its macros; any other text as it is."""
+    """Return the text of a manual page without its macros; any other text unchanged."""
     if not re.search(r"^\.(TH|Dd|SH|\\\")", page, re.MULTILINE):
         return page
     lines = []
@@ -48,7 +48,7 @@ def plain(page):
 
 
 def files_of(path):
-    """The contents of a package, a directory or a file."""
+    """Yield the files of a package, a directory, or a file."""
     if path.suffix == ".deb":
         archive = subprocess.run(["dpkg-deb", "--fsys-tarfile", path], check=True, capture_output=True).stdout
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
@@ -64,7 +64,7 @@ def files_of(path):
 
 
 def sources(path, least_words, most_words):
-    """Texts no two of which have much in common: most of the shingles of each are new."""
+    """Yield texts with little in common: most shingles of each are new."""
     seen = set()
     for name, contents in files_of(Path(path)):
         if contents[:2] == b"\x1f\x8b":
@@ -88,7 +88,7 @@ def sources(path, least_words, most_words):
 
 
 def edited(text, share, vocabulary, chance):
-    """A copy of which about this share of the words is replaced, left out, or has another word put before it."""
+    """Return a copy with about this share of the words replaced, deleted, or preceded by a new word."""
     spans = list(WORDS.finditer(text))
     places = chance.sample(range(len(spans)), round(share * len(spans)))
     parts, end = [], 0
@@ -106,7 +106,7 @@ def edited(text, share, vocabulary, chance):
 
 
 def planted(name, path, most, seed, least_words, most_words):
-    """Documents (id, text), shuffled, and pairs (id, id, share edited, similarity)."""
+    """Return shuffled documents (id, text), and pairs (id, id, share edited, similarity)."""
     chance = random.Random(seed)
     texts = list(sources(path, least_words, most_words))
     chance.shuffle(texts)

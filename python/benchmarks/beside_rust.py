@@ -1,11 +1,11 @@
-"""The package beside the same work in Rust, in turns: build, batch and fingerprint.
+"""The package compared with the same work in Rust, in turns: build, batch and fingerprint.
 
     cargo build --release --manifest-path benchmarks/rust/Cargo.toml
     python benchmarks/beside_rust.py --fingerprints 20000000 --texts 200000
 
-Told are the median of the seconds, and of those of the processor, which say more where a machine has other work; and
-how much more the package takes. Each turn is a process of its own, and one before it that is not counted leaves it the
-same memory. Both must find the same.
+Prints the medians of wall time and processor time, which is more reliable on a busy machine, and the overhead of the
+package. Each turn is a separate process, after a turn that is not counted and leaves it the same memory. Both must give
+the same results.
 """
 
 import argparse
@@ -27,13 +27,13 @@ TICKS = 100
 
 
 def processor() -> float:
-    """Return the seconds of the processor that all threads of this process have had, as the program in Rust counts them."""
+    """Return the processor time of all threads of this process in seconds, as the Rust program measures it."""
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def here(work: str, files: list[str], threads: int) -> None:
-    """Do one piece of work in this process, and print what it returns and takes."""
+    """Do one piece of work in this process; print its result, wall time and processor time."""
     task: Callable[[], int]
     if work == "build":
         values = np.fromfile(files[0], dtype=np.uint64)
@@ -64,12 +64,12 @@ def compare(work: str, files: list[str], threads: int, program: Path, rounds: in
     turns: dict[str, list[tuple[int, float, float]]] = {"rust": [], "python": []}
     for _ in range(rounds):
         for side, command in (("rust", rust), ("python", python)):
-            # The first is not counted: what it takes depends on the memory that the other side has left to the system.
+            # The first turn is not counted: its time depends on the memory that the other side has released.
             turn(command)
             turns[side].append(turn(command))
     results = {one[0] for side in turns.values() for one in side}
     if len(results) != 1:
-        sys.exit(f"{work}: the two find different things: {results}")
+        sys.exit(f"{work}: the two give different results: {results}")
     median = {
         side: [statistics.median(one[place] for one in found) for place in (1, 2)] for side, found in turns.items()
     }
@@ -98,10 +98,10 @@ def main() -> None:
         stored = random.integers(0, 2**64, options.fingerprints, dtype=np.uint64)
         stored.tofile(values)
         # Half of the queries are near something.
-        asked = stored[random.integers(0, len(stored), max(1, len(stored) // 4))]
-        asked ^= np.uint64(1) << random.integers(0, 64, len(asked)).astype(np.uint64)
-        asked[::2] = random.integers(0, 2**64, len(asked[::2]), dtype=np.uint64)
-        asked.tofile(queries)
+        queried = stored[random.integers(0, len(stored), max(1, len(stored) // 4))]
+        queried ^= np.uint64(1) << random.integers(0, 64, len(queried)).astype(np.uint64)
+        queried[::2] = random.integers(0, 2**64, len(queried[::2]), dtype=np.uint64)
+        queried.tofile(queries)
         Path(texts).write_text("\n".join(corpus.texts(options.texts)[0]))
         compare("build", [values, index], options.threads, options.program, options.rounds)
         compare("batch", [index, queries], options.threads, options.program, options.rounds)

@@ -1,10 +1,10 @@
-"""hamdex beside datasketch (MinHashLSH), simhash (SimhashIndex) and a binary multi-hash of FAISS, on the same data.
+"""hamdex compared with datasketch (MinHashLSH), simhash (SimhashIndex) and FAISS (multi-hash), on the same data.
 
     pip install datasketch faiss-cpu simhash
     python benchmarks/compare.py --fingerprints 1000000 --texts 20000
 
-What is not installed is left out, and said. Every row has its recall: the share of what brute force finds; of texts also
-the share of what is found that is not similar. Times are the least of several rounds, in seconds.
+Packages that are not installed are reported and left out. Every row has its recall, compared with brute force; rows of
+texts also the share of wrong pairs. Times are the minimum of several rounds, in seconds.
 """
 
 import argparse
@@ -23,7 +23,7 @@ SEED = corpus.SEED
 
 
 def least(rounds: int, work: Callable[[], Any]) -> tuple[float, Any]:
-    """The least time of some rounds, and what the last one returned."""
+    """Return the minimum time of some rounds, and the result of the last."""
     times, result = [], None
     for _ in range(rounds):
         start = time.perf_counter()
@@ -41,7 +41,7 @@ def header(title: str) -> None:
 
 
 def fingerprints(count: int, k: int, rounds: int) -> None:
-    """Queries of fingerprints within k bits."""
+    """Measure queries of fingerprints within k bits."""
     random = np.random.default_rng(SEED)
     stored = random.integers(0, 2**64, count, dtype=np.uint64)
     queries = stored[random.integers(0, count, 2000)].copy()
@@ -98,12 +98,12 @@ def fingerprints(count: int, k: int, rounds: int) -> None:
 
 
 def texts(count: int, rounds: int) -> None:
-    """Near-duplicates among texts: pairs that share at least 0.7 of their shingles."""
+    """Measure near-duplicates among texts: pairs that share at least 0.7 of their shingles."""
     joined, similar = corpus.texts(count)
     print(f"\n{len(joined):,} texts of {corpus.LENGTH} words, of which {len(similar):,} are similar to an earlier one\n")
     print("| | s | recall | wrong |\n|---|---|---|---|")
 
-    def told(name: str, taken: float, found: set[tuple[int, int]]) -> None:
+    def show(name: str, taken: float, found: set[tuple[int, int]]) -> None:
         recall, wrong = corpus.shares(found, similar)
         print(f"| {name} | {taken:.3f} | {recall:.4f} | {wrong:.4f} |")
 
@@ -111,7 +111,7 @@ def texts(count: int, rounds: int) -> None:
     print(f"| hamdex.fingerprint | {taken:.3f} | | |")
     for name, k in (("hamdex.dedup", None), ("hamdex.dedup, k=3", 3)):
         taken, table = least(rounds, lambda: hamdex.dedup(joined, k=k))
-        told(name, taken, corpus.pairs_of(*(table[column].tolist() for column in ("id", "cluster", "kept"))))
+        show(name, taken, corpus.pairs_of(*(table[column].tolist() for column in ("id", "cluster", "kept"))))
     if find_spec("datasketch") is None:
         print("| datasketch | not installed | | |")
         return
@@ -127,7 +127,7 @@ def texts(count: int, rounds: int) -> None:
             index.insert(str(place), sketch)
         return pairs
 
-    told("datasketch MinHashLSH, 128 permutations", *least(1, lsh))
+    show("datasketch MinHashLSH, 128 permutations", *least(1, lsh))
 
 
 def main() -> None:
@@ -135,7 +135,7 @@ def main() -> None:
     parser.add_argument("--fingerprints", type=int, default=1_000_000, help="how many are stored [default: %(default)s]")
     parser.add_argument("--texts", type=int, default=20_000, help="how many texts [default: %(default)s]")
     parser.add_argument("--distance", type=int, default=3, help="within how many bits [default: %(default)s]")
-    parser.add_argument("--rounds", type=int, default=3, help="of how many the least is told [default: %(default)s]")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds; the minimum is reported [default: %(default)s]")
     arguments = parser.parse_args()
     fingerprints(arguments.fingerprints, arguments.distance, arguments.rounds)
     texts(arguments.texts, arguments.rounds)

@@ -1,4 +1,4 @@
-"""Texts for the benchmarks: random words, and copies of some with words edited; which copies are similar is known."""
+"""Texts for the benchmarks: random words, and copies of some with edited words and known similarities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LENGTH = 120
 WORDS = 5000
 SHINGLE = 5
 
-# Every tenth text has a copy, of which at most so many words are edited: similar ones, and some that are not.
+# Every tenth text has a copy with at most this many edited words, most of them similar.
 SHARE_OF_COPIES = 10
 MOST_EDITS = 8
 
@@ -24,7 +24,7 @@ def shingles(words: list[str]) -> set[str]:
 
 
 def texts(count: int) -> tuple[list[str], set[tuple[int, int]]]:
-    """Return that many texts and their copies behind them, and which are similar by the definition."""
+    """Return this many texts followed by their copies, and the pairs that are similar by definition."""
     random = np.random.default_rng(SEED)
     words = ["".join(random.choice(list("abcdefghijklmnop"), 6)) for _ in range(WORDS)]
     corpus = [[words[place] for place in random.integers(0, WORDS, LENGTH)] for _ in range(count)]
@@ -41,12 +41,12 @@ def texts(count: int) -> tuple[list[str], set[tuple[int, int]]]:
 
 
 def pairs_of(ids: list[int], clusters: list[int], kept: list[bool]) -> set[tuple[int, int]]:
-    """Return what is kept of each cluster with each of the others, the smaller number first."""
+    """Return the kept text of each cluster with each of its duplicates, the smaller number first."""
     centre = {cluster: one for one, cluster, is_kept in zip(ids, clusters, kept) if is_kept}
     members = ((centre[cluster], one) for one, cluster, is_kept in zip(ids, clusters, kept) if not is_kept)
     return {(min(pair), max(pair)) for pair in members}
 
 
 def shares(found: set[tuple[int, int]], similar: set[tuple[int, int]]) -> tuple[float, float]:
-    """Return the share of the similar pairs that is found, and the share of what is found that is not similar."""
+    """Return the share of similar pairs that is found, and the share of found pairs that are not similar."""
     return len(found & similar) / max(1, len(similar)), len(found - similar) / max(1, len(found))

@@ -1,4 +1,4 @@
-"""How long work goes on after Ctrl-C: the signal comes at random moments of each piece of work.
+"""The time from Ctrl-C to the end of work, with signals at random moments of each piece of work.
 
     python benchmarks/interrupts.py --rounds 30
 
@@ -24,7 +24,7 @@ Work = Callable[[Callable[[str, int, int | None], object]], object]
 
 
 def works(count: int, texts: int, directory: Path) -> dict[str, Work]:
-    """Return what is interrupted, by name."""
+    """Return the pieces of work by name."""
     random = np.random.default_rng(corpus.SEED)
     values = random.integers(0, 2**64, count, dtype=np.uint64)
     ids = np.arange(count, dtype=np.uint64)
@@ -34,25 +34,25 @@ def works(count: int, texts: int, directory: Path) -> dict[str, Work]:
     stored = hamdex.Index(directory / "stored")
     new = directory / "new"
     works: dict[str, Work] = {
-        "build": lambda tell: hamdex.build(new, values, overwrite=True, progress=tell),
-        "build, ids": lambda tell: hamdex.build(new, values, ids, overwrite=True, progress=tell),
-        "build, names": lambda tell: hamdex.build(new, values[: len(names)], names, overwrite=True, progress=tell),
-        "build, 64 MiB": lambda tell: hamdex.build(new, values, ids, overwrite=True, memory=64 << 20, progress=tell),
-        "pairs": lambda tell: hamdex.pairs(values, k=3).count_by_distance(progress=tell),
-        "fingerprint": lambda tell: hamdex.fingerprint(joined, progress=tell),
-        "dedup": lambda tell: hamdex.dedup(joined, progress=tell),
-        "dedup, linked": lambda tell: hamdex.dedup(joined, clusters="linked", progress=tell),
-        "dedup, k=3": lambda tell: hamdex.dedup(joined, k=3, progress=tell),
+        "build": lambda report: hamdex.build(new, values, overwrite=True, progress=report),
+        "build, ids": lambda report: hamdex.build(new, values, ids, overwrite=True, progress=report),
+        "build, names": lambda report: hamdex.build(new, values[: len(names)], names, overwrite=True, progress=report),
+        "build, 64 MiB": lambda report: hamdex.build(new, values, ids, overwrite=True, memory=64 << 20, progress=report),
+        "pairs": lambda report: hamdex.pairs(values, k=3).count_by_distance(progress=report),
+        "fingerprint": lambda report: hamdex.fingerprint(joined, progress=report),
+        "dedup": lambda report: hamdex.dedup(joined, progress=report),
+        "dedup, linked": lambda report: hamdex.dedup(joined, clusters="linked", progress=report),
+        "dedup, k=3": lambda report: hamdex.dedup(joined, k=3, progress=report),
     }
     for strategy in ("auto", "probe", "scan"):
-        works[f"batch, {strategy}"] = lambda tell, strategy=strategy: stored.batch(  # type: ignore[misc]
-            values[: count // 2], 3, strategy=strategy, progress=tell
+        works[f"batch, {strategy}"] = lambda report, strategy=strategy: stored.batch(  # type: ignore[misc]
+            values[: count // 2], 3, strategy=strategy, progress=report
         )
     return works
 
 
 def interrupted(work: Work, after: float) -> tuple[float, str] | None:
-    """Return how long the work goes on after the signal, and in which phase it was; nothing if it ends before."""
+    """Return the time from the signal to the end of work, and its phase; ``None`` if the work ends before."""
     sent = threading.Event()
     at: list[float] = []
     phase = ["before the first phase"]
@@ -62,13 +62,13 @@ def interrupted(work: Work, after: float) -> tuple[float, str] | None:
             at.append(time.perf_counter())
             os.kill(os.getpid(), signal.SIGINT)
 
-    def tell(name: str, done: int, total: int | None) -> None:
+    def report(name: str, done: int, total: int | None) -> None:
         phase[0] = f"{name} {done}" if total is None else f"{name} {done} of {total}"
 
     thread = threading.Thread(target=send)
     thread.start()
     try:
-        work(tell)
+        work(report)
         sent.set()
         thread.join()
     except KeyboardInterrupt:

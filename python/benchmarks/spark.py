@@ -1,10 +1,10 @@
-"""Pairs, queries and near-duplicate texts on Spark with one and two executors, beside one machine and Spark ML.
+"""Pairs, queries and near-duplicate texts on Spark with one and two executors, compared with one machine and Spark ML.
 
     python benchmarks/spark.py --fingerprints 20000000 --texts 20000
 
-Each run has a Spark of its own, in a process of its own. Times are seconds, without the start of Spark. Texts come with
-the share of similar pairs that is found (recall), and the share of what is found that is not similar (wrong). Spark ML's
-MinHashLSH runs on two executors, with as many hash tables as --tables says.
+Each run is a separate process with its own Spark. Times are seconds without the start of Spark. For texts, the share of
+similar pairs that is found (recall) and the share of wrong pairs (wrong) are reported. Spark ML's MinHashLSH runs on two
+executors with --tables hash tables.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def fingerprints(count: int) -> Any:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the seconds of some work, and what it returns."""
+    """Return the time of some work in seconds, and its result."""
     start = time.perf_counter()
     result = work()
     return round(time.perf_counter() - start, 2), result
 
 
 def session(executors: int, directory: str) -> Any:
-    """Return a Spark with so many executors of one core."""
+    """Return a Spark session with this many executors of one core."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -179,7 +179,7 @@ PARTS = ("one machine", "1 executor", "2 executors", "Spark ML")
 
 
 def main() -> None:
-    """Run each part in a process of its own."""
+    """Run each part in a separate process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fingerprints", type=int, default=20_000_000, help="how many [default: %(default)s]")
     parser.add_argument("--texts", type=int, default=20_000, help="how many [default: %(default)s]")

@@ -1,4 +1,4 @@
-"""Near-duplicates among news: texts in, clusters out; an index that says what is known; a store that learns.
+"""Near-duplicates among news: clusters of texts, an index of known texts, and a live store.
 
 Run it with ``python examples/news.py``. It makes its own texts.
 """
@@ -27,7 +27,7 @@ print(f"{len(texts)} texts, {len(set(clusters['cluster'].tolist()))} clusters")
 duplicates = clusters["id"][~clusters["kept"]]
 assert duplicates.tolist() == list(range(1000, 1020))
 
-# %% An index of fingerprints, with names for what they belong to, and the recipe by which texts are asked for.
+# %% An index of fingerprints, with names, and with the recipe for queries by text.
 
 directory = Path(tempfile.mkdtemp())
 fingerprints = hamdex.fingerprint(texts)

@@ -1,4 +1,4 @@
-"""What the tests share: data, and the answers of brute force."""
+"""Shared data, and the answers of brute force."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -38,13 +38,13 @@ def wide(count: int) -> Words:
 
 
 def distances(query: np.uint64, fingerprints: Words) -> npt.NDArray[np.uint8]:
-    """How many bits each is away."""
+    """Return the distance of each."""
     away: npt.NDArray[np.uint8] = np.bitwise_count(query ^ fingerprints)
     return away
 
 
 def near(query: np.uint64, fingerprints: Words, k: int) -> list[tuple[int, int]]:
-    """What a query must return: distance and fingerprint, in order."""
+    """Return the right answer to a query: distances and fingerprints, in order."""
     distinct = np.unique(fingerprints)
     away = distances(query, distinct)
     return sorted((int(d), int(f)) for d, f in zip(away[away <= k], distinct[away <= k], strict=True))
@@ -52,7 +52,7 @@ def near(query: np.uint64, fingerprints: Words, k: int) -> list[tuple[int, int]]
 
 @pytest.fixture
 def build(tmp_path: Path) -> Build:
-    """Builds an index in a directory of its own, and opens it."""
+    """Build an index in a separate directory, and open it."""
 
     def build(fingerprints: object, ids: object = None, **options: object) -> hamdex.Index:
         path = tmp_path / "test.hamdex"

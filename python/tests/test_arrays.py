@@ -1,4 +1,4 @@
-"""Arrays by chance, of any type, shape, order and place in memory: taken as the numbers that they are, or refused."""
+"""Random arrays of any type, shape, order and alignment: accepted with the right numbers, or rejected."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ CASES = range(150)
 
 
 def scattered(array: Array, random: np.random.Generator) -> Array:
-    """The same array, with its items elsewhere in memory."""
+    """Return the same array with its items elsewhere in memory."""
     if array.dtype.hasobject:
         return array
     match random.integers(0, 9):
@@ -32,7 +32,7 @@ def scattered(array: Array, random: np.random.Generator) -> Array:
             padded[3 : 3 + len(array)] = array
             return padded[3 : 3 + len(array)]
         case 4:
-            # Where no item is aligned.
+            # Unaligned items.
             memory = bytearray(array.nbytes + 8)
             shifted = np.frombuffer(memory, array.dtype, array.size, offset=3).reshape(array.shape)
             shifted[...] = array
@@ -52,7 +52,7 @@ def scattered(array: Array, random: np.random.Generator) -> Array:
 
 
 def columns(array: Words, random: np.random.Generator) -> object:
-    """The same numbers as a column of Arrow."""
+    """Return the same numbers as an Arrow column."""
     dtype = [np.uint64, np.int64][random.integers(0, 2)]
     start = int(random.integers(0, 5))
     padded = np.concatenate([np.arange(start, dtype=np.uint64), array]).view(dtype)
@@ -66,7 +66,7 @@ def columns(array: Words, random: np.random.Generator) -> object:
         case 2:
             return pa.chunked_array([column[:cut], column[cut:cut], column[cut:]])
         case 3:
-            # Where no number is aligned.
+            # Unaligned numbers.
             buffer = pa.py_buffer(b"123" + padded.tobytes())[3:]
             return pa.Array.from_buffers(column.type, len(padded), [None, buffer])[start:]
         case _:
@@ -74,7 +74,7 @@ def columns(array: Words, random: np.random.Generator) -> object:
 
 
 def numbers_of(array: Words) -> list[int]:
-    """The fingerprints that an array holds."""
+    """Return the fingerprints in an array."""
     if array.ndim == 1:
         return [int(word) for word in array]
     return [int(high) << 64 | int(low) for high, low in array]
@@ -107,7 +107,7 @@ def test_arrays_are_the_numbers_that_they_hold(build: Build, seed: int) -> None:
 
 
 def wide_column(values: Words) -> pa.Array:
-    """Numbers of 128 bits as a column of Arrow, of which a part is taken."""
+    """Return a slice of an Arrow column of 128-bit numbers."""
     texts = [number.to_bytes(16, "little") for number in numbers_of(values)]
     return pa.array([bytes(16), *texts], pa.binary(16))[1:]
 

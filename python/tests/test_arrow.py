@@ -1,4 +1,4 @@
-"""Results as other libraries take them."""
+"""Results in other libraries."""
 
 import hamdex
 import numpy as np

@@ -1,4 +1,4 @@
-"""What cannot be used is refused with a sentence, and leaves nothing behind."""
+"""Invalid input is rejected with a message, and leaves nothing behind."""
 
 from pathlib import Path
 

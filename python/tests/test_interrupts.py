@@ -1,4 +1,4 @@
-"""Ctrl-C ends long work soon, and leaves nothing half done; progress is told."""
+"""Ctrl-C ends long work soon and leaves nothing half done; progress is reported."""
 
 import _thread
 import signal
@@ -21,14 +21,14 @@ SOON = 2.0
 
 @pytest.fixture(autouse=True)
 def heeded() -> Iterator[None]:
-    """Whoever starts the tests in the background may have the signal ignored: then nothing would ever end."""
+    """Restore the signal, which may be ignored in tests that are started in the background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 def interrupted(work: Callable[[], object], after: float = 0.3) -> None:
-    """Does work that would take minutes, sends the signal of Ctrl-C after a moment, and sees that it ends soon."""
+    """Start work that would take minutes, send SIGINT after a moment, and check that it ends soon."""
     sent: list[float] = []
 
     def send() -> None:
@@ -52,7 +52,7 @@ def again_and_again(work: Callable[[], object]) -> None:
 
 
 def test_pairs_are_interrupted() -> None:
-    # Billions of pairs: nobody waits for the end.
+    # Billions of pairs, which are not waited for.
     interrupted(lambda: hamdex.pairs(MANY, k=6).count_by_distance())
 
 
@@ -105,7 +105,7 @@ def test_dedup_is_interrupted(options: dict[str, object]) -> None:
 
 
 def test_reading_long_texts_is_interrupted() -> None:
-    # Each takes a while, and so many are on their way at once.
+    # Each takes a while, and many are in flight at once.
     texts = [" ".join(f"w{number}x{place}" for place in range(100_000)) for number in range(60)]
     interrupted(lambda: again_and_again(lambda: hamdex.dedup(texts, threads=1)))
     interrupted(lambda: again_and_again(lambda: hamdex.fingerprint(texts, threads=1)))
@@ -122,12 +122,12 @@ def test_compacting_a_store_is_interrupted_and_changes_nothing(tmp_path: Path) -
         assert store.stats()["files"] in (1, before) and values[0] in store
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
-    told: list[tuple[str, int, int | None]] = []
-    hamdex.build(tmp_path / "x", uniform(300_000), progress=lambda *progress: told.append(progress))
-    assert told and all(isinstance(phase, str) and done >= 0 for phase, done, _ in told)
-    hamdex.Index(tmp_path / "x").verify(progress=lambda *progress: told.append(progress))
-    assert told[-1][0] == "verifying" and told[-1][1] == told[-1][2]
+def test_progress_is_reported(tmp_path: Path) -> None:
+    reported: list[tuple[str, int, int | None]] = []
+    hamdex.build(tmp_path / "x", uniform(300_000), progress=lambda *progress: reported.append(progress))
+    assert reported and all(isinstance(phase, str) and done >= 0 for phase, done, _ in reported)
+    hamdex.Index(tmp_path / "x").verify(progress=lambda *progress: reported.append(progress))
+    assert reported[-1][0] == "verifying" and reported[-1][1] == reported[-1][2]
 
 
 def test_an_exception_of_the_callback_ends_the_work(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_what_the_readme_says_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     given = {"texts": texts, "urls": urls, "table": table, "a": "a", "b": "b", "fp": 7, "old": int(fps[1]), "page_id": 1}
     texts_in, against, index, stores, *others = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
     assert not others and "against=" in against
-    # What is held against an index comes before that is built: here after it.
+    # The documentation compares with an index before it is built; here it is built first.
     for example in (texts_in, index, against, stores):
         exec(example, {**given, "ids": list(range(len(fps))), "fps": fps, "hamdex": hamdex})
 

@@ -188,7 +188,7 @@ def test_shingles_are_what_texts_are_compared_by() -> None:
     column = pa.table(table)["shingles"]
     assert column.type == pa.large_list(pa.field("item", pa.uint64(), nullable=False))
     assert column.to_pylist() == pl.DataFrame(table)["shingles"].to_list() == [one.tolist() for one in sets]
-    # Whatever is compared here is compared there.
+    # The same texts are compared in both.
     for kept, other in ((0, 2), (1, 4)):
         one, copy = set(sets[kept].tolist()), set(sets[other].tolist())
         found = {row["id"]: row["similarity"] for row in pa.table(hamdex.dedup(CORPUS)).to_pylist()}

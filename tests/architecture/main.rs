@@ -1,5 +1,5 @@
-//! What ARCHITECTURE.md promises of the modules, checked against the code: no import circles, and no layer that knows
-//! one above it.
+//! The rules of ARCHITECTURE.md about modules, checked against the code: no import cycles, and no layer that imports
+//! from one above it.
 //!
 //! - [`modules`]: the files of a crate and the names that each takes from the others
 //! - [`circles`]: files that import each other in a loop
@@ -62,7 +62,7 @@ fn crates() -> Vec<PathBuf> {
             }
         }
     }
-    // The package of the engine alone has no other crates beside it.
+    // The published package of the engine has no other crates next to it.
     found.retain(|folder| folder.is_dir());
     found.sort();
     found

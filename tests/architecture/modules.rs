@@ -11,7 +11,7 @@ use syn::{Attribute, Item, UseTree, Visibility};
 /// A path in code, segment by segment.
 type Segments = Vec<String>;
 
-/// The files of a crate. One file is one module; what stands in `mod name { … }` belongs to its file.
+/// The files of a crate. One file is one module; inline modules belong to their file.
 pub(crate) struct Modules {
     files: Vec<File>,
     by_path: HashMap<Segments, usize>,
@@ -21,7 +21,7 @@ struct File {
     /// From the crate's root: `["codec", "huffman"]`.
     path: Segments,
     name: PathBuf,
-    /// What other modules see here under a name that stands for something elsewhere.
+    /// Re-exports: names visible to other modules that are defined elsewhere.
     reexports: BTreeMap<String, Segments>,
     /// Paths that the code of this file takes names from.
     paths: BTreeSet<Segments>,
@@ -54,18 +54,18 @@ impl Modules {
         self.files[file].name.display().to_string()
     }
 
-    /// The folder or file right below the crate's root that a module belongs to; the root has none.
+    /// Returns the folder or file directly below the crate's root that contains a module; `None` for the root.
     pub(crate) fn layer(&self, file: usize) -> Option<&str> {
         self.files[file].path.first().map(String::as_str)
     }
 
-    /// Which file takes which names from which other.
+    /// Returns the imports: importing file, imported file, and names.
     pub(crate) fn imports(&self) -> Vec<(usize, usize, BTreeSet<String>)> {
         let mut imports: BTreeMap<(usize, usize), BTreeSet<String>> = BTreeMap::new();
         for (from, file) in self.files.iter().enumerate() {
             for path in &file.paths {
                 let to = self.resolve(path, 0);
-                // A module is made of its submodules: what these take from it is no import.
+                // A module consists of its submodules, which may use its names.
                 let is_own = file.path.starts_with(&self.files[to].path) && !self.files[to].path.is_empty();
                 if !is_own && to != from {
                     let name = path.last().cloned().unwrap_or_default();
@@ -131,7 +131,7 @@ fn module_path(name: &Path) -> Segments {
 #[derive(Default)]
 struct Reader {
     module: Segments,
-    /// Names bound by `use`: what they stand for, and whether others see them.
+    /// Names bound by `use`: their paths, and whether they are public.
     bound: Vec<(String, Segments, bool)>,
     paths: BTreeSet<Segments>,
     /// Modules whose files lie elsewhere: `#[path = "…"] mod name;`.
@@ -141,7 +141,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// The file itself, and those of other folders that it makes modules of.
+    /// The file itself, and files of other folders that it includes as modules.
     fn finish(self, name: PathBuf) -> Vec<File> {
         let mut paths = self.paths;
         let mut reexports = BTreeMap::new();

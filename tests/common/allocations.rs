@@ -32,7 +32,7 @@ unsafe impl GlobalAlloc for Watching {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note(layout.size());
         hold(layout.size() as i64);
-        // SAFETY: the caller's promises are those that `System` asks for.
+        // SAFETY: the caller upholds the contract of `System`.
         unsafe { System.alloc(layout) }
     }
 
@@ -57,7 +57,7 @@ unsafe impl GlobalAlloc for Watching {
     }
 }
 
-/// How many allocations this thread has made so far.
+/// Returns the number of allocations made by this thread so far.
 pub fn by_this_thread() -> u64 {
     COUNT.with(Cell::get)
 }

@@ -1,4 +1,4 @@
-//! Everything that can be asked of an index, in one list of answers.
+//! All queries of an index, in one list of answers.
 
 use std::ops::ControlFlow;
 

@@ -90,7 +90,7 @@ impl Forged {
         &self.bytes[self.footer.offset + self.table_record(table) + 32..][..self.width]
     }
 
-    /// How the blocks of a table are coded.
+    /// The coding of a table's blocks.
     pub fn coding(&self, table: usize) -> Coding<'_> {
         match self.footer()[4] {
             1 => Coding::Huffman { code_lengths: self.code_lengths(table) },
@@ -110,7 +110,7 @@ impl Forged {
         self.put(b.start, &first);
     }
 
-    /// Makes all checksums right, each where it lay in the intact file.
+    /// Recomputes all checksums at their offsets in the intact file.
     pub fn seal(&mut self) {
         file::sign_header(&mut self.bytes);
         for section in self.sections.clone() {
@@ -149,7 +149,7 @@ impl Forged {
     }
 }
 
-/// What an error is called in the tables of format-spec.md.
+/// Returns the name of an error in the tables of format-spec.md.
 pub fn name_of(error: &ReadError) -> String {
     match error.kind() {
         ReadErrorKind::NotHamdex => "NotHamdex".to_owned(),

@@ -1,4 +1,4 @@
-//! What the integration tests share: data of all shapes, and the truth by brute force.
+//! Helpers of the integration tests: data of all shapes, and brute force.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -87,12 +87,12 @@ pub fn with_a_damaged_block() -> (Vec<u8>, Vec<u64>) {
     (bytes, keys)
 }
 
-/// What has been reported so far.
+/// The progress reported so far.
 #[derive(Clone, Default)]
 pub struct Reports(Arc<Mutex<Vec<Progress>>>);
 
 impl Reports {
-    /// Keeps what it is called with.
+    /// Returns a callback that records its arguments.
     pub fn keep(&self) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + use<> {
         let kept = Arc::clone(&self.0);
         move |progress| {
@@ -106,12 +106,12 @@ impl Reports {
     }
 }
 
-/// Whether an outcome is an error about damaged bytes.
+/// Returns whether an outcome is an error about damaged bytes.
 pub fn is_damage<T>(outcome: &Result<T, ReadError>) -> bool {
     outcome.as_ref().is_err_and(|error| matches!(error.kind(), ReadErrorKind::Damaged { .. }))
 }
 
-/// Where a file is damaged, by the error that says so.
+/// Returns the place of the damage in an error.
 pub fn damaged_at(error: &ReadError) -> Option<Place> {
     match error.kind() {
         ReadErrorKind::Damaged { place, .. } => Some(*place),

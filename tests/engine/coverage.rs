@@ -67,7 +67,7 @@ fn designs_of_the_recurrence_admit_every_error_pattern() {
                         tried += 1;
                         let tables = design.tables();
                         assert_eq!(missed_in_all(tables, distance), None, "{}", design.name());
-                        // What the recurrence promises: about as many candidates per probe. Groups of
+                        // The recurrence promises about this many candidates per probe. Groups of
                         // uneven size may be off by a bit or so.
                         let least = tables.iter().map(TableDesign::prefix_bits).min().unwrap();
                         let scans = log2_count <= log2_candidates;
@@ -151,7 +151,7 @@ fn a_design_without_one_of_its_tables_is_refused() {
                     pattern.count_ones() <= distance && !fewer.iter().any(|t| t.admits(pattern)),
                     "{name}"
                 );
-                // What is missed is what the dropped table was for.
+                // The missed patterns are those of the dropped table.
                 assert!(tables[dropped].admits(pattern), "{name}");
             }
         }

@@ -1,4 +1,4 @@
-//! Errors name the file, and hold what the operating system said as their source, not in their text.
+//! Errors name the file, and have the error of the operating system as their source, not in their text.
 
 use std::error::Error;
 use std::fs;
@@ -110,7 +110,7 @@ fn results_do_not_depend_on_the_number_of_threads_an_option_names() {
     }
 }
 
-/// Ids that change on storage after they were read once: whoever asked for a check each time sees it.
+/// Ids that change on storage after the first read are detected if every read is checked.
 #[test]
 fn ids_are_checked_each_time_where_everything_is() {
     let directory = tempfile::tempdir().unwrap();
@@ -119,7 +119,7 @@ fn ids_are_checked_each_time_where_everything_is() {
         let mut builder = Builder::<u64>::with_options(&path, BuildOptions::new().ids(true)).unwrap();
         (0..1000u64).try_for_each(|i| builder.push_with_id(i << 40, i * 3)).unwrap();
         builder.finish().unwrap();
-        // In memory of its own, the file's bytes would not change.
+        // A copy in memory would not change with the file.
         let index = OpenOptions::new().checksums(checksums).open::<u64>(&path).unwrap();
         let ids = || index.ids(500 << 40).map(Iterator::collect::<Vec<_>>);
         assert_eq!(ids().unwrap(), [1500]);

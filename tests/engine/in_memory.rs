@@ -1,4 +1,4 @@
-//! An index that has been read into memory: the same answers, whatever becomes of the file.
+//! An index that was read into memory: the same answers, even if the file is changed or removed.
 
 use std::fs;
 

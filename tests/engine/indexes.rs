@@ -13,7 +13,7 @@ use hamdex::{
 };
 use proptest::prelude::*;
 
-/// What an index stores, and the index.
+/// The stored fingerprints, and the index.
 struct Part<F> {
     stored: BTreeSet<(F, u64)>,
     index: Arc<Index<F>>,
@@ -22,7 +22,7 @@ struct Part<F> {
 /// Distance, fingerprint, and the numbers of the indexes.
 type Found<F> = (u32, F, Vec<usize>);
 
-/// Indexes of different designs and codecs, that share a part of what they store.
+/// Indexes of different designs and codecs that share a part of their fingerprints.
 fn parts<F: Fingerprint>(data: &[F], count: usize, seed: u64) -> Vec<Part<F>> {
     let mut numbers = Numbers(seed);
     (0..count)
@@ -141,7 +141,7 @@ fn no_indexes_and_empty_ones_find_nothing() {
     check(&some[1..2], &queries(&stored, 3, 40));
 }
 
-/// What a filter leaves out of one index is found where it is in another.
+/// A fingerprint excluded by the filter of one index is found in another.
 #[test]
 fn what_does_not_count_is_not_found() {
     let stored = data::<u64>(Shape::Mixed, 2000, 41);

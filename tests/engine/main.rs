@@ -1,7 +1,7 @@
-//! What the engine promises, one module per topic.
+//! Tests of the engine, one module per topic.
 //!
 //! They share a process, since linking takes longer than most of them run. What measures or limits the
-//! process as a whole stands in a test file of its own: `cold`, `crash`, `hostile`, `instructions`.
+//! process as a whole is in a separate test file: `cold`, `crash`, `hostile`, `instructions`.
 //!
 //! - [`any`]: an index of whichever width
 //! - [`batch`]: many queries at once
@@ -16,7 +16,7 @@
 //! - [`names`]: what ids are called
 //! - [`pairs`]: the self-join
 //! - [`searchers`]: the nearest, ids of matches, owned searchers
-//! - [`source`]: builds from what is sorted, or can be read again
+//! - [`source`]: builds from sorted or repeatable input
 //! - [`stop`]: callbacks that stop long work
 //! - [`threads`]: many threads, and queries that allocate nothing
 

@@ -24,7 +24,7 @@ fn merged<F: Fingerprint>(merger: Merger<'_, F>) -> Vec<u8> {
     bytes
 }
 
-/// Deals items to so many hands; some items go to several.
+/// Distributes items over several inputs; some items go to more than one.
 fn dealt<T: Copy>(items: &[T], hands: usize, seed: u64) -> Vec<Vec<T>> {
     let mut numbers = Numbers(seed);
     let mut dealt = vec![Vec::new(); hands];
@@ -276,7 +276,7 @@ fn a_merge_that_is_stopped_leaves_nothing() {
         };
         let (outcome, mut all) = merge(usize::MAX);
         outcome.unwrap();
-        // While the file is made durable, it is asked again and again: how often, depends on the system.
+        // While the file is synced, the callback is called repeatedly; how often depends on the system.
         let sync = all.iter().position(|progress| progress.phase == Phase::Sync);
         all.truncate(sync.unwrap() + 1);
         let phases: BTreeSet<String> = all.iter().map(|progress| format!("{:?}", progress.phase)).collect();

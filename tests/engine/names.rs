@@ -1,4 +1,4 @@
-//! Names of ids: what is given comes back, whatever the ids, the codec, the width and the memory limit.
+//! Names of ids: round trips for all ids, codecs, widths and memory limits.
 
 use std::collections::BTreeMap;
 
@@ -150,7 +150,7 @@ fn what_is_wrong_with_names_is_said_and_leaves_nothing() {
     for id in [7, 3] {
         assert!(said(builder.push_name(id, "b")).contains(&format!("of id {id} comes after that of id 7")));
     }
-    // Below, above and between those that have a name.
+    // Below, above and between ids with names.
     for (named, id) in [(&[5, 6][..], 4), (&[5, 6], 7), (&[5, 7], 6), (&[], 0), (&[5, 7, 9], 8)] {
         let mut builder = start();
         named.iter().for_each(|&id| builder.push_name(id, "name").unwrap());
@@ -161,7 +161,7 @@ fn what_is_wrong_with_names_is_said_and_leaves_nothing() {
     assert!(!path.exists());
 }
 
-/// Indexes of some of the pairs each; each knows the names of its own ids.
+/// Indexes of a part of the pairs each, with the names of their ids.
 fn dealt(pairs: &[(u64, u64)], hands: usize) -> Vec<Index<u64>> {
     let mut numbers = Numbers(8);
     let mut parts = vec![Vec::new(); hands];

@@ -294,7 +294,7 @@ fn pairs_of_a_long_slice_are_those_of_an_index() {
     }
     let pairs = hamdex::pairs(&values, 2);
     assert_eq!(sorted(pairs.collect().unwrap()), sorted(index.pairs(2).collect().unwrap()));
-    // Again, of what has been sorted already.
+    // Again, with sorted input.
     assert_eq!(pairs.count_by_distance().unwrap(), index.pairs(2).count_by_distance().unwrap());
 }
 

@@ -43,7 +43,7 @@ fn the_nearest_within_a_distance_are_those_of_brute_force() {
     }
 }
 
-/// With more blocks than are gone through at once, plans come before the walk.
+/// With more blocks than one wave, plans precede the walk.
 #[test]
 fn the_nearest_of_many_blocks_are_those_of_brute_force() {
     let stored = data::<u64>(Shape::Uniform, 600_000, 10);
@@ -115,7 +115,7 @@ fn ids_of_matches_are_those_of_their_fingerprints() {
                 let nearest = searcher.nearest(query, 300).unwrap();
                 assert_eq!(together(&index, nearest), each(&index, nearest));
             }
-            // Matches that know nothing of the file, some of what it does not hold.
+            // Matches made without the file, some of them not stored in it.
             let unknown: Vec<_> = (0..700).map(|i| Match::of(0, fingerprints[i] ^ (i as u64 % 2))).collect();
             assert_eq!(together(&index, &unknown), each(&index, &unknown));
         }

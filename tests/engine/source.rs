@@ -1,4 +1,4 @@
-//! Builds from what is sorted, and from what can be read again: the bytes of any other build.
+//! Builds from sorted and from repeatable input give the same bytes as any other build.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -77,7 +77,7 @@ fn one_fingerprint_with_more_ids_than_memory_holds_is_built_from_a_source() {
     assert!(builder.into_inner().unwrap().0 == built_with_ids(&pairs, options().memory(1 << 30)));
 }
 
-/// What becomes of the items before a reading, given its number; returns whether the reading works.
+/// Changes the items before a pass, given its number; returns whether the pass succeeds.
 type Change = Box<dyn FnMut(usize, &mut Vec<u64>) -> bool + Send>;
 
 #[test]
@@ -175,7 +175,7 @@ fn what_is_not_sorted_is_refused_where_it_is_not() {
     [3, 3, 8].into_iter().try_for_each(|x| builder.push(x)).unwrap();
     let refused = builder.push(7).unwrap_err();
     assert!(matches!(refused, BuildError::Unsorted { number: 3 }), "{refused}");
-    // What was refused is not in the index; what comes in order is.
+    // Rejected items are not in the index; items in order are.
     builder.push(8).unwrap();
     assert_eq!(builder.into_inner().unwrap().1.pushed, 4);
 

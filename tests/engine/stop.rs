@@ -13,7 +13,7 @@ use hamdex::{
     Strategy, VerifyOptions,
 };
 
-/// A callback that keeps what is reported, and stops the work with the report of that number.
+/// A callback that records the reports, and stops the work at the report with this number.
 fn stopping(seen: &Reports, at: usize) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + use<> {
     let (keep, count) = (seen.keep(), AtomicUsize::new(0));
     move |progress| {
@@ -81,7 +81,7 @@ fn a_build_stops_in_each_phase_and_leaves_what_was_there_before() {
             let of_phase = all.iter().position(|report| report.phase == phase);
             let first = of_phase.unwrap_or_else(|| panic!("{phase:?} is not reported"));
             let last = all.iter().rposition(|report| report.phase == phase).unwrap();
-            // How often the last phase reports depends on the disk.
+            // The number of reports of the last phase depends on the disk.
             let last = if phase == Phase::Sync { first } else { last };
             for at in [first, last] {
                 let seen = Reports::default();
@@ -136,7 +136,7 @@ fn a_batch_stops() {
     });
 }
 
-/// Where queries crowd, one block has all of them to search for, and a fingerprint all of them to be compared with.
+/// With crowded queries, one block is searched for all of them, and a fingerprint is compared with all of them.
 #[test]
 fn a_batch_that_crowds_stops() {
     let stored: Vec<u64> = (0..1000).map(|i| 0x0123_4567_0000_0000 | i).collect();
@@ -166,7 +166,7 @@ fn a_self_join_stops() {
     }
 }
 
-/// Where all fingerprints agree in all leads, all of the work is in one task.
+/// If all fingerprints agree in all leads, all of the work is in one task.
 #[test]
 fn a_self_join_of_one_long_run_stops() {
     let stored: Vec<u64> = (0..1 << 16).map(|i| 0x0123_4567_0000_0000 | i).collect();

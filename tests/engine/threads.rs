@@ -48,7 +48,7 @@ fn many_threads_get_right_answers_from_one_index() {
                 scope.spawn(move || {
                     let mut searcher = index.searcher();
                     for turn in 0..queries.len() {
-                        // Each thread in an order of its own, so that first touches collide.
+                        // A different order per thread, so that first accesses collide.
                         let at = (turn * (2 * thread + 1) + thread) % queries.len();
                         let found = pairs(searcher.within(queries[at], 3).unwrap());
                         assert_eq!(found, expected[at], "{checksums:?}");
@@ -59,7 +59,7 @@ fn many_threads_get_right_answers_from_one_index() {
                     }
                 });
             }
-            // And somebody verifies meanwhile.
+            // Verify concurrently.
             scope.spawn(|| assert_eq!(index.verify().unwrap().fingerprints, ids.len() as u64));
         });
         assert_eq!(asked.into_inner(), 8 * queries.len());

@@ -53,7 +53,7 @@ fn small<F: Fingerprint>() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Those of 64 bits, built once.
+/// The files of 64 bits, built once.
 static SMALL: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(small::<u64>);
 
 /// Some queries whose answers touch a file all over.
@@ -64,7 +64,7 @@ fn few_queries<F: Fingerprint>(file: &[u8]) -> Vec<F> {
     queries(&stored, 1, 5)
 }
 
-/// Whether opening or verifying refuses a file.
+/// Returns whether opening or verifying rejects a file.
 fn is_refused<F: Fingerprint>(file: &[u8]) -> bool {
     Index::<F>::from_bytes(file).map_or(true, |index| index.verify().is_err())
 }

@@ -1,4 +1,4 @@
-//! Files of released format versions, kept for ever: what they hold is still read, and what is wrong
+//! Files of released format versions, kept for ever: their contents are still read, and what is wrong
 //! with the bad ones is still seen. See tests/golden/README.md.
 
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ fn listing<F: Fingerprint>(contents: &[(F, Vec<u64>)]) -> String {
     text
 }
 
-/// What the stored listing says.
+/// The contents of the stored listing.
 fn listed<F: Fingerprint>(name: &str) -> Vec<(F, Vec<u64>)> {
     let text = std::fs::read_to_string(golden(&format!("{name}.txt"))).unwrap();
     text.lines()
@@ -153,7 +153,7 @@ fn wide() {
     check_with_ids("wide", &input, options("halves", 4));
 }
 
-/// Names of 0 bytes and of two pages, what is not UTF-8, the same for several, an id that no fingerprint has.
+/// Names of 0 bytes and of two pages, invalid UTF-8, equal names, and an id of no fingerprint.
 fn some_names(pairs: &[(u64, u64)], gap: u64) -> BTreeMap<u64, Vec<u8>> {
     let mut names: BTreeMap<u64, Vec<u8>> =
         pairs.iter().map(|&(_, id)| (id, format!("page {}", id / 2).into_bytes())).collect();

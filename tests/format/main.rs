@@ -1,4 +1,4 @@
-//! The file format: what is written, what is read, and what is refused.
+//! The file format: writing, reading, and rejected files.
 //!
 //! - [`damage`]: flipped bits and missing bytes
 //! - [`golden`]: files of released versions

@@ -49,7 +49,7 @@ fn spec_path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("format-spec.md")
 }
 
-/// The footer of the example, byte by byte, is beside the text.
+/// The byte-by-byte footer of the example equals the text.
 fn footer_path() -> PathBuf {
     spec_path().with_file_name("format-spec-footer.md")
 }
@@ -91,7 +91,7 @@ fn hex_dump(bytes: &[u8]) -> String {
     text
 }
 
-/// Whether the bit of that number is set, in the order in which a codec counts the bits of a byte.
+/// Returns whether a bit is set, in the bit order of the codecs.
 type IsSet = fn(u8, usize) -> bool;
 
 const HIGHEST_FIRST: IsSet = |byte, bit| byte & 0x80 >> bit != 0;
@@ -113,7 +113,7 @@ fn block_fields(file: &Forged, table: usize) -> Vec<Field<u64>> {
     read_block(&file.bytes[file.block(table as u32, 0)], file.coding(table)).unwrap()
 }
 
-/// A line per field of a block: its bits, and what they mean.
+/// A line per field of a block: its bits and their meaning.
 fn bit_dump(block: &[u8], fields: Vec<Field<u64>>, is_set: IsSet) -> String {
     let mut text = String::from("bit   bits                              meaning\n");
     for field in fields {
@@ -275,7 +275,7 @@ fn the_codes_in_the_text_are_those_of_the_example() {
     assert_eq!(rows("example codes"), expected);
 }
 
-/// The numbers in the text beside the tables.
+/// The numbers in the text around the tables.
 #[test]
 fn the_numbers_in_the_text_are_true() {
     let file = example();

@@ -26,7 +26,7 @@ fn is_block(place: Place, of: usize) -> bool {
     matches!(place, Place::Block { table, .. } if table == of)
 }
 
-/// That queries which touch a misplaced block of a table are refused: asked for every stored
+/// Checks that queries which read a misplaced block of a table fail: queried for every stored
 /// fingerprint, some are, and none is answered wrongly.
 fn assert_queries_notice(file: &[u8], stored: &[u64], of: usize) {
     let index = Index::<u64>::from_bytes(file).unwrap();
@@ -126,7 +126,7 @@ fn graft(file: &[u8], other: &[u8], range: std::ops::Range<usize>) -> Vec<u8> {
     mixed
 }
 
-/// Where a section and its checksums lie, up to where the next one begins.
+/// Returns the range of a section with its checksums.
 fn whole(file: &[u8], kind: u32, table: u32) -> std::ops::Range<usize> {
     let sections = file::sections(file);
     let at = sections.iter().position(|s| (s.kind, s.table) == (kind, table)).unwrap();

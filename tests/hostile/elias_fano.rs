@@ -53,7 +53,7 @@ fn entries_moved_to_other_buckets_are_refused() {
     let parts = Parts::read(&ELIAS_FANO);
     for field in fields(&parts) {
         let FieldKind::Bucket { .. } = field.kind else { continue };
-        // The one changes places with the bit before it; where that is a one, nothing has changed.
+        // The one is swapped with the bit before it, which changes nothing if that is a one.
         let (one, before) = (field.bits.end - 1, field.bits.end - 2);
         if field.bits.len() > 1 {
             let file = spoiled(|block| {

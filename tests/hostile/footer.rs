@@ -219,7 +219,7 @@ fn sections_lie_where_the_counts_put_them() {
                 (at + 16, u64::MAX.to_le_bytes()),
                 (at + 16, (u64::MAX - 7).to_le_bytes()),
             ];
-            // How long names and metadata are no count says: what is wrong then is what lies there.
+            // No count gives the lengths of names and metadata, so their contents are wrong then.
             let places = [Place::Footer, Place::Metadata, Place::NameDirectory, Place::Names];
             for (at, bytes) in lies {
                 assert_damaged(&file::with_footer(seed, at, &bytes), |place| places.contains(&place), "");

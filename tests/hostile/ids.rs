@@ -11,10 +11,10 @@ fn ids_out_of_order_are_refused() {
     let seed = &MANY_IDS;
     let parts = Parts::read(seed);
     let ids = parts.ids.as_ref().unwrap();
-    // All ids alike: those of one fingerprint do not ascend.
+    // Equal ids: those of one fingerprint are not ascending.
     let file = changed(seed, |parts| parts.ids.as_mut().unwrap().ids.fill(0));
     assert_damaged(&file, |place| place == Place::Ids, "out of order");
-    // What is merged from it is checked as well: no damage is passed on.
+    // A merge checks its inputs too, so damage is not copied.
     let index = Index::<u64>::from_bytes(file).unwrap();
     let refused = Merger::new([&index]).unwrap().write_to(&mut Vec::new()).unwrap_err();
     assert!(refused.to_string().contains("out of order"), "{refused}");
@@ -37,7 +37,7 @@ fn id_bits_and_counts_that_do_not_fit_the_sections_are_refused() {
         for count in [0, 1, parts.fingerprints - 1, ids.count + 8, 1 << 40, 1 << 61, u64::MAX] {
             assert_footer_damaged(&file::with_footer(seed, field::ID_COUNT, &count.to_le_bytes()), "");
         }
-        // A width of no bits, with a section of that length, and as many ids as one likes.
+        // A width of no bits, with a section of that length and any number of ids.
         let file = changed(seed, |parts| {
             let ids = parts.ids.as_mut().unwrap();
             (ids.bits, ids.ids) = (0, Vec::new());
@@ -103,7 +103,7 @@ fn an_id_directory_that_leads_elsewhere_is_refused() {
             for lie in lies.into_iter().filter(|&lie| lie != right) {
                 let file = changed(seed, |parts| parts.ids.as_mut().unwrap().directory[block] = lie);
                 assert_damaged(&file, |place| place == Place::IdDirectory, "");
-                // Every stored fingerprint asks its way through the directory; none finds what is not there.
+                // Every stored fingerprint is looked up in the directory; none finds ids that do not exist.
                 let index = Index::<u64>::from_bytes(&file).unwrap();
                 for entry in entries(&Parts::read(seed), 0, block) {
                     if let Ok(found) = index.ids(entry) {

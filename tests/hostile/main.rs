@@ -2,7 +2,7 @@
 //! refused when it is opened or by `verify`, with the place; a query on one gives some answer or an
 //! error, and takes no memory to speak of.
 //!
-//! A test file of its own: the largest allocation is that of the whole process.
+//! In a separate test binary, since the largest allocation is that of the whole process.
 //!
 //! - [`footer`]: header, footer, sections and trailer
 //! - [`designs`]: masks, radii and distances
@@ -96,7 +96,7 @@ fn refusal<F: Fingerprint>(file: &[u8]) -> Option<ReadError> {
             for query in queries::<F>(&[], 4, 7) {
                 let _ = ask(&index, query);
             }
-            // What `verify` says does not hang on what has been touched before.
+            // The result of `verify` does not depend on earlier accesses.
             let fresh = Index::<F>::from_bytes(file).unwrap().verify();
             let outcome = index.verify();
             assert_eq!(outcome.as_ref().err().map(ToString::to_string), fresh.err().map(|e| e.to_string()));
@@ -112,7 +112,7 @@ fn refusal<F: Fingerprint>(file: &[u8]) -> Option<ReadError> {
     outcome
 }
 
-/// What is wrong with a refused file.
+/// The defect of a rejected file.
 fn refused_as<F: Fingerprint>(file: &[u8]) -> Option<ReadErrorKind> {
     refusal::<F>(file).map(ReadError::into_kind)
 }
@@ -133,7 +133,7 @@ fn assert_footer_damaged(file: &[u8], saying: &str) {
     assert_damaged(file, |place| place == Place::Footer, saying);
 }
 
-/// `seed` with changes to what it says.
+/// `seed` with changes to its contents.
 fn changed(seed: &[u8], change: impl FnOnce(&mut Parts)) -> Vec<u8> {
     let mut parts = Parts::read(seed);
     change(&mut parts);
@@ -144,7 +144,7 @@ fn in_block(table: usize, block: u64) -> impl Fn(Place) -> bool {
     move |place| matches!(place, Place::Block { table: t, block: b, .. } if (t, b) == (table, block))
 }
 
-/// How the blocks of a table are coded.
+/// The coding of a table's blocks.
 fn coding(parts: &Parts, table: usize) -> Coding<'_> {
     match parts.codec {
         1 => Coding::Huffman { code_lengths: &parts.tables[table].code_lengths },

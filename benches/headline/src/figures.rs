@@ -1,5 +1,4 @@
-//! The figures of a run. They are kept in a file after each stage, so that a run that was killed goes on with the
-//! next one.
+//! The figures of a run, saved after each stage so that a killed run continues with the next one.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -11,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::system::Cost;
 
-/// What was measured, and of what.
+/// The figures of a run, and its parameters.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Figures {
     pub of: Measured,
@@ -27,7 +26,7 @@ pub(crate) struct Figures {
     pub pairs: Option<Pairs>,
 }
 
-/// What figures depend on. A run goes on only where all of it is the same.
+/// The parameters of a run, which can be continued only with the same parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Measured {
     pub log2: u32,
@@ -71,11 +70,11 @@ pub(crate) struct Batch {
     pub matches: u64,
     pub planted: u64,
     pub planted_found: u64,
-    /// What reading the whole file in order would take, measured in the same run.
+    /// The time to read the whole file sequentially, measured in the same run.
     pub sequential_seconds: f64,
 }
 
-/// Answers held against brute force.
+/// Answers compared with brute force.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Check {
     pub queries: usize,
@@ -91,7 +90,7 @@ pub(crate) struct Pairs {
 }
 
 impl Figures {
-    /// Those of a run that was broken off, or none yet.
+    /// Loads the figures of an interrupted run, or creates empty ones.
     pub(crate) fn begin_or_go_on(path: &Path, of: Measured) -> Result<Self> {
         let text = match fs::read_to_string(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -117,7 +116,7 @@ impl Figures {
     }
 }
 
-/// Puts a small file in place, whole or not at all.
+/// Writes a small file atomically.
 pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     let mut file = AtomicFile::options().overwrite(true).create(path)?;
     file.write_all(text.as_bytes())?;

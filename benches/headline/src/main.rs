@@ -29,7 +29,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Build, query, and check an index; a run that was killed goes on with the stage that it was in
+    /// Build, query, and check an index; a killed run continues with its unfinished stage
     #[command(after_help = "\
 Example:
   headline run --log2 28 --design halves --dir /data

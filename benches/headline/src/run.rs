@@ -1,4 +1,4 @@
-//! One run: its stages in order, those of them that have not been done.
+//! One run: its unfinished stages, in order.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::set::{DISTANCE, Set};
 use crate::stages::Stages;
 use crate::system;
 
-/// What is left free beside the file, and what its size may differ from the estimate by.
+/// The reserve of free space for errors of the size estimate.
 const SPARE: f64 = 1.05;
 
 #[derive(clap::Args)]
@@ -22,16 +22,16 @@ pub(crate) struct Args {
     /// Store 2^N fingerprints
     #[arg(long, value_name = "N", default_value_t = 28, value_parser = clap::value_parser!(u32).range(10..=36))]
     log2: u32,
-    /// Which tables
+    /// Name of the design
     #[arg(long, value_name = "NAME", default_value = "halves")]
     design: String,
-    /// How blocks are coded
+    /// Codec of the blocks
     #[arg(long, value_name = "NAME", default_value_t = Codec::EliasFano)]
     codec: Codec,
     /// Memory that a build, the batch and the self-join may take
     #[arg(long, value_name = "BYTES", default_value = "8GiB")]
     memory: ByteSize,
-    /// Where the index and the figures lie
+    /// Directory of the index and the figures
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
     /// Cold queries, one by one
@@ -40,10 +40,10 @@ pub(crate) struct Args {
     /// Queries of the batch
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = at_least_one)]
     batch: usize,
-    /// How the batch is answered
+    /// Strategy of the batch
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     strategy: How,
-    /// Queries that are held against brute force
+    /// Queries that are compared with brute force
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = at_least_one)]
     checked: usize,
     /// Compare all with all as well
@@ -161,7 +161,7 @@ impl Args {
     }
 }
 
-/// Refuses before anything is written what would not fit.
+/// Fails before anything is written if the index would not fit.
 fn check_space(directory: &Path, stages: &Stages<'_>) -> Result<()> {
     let block_bytes = stages.codec.default_block_bytes() as u32;
     let cost = stages.design.cost(stages.set.len(), stages.codec, block_bytes);

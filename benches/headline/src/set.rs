@@ -11,7 +11,7 @@ use rayon::prelude::*;
 /// Fingerprints of one batch of the source.
 const BATCH: u64 = 1 << 20;
 
-/// What differs between a fingerprint and a query planted near it; and the distance of all queries.
+/// The greatest distance of a planted query from a stored fingerprint, and the distance of all queries.
 pub(crate) const DISTANCE: u32 = 3;
 
 /// The finalizer of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators",
@@ -53,7 +53,7 @@ impl Set {
     }
 
     /// `count` queries, no two of which are likely to be alike: every other one is planted within
-    /// [`DISTANCE`] of what is stored, the rest may lie anywhere. `seed` makes other ones.
+    /// [`DISTANCE`] of a stored fingerprint, the rest are random. Different seeds give different queries.
     pub(crate) fn queries(self, count: usize, seed: u64) -> Vec<u64> {
         let chance = |i: u64| fingerprint_of(!(seed << 40 | i));
         (0..count as u64)
@@ -76,8 +76,8 @@ impl Set {
         })
     }
 
-    /// All that is stored within [`DISTANCE`] of `query`, ascending, without a look at any index: each value
-    /// that is so near is looked up in the set.
+    /// Returns all stored fingerprints within [`DISTANCE`] of `query`, ascending, without an index: every value within
+    /// the distance is looked up in the set.
     pub(crate) fn brute_force(self, query: u64) -> Vec<u64> {
         let mut found = Vec::new();
         self.flip(query, 0, DISTANCE, &mut found);
@@ -94,7 +94,7 @@ impl Set {
         }
     }
 
-    /// How many pairs within [`DISTANCE`] are to be expected, if the set is spread evenly.
+    /// Returns the expected number of pairs within [`DISTANCE`] in a uniform set.
     pub(crate) fn expected_pairs(self) -> f64 {
         let near: f64 = (1..=DISTANCE).map(|bits| choose(64, bits)).sum();
         let count = self.len() as f64;
@@ -102,7 +102,7 @@ impl Set {
     }
 }
 
-/// Whether the query of this number was planted.
+/// Returns whether the query with this number was planted.
 pub(crate) fn is_planted(place: usize) -> bool {
     place.is_multiple_of(2)
 }
@@ -163,7 +163,7 @@ mod tests {
             ControlFlow::Continue(())
         });
         assert_eq!(all.len(), 1 << 16);
-        // Random values hardly ever lie near each other, so pairs are made: neighbours of what is stored.
+        // Random values are hardly ever near each other, so neighbours of stored fingerprints are queried.
         for (place, query) in set.queries(200, 1).into_iter().enumerate() {
             let mut near: Vec<u64> =
                 all.iter().copied().filter(|x| (x ^ query).count_ones() <= DISTANCE).collect();

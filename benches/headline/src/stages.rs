@@ -1,4 +1,4 @@
-//! What is done to the set, one stage after the other. Each returns its figures.
+//! The stages of a run. Each returns its figures.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::figures::{Batch, Build, Check, Online, Pairs};
 use crate::set::{DISTANCE, Set, is_planted};
 use crate::system::{PAGE, PeakMemory, Used, forget, sequential_rate};
 
-/// What makes the queries of a stage other ones than those of the rest.
+/// Seeds of the queries of each stage.
 const ONLINE: u64 = 1;
 const BATCH: u64 = 2;
 
@@ -108,7 +108,7 @@ impl Stages<'_> {
         })
     }
 
-    /// Queries of the batch, one by one and as a batch, held against brute force over the set.
+    /// Compares queries of the batch, one by one and as a batch, with brute force over the set.
     pub(crate) fn check(&self, count: usize) -> Result<Check> {
         let index = self.open()?;
         let queries = self.set.queries(count, BATCH);

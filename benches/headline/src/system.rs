@@ -1,4 +1,4 @@
-//! What the system says: free space, pages read, faults, memory, processor time; and how to make it forget a file.
+//! Measurements by the system: free space, pages read, faults, memory, processor time; and evicting a file from memory.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -16,7 +16,7 @@ use crate::machine;
 
 pub(crate) const PAGE: f64 = 4096.0;
 
-/// What is read to learn how fast storage is, at most.
+/// The greatest number of bytes read to measure the speed of storage.
 const MAX_SEQUENTIAL: u64 = 8 << 30;
 
 /// Bytes that can still be written where `directory` is.
@@ -26,7 +26,7 @@ pub(crate) fn free_bytes(directory: &Path) -> Result<u64> {
     Ok(space.f_bavail.saturating_mul(space.f_frsize))
 }
 
-/// Makes the system forget the pages of a file that nobody has mapped.
+/// Evicts the pages of an unmapped file from memory.
 pub(crate) fn forget(path: &Path) -> Result<()> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     // Only pages that are clean can be forgotten.
@@ -35,7 +35,7 @@ pub(crate) fn forget(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// How fast the file is read from its start to its end when nothing of it is in memory, in bytes per second.
+/// Returns the speed of reading a cold file sequentially, in bytes per second.
 pub(crate) fn sequential_rate(path: &Path) -> Result<f64> {
     forget(path)?;
     let mut file = File::open(path)?;
@@ -50,7 +50,7 @@ pub(crate) fn sequential_rate(path: &Path) -> Result<f64> {
     Ok(read as f64 / started.elapsed().as_secs_f64())
 }
 
-/// What the process has used so far.
+/// The resources used by the process so far.
 #[derive(Clone, Copy)]
 pub(crate) struct Used {
     at: Instant,
@@ -85,7 +85,7 @@ impl Used {
     }
 }
 
-/// What work has cost.
+/// The cost of a piece of work.
 #[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Cost {
     pub seconds: f64,
@@ -94,8 +94,8 @@ pub(crate) struct Cost {
     pub major_faults: u64,
 }
 
-/// The most memory of its own that the process has while this lives: that of files that are mapped is not
-/// counted, since the system takes it back whenever it is needed.
+/// The peak of private memory of the process while this exists. Mapped files are not counted, since the system reclaims
+/// their memory when needed.
 pub(crate) struct PeakMemory {
     peak: Arc<AtomicU64>,
     is_done: Arc<AtomicBool>,
@@ -117,7 +117,7 @@ impl PeakMemory {
 
     pub(crate) fn bytes(self) -> u64 {
         self.is_done.store(true, Ordering::Relaxed);
-        // A sampler that has panicked has left what it saw.
+        // A panicked sampler has recorded its samples.
         let _ = self.sampler.join();
         self.peak.load(Ordering::Relaxed)
     }

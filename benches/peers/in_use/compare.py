@@ -1,12 +1,12 @@
-"""hamdex beside what people search fingerprints with today: Redis, FAISS and the index of PyPI's simhash.
+"""hamdex compared with other ways to search fingerprints: Redis, FAISS and the index of PyPI's simhash.
 
     apt-get install redis-server
     pip install ../../../python numpy redis hiredis faiss-cpu simhash
     python compare.py --count 1000000
 
-All hold the same fingerprints, uniform, of 64 bits, and answer the same queries one by one: everything within 3 bits.
-Half of the queries lie near something stored. Each contender has a process of its own. The answers of all are
-compared; where one differs, the script ends with 1. What is not installed is left out, and said.
+All store the same uniform fingerprints of 64 bits, and answer the same queries one by one: everything within 3 bits.
+Half of the queries are near a stored fingerprint. Each contender runs in a separate process. Their answers are compared;
+if one differs, the script exits with 1. Contenders that are not installed are reported and left out.
 """
 
 import argparse
@@ -24,25 +24,25 @@ DISTANCE = 3
 
 
 def data(count: int, queries: int) -> tuple[np.ndarray, np.ndarray]:
-    """What is stored, and the queries."""
+    """Return the stored fingerprints and the queries."""
     random = np.random.default_rng(SEED)
     stored = np.unique(random.integers(0, 2**64, count, dtype=np.uint64))
-    asked = random.integers(0, 2**64, queries, dtype=np.uint64)
-    planted = asked[::2]
+    queried = random.integers(0, 2**64, queries, dtype=np.uint64)
+    planted = queried[::2]
     planted[:] = stored[random.integers(0, len(stored), len(planted))]
     for _ in range(DISTANCE):
         planted ^= np.uint64(1) << random.integers(0, 64, len(planted)).astype(np.uint64)
-    return stored, asked
+    return stored, queried
 
 
 def measure(name: str, count: int, queries: int, rounds: int) -> dict[str, Any]:
-    """One contender, in this process."""
-    stored, asked = data(count, queries)
+    """Measure one contender in this process."""
+    stored, queried = data(count, queries)
     started = time.perf_counter()
     with contenders.ALL[name](stored, DISTANCE) as contender:
         built = time.perf_counter() - started
         size = contender.bytes()
-        keys = [int(query) for query in asked]
+        keys = [int(query) for query in queried]
         seconds, answers = [], []
         for _ in range(rounds):
             started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What is compared: each is made from fingerprints, answers queries one by one, and says what it holds."""
+"""The contenders: each is built from fingerprints, answers queries one by one, and reports its size."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ WIDTH = 64
 class Contender:
     """One way to find fingerprints within a distance."""
 
-    #: What has to be installed: a package of Python, a program.
+    #: The Python package and the program that must be installed.
     package = "numpy"
     program: str | None = None
 
@@ -28,7 +28,7 @@ class Contender:
 
     @classmethod
     def missing(cls) -> str | None:
-        """What is not installed."""
+        """Return a message about a missing package or program."""
         if find_spec(cls.package) is None:
             return f"the package {cls.package} is not installed"
         if cls.program and shutil.which(cls.program) is None:
@@ -39,15 +39,15 @@ class Contender:
         raise NotImplementedError
 
     def query(self, fingerprint: int) -> list[int]:
-        """The stored fingerprints within the distance."""
+        """Return the stored fingerprints within the distance."""
         raise NotImplementedError
 
     def bytes(self) -> int:
-        """By how much the process has grown."""
+        """Return the growth of the process."""
         return resident() - self._before
 
     def close(self) -> None:
-        """Ends what was started."""
+        """Stop servers and remove files."""
 
     def __enter__(self) -> Self:
         return self
@@ -101,9 +101,9 @@ class Faiss(Contender):
         self.index.add(stored.view(np.uint8).reshape(-1, WIDTH // 8))
 
     def query(self, fingerprint: int) -> list[int]:
-        asked = np.array([fingerprint], dtype=np.uint64).view(np.uint8).reshape(1, -1)
-        # Its radius is the first distance that is too far.
-        _, _, places = self.index.range_search(asked, self.distance + 1)
+        query = np.array([fingerprint], dtype=np.uint64).view(np.uint8).reshape(1, -1)
+        # Its radius is exclusive.
+        _, _, places = self.index.range_search(query, self.distance + 1)
         return self.stored[places].tolist()
 
 
@@ -124,7 +124,7 @@ class Simhash(Contender):
 
 
 class Redis(Contender):
-    """A set in Redis for each value of each 16-bit part; what is in those of the query is compared by the client."""
+    """A set in Redis for each value of each 16-bit part; the client compares the members of the query's sets."""
 
     package = "redis"
     program = "redis-server"
@@ -154,7 +154,7 @@ class Redis(Contender):
             pipeline.execute()
 
     def keys(self, fingerprint: int) -> list[bytes]:
-        """A key for each part: two bytes of the fingerprint, and which ones they are."""
+        """Return a key per part: the number of the part and two bytes of the fingerprint."""
         return [bytes([part]) + (fingerprint >> 16 * part & 0xFFFF).to_bytes(2, "little") for part in range(4)]
 
     def query(self, fingerprint: int) -> list[int]:
@@ -191,6 +191,6 @@ ALL: dict[str, type[Contender]] = {
 
 
 def resident() -> int:
-    """Bytes of memory that the process has."""
+    """Return the resident memory of the process in bytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")

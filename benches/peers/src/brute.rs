@@ -1,4 +1,4 @@
-//! A scan of all fingerprints: the slowest contender, and the one that the answers of all are checked against.
+//! A scan of all fingerprints: the slowest contender, and the reference for the answers of all others.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ pub(crate) fn build(stored: &[u64]) -> Built {
     Built { contender: Box::new(Scan(copy)), file_bytes: 0, held_bytes, build_seconds }
 }
 
-/// Over a copy of its own or over borrowed fingerprints.
+/// A scan over owned or borrowed fingerprints.
 pub(crate) struct Scan<V>(pub(crate) V);
 
 impl<V: AsRef<[u64]>> Scan<V> {

@@ -1,10 +1,10 @@
-//! What every contender must do, and what a build of one returns.
+//! The interface of contenders, and the result of building one.
 
 use anyhow::Result;
 
 use crate::memory::Held;
 
-/// What finds all stored fingerprints within a distance of a query.
+/// An index that finds all stored fingerprints within a distance of a query.
 pub(crate) trait Contender {
     /// Runs every query and returns the number of matches: this is timed. Whatever can be reused from
     /// query to query should be.

@@ -13,7 +13,7 @@ pub(crate) struct Data {
     pub queries: Vec<u64>,
     /// Other queries that run before them, to warm memory up.
     pub warm_up: Vec<u64>,
-    /// How many of the queries brute force answers.
+    /// Number of queries that brute force answers.
     pub scanned: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What hamdex does by itself, beyond single queries: decoding, building, batches, the self-join,
+//! hamdex alone, beyond single queries: decoding, building, batches, the self-join,
 //! verification, opening; with one thread and with two; and queries by instruction set.
 //!
 //! `cargo run --release --manifest-path benches/peers/Cargo.toml --bin engine -- --help`
@@ -33,13 +33,13 @@ const TOGETHER: usize = 8;
 Example:
   engine --count 10000000 --design cover-6 --design cover-8")]
 struct Args {
-    /// How many fingerprints, uniform
+    /// Number of uniform fingerprints
     #[arg(long, value_name = "N", default_value_t = 10_000_000)]
     count: usize,
-    /// Which tables; may be repeated
+    /// Name of a design; may be repeated
     #[arg(long, value_name = "NAME", default_value = "cover-8")]
     design: Vec<String>,
-    /// Which codec [default: both]
+    /// Codec [default: both]
     #[arg(long, value_name = "NAME")]
     codec: Vec<Codec>,
     /// Read the file into memory instead of mapping it

@@ -1,10 +1,10 @@
-//! hamdex beside other exact Hamming indexes: the same data, the same queries, the same run.
+//! hamdex compared with other exact Hamming indexes: the same data, the same queries, the same run.
 //!
 //! - [`options`]: the command line
-//! - [`data`]: what is stored, and the queries
-//! - [`contender`]: what each must do; [`mih`], [`hamdex`] and [`brute`] do it; [`registry`] lists them
+//! - [`data`]: stored fingerprints, and queries
+//! - [`contender`]: the interface of contenders; [`mih`], [`hamdex`] and [`brute`] implement it; [`registry`] lists them
 //! - [`judge`]: checks that all give the same answers
-//! - [`queries`]: single queries, timed; other kinds of work get a module beside it
+//! - [`queries`]: single queries, timed
 //! - [`memory`], [`environment`]: bytes on the heap, and the machine
 //! - [`report`]: a table, JSON, a picture
 

@@ -1,4 +1,4 @@
-//! How many bytes a value in memory holds: counted by the allocator, not estimated.
+//! The memory held by a value, counted by the allocator.
 
 use std::alloc::System;
 
@@ -13,7 +13,7 @@ pub(crate) struct Held {
     /// On the heap, as requested from the allocator.
     pub heap: u64,
     /// Growth of the memory of the process, including what the allocator adds and cannot return;
-    /// `None` where the system does not report it.
+    /// `None` if the system does not report it.
     pub resident: Option<u64>,
 }
 

@@ -37,7 +37,7 @@ Exit codes: 0 done, 1 contenders disagree or something failed, 2 the command lin
 #[derive(Parser)]
 #[command(name = "hamdex-peers", after_help = HELP)]
 pub(crate) struct Options {
-    /// How many fingerprints; may be repeated
+    /// Number of fingerprints; may be repeated
     #[arg(long, value_name = "N", default_values_t = [1_000_000, 10_000_000], value_parser = clap::value_parser!(u32).range(1..))]
     pub count: Vec<u32>,
     /// The distribution of the fingerprints; may be repeated
@@ -49,7 +49,7 @@ pub(crate) struct Options {
     /// Queries per round
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(2..))]
     pub queries: u32,
-    /// How many of them brute force answers, both timed and to check all others
+    /// Number of queries that brute force answers, both timed and to check all others
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub scanned: u32,
     /// Timed rounds

@@ -15,13 +15,13 @@ use crate::registry::{Kind, REFERENCE};
 #[derive(Serialize)]
 pub(crate) struct Comparison {
     pub shape: String,
-    /// How many fingerprints were requested, and how many distinct ones that gave.
+    /// Number of fingerprints requested, and of distinct ones among them.
     pub count: u32,
     pub fingerprints: usize,
     pub queries: usize,
-    /// How many of the queries brute force answered as well.
+    /// Number of queries that brute force answered as well.
     pub scanned: usize,
-    /// What all agree on; `None` if no contender ran all queries.
+    /// The matches of all contenders; `None` if no contender ran all queries.
     pub matches: Option<u64>,
     pub checksum: Option<String>,
     pub rows: Vec<Row>,
@@ -40,7 +40,7 @@ pub(crate) struct Row {
     pub microseconds: Times,
     /// The reference, measured in turn with it.
     pub reference_microseconds: Option<Times>,
-    /// How many times as fast as the reference: the ratio of the best rounds, and of the medians.
+    /// The speed relative to the reference: the ratio of the best rounds, and of the medians.
     pub faster: Option<f64>,
     pub faster_median: Option<f64>,
 }

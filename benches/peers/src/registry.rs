@@ -1,4 +1,4 @@
-//! Who is compared, by name: the only file that knows all contenders.
+//! The contenders by name; the only file that knows all of them.
 
 use anyhow::{Context, Result, bail};
 use hamdex::{Codec, Design};
@@ -62,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// How many of the queries it runs.
+    /// Returns the number of queries that it runs.
     pub(crate) fn share(&self, data: &Data) -> usize {
         if *self == Self::BruteForce { data.scanned } else { data.queries.len() }
     }

@@ -1,4 +1,4 @@
-//! A directory of files that appears whole.
+//! A directory of files that appears atomically.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use crate::sync::sync_directory;
 use crate::target::directory_of;
 use crate::unfinished::temporary_names;
 
-/// A directory on its way to its name: files that belong together, and are there together or not at all.
+/// An unpublished directory of files that appear together or not at all.
 ///
-/// It is made under a temporary name beside its own once its files are complete ([`SealedFile`]), so a killed process
-/// leaves it behind only if it is killed in the instant in which the files get their names. Dropped, it is gone.
+/// It is created under a temporary name next to its own when its files are complete ([`SealedFile`]), so a process
+/// leaves it behind only if it is killed while the files get their names. Dropped, it is removed.
 ///
 /// ```
 /// use std::io::Write;
@@ -38,9 +38,9 @@ use crate::unfinished::temporary_names;
 #[derive(Debug)]
 #[must_use = "a directory that is not published is gone"]
 pub struct AtomicDirectory {
-    /// As it was given.
+    /// The path as given.
     path: PathBuf,
-    /// Symbolic links followed.
+    /// The path with symbolic links followed.
     target: PathBuf,
     temporary: TempDir,
 }
@@ -49,7 +49,7 @@ pub struct AtomicDirectory {
 const DIRECTORY_MODE: u32 = 0o777;
 
 impl AtomicDirectory {
-    /// Starts a directory beside the one of this name, which may exist: see [`AtomicDirectory::replace`].
+    /// Starts a directory for this path, which may exist: see [`AtomicDirectory::replace`].
     ///
     /// # Errors
     /// When it cannot be created.
@@ -61,28 +61,27 @@ impl AtomicDirectory {
         Ok(Self { path, target, temporary })
     }
 
-    /// Gives a complete file its name in this directory, instead of the one that it was created for, which has to be on
-    /// the same file system: beside the directory, for example.
+    /// Moves a complete file into this directory under this name. Its original path must be on the same file system.
     ///
     /// # Errors
-    /// When the name is taken, or cannot be given.
+    /// When the name is taken, or the file cannot be moved.
     pub fn take(&self, name: impl AsRef<Path>, file: SealedFile) -> Result<(), Error> {
-        file.name_it(&self.temporary.path().join(name))
+        file.publish_as(&self.temporary.path().join(name))
     }
 
-    /// Takes in another name of a file that lies elsewhere, or a copy of it where it cannot have one.
+    /// Adds a hard link to an existing file, or a copy if it cannot be linked.
     ///
     /// # Errors
-    /// When the name is taken or cannot be given, or the file cannot be read, copied or synced.
+    /// When the name is taken, or the file cannot be linked, read, copied or synced.
     pub fn link(&self, name: impl AsRef<Path>, file: impl AsRef<Path>) -> Result<(), Error> {
         crate::link::link_or_copy(file.as_ref(), &self.temporary.path().join(name))
     }
 
-    /// Gives the directory its name.
+    /// Publishes the directory under its name.
     ///
     /// # Errors
-    /// When there is something of that name, or it cannot be given: there is no new directory then.
-    /// [`Error::NotDurable`] is the exception: the directory is in place.
+    /// When the name is taken, or the directory cannot be renamed; there is no new directory then, except with
+    /// [`Error::NotDurable`].
     pub fn publish(self) -> Result<(), Error> {
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => {
@@ -92,19 +91,19 @@ impl AtomicDirectory {
         };
         sync_directory(self.temporary.path()).map_err(failed)?;
         rename::to_free_name(self.temporary.path(), &self.target).map_err(failed)?;
-        // Its temporary name is gone, so nothing of it is left to be removed.
+        // The temporary name is gone, so there is nothing to remove.
         let _ = self.temporary.keep();
         sync_directory(directory_of(&self.target))
             .map_err(|source| Error::NotDurable { path: self.path, source })
     }
 
-    /// Puts the directory in the place of the one that has its name, whose files of these names are removed then.
-    /// Between the two there is always one of that name where the system can exchange names, as Linux can.
+    /// Publishes the directory in place of an existing one, whose files with these names are removed afterwards. On
+    /// systems that can exchange names, such as Linux, the name always exists.
     ///
     /// # Errors
-    /// As for [`AtomicDirectory::publish`], but [`Error::Kept`] when the new directory is in place and not known to be
-    /// durable: the old one is kept then. [`Error::NotRemoved`] when the new directory is in place, and the old one
-    /// cannot be removed: something else is in it.
+    /// As for [`AtomicDirectory::publish`]. [`Error::Kept`] when the new directory is in place and not known to be
+    /// durable, so the old one is kept. [`Error::NotRemoved`] when the new directory is in place and the old one cannot be
+    /// removed because it has other files.
     pub fn replace(self, files: &[&str]) -> Result<(), Error> {
         let failed = || Error::io("give it its name", &self.path);
         sync_directory(self.temporary.path()).map_err(failed())?;
@@ -126,7 +125,7 @@ impl AtomicDirectory {
 }
 
 mod rename {
-    //! Names of directories, given and exchanged.
+    //! Renaming and exchanging directories.
 
     use std::io;
     use std::path::{Path, PathBuf};
@@ -136,11 +135,11 @@ mod rename {
     #[cfg(target_os = "linux")]
     use rustix::io::Errno;
 
-    /// Renames a directory to a name that nothing has.
+    /// Renames a directory to a free name.
     pub(super) fn to_free_name(from: &Path, to: &Path) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            // A file system that cannot promise it.
+            // The file system does not support it.
             Err(Errno::INVAL | Errno::NOSYS) => {}
             outcome => return Ok(outcome?),
         }
@@ -150,7 +149,7 @@ mod rename {
         std::fs::rename(from, to)
     }
 
-    /// Gives a directory the name of another one; returns what that is called then.
+    /// Gives a directory the name of another one; returns the new name of the latter.
     pub(super) fn exchange(from: &Path, to: &Path) -> io::Result<PathBuf> {
         #[cfg(target_os = "linux")]
         match renameat_with(CWD, from, CWD, to, RenameFlags::EXCHANGE) {
@@ -165,7 +164,7 @@ mod rename {
         let old = PathBuf::from(name);
         std::fs::rename(to, &old)?;
         std::fs::rename(from, to).inspect_err(|_| {
-            // Back to what was there; where even that is refused, it has the other name.
+            // Restore the old directory; if that fails too, it keeps the other name.
             let _ = std::fs::rename(&old, to);
         })?;
         Ok(old)

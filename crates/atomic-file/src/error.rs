@@ -1,13 +1,13 @@
-//! What can go wrong with an output.
+//! Errors of outputs.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why an output cannot be written.
+/// An error of writing an output.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is something of this name, and no permission to replace it.
+    /// The path exists, and replacing it is not permitted.
     #[error("{}: exists already", path.display())]
     Exists {
         /// The output.
@@ -21,64 +21,64 @@ pub enum Error {
         /// The input, as it was named; a directory, if the output lies in it.
         input: PathBuf,
     },
-    /// The name stands for something that cannot be written or replaced.
+    /// The path is something that cannot be written or replaced.
     #[error("{}: {what}; name a file", path.display())]
     NotAFile {
         /// The output.
         path: PathBuf,
-        /// What it is.
+        /// The kind of file that it is.
         what: &'static str,
     },
-    /// The operating system refused something. There is no new file.
+    /// An operation of the operating system failed. There is no new file.
     #[error("{}: cannot {doing}", path.display())]
     Io {
-        /// What was attempted.
+        /// The operation.
         doing: &'static str,
         /// The output.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The file is complete and has its name, but its directory could not be synced: if the system crashes
-    /// now, the name may be lost.
+    /// The file is complete and in place, but its directory could not be synced: after a system crash, its name may be
+    /// lost.
     #[error("{}: is complete and in place, but its directory cannot be synced to disk", path.display())]
     NotDurable {
         /// The output.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The directory is complete and has its name, but the directory around it could not be synced: if the system crashes
-    /// now, the one that it replaced may have the name again, so that is kept.
-    #[error("{}: is complete and in place, but its directory cannot be synced to disk, so what it replaced is kept: it is {}", path.display(), old.display())]
+    /// The directory is complete and in place, but its parent could not be synced: after a system crash, the name may
+    /// refer to the replaced directory again, which is therefore kept.
+    #[error("{}: is complete and in place, but its directory cannot be synced to disk, so the replaced directory is kept: {}", path.display(), old.display())]
     Kept {
         /// The output.
         path: PathBuf,
-        /// What it replaced.
+        /// The replaced directory.
         old: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The directory is complete and has its name, and what it replaced could not be removed.
-    #[error("{}: is complete and in place, but what it replaced cannot be removed: it is {}", path.display(), old.display())]
+    /// The directory is complete and in place, but the replaced one could not be removed.
+    #[error("{}: is complete and in place, but the replaced directory cannot be removed: {}", path.display(), old.display())]
     NotRemoved {
         /// The output.
         path: PathBuf,
-        /// What it replaced.
+        /// The replaced directory.
         old: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// Returns what turns an I/O error into one about this file.
+    /// Returns a function that adds the operation and the path to an I/O error.
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Io { doing, path, source }
     }
 
-    /// Whether the output is complete and in place in spite of the error.
+    /// Returns whether the output is complete and in place in spite of the error.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         matches!(self, Self::NotDurable { .. } | Self::Kept { .. } | Self::NotRemoved { .. })

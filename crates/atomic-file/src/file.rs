@@ -1,4 +1,4 @@
-//! An output from its creation to its name.
+//! Outputs, from creation to publication.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -12,7 +12,7 @@ use crate::sync::sync_directory;
 use crate::target::{Target, directory_of};
 use crate::unfinished::Unfinished;
 
-/// How an output is created: unless permitted, nothing is replaced.
+/// Options of creating an output. By default nothing is replaced.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CreateOptions<'a> {
     overwrite: bool,
@@ -21,7 +21,7 @@ pub struct CreateOptions<'a> {
 
 /// An output that is being written: a file that gets its name in [`AtomicFile::finish`], or a stream.
 ///
-/// Dropped before that, a file leaves nothing behind.
+/// A file dropped before that leaves nothing behind.
 #[derive(Debug)]
 pub struct AtomicFile {
     path: PathBuf,
@@ -32,12 +32,12 @@ pub struct AtomicFile {
 
 #[derive(Debug)]
 enum Destination {
-    /// Its name with symbolic links followed, and its contents.
+    /// The path with symbolic links followed, and the contents.
     File(PathBuf, Pieces<Contents>),
     Stream(BufWriter<File>),
 }
 
-/// Writes to a file that is kept together with its temporary name.
+/// A writer to a file that owns its temporary name.
 #[derive(Debug)]
 struct Contents(Unfinished);
 
@@ -52,29 +52,29 @@ impl Write for Contents {
 }
 
 impl<'a> CreateOptions<'a> {
-    /// Whether an existing file may be replaced, and a block device written to.
+    /// Sets whether an existing file may be replaced, and a block device be written to.
     #[must_use]
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
         self
     }
 
-    /// What is being read, and therefore is never written over.
+    /// Sets the inputs, which are never overwritten.
     #[must_use]
     pub fn inputs(mut self, inputs: &'a Inputs) -> Self {
         self.inputs = Some(inputs);
         self
     }
 
-    /// Checks that an output of this name may be written, without creating anything.
+    /// Checks that an output may be written to this path, without creating anything.
     ///
     /// # Errors
-    /// When it is an input, exists without permission to replace it, is not a file, or cannot be looked at.
+    /// When it is an input, exists without permission to replace it, is not a file, or cannot be inspected.
     pub fn check(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         self.permit(path.as_ref()).map(drop)
     }
 
-    /// Starts an output of this name.
+    /// Starts an output to this path.
     ///
     /// # Errors
     /// When it may not be written, as in [`CreateOptions::check`], or cannot be created.
@@ -103,7 +103,7 @@ impl<'a> CreateOptions<'a> {
         Ok(AtomicFile { path: path.to_owned(), overwrite: self.overwrite, written_bytes: 0, destination })
     }
 
-    /// Returns what the name stands for, if it may be written.
+    /// Returns the target of the path, if it may be written.
     fn permit(&self, path: &Path) -> Result<Target, Error> {
         let target = Target::of(path)?;
         let input = self.inputs.and_then(|inputs| match &target {
@@ -112,7 +112,7 @@ impl<'a> CreateOptions<'a> {
                 let identity = descriptor.open().ok().filter(is_regular)?;
                 inputs.find_file(&Identity::of_file(&identity).ok()?)
             }
-            // Its node: another node of the same device has another identity.
+            // The device node; another node of the same device has another identity.
             Target::BlockDevice => inputs.find(path),
             Target::Stream | Target::New(_) => None,
         });
@@ -131,49 +131,49 @@ fn is_regular(file: &File) -> bool {
 }
 
 impl AtomicFile {
-    /// How to create one; by default nothing is replaced.
+    /// Returns options for creating an output.
     #[must_use]
     pub fn options<'a>() -> CreateOptions<'a> {
         CreateOptions::default()
     }
 
-    /// The name, as it was given.
+    /// Returns the path as given.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes written so far.
+    /// Returns the number of bytes written so far.
     #[must_use]
     pub fn written_bytes(&self) -> u64 {
         self.written_bytes
     }
 
-    /// Whether it is a stream: bytes are gone once written, and nothing can be opened afterwards.
+    /// Returns whether it is a stream: written bytes cannot be read back.
     #[must_use]
     pub fn is_stream(&self) -> bool {
         matches!(self.destination, Destination::Stream(_))
     }
 
-    /// Returns what turns an error of [`Write`] into one about this file.
+    /// Returns a function that turns an error of [`Write`] into one about this file.
     pub fn failed(&self) -> impl FnOnce(io::Error) -> Error + use<> {
         Error::io("write to it", &self.path)
     }
 
-    /// Makes the contents durable, and then gives the file its name.
+    /// Makes the contents durable, and then publishes the file.
     ///
     /// # Errors
-    /// When the rest cannot be written or synced, or the name has come to be taken meanwhile: there is no
-    /// new file then. [`Error::NotDurable`] is the exception: the file is in place.
+    /// When the rest cannot be written or synced, or the name has been taken meanwhile; there is no new file then,
+    /// except with [`Error::NotDurable`].
     pub fn finish(self) -> Result<(), Error> {
         self.seal()?.publish()
     }
 
-    /// Makes the contents durable, without a name yet: so that files which belong together get their names
-    /// in one instant, after all that may fail.
+    /// Makes the contents durable without publishing the file, so that several files can be published together after
+    /// everything that may fail.
     ///
     /// # Errors
-    /// When the rest cannot be written or synced: there is no new file then.
+    /// When the rest cannot be written or synced; there is no new file then.
     pub fn seal(self) -> Result<SealedFile, Error> {
         let Self { path, overwrite, destination, .. } = self;
         let failed = |doing| Error::io(doing, &path);
@@ -192,30 +192,29 @@ impl AtomicFile {
     }
 }
 
-/// An output whose contents are complete and durable, and which has no name yet. Made by
-/// [`AtomicFile::seal`]; dropped, it leaves nothing behind.
+/// A complete and durable output that is not published yet, made by [`AtomicFile::seal`]. Dropped, it leaves nothing
+/// behind.
 #[derive(Debug)]
 #[must_use = "a file that is not published is gone"]
 pub struct SealedFile {
     path: PathBuf,
     overwrite: bool,
-    /// Its name with symbolic links followed; `None` for a stream, which has all its bytes.
+    /// The path with symbolic links followed, and the file; `None` for a stream, which is complete.
     file: Option<(PathBuf, Unfinished)>,
 }
 
 impl SealedFile {
-    /// Gives the file its name.
+    /// Publishes the file under its name.
     ///
     /// # Errors
-    /// When the name has come to be taken meanwhile, or cannot be given: there is no new file then.
-    /// [`Error::NotDurable`] is the exception: the file is in place.
+    /// When the name has been taken meanwhile, or the file cannot be renamed; there is no new file then, except with
+    /// [`Error::NotDurable`].
     pub fn publish(self) -> Result<(), Error> {
         self.publish_with(sync_directory)
     }
 
-    /// Gives the file another name than that which it was created for, on the same file system, without syncing the
-    /// directory of that name.
-    pub(crate) fn name_it(self, name: &Path) -> Result<(), Error> {
+    /// Publishes the file under another name on the same file system, without syncing the directory.
+    pub(crate) fn publish_as(self, name: &Path) -> Result<(), Error> {
         let Some((_, file)) = self.file else {
             return Err(Error::NotAFile { path: self.path, what: "is a stream" });
         };
@@ -275,7 +274,7 @@ mod tests {
             assert_eq!(error.to_string(), format!("{}: {text}", path.display()));
             assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "the disk is gone");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("whole {overwrite}"));
-            // And an error before that says the contrary.
+            // Earlier errors say the contrary.
             let again = AtomicFile::options().overwrite(true).create(&path).unwrap().seal().unwrap();
             let taken = SealedFile { overwrite: false, ..again }.publish().unwrap_err();
             assert!(!taken.is_in_place(), "{taken}");

@@ -1,4 +1,4 @@
-//! Which file it is, whatever its name.
+//! The identity of a file, independent of its name.
 
 #[cfg(unix)]
 mod system {
@@ -8,7 +8,7 @@ mod system {
     use std::os::unix::fs::MetadataExt;
     use std::path::Path;
 
-    /// Device and inode. The `same-file` crate opens what it compares, and opening a FIFO waits.
+    /// Device and inode. The `same-file` crate opens what it compares, and opening a FIFO blocks.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub(crate) struct Identity {
         device: u64,

@@ -1,16 +1,15 @@
-//! What a program reads, so that it does not write there.
+//! The inputs of a program, which no output overwrites.
 
 use std::path::{Path, PathBuf};
 
 use crate::identity::Identity;
 
-/// What messages call standard input.
+/// The name of standard input in messages.
 const STANDARD_INPUT: &str = "(standard input)";
 
 /// The inputs of a program: no output is written over one of them.
 ///
-/// A directory stands for all files in it and below. A new file in such a directory is not refused: it is
-/// no input.
+/// A directory stands for all files in it and below. New files in such a directory are permitted: they are not inputs.
 #[derive(Debug, Default)]
 pub struct Inputs {
     files: Vec<(Identity, PathBuf)>,
@@ -18,13 +17,13 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// No inputs yet.
+    /// Creates an empty set of inputs.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Files and directories.
+    /// Creates inputs from files and directories.
     #[must_use]
     pub fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
         let mut inputs = Self::new();
@@ -32,8 +31,7 @@ impl Inputs {
         inputs
     }
 
-    /// Adds a file or a directory. One that does not exist or cannot be looked at is left to the code that
-    /// reads it.
+    /// Adds a file or a directory. A path that does not exist or cannot be inspected is ignored; reading it will fail.
     pub fn add(&mut self, path: impl AsRef<Path>) {
         let path = path.as_ref();
         if let Ok(identity) = Identity::of_path(path) {
@@ -42,14 +40,14 @@ impl Inputs {
         }
     }
 
-    /// Adds what standard input is redirected from.
+    /// Adds the file from which standard input is redirected.
     pub fn add_standard_input(&mut self) {
         if let Ok(identity) = Identity::of_standard_input() {
             self.files.push((identity, PathBuf::from(STANDARD_INPUT)));
         }
     }
 
-    /// Returns the input that this existing file is, as it was named.
+    /// Returns the input that is the same file, by its given name.
     pub(crate) fn find(&self, path: &Path) -> Option<&Path> {
         let identity = Identity::of_path(path).ok()?;
         self.find_file(&identity).or_else(|| self.find_directory(path))
@@ -59,8 +57,8 @@ impl Inputs {
         self.files.iter().find(|(known, _)| known == identity).map(|(_, name)| name.as_path())
     }
 
-    /// The directory being read in which a file lies. Other names of the file (hard links) in such a
-    /// directory are not searched for: replacing a name leaves the others as they are.
+    /// Returns the input directory that contains a file. Hard links to the file in such a directory are not searched
+    /// for: replacing one name leaves the others unchanged.
     fn find_directory(&self, path: &Path) -> Option<&Path> {
         if self.directories.is_empty() {
             return None;

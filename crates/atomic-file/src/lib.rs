@@ -1,25 +1,25 @@
-//! Output files that harm nothing.
+//! Output files that are written atomically and overwrite nothing by accident.
 //!
-//! One rule for every file that a program writes:
+//! The rules for every file that a program writes:
 //!
-//! - **Never over an input.** An output that is the same file as an input ([`Inputs`]) is refused, whatever
+//! - **Inputs are never overwritten.** An output that is the same file as an input ([`Inputs`]) is refused, whatever
 //!   the names: symbolic links, hard links, redirected standard input, a file in a directory that is read.
-//! - **Never over anything without permission** ([`CreateOptions::overwrite`]).
-//! - **Whole or not at all.** The file gets its name when it has been written and synced; until then its name
-//!   stands for nothing, or for the file that was there before. On Linux it has no name until then, so a
-//!   killed process leaves nothing. Elsewhere, and on file systems that cannot do this, it has a temporary
-//!   name in the same directory, which is removed unless the process is killed outright.
+//! - **Nothing is replaced without permission** ([`CreateOptions::overwrite`]).
+//! - **Files are complete or absent.** The file gets its name when it has been written and synced; until then the name
+//!   is free, or refers to the existing file. On Linux it is anonymous until then, so a killed process leaves nothing.
+//!   On other systems, and on file systems without anonymous files, it has a temporary name in the same directory,
+//!   which is removed unless the process is killed.
 //! - **Durable.** File and directory are synced before [`AtomicFile::finish`] returns.
-//! - **Permissions are kept.** A file that replaces another one takes its mode and, where the system permits
-//!   it, its owner and group. A new file gets what the process's mask leaves of 0666. Access control lists and
+//! - **Permissions are kept.** A file that replaces another one takes its mode and, if the system permits it,
+//!   its owner and group. A new file has mode 0666 less the process's mask. Access control lists and
 //!   extended attributes are not copied.
 //! - **Symbolic links are followed.** The link stays; the file that it points to is created or replaced.
 //! - **Streams are written to.** A character device, a FIFO and an open descriptor (`/dev/stdout`,
-//!   `/dev/fd/3`) take the bytes as they come, without permission: there is nothing to replace. A block device
-//!   holds data, so it needs permission.
+//!   `/dev/fd/3`) are written directly, without permission: there is nothing to replace. A block device
+//!   has data, so it needs permission.
 //! - Anything else (a directory, a socket) is refused.
 //!
-//! Files that belong together get their names together, in a directory of their own: [`AtomicDirectory`].
+//! Several files can be published together in a directory: [`AtomicDirectory`].
 //!
 //! ```
 //! use std::io::Write;

@@ -1,4 +1,4 @@
-//! Another name of a complete file, or a copy of it.
+//! Hard links to complete files, or copies.
 
 use std::fs::File;
 use std::io;
@@ -7,13 +7,13 @@ use std::path::Path;
 use crate::error::Error;
 use crate::file::AtomicFile;
 
-/// Gives a file that is never changed in place another name, and its contents durability; where it cannot have one, as
-/// on another file system, copies it. The name is not synced.
+/// Links a file that is never changed in place under another name, and syncs its contents; copies it if it cannot be
+/// linked, as to another file system. The directory of the name is not synced.
 ///
 /// # Errors
-/// When the name is taken or cannot be given, or the file cannot be read, copied or synced: there is no new name then.
+/// When the name is taken, or the file cannot be linked, read, copied or synced; there is no new name then.
 pub fn link_or_copy(file: &Path, name: &Path) -> Result<(), Error> {
-    // Of the file itself, where a symbolic link leads to it.
+    // Link the file itself, not a symbolic link to it.
     let file = file.canonicalize().map_err(Error::io("read it", file))?;
     match std::fs::hard_link(&file, name) {
         Ok(()) => {
@@ -31,7 +31,7 @@ pub fn link_or_copy(file: &Path, name: &Path) -> Result<(), Error> {
             let mut copy = AtomicFile::options().create(name)?;
             let failed = copy.failed();
             io::copy(&mut from, &mut copy).map_err(failed)?;
-            copy.seal()?.name_it(name)
+            copy.seal()?.publish_as(name)
         }
     }
 }

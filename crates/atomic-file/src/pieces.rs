@@ -1,21 +1,21 @@
-//! Writing a file in the pieces that are read best.
+//! Writing a file in pieces of a huge page.
 
 use std::hint;
 use std::io::{self, BufWriter, IntoInnerError, Write};
 
-/// Bytes gathered before they are written where memory is short, and for a stream.
+/// Buffer size for streams, and for files if memory is short.
 pub(crate) const STREAM_BUFFER_BYTES: usize = 1 << 18;
 
-/// Bytes gathered before they are written to a file, which starts at a multiple of them: a huge page of most processors.
+/// Buffer size for files, and the alignment of writes: a huge page of most processors.
 const PIECE_BYTES: usize = 2 << 20;
 
-/// Memory without which a file is written in the pieces of a stream: others need what is left.
+/// If less memory than this can be allocated, files are written with the buffer size of streams.
 const SPARE_BYTES: usize = 12 << 20;
 
-/// Writes a new file 2 MiB at a time, from its start on.
+/// A writer of a new file in aligned pieces of 2 MiB.
 ///
-/// Linux (ext4 since 6.16, XFS since 6.6) keeps what is written at once in one piece of its page cache, and maps that as
-/// a huge page: random reads of a mapped file are faster then. Where memory is short, the pieces are smaller.
+/// Linux (ext4 since 6.16, XFS since 6.6) keeps each write in one piece of its page cache and maps that as a huge page,
+/// which makes random reads of a mapped file faster. If memory is short, the pieces are smaller.
 #[derive(Debug)]
 pub struct Pieces<W: Write> {
     buffer: BufWriter<W>,
@@ -23,12 +23,12 @@ pub struct Pieces<W: Write> {
 }
 
 impl<W: Write> Pieces<W> {
-    /// Writes to a file in which there is nothing yet.
+    /// Creates a writer to an empty file.
     pub fn new(file: W) -> Self {
         Self { buffer: BufWriter::with_capacity(buffer_bytes(), file), written_bytes: 0 }
     }
 
-    /// Writes what is left, and returns the file.
+    /// Writes the rest of the buffer, and returns the file.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -39,7 +39,7 @@ impl<W: Write> Pieces<W> {
 
 impl<W: Write> Write for Pieces<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // What is gathered ends where a piece of the file does.
+        // The buffer ends at the end of a piece of the file.
         let room = PIECE_BYTES - self.written_bytes as usize % PIECE_BYTES;
         let written = self.buffer.write(&bytes[..bytes.len().min(room)])?;
         self.written_bytes += written as u64;
@@ -51,7 +51,7 @@ impl<W: Write> Write for Pieces<W> {
     }
 }
 
-/// Asked of the system beforehand, since a buffer that cannot be had ends the process.
+/// Returns the buffer size. Tries the allocation first, since a failed allocation aborts the process.
 fn buffer_bytes() -> usize {
     let mut spare = Vec::<u8>::new();
     let is_there = spare.try_reserve_exact(SPARE_BYTES).is_ok();
@@ -63,7 +63,7 @@ fn buffer_bytes() -> usize {
 mod tests {
     use super::*;
 
-    /// Keeps the lengths of what is written at once.
+    /// Records the length of every write.
     #[derive(Default)]
     struct Lengths(Vec<usize>);
 

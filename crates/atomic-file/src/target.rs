@@ -1,4 +1,4 @@
-//! What the name of an output stands for.
+//! The target of an output's path.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -9,23 +9,23 @@ use crate::error::Error;
 /// The name of standard output, on every system.
 pub const STANDARD_OUTPUT: &str = "/dev/stdout";
 
-/// Symbolic links followed, as by Linux.
+/// The greatest number of symbolic links followed, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// What an output's name stands for, symbolic links followed.
+/// The target of an output's path, with symbolic links followed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// An open descriptor of this process.
     Descriptor(Descriptor),
     /// A character device or FIFO.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "such files are there on Unix only"))]
+    #[cfg_attr(not(unix), expect(dead_code, reason = "such files exist on Unix only"))]
     Stream,
     /// A block device.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "such files are there on Unix only"))]
+    #[cfg_attr(not(unix), expect(dead_code, reason = "such files exist on Unix only"))]
     BlockDevice,
-    /// A regular file, to be replaced under this name.
+    /// A regular file, to be replaced at this path.
     File(PathBuf),
-    /// Nothing yet; this name is free.
+    /// A free path.
     New(PathBuf),
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Target {
 pub(crate) enum Descriptor {
     StandardOutput,
     StandardError,
-    /// Any other, by the name under which the system opens it.
+    /// Any other, by the path under which the system opens it.
     Other(PathBuf),
 }
 
@@ -72,7 +72,7 @@ impl Target {
     }
 }
 
-/// Follows symbolic links at the end of a path, also to what does not exist, up to a descriptor.
+/// Follows symbolic links at the end of a path, also dangling ones, up to a descriptor.
 fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -92,8 +92,8 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
 }
 
 impl Descriptor {
-    /// The descriptor that a path names. Following it further would lead to the file behind it, which is to
-    /// be written where the descriptor stands, not replaced.
+    /// Returns the descriptor that a path names. It is not followed further: the file behind it is to be written at the
+    /// descriptor's position, not replaced.
     fn of(path: &Path) -> Option<Self> {
         let own = format!("/proc/{}/fd", std::process::id());
         let text = path.to_str()?;
@@ -113,7 +113,7 @@ impl Descriptor {
 
     pub(crate) fn open(&self) -> io::Result<File> {
         match self {
-            // Appending is what a descriptor does that others write to as well, and harms nothing.
+            // Appending is safe for descriptors that other processes write to as well.
             Self::Other(path) => OpenOptions::new().append(true).open(path),
             Self::StandardOutput => duplicate(io::stdout()),
             Self::StandardError => duplicate(io::stderr()),
@@ -131,7 +131,7 @@ fn duplicate(stream: impl std::os::windows::io::AsHandle) -> io::Result<File> {
     stream.as_handle().try_clone_to_owned().map(File::from)
 }
 
-/// The directory in which a file lies or will lie.
+/// Returns the directory of a file, existing or not.
 pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

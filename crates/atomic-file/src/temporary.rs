@@ -1,4 +1,4 @@
-//! Where temporary files go, and how they are read.
+//! The directory of temporary files, and reading them.
 
 use std::env;
 use std::fs::File;
@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::target::{Target, directory_of};
 
-/// Returns the directory for temporary files that may become as large as an output: that of the output,
-/// symbolic links followed. Without an output, or where it is a stream, it is the system's place for large
-/// files: `TMPDIR` if it is set, else `/var/tmp` on Unix, since `/tmp` often is memory.
+/// Returns the directory for temporary files that may become as large as an output: the directory of the output, with
+/// symbolic links followed. Without an output, or if it is a stream, it is the system's place for large files: `TMPDIR` if it is set, else `/var/tmp` on Unix, since `/tmp` often is memory.
 #[must_use]
 pub fn temporary_directory(output: Option<&Path>) -> PathBuf {
     match output.map(Target::of) {
@@ -24,21 +23,21 @@ fn system_directory() -> PathBuf {
     if is_free_choice && large.is_dir() { large.to_owned() } else { env::temp_dir() }
 }
 
-/// Fills a buffer with the bytes of a file from an offset on, from any thread: readers of one file are not in each
-/// other's way. On Windows it moves the place from which the file is read otherwise.
+/// Fills a buffer with the bytes of a file at an offset. Several threads can read one file at a time. On Windows it
+/// moves the file's own position.
 ///
 /// # Errors
-/// What the operating system refuses; [`io::ErrorKind::UnexpectedEof`] where the file ends before the buffer is full.
+/// When the file cannot be read; [`io::ErrorKind::UnexpectedEof`] if it ends before the buffer is full.
 #[cfg(unix)]
 pub fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
 }
 
-/// Fills a buffer with the bytes of a file from an offset on, from any thread: readers of one file are not in each
-/// other's way. On Windows it moves the place from which the file is read otherwise.
+/// Fills a buffer with the bytes of a file at an offset. Several threads can read one file at a time. On Windows it
+/// moves the file's own position.
 ///
 /// # Errors
-/// What the operating system refuses; [`io::ErrorKind::UnexpectedEof`] where the file ends before the buffer is full.
+/// When the file cannot be read; [`io::ErrorKind::UnexpectedEof`] if it ends before the buffer is full.
 #[cfg(windows)]
 pub fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
     while !buffer.is_empty() {
@@ -60,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn temporary_files_lie_beside_the_output_or_in_a_place_for_large_files() {
+    fn temporary_files_are_next_to_the_output_or_in_a_place_for_large_files() {
         let directory = tempfile::tempdir().unwrap();
         let output = directory.path().join("out");
         assert_eq!(temporary_directory(Some(&output)), directory.path());

@@ -1,4 +1,4 @@
-//! A file that has no name yet, or a temporary one.
+//! Unpublished files: anonymous, or with a temporary name.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -9,20 +9,20 @@ use tempfile::NamedTempFile;
 /// The mode of a new file, before the process's mask.
 const FILE_MODE: u32 = 0o666;
 
-/// A file on its way to its name.
+/// An unpublished file.
 #[derive(Debug)]
 pub(crate) enum Unfinished {
     #[cfg(target_os = "linux")]
-    Nameless(File),
+    Anonymous(File),
     Named(NamedTempFile),
 }
 
 impl Unfinished {
-    /// Starts a file in the directory of its name.
+    /// Creates a file in this directory.
     pub(crate) fn create(directory: &Path) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
-        if let Some(file) = nameless::create(directory) {
-            return Ok(Self::Nameless(file));
+        if let Some(file) = anonymous::create(directory) {
+            return Ok(Self::Anonymous(file));
         }
         Self::named(directory)
     }
@@ -34,23 +34,23 @@ impl Unfinished {
     pub(crate) fn file(&self) -> &File {
         match self {
             #[cfg(target_os = "linux")]
-            Self::Nameless(file) => file,
+            Self::Anonymous(file) => file,
             Self::Named(file) => file.as_file(),
         }
     }
 
-    /// Gives the file its name; replaces what has it, if that is allowed.
+    /// Publishes the file at this path; with `overwrite`, replaces an existing file.
     pub(crate) fn name(self, target: &Path, overwrite: bool) -> io::Result<()> {
         let named = match self {
             #[cfg(target_os = "linux")]
-            Self::Nameless(file) => return nameless::name(&file, target, overwrite),
+            Self::Anonymous(file) => return anonymous::name(&file, target, overwrite),
             Self::Named(file) if overwrite => file.persist(target),
             Self::Named(file) => file.persist_noclobber(target),
         };
         named.map(drop).map_err(|error| error.error)
     }
 
-    /// Takes over the permissions of the file that is to be replaced.
+    /// Copies the permissions of the file to be replaced.
     #[cfg(unix)]
     pub(crate) fn take_permissions(&self, of: &Metadata) -> io::Result<()> {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -59,7 +59,7 @@ impl Unfinished {
         let has_owner = fchown(file, Some(of.uid()), None).is_ok();
         let mut mode = of.mode() & if has_group && has_owner { 0o7777 } else { 0o777 };
         if !has_group {
-            // What another group might do is not for ours: it gets what everybody has.
+            // The permissions of another group do not apply to ours: it gets those of others.
             mode = mode & !0o070 | (mode & 0o007) << 3;
         }
         file.set_permissions(std::fs::Permissions::from_mode(mode))
@@ -67,12 +67,12 @@ impl Unfinished {
 
     #[cfg(not(unix))]
     pub(crate) fn take_permissions(&self, _of: &Metadata) -> io::Result<()> {
-        // A read-only file cannot be replaced at all here, and there are no other modes.
+        // A read-only file cannot be replaced on this system, and there are no other modes.
         Ok(())
     }
 }
 
-/// The error of the system alone: the temporary name that tempfile adds says nothing to a user.
+/// Removes the temporary name that tempfile adds to an error, which is meaningless to a user.
 fn without_name(error: io::Error) -> io::Error {
     match error.to_string().split_once(" at path ") {
         Some((what, _)) => io::Error::new(error.kind(), what.to_owned()),
@@ -80,8 +80,8 @@ fn without_name(error: io::Error) -> io::Error {
     }
 }
 
-/// Names that are not in the way, and say what they are, for what has this mode on Unix: as anything new, what the
-/// process's mask leaves of it.
+/// Returns a builder of hidden, recognisable temporary names, for files or directories with this mode on Unix, less the
+/// process's mask.
 pub(crate) fn temporary_names(mode: u32) -> tempfile::Builder<'static, 'static> {
     let mut names = tempfile::Builder::new();
     names.prefix(".hamdex-").suffix(".tmp");
@@ -93,8 +93,8 @@ pub(crate) fn temporary_names(mode: u32) -> tempfile::Builder<'static, 'static> 
 }
 
 #[cfg(target_os = "linux")]
-mod nameless {
-    //! Files without a name: `O_TMPFILE`, and a link when they are whole.
+mod anonymous {
+    //! Anonymous files: `O_TMPFILE`, and a link when they are complete.
 
     use std::fs::File;
     use std::io;
@@ -105,7 +105,7 @@ mod nameless {
 
     use crate::target::directory_of;
 
-    /// `None` where the file system has no such files, or there is no way to link them later.
+    /// Creates an anonymous file; `None` if the file system does not support them, or they could not be linked later.
     pub(super) fn create(directory: &Path) -> Option<File> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
@@ -113,7 +113,7 @@ mod nameless {
         path_of(&file).exists().then_some(file)
     }
 
-    /// The name under which the system itself knows the file.
+    /// Returns the path of the file under `/proc`.
     fn path_of(file: &File) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
     }
@@ -122,11 +122,11 @@ mod nameless {
         Ok(linkat(CWD, path_of(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
     }
 
-    /// Gives the file its name; replaces what has it, if that is allowed.
+    /// Publishes the file at this path; with `overwrite`, replaces an existing file.
     pub(super) fn name(file: &File, target: &Path, overwrite: bool) -> io::Result<()> {
         match link(file, target) {
             Err(error) if overwrite && error.kind() == io::ErrorKind::AlreadyExists => {
-                // A link cannot replace; a rename can. The other name lasts for that instant only.
+                // A link cannot replace a file, but a rename can. The temporary name exists for that instant only.
                 super::temporary_names(super::FILE_MODE)
                     .make_in(directory_of(target), |name| link(file, name))?
                     .into_temp_path()

@@ -97,9 +97,9 @@ fn an_input_is_never_an_output() {
         assert_eq!(refused("other-way/page"), path("tree"));
     }
     assert_eq!(fs::read_to_string(path("in")).unwrap(), "input");
-    // What is new harms no input, and what lies beside one neither.
-    fs::write(path("beside"), "no input").unwrap();
-    for name in ["tree/new", "beside"] {
+    // New files, and files next to an input, are permitted.
+    fs::write(path("sibling"), "no input").unwrap();
+    for name in ["tree/new", "sibling"] {
         AtomicFile::options().inputs(&inputs).overwrite(true).create(path(name)).unwrap().finish().unwrap();
     }
 }

@@ -1,31 +1,31 @@
-//! A document, and the numbers of those read.
+//! A document, and counts of documents.
 
 use hamdex_simhash::Outcome;
 
 /// The number of documents without a reliable fingerprint whose ids are kept.
 const MAX_EXAMPLES: usize = 20;
 
-/// A document as it is read.
+/// A document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Document {
-    /// Its id: from a field, a column or the start of a line, or the path of its file.
+    /// The id: from a field, a column or the start of a line, or the path of its file.
     pub id: String,
-    /// Its text.
+    /// The text.
     pub text: String,
     /// The value of the field named by [`Documents::extra_field`](crate::Documents::extra_field), if there is one.
     pub extra: Option<String>,
 }
 
 impl Document {
-    /// Makes a document of an id and a text.
+    /// Creates a document from an id and a text.
     #[must_use]
     pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
         Self { id: id.into(), text: text.into(), extra: None }
     }
 }
 
-/// How many documents were read, and how many had which problem.
+/// Numbers of documents read, and of those with problems.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -49,11 +49,11 @@ pub struct Counts {
     pub not_utf8: u64,
     /// Files of a directory that cannot be read, skipped.
     pub unreadable: u64,
-    /// Links, pipes, sockets and devices in directories, passed over. They count as no documents.
+    /// Links, pipes, sockets and devices in directories, ignored. They do not count as documents.
     pub passed_over: u64,
-    /// Documents with the id of an earlier one; they are not skipped.
+    /// Documents with the id of an earlier document; they are not skipped.
     pub repeated_ids: u64,
-    /// Whether there were so many ids that only a sample was compared: more may be repeated.
+    /// Whether only a sample of the ids was compared, because there are too many: more may be repeated.
     pub ids_are_sampled: bool,
 }
 
@@ -64,7 +64,7 @@ impl Counts {
         self.malformed + self.missing_field + self.too_long + self.binary + self.not_utf8 + self.unreadable
     }
 
-    /// Counts a document that is taken.
+    /// Counts a document.
     pub(crate) fn take(&mut self, text: &str) {
         self.documents += 1;
         self.text_bytes += text.len() as u64;

@@ -36,7 +36,7 @@ pub enum Error {
     NotArchive {
         /// The name of the archive.
         input: String,
-        /// What is wrong with it.
+        /// The defect.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A table ends early or is damaged.
@@ -59,14 +59,14 @@ pub enum Error {
         /// The names of the existing columns.
         columns: Vec<String>,
     },
-    /// The type of a column is not one that is read.
+    /// The type of a column is not supported.
     #[error("{input}: the column {column:?} has the type {found}; expected {expected}")]
     ColumnType {
         /// The name of the input.
         input: String,
         /// The column.
         column: String,
-        /// What it may hold.
+        /// The types that are read.
         expected: &'static str,
         /// The type of its values.
         found: String,
@@ -89,7 +89,7 @@ pub enum Error {
         /// The problem.
         problem: Problem,
     },
-    /// The rows of an input do not fit into one table with those of another one.
+    /// The rows of two inputs do not fit into one table.
     #[error("{input}: has other columns than {first}; only JSON Lines (.jsonl) take both")]
     OtherColumns {
         /// The name of the input.
@@ -103,8 +103,8 @@ pub enum Error {
         /// The name of the input.
         input: String,
     },
-    /// Inputs that are read twice were changed in between.
-    #[error("the inputs were changed while they were read; nothing is written")]
+    /// Inputs changed between the two passes over them.
+    #[error("the inputs changed while they were read; nothing is written")]
     Changed,
     /// The crate was built without its feature `parquet`.
     #[error("{input}: this build of hamdex does not support Parquet and Arrow (cargo feature parquet)")]
@@ -145,7 +145,7 @@ pub enum Error {
     /// There are more documents than 32-bit numbers.
     #[error("more than 4,294,967,295 documents; process them in parts")]
     TooManyDocuments,
-    /// The memory limit is too small for what must be in memory for every document.
+    /// The memory limit is too small for the data that every document needs in memory.
     #[error(
         "{documents} documents cannot be compared in {} MiB of memory: it takes {} MiB",
         allowed >> 20,
@@ -154,7 +154,7 @@ pub enum Error {
     Memory {
         /// The number of documents.
         documents: u64,
-        /// The memory limit that is enough, in bytes.
+        /// The smallest sufficient memory limit, in bytes.
         bytes: u64,
         /// The memory limit, in bytes.
         allowed: u64,
@@ -171,10 +171,10 @@ pub enum Error {
     /// An index cannot be read.
     #[error(transparent)]
     Index(#[from] ReadError),
-    /// What documents are held against cannot be read.
+    /// The known fingerprints of [`Dedup::against`](crate::Dedup::against) cannot be read.
     #[error("{source}")]
     Reference {
-        /// Why.
+        /// The error of the reference.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The caller stopped the work.

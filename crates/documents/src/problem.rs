@@ -86,13 +86,13 @@ pub enum Problem {
     /// It is not a JSON object.
     #[error("not a JSON object: {what}")]
     Malformed {
-        /// What the parser found, and in which column.
+        /// The parser's message, with the column.
         what: String,
     },
-    /// A file of JSON ends early, or something stands between its objects. What follows cannot be read.
+    /// A JSON file ends early, or has other text between its objects. The rest cannot be read.
     #[error("{what}")]
     BrokenJson {
-        /// What is wrong.
+        /// The defect.
         what: &'static str,
     },
     /// A JSON object lacks a field, or the field has another type.
@@ -109,7 +109,7 @@ pub enum Problem {
         /// The number of its fields.
         found: usize,
     },
-    /// A record of CSV or TSV has more fields than there are names, and is to become a row of columns.
+    /// A record of CSV or TSV has more fields than the columns of the Parquet output.
     #[error("the record has {found} fields, more than there are columns ({names})")]
     LongRecord {
         /// The number of its fields.
@@ -117,13 +117,13 @@ pub enum Problem {
         /// The number of names.
         names: usize,
     },
-    /// A quote of a CSV or TSV file is opened and never closed: it swallows all that follows.
+    /// A quoted field of a CSV or TSV file is never closed, so it includes the rest of the file.
     #[error("a quote that is opened on this line is not closed")]
     UnclosedQuote,
     /// The id or the text of a row is null.
     #[error("the id or the text is null")]
     Null,
-    /// The id was that of an earlier document. Only strict reading ends for it.
+    /// The id is that of an earlier document; an error in strict reading only.
     #[error("the id {} is that of an earlier document, {first}", shown(id))]
     RepeatedId {
         /// The id.
@@ -134,7 +134,7 @@ pub enum Problem {
     /// It is longer than [`Documents::max_document_bytes`](crate::Documents::max_document_bytes).
     #[error("the {what} is longer than {max_bytes} bytes")]
     TooLong {
-        /// What is too long: `line`, `record`, `text` or `file`.
+        /// The unit that is too long: `line`, `record`, `text` or `file`.
         what: &'static str,
         /// The limit.
         max_bytes: u64,
@@ -148,7 +148,7 @@ pub enum Problem {
     /// A file is not text.
     #[error("not text")]
     Binary,
-    /// A file is of a kind that is not read.
+    /// A file has a kind that is not read.
     #[error("is {}", kind.name)]
     NotRead {
         /// The kind.
@@ -160,10 +160,10 @@ pub enum Problem {
         /// The error of the operating system or the decompressor.
         what: io::Error,
     },
-    /// A file of a directory or archive does not have the format that its name says, or is damaged.
+    /// A file of a directory or archive does not have the format of its extension, or is damaged.
     #[error("{what}")]
     Rejected {
-        /// What is wrong with it.
+        /// The defect.
         what: String,
     },
     /// A table of a directory or archive has no column of this name.
@@ -176,17 +176,17 @@ pub enum Problem {
         /// The names of the existing columns, long ones shortened.
         columns: Vec<String>,
     },
-    /// A directory or archive holds both files with a document in each row and files that are one document each.
+    /// A directory or archive has both files with a document in each row and files that are one document each.
     #[error("holds {rows} with a document in each row, and {whole} that are one document each")]
     Mixed {
-        /// How many files have rows, by format: `2 csv files, 1 parquet file`.
+        /// The files with rows, by format: `2 csv files, 1 parquet file`.
         rows: String,
-        /// How many are one document each: `3 files`.
+        /// The files that are one document each: `3 files`.
         whole: String,
     },
 }
 
-/// How a problem was handled.
+/// The handling of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
@@ -194,7 +194,7 @@ pub enum Action {
     Skipped,
     /// Invalid UTF-8 was replaced, and the document kept.
     Replaced,
-    /// Nothing was done about it: all is read.
+    /// Nothing; everything is read.
     Read,
 }
 
@@ -206,11 +206,11 @@ pub struct Notice {
     pub place: Place,
     /// The problem.
     pub problem: Problem,
-    /// How it was handled.
+    /// The handling of it.
     pub action: Action,
 }
 
-/// Returns a piece of an input: quoted, and not all of it if it is long.
+/// Quotes a piece of an input for a message, shortened if it is long.
 pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(MAX_CHARACTERS) {
         None => format!("{text:?}"),
@@ -218,8 +218,7 @@ pub(crate) fn shown(text: &str) -> String {
     }
 }
 
-/// Returns names of columns for a message. What is no name, as in a table without names, is not all shown: it may
-/// be a whole document.
+/// Shortens names of columns for a message: in a table without a header, a name may be a whole document.
 pub(crate) fn shown_names(names: &[String]) -> Vec<String> {
     let short = |name: &String| {
         let line = name.lines().next().unwrap_or_default();
@@ -241,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_document_is_shown_whole() {
+    fn long_pieces_are_shortened() {
         assert_eq!(shown("a\tb"), "\"a\\tb\"");
         assert_eq!(shown(&"é".repeat(41)), format!("\"{}\"…", "é".repeat(40)));
         let names = ["id".to_owned(), "one\ntwo".to_owned(), "long ".repeat(100)];

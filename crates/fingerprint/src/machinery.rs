@@ -5,7 +5,7 @@ use byteorder::{ByteOrder, LittleEndian};
 use sealed::Sealed;
 
 mod sealed {
-    /// Cannot be named outside this file.
+    /// A supertrait that cannot be named outside this file.
     pub trait Sealed {}
 }
 

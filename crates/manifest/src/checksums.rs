@@ -5,7 +5,7 @@ use crate::error::TextError;
 const BEFORE: &str = "{\"crc32\":[";
 const AFTER: &str = "]}\n";
 
-/// Bytes of a checksum with its quotation marks, and of the comma behind.
+/// Bytes of a checksum with its quotation marks, and with the comma after it.
 const QUOTED: usize = 10;
 const STEP: usize = QUOTED + 1;
 
@@ -17,13 +17,13 @@ pub fn seal(mut lines: String) -> String {
     lines
 }
 
-/// The checksum of a line, its end included, in quotation marks.
+/// Returns the checksum of a line, including its end, in quotation marks.
 fn quoted(line: &[u8]) -> String {
     format!("\"{:08x}\"", crc32fast::hash(line))
 }
 
-/// The text between the brackets, if the line is one of checksums. The commas are not looked at: whoever writes what
-/// was read compares them.
+/// Returns the text between the brackets, if the line is one of checksums. Commas are not checked here: re-encoding and
+/// comparing the text checks them.
 fn checksums_in(last: &[u8]) -> Option<&[u8]> {
     last.strip_prefix(BEFORE.as_bytes())?.strip_suffix(AFTER.as_bytes())
 }
@@ -32,14 +32,14 @@ fn is_right(line: &[u8], checksum: Option<&[u8]>) -> bool {
     checksum.is_some_and(|checksum| checksum.get(..QUOTED) == Some(quoted(line).as_bytes()))
 }
 
-/// Where the last line begins.
+/// Returns the offset of the last line.
 fn start_of_last(text: &[u8]) -> usize {
     let before = &text[..text.len().saturating_sub(1)];
     before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1)
 }
 
-/// Checks the checksums of all lines before the last one, and returns these lines. `check_first` judges the first line
-/// once its own checksum is known to be right, before any other line is looked at.
+/// Checks the checksums of all lines before the last one, and returns these lines. Calls `check_first` with the first
+/// line after its own checksum has been checked and before the others.
 pub(crate) fn check(
     text: &[u8],
     check_first: impl FnOnce(&[u8]) -> Result<(), TextError>,
@@ -69,8 +69,8 @@ pub(crate) fn check(
     }
 }
 
-/// Splits a text, which may be damaged, into the lines that have a checksum, and tells of each whether that is right:
-/// `None` if the last line has no checksums, and is then one of the lines.
+/// Splits a possibly damaged text into lines, each with whether its checksum is right; `None` if the last line has no
+/// checksums, in which case it is returned as a line too.
 #[must_use]
 pub fn lines_with_checksums(text: &[u8]) -> Vec<(&[u8], Option<bool>)> {
     let (contents, last) = text.split_at(start_of_last(text));

@@ -1,15 +1,15 @@
-//! Errors of a text.
+//! Errors of texts.
 
-/// Why a text is no manifest.
+/// An error in the text of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextError {
-    /// It does not begin as a manifest of this kind does.
+    /// The text does not begin like a manifest of this kind.
     NotAManifest,
-    /// It was written by a later version of the format.
+    /// The text has a later format version.
     Newer(u64),
-    /// Something does not fit.
+    /// The text is damaged.
     Damaged {
-        /// Where, in bytes from its start.
+        /// The offset in bytes.
         offset: u64,
         /// The contradiction.
         what: String,
@@ -17,7 +17,7 @@ pub enum TextError {
 }
 
 impl TextError {
-    /// Damage at an offset.
+    /// Creates an error about damage at an offset.
     #[must_use]
     pub fn damaged(offset: usize, what: impl Into<String>) -> Self {
         Self::Damaged { offset: offset as u64, what: what.into() }

@@ -1,16 +1,15 @@
 //! The text form of the manifests of stores and of sets of shards.
 //!
-//! A manifest is a file of UTF-8 text: one JSON object in each line, and a last line with the CRC-32 of each line
-//! before. The first field of the first line says which kind of manifest it is, and the version of its format. Both
-//! stay in every version, so a reader can tell a newer format from damage.
+//! A manifest is a file of UTF-8 text: one JSON object per line, and a last line with the CRC-32 of every other line.
+//! The first field of the first line is the kind of manifest with the version of its format. Both are the same in
+//! every version, so a reader can distinguish a newer format from damage.
 //!
-//! There is exactly one text for each manifest: a reader writes what it has read, and refuses the text if that differs.
-//! So nothing in it is without meaning, and each program writes the same bytes.
+//! The encoding is canonical: a reader encodes the decoded manifest again, and rejects the text if it differs.
 //!
 //! - [`Form`]: a kind of manifest, and the checks of a text in their order
 //! - [`line()`], [`seal`]: writing
 //! - [`Lines`], [`check_same`]: reading
-//! - [`lines_with_checksums`]: what can be had of a damaged one
+//! - [`lines_with_checksums`]: the readable lines of a damaged manifest
 
 mod checksums;
 mod error;
@@ -20,46 +19,46 @@ pub use checksums::{lines_with_checksums, seal};
 pub use error::TextError;
 pub use lines::{Lines, check_same, line};
 
-/// The name of the file with the manifest, in the directory of a store or of a set of shards. The first field of its
-/// first line says which of them the directory is.
+/// The file name of the manifest in the directory of a store or of a set of shards. The first field of its first line
+/// distinguishes the two.
 pub const MANIFEST: &str = "manifest";
 
 /// A kind of manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
-    /// The first field of the first line, with the version of the format.
+    /// The first field of the first line; its value is the version of the format.
     field: &'static str,
     version: u64,
     max_bytes: usize,
 }
 
 impl Form {
-    /// The kind whose first line begins with that field, in the version that this program knows. No text of it is
-    /// longer than `max_bytes`.
+    /// Creates a kind of manifest from the first field of its first line, the supported version, and the maximum length
+    /// of a text.
     #[must_use]
     pub const fn new(field: &'static str, version: u64, max_bytes: usize) -> Self {
         Self { field, version, max_bytes }
     }
 
-    /// The version of the format that this program knows.
+    /// Returns the supported version of the format.
     #[must_use]
     pub const fn version(&self) -> u64 {
         self.version
     }
 
-    /// How many bytes of a file have to be read to check it: one more than a text may have.
+    /// Returns the number of bytes to read from a file to check it: one more than the maximum length.
     #[must_use]
     pub const fn bytes_to_read(&self) -> usize {
         self.max_bytes + 1
     }
 
-    /// Whether a text, or the first bytes of one, begins as every manifest of this kind does, in all versions.
+    /// Returns whether a text, or its first bytes, begins like a manifest of this kind in any version.
     #[must_use]
     pub fn begins(&self, text: &[u8]) -> bool {
         self.after_field(text).is_some()
     }
 
-    /// How many bytes [`Form::begins`] looks at.
+    /// Returns the number of bytes that [`Form::begins`] inspects.
     #[must_use]
     pub const fn beginning_bytes(&self) -> usize {
         self.field.len() + "{\"\":".len()
@@ -70,13 +69,13 @@ impl Form {
         rest.strip_prefix(b"\":")
     }
 
-    /// Checks a text, up to the contents of its lines, and returns the lines before the last one. The caller reads
-    /// them, and then compares what it would write for them, by [`check_same`].
+    /// Checks a text except for the contents of its lines, and returns the lines before the last one. The caller decodes
+    /// them, encodes the result again, and compares it by [`check_same`].
     ///
     /// # Errors
-    /// The first of these that applies: it does not begin as this kind does; it is too long; the last line has no
-    /// checksums, or not that of the first line; the version is newer; the checksum of another line differs; it is not
-    /// UTF-8.
+    /// The first of these that applies: the text does not begin like this kind; it is too long; the last line has no
+    /// checksums, or a wrong one for the first line; the version is newer; the checksum of another line differs; the text
+    /// is not UTF-8.
     pub fn check<'t>(&self, text: &'t [u8]) -> Result<Lines<'t>, TextError> {
         if !self.begins(text) {
             return Err(TextError::NotAManifest);
@@ -90,7 +89,7 @@ impl Form {
         Ok(Lines::new(contents))
     }
 
-    /// Refuses a newer version. Any other text in its place is for the caller to refuse.
+    /// Fails for a newer version. The caller rejects any other text in its place.
     fn check_version(&self, first: &[u8]) -> Result<(), TextError> {
         let after = self.after_field(first).unwrap_or_default();
         let end = after.iter().position(|byte| matches!(byte, b',' | b'}')).unwrap_or(after.len());

@@ -5,16 +5,16 @@ use serde::de::DeserializeOwned;
 
 use crate::error::TextError;
 
-/// Fields as a line of JSON, without white space, with its end.
+/// Encodes fields as a line of JSON without white space, including the line end.
 ///
 /// # Panics
-/// When they are more than numbers, strings, arrays and objects with names of fields: these always can be written.
+/// When the fields have values other than numbers, strings, arrays and structs, which can always be encoded.
 #[must_use]
 pub fn line(fields: &impl Serialize) -> String {
     serde_json::to_string(fields).expect("numbers and strings are JSON") + "\n"
 }
 
-/// The lines of a text whose checksums are right, one after the other.
+/// A reader of the lines of a text with right checksums.
 #[derive(Debug, Clone)]
 pub struct Lines<'t> {
     rest: &'t str,
@@ -26,7 +26,7 @@ impl<'t> Lines<'t> {
         Self { rest: contents, offset: 0 }
     }
 
-    /// How many bytes of the text have been read.
+    /// Returns the number of bytes read.
     #[must_use]
     pub fn offset(&self) -> usize {
         self.offset
@@ -47,19 +47,19 @@ impl<'t> Lines<'t> {
         Ok(Some(fields))
     }
 
-    /// Reads the next line, which every manifest has.
+    /// Reads the next line, which must exist.
     ///
     /// # Errors
-    /// As for [`Lines::read`]; and when there is none.
+    /// As for [`Lines::read`]; and when there is no line.
     pub fn require<T: DeserializeOwned>(&mut self) -> Result<T, TextError> {
         self.read()?.ok_or_else(|| TextError::damaged(self.offset, "it has too few lines"))
     }
 }
 
-/// Refuses a text that is not exactly the one that is written for what has been read from it.
+/// Checks that a text equals the re-encoded manifest.
 ///
 /// # Errors
-/// When they differ; with the first place.
+/// When they differ, with the first offset.
 pub fn check_same(written: &str, text: &[u8]) -> Result<(), TextError> {
     let written = written.as_bytes();
     if written == text {
@@ -67,5 +67,5 @@ pub fn check_same(written: &str, text: &[u8]) -> Result<(), TextError> {
     }
     let differs = written.iter().zip(text).position(|(one, other)| one != other);
     let offset = differs.unwrap_or(written.len().min(text.len()));
-    Err(TextError::damaged(offset, "it is not written as manifests are"))
+    Err(TextError::damaged(offset, "it is not the canonical text"))
 }

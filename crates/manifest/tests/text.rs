@@ -1,4 +1,4 @@
-//! Texts: what is written is read, the checks come in their order, and nothing else is taken.
+//! Texts: round trips, the order of the checks, and rejected texts.
 
 use hamdex_manifest::{Form, Lines, TextError, check_same, line, lines_with_checksums, seal};
 use proptest::prelude::*;
@@ -122,7 +122,7 @@ fn the_first_check_that_applies_is_reported() {
     assert_eq!(read(format!("{{\"of_test\":{long}").as_bytes()), Err(TextError::NotAManifest));
     let too_long = TextError::Damaged { offset: 4000, what: "it is too long".to_owned() };
     assert_eq!(read(&with("\"of_tests\":3", &format!("\"of_tests\":4{long}"))), Err(too_long));
-    // A newer version, whatever the other lines say, and whatever has become of them.
+    // A newer version, whatever the other lines are, even if they are damaged.
     assert_eq!(read(&with("\"of_tests\":3", "\"of_tests\":4")), Err(TextError::Newer(4)));
     assert_eq!(read(seal("{\"of_tests\":7}\nanything\n".to_owned()).as_bytes()), Err(TextError::Newer(7)));
     let beyond = with("\"of_tests\":3", "\"of_tests\":99999999999999999999");
@@ -131,7 +131,7 @@ fn the_first_check_that_applies_is_reported() {
     let at = newer.windows(3).position(|word| word == b"one").unwrap();
     newer[at] = 0xff;
     assert_eq!(read(&newer), Err(TextError::Newer(4)), "another line is damaged, and is not UTF-8");
-    // A damaged version is none.
+    // A damaged version is not a newer one.
     let damaged = example().replacen("\"of_tests\":3", "\"of_tests\":4", 1);
     assert!(is_damaged(read(damaged.as_bytes())));
     let not_utf8 = b"{\"of_tests\":3,\"word\":\"\xff\"}\n";
@@ -151,15 +151,15 @@ fn many_lines_take_no_more_memory_than_the_text() {
 #[test]
 fn lines_of_a_damaged_text_are_told_apart() {
     let text = example().replacen("one", "0ne", 1);
-    let told: Vec<_> = lines_with_checksums(text.as_bytes()).into_iter().map(|(_, right)| right).collect();
-    assert_eq!(told, [Some(true), Some(false), Some(true)]);
-    // A damaged checksum is that of its own line only.
+    let right: Vec<_> = lines_with_checksums(text.as_bytes()).into_iter().map(|(_, right)| right).collect();
+    assert_eq!(right, [Some(true), Some(false), Some(true)]);
+    // A damaged checksum concerns only its own line.
     let text = example().replacen("\"504734e2\"", "\"504734e2)", 1);
-    let told: Vec<_> = lines_with_checksums(text.as_bytes()).into_iter().map(|(_, right)| right).collect();
-    assert_eq!(told, [Some(true), Some(false), Some(true)]);
+    let right: Vec<_> = lines_with_checksums(text.as_bytes()).into_iter().map(|(_, right)| right).collect();
+    assert_eq!(right, [Some(true), Some(false), Some(true)]);
     let text = example().replacen("crc32", "crc33", 1);
-    let told: Vec<_> = lines_with_checksums(text.as_bytes()).into_iter().map(|(_, right)| right).collect();
-    assert_eq!(told, [None; 4]);
+    let right: Vec<_> = lines_with_checksums(text.as_bytes()).into_iter().map(|(_, right)| right).collect();
+    assert_eq!(right, [None; 4]);
     assert!(lines_with_checksums(b"").is_empty());
 }
 

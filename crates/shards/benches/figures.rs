@@ -1,10 +1,10 @@
-//! Queries of a set of shards beside those of one file of the same set.
+//! Queries of a set of shards compared with one file of the same fingerprints.
 //!
 //! ```text
 //! cargo bench -p hamdex-shards --bench figures -- [FINGERPRINTS] [SHARDS] [DIRECTORY]
 //! ```
 //!
-//! FINGERPRINTS is 1,000,000 unless given, SHARDS 4 in each family; DIRECTORY is where the set is made, and has to have
+//! FINGERPRINTS is 1,000,000 unless given, SHARDS 4 in each family; the set is built in DIRECTORY, which has to have
 //! room for about 70 bytes for each fingerprint. All of them are drawn uniformly. One thread queries, warm, k = 3; of
 //! several rounds the fastest counts.
 

@@ -1,4 +1,4 @@
-//! Sets whose width is known when they are opened.
+//! Sets of either width, which is known when they are opened.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::manifest::{self, Manifest};
 use crate::set::Shards;
 
-/// The width of the fingerprints in a set, in bits: 64 or 128.
+/// Returns the width of the fingerprints in a set, in bits: 64 or 128.
 ///
 /// # Errors
 /// When the directory is no set of shards, or its manifest cannot be read.
@@ -26,7 +26,7 @@ pub fn width(directory: impl AsRef<Path>) -> Result<u32, Error> {
 /// let path = directory.path().join("news.shards");
 /// ShardsBuilder::<u128>::create(&path, Layout::Hash, 2, BuildOptions::new())?.finish()?;
 /// match AnyShards::open(&path, &OpenOptions::new())? {
-///     AnyShards::Bits64(_) => unreachable!("it has been built of 128"),
+///     AnyShards::Bits64(_) => unreachable!("it was built with 128"),
 ///     AnyShards::Bits128(set) => assert!(set.is_empty()),
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -52,7 +52,7 @@ impl AnyShards {
         }
     }
 
-    /// What the manifest says.
+    /// Returns the manifest.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         match self {

@@ -1,64 +1,64 @@
-//! What can go wrong with a set of shards.
+//! Errors of sets of shards.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use hamdex::{BuildError, Category, OutputError, ReadError, SetError};
 
-/// Why a set of shards cannot be opened, queried, built or added to.
+/// An error of opening, querying, building or extending a set of shards.
 ///
-/// An error of the operating system is the [source](std::error::Error::source), and not in the text.
+/// An error of the operating system is the [source](std::error::Error::source) and not part of the text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused something.
+    /// An operation of the operating system failed.
     #[error("{}: cannot {doing}", path.display())]
     Io {
-        /// What was attempted.
+        /// The operation.
         doing: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The directory has no manifest, or a file of that name that is none.
+    /// The directory has no manifest of a set.
     #[error("{}: not a set of shards: it has no manifest of one", path.display())]
     NotShards {
         /// The directory.
         path: PathBuf,
     },
-    /// The manifest was written by a later version of the format.
+    /// The manifest has a later format version.
     #[error("{}: format version {found} is too new: this program knows {supported}; update hamdex", path.display())]
     Newer {
         /// The manifest.
         path: PathBuf,
         /// Its version.
         found: u64,
-        /// The version that this program knows.
+        /// The supported version.
         supported: u64,
     },
-    /// The manifest is not what was written, or a shard is not the file that it names.
+    /// The manifest is damaged, or a shard is not the file listed in it.
     #[error("{}: damaged: {what}; restore it from a copy, or build the set again", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// The contradiction.
         what: String,
     },
-    /// A shard is not there.
+    /// A shard is missing.
     #[error("{}: is missing; restore it from a copy, or build the set again", path.display())]
     Missing {
         /// The shard.
         path: PathBuf,
     },
-    /// The set holds fingerprints of another width than expected.
+    /// The set has fingerprints of another width.
     #[error("{}: holds fingerprints of {found} bits, not {expected}", path.display())]
     Width {
         /// The directory.
         path: PathBuf,
         /// Its width.
         found: u32,
-        /// The width expected.
+        /// The expected width.
         expected: u32,
     },
     /// A query has more bits than the fingerprints of the set.
@@ -69,28 +69,28 @@ pub enum Error {
         /// The width of the fingerprints, in bits.
         width: u32,
     },
-    /// A file is to join a set of families.
+    /// A file cannot be added to a set of families.
     #[error("{}: is split into families, and takes no files as they are: build it again from all fingerprints, or keep the files in a set of layout hash", path.display())]
     Families {
         /// The directory of the set.
         path: PathBuf,
     },
-    /// A file is to join a set whose files are different.
+    /// A file to be added differs from those of the set.
     #[error("{}: has {found}, and the set {expected}: build all files in the same way", path.display())]
     Unlike {
         /// The file.
         path: PathBuf,
-        /// What the file has.
+        /// The property of the file.
         found: String,
-        /// What the set has.
+        /// The property of the set.
         expected: String,
     },
-    /// A file is to join a set that has it.
+    /// A file to be added is in the set already.
     #[error("{}: is in the set already, as {file}", path.display())]
     Twice {
         /// The file.
         path: PathBuf,
-        /// The shard that it is.
+        /// The shard with the same file.
         file: String,
     },
     /// Another process adds to the set.
@@ -99,32 +99,32 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// What is to be replaced is not a set of shards, or holds more than one.
+    /// The directory to be replaced is not a set of shards, or contains other files.
     #[error("{}: {what}: only a set of shards is replaced; name another directory, or remove this one", path.display())]
     NotReplaced {
         /// The directory.
         path: PathBuf,
-        /// What it is, or what is in it.
+        /// The reason.
         what: String,
     },
     /// An option is out of its range.
     #[error("{option} cannot be {given}: {expected}")]
     Option {
-        /// Which option.
+        /// The option.
         option: &'static str,
-        /// What was given.
+        /// The given value.
         given: u64,
-        /// What is possible.
+        /// The possible values.
         expected: String,
     },
-    /// More files would be open at once than the system permits.
+    /// More files would be open than the system permits.
     #[error(
         "{wanted} shards need as many open files, and {possible} are permitted: take fewer shards, or raise the limit (`ulimit -n`)"
     )]
     OpenFiles {
-        /// How many shards are to be built.
+        /// Number of shards to be built.
         wanted: u64,
-        /// How many could be.
+        /// Number of shards that can be built.
         possible: u64,
     },
     /// A shard is damaged, or cannot be read.
@@ -174,7 +174,7 @@ impl Error {
         move |source| Self::Io { doing, path: path.as_ref().to_owned(), source }
     }
 
-    /// Damage of a file.
+    /// Creates an error about a damaged file.
     pub(crate) fn damaged(path: impl Into<PathBuf>, what: impl Into<String>) -> Self {
         Self::Damaged { path: path.into(), what: what.into() }
     }

@@ -1,15 +1,16 @@
 //! A set of fingerprints in many index files, queried exactly as one.
 //!
-//! A set is a directory of index files, its *shards*, and a manifest, as `shards-spec.md` describes them. It is for sets that are too large for one file or one machine, and for files that come from several.
+//! A set is a directory of index files, its *shards*, and a manifest, as specified in `shards-spec.md`. It is for
+//! fingerprints that are too many for one file or one machine, and for files from several machines.
 //!
 //! - [`Layout::Families`]: k + 1 families of shards, each with every fingerprint, split by a hash of one of k + 1 groups of
-//!   bits. Two fingerprints within k bits agree in a group, so a query asks one shard of each family, however many
-//!   there are.
-//! - [`Layout::Hash`]: every fingerprint once, in any shard; a query asks all of them.
+//!   bits. Two fingerprints within k bits agree in a group, so a query searches one shard of each family, however many
+//!   shards there are.
+//! - [`Layout::Hash`]: every fingerprint once, in any shard; a query searches all shards.
 //!
 //! [`ShardsBuilder`] writes either; [`Shards`] is an open set, with queries ([`ShardsSearcher`]), batches, the self-join
-//! ([`ShardsPairs`]), entries and verification; [`create`] and [`add`] make a set of layout `hash` of index files that
-//! were built one by one.
+//! ([`ShardsPairs`]), entries and verification; [`create`] and [`add`] make a set of layout `hash` from existing
+//! index files.
 
 mod any;
 mod build;

@@ -1,31 +1,31 @@
-//! Which shard a fingerprint is in.
+//! The partition of fingerprints over shards.
 //!
-//! Two fingerprints that differ in at most k bits agree in at least one of k + 1 groups of their bits. Family i is split
-//! by a hash of group i, so the two are in the same shard of that family. By a hash, and not by ranges of the group's
-//! bits: fingerprints of real texts share leading bits, and ranges would put most of them into one shard. What agrees
-//! has equal hashes whatever the hash is, so nothing is lost by it, and no sample of the input is needed.
+//! Two fingerprints that differ in at most k bits agree in at least one of k + 1 groups of their bits. Family i is
+//! partitioned by a hash of group i, so the two are in the same shard of that family. Ranges of the group's bits would
+//! put most fingerprints of real texts into one shard, since these share leading bits. Equal groups have equal hashes,
+//! so a hash loses nothing, and it needs no sample of the input.
 
 use std::marker::PhantomData;
 
 use hamdex::Fingerprint;
 
-/// The families of a set: which bits each is split by, and into how many shards.
+/// The families of a set: the group of bits of each, and the number of shards.
 #[derive(Debug, Clone)]
 pub(crate) struct Partition<F> {
-    /// Of each family: how far its bits lie from the last one, and a mask of as many.
+    /// Per family: the shift of its group of bits, and a mask of the group's length.
     groups: Vec<(u32, u128)>,
-    /// Shards of each family.
+    /// Number of shards per family.
     shards: u64,
     width: PhantomData<F>,
 }
 
 impl<F: Fingerprint> Partition<F> {
-    /// The split of one family by all bits: for sets of layout `hash`.
+    /// Creates the partition of one family by all bits, for layout `hash`.
     pub(crate) fn whole(shards: usize) -> Self {
         Self::of(1, shards)
     }
 
-    /// The split of that many families, each with so many shards.
+    /// Creates a partition with this number of families, and of shards per family.
     pub(crate) fn of(families: u32, shards: usize) -> Self {
         let start = |group: u32| F::BITS * group / families;
         let group = |number| {
@@ -39,12 +39,12 @@ impl<F: Fingerprint> Partition<F> {
         self.groups.len()
     }
 
-    /// Shards of each family.
+    /// Returns the number of shards per family.
     pub(crate) fn shards(&self) -> usize {
         self.shards as usize
     }
 
-    /// The shard of a family in which a fingerprint is, counted from 0 in that family.
+    /// Returns the shard of a fingerprint within a family, counted from 0.
     #[inline]
     pub(crate) fn shard(&self, family: usize, fingerprint: F) -> usize {
         let (shift, mask) = self.groups[family];
@@ -52,7 +52,7 @@ impl<F: Fingerprint> Partition<F> {
         (mix(bits as u64 ^ mix((bits >> 64) as u64)) % self.shards) as usize
     }
 
-    /// The family to which a match of a query belongs, or a pair: the first in which both are in one shard.
+    /// Returns the family that reports a match or a pair: the first in which both fingerprints are in the same shard.
     #[inline]
     pub(crate) fn owner(&self, one: F, other: F) -> Option<usize> {
         (0..self.families()).find(|&family| self.shard(family, one) == self.shard(family, other))
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_in_few_bits_shares_a_shard() {
+    fn fingerprints_within_the_distance_share_a_shard() {
         for families in [1, 2, 4, 7] {
             let partition = Partition::<u64>::of(families, 5);
             for number in 0..2000 {
@@ -103,9 +103,9 @@ mod tests {
     }
 
     #[test]
-    fn shards_are_those_of_the_specification() {
+    fn shards_match_the_specification() {
         assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
-        // Worked out by another program.
+        // Computed by another program.
         let partition = Partition::<u64>::of(4, 4);
         let shards = |fingerprint| [0, 1, 2, 3].map(|family| partition.shard(family, fingerprint));
         assert_eq!(shards(0), [3, 3, 3, 3]);
@@ -115,10 +115,10 @@ mod tests {
     }
 
     #[test]
-    fn equal_leading_bits_are_spread_as_any_others() {
+    fn fingerprints_with_equal_leading_bits_are_distributed_evenly() {
         let partition = Partition::<u64>::of(4, 8);
         let mut counts = [0; 8];
-        // All in one of 2^16 ranges, a thousand values of the group.
+        // A thousand values of the group, all in one of 2^16 ranges.
         (0..1000).for_each(|low| counts[partition.shard(3, 0xabcd_0000_0000_0000 | low)] += 1);
         assert!(counts.iter().all(|&count| (60..200).contains(&count)), "{counts:?}");
     }

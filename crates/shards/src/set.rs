@@ -11,11 +11,11 @@ use crate::error::Error;
 use crate::manifest::{self, IdType, Layout, Manifest, ShardEntry};
 use crate::partition::Partition;
 
-/// A set of fingerprints in many files, its *shards*, queried as one: any of the files may be on the way of a query, and
-/// no query sees that there are several. A directory, whose manifest says how fingerprints are spread: see [`Layout`].
+/// An open set of shards: fingerprints in many files, queried as one. The [`Layout`] in its manifest is the distribution
+/// of fingerprints over the files.
 ///
-/// A shard is opened when it is first needed, since opening one reads its keys: a query of a set of families brings
-/// only the shards that it asks. Opened shards stay open. They are mapped, so they take address space and no open files.
+/// A shard is opened when it is first needed, since opening reads its keys: a query of a set of families opens only the
+/// shards that it searches. Shards stay open. They are mapped, so they take address space but no file descriptors.
 ///
 /// ```
 /// use hamdex::{BuildOptions, OpenOptions};
@@ -40,7 +40,7 @@ pub struct Shards<F: Fingerprint> {
     directory: PathBuf,
     manifest: Manifest,
     options: OpenOptions,
-    /// Of a set of families.
+    /// The partition of a set of families.
     partition: Option<Partition<F>>,
     opened: Box<[OnceLock<Arc<Index<F>>>]>,
     /// Shards that hold every fingerprint together.
@@ -52,8 +52,8 @@ impl<F: Fingerprint> Shards<F> {
     /// with which each shard is opened when it is first needed.
     ///
     /// # Errors
-    /// When the directory is no set, its manifest is damaged or of a later version, a shard is missing or has another
-    /// length, or the set holds another width.
+    /// When the directory is not a set, its manifest is damaged or has a later version, a shard is missing or has another
+    /// length, or the set has another width.
     pub fn open(directory: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, Error> {
         let directory = directory.as_ref().to_owned();
         let manifest = manifest::read(&directory)?;
@@ -73,46 +73,47 @@ impl<F: Fingerprint> Shards<F> {
         Ok(Self { directory, manifest, options: options.clone(), partition, opened, whole: OnceLock::new() })
     }
 
-    /// What the manifest says.
+    /// Returns the manifest.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The directory of the set.
+    /// Returns the directory of the set.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// How many fingerprints the set has; of layout `hash` at most, since one may lie in several shards.
+    /// Returns the number of fingerprints; in layout `hash` an upper bound, since one may be in several shards.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.manifest.fingerprints()
     }
 
-    /// Whether there are none.
+    /// Returns whether the set has no fingerprints.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The distance, in bits, for which the set is made. Queries beyond it are as exact, and ask a whole family.
+    /// Returns the distance, in bits, for which the set is built. Queries beyond it are exact too, and search a whole
+    /// family.
     #[must_use]
     pub fn distance(&self) -> u32 {
         self.manifest.distance
     }
 
-    /// How many shards have been opened so far.
+    /// Returns the number of shards opened so far.
     #[must_use]
     pub fn opened(&self) -> usize {
         self.opened.iter().filter(|shard| shard.get().is_some()).count()
     }
 
-    /// A shard by its number in the manifest, opened now unless it is open. Most work needs no shard by itself.
+    /// Returns a shard by its number in the manifest, and opens it if necessary. Queries do not need this.
     ///
     /// # Errors
-    /// When it cannot be read, is damaged, or is not the file that the manifest names.
+    /// When it cannot be read, is damaged, or is not the file listed in the manifest.
     pub fn shard(&self, number: usize) -> Result<&Arc<Index<F>>, Error> {
         if let Some(index) = self.opened[number].get() {
             return Ok(index);
@@ -121,26 +122,26 @@ impl<F: Fingerprint> Shards<F> {
         let path = self.directory.join(&entry.file);
         let index = self.options.open::<F>(&path).map_err(|error| width_is_damage(error, &path))?;
         check_shard(&index, &path, entry, &self.manifest)?;
-        // Another thread may have been quicker: it has opened the same.
+        // Another thread may have opened the same shard meanwhile.
         Ok(self.opened[number].get_or_init(|| Arc::new(index)))
     }
 
-    /// Whether a shard is open.
+    /// Returns whether a shard is open.
     pub(crate) fn is_open(&self, number: usize) -> bool {
         self.opened[number].get().is_some()
     }
 
-    /// How the families are split, where there are families and they serve a distance.
+    /// Returns the partition if there are families for this distance.
     pub(crate) fn partition_for(&self, distance: u32) -> Option<&Partition<F>> {
         self.partition.as_ref().filter(|_| distance <= self.manifest.distance)
     }
 
-    /// How the families are split, where there are families.
+    /// Returns the partition if there are families.
     pub(crate) fn partition(&self) -> Option<&Partition<F>> {
         self.partition.as_ref()
     }
 
-    /// The numbers of shards that hold every fingerprint together.
+    /// Returns the numbers of shards that together have every fingerprint.
     pub(crate) fn first_family(&self) -> std::ops::Range<usize> {
         0..self.manifest.first_family().len()
     }
@@ -170,7 +171,7 @@ fn check_length(path: &Path, bytes: u64) -> Result<(), Error> {
     }
 }
 
-/// The manifest has the width of every shard: one of another width is not the file that it names.
+/// Turns an error about the width into one about damage: the manifest says the width of every shard.
 fn width_is_damage(error: ReadError, path: &Path) -> Error {
     match error.kind() {
         ReadErrorKind::Width { .. } => not_the_file(path, "its width"),
@@ -222,7 +223,7 @@ pub(crate) fn recipe<F: Fingerprint>(index: &Index<F>, path: &Path) -> Result<Op
     recipe_of_metadata(index.metadata().get(RECIPE_KEY).map(Vec::as_slice), path)
 }
 
-/// A recipe as the metadata of an index has it.
+/// Decodes the recipe in the metadata of an index.
 pub(crate) fn recipe_of_metadata(bytes: Option<&[u8]>, path: &Path) -> Result<Option<String>, Error> {
     let recipe = bytes.map(|bytes| String::from_utf8(bytes.to_vec())).transpose();
     recipe.map_err(|_| Error::damaged(path, "its recipe is not UTF-8"))

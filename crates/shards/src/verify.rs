@@ -1,9 +1,9 @@
-//! Reading everything: every shard, and what the set says of all of them together.
+//! Verification of every shard, and of the set as a whole.
 
 use hamdex::{Fingerprint, Verified, VerifyOptions};
 
 use crate::error::Error;
-use crate::manifest::{MANIFEST, strangers};
+use crate::manifest::{MANIFEST, unlisted_files};
 use crate::partition::{Partition, mix};
 use crate::set::Shards;
 
@@ -31,7 +31,7 @@ impl<F: Fingerprint> Shards<F> {
     /// The first damage found; when no thread can be started; or when the progress callback stops the work.
     pub fn verify(&self, options: &VerifyOptions) -> Result<Verified, Error> {
         let manifest = self.manifest();
-        let notes = strangers(self.directory(), manifest)?.into_iter();
+        let notes = unlisted_files(self.directory(), manifest)?.into_iter();
         let mut verified = Verified::default();
         for number in 0..manifest.shards.len() {
             verified.add(&self.shard(number)?.verify_with(options)?);
@@ -72,7 +72,7 @@ impl<F: Fingerprint> Shards<F> {
                 }
             }
             if *first.get_or_insert(contents) != contents {
-                let what = format!("families 0 and {family} do not hold the same");
+                let what = format!("families 0 and {family} have different contents");
                 return Err(Error::damaged(self.directory().join(MANIFEST), what));
             }
         }

@@ -1,4 +1,4 @@
-//! What is no set, or not a whole one, is refused and changes nothing.
+//! Directories that are not complete sets are refused, and nothing is changed.
 
 mod common;
 
@@ -97,7 +97,7 @@ fn shards_that_change_places_are_found() {
     let parent = tempfile::tempdir().unwrap();
     let path = parent.path().join("set");
     let manifest = build(&path, Layout::Families, 2, 3, &pushed(), false).manifest;
-    // Exchanged in the manifest too: only the fingerprints themselves tell.
+    // Exchanged in the manifest too, so only the fingerprints themselves differ.
     let text = std::fs::read_to_string(path.join(MANIFEST)).unwrap();
     assert_ne!(manifest.shards[2].file_id, manifest.shards[3].file_id);
     let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -109,7 +109,7 @@ fn shards_that_change_places_are_found() {
 }
 
 #[test]
-fn manifests_that_are_none_are_refused() {
+fn invalid_manifests_are_refused() {
     let parent = tempfile::tempdir().unwrap();
     let path = parent.path().join("set");
     build(&path, Layout::Families, 2, 3, &pushed(), true);
@@ -143,7 +143,7 @@ fn only_a_set_is_replaced_and_only_on_request() {
         ShardsBuilder::create(&path, Layout::Hash, 1, options)
     };
     assert!(matches!(start(false), Err(Error::Output(_))));
-    // Begun and left, or begun before somebody else is quicker.
+    // Started and dropped, or started before another process publishes.
     let mut builder = start(true).unwrap();
     builder.push(9).unwrap();
     drop(builder);
@@ -159,7 +159,7 @@ fn only_a_set_is_replaced_and_only_on_request() {
     assert_eq!(files(parent.path()), before);
     let text = std::fs::read(path.join(MANIFEST)).unwrap();
     std::fs::write(path.join(MANIFEST), &text[1..]).unwrap();
-    assert!(matches!(start(true), Err(Error::NotReplaced { .. })), "nobody knows what is in it");
+    assert!(matches!(start(true), Err(Error::NotReplaced { .. })), "its contents are unknown");
     std::fs::write(path.join(MANIFEST), text).unwrap();
     start(true).unwrap().finish().unwrap();
     assert!(open(&path).unwrap().is_empty());
@@ -228,7 +228,7 @@ fn files_join_a_set_and_ids_are_united() {
 }
 
 #[test]
-fn names_of_each_shard_are_its_own() {
+fn names_are_numbered_per_shard() {
     let parent = tempfile::tempdir().unwrap();
     let at = |name: &str| parent.path().join(name);
     let named = || BuildOptions::<u64>::new().names(true);
@@ -296,7 +296,7 @@ fn files_that_do_not_fit_are_refused_and_leave_the_set_as_it_was() {
     let error = create(at("set"), &[inside], true, &options).unwrap_err();
     assert!(error.to_string().contains("is the input"), "{error}");
     assert_eq!(files(parent.path()), before);
-    // One that lies where the set would put it, and stays there.
+    // A file that has the name which the set would give it, and keeps it.
     let named = at("set").join(format!("{}.hamdex", hamdex::AnyIndex::open(at("b")).unwrap().file_id()));
     std::fs::copy(at("b"), &named).unwrap();
     add(at("set"), &[&named], &options).unwrap();
@@ -305,7 +305,7 @@ fn files_that_do_not_fit_are_refused_and_leave_the_set_as_it_was() {
 
 #[cfg(unix)]
 #[test]
-fn one_at_a_time_adds_to_a_set() {
+fn one_process_at_a_time_adds_to_a_set() {
     let parent = tempfile::tempdir().unwrap();
     let at = |name: &str| parent.path().join(name);
     index(&at("a"), BuildOptions::new(), 0..50);

@@ -149,7 +149,7 @@ fn named_shard<F: Fingerprint>(options: fn() -> BuildOptions<F>) -> Edit {
     })
 }
 
-/// The name of a row, a set, and what is wrong with it then.
+/// The name of a row, a set, and the edit that makes it wrong.
 type Row = (&'static str, fn(&Path), Edit);
 
 fn edits() -> Vec<Row> {
@@ -304,7 +304,7 @@ fn sealed(lines: &[u8]) -> Vec<u8> {
     [lines, format!("{{\"crc32\":[{}]}}\n", checksums.join(",")).as_bytes()].concat()
 }
 
-/// The second family is that of another set, with as many fingerprints and ids.
+/// Replaces the second family by that of another set with the same numbers of fingerprints and ids.
 fn exchanged_family(path: &Path) {
     let other = tempfile::tempdir().unwrap();
     let mut pushed: Vec<Pushed<u64>> = kinds::of(0, 60, 5);
@@ -364,7 +364,7 @@ fn sets_of_these_tests_are_whole_as_they_are() {
         let path = parent.path().join(name);
         make(&path);
         assert!(refused::<u64>(&path).is_none());
-        // What is changed back is what it was.
+        // Reverting an edit restores the set.
         write(&path, &lines_of(&path));
         assert!(refused::<u64>(&path).is_none());
         // A file of another name says nothing.

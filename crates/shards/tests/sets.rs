@@ -108,7 +108,7 @@ fn check_all<F: Fingerprint>(layout: Layout, shards: usize, pushed: &[Pushed<F>]
     assert_eq!(set.manifest().shards.len(), shards * families);
     let mut queries: Vec<F> = pushed.iter().take(25).map(|&(fingerprint, _)| fingerprint).collect();
     queries.extend((0..25u64).map(|number| {
-        // Few bits from something stored, where there is something.
+        // Queries a few bits from stored fingerprints.
         let near = pushed.get(mix(seed ^ number) as usize % pushed.len().max(1)).map_or(F::ZERO, |p| p.0);
         (0..number % 5).fold(near, |bits, flip| bits ^ F::bit(mix(number + 31 * flip) as u32 % F::BITS))
     }));
@@ -131,7 +131,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn sets_equal_comparing_with_all(
+    fn sets_equal_brute_force(
         kind in 0..kinds::COUNT, count in 0..300usize, seed: u64, shards in 1..6usize, families: bool, ids: bool,
     ) {
         let layout = if families { Layout::Families } else { Layout::Hash };
@@ -139,7 +139,7 @@ proptest! {
     }
 
     #[test]
-    fn sets_of_128_bits_equal_comparing_with_all(
+    fn sets_of_128_bits_equal_brute_force(
         kind in 0..kinds::COUNT, count in 0..200usize, seed: u64, shards in 1..6usize, families: bool,
     ) {
         let layout = if families { Layout::Families } else { Layout::Hash };
@@ -148,7 +148,7 @@ proptest! {
 }
 
 #[test]
-fn nothing_one_and_crowds_are_sets_like_others() {
+fn empty_small_and_dense_sets_are_exact() {
     for layout in [Layout::Families, Layout::Hash] {
         for kind in 0..kinds::COUNT {
             check_all::<u64>(layout, 1, &kinds::of(kind, 150, 7), 7, true);
@@ -186,9 +186,9 @@ fn other_distances_have_as_many_families() {
         let set = Shards::<u64>::open(&path, &OpenOptions::new()).unwrap();
         assert_eq!(set.manifest().shards.len(), 3 * (distance as usize + 1));
         let queries: Vec<u64> = pushed.iter().map(|pushed| pushed.0 ^ 1).collect();
-        for asked in 0..=distance + 1 {
-            check_queries(&set, &distinct(&pushed), &queries, asked);
-            check_pairs(&set, &distinct(&pushed), asked);
+        for queried in 0..=distance + 1 {
+            check_queries(&set, &distinct(&pushed), &queries, queried);
+            check_pairs(&set, &distinct(&pushed), queried);
         }
     }
 }

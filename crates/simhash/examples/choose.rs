@@ -1,6 +1,6 @@
 //! The measurements by which the default recipe was chosen: `cargo run --release -p hamdex-simhash --example choose`
 //! measures a list of candidates, or the recipes given as arguments, on the texts in
-//! `../shared/data` beside the project.
+//! `../shared/data` next to the project.
 //!
 //! With 10 true pairs a lucky seed of the hash makes any recipe look good, so everything is averaged over
 //! many seeds of XXH3.

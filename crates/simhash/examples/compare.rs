@@ -1,4 +1,4 @@
-//! Precision and recall of recipes on the texts in `../shared/data` beside the project.
+//! Precision and recall of recipes on the texts in `../shared/data` next to the project.
 //!
 //! `cargo run --release -p hamdex-simhash --example compare -- default "default shingle=words:1" …`
 //! prints a table for each recipe; `--svg DIR` also draws one picture per corpus, `--methods` scores

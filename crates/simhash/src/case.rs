@@ -5,20 +5,20 @@ use std::str::FromStr;
 
 use crate::error::RecipeError;
 
-/// How upper-case letters are folded: before a text is cut into tokens, or after it was cut into shingles.
+/// The folding of upper-case letters, before a text is cut into tokens or after it was cut into shingles.
 ///
 /// The mappings come from the standard library. Unicode does not change them for existing characters,
 /// but a new version may add a lower-case partner to a letter that had none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Case {
-    /// `keep`: they are not folded.
+    /// `keep`: no folding.
     Keep,
     /// `lower`: the full mapping of a whole text, final sigma included: Python's `str.lower`.
     Lower,
-    /// `lower-shingles`: as `lower`, but each shingle by itself after the text was cut, so that what stands around it
-    /// does not count (a final sigma, say), and a letter that becomes two is still one where the text is cut: as in
-    /// text-dedup 0.4.0.
+    /// `lower-shingles`: as `lower`, but applied to each shingle after the text was cut, as in text-dedup 0.4.0. The
+    /// context of a shingle has no influence (on a final sigma, say), and a letter with a lower case of two characters
+    /// counts as one when the text is cut.
     LowerShingles,
     /// `simple`: one character for one, without context: Go's `bytes.ToLower`.
     Simple,
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ways_differ_where_they_should() {
+    fn the_foldings_differ() {
         let mut buffer = String::new();
         let mut fold = |case: Case, text: &str| case.fold(text, &mut buffer).to_owned();
         assert_eq!(fold(Case::Keep, "ΌΣ İ A"), "ΌΣ İ A");

@@ -1,8 +1,8 @@
-//! Why a recipe cannot be read or used.
+//! Errors of recipes.
 
 use crate::word_lists::ListDigest;
 
-/// Why a recipe cannot be read or used.
+/// An error of reading or using a recipe.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecipeError {
@@ -14,7 +14,7 @@ pub enum RecipeError {
         /// The names that exist.
         known: String,
     },
-    /// A recipe written by an incompatible version of this library.
+    /// The recipe was written by an incompatible version of this library.
     #[error("recipe of form {form:?}; this build reads {known}")]
     Form {
         /// The form of the text.
@@ -22,7 +22,7 @@ pub enum RecipeError {
         /// The form that this build reads.
         known: &'static str,
     },
-    /// Not `key=value`, or the key is unknown.
+    /// A word is not `key=value`, or its key is unknown.
     #[error("recipe has no key {key:?}; there are: {known}")]
     Key {
         /// The text found in place of a key.
@@ -30,7 +30,7 @@ pub enum RecipeError {
         /// The keys that exist.
         known: String,
     },
-    /// The same key twice.
+    /// A key occurs twice.
     #[error("recipe names {key} twice")]
     Twice {
         /// The key.
@@ -97,7 +97,7 @@ pub enum RecipeError {
     #[error("recipe needs the {list} with digest {wanted}, {}",
             given.map_or("and none was passed".to_owned(), |given| format!("not the one with {given}")))]
     List {
-        /// Which list: `idf dictionary` or `stop words`.
+        /// The list: `idf dictionary` or `stop words`.
         list: &'static str,
         /// The digest in the recipe.
         wanted: ListDigest,
@@ -113,7 +113,7 @@ pub enum RecipeError {
 }
 
 impl RecipeError {
-    /// An error about a value that the key does not accept.
+    /// Creates an error about a value that the key does not accept.
     pub(crate) fn value(key: &'static str, value: &str, known: &[&str]) -> Self {
         Self::Value { key, value: value.to_owned(), known: known.join(", ") }
     }

@@ -1,4 +1,4 @@
-//! From a text to its tokens, by a recipe.
+//! Extraction of tokens and features from a text by a recipe.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::shingle::{Shingle, Tokens};
 use crate::tokenise::{Part, Tokeniser};
 use crate::word_lists::StopWords;
 
-/// The part of a recipe that comes before weights and hashes.
+/// The part of a recipe before weights and hashes.
 #[derive(Debug, Clone)]
 pub(crate) struct Extractor {
     recipe: Recipe,
@@ -52,7 +52,7 @@ impl Extractor {
     pub(crate) fn features(&self, text: &str, workspace: &mut Workspace, mut feature: impl FnMut(&str)) {
         let recipe = &self.recipe;
         if recipe.shingle == Shingle::Words(NonZeroUsize::MIN) && recipe.min_tokens <= 1 {
-            // Every token is a feature: none has to be kept.
+            // Every token is a feature, so tokens need not be kept.
             let Workspace { folded, shingle, .. } = workspace;
             self.tokens(text, folded, &mut |token| feature(recipe.case.fold_shingle(token, shingle)));
         } else {
@@ -62,8 +62,8 @@ impl Extractor {
         }
     }
 
-    /// Whether [`Extractor::words_and_features`] finds the features: every token is one, and case is folded as it is
-    /// for words.
+    /// Returns whether [`Extractor::words_and_features`] applies: every token is a feature, and case is folded as for
+    /// words.
     pub(crate) fn has_words(&self) -> bool {
         let recipe = &self.recipe;
         recipe.shingle == Shingle::Words(NonZeroUsize::MIN)
@@ -93,7 +93,7 @@ impl Extractor {
         });
     }
 
-    /// Returns the tokens of `text` that are left; none if there are fewer than the recipe requires.
+    /// Returns the tokens of `text` without dropped ones; none if there are fewer than the recipe requires.
     pub(crate) fn extract<'w>(&self, text: &str, workspace: &'w mut Workspace) -> &'w Tokens {
         let Workspace { folded, tokens, .. } = workspace;
         let separator = self.recipe.tokens.separator();

@@ -1,4 +1,4 @@
-//! Fingerprints of features that the caller made.
+//! Fingerprints of features made by the caller.
 
 use std::marker::PhantomData;
 
@@ -10,8 +10,8 @@ use crate::outcome::Outcome;
 use crate::recipe::Recipe;
 use crate::vote::{Tally, WeightedTally};
 
-/// Makes fingerprints of features or hashes from elsewhere, by the `hash`, `tie`, `empty` and
-/// `min-features` of a recipe; its tokeniser, shingles, weights and `top` are not used.
+/// Makes fingerprints of given features or hashes, by the `hash`, `tie`, `empty` and `min-features` of a recipe; its
+/// tokeniser, shingles, weights and `top` are not used.
 ///
 /// ```
 /// use hamdex_simhash::{FeatureFingerprinter, Recipe};
@@ -29,7 +29,7 @@ pub struct FeatureFingerprinter<F> {
 }
 
 impl<F: Fingerprint> FeatureFingerprinter<F> {
-    /// A fingerprinter by any recipe.
+    /// Creates a fingerprinter from any recipe.
     ///
     /// # Errors
     /// When the recipe is of another width than `F`, or fails [`Recipe::check`].

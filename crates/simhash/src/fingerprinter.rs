@@ -1,4 +1,4 @@
-//! From text to fingerprint.
+//! Fingerprints of texts.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ impl<F: Fingerprint> Default for Scratch<F> {
 }
 
 impl<F: Fingerprint> Fingerprinter<F> {
-    /// A fingerprinter by a recipe that needs no word lists.
+    /// Creates a fingerprinter from a recipe that needs no word lists.
     ///
     /// # Errors
     /// When the recipe needs lists, takes no text, is of another width than `F`, or fails
@@ -102,7 +102,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
         Self::with_lists(recipe, Lists::default())
     }
 
-    /// A fingerprinter by a recipe with word lists; lists that it does not name are dropped.
+    /// Creates a fingerprinter from a recipe with word lists; lists that it does not name are dropped.
     ///
     /// # Errors
     /// As [`Self::new`]; and when a list is not the one that the recipe names.
@@ -143,7 +143,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
         vote(recipe, hashes, tally)
     }
 
-    /// Returns the fingerprint of `text`, and its shingles. The text is cut only once where the recipe permits it.
+    /// Returns the fingerprint of `text`, and its shingles. The text is cut only once if the recipe permits it.
     #[must_use]
     pub fn fingerprint_and_shingles(
         &self,
@@ -167,7 +167,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
         (vote(recipe, hashes, tally), words.finish(text))
     }
 
-    /// Whether hashes alone do not suffice.
+    /// Returns whether the vote needs the features themselves, not only their hashes.
     fn needs_features(&self) -> bool {
         let recipe = self.extractor.recipe();
         matches!((recipe.weight, recipe.top), (Weight::Idf { .. }, _) | (_, Top::Heaviest(_)))
@@ -203,7 +203,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
     }
 }
 
-/// The vote of features given by their hashes, weighed by how often they occur.
+/// Returns the vote of features given by their hashes, weighted by their numbers of occurrences.
 fn vote<F: Fingerprint>(recipe: &Recipe, hashes: &mut [F], tally: &mut Tally<F>) -> Outcome<F> {
     if hashes.is_empty() {
         return nothing(recipe);
@@ -235,12 +235,12 @@ fn count_distinct<F: Fingerprint>(
     distinct
 }
 
-/// [`Weight::Log`] of a number of occurrences.
+/// Returns [`Weight::Log`] of a number of occurrences.
 fn logarithmic(occurrences: usize) -> u64 {
     1 + u64::from(occurrences.ilog2())
 }
 
-/// The outcome of a text or a list without features.
+/// Returns the outcome of a text or a list without features.
 pub(crate) fn nothing<F: Fingerprint>(recipe: &Recipe) -> Outcome<F> {
     let fingerprint = match recipe.empty {
         Empty::None => None,

@@ -46,7 +46,7 @@ impl<F: Copy> Outcome<F> {
         }
     }
 
-    /// Whether the text was too short.
+    /// Returns whether the text was too short.
     #[must_use]
     pub fn is_too_short(self) -> bool {
         matches!(self, Self::TooShort { .. })

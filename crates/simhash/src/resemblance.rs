@@ -14,10 +14,10 @@ const HASH: Hash = Hash::Xxh3 { seed: 0 };
 /// An odd number without a pattern: the golden ratio's digits.
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Cuts texts into sets of shingles.
+/// A shingler, which cuts texts into sets of shingles.
 ///
 /// The words are those of Unicode Standard Annex 29 that contain a letter or a digit, case-folded. In a script
-/// without spaces each character is a word of its own, so five words of Chinese are five characters. A text of
+/// without spaces each character is a separate word, so five words of Chinese are five characters. A text of
 /// fewer words than a shingle has one shingle, all of it; so has a text without any word that is not blank.
 ///
 /// ```
@@ -42,7 +42,7 @@ pub struct Shingler {
 pub struct Shingles(Vec<u64>);
 
 impl Shingler {
-    /// Cuts shingles of `width` words.
+    /// Creates a shingler with shingles of `width` words.
     ///
     /// # Panics
     /// When the width is above [`Shingle::MAX_WIDTH`].
@@ -62,7 +62,7 @@ impl Shingler {
         words.finish(text)
     }
 
-    /// Starts a text whose words come from elsewhere.
+    /// Starts a text whose words are given by the caller.
     pub(crate) fn start(&mut self) -> Words<'_> {
         Words::of(self.width, &mut self.words)
     }
@@ -145,13 +145,13 @@ impl Shingles {
     }
 }
 
-/// [`Shingles::resemblance`] of two sets given by their hashes, each in ascending order.
+/// Returns the [`Shingles::resemblance`] of two sets given by their hashes, each in ascending order.
 #[must_use]
 pub fn resemblance(one: &[u64], other: &[u64]) -> f64 {
     let (mut mine, mut its) = (0, 0);
     let mut shared = 0usize;
     while mine < one.len() && its < other.len() {
-        // Without a branch, since nobody can foresee which of the two is next.
+        // Without a branch, which would be unpredictable.
         let (first, second) = (one[mine], other[its]);
         shared += usize::from(first == second);
         mine += usize::from(first <= second);

@@ -1,4 +1,4 @@
-//! Tokens laid end to end, and the shingles cut from them.
+//! Joined tokens, and the shingles cut from them.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use crate::error::RecipeError;
 
-/// What a feature is: a number of consecutive words, or of consecutive characters.
+/// The shingle that is a feature: a number of consecutive words or characters.
 ///
 /// As text `words:N` or `chars:N`. A text of fewer than N has one shingle, all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
-//! Brings equal features together, weighs them and keeps the heaviest.
+//! Weights of features: groups equal features, weighs them and keeps the heaviest.
 
 use std::cmp::Ordering;
 
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn what_weighs_nothing_does_not_vote() {
+    fn features_of_weight_zero_do_not_vote() {
         assert_eq!(names(&["z", "a"], "2"), ["a"]);
     }
 }

@@ -1,4 +1,4 @@
-"""Progress of long work, for people: a bar of tqdm where that is installed, a line on standard error elsewhere."""
+"""Progress bars: tqdm if it is installed, otherwise a line on standard error."""
 
 import sys
 from importlib import import_module
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Bar:
-    """Shows a phase, the units done in it, and of how many."""
+    """A progress bar: a phase, the units completed in it, and their total."""
 
     def __init__(self) -> None:
         self._phase: str | None = None
@@ -31,7 +31,7 @@ class Bar:
             self._end()
         self._phase = phase
         share = f"{100 * done // total:3} %" if total else f"{done:,}"
-        # Standard error need not be a terminal, nor be there at all.
+        # Standard error may be closed, or not a terminal.
         if sys.stderr is not None:
             sys.stderr.write(f"\r{phase}: {share}")
             sys.stderr.flush()
@@ -44,6 +44,6 @@ class Bar:
             sys.stderr.write("\n")
 
     def close(self) -> None:
-        """Take the bar away, or end the line."""
+        """Remove the bar, or end the line."""
         self._end()
         self._phase = None

@@ -1,10 +1,10 @@
-"""What single results are: named tuples."""
+"""Named tuples of results."""
 
 from typing import NamedTuple
 
 
 class Match(NamedTuple):
-    """A stored fingerprint near a query, its distance in bits, and its ids: numbers, or names; none where there are none."""
+    """A stored fingerprint near a query, its distance in bits, and its ids: numbers or names; empty without ids."""
 
     fingerprint: int
     distance: int
@@ -12,7 +12,7 @@ class Match(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What has been built: fingerprints given, distinct fingerprints, ids, the name of the design, bytes of the file."""
+    """The result of a build: fingerprints given, distinct fingerprints, ids, the name of the design, bytes of the file."""
 
     given: int
     fingerprints: int
@@ -22,7 +22,7 @@ class Summary(NamedTuple):
 
 
 class Verified(NamedTuple):
-    """What has been read and found right: bytes, tables, blocks, fingerprints, ids."""
+    """The result of a verification: bytes, tables, blocks, fingerprints, ids."""
 
     bytes: int
     tables: int

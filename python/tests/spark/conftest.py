@@ -1,4 +1,4 @@
-"""Spark with two executors, each a process of its own; documents with near-duplicates in them."""
+"""A Spark session with two executor processes, and documents with near-duplicates."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def edited(words: list[str], edits: int, chance: random.Random) -> list[str]:
-    """Return words of which some are others."""
+    """Return words, some of them replaced."""
     copy = list(words)
     for _ in range(edits):
         copy[chance.randrange(len(copy))] = f"w{chance.randrange(4000)}"

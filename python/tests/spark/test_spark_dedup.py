@@ -1,4 +1,4 @@
-"""Near-duplicates on Spark, beside one machine."""
+"""Near-duplicates on Spark, compared with one machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Clusters = dict[frozenset[Any], tuple[Any, dict[Any, int], dict[Any, float] | No
 
 
 def clusters(rows: list[dict[str, Any]]) -> Clusters:
-    """Return the clusters by their members: what is kept, distances, similarities."""
+    """Return the clusters by their members: the kept text, distances, similarities."""
     by_cluster: dict[Any, list[dict[str, Any]]] = {}
     for row in rows:
         by_cluster.setdefault(row["cluster"], []).append(row)

@@ -1,4 +1,4 @@
-"""An executor that is killed in mid-job changes nothing."""
+"""A killed executor does not change results."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def executors(spark: Any) -> list[int]:
 
 @contextmanager
 def a_kill(spark: Any, after_stages: int) -> Iterator[list[int]]:
-    """Kill one executor once so many stages more have begun."""
+    """Kill one executor after this many more stages have begun."""
     tracker = spark.sparkContext.statusTracker()
     killed: list[int] = []
     is_over = threading.Event()
-    # Numbers of stages go on from job to job.
+    # Stages are numbered across jobs.
     first = max([0, *seen_stages(spark)])
 
     def watch() -> None:

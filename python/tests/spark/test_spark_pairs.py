@@ -1,4 +1,4 @@
-"""Fingerprints and pairs on Spark, beside one machine."""
+"""Fingerprints and pairs on Spark, compared with one machine."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import hamdex
 import numpy as np
 import pyarrow as pa
 import pytest
-from hamdex.spark import _components, _document_features, _pigeonhole, _shards, _grouping, _bit_words
+from hamdex.spark import _bit_words, _components, _document_features, _grouping, _pigeonhole, _shards
 from hamdex.spark._executors import on_executors
 
 
@@ -67,7 +67,7 @@ def components_by_stars(edges: list[tuple[Any, Any]]) -> dict[Any, Any]:
     now = [(max(edge), min(edge), True) for edge in edges]
     for _ in range(60):
         both = sorted([(a, b, c) for a, b, c in now] + [(b, a, c) for a, b, c in now])
-        now = list(_components.tell_smaller(sorted(_components.tell_larger(both))))
+        now = list(_components.connect_smaller(sorted(_components.connect_larger(both))))
         assert len(now) <= len(edges)
         if not any(changed for _, _, changed in now):
             found = {node: root for node, root, _ in now}
@@ -128,13 +128,13 @@ def shards(directory: Path) -> _shards.Shards:
     return _shards.Shards(directory, 64, 3, None, "numbers", (shard,))
 
 
-def test_a_list_of_shards_is_read_as_written(tmp_path: Path) -> None:
+def test_a_manifest_is_read_as_written(tmp_path: Path) -> None:
     _shards.write(shards(tmp_path))
     assert _shards.read(tmp_path) == shards(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["manifest"]
 
 
-def test_the_text_of_a_list_of_shards_is_this(tmp_path: Path) -> None:
+def test_the_text_of_a_manifest_is_this(tmp_path: Path) -> None:
     # As the tests of crates/shards have it for a recipe like this.
     named = replace(shards(tmp_path), recipe='a "recipe"\n\x01\x7f\\ü')
     first, second, last, rest = _shards.to_text(named).split("\n")
@@ -149,8 +149,8 @@ def test_the_text_of_a_list_of_shards_is_this(tmp_path: Path) -> None:
     assert _shards.read(tmp_path) == named
 
 
-def test_a_list_of_shards_that_is_damaged_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no list of shards"):
+def test_a_damaged_manifest_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no manifest of shards"):
         _shards.read(tmp_path)
     _shards.write(shards(tmp_path))
     path = tmp_path / "manifest"
@@ -162,34 +162,34 @@ def test_a_list_of_shards_that_is_damaged_is_refused(tmp_path: Path) -> None:
         with pytest.raises(kind, match=text):
             _shards.read(tmp_path)
 
-    refused([[]], hamdex.FormatError, "no list of shards")
-    refused([{"hamdex_store": 1}], hamdex.FormatError, "no list of shards")
+    refused([[]], hamdex.FormatError, "not a manifest of shards")
+    refused([{"hamdex_store": 1}], hamdex.FormatError, "not a manifest of shards")
     refused([head | {"hamdex_shards": 2}, entry], hamdex.FormatError, "version 2")
     refused([head | {"hamdex_shards": 7}, "anything"], hamdex.FormatError, "version 7")
-    refused([head | {"hamdex_shards": 0}, entry], hamdex.DamagedError, "not written as lists are")
-    refused([head], hamdex.DamagedError, "not possible")
-    refused([head | {"width": 65}, entry], hamdex.DamagedError, "not possible")
-    refused([head, entry | {"file": "../a"}], hamdex.DamagedError, "not possible")
-    refused([head, entry | {"file": "manifest"}], hamdex.DamagedError, "not possible")
-    refused([head, entry | {"bytes": -1}], hamdex.DamagedError, "not possible")
-    refused([head, entry | {"ids": 9}], hamdex.DamagedError, "not possible")
+    refused([head | {"hamdex_shards": 0}, entry], hamdex.DamagedError, "not the canonical text")
+    refused([head], hamdex.DamagedError, "impossible")
+    refused([head | {"width": 65}, entry], hamdex.DamagedError, "impossible")
+    refused([head, entry | {"file": "../a"}], hamdex.DamagedError, "impossible")
+    refused([head, entry | {"file": "manifest"}], hamdex.DamagedError, "impossible")
+    refused([head, entry | {"bytes": -1}], hamdex.DamagedError, "impossible")
+    refused([head, entry | {"ids": 9}], hamdex.DamagedError, "impossible")
     refused([head, {}], hamdex.DamagedError, "damaged")
     refused([head, [entry]], hamdex.DamagedError, "damaged")
     refused([head, entry | {"more": 1}], hamdex.DamagedError, "damaged")
-    refused([head | {"layout": "rings"}, entry], hamdex.DamagedError, "not possible")
+    refused([head | {"layout": "rings"}, entry], hamdex.DamagedError, "impossible")
     # One shard for four families.
-    refused([head | {"layout": "families"}, entry], hamdex.DamagedError, "not possible")
-    refused([head, entry, entry], hamdex.DamagedError, "not possible")
-    refused([head, entry | {"file_id": "abc"}], hamdex.DamagedError, "not possible")
-    refused([head | {"more": 1}, entry], hamdex.DamagedError, "not written as lists are")
+    refused([head | {"layout": "families"}, entry], hamdex.DamagedError, "impossible")
+    refused([head, entry, entry], hamdex.DamagedError, "impossible")
+    refused([head, entry | {"file_id": "abc"}], hamdex.DamagedError, "impossible")
+    refused([head | {"more": 1}, entry], hamdex.DamagedError, "not the canonical text")
     other = entry | {"file": "b.hamdex", "fingerprints": 9}
     families = head | {"layout": "families", "distance": 1}
-    refused([families, entry, other], hamdex.DamagedError, "not possible")
+    refused([families, entry, other], hamdex.DamagedError, "impossible")
     path.write_text(_shards.seal(_shards.to_line(head).replace(":64", ": 64") + _shards.to_line(entry)))
-    with pytest.raises(hamdex.DamagedError, match="not written as lists are"):
+    with pytest.raises(hamdex.DamagedError, match="not the canonical text"):
         _shards.read(tmp_path)
     path.write_text(_shards.seal(_shards.to_line(head).replace("null", '"\\ud800"') + _shards.to_line(entry)))
-    with pytest.raises(hamdex.DamagedError, match="not written as lists are"):
+    with pytest.raises(hamdex.DamagedError, match="not the canonical text"):
         _shards.read(tmp_path)
     _shards.write(shards(tmp_path))
     text = path.read_bytes()

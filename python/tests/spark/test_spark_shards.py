@@ -1,4 +1,4 @@
-"""Sets of shards: built, asked, refused."""
+"""Sets of shards: built, queried, rejected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hamdex import spark as hs
-from hamdex.spark import _build, _bit_words
+from hamdex.spark import _bit_words, _build
 
 from .test_spark_pairs import signed, skewed
 
@@ -74,7 +74,7 @@ def test_a_set_is_replaced_only_on_request_and_as_a_whole(spark: Any, tmp_path: 
     bad = spark.createDataFrame([(-1, 3)], "id long, fingerprint long")
     with pytest.raises(Exception, match="the column 'id' has a negative id"):
         hs.build(bad, tmp_path / "set", shards=2, overwrite=True)
-    # What was there is there.
+    # The old set is unchanged.
     assert len(os.listdir(tmp_path / "set")) == 4
     assert hs.query(frame(spark, [5]), tmp_path / "set").collect() is not None
     second = hs.build(frame(spark, skewed(60, 2)), tmp_path / "set", shards=2, overwrite=True)
@@ -91,19 +91,19 @@ def test_missing_and_changed_shards_are_refused(spark: Any, tmp_path: Path) -> N
     built = hs.build(frame(spark, skewed(100, 1)), tmp_path / "set", shards=3)
     path, other = built.path(1), built.path(2)
     content = path.read_bytes()
-    asked = hs.query(frame(spark, [5]), built)
+    found = hs.query(frame(spark, [5]), built)
     path.unlink()
     with pytest.raises(FileNotFoundError, match="a shard is missing"):
         hs.query(frame(spark, [5]), tmp_path / "set")
     with pytest.raises(Exception, match="an executor does not see the shard"):
-        asked.collect()
+        found.collect()
     path.write_bytes(content[:-1])
-    with pytest.raises(hamdex.DamagedError, match="the list says"):
+    with pytest.raises(hamdex.DamagedError, match="the manifest says"):
         hs.query(frame(spark, [5]), tmp_path / "set")
     path.write_bytes(other.read_bytes())
-    with pytest.raises(Exception, match="not the file that the list of shards names|the list says"):
+    with pytest.raises(Exception, match="not the file that the manifest names|the manifest says"):
         hs.query(frame(spark, [5]), tmp_path / "set").collect()
-    with pytest.raises(FileNotFoundError, match="no list of shards"):
+    with pytest.raises(FileNotFoundError, match="no manifest of shards"):
         hs.query(frame(spark, [5]), tmp_path)
     wide = spark.createDataFrame([(1, (2, 3))], "id long, fingerprint struct<high: bigint, low: bigint>")
     with pytest.raises(ValueError, match="the queries have 128 bits, and the shards 64"):

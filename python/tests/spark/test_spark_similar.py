@@ -1,4 +1,4 @@
-"""Similar texts on Spark: what meets, and in groups of which size."""
+"""Similar texts on Spark: the pairs found, and the sizes of groups."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ pub const PAGE: usize = 4096;
 pub const HEADER_BYTES: usize = 64;
 pub const TRAILER_BYTES: usize = 32;
 
-/// What the footer calls the kinds of sections, and the two units that it does not list.
+/// The kinds of sections in the footer, and the two units that it does not list.
 pub const BLOCKS: u32 = 1;
 pub const KEYS: u32 = 2;
 pub const IDS: u32 = 3;
@@ -26,7 +26,7 @@ pub const TRAILER: u32 = 8;
 pub const NAME_DIRECTORY: u32 = 9;
 pub const NAMES: u32 = 10;
 
-/// Where the fields of the footer lie.
+/// Offsets of the fields of the footer.
 pub mod field {
     pub const WIDTH: usize = 0;
     pub const CODEC: usize = 4;
@@ -46,7 +46,7 @@ pub mod field {
     /// The first table.
     pub const TABLE: usize = 112;
 
-    /// Fields of a table, counted from where it starts.
+    /// Fields of a table, relative to its start.
     pub const TABLE_RADIUS: usize = 16;
     pub const TABLE_RESERVED: usize = 20;
     pub const TABLE_BLOCKS: usize = 24;
@@ -68,24 +68,24 @@ pub fn checksum(id: &[u8; 16], kind: u32, table: u32, number: u64, unit: &[u8]) 
     hasher.finalize()
 }
 
-/// Where a section lies in a file.
+/// The position of a section in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionAt {
     pub kind: u32,
     pub table: u32,
     pub offset: usize,
     pub length: usize,
-    /// Where the footer's record of it lies in the file.
+    /// The offset of its record in the footer.
     pub record: usize,
 }
 
 impl SectionAt {
-    /// Where its checksums start: none are behind blocks, which have their own.
+    /// Returns the start of its checksums; blocks have their own instead.
     fn checksums(self) -> usize {
         self.offset + self.length.next_multiple_of(4)
     }
 
-    /// Where its checksums end, and where the whole section does.
+    /// Returns the end of its checksums, which is the end of the section.
     pub fn ends(self) -> (usize, usize) {
         let end = self.checksums() + self.length.div_ceil(PAGE) * 4;
         (end, end.next_multiple_of(8))
@@ -96,7 +96,7 @@ pub fn file_id(file: &[u8]) -> [u8; 16] {
     file[32..48].try_into().unwrap()
 }
 
-/// Where the footer starts, and how long it is.
+/// Returns the offset and the length of the footer.
 pub fn footer(file: &[u8]) -> (usize, usize) {
     let trailer = &file[file.len() - TRAILER_BYTES..];
     (Le::read_u64(trailer) as usize, Le::read_u64(&trailer[8..]) as usize)
@@ -106,7 +106,7 @@ pub fn width(file: &[u8]) -> usize {
     Le::read_u32(&file[footer(file).0..]) as usize
 }
 
-/// Where the footer's record of a table starts.
+/// Returns the offset of a table's record in the footer.
 pub fn table_record(file: &[u8], table: usize) -> usize {
     footer(file).0 + field::TABLE + table * field::table_bytes(width(file))
 }
@@ -190,7 +190,7 @@ pub fn put_footer(file: &mut Vec<u8>, contents: &[u8]) {
     sign_trailer(file);
 }
 
-/// Where a block lies.
+/// Returns the position of a block.
 pub fn block(file: &[u8], table: u32, number: usize) -> Range<usize> {
     let bytes = block_bytes(file);
     let start = section(file, BLOCKS, table).offset + number * bytes;

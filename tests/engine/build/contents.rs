@@ -1,4 +1,4 @@
-//! What a file says of itself: designs, metadata, sizes; and what is refused before anything is written.
+//! The description of a file: design, metadata, sizes; and options rejected before anything is written.
 
 use std::fs;
 

@@ -4,7 +4,7 @@ use super::shuffled;
 use crate::common::{Numbers, Scratch, Shape, built_with_ids, data, id_lists, index};
 use hamdex::{BuildError, BuildOptions, Builder, Codec, Fingerprint, Index};
 
-/// That every fingerprint has its ids, and others have none.
+/// Checks that every fingerprint has its ids, and others have none.
 fn ids_are_right<F: Fingerprint>(input: &[(F, u64)], options: BuildOptions<F>) -> Index<F> {
     let index = index::<F>(built_with_ids(input, options));
     let expected = id_lists(input);
@@ -102,7 +102,7 @@ fn numbers_of_ids_around_the_distance_of_ranks_come_back() {
     }
 }
 
-/// What stands beside a fingerprint with very many ids is found without a look at their marks.
+/// Neighbours of a fingerprint with very many ids are found without scanning its marks.
 #[test]
 fn ids_beside_very_many_others_are_found_without_reading_these() {
     use crate::common::file;
@@ -134,7 +134,7 @@ fn ids_are_all_or_nothing() {
         Builder::<u64>::with_options(scratch.path("ids"), BuildOptions::new().ids(true)).unwrap();
     with_ids.push_with_id(1, 2).unwrap();
     assert!(matches!(with_ids.push(2), Err(BuildError::Ids(_))));
-    // What was refused is not in the index; what was taken is.
+    // Rejected ids are not in the index, accepted ones are.
     let (plain, with_ids) = (plain.finish().unwrap(), with_ids.finish().unwrap());
     assert_eq!((plain.pushed, plain.fingerprints), (1, 1));
     assert_eq!((with_ids.pushed, with_ids.ids), (1, 1));

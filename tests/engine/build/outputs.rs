@@ -1,4 +1,4 @@
-//! Outputs: what is replaced, and what a failed build leaves behind.
+//! Outputs: replaced files, and the leftovers of failed builds.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn an_output_that_exists_is_left_untouched() {
     let BuildError::Output(OutputError::Exists { path: named }) = &refused else { panic!("{refused}") };
     assert_eq!((named, refused.is_in_place()), (&path, false));
     assert_eq!(fs::read(&path).unwrap(), b"precious");
-    // One that comes to exist while the build goes on is no less precious.
+    // A file created during the build is not replaced either.
     let path = scratch.path("later.hamdex");
     let mut builder = Builder::<u64>::new(&path).unwrap();
     builder.push(1).unwrap();
@@ -132,7 +132,7 @@ fn a_fifo_takes_the_bytes_of_the_index() {
 
 #[test]
 fn a_writer_that_fails_is_the_error_of_the_build() {
-    /// Takes so many bytes.
+    /// The number of bytes accepted.
     struct Full(usize);
 
     impl std::io::Write for Full {

@@ -78,7 +78,7 @@ fn other_contents_and_options_make_another_file_id() {
 
 #[test]
 fn a_build_that_spills_makes_the_same_bytes() {
-    // 16 MiB hold about 1.8 million fingerprints: two runs on disk, and what is left.
+    // 16 MiB hold about 1.8 million fingerprints: two runs on disk, and the rest.
     let design = || Design::named("halves", 3).unwrap();
     let input = |builder: &mut Builder<u64>| {
         let mut numbers = Numbers(5);

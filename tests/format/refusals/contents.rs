@@ -1,4 +1,4 @@
-//! Keys, metadata, and what all blocks and tables have in common.
+//! Keys, metadata, and the parts common to all blocks and tables.
 
 use crate::common::file;
 use crate::common::forge::{Forged, KEYS, METADATA};

@@ -29,14 +29,14 @@ fn flip_bit(file: &mut Forged, bit: usize) {
     file.bytes[at] ^= 1 << (bit % 8);
 }
 
-/// Where the one of a coded entry stands in the unary part of the first block.
+/// Returns the position of an entry's one in the unary part of the first block.
 fn one(file: &Forged, entry: usize) -> usize {
     let fields = fields(file, 0, 0);
     let is_its = |kind| matches!(kind, FieldKind::Bucket { entry: e, .. } if e == entry);
     fields.iter().find(|field| is_its(field.kind)).expect("a coded entry").bits.end - 1
 }
 
-/// Where the low field of a coded entry of the first block starts.
+/// Returns the start of an entry's low field in the first block.
 fn low(file: &Forged, entry: usize) -> usize {
     let fields = fields(file, 0, 0);
     let is_its = |kind| matches!(kind, FieldKind::Low { entry: e, .. } if e == entry);

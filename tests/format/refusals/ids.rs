@@ -55,7 +55,7 @@ fn put_directory(file: &mut Forged, at: usize, place: u64) {
     file.put(file.section(ID_DIRECTORY, 0).offset + at * 8, &place.to_le_bytes());
 }
 
-/// As `with_ids`, and so many more ids of one fingerprint that marks have ranks.
+/// As `with_ids`, with enough ids of one fingerprint for ranks of marks.
 fn with_ranks() -> Vec<u8> {
     let pairs = stored().into_iter().map(|x| (x, 7)).chain((0..10_000).map(|id| (stored()[50], id)));
     built_with_ids(&pairs.collect::<Vec<(u64, u64)>>(), options())

@@ -3,7 +3,7 @@
 //!
 //! - [`ends`]: header, trailer and padding
 //! - [`footer`]: the footer, field by field
-//! - [`contents`]: keys, metadata, and what all blocks and tables have in common
+//! - [`contents`]: keys, metadata, and the parts common to all blocks and tables
 //! - [`huffman`], [`elias_fano`]: blocks of either codec
 //! - [`ids`]: ids, marks and directory
 //! - [`names`]: names and their directory
@@ -152,7 +152,7 @@ fn every_refusal_of_the_specification_is_met() {
     }
 }
 
-/// What the specification calls an error.
+/// The name of an error in the specification.
 fn report_of(error: &str) -> &str {
     match error {
         "NotHamdex" => "not hamdex",
@@ -213,7 +213,7 @@ fn optional_features_and_newer_minor_versions_are_accepted() {
     }
 }
 
-/// UTF-8 is that of RFC 3629, and no character of it is special in metadata: what is stored comes back.
+/// UTF-8 is that of RFC 3629, and metadata has no special characters: values are read back unchanged.
 #[test]
 fn any_utf8_is_a_name_of_metadata_and_comes_back_unchanged() {
     let names = ["", "\0", "a\nb", "\u{7f}", "\u{d7ff}", "\u{e000}", "\u{feff}", "\u{feff}a", "\u{10ffff}"];

@@ -237,7 +237,7 @@ fn damage_is_found_and_named() {
     fs::write(&shard, whole).unwrap();
     scratch.write("families.shards/notes.txt", "mine");
     let said = scratch.output(&["verify", "families.shards"]);
-    assert!(said.ends_with("notes.txt: is no part of the set\n"), "{said}");
+    assert!(said.ends_with("notes.txt: is not part of the set\n"), "{said}");
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! Where the names of points go, so that they can be read.
+//! Placement of the labels of points, without overlaps.
 
 /// Width of a letter and height of a line, in pixels, of the letters in the picture.
 const LETTER: f64 = 6.4;
 const LINE: f64 = 13.0;
-/// How far from its point a name may be; the first that leaves room is taken.
+/// Distances of a label from its point, tried in this order.
 const DISTANCES: [f64; 5] = [9.0, 16.0, 26.0, 38.0, 52.0];
 /// A name further away than this needs a line to its point.
 const BESIDE: f64 = 16.0;
@@ -39,15 +39,15 @@ impl Area {
     }
 }
 
-/// Where a name's first letter stands, and whether a line should lead to its point.
+/// The position of a label's first letter, and whether a line leads to its point.
 pub(super) struct Place {
     pub left: f64,
     pub baseline: f64,
     pub needs_line: bool,
 }
 
-/// Places for the names of points inside a frame, clear of each other, of the points, and of what else
-/// is there, as far as possible.
+/// Places the labels of points inside a frame, with as little overlap as possible with each other, the points and other
+/// areas.
 pub(super) fn place(points: &[(f64, f64, String)], frame: &Area, others: &[Area]) -> Vec<Place> {
     let mut taken: Vec<Area> = points.iter().map(|&(x, y, _)| Area::around(x, y, MARKER)).collect();
     taken.extend_from_slice(others);

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::environment::Environment;
 use crate::queries::Comparison;
 
-/// Everything. Each kind of measurement is a list of its own.
+/// The whole report, with a list per kind of measurement.
 #[derive(Serialize)]
 pub(crate) struct Report {
     pub environment: Environment,

@@ -11,7 +11,7 @@ use crate::report::Report;
 use crate::report::label_placement::{Area, place};
 use crate::report::table::{grouped, three_digits};
 
-/// All panels beside each other; the legend needs it even if there is but one.
+/// The width of all panels in a row; the legend needs it even with one panel.
 const WIDTH: f64 = 840.0;
 const LEAST_PANEL_WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 420.0;
@@ -23,7 +23,7 @@ const LEGEND: f64 = 44.0;
 
 /// The colour of all contenders but hamdex, whose codecs have [`COLOURS`].
 const OTHERS: &str = "#555555";
-/// Where the reference is beaten in both.
+/// The area in which the reference is beaten in both.
 const TINT: &str = "#eef6ee";
 
 /// Draws the picture.
@@ -37,7 +37,7 @@ pub(crate) fn picture(report: &Report) -> String {
     for (line, count) in counts.iter().enumerate() {
         let in_line: Vec<&Comparison> = report.queries.iter().filter(|c| c.count == *count).collect();
         let rows = || in_line.iter().flat_map(|comparison| &comparison.rows);
-        // One line, one scale: panels beside each other compare at a glance.
+        // The panels of a row have one scale, so that they can be compared.
         let x = LogScale::new(rows().map(memory), LEFT, panel_width - RIGHT);
         let y = LogScale::new(rows().map(time), HEIGHT - BOTTOM, TOP);
         for comparison in &in_line {
@@ -227,7 +227,7 @@ fn tip(row: &Row) -> String {
     format!("{}: {time} µs per query, {memory:.2} bytes per fingerprint", row.name)
 }
 
-/// Each design has a form of its own; what has no design is a cross.
+/// Draws a marker: each design has its own form; contenders without a design are crosses.
 fn marker(svg: &mut String, member: &str, x: f64, y: f64, colour: &str) {
     let rim = "stroke=\"#ffffff\"";
     let polygon = |corners: &[(f64, f64)]| {

@@ -17,7 +17,7 @@ const HEADINGS: [&str; 9] = [
     "build s",
 ];
 
-/// What applies to all tables.
+/// Returns the introduction of all tables.
 pub(crate) fn preface(environment: &Environment, rounds: u32, distance: u32) -> String {
     let Environment { processor, cores, rustc, compiled_for, .. } = environment;
     let instructions =

@@ -26,7 +26,7 @@ pub(crate) struct Columns {
 
 impl Columns {
     pub(crate) fn new(file: AtomicFile, schema: &SchemaRef) -> Result<Self, Error> {
-        // Other programs keep more about their columns there.
+        // Other programs store more about their columns there.
         let mut values: Vec<KeyValue> =
             schema.metadata().iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
         values.sort_by(|one, other| one.key.cmp(&other.key));
@@ -40,10 +40,10 @@ impl Columns {
         Ok(Self { writer, schema: Arc::clone(schema) })
     }
 
-    /// Writes the rows of a batch that are wanted.
+    /// Writes the wanted rows of a batch.
     pub(crate) fn write(&mut self, batch: &RecordBatch, wanted: Vec<bool>) -> Result<(), Error> {
         let filtered = filter_record_batch(batch, &BooleanArray::from(wanted));
-        // The columns are the same, but what is noted beside them may differ from file to file.
+        // The columns are the same, but the metadata of the schema may differ from file to file.
         let batch = filtered
             .and_then(|batch| RecordBatch::try_new(Arc::clone(&self.schema), batch.columns().to_vec()))
             .map_err(ParquetError::from);

@@ -14,33 +14,33 @@ use crate::error::Error;
 use crate::read::collector::Destination;
 use crate::read::options::Documents;
 
-/// What was copied.
+/// The result of [`Documents::copy`](crate::Documents::copy).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Copied {
     /// Rows written.
     pub rows: u64,
-    /// Those of them that are no documents: they lack a text or an id, or are damaged.
+    /// Rows written that are not documents: they lack a text or an id, or are damaged.
     pub unread: u64,
-    /// Rows that are left out, though nothing says that they are duplicates: they are too long to be read, or no
-    /// documents, and the output has nothing but ids and texts.
+    /// Rows left out although they are not known to be duplicates: they are too long to be read, or they are not
+    /// documents and the output has only ids and texts.
     pub left_out: u64,
-    /// Whether the output has only the ids and texts of inputs that have more.
+    /// Whether the output has only ids and texts although the inputs have more columns.
     pub is_partial: bool,
 }
 
 /// Copies rows.
 pub(crate) struct Copier<'k> {
     output: Output,
-    /// The numbers of the documents that are wanted, ascending.
+    /// The numbers of the wanted documents, ascending.
     wanted: Peekable<Box<dyn Iterator<Item = u32> + 'k>>,
     /// The number of the next document.
     next: u32,
     /// The columns of the current input.
     names: Vec<String>,
-    /// What id and text are called where there is nothing else.
+    /// The names of id and text in an output that has nothing else.
     fields: [String; 2],
-    /// For each row of the current batch whether it is wanted.
+    /// A flag per row of the current batch: whether it is wanted.
     #[cfg(feature = "parquet")]
     mask: Vec<bool>,
     pub(crate) copied: Copied,
@@ -77,9 +77,9 @@ impl<'k> Copier<'k> {
 }
 
 impl Documents {
-    /// Copies rows of the inputs to `file`: those of the `wanted` documents, which are numbered from 0 in the order
-    /// in which they were read, and all that could not be read as documents, since they are nobody's duplicates.
-    /// Documents must be [`Documents::copyable`] and were read before. They are read again, and must not have
+    /// Copies rows of the inputs to `file`: the rows of the `wanted` documents, numbered from 0 in the order in which
+    /// they were read, and all rows that could not be read as documents, since these never count as duplicates. The
+    /// documents must be [`Documents::copyable`] and have been read before. They are read again, and must not have
     /// changed.
     ///
     /// Rows keep all their columns: objects of JSON are copied as they are, each on a line; records of CSV and TSV
@@ -108,7 +108,7 @@ impl Documents {
         });
         let mut copier = Copier::new(output, Box::new(wanted), fields.map(str::to_owned));
         copier.copied.is_partial = is_partial;
-        // What is said about documents was said already.
+        // Problems were reported in the first pass.
         let mut again = self.clone();
         (again.on_notice, again.on_read) = (None, None);
         again.read_all(Destination::Rows(&mut copier))?;

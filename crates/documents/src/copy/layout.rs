@@ -1,4 +1,4 @@
-//! The columns that inputs have, and those of the output that takes them all.
+//! The columns of the inputs, and of the output that has room for all of them.
 
 #[cfg(feature = "parquet")]
 use arrow_schema::{DataType, SchemaRef};
@@ -11,7 +11,7 @@ use crate::table_writer::rows::TableFormat;
 pub(crate) enum Shape {
     /// Objects with any fields.
     Objects,
-    /// Records, with these names if they have names, separated by this.
+    /// Records with this delimiter, and with column names if the input has them.
     Records { names: Option<Vec<String>>, delimiter: u8 },
     /// Columns with types.
     #[cfg(feature = "parquet")]
@@ -23,11 +23,11 @@ pub(crate) enum Shape {
 /// The columns of the output.
 #[derive(Debug, Clone)]
 pub(crate) enum Layout {
-    /// A line with an object for each row, with its own fields.
+    /// An object per line, each with the fields of its row.
     Objects,
-    /// The cells of the records.
+    /// The fields of records.
     Records { names: Option<Vec<String>>, delimiter: u8 },
-    /// The cells of records as columns of text in a Parquet file.
+    /// The fields of records as columns of text in a Parquet file.
     Cells { names: Vec<String> },
     /// The same columns with the same types.
     #[cfg(feature = "parquet")]
@@ -36,15 +36,15 @@ pub(crate) enum Layout {
     IdsAndTexts(TableFormat),
 }
 
-/// The columns of the output, as far as inputs were seen.
+/// The output columns that fit all inputs seen so far.
 #[derive(Debug)]
 pub(crate) struct Agreed {
     /// The format of the output; by default that of the first input.
     format: Option<TableFormat>,
     layout: Option<Layout>,
-    /// The first input, and what it has.
+    /// The first input and its columns.
     first: Option<(String, Shape)>,
-    /// Whether fields of an input are left out, since the output has no place for them.
+    /// Whether the output lacks columns that an input has.
     pub(crate) is_partial: bool,
 }
 
@@ -57,7 +57,7 @@ impl Agreed {
         self.layout.as_ref()
     }
 
-    /// Takes note of an input; refuses one whose rows do not fit beside those of the others.
+    /// Adds an input. Fails if its rows do not fit into one output with the rows of the others.
     pub(crate) fn enter(&mut self, input: &str, shape: Shape) -> Result<(), Error> {
         let format = self.format.or_else(|| own_format(&shape));
         let format = format.ok_or_else(|| Error::NoTextForm { input: input.to_owned() })?;
@@ -74,7 +74,7 @@ impl Agreed {
                 self.layout = Some(layout);
                 self.first = Some((input.to_owned(), shape));
             }
-            // Objects have room for any fields, and what has ids and texts alone needs no more.
+            // Objects have room for any fields, and tables of ids and texts are alike.
             Some(_) if matches!((&self.layout, &layout), (Some(Layout::Objects), Layout::Objects)) => {}
             Some(_)
                 if matches!(
@@ -91,7 +91,7 @@ impl Agreed {
     }
 }
 
-/// The format of an output that is like such an input; `None` if that is no text.
+/// Returns the output format closest to an input; `None` if that is a binary format.
 fn own_format(shape: &Shape) -> Option<TableFormat> {
     match shape {
         Shape::Records { delimiter: b'\t', .. } => Some(TableFormat::Tsv),
@@ -102,7 +102,7 @@ fn own_format(shape: &Shape) -> Option<TableFormat> {
     }
 }
 
-/// The columns that an output of this format has for such an input.
+/// Returns the columns of an output of this format for an input with these columns.
 fn layout(format: TableFormat, shape: &Shape) -> Layout {
     match (format, shape) {
         (TableFormat::Jsonl, _) => Layout::Objects,
@@ -121,7 +121,7 @@ fn layout(format: TableFormat, shape: &Shape) -> Layout {
     }
 }
 
-/// Whether rows of both fit into one table.
+/// Returns whether the rows of two inputs fit into one table.
 fn are_alike(one: &Shape, other: &Shape) -> bool {
     match (one, other) {
         (Shape::Records { names: one, .. }, Shape::Records { names: other, .. }) => one == other,

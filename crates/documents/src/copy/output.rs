@@ -19,7 +19,7 @@ use crate::table_writer::rows::{Rows, TableFormat};
 pub(crate) enum Output {
     Objects(AtomicFile),
     Records(Box<csv::Writer<AtomicFile>>),
-    /// Cells of records, of which there are so many names.
+    /// Fields of records as cells, and the number of columns.
     Cells(Rows, usize),
     IdsAndTexts(Rows),
     #[cfg(feature = "parquet")]
@@ -27,7 +27,7 @@ pub(crate) enum Output {
 }
 
 impl Output {
-    /// Starts the file. `fields` are the names of id and text, where a row has nothing else.
+    /// Starts the file. `fields` are the names of id and text in an output that has nothing else.
     pub(crate) fn new(file: AtomicFile, layout: &Layout, fields: [&str; 2]) -> Result<Self, Error> {
         Ok(match layout {
             Layout::Objects => Self::Objects(file),
@@ -53,8 +53,8 @@ impl Output {
         })
     }
 
-    /// Writes a row. Returns `false` if there is no place for it: it is no document, and the output has nothing but
-    /// ids and texts.
+    /// Writes a row. Returns `false` if it cannot be written: it is not a document, and the output has only ids and
+    /// texts.
     pub(crate) fn write(
         &mut self,
         row: Row<'_>,
@@ -106,7 +106,7 @@ fn write_object(output: &mut impl Write, text: &str) -> io::Result<()> {
     if !text.contains(['\n', '\r']) {
         return writeln!(output, "{text}");
     }
-    // Line ends stand between values only; with the blanks around them they mean nothing.
+    // Line ends occur between values only, where white space has no meaning.
     let (mut is_in_string, mut is_escaped) = (false, false);
     let mut line = Vec::with_capacity(text.len() + 1);
     for &byte in text.as_bytes() {
@@ -129,7 +129,7 @@ fn write_record(output: &mut impl Write, records: &Records, names: &[String]) ->
     write_json(output, &names, &cells)
 }
 
-/// Writes the fields of a record, and empty ones where it ends early.
+/// Writes the fields of a record, with empty fields for those it lacks.
 fn push_record(rows: &mut Rows, records: &Records, width: usize) -> Result<(), Error> {
     let texts: Vec<_> = records.fields().map(String::from_utf8_lossy).collect();
     if texts.len() > width {

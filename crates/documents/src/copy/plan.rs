@@ -1,4 +1,4 @@
-//! What is known of the inputs after they were read once.
+//! The state kept between the two passes over the inputs.
 
 use std::fs::{File, Metadata};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,16 +14,16 @@ use crate::table_writer::rows::TableFormat;
 
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// What is known of the inputs, and what was kept of them.
+/// The columns of the inputs, copies of inputs that cannot be read twice, and a fingerprint of the rest.
 pub(crate) struct Plan {
     pub(crate) agreed: Agreed,
     /// Inputs that can be read only once, in the order in which they were opened.
     streams: Vec<File>,
-    /// How many of them were opened in this reading.
+    /// Number of streams opened in this pass.
     opened: usize,
-    /// Names, lengths and dates of the files that were opened in this reading.
+    /// Hash of names, lengths and times of the files opened in this pass.
     files: DefaultHasher,
-    /// The same, and the numbers of documents, of the first reading.
+    /// The same hash and the document counts of the first pass.
     first: Option<(u64, Counts)>,
 }
 
@@ -38,19 +38,19 @@ impl Plan {
         }
     }
 
-    /// Takes note of an input and its columns.
+    /// Adds an input and its columns.
     pub(crate) fn enter(&mut self, input: &str, shape: Shape) -> Result<(), Error> {
-        // What fits once fits again.
+        // Inputs that fit in the first pass fit in the second.
         if self.first.is_some() { Ok(()) } else { self.agreed.enter(input, shape) }
     }
 
-    /// Begins a reading.
+    /// Begins a pass.
     pub(crate) fn begin(&mut self) {
         self.opened = 0;
         self.files = DefaultHasher::new();
     }
 
-    /// Ends a reading; the second one must have found the same as the first.
+    /// Ends a pass. Fails if the second pass found other inputs than the first.
     pub(crate) fn end(&mut self, counts: &Counts) -> Result<(), Error> {
         let found = (self.files.finish(), *counts);
         match &self.first {
@@ -61,7 +61,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Takes note of a file that is about to be read, if it can be read again.
+    /// Returns whether a path is a regular file, which can be read again, and adds it to the hash of this pass.
     pub(crate) fn is_file(&mut self, path: &Path) -> bool {
         let metadata = if path.as_os_str() == "-" { None } else { path.metadata().ok() };
         let Some(metadata) = metadata.filter(Metadata::is_file) else { return false };
@@ -70,7 +70,7 @@ impl Plan {
         true
     }
 
-    /// Opens standard input, a pipe or the like: copied to a temporary file the first time.
+    /// Opens standard input, a pipe or the like; the first pass copies it to a temporary file.
     pub(crate) fn open_stream(
         &mut self,
         path: &Path,
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_changed_between_two_readings_is_noticed() {
+    fn inputs_changed_between_the_passes_are_detected() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
         for (contents, is_same) in [("one", true), ("two more", false)] {

@@ -1,4 +1,4 @@
-//! A row as it is in its input.
+//! The rows of an input as they are stored there, and their receiver.
 
 #[cfg(feature = "parquet")]
 use arrow_array::RecordBatch;
@@ -8,7 +8,7 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::table_reader::csv::Records;
 
-/// A row as it is in its input.
+/// A row as it is stored in its input.
 #[derive(Clone, Copy)]
 pub(crate) enum Row<'a> {
     /// An object of JSON.
@@ -18,22 +18,22 @@ pub(crate) enum Row<'a> {
     /// A row of the current batch of Parquet or Arrow.
     #[cfg(feature = "parquet")]
     OfBatch,
-    /// A line or file of text, which has nothing besides its id and text.
+    /// A line or file of text, which has only an id and a text.
     Text,
 }
 
 /// Receives all rows of all inputs.
 pub(crate) trait RowSink {
-    /// An input with these columns follows.
+    /// Starts an input with these columns.
     fn enter(&mut self, shape: Shape);
 
-    /// Takes a row; without a document it could not be read as one, and is nobody's duplicate.
+    /// Takes a row. Without a document, the row could not be read as one and never counts as a duplicate.
     fn take(&mut self, row: Row<'_>, document: Option<&Document>) -> Result<(), Error>;
 
     /// Counts a row that is not in memory.
     fn leave_out(&mut self);
 
-    /// Ends a batch, all rows of which were taken.
+    /// Ends a batch after all its rows were taken.
     #[cfg(feature = "parquet")]
     fn end_batch(&mut self, batch: &RecordBatch) -> Result<(), Error>;
 }

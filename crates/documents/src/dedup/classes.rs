@@ -1,4 +1,4 @@
-//! Classes of documents that are equal to the search: it compares one of each.
+//! Equivalence classes of documents: the search compares one document per class.
 
 use std::cmp::Reverse;
 
@@ -7,11 +7,11 @@ use hamdex::sort_by_keys;
 use crate::dedup::resources::CHECK_EVERY;
 use crate::error::Error;
 
-/// No class: the document is in no cluster.
+/// Marks a document without a class, which is in no cluster.
 const NONE: u32 = u32::MAX;
 
-/// Which documents are equal. Classes are numbered in the order of preference of their leaders: what is kept of
-/// several is the leader of the least class.
+/// The class of every document. Classes are numbered by preference of their leaders: of several classes in one
+/// cluster, the leader of the smallest is kept.
 pub(crate) struct Classes {
     of_document: Vec<u32>,
     /// The preferred document of each class.
@@ -19,7 +19,7 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    /// No classes of that many documents yet.
+    /// Creates the classes of `documents` documents, none of which has a class yet.
     pub(crate) fn new(documents: usize) -> Self {
         Self { of_document: vec![NONE; documents], leaders: Vec::new() }
     }
@@ -57,7 +57,7 @@ impl Classes {
         lengths: Option<&[u64]>,
         check: &(impl Fn() -> Result<(), Error> + Sync),
     ) -> Result<(), Error> {
-        // The longest first, where that counts; then by the leader.
+        // The longest first, if lengths are given; then by the leader.
         let rank = |leader: u32| lengths.map_or(0, |lengths| !lengths[leader as usize]);
         let mut order: Vec<(u64, u32, u32)> =
             (0..).zip(&self.leaders).map(|(class, &leader)| (rank(leader), leader, class)).collect();

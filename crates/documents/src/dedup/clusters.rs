@@ -15,7 +15,7 @@ use crate::table_writer::rows::Rows;
 /// The clusters of near-duplicates in a corpus.
 ///
 /// Every document belongs to at most one cluster, and a cluster has two or more documents. Which documents are
-/// together: [`Clustering`](crate::Clustering).
+/// together is decided by [`Clustering`](crate::Clustering).
 #[derive(Debug)]
 pub struct Clusters {
     pub(crate) members: Vec<Member>,
@@ -27,7 +27,7 @@ pub struct Clusters {
     pub(crate) has_similarities: bool,
 }
 
-/// A cluster in a few numbers.
+/// Statistics of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Extent {
@@ -35,11 +35,11 @@ pub struct Extent {
     pub cluster: u32,
     /// The kept document.
     pub kept: u32,
-    /// Its documents, with the kept one.
+    /// The number of its documents, the kept one included.
     pub documents: u64,
-    /// The greatest distance of a fingerprint to that of the kept document, in bits.
+    /// The greatest distance of a fingerprint from that of the kept document, in bits.
     pub greatest_distance: u32,
-    /// The least similarity to the kept document, where texts are compared.
+    /// The least similarity to the kept document; `None` unless texts are compared.
     pub least_similarity: Option<f64>,
 }
 
@@ -53,8 +53,8 @@ const COLUMNS: [(&str, Kind); 5] = [
 ];
 
 impl Clusters {
-    /// Returns the columns of [`Clusters::write`]: `cluster`, `id`, `kept`, `distance`, and `similarity` where texts
-    /// are compared.
+    /// Returns the columns of [`Clusters::write`]: `cluster`, `id`, `kept`, `distance`, and `similarity` if texts are
+    /// compared.
     #[must_use]
     pub fn columns(&self) -> &'static [(&'static str, Kind)] {
         if self.has_similarities { &COLUMNS } else { &COLUMNS[..4] }
@@ -139,21 +139,20 @@ impl Clusters {
         self.for_each_row(|_, cells| rows.push(cells))
     }
 
-    /// Returns how many documents there were, and how many were skipped.
+    /// Returns the numbers of documents read and skipped.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Returns the documents without a reliable fingerprint, where fingerprints decide: they are in a cluster only
-    /// if they are equal. Where texts alone decide, no document is too short.
+    /// Returns the documents without a reliable fingerprint, if fingerprints are compared: they are in a cluster only
+    /// with equal ones. If texts alone are compared, no document is too short.
     #[must_use]
     pub fn too_short(&self) -> &TooShort {
         &self.too_short
     }
 
-    /// Returns the documents near a fingerprint that they were held against, in their order, with
-    /// [`Dedup::against`](crate::Dedup::against).
+    /// Returns the documents near a fingerprint of [`Dedup::against`](crate::Dedup::against), in their order.
     #[must_use]
     pub fn known(&self) -> Option<&[Known]> {
         self.known.as_deref()

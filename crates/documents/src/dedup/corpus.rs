@@ -1,4 +1,4 @@
-//! What is kept of each document.
+//! The features of every document: fingerprint, id, length, digest and shingles.
 
 use hamdex::Fingerprint;
 use hamdex_simhash::{Fingerprinter, Hash, Outcome, Scratch, Shingler, Shingles};
@@ -13,13 +13,13 @@ use crate::document::Document;
 use crate::document::TooShort;
 use crate::error::Error;
 
-/// Documents looked up at a time: enough work for all threads, in bounded memory.
+/// Documents looked up in the reference at a time: enough work for all threads, in bounded memory.
 const LOOKUP_BATCH: usize = 1 << 14;
 
 /// The hash of whole texts.
 const TEXT_HASH: Hash = Hash::Xxh3 { seed: 0 };
 
-/// How the search treats a document.
+/// The treatment of a document by the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Fingerprint,
@@ -29,18 +29,19 @@ pub(crate) enum State {
     Known,
 }
 
-/// A digest of 128 bits as two numbers, which take less room beside a smaller one.
+/// A digest of 128 bits as two numbers, so that a pair with a `u32` takes 24 bytes instead of 32.
 pub(crate) type Digest = (u64, u64);
 
 /// All documents, by number.
 pub(crate) struct Corpus<F> {
     pub(crate) states: Vec<State>,
-    /// Reliable or not; zero where there is none.
+    /// Reliable or not; zero for documents without a fingerprint.
     pub(crate) fingerprints: Vec<F>,
     pub(crate) ids: Strings,
     /// The bytes of each text, if the longest document is kept.
     pub(crate) lengths: Option<Vec<u64>>,
-    /// Of the shingles, if texts are compared; otherwise of texts too short for a fingerprint. Blank texts have none.
+    /// Digests of the shingles, if texts are compared; otherwise of texts too short for a fingerprint. Blank texts
+    /// have no digest.
     pub(crate) digests: Vec<(Digest, u32)>,
     /// The shingles, if texts are compared.
     pub(crate) sets: Option<Spilled<u64>>,
@@ -48,14 +49,14 @@ pub(crate) struct Corpus<F> {
     pub(crate) counts: Counts,
 }
 
-/// What is made of a document on several threads.
+/// The features of a document, extracted on several threads.
 pub(crate) struct Features<F> {
     outcome: Outcome<F>,
     shingles: Option<Shingles>,
     digest: Option<Digest>,
 }
 
-/// Makes features of documents; one per thread.
+/// Extracts features; one per thread.
 pub(crate) struct Extractor<'a, F> {
     fingerprinter: &'a Fingerprinter<F>,
     scratch: Scratch<F>,
@@ -98,12 +99,17 @@ pub(crate) struct CorpusBuilder<F> {
     digests: Vec<(Digest, u32)>,
     sets: Option<SpillWriter<u64>>,
     too_short: TooShort,
-    /// Whether documents without a reliable fingerprint are noted.
-    notes_short: bool,
+    /// Whether documents without a reliable fingerprint are counted as too short.
+    counts_short: bool,
 }
 
 impl<F: Fingerprint> CorpusBuilder<F> {
-    pub(crate) fn new(resources: &Resources, with_sets: bool, with_lengths: bool, notes_short: bool) -> Self {
+    pub(crate) fn new(
+        resources: &Resources,
+        with_sets: bool,
+        with_lengths: bool,
+        counts_short: bool,
+    ) -> Self {
         Self {
             states: Vec::new(),
             fingerprints: Vec::new(),
@@ -112,13 +118,13 @@ impl<F: Fingerprint> CorpusBuilder<F> {
             digests: Vec::new(),
             sets: with_sets.then(|| SpillWriter::new(&resources.directory, resources.set_bytes())),
             too_short: TooShort::default(),
-            notes_short,
+            counts_short,
         }
     }
 
     pub(crate) fn push(&mut self, document: &Document, features: Features<F>) -> Result<(), Error> {
         let number = self.push_fingerprint(&document.id, features.outcome)?;
-        if self.notes_short {
+        if self.counts_short {
             self.too_short.note(&document.id, &features.outcome);
         }
         self.digests.extend(features.digest.map(|digest| (digest, number)));
@@ -131,9 +137,9 @@ impl<F: Fingerprint> CorpusBuilder<F> {
         Ok(())
     }
 
-    /// Takes a document of which nothing but the fingerprint is known; returns its number.
+    /// Adds a document of which only the fingerprint is known; returns its number.
     pub(crate) fn push_fingerprint(&mut self, id: &str, outcome: Outcome<F>) -> Result<u32, Error> {
-        // The last number is none of a document.
+        // The last number is reserved.
         let number = u32::try_from(self.states.len()).ok().filter(|number| *number < u32::MAX);
         let number = number.ok_or(Error::TooManyDocuments)?;
         self.states.push(if outcome.is_too_short() { State::TooShort } else { State::Fingerprint });
@@ -157,7 +163,7 @@ impl<F: Fingerprint> CorpusBuilder<F> {
 }
 
 impl<F: Fingerprint> Corpus<F> {
-    /// Marks the documents that are near a fingerprint of the reference; returns them.
+    /// Marks the documents near a fingerprint of the reference, and returns them.
     pub(crate) fn mark_known(
         &mut self,
         reference: &dyn Reference<F>,
@@ -168,9 +174,9 @@ impl<F: Fingerprint> Corpus<F> {
         for (states, fingerprints) in
             self.states.chunks_mut(LOOKUP_BATCH).zip(self.fingerprints.chunks(LOOKUP_BATCH))
         {
-            let is_asked = |state: &State| *state == State::Fingerprint;
-            let asked = states.iter().zip(fingerprints).map(|(state, &f)| is_asked(state).then_some(f));
-            let nearest = reference.nearest(&asked.collect::<Vec<_>>(), distance)?;
+            let is_searched = |state: &State| *state == State::Fingerprint;
+            let queries = states.iter().zip(fingerprints).map(|(state, &f)| is_searched(state).then_some(f));
+            let nearest = reference.nearest(&queries.collect::<Vec<_>>(), distance)?;
             for ((document, state), nearest) in (first..).zip(states.iter_mut()).zip(nearest) {
                 let Some(nearest) = nearest else { continue };
                 *state = State::Known;

@@ -1,4 +1,4 @@
-//! The members of clusters, and how far they are from what is kept.
+//! The members of clusters, and their distances from the kept documents.
 
 use hamdex::Fingerprint;
 use hamdex_simhash::resemblance;
@@ -12,7 +12,7 @@ use crate::dedup::resources::{Progress, Stage};
 use crate::dedup::spill::Spilled;
 use crate::error::Error;
 
-/// Members that are measured between two reports.
+/// Members measured between two progress reports.
 const MEASURED_AT_ONCE: usize = 1 << 14;
 
 /// A document of a cluster.
@@ -23,17 +23,16 @@ pub struct Member {
     pub cluster: u32,
     /// The document, numbered from 0 in the order of the input.
     pub document: u32,
-    /// Whether it is the one document of its cluster that is kept; the others are its duplicates.
+    /// Whether it is the kept document of its cluster; the others are its duplicates.
     pub is_kept: bool,
-    /// The distance of its fingerprint to that of the kept document, in bits.
+    /// The distance of its fingerprint from that of the kept document, in bits.
     pub distance: u32,
-    /// The share of shingles that it has in common with the kept document, from 0 to 1; `None` where texts are not
-    /// compared.
+    /// The share of shingles in common with the kept document, from 0 to 1; `None` unless texts are compared.
     pub similarity: Option<f64>,
 }
 
-/// Takes the place of a member that has not been met yet.
-const NOBODY: Member = Member { cluster: 0, document: 0, is_kept: false, distance: 0, similarity: None };
+/// A placeholder for a member that is not filled in yet.
+const UNFILLED: Member = Member { cluster: 0, document: 0, is_kept: false, distance: 0, similarity: None };
 
 /// Finds the members of all clusters, by cluster and then by document.
 pub(crate) fn find<F: Fingerprint>(
@@ -46,8 +45,8 @@ pub(crate) fn find<F: Fingerprint>(
     let check = resources.cancellation_check(Stage::Cluster, corpus.states.len());
     let mut sizes = vec![0; classes.len()];
     for_each(classes, &check, |_, class| sizes[first(class) as usize] += 1)?;
-    // By the first class of each cluster; 0 before the first member is met. By cluster: what is kept, and where the
-    // members start.
+    // The number of a cluster by its first class, 0 until its first member is found; by cluster, the kept document
+    // and the start of its members.
     let mut numbers = vec![0; classes.len()];
     let (mut kept, mut starts) = (Vec::new(), Vec::new());
     let mut count = 0;
@@ -61,8 +60,8 @@ pub(crate) fn find<F: Fingerprint>(
             *number = kept.len() as u32;
         }
     })?;
-    let mut members = vec![NOBODY; count];
-    // Documents come in their order, so the next place of a cluster is that of its next member.
+    let mut members = vec![UNFILLED; count];
+    // Documents come in ascending order, so each member takes the next place of its cluster.
     for_each(classes, &check, |document, class| {
         let cluster = numbers[first(class) as usize];
         let Some(number) = (cluster as usize).checked_sub(1) else { return };

@@ -16,32 +16,32 @@ use crate::document::TooShort;
 /// Receives the documents without a reliable fingerprint.
 type OnTooShort = Arc<dyn Fn(&TooShort) + Send + Sync>;
 
-/// Which document of a cluster is kept.
+/// The rule by which one document of a cluster is kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Preference {
     /// The first in the input.
     #[default]
     First,
-    /// The one with the longest text; among equal ones the first.
+    /// The longest text; among equal lengths the first.
     Longest,
 }
 
-/// How documents are brought together into clusters.
+/// The way in which near-duplicates form clusters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Clustering {
     /// Every member of a cluster is a near-duplicate of the kept document. Documents are taken in the order of
-    /// [`Preference`](crate::Preference): one that is a near-duplicate of kept documents joins the first of them;
-    /// any other is kept. So no two kept documents are near-duplicates of each other.
+    /// [`Preference`](crate::Preference): a near-duplicate of kept documents joins the first of them; any other is
+    /// kept. So no two kept documents are near-duplicates of each other.
     #[default]
     Stars,
-    /// Chains: near-duplicates are always in the same cluster, so a cluster is all that can be reached over
-    /// near-duplicates, and two members can be far apart.
+    /// Connected components: near-duplicates are always in the same cluster, and two members of a cluster can be far
+    /// apart.
     Linked,
 }
 
-/// What makes two documents near-duplicates: at least one of the two, and both where both are given.
+/// The definition of near-duplicates: a distance, a similarity, or both.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Method {
     /// Their fingerprints are within this distance.
@@ -51,7 +51,7 @@ pub(crate) struct Method {
 }
 
 impl Method {
-    /// The method of what the user has chosen: similarity, unless a distance alone was.
+    /// Returns the method for the given options; without any, the default similarity.
     pub(crate) fn of(distance: Option<u32>, similarity: Option<Similarity>) -> Self {
         let similarity = match distance {
             None => Some(similarity.unwrap_or_default()),
@@ -60,7 +60,7 @@ impl Method {
         Self { distance, similarity }
     }
 
-    /// Whether fingerprints decide, so that documents need a reliable one.
+    /// Returns whether documents need a reliable fingerprint.
     pub(crate) fn needs_fingerprints(self) -> bool {
         self.distance.is_some()
     }
@@ -70,7 +70,7 @@ impl Method {
 ///
 /// Two documents are near-duplicates when their texts are similar ([`Dedup::similarity`]), by default when they share
 /// 0.7 of their shingles of five words; or, with [`Dedup::distance`] alone, when their fingerprints are near. Either
-/// way the search is exact: the clusters are those of comparing every document with every other.
+/// way the search is exact: comparing every document with every other gives the same clusters.
 ///
 /// Memory: some 100 bytes per document, its id, and its shingles, 8 bytes per word, where texts are compared. What
 /// exceeds the limit ([`Dedup::memory`]) of ids and shingles is kept in temporary files. Lists of shingles that
@@ -111,7 +111,8 @@ pub struct Dedup<'a, F: Fingerprint> {
 }
 
 impl<'a, F: Fingerprint> Dedup<'a, F> {
-    /// A search for documents with similar texts; `fingerprinter` makes the fingerprints whose distances are reported.
+    /// Creates a search for documents with similar texts; `fingerprinter` makes the fingerprints whose distances are
+    /// reported.
     #[must_use]
     pub fn new(fingerprinter: Fingerprinter<F>) -> Self {
         Self {
@@ -130,54 +131,54 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
         }
     }
 
-    /// Documents whose texts are that similar are near-duplicates; by default 0.7 of the shingles of five words.
-    /// Together with [`Dedup::distance`], they must be both similar and near.
+    /// Sets the similarity of near-duplicates; by default 0.7 of the shingles of five words. Together with
+    /// [`Dedup::distance`], near-duplicates are both similar and near.
     #[must_use]
     pub fn similarity(mut self, similarity: Similarity) -> Self {
         self.similarity = Some(similarity);
         self
     }
 
-    /// Documents whose fingerprints are within this many bits are near-duplicates, whatever their texts, unless
-    /// [`Dedup::similarity`] is set too. Documents without a reliable fingerprint are near-duplicates only of equal
-    /// ones.
+    /// Sets the distance, in bits, within which fingerprints are near-duplicates, whatever their texts unless
+    /// [`Dedup::similarity`] is set too. Documents without a reliable fingerprint are near-duplicates of equal ones
+    /// only.
     #[must_use]
     pub fn distance(mut self, bits: u32) -> Self {
         self.distance = Some(bits);
         self
     }
 
-    /// How near-duplicates are brought together; by default as stars.
+    /// Sets how near-duplicates form clusters; by default as stars.
     #[must_use]
     pub fn clusters(mut self, clustering: Clustering) -> Self {
         self.clustering = clustering;
         self
     }
 
-    /// Leaves out documents whose fingerprints are near one of an index, or of another reference: within
-    /// [`Dedup::distance`], or 3 bits where that is not set. [`Clusters::known`] has them.
+    /// Leaves out documents whose fingerprints are near one of an index or another reference: within
+    /// [`Dedup::distance`], by default 3 bits. [`Clusters::known`] returns them.
     #[must_use]
     pub fn against(mut self, reference: &'a dyn Reference<F>) -> Self {
         self.against = Some(reference);
         self
     }
 
-    /// Which document of a cluster is kept; by default the first.
+    /// Sets which document of a cluster is kept; by default the first.
     #[must_use]
     pub fn prefer(mut self, prefer: Preference) -> Self {
         self.prefer = prefer;
         self
     }
 
-    /// The memory limit in bytes; by default [`hamdex::default_memory`]. Shingles and ids that exceed their share go
-    /// to temporary files. What must be in memory for every document is checked before the search starts.
+    /// Sets the memory limit in bytes; by default [`hamdex::default_memory`]. Shingles and ids that exceed their share
+    /// go to temporary files. The memory that every document needs is checked before the search starts.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.resources.memory = bytes;
         self
     }
 
-    /// The directory of temporary files; by default the system's place for large files
+    /// Sets the directory of temporary files; by default the system's place for large files
     /// ([`hamdex_atomic_file::temporary_directory`]).
     #[must_use]
     pub fn temp_dir(mut self, directory: impl Into<PathBuf>) -> Self {
@@ -185,16 +186,16 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
         self
     }
 
-    /// Calls `report` with the documents without a reliable fingerprint, once all documents are read and before
-    /// the search starts: they are known even if the search fails. It is called on the thread of the search.
+    /// Calls `report` with the documents without a reliable fingerprint after all documents are read and before the
+    /// search starts, so they are known even if the search fails. It is called on the thread of the search.
     #[must_use]
     pub fn on_too_short(mut self, report: impl Fn(&TooShort) + Send + Sync + 'static) -> Self {
         self.on_too_short = Some(Arc::new(report));
         self
     }
 
-    /// Calls `report` repeatedly with the progress of the search, until it breaks: the search ends with
-    /// [`Error::Stopped`] then. It may be called on another thread.
+    /// Calls `report` repeatedly with the progress of the search. If it breaks, the search ends with
+    /// [`Error::Stopped`](crate::Error::Stopped). It may be called on any thread.
     #[must_use]
     pub fn on_progress(
         mut self,

@@ -1,17 +1,17 @@
-//! What is known already: fingerprints that documents are held against.
+//! Known fingerprints, whose near-duplicates are left out.
 
 use hamdex::{Fingerprint, Index, Match};
 use rayon::prelude::*;
 
 use crate::error::Error;
 
-/// Fingerprints that documents are held against: see [`Dedup::against`](crate::Dedup::against).
+/// Known fingerprints, for [`Dedup::against`](crate::Dedup::against).
 pub trait Reference<F>: Sync {
-    /// Returns for each fingerprint the nearest stored one within `distance`; `None` where nothing is, or nothing was
-    /// asked.
+    /// Returns for each query the nearest stored fingerprint within `distance`; `None` if there is none, or the query
+    /// is `None`.
     ///
     /// # Errors
-    /// When what is stored cannot be read.
+    /// When the stored fingerprints cannot be read.
     fn nearest(&self, fingerprints: &[Option<F>], distance: u32) -> Result<Vec<Option<Match<F>>>, Error>;
 }
 
@@ -28,7 +28,7 @@ impl<F: Fingerprint> Reference<F> for Index<F> {
     }
 }
 
-/// A document that is near a fingerprint that documents are held against.
+/// A document near a fingerprint of the [`Reference`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Known {

@@ -6,24 +6,24 @@ use std::sync::Arc;
 
 use crate::error::Error;
 
-/// Shares of the memory: for sets of shingles, ids and the census.
+/// Shares of the memory: for sets of shingles, ids and counts of shingles.
 const SETS_SHARE: u64 = 2;
 const IDS_SHARE: u64 = 16;
 const COUNTS_SHARE: u64 = 8;
 
-/// What a search for near-duplicates is doing.
+/// A stage of a search for near-duplicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stage {
-    /// Documents are read, and fingerprints made of them; how many there are is not known.
+    /// Reading documents and making their fingerprints; the number of documents is not known.
     Read,
-    /// The shingles of all documents are counted.
+    /// Counting the shingles of all documents.
     Count,
-    /// Documents are compared.
+    /// Comparing documents.
     Compare,
-    /// Documents of one cluster are brought together.
+    /// Forming clusters.
     Cluster,
-    /// What is in a cluster is compared with what is kept of it.
+    /// Comparing the members of clusters with the kept documents.
     Measure,
 }
 
@@ -32,11 +32,11 @@ pub enum Stage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// What is being done.
+    /// The current stage.
     pub stage: Stage,
-    /// Units done in this stage.
+    /// Units completed in this stage.
     pub done: u64,
-    /// Units in all, where that is known.
+    /// Units of the stage in total, if known.
     pub total: Option<u64>,
 }
 
@@ -49,18 +49,18 @@ impl Progress {
 /// Receives progress.
 pub(crate) type OnProgress = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
 
-/// Takes the units done of a stage, from any thread. It is an error if the caller stops the search.
+/// Reports the units completed in a stage, from any thread. Fails if the caller stops the search.
 pub(crate) type Report<'r> = dyn Fn(u64) -> Result<(), Error> + Sync + 'r;
 
-/// What is gone through between two looks at whether to go on, where each takes next to no time.
+/// Items between two cancellation checks in loops that take next to no time per item.
 pub(crate) const CHECK_EVERY: usize = 1 << 18;
 
-/// Options of the search.
+/// The resources of a search.
 #[derive(Clone)]
 pub(crate) struct Resources {
-    /// Bytes.
+    /// The memory limit, in bytes.
     pub(crate) memory: u64,
-    /// Of temporary files.
+    /// The directory of temporary files.
     pub(crate) directory: PathBuf,
     pub(crate) on_progress: Option<OnProgress>,
 }
@@ -77,7 +77,8 @@ impl Resources {
         }
     }
 
-    /// Returns what asks whether to go on before a stage begins that has that many units.
+    /// Returns a function that fails if the caller has stopped the search; it reports a stage of `total` units, none
+    /// of which is completed.
     pub(crate) fn cancellation_check(
         &self,
         stage: Stage,
@@ -86,22 +87,22 @@ impl Resources {
         move || self.report(Progress::new(stage, 0, Some(total as u64)))
     }
 
-    /// Bytes of sets of shingles in memory.
+    /// Returns the bytes of sets of shingles in memory.
     pub(crate) fn set_bytes(&self) -> u64 {
         self.memory / SETS_SHARE
     }
 
-    /// Bytes of ids in memory.
+    /// Returns the bytes of ids in memory.
     pub(crate) fn id_bytes(&self) -> u64 {
         self.memory / IDS_SHARE
     }
 
-    /// Bytes of the census.
+    /// Returns the bytes of the counts of shingles.
     pub(crate) fn count_bytes(&self) -> u64 {
         self.memory / COUNTS_SHARE
     }
 
-    /// Refuses a search that needs more memory for each document than there is.
+    /// Fails if the search needs more memory per document than there is.
     pub(crate) fn check_memory(&self, documents: u64, bytes_per_document: u64) -> Result<(), Error> {
         let shelved = self.set_bytes() + self.id_bytes() + self.count_bytes();
         let needed = documents * bytes_per_document;
@@ -118,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_is_enough() {
+    fn the_reported_memory_is_enough() {
         let resources = |memory| Resources { memory, directory: PathBuf::new(), on_progress: None };
         assert!(resources(16 << 20).check_memory(50_000, 100).is_ok());
         let Err(Error::Memory { bytes, .. }) = resources(16 << 20).check_memory(1_000_000, 100) else {

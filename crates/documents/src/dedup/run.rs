@@ -1,4 +1,4 @@
-//! The steps of a search, in their order: read, drop what is known, group, measure.
+//! The steps of a search, in their order: read, drop known documents, group, measure.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +17,7 @@ use crate::read::collector::Sink;
 use crate::read::fingerprint::map_texts;
 use crate::read::options::Documents;
 
-/// The distance within which fingerprints are near, where none is given.
+/// The default distance within which fingerprints are near.
 const DEFAULT_DISTANCE: u32 = 3;
 
 impl<F: Fingerprint> Dedup<'_, F> {
@@ -25,7 +25,7 @@ impl<F: Fingerprint> Dedup<'_, F> {
     ///
     /// # Errors
     /// When documents cannot be read, the distance is too large, an index cannot be read, memory is too small for
-    /// so many documents, or temporary files cannot be written.
+    /// the number of documents, or temporary files cannot be written.
     pub fn run(&self, documents: &Documents) -> Result<Clusters, Error> {
         let mut documents = documents.clone();
         documents.temp_dir.get_or_insert_with(|| self.resources.directory.clone());
@@ -51,9 +51,8 @@ impl<F: Fingerprint> Dedup<'_, F> {
         self.find(read)
     }
 
-    /// Finds the clusters of fingerprints made elsewhere. `read` calls its argument with the id of each and the
-    /// fingerprint, in order. There are no texts, so that only a distance makes near-duplicates, by default 3, and
-    /// nothing is kept of them.
+    /// Finds the clusters of existing fingerprints. `read` calls its argument with the id and the fingerprint of each
+    /// document, in order. There are no texts, so near-duplicates are defined by a distance only, by default 3.
     ///
     /// # Errors
     /// When a similarity is set, the error that `read` returns, or as [`Dedup::run`].

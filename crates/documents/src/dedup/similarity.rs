@@ -1,4 +1,4 @@
-//! How similar texts must be.
+//! The least similarity of near-duplicates.
 
 use std::num::NonZeroUsize;
 
@@ -6,8 +6,8 @@ use hamdex_simhash::Shingle;
 
 use crate::error::Error;
 
-/// How similar two texts must be to be near-duplicates: the least share of their shingles that they have in common
-/// (Jaccard), as [`hamdex_simhash::Shingler`] cuts them.
+/// The least similarity of near-duplicates: a share of common shingles (Jaccard), as cut by
+/// [`hamdex_simhash::Shingler`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Similarity {
     least: f64,
@@ -22,13 +22,14 @@ impl Default for Similarity {
 }
 
 impl Similarity {
-    /// The least share of common shingles by default.
+    /// The default of the least share of common shingles.
     pub const DEFAULT_LEAST: f64 = 0.7;
 
-    /// The words per shingle by default.
+    /// The default of the words per shingle.
     pub const DEFAULT_WORDS: NonZeroUsize = NonZeroUsize::new(5).expect("5 is not 0");
 
-    /// The least share of common shingles, above 0 and at most 1, and the number of words per shingle.
+    /// Creates a similarity from the least share of common shingles, above 0 and at most 1, and the number of words
+    /// per shingle.
     ///
     /// # Errors
     /// When either is out of its range.
@@ -44,7 +45,7 @@ impl Similarity {
         Ok(Self { least, words })
     }
 
-    /// The least share of common shingles of five words, above 0 and at most 1.
+    /// Creates a similarity from the least share of common shingles of five words, above 0 and at most 1.
     ///
     /// # Errors
     /// When it is out of its range.
@@ -64,12 +65,12 @@ impl Similarity {
         self.words
     }
 
-    /// Returns the fewest shingles that two sets of these sizes share if they are similar; more than the smaller
-    /// one has if they cannot be.
+    /// Returns the fewest shingles that two similar sets of these sizes share; more than the smaller one has if they
+    /// cannot be similar.
     pub(crate) fn least_shared(&self, one: usize, other: usize) -> usize {
         let is_enough = |shared: usize| shared as f64 / (one + other - shared) as f64 >= self.least;
         let most = one.min(other);
-        // What rounding leaves open is settled by the very division that defines similarity.
+        // Rounding errors are corrected by the division that defines similarity.
         let mut shared = ((one + other) as f64 * self.least / (1.0 + self.least)).ceil() as usize;
         while shared > 0 && shared <= most + 1 && is_enough(shared - 1) {
             shared -= 1;
@@ -82,7 +83,7 @@ impl Similarity {
 
     /// Returns the fewest shingles that a set of this size shares with any similar one.
     pub(crate) fn least_shared_with_any(&self, size: usize) -> usize {
-        // A similar set is at least that large itself, and has nothing else then.
+        // The smallest similar set consists of shared shingles only.
         let mut shared = (size as f64 * self.least).ceil() as usize;
         while shared > 0 && (shared - 1) as f64 / size as f64 >= self.least {
             shared -= 1;

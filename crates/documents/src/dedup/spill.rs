@@ -1,4 +1,4 @@
-//! Sequences of numbers, one per document: in memory as far as a limit allows, the rest in a temporary file.
+//! Sequences of numbers, one per document: in memory up to a limit, the rest in a temporary file.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -9,13 +9,13 @@ use hamdex_atomic_file::read_exact_at;
 
 use crate::error::Error;
 
-/// A number that a file can hold.
+/// A number that can be written to a file.
 pub(crate) trait Stored: Copy {
     const BYTES: usize;
 
     fn write(items: &[Self], output: &mut impl Write) -> io::Result<()>;
 
-    /// Makes the numbers of whole groups of [`Stored::BYTES`] bytes.
+    /// Decodes numbers of [`Stored::BYTES`] bytes each.
     fn of_bytes(bytes: Vec<u8>) -> Vec<Self>;
 }
 
@@ -43,7 +43,7 @@ impl Stored for u64 {
     }
 }
 
-/// Takes sequences; 8 bytes of memory for each, and what the limit allows for their contents.
+/// Writes sequences: 8 bytes of memory for each, and up to a limit for their contents.
 pub(crate) struct SpillWriter<T> {
     directory: PathBuf,
     max_items: usize,
@@ -52,7 +52,7 @@ pub(crate) struct SpillWriter<T> {
     back: Option<BufWriter<File>>,
 }
 
-/// The sequences, found by their numbers, from any thread.
+/// The written sequences, read by number from any thread.
 #[derive(Debug)]
 pub(crate) struct Spilled<T> {
     directory: PathBuf,
@@ -62,7 +62,7 @@ pub(crate) struct Spilled<T> {
 }
 
 impl<T: Stored> SpillWriter<T> {
-    /// Keeps up to `max_bytes` in memory. The temporary file is made in `directory` when it is needed.
+    /// Keeps up to `max_bytes` in memory. The temporary file is created in `directory` when it is needed.
     pub(crate) fn new(directory: &Path, max_bytes: u64) -> Self {
         let max_items = usize::try_from(max_bytes).unwrap_or(usize::MAX) / T::BYTES;
         Self { directory: directory.to_owned(), max_items, front: Vec::new(), ends: Vec::new(), back: None }
@@ -111,7 +111,7 @@ impl<T: Stored> Spilled<T> {
         if end <= in_memory {
             return Ok(Cow::Borrowed(&self.front[start as usize..end as usize]));
         }
-        let file = self.back.as_ref().expect("what is not in memory is in the file");
+        let file = self.back.as_ref().expect("sequences that are not in memory are in the file");
         let mut bytes = vec![0; (end - start) as usize * T::BYTES];
         read_exact_at(file, &mut bytes, (start - in_memory) * T::BYTES as u64)
             .map_err(Error::temporary("read a temporary file in it", &self.directory))?;
@@ -125,10 +125,10 @@ impl<T: Stored> Spilled<T> {
     }
 }
 
-/// Takes ids in the order of the documents.
+/// Writes strings, in the order of the documents.
 pub(crate) struct StringsWriter(SpillWriter<u8>);
 
-/// The ids of all documents.
+/// The written strings, read by number.
 #[derive(Debug)]
 pub(crate) struct Strings(Spilled<u8>);
 

@@ -7,7 +7,7 @@ pub(crate) mod signatures;
 use std::fmt;
 use std::path::Path;
 
-/// How many bytes from the start are searched for a zero byte.
+/// Bytes from the start that are searched for a zero byte.
 const TEXT_PROBE_BYTES: usize = 1 << 16;
 
 const PARQUET_MAGIC: &[u8] = b"PAR1";
@@ -38,13 +38,13 @@ pub enum Format {
     Arrow,
     /// Each file is one document, its path the id.
     Text,
-    /// Each file is one HTML page, its path the id; the text is that without the tags.
+    /// Each file is one HTML page, its path the id; the text is the page without tags.
     Html,
 }
 
 impl Format {
-    /// Returns the format of a file with this name (without the ending of a compressed file) that starts with
-    /// these bytes. Text with no known ending and no known start is [`Format::Lines`].
+    /// Detects the format of a file by its name (without the extension of a compressed file) and its first bytes.
+    /// Text with an unknown extension and an unknown start is [`Format::Lines`].
     #[must_use]
     pub fn detect(name: &Path, start: &[u8]) -> Self {
         match Self::of_name(name) {
@@ -54,7 +54,7 @@ impl Format {
         }
     }
 
-    /// Returns the format that the ending of a file's name says.
+    /// Returns the format given by the extension of a file's name.
     pub(crate) fn of_name(name: &Path) -> Option<Self> {
         let ending = name.extension().unwrap_or_default().to_string_lossy().to_lowercase();
         Some(match ending.as_str() {
@@ -70,17 +70,17 @@ impl Format {
         })
     }
 
-    /// Returns whether a file holds many documents, a row each.
+    /// Returns whether a file has a document in each row.
     pub(crate) const fn has_rows(self) -> bool {
         !matches!(self, Self::Text | Self::Html)
     }
 
-    /// Returns whether it is text, which has an encoding.
+    /// Returns whether it is a text format, which has an encoding.
     pub(crate) const fn is_text(self) -> bool {
         !matches!(self, Self::Parquet | Self::Arrow)
     }
 
-    /// The format with its article, as in "not an Arrow file".
+    /// Returns the format with its article, as in "not an Arrow file".
     pub(crate) const fn with_article(self) -> &'static str {
         match self {
             Self::Lines | Self::TextLines => "lines of text",
@@ -128,18 +128,19 @@ fn by_content(start: &[u8]) -> Format {
     }
 }
 
-/// Whether text starts like an array of JSON objects. A bracket alone is not enough: a line can start with one.
+/// Returns whether text starts like an array of JSON objects. A bracket alone is not enough: a line can start with
+/// one.
 fn is_json_array(start: &[u8]) -> bool {
     let inner = trimmed(start).strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
     inner.is_some_and(|inner| inner.is_empty() || inner.starts_with(b"{") || inner.starts_with(b"]"))
 }
 
-/// Without a byte order mark and blanks before the text.
+/// Removes a byte order mark and leading white space.
 fn trimmed(start: &[u8]) -> &[u8] {
     start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start()
 }
 
-/// Whether a file starts like Parquet or Arrow.
+/// Returns whether a file starts like Parquet or Arrow.
 pub(crate) fn is_columns(start: &[u8]) -> bool {
     [PARQUET_MAGIC, ARROW_FILE_MAGIC, ARROW_STREAM_START].iter().any(|magic| start.starts_with(magic))
 }
@@ -148,7 +149,8 @@ pub(crate) fn is_zip(start: &[u8]) -> bool {
     ZIP_MAGICS.iter().any(|magic| start.starts_with(magic))
 }
 
-/// Nearly every file that is not text contains a zero byte; text in UTF-8 and most other encodings does not.
+/// Returns whether a file contains a zero byte near its start: nearly every binary file does, text in UTF-8 and most
+/// other encodings does not.
 pub(crate) fn is_binary(start: &[u8]) -> bool {
     start[..start.len().min(TEXT_PROBE_BYTES)].contains(&0)
 }
@@ -158,7 +160,7 @@ pub(crate) fn is_html(text: &[u8]) -> bool {
     starts(b"<!doctype html") || starts(b"<html")
 }
 
-/// An Arrow file starts with its magic; a stream does not.
+/// Returns whether an Arrow input is a file; a stream does not start with the magic.
 #[cfg(feature = "parquet")]
 pub(crate) fn is_arrow_file(start: &[u8]) -> bool {
     start.starts_with(ARROW_FILE_MAGIC)
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zero_byte_is_no_text() {
+    fn a_file_with_a_zero_byte_is_binary() {
         assert!(is_binary(b"\x7fELF\0"));
         assert!(!is_binary("tschüß".as_bytes()) && !is_binary(b"\xe9t\xe9") && !is_binary(b""));
     }

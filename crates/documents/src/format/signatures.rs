@@ -1,22 +1,22 @@
-//! Files that are known by their first bytes and hold neither fingerprints nor documents in a form that is read.
+//! Signatures: kinds of files, known by their first bytes, that are not read as fingerprints or documents.
 
-/// The sort of a file that is not read.
+/// The category of a file that is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileSort {
-    /// Neither text nor data: a program, a picture, a sound.
+    /// Neither text nor data: a program, a picture, audio.
     Other,
-    /// Compressed in a form that this program decompresses.
+    /// Compressed data, decompressed by this program.
     Compressed(&'static str),
     /// An archive of other files.
     Archive,
     /// An index.
     Index,
-    /// The names that belong to an index.
+    /// The names of an index.
     Names,
-    /// Data in a form that is not read.
+    /// Data in an unsupported format.
     Data,
-    /// A text in a form that is not read.
+    /// A text in an unsupported format.
     Document,
 }
 
@@ -26,16 +26,16 @@ pub enum FileSort {
 pub struct FileKind {
     /// Its name, with its article.
     pub name: &'static str,
-    /// Its sort.
+    /// Its category.
     pub sort: FileSort,
 }
 
-/// Name, sort, where the mark is in the file, and the mark.
+/// Name, category, offset of the signature, and the signature.
 type Row = (&'static str, FileSort, usize, &'static [u8]);
 
 const MARKS: &[Row] = &[
     ("a hamdex index", FileSort::Index, 0, b"\x89HDX\r\n\x1a\n"),
-    ("the file of names beside a hamdex index", FileSort::Names, 0, b"\x89HDXID\r\n"),
+    ("the names file of a hamdex index", FileSort::Names, 0, b"\x89HDXID\r\n"),
     ("an ELF executable", FileSort::Other, 0, b"\x7fELF"),
     ("a Mach-O executable", FileSort::Other, 0, b"\xcf\xfa\xed\xfe"),
     ("a Mach-O executable", FileSort::Other, 0, b"\xce\xfa\xed\xfe"),
@@ -70,8 +70,8 @@ const MARKS: &[Row] = &[
     ("an MP4 file", FileSort::Other, 4, b"ftyp"),
 ];
 
-/// Returns what a file is, if its first bytes say so and it is of a kind that is not read. Marks of two bytes are
-/// not enough: one file of raw numbers in 65,536 begins with them.
+/// Returns the kind of a file if its first bytes have a known signature. Signatures of two bytes are not used: one
+/// file of raw numbers in 65,536 begins with them.
 #[must_use]
 pub fn kind_of_file(start: &[u8]) -> Option<FileKind> {
     let marked =
@@ -83,7 +83,7 @@ pub fn kind_of_file(start: &[u8]) -> Option<FileKind> {
     }
 }
 
-/// `MZ`, and where byte 60 points, `PE`.
+/// Returns whether a file starts with `MZ` and has `PE` at the offset given by byte 60.
 fn is_windows_executable(start: &[u8]) -> bool {
     let Some(pointer) = start.get(60..64).filter(|_| start.starts_with(b"MZ")) else { return false };
     let at = u32::from_le_bytes(pointer.try_into().expect("four bytes")) as usize;

@@ -1,4 +1,4 @@
-//! Compressed inputs: which kind it is, by the first bytes, and their decompression.
+//! Compressed inputs: detection by the first bytes, and decompression.
 
 use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const BZIP2_BLOCKS: [&[u8]; 2] = [b"\x31\x41\x59\x26\x53\x59", b"\x17\x72\x45\x3
 
 const ENDINGS: [&str; 10] = ["gz", "gzip", "zst", "zstd", "xz", "bz2", "bzip2", "lz4", "bgz", "bz"];
 
-/// Memory that an xz file may demand for its dictionary; `xz -9` takes 65 MiB.
+/// The greatest dictionary of an xz file; `xz -9` uses 65 MiB.
 const MAX_XZ_BYTES: u64 = 512 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,13 +30,13 @@ enum Compression {
     Lz4,
 }
 
-/// What the first bytes say.
+/// The result of inspecting the first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Is(Compression),
     IsNone,
     /// More bytes are needed.
-    Open,
+    Undecided,
 }
 
 fn verdict(start: &[u8]) -> Verdict {
@@ -51,7 +51,7 @@ fn verdict(start: &[u8]) -> Verdict {
             return Verdict::Is(compression);
         }
         if magic.starts_with(start) {
-            return Verdict::Open;
+            return Verdict::Undecided;
         }
     }
     bzip2_verdict(start)
@@ -59,24 +59,24 @@ fn verdict(start: &[u8]) -> Verdict {
 
 fn bzip2_verdict(start: &[u8]) -> Verdict {
     let (Some(rest), level) = (start.strip_prefix(BZIP2_START), start.get(3)) else {
-        return if BZIP2_START.starts_with(start) { Verdict::Open } else { Verdict::IsNone };
+        return if BZIP2_START.starts_with(start) { Verdict::Undecided } else { Verdict::IsNone };
     };
     let block = rest.get(1..).unwrap_or_default();
     match level {
-        None => Verdict::Open,
+        None => Verdict::Undecided,
         Some(b'1'..=b'9') if BZIP2_BLOCKS.iter().any(|mark| block.starts_with(mark)) => {
             Verdict::Is(Compression::Bzip2)
         }
-        Some(b'1'..=b'9') if BZIP2_BLOCKS.iter().any(|mark| mark.starts_with(block)) => Verdict::Open,
+        Some(b'1'..=b'9') if BZIP2_BLOCKS.iter().any(|mark| mark.starts_with(block)) => Verdict::Undecided,
         Some(_) => Verdict::IsNone,
     }
 }
 
-/// Decompresses the data if it starts like compressed data; returns whether it does.
+/// Decompresses data that starts like compressed data, and returns whether it does.
 pub(crate) fn decompress(
     mut reader: impl BufRead + Send + 'static,
 ) -> io::Result<(Box<dyn Read + Send>, bool)> {
-    let (verdict, taken) = look(&mut reader)?;
+    let (verdict, taken) = inspect(&mut reader)?;
     let reader = Cursor::new(taken).chain(reader);
     let Verdict::Is(compression) = verdict else { return Ok((Box::new(reader), false)) };
     let decoder: Box<dyn Read + Send> = match compression {
@@ -92,7 +92,7 @@ pub(crate) fn decompress(
     Ok((decoder, true))
 }
 
-/// All frames of an LZ4 file; its decoder ends with each.
+/// Reads all frames of an LZ4 file; the decoder ends after each frame.
 struct Lz4Frames<R: Read>(FrameDecoder<R>);
 
 impl<R: BufRead> Read for Lz4Frames<R> {
@@ -106,16 +106,16 @@ impl<R: BufRead> Read for Lz4Frames<R> {
     }
 }
 
-/// Returns what the first bytes say, and these bytes if they were taken out of the reader. They are if more are
-/// needed to know, since a pipe may deliver them one by one. No more are read than are needed for that.
-fn look(reader: &mut impl BufRead) -> io::Result<(Verdict, Vec<u8>)> {
-    let at_hand = reader.fill_buf()?;
-    match verdict(at_hand) {
-        Verdict::Open if !at_hand.is_empty() => {}
+/// Inspects the first bytes. Returns them too if they were consumed, which happens if the buffered bytes do not decide,
+/// since a pipe may deliver them one by one. No more bytes are consumed than needed.
+fn inspect(reader: &mut impl BufRead) -> io::Result<(Verdict, Vec<u8>)> {
+    let buffered = reader.fill_buf()?;
+    match verdict(buffered) {
+        Verdict::Undecided if !buffered.is_empty() => {}
         known => return Ok((known, Vec::new())),
     }
     let mut start = Vec::new();
-    while verdict(&start) == Verdict::Open {
+    while verdict(&start) == Verdict::Undecided {
         let mut byte = [0];
         match reader.read(&mut byte) {
             Ok(0) => break,
@@ -127,7 +127,7 @@ fn look(reader: &mut impl BufRead) -> io::Result<(Verdict, Vec<u8>)> {
     Ok((verdict(&start), start))
 }
 
-/// `pages.csv` for `pages.csv.gz`.
+/// Returns the name without the extension of a compressed file: `pages.csv` for `pages.csv.gz`.
 pub(crate) fn inner_name(path: &Path) -> PathBuf {
     let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     if ENDINGS.contains(&ending.as_str()) { path.with_extension("") } else { path.to_owned() }
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ending_of_a_compressed_file_is_not_that_of_its_contents() {
+    fn the_extension_of_a_compressed_file_is_removed() {
         assert_eq!(inner_name(Path::new("a/pages.csv.gz")), Path::new("a/pages.csv"));
         assert_eq!(inner_name(Path::new("pages.jsonl.ZST")), Path::new("pages.jsonl"));
         assert_eq!(inner_name(Path::new("pages.csv")), Path::new("pages.csv"));
@@ -162,7 +162,7 @@ mod tests {
         writer.write_all(text).unwrap();
     }
 
-    /// The text in every form of compression.
+    /// The text, compressed in every format.
     fn packed(text: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
         let mut gzip = Vec::new();
         written(flate2::write::GzEncoder::new(&mut gzip, flate2::Compression::default()), text);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn files_one_after_the_other_are_one() {
+    fn concatenated_files_are_one() {
         for ((name, mut one), (_, other)) in packed(b"some ").into_iter().zip(packed(b"text")) {
             one.extend(other);
             assert_eq!(unpacked(one).unwrap().0, b"some text", "{name}");
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_an_error_and_what_is_damaged_too_where_there_are_checksums() {
+    fn truncated_data_is_an_error_and_so_is_damaged_data_with_checksums() {
         let words = (0..2000u32).map(|i| format!("{} ", i.wrapping_mul(2_654_435_761)));
         let text = words.collect::<String>().into_bytes();
         for (name, bytes) in packed(&text) {

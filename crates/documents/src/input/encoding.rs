@@ -1,22 +1,21 @@
-//! The encodings of text: by its first bytes, by what a page says of itself, or as told.
+//! Encodings of text: from a byte order mark, from the declaration of a page, or given by the caller.
 
 use std::io::{self, BufRead, BufReader, Read};
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use encoding_rs_io::DecodeReaderBytesBuilder;
 
-/// Bytes from the start of a page in which it may say its encoding.
+/// Bytes from the start of a page in which its encoding may be declared.
 const DECLARATION_BYTES: usize = 4096;
 
-/// Of this many bytes, text in UTF-8 has at most one invalid sequence: a little damage is replaced, but another
-/// encoding is not taken for UTF-8.
+/// Text with more than one invalid sequence per this many bytes is not UTF-8. Fewer are damage, and are replaced.
 const BYTES_PER_INVALID: usize = 200;
 
 /// The length of the longest byte order mark.
 const MARK_BYTES: usize = 3;
 
-/// Decodes text to UTF-8 without a byte order mark: by its mark, else from `encoding`; without either it stays as
-/// it is. Returns whether it is in another encoding.
+/// Decodes text to UTF-8 without a byte order mark: by its byte order mark, else from `encoding`; without either, the
+/// text is unchanged. Returns whether it is in another encoding.
 pub(crate) fn decode<R: Read + Send + 'static>(
     mut reader: BufReader<R>,
     encoding: Option<&'static Encoding>,
@@ -37,7 +36,7 @@ pub(crate) fn decode<R: Read + Send + 'static>(
     Ok((Box::new(decoder), source.is_some_and(|encoding| encoding != UTF_8)))
 }
 
-/// Returns the encoding that a page of HTML or XHTML says of itself.
+/// Returns the encoding declared in a page of HTML or XHTML.
 pub(crate) fn declared(page: &[u8]) -> Option<&'static Encoding> {
     let start = page[..page.len().min(DECLARATION_BYTES)].to_ascii_lowercase();
     let label = match start.strip_prefix(b"<?xml") {
@@ -45,11 +44,11 @@ pub(crate) fn declared(page: &[u8]) -> Option<&'static Encoding> {
         None => None,
     };
     let encoding = label.or_else(|| of_meta(&start)).and_then(Encoding::for_label)?;
-    // A page whose declaration can be read is not in UTF-16, whatever it says.
+    // A page whose declaration is readable as ASCII is not in UTF-16.
     Some(if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding })
 }
 
-/// `<meta charset=…>`, or `charset=` in the contents of another `<meta …>`, outside comments.
+/// Returns the label in `<meta charset=…>`, or in `charset=` within another `<meta …>`, outside comments.
 fn of_meta(mut rest: &[u8]) -> Option<&[u8]> {
     while let Some(at) = rest.iter().position(|&byte| byte == b'<') {
         rest = &rest[at..];
@@ -66,12 +65,12 @@ fn of_meta(mut rest: &[u8]) -> Option<&[u8]> {
     None
 }
 
-/// Up to the end of the tag.
+/// Returns the contents up to the end of the tag.
 fn tag(inner: &[u8]) -> &[u8] {
     inner.split(|&byte| byte == b'>').next().unwrap_or_default()
 }
 
-/// The value that follows a name and an equals sign, without quotes.
+/// Returns the value after a name and an equals sign, without quotes.
 fn value<'a>(tag: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let at = tag.windows(name.len()).position(|window| window == name)?;
     let rest = tag[at + name.len()..].trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
@@ -80,7 +79,7 @@ fn value<'a>(tag: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     rest.split(end).next().filter(|label| !label.is_empty())
 }
 
-/// Whether text is clearly not UTF-8. `is_cut` says that a character may be cut off at its end.
+/// Returns whether text is clearly not UTF-8. With `is_cut`, its last character may be incomplete.
 pub(crate) fn is_foreign(start: &[u8], is_cut: bool) -> bool {
     let mut invalid = start.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
     let last = start.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
@@ -103,13 +102,13 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_comes_before_what_is_told() {
+    fn a_byte_order_mark_takes_precedence_over_the_option() {
         let utf16: Vec<u8> = "\u{feff}für 我".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let big: Vec<u8> = "\u{feff}für 我".encode_utf16().flat_map(u16::to_be_bytes).collect();
-        for told in [None, Some(encoding_rs::WINDOWS_1252)] {
-            assert_eq!(decoded(&utf16, told), ("für 我".to_owned(), true));
-            assert_eq!(decoded(&big, told), ("für 我".to_owned(), true));
-            assert_eq!(decoded("\u{feff}für".as_bytes(), told), ("für".to_owned(), false));
+        for given in [None, Some(encoding_rs::WINDOWS_1252)] {
+            assert_eq!(decoded(&utf16, given), ("für 我".to_owned(), true));
+            assert_eq!(decoded(&big, given), ("für 我".to_owned(), true));
+            assert_eq!(decoded("\u{feff}für".as_bytes(), given), ("für".to_owned(), false));
         }
         assert_eq!(decoded("für".as_bytes(), None), ("für".to_owned(), false));
         assert_eq!(decoded(b"f\xfcr", Some(encoding_rs::WINDOWS_1252)), ("für".to_owned(), true));
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_say_their_encodings() {
+    fn declared_encodings_of_pages_are_found() {
         let name = |page: &str| declared(page.as_bytes()).map(Encoding::name);
         assert_eq!(name("<html><META CharSet=latin1>"), Some("windows-1252"));
         assert_eq!(name("<meta charset = 'koi8-r' />"), Some("KOI8-R"));
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn another_encoding_is_not_taken_for_utf8_and_a_little_damage_is_none() {
+    fn another_encoding_is_not_taken_for_utf8_and_a_little_damage_is_accepted() {
         let german = "Gr\u{fc}\u{df}e aus K\u{f6}ln. ".repeat(20);
         let latin: Vec<u8> = german.chars().map(|c| c as u8).collect();
         assert!(is_foreign(&latin, false) && !is_foreign(german.as_bytes(), false));

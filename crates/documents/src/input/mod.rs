@@ -1,7 +1,7 @@
-//! Files and standard input, decompressed where they are compressed.
+//! Files and standard input, decompressed if they are compressed.
 //!
 //! - [`source`]: files and streams
-//! - [`compression`]: which kind it is, and decompression
+//! - [`compression`]: detection and decompression
 //! - [`encoding`]: text in other encodings than UTF-8
 
 pub(crate) mod compression;
@@ -26,10 +26,10 @@ const BUFFER_BYTES: usize = 1 << 18;
 /// The name of standard input in messages.
 const STANDARD_INPUT: &str = "standard input";
 
-/// Receives how many bytes have been read since the last call.
+/// A callback for the number of bytes read since the last call.
 pub(crate) type OnRead = Arc<dyn Fn(u64) + Send + Sync>;
 
-/// A file or standard input, ready to be read, its bytes decompressed.
+/// A file or standard input, opened and decompressed.
 ///
 /// Gzip, Zstandard, xz, bzip2 and LZ4 are detected by the first bytes, whatever the name. It implements
 /// [`BufRead`].
@@ -49,11 +49,11 @@ pub(crate) type OnRead = Arc<dyn Fn(u64) + Send + Sync>;
 /// ```
 pub struct Input {
     name: String,
-    /// The name without the ending of a compressed file, which says the format.
+    /// The name without the extension of a compressed file; its own extension gives the format.
     inner_name: PathBuf,
     reader: BufReader<Box<dyn Read + Send>>,
     format: Format,
-    /// Where the file is, if its bytes are read as they are.
+    /// The path of the file, if its bytes are read unchanged.
     plain: Option<PathBuf>,
     is_compressed: bool,
     is_transcoded: bool,
@@ -91,12 +91,12 @@ impl Input {
         Ok(input)
     }
 
-    /// An input that was copied to a file without a name.
+    /// Creates an input that was copied to an anonymous file.
     pub(crate) fn of_stream(path: &Path, file: File) -> Result<Self, Error> {
         Self::of(input_name(path), path, Box::new(file))
     }
 
-    /// An input of this name in messages; `path` says its format.
+    /// Creates an input with this name in messages; the extension of `path` gives the format.
     pub(crate) fn of(name: String, path: &Path, reader: Box<dyn Read + Send>) -> Result<Self, Error> {
         let start = || -> io::Result<_> {
             let (reader, is_compressed) =
@@ -117,8 +117,8 @@ impl Input {
         }
     }
 
-    /// The directory of the temporary file that Parquet, Arrow and zip archives need where they are compressed or
-    /// come from standard input; by default the system's place for large files
+    /// Sets the directory of the temporary file for Parquet, Arrow and zip archives that are compressed or come from
+    /// standard input; by default the system's place for large files
     /// ([`hamdex_atomic_file::temporary_directory`]).
     #[must_use]
     pub fn temp_dir(mut self, directory: impl Into<PathBuf>) -> Self {
@@ -126,16 +126,16 @@ impl Input {
         self
     }
 
-    /// Decodes text in another encoding: by a byte order mark, by what a page of HTML says, else from `encoding`.
-    /// `told` is its format, if that is not to be detected.
+    /// Decodes text in another encoding: by a byte order mark, by the declaration of an HTML page, else from
+    /// `encoding`. `format` is the given format; by default it is detected.
     pub(crate) fn decoded(
         self,
-        told: Option<Format>,
+        format: Option<Format>,
         encoding: Option<&'static Encoding>,
     ) -> Result<Self, Error> {
         let Self { name, inner_name, reader, .. } = self;
         let start = reader.buffer();
-        if !told.unwrap_or(self.format).is_text() || format::is_zip(start) {
+        if !format.unwrap_or(self.format).is_text() || format::is_zip(start) {
             return Ok(Self { name, inner_name, reader, ..self });
         }
         let declared = if self.format == Format::Html { encoding::declared(start) } else { None };
@@ -167,7 +167,7 @@ impl Input {
         self.format
     }
 
-    /// Returns the format that its name says.
+    /// Returns the format given by the extension.
     pub(crate) fn format_of_name(&self) -> Option<Format> {
         Format::of_name(&self.inner_name)
     }
@@ -183,9 +183,8 @@ impl Input {
         self.is_transcoded
     }
 
-    /// Returns whether there is a zero byte near its start, which no text has.
-    #[must_use]
-    pub fn is_binary(&self) -> bool {
+    /// Returns whether there is a zero byte near its start, which text does not have.
+    pub(crate) fn is_binary(&self) -> bool {
         format::is_binary(self.reader.buffer())
     }
 
@@ -199,9 +198,9 @@ impl Input {
         format::is_zip(self.reader.buffer())
     }
 
-    /// Returns why it is not to be read in this format, if its first bytes say so. With `is_told`, the caller says
-    /// that it has this format, and zero bytes are taken for text.
-    pub(crate) fn refusal(&self, format: Format, is_told: bool, is_encoding_told: bool) -> Option<Problem> {
+    /// Returns why it is not read in this format, judging by its first bytes. With `is_given`, the format is the
+    /// caller's, and zero bytes count as text.
+    pub(crate) fn refusal(&self, format: Format, is_given: bool, is_encoding_given: bool) -> Option<Problem> {
         let start = self.reader.buffer();
         let is_whole = start.len() < BUFFER_BYTES;
         let is_foreign = !self.is_transcoded && encoding::is_foreign(start, !is_whole);
@@ -209,8 +208,8 @@ impl Input {
         match kind_of_file(start) {
             Some(kind) if kind.sort == FileSort::Document || !is_clean => Some(Problem::NotRead { kind }),
             _ if !format.is_text() => None,
-            _ if self.is_binary() && !is_told => Some(Problem::Binary),
-            _ if is_foreign && !is_encoding_told => Some(Problem::NotUtf8),
+            _ if self.is_binary() && !is_given => Some(Problem::Binary),
+            _ if is_foreign && !is_encoding_given => Some(Problem::NotUtf8),
             _ => None,
         }
     }
@@ -254,8 +253,8 @@ impl Input {
 }
 
 /// Returns the name of an input, in messages and as the id of a file that is one document: its path, or `standard input`
-/// for `-`. Bytes that are not UTF-8 are written as `\xff`, so that files that differ in these have different names, and whoever
-/// passes on the names of duplicates, to be removed, names no other file, unless one is called by that very text.
+/// for `-`. Bytes that are not UTF-8 are written as `\xff`, so that different paths have different names: a list of
+/// duplicates to be removed names no other file, unless one has that very text as its name.
 pub(crate) fn input_name(path: &Path) -> String {
     if path.as_os_str() == "-" {
         return STANDARD_INPUT.to_owned();

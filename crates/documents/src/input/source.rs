@@ -13,7 +13,7 @@ pub(crate) fn open(path: Option<&Path>) -> io::Result<Box<dyn Read + Send>> {
     Ok(Box::new(Watched { inner: file, left }))
 }
 
-/// Does not read again after the end: a terminal would wait for a second one.
+/// A stream that is not read again after its end: a terminal would wait for more input.
 struct Once<R> {
     inner: R,
     has_ended: bool,
@@ -30,7 +30,7 @@ impl<R: Read> Read for Once<R> {
     }
 }
 
-/// Notices when a file ends before the length that it had when it was opened.
+/// A file that must not end before the length that it had when it was opened.
 struct Watched<R> {
     inner: R,
     /// Bytes not read yet.
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_becomes_shorter_is_noticed() {
+    fn a_file_that_becomes_shorter_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("in.u64");
         std::fs::write(&path, [7; 4096]).unwrap();

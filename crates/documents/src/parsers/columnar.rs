@@ -1,4 +1,4 @@
-//! Documents from Parquet and Arrow files: each row is one.
+//! Documents from Parquet and Arrow files: one per row.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -24,7 +24,7 @@ use crate::table_reader::columnar::{self, Batches, Visit, Wanted};
 pub(crate) fn read(input: Input, format: Format, collector: &mut Collector<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
     let documents = collector.documents;
-    // What is seen only when the file is open: whether there is an id, and the columns.
+    // Known only after the file is opened: whether there is an id, and the columns.
     let (has_id, seen) = (Cell::new(false), RefCell::new(None));
     let select = |schema: &SchemaRef| {
         let (id, mut wanted) = select(documents, schema, &name)?;
@@ -40,7 +40,7 @@ pub(crate) fn read(input: Input, format: Format, collector: &mut Collector<'_>) 
     batches.for_each_row(&mut Rows { name: &name, has_id: has_id.get(), collector })
 }
 
-/// Makes documents of rows.
+/// Turns rows into documents.
 struct Rows<'a, 'i> {
     name: &'a str,
     /// Whether the first cell is an id.
@@ -80,7 +80,7 @@ impl Visit for Rows<'_, '_> {
     }
 }
 
-/// The texts that are not empty, joined by line ends; `None` if all are null.
+/// Joins the non-empty texts with line ends; `None` if all are null.
 fn joined(texts: &[Value<'_>]) -> Option<String> {
     let mut joined: Option<String> = None;
     for text in texts.iter().filter_map(|text| text.to_text()) {
@@ -96,7 +96,7 @@ fn joined(texts: &[Value<'_>]) -> Option<String> {
     joined
 }
 
-/// Chooses the column of the id, if there is one, and those of the texts and the extra field.
+/// Selects the column of the id, if there is one, and the columns of the texts and the extra field.
 fn select(
     documents: &Documents,
     schema: &Schema,

@@ -19,7 +19,7 @@ pub(crate) fn read(input: Input, collector: &mut Collector<'_>) -> Result<(), Er
     })
 }
 
-/// Reads lines that are texts.
+/// Reads lines of texts without ids.
 pub(crate) fn read_texts(input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
     collector.enter(input.name(), || Shape::Texts)?;
     each(input, collector, &mut |line, at, collector| {
@@ -86,7 +86,7 @@ fn bounded(reader: &mut impl BufRead, buffer: &mut Vec<u8>, max_bytes: u64) -> i
         return Ok(Bounded::Line);
     }
     reader.skip_until(b'\n')?;
-    // The memory of a long line is not needed for the next one.
+    // Release the memory of a long line.
     *buffer = Vec::new();
     Ok(Bounded::TooLong)
 }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_lines_are_passed_over_whole() {
+    fn long_lines_are_skipped_whole() {
         let mut input = "1234\n12345\n123456\n12\n1234567".as_bytes();
         let mut buffer = Vec::new();
         let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Documents from comma- or tab-separated values: each record is one.
+//! Documents from comma- or tab-separated values: one per record.
 
 use std::borrow::Cow;
 
@@ -13,14 +13,14 @@ use crate::read::collector::Collector;
 use crate::read::options::Documents;
 use crate::table_reader::csv::{Next, Records};
 
-/// The columns of a document, by their numbers.
+/// The numbers of the columns of a document.
 struct Columns {
     id: Option<usize>,
     texts: Vec<usize>,
     extra: Option<usize>,
 }
 
-/// Reads records. The first one has the names of the columns, unless columns are named by their numbers.
+/// Reads records. The first record names the columns, unless the columns are given by number.
 pub(crate) fn read(input: Input, delimiter: u8, collector: &mut Collector<'_>) -> Result<(), Error> {
     let documents = collector.documents;
     let mut records = Records::new(input, delimiter, collector.max_bytes());
@@ -58,11 +58,11 @@ fn take(records: &Records, columns: &Columns, collector: &mut Collector<'_>) -> 
         return collector.skip_row(records.place(), problem, Row::Record(records));
     }
     let id = id.flatten();
-    // All are checked as one, so invalid UTF-8 is reported once.
+    // All fields are checked together, so invalid UTF-8 is reported once.
     let pieces: Vec<&[u8]> = id.iter().chain(&texts).copied().collect();
     collector.check(|| records.place(), &pieces)?;
     let owned = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    // A blank id says nothing, unless it was asked for.
+    // An empty id counts only if the caller named the field.
     let is_named = collector.documents.id_field.is_some();
     let id = match id.filter(|id| is_named || !id.is_empty()) {
         Some(id) => owned(id),
@@ -75,7 +75,7 @@ fn take(records: &Records, columns: &Columns, collector: &mut Collector<'_>) -> 
     collector.take(document, Row::Record(records), || records.place())
 }
 
-/// The texts that are not empty, joined by line ends.
+/// Joins the non-empty texts with line ends.
 fn joined(texts: &[&[u8]]) -> String {
     let texts: Vec<Cow<'_, str>> =
         texts.iter().filter(|text| !text.is_empty()).map(|text| String::from_utf8_lossy(text)).collect();
@@ -86,7 +86,7 @@ fn names(records: &Records) -> Vec<String> {
     records.fields().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
 }
 
-/// Finds columns by their names in the first record.
+/// Finds columns by name in the first record.
 fn named(documents: &Documents, names: &[String], records: &Records) -> Result<Columns, Error> {
     let find = |name: &str| names.iter().position(|each| each == name);
     let missing = |field, name: &str| Error::MissingColumn {
@@ -107,7 +107,7 @@ fn named(documents: &Documents, names: &[String], records: &Records) -> Result<C
     })
 }
 
-/// Takes columns by their numbers, counted from 1.
+/// Parses the numbers of columns, counted from 1.
 fn numbered(documents: &Documents) -> Result<Columns, Error> {
     let number = |name: &str| match name.parse::<usize>() {
         Ok(number) if number > 0 => Ok(number - 1),

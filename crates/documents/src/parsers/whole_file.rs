@@ -13,16 +13,16 @@ use crate::input::Input;
 use crate::problem::Place;
 use crate::read::collector::Collector;
 
-/// Elements whose contents are not shown as text.
+/// Elements without visible text.
 const UNREAD: [&[u8]; 4] = [b"script", b"style", b"template", b"svg"];
 
-/// Elements that do not end a word. Any other tag does.
+/// Elements that do not separate words. All other tags do.
 const INLINE: [&[u8]; 24] = [
     b"a", b"abbr", b"b", b"bdi", b"bdo", b"cite", b"code", b"em", b"font", b"i", b"ins", b"kbd", b"mark",
     b"q", b"s", b"samp", b"small", b"span", b"strong", b"sub", b"sup", b"tt", b"u", b"wbr",
 ];
 
-/// Reads a whole file as one document, its name the id.
+/// Reads a whole file as one document, with its name as the id.
 pub(crate) fn read(mut input: Input, as_html: bool, collector: &mut Collector<'_>) -> Result<(), Error> {
     collector.enter(input.name(), || Shape::Texts)?;
     let max_bytes = collector.max_bytes();
@@ -42,13 +42,14 @@ pub(crate) fn read(mut input: Input, as_html: bool, collector: &mut Collector<'_
     collector.take(Document::new(input.name(), text), Row::Text, place)
 }
 
-/// Text without tags, comments, scripts and styles; entities decoded, invalid UTF-8 replaced.
+/// Returns the text of a page without tags, comments, scripts and styles; entities are decoded, invalid UTF-8 is
+/// replaced.
 pub(crate) fn html_text(html: &[u8]) -> String {
     // The contents of script and similar elements are not markup.
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
     let mut text = Vec::new();
-    // The element that is skipped, and how many of its kind are open.
+    // The skipped element, and its nesting depth.
     let mut unread: Option<(&[u8], usize)> = None;
     for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
         match token {
@@ -96,19 +97,19 @@ mod tests {
     }
 
     #[test]
-    fn tags_go_and_words_stay_apart() {
+    fn tags_are_removed_and_words_stay_separate() {
         assert_eq!(words("<html><title>A &amp; B</title><p>one<br>two</p><td>3<td>4"), "A & B one two 3 4");
         assert_eq!(words("un<b>break</b>able<!-- no -->"), "unbreakable");
     }
 
     #[test]
-    fn what_is_not_shown_goes() {
+    fn invisible_text_is_removed() {
         assert_eq!(words("a<script>if (x < 1) { '</p>' }</script>b<style>p { }</style>c"), "a b c");
         assert_eq!(words("<svg><svg><text>x</text></svg>y</svg>z"), "z");
     }
 
     #[test]
-    fn soup_is_no_error() {
+    fn invalid_markup_is_not_an_error() {
         assert_eq!(words("<p>1 < 2 & 3 > 2 </b></p <i>x"), "1 < 2 & 3 > 2 x");
     }
 }

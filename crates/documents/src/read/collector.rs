@@ -1,4 +1,4 @@
-//! Counts documents and their problems, and passes them on.
+//! The receiver of documents: counts them and their problems, and passes them on.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -21,22 +21,22 @@ use crate::read::repeated_ids::RepeatedIds;
 /// Receives documents.
 pub(crate) type Sink<'a> = dyn FnMut(Document) -> Result<(), Error> + 'a;
 
-/// Where documents go.
+/// The destination of documents.
 pub(crate) enum Destination<'a> {
     Sink(&'a mut Sink<'a>),
-    /// Rows that are documents, and others, are copied.
+    /// Receives all rows, documents or not.
     Rows(&'a mut dyn RowSink),
 }
 
-/// Takes documents, and reports problems with them.
+/// Counts documents, reports problems with them, and passes them to a destination.
 pub(crate) struct Collector<'a> {
     pub(crate) documents: &'a Documents,
     counts: Counts,
     repeats: RepeatedIds,
     destination: Destination<'a>,
-    /// Whether the number of a row says which one it is: there is one input.
+    /// Whether there is one input, so that the number of a row identifies it.
     is_only_input: bool,
-    /// Whether the input was in another encoding: what could not be decoded is U+FFFD.
+    /// Whether the input was in another encoding, so that U+FFFD marks invalid text.
     pub(crate) is_transcoded: bool,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Returns all numbers, when everything is read.
+    /// Returns the counts after everything is read.
     pub(crate) fn finish(mut self) -> Counts {
         if let RepeatedIds::Counted(sample) = self.repeats {
             let (repeated, are_all) = sample.count();
@@ -78,7 +78,7 @@ impl<'a> Collector<'a> {
         input.decoded(*format, *encoding)
     }
 
-    /// Returns a copy of an input that cannot be read twice, if it is to be.
+    /// Returns a copy of an input that cannot be read twice, if the documents are to be copied.
     fn stream(&self, path: &Path) -> Result<Option<File>, Error> {
         let Some(plan) = &self.documents.plan else { return Ok(None) };
         let mut plan = plan.lock().expect("no thread panics with it");
@@ -98,7 +98,7 @@ impl<'a> Collector<'a> {
         file.map(Some).map_err(|source| Error::Read { input: input_name(path), source })
     }
 
-    /// Takes note of the columns of an input before its rows.
+    /// Starts an input with these columns.
     pub(crate) fn enter(&mut self, input: &str, shape: impl FnOnce() -> Shape) -> Result<(), Error> {
         let Some(plan) = &self.documents.plan else { return Ok(()) };
         let shape = shape();
@@ -109,12 +109,12 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// There are several inputs: the files of a directory or archive.
+    /// Announces several inputs: the files of a directory or archive.
     pub(crate) fn expect_several(&mut self) {
         self.is_only_input = false;
     }
 
-    /// Returns the id of a row that has none of its own.
+    /// Returns the id of a row without one.
     pub(crate) fn row_id(&self, input: &str, number: u64) -> String {
         if self.is_only_input { number.to_string() } else { format!("{input}:{number}") }
     }
@@ -126,10 +126,10 @@ impl<'a> Collector<'a> {
         place: impl FnOnce() -> Place,
     ) -> Result<(), Error> {
         match &mut self.repeats {
-            RepeatedIds::Counted(sample) => sample.note(&document.id),
+            RepeatedIds::Counted(sample) => sample.record(&document.id),
             RepeatedIds::Placed(places) => {
                 let place = place();
-                if let Some(first) = places.note(&document.id, &place) {
+                if let Some(first) = places.record(&document.id, &place) {
                     return Err(Error::Document {
                         place,
                         problem: Problem::RepeatedId { id: document.id, first },
@@ -144,7 +144,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Skips a row; with strict reading it is an error. It is nobody's duplicate, so it is copied.
+    /// Skips a row, which is an error in strict reading. The row never counts as a duplicate, so it is copied.
     pub(crate) fn skip_row(&mut self, place: Place, problem: Problem, row: Row<'_>) -> Result<(), Error> {
         self.skip(place, problem)?;
         match &mut self.destination {
@@ -153,7 +153,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Ends a batch of rows, all of which were taken or skipped.
+    /// Ends a batch of rows after all were taken or skipped.
     #[cfg(feature = "parquet")]
     pub(crate) fn end_batch(&mut self, batch: &RecordBatch) -> Result<(), Error> {
         match &mut self.destination {
@@ -168,19 +168,19 @@ impl<'a> Collector<'a> {
         matches!(self.destination, Destination::Rows(_))
     }
 
-    /// Counts what is no file, directory or archive.
-    pub(crate) fn pass_over(&mut self) {
+    /// Counts an ignored link, pipe, socket or device.
+    pub(crate) fn ignore(&mut self) {
         self.counts.passed_over += 1;
     }
 
-    /// Reports what is no problem.
-    pub(crate) fn tell(&mut self, place: Place, problem: Problem) {
+    /// Reports a notice that is not an error in strict reading.
+    pub(crate) fn notify(&mut self, place: Place, problem: Problem) {
         if let Some(report) = &self.documents.on_notice {
             report(&Notice { place, problem, action: Action::Read });
         }
     }
 
-    /// Skips a document or file; with strict reading it is an error.
+    /// Skips a document or file, which is an error in strict reading.
     pub(crate) fn skip(&mut self, place: Place, problem: Problem) -> Result<(), Error> {
         let counts = &mut self.counts;
         *match &problem {
@@ -197,7 +197,7 @@ impl<'a> Collector<'a> {
             _ => &mut counts.malformed,
         } += 1;
         match &problem {
-            // Directories commonly contain such files: they are neither reported nor an error.
+            // Directories commonly contain such files, so they are neither reported nor an error.
             Problem::Binary => Ok(()),
             Problem::NotRead { kind } if kind.sort == FileSort::Other => Ok(()),
             _ => self.report(place, problem, Action::Skipped),
@@ -212,31 +212,31 @@ impl<'a> Collector<'a> {
         self.skip(place, Problem::TooLong { what, max_bytes })
     }
 
-    /// Returns the bytes as text, with invalid UTF-8 replaced by U+FFFD; with strict reading it is an error.
+    /// Returns the bytes as text, with invalid UTF-8 replaced by U+FFFD, which is an error in strict reading.
     pub(crate) fn text<'t>(
         &mut self,
         place: impl FnOnce() -> Place,
         bytes: &'t [u8],
     ) -> Result<Cow<'t, str>, Error> {
-        // Files that were put together have a byte order mark in their middle.
+        // Concatenated files have byte order marks inside.
         let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
-        let as_it_was = match &text {
+        let unchanged = match &text {
             Cow::Borrowed(text) => Some(*text),
             Cow::Owned(_) => None,
         };
-        if self.is_damaged(as_it_was) {
+        if self.is_damaged(unchanged) {
             self.note_damage(place())?;
         }
         Ok(text)
     }
 
-    /// Counts and reports a document if it holds what was no text; with strict reading it is an error.
+    /// Counts and reports a document with invalid text, which is an error in strict reading.
     pub(crate) fn check(&mut self, place: impl FnOnce() -> Place, pieces: &[&[u8]]) -> Result<(), Error> {
         let is_damaged = |piece: &&[u8]| self.is_damaged(std::str::from_utf8(piece).ok());
         if pieces.iter().any(is_damaged) { self.note_damage(place()) } else { Ok(()) }
     }
 
-    /// Whether bytes hold what was no text: they are none, or have what a decoder puts in place of it.
+    /// Returns whether a text was invalid: it is not UTF-8, or the decoder has replaced something.
     fn is_damaged(&self, text: Option<&str>) -> bool {
         text.is_none_or(|text| self.is_transcoded && text.contains(char::REPLACEMENT_CHARACTER))
     }

@@ -1,4 +1,4 @@
-//! Fingerprints of documents, or what else is made of texts: on several threads, in the order of the documents.
+//! Fingerprints of documents, or other results per text, made on several threads in the order of the documents.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -14,18 +14,18 @@ use crate::error::Error;
 use crate::read::collector::Sink;
 use crate::read::options::Documents;
 
-/// A batch is full with this many documents, or bytes of text.
+/// The size of a full batch, in documents or bytes of text.
 const BATCH_DOCUMENTS: usize = 4096;
 const BATCH_BYTES: usize = 8 << 20;
 
-/// Batches that wait in the queue. With the one that is read and the one that is processed, four are in memory.
+/// Capacity of the queue, in batches. With the batch being read and the batch being processed, four are in memory.
 const WAITING_BATCHES: usize = 2;
 
 impl Documents {
-    /// Calls `sink` with every document and its fingerprint, in order. Returns their numbers.
+    /// Calls `sink` with every document and its fingerprint, in order. Returns the counts.
     ///
-    /// Documents are read on a thread of their own; fingerprints are made on the threads of the rayon pool in
-    /// which this is called, and `sink` is called on the calling thread.
+    /// Documents are read on a separate thread, fingerprints are made on the threads of the current rayon pool, and
+    /// `sink` is called on the calling thread.
     ///
     /// # Errors
     /// As [`Documents::read`]; and when the reading thread cannot be started.
@@ -47,8 +47,8 @@ impl Documents {
     }
 }
 
-/// Calls `sink` with every document that `read` yields and what `work` makes of its text, in order. An error of `work`
-/// ends it.
+/// Calls `sink` with every document from `read` and the result of `work` on its text, in order. Ends at the first error
+/// of `work`.
 pub(crate) fn map_texts<S, T: Send>(
     read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
     scratch: impl Fn() -> S + Send + Sync,
@@ -58,7 +58,7 @@ pub(crate) fn map_texts<S, T: Send>(
     map_texts_with(thread::Builder::new(), read, scratch, work, sink)
 }
 
-/// The same, reading on a thread of this builder.
+/// [`map_texts`] with a reading thread of this builder.
 fn map_texts_with<S, T: Send>(
     reader: thread::Builder,
     read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
@@ -93,7 +93,7 @@ fn send(
         batch.push(document);
         if batch.len() >= BATCH_DOCUMENTS || bytes >= BATCH_BYTES {
             bytes = 0;
-            // What is as large as the last need not grow, and be copied, a dozen times.
+            // With the capacity of the last batch, the next need not be reallocated.
             let next = Vec::with_capacity(batch.len());
             sender.send(std::mem::replace(&mut batch, next)).map_err(|_| Error::Stopped)?;
         }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_fails_ends_all_of_it_with_what_has_been_read() {
+    fn failed_work_ends_reading_after_the_current_batches() {
         let worked = AtomicUsize::new(0);
         let read = |sink: &mut Sink<'_>| {
             (0..100 * BATCH_DOCUMENTS).try_for_each(|_| sink(Document::new("", "a text")))?;

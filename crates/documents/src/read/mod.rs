@@ -27,7 +27,7 @@ use crate::read::options::Documents;
 use crate::walk::{archive, directory};
 
 impl Documents {
-    /// Calls `sink` with every document, in order. Returns how many there were, and how many were skipped.
+    /// Calls `sink` with every document, in order. Returns the numbers of documents read and skipped.
     ///
     /// # Errors
     /// When an input cannot be opened, is not text (or not in UTF-8, see [`Documents::encoding`]), ends early or
@@ -86,8 +86,8 @@ fn read_file(path: &Path, collector: &mut Collector<'_>) -> Result<(), Error> {
 }
 
 /// Reads a file, or standard input for `-`, as one document, and returns its text: HTML without its tags, anything
-/// else unchanged, with invalid UTF-8 replaced by U+FFFD. Other encodings are read by their byte order marks, or as
-/// a page says.
+/// else unchanged, with invalid UTF-8 replaced by U+FFFD. Other encodings are detected by byte order marks or the
+/// declaration of a page.
 ///
 /// # Errors
 /// When it cannot be read or is not text.

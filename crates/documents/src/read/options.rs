@@ -12,7 +12,7 @@ use crate::format::Format;
 use crate::problem::Notice;
 use crate::table_writer::rows::TableFormat;
 
-/// The fields of a document, where nothing else is said.
+/// The default fields of a document.
 const DEFAULT_ID_FIELD: &str = "id";
 const DEFAULT_TEXT_FIELD: &str = "text";
 
@@ -22,13 +22,13 @@ const MAX_TEXT_FIELDS: usize = 60;
 /// The default limit on the length of a document.
 const DEFAULT_MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 
-/// Receives how many bytes have been read since the last call.
+/// A callback for the number of bytes read since the last call.
 type OnRead = Arc<dyn Fn(u64) + Send + Sync>;
 
-/// Receives problems with documents.
+/// A callback for problems with documents.
 type OnNotice = Arc<dyn Fn(&Notice) + Send + Sync>;
 
-/// Documents to read: where they are, and in which format.
+/// Documents to read: their inputs, format and fields.
 ///
 /// ```
 /// use hamdex_documents::{Documents, Error};
@@ -51,7 +51,7 @@ type OnNotice = Arc<dyn Fn(&Notice) + Send + Sync>;
 pub struct Documents {
     pub(crate) paths: Vec<PathBuf>,
     pub(crate) format: Option<Format>,
-    /// The field of the id, if one was named: then every document must have it.
+    /// The field of the id, if the caller named one; then every document must have it.
     pub(crate) id_field: Option<String>,
     pub(crate) text_fields: Vec<String>,
     pub(crate) extra_field: Option<String>,
@@ -61,13 +61,13 @@ pub struct Documents {
     pub(crate) strict: bool,
     pub(crate) max_document_bytes: u64,
     pub(crate) temp_dir: Option<PathBuf>,
-    /// What is found out for a copy of rows.
+    /// The state of a copy of rows.
     pub(crate) plan: Option<Arc<Mutex<Plan>>>,
     pub(crate) on_read: Option<OnRead>,
     pub(crate) on_notice: Option<OnNotice>,
 }
 
-/// Which files of a directory or archive are read.
+/// The selection of files in directories and archives.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
     pub(crate) included: Vec<String>,
@@ -78,9 +78,9 @@ pub(crate) struct Selection {
 impl Documents {
     /// Reads files, directories and zip archives, in this order; `-` is standard input.
     ///
-    /// Files of a directory or archive are read in the order of their paths. Those whose names say so (`.jsonl`,
-    /// `.json`, `.csv`, `.tsv`, `.parquet`, `.arrow` and the like, also compressed) hold a document in each row;
-    /// any other text is one document.
+    /// Files of a directory or archive are read in the order of their paths. Files with the extension of a table or of
+    /// JSON (`.jsonl`, `.json`, `.csv`, `.tsv`, `.parquet`, `.arrow` and the like, also compressed) have a document in
+    /// each row; any other text is one document.
     pub fn from_paths<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
         Self {
             paths: paths.into_iter().map(|path| path.as_ref().to_owned()).collect(),
@@ -100,32 +100,32 @@ impl Documents {
         }
     }
 
-    /// The format of all inputs; by default it is detected from each input's name and first bytes.
+    /// Sets the format of all inputs; by default it is detected from each input's name and first bytes.
     #[must_use]
     pub fn format(mut self, format: Format) -> Self {
         self.format = Some(format);
         self
     }
 
-    /// The field or column that holds a document's id, a string or a number. Every document must have it then.
+    /// Sets the field or column of the id, a string or a number. Every document must have it then.
     ///
-    /// By default it is `id`, and a document without it has the number of its line, object or record, counted
-    /// from 1, or of its row in Parquet and Arrow files, counted from 0. With several inputs the name of the file
-    /// stands before it, as in `pages.jsonl:17`. A document that is a whole file has the path of the file.
+    /// By default it is `id`, and the id of a document without it is the number of its line, object or record, counted
+    /// from 1, or of its row in Parquet and Arrow files, counted from 0. With several inputs, the name of the file
+    /// precedes it, as in `pages.jsonl:17`. The id of a document that is a whole file is the path of the file.
     #[must_use]
     pub fn id_field(mut self, name: impl Into<String>) -> Self {
         self.id_field = Some(name.into());
         self
     }
 
-    /// The field or column that holds its text; by default `text`. In JSON and in nested columns, `body.text` is
-    /// the field `text` of the object `body`, unless there is a field of just that name.
+    /// Sets the field or column of the text; by default `text`. In JSON and in nested columns, `body.text` is the
+    /// field `text` of the object `body`, unless there is a field with that whole name.
     #[must_use]
     pub fn text_field(self, name: impl Into<String>) -> Self {
         self.text_fields([name])
     }
 
-    /// The fields or columns that make up its text, joined by line ends. A document must have one of them.
+    /// Sets the fields or columns of the text, which are joined by line ends. A document must have one of them.
     ///
     /// # Panics
     /// When there are none, or more than 60.
@@ -136,24 +136,24 @@ impl Documents {
         self
     }
 
-    /// One more field or column to read, if it exists ([`Document::extra`](crate::Document::extra)).
+    /// Sets a further field or column to read, if it exists ([`Document::extra`](crate::Document::extra)).
     #[must_use]
     pub fn extra_field(mut self, name: impl Into<String>) -> Self {
         self.extra_field = Some(name.into());
         self
     }
 
-    /// Whether the first record of CSV and TSV names the columns; by default it does. If not, columns are named by
-    /// their numbers, counted from 1.
+    /// Sets whether the first record of CSV and TSV names the columns; by default it does. Otherwise columns are named
+    /// by number, counted from 1.
     #[must_use]
     pub fn header(mut self, has_header: bool) -> Self {
         self.has_header = has_header;
         self
     }
 
-    /// The encoding of texts that do not say theirs: by a byte order mark or, in HTML, by `meta`. Its name is one
-    /// of the [Encoding Standard](https://encoding.spec.whatwg.org/#names-and-labels). By default it is UTF-8, and
-    /// a file that clearly has another one is refused.
+    /// Sets the encoding of texts without a byte order mark or, in HTML, a declaration. Its name is a label of the
+    /// [Encoding Standard](https://encoding.spec.whatwg.org/#names-and-labels). By default it is UTF-8, and a file that
+    /// clearly has another encoding is rejected.
     ///
     /// # Errors
     /// When no encoding has this name.
@@ -167,48 +167,48 @@ impl Documents {
         Ok(self)
     }
 
-    /// Of directories and archives, read only files whose paths match one of these globs. A glob without a slash
-    /// is about names at any depth: `*.txt`, `{a,b}*.csv`; one with a slash about paths: `news/**/*.txt`.
+    /// Reads only files of directories and archives whose paths match one of these globs. A glob without a slash
+    /// matches names at any depth: `*.txt`, `{a,b}*.csv`; a glob with a slash matches paths: `news/**/*.txt`.
     #[must_use]
     pub fn include(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.selection.included.extend(globs.into_iter().map(Into::into));
         self
     }
 
-    /// Of directories and archives, do not read files and folders whose paths match one of these globs.
+    /// Skips files and folders of directories and archives whose paths match one of these globs.
     #[must_use]
     pub fn exclude(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.selection.excluded.extend(globs.into_iter().map(Into::into));
         self
     }
 
-    /// Whether hidden files, and those that a `.gitignore` or `.ignore` file names, are left out of directories. By
-    /// default all files are read.
+    /// Sets whether hidden files, and files matched by a `.gitignore` or `.ignore` file, are left out of directories.
+    /// By default all files are read.
     #[must_use]
     pub fn obey_ignore_files(mut self, obey: bool) -> Self {
         self.selection.obeys_ignore_files = obey;
         self
     }
 
-    /// Whether reading ends with an error at the first problem with a document. By default problems are reported
-    /// ([`Documents::on_notice`]) and counted, and reading continues. Strict reading also ends at an id that an
-    /// earlier document had; it remembers all ids, about 60 bytes each.
+    /// Sets whether reading fails at the first problem with a document. By default problems are reported
+    /// ([`Documents::on_notice`]) and counted, and reading continues. Strict reading also fails at a repeated id; it
+    /// keeps about 60 bytes per id.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
     }
 
-    /// The longest line, record or file in bytes; by default 64 MiB. Longer ones are skipped without being
-    /// kept in memory.
+    /// Sets the greatest length of a line, record or file, in bytes; by default 64 MiB. Longer ones are skipped without
+    /// being kept in memory.
     #[must_use]
     pub fn max_document_bytes(mut self, bytes: u64) -> Self {
         self.max_document_bytes = bytes;
         self
     }
 
-    /// The directory of temporary files, which Parquet and Arrow need where they are compressed or come from
-    /// standard input; by default the system's place for large files
+    /// Sets the directory of temporary files, for Parquet and Arrow files that are compressed or come from standard
+    /// input; by default the system's place for large files
     /// ([`hamdex_atomic_file::temporary_directory`]).
     #[must_use]
     pub fn temp_dir(mut self, directory: impl Into<PathBuf>) -> Self {
@@ -216,9 +216,9 @@ impl Documents {
         self
     }
 
-    /// Prepares for [`Documents::copy`] to a file of this format, by default that of the first input (which must be
-    /// text then). Reading then refuses inputs whose rows do not fit together, and keeps what cannot be read twice,
-    /// such as standard input, in a temporary file. The same value, or a clone of it, is to be read and copied.
+    /// Prepares for [`Documents::copy`] to a file of this format, by default the format of the first input (which must
+    /// be text then). Reading then fails if the rows of inputs do not fit together, and keeps inputs that cannot be read
+    /// twice, such as standard input, in a temporary file. Use the same value, or a clone of it, to read and to copy.
     #[must_use]
     pub fn copyable(mut self, format: Option<TableFormat>) -> Self {
         self.plan = Some(Arc::new(Mutex::new(Plan::new(format))));
@@ -226,7 +226,7 @@ impl Documents {
     }
 
     /// Calls `report` with the number of bytes read from the inputs since the last call, before they are
-    /// decompressed. It may be called on another thread.
+    /// decompressed. It may be called on any thread.
     #[must_use]
     pub fn on_read(mut self, report: impl Fn(u64) + Send + Sync + 'static) -> Self {
         self.on_read = Some(Arc::new(report));
@@ -234,7 +234,7 @@ impl Documents {
     }
 
     /// Calls `report` with every problem with a document. Pictures, programs and the like in a directory are only
-    /// counted. It may be called on another thread.
+    /// counted. It may be called on any thread.
     #[must_use]
     pub fn on_notice(mut self, report: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
         self.on_notice = Some(Arc::new(report));
@@ -246,7 +246,7 @@ impl Documents {
         self.id_field.as_deref().unwrap_or(DEFAULT_ID_FIELD)
     }
 
-    /// Returns the bytes of all inputs, before they are decompressed; `None` unless all are regular files.
+    /// Returns the size of all inputs before decompression, in bytes; `None` unless all are regular files.
     #[must_use]
     pub fn total_bytes(&self) -> Option<u64> {
         let bytes = |path: &PathBuf| path.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len());

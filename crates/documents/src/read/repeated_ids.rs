@@ -5,10 +5,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::problem::{Place, Position};
 
-/// Ids compared at most, 8 bytes each. Of more ids a sample is compared.
+/// The greatest number of ids compared, 8 bytes each. With more ids, a sample is compared.
 const MAX_COMPARED: usize = 1 << 22;
 
-/// Notes the ids of all documents.
+/// Records the ids of all documents.
 pub(crate) enum RepeatedIds {
     Counted(Sample),
     Placed(Places),
@@ -20,7 +20,7 @@ impl RepeatedIds {
     }
 }
 
-/// Hashes of ids: of all, or, where they are many, of those that end with some zero bits.
+/// Hashes of all ids or, if there are too many, of the hashes that end with some zero bits.
 pub(crate) struct Sample {
     hashes: Vec<u64>,
     mask: u64,
@@ -32,7 +32,7 @@ impl Sample {
         Self { hashes: Vec::new(), mask: 0, max }
     }
 
-    pub(crate) fn note(&mut self, id: &str) {
+    pub(crate) fn record(&mut self, id: &str) {
         let hash = hash(id, 0);
         if hash & self.mask != 0 {
             return;
@@ -44,13 +44,13 @@ impl Sample {
             let before = self.hashes.len();
             self.hashes.retain(|hash| hash & mask == 0);
             if self.hashes.len() == before {
-                // One id fills the sample: how often it occurs is known well enough.
+                // One id fills the sample, so it is frequent enough.
                 self.hashes.dedup();
             }
         }
     }
 
-    /// Returns how many documents have the id of an earlier one, and whether all were compared.
+    /// Returns the number of documents with the id of an earlier one, and whether all were compared.
     pub(crate) fn count(mut self) -> (u64, bool) {
         self.hashes.sort_unstable();
         let repeated = self.hashes.windows(2).filter(|pair| pair[0] == pair[1]).count();
@@ -58,7 +58,7 @@ impl Sample {
     }
 }
 
-/// Where each id occurred first.
+/// The place of the first document with each id.
 #[derive(Default)]
 pub(crate) struct Places {
     places: HashMap<(u64, u64), (u32, Position)>,
@@ -66,8 +66,8 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Returns the place of the first document of this id, if there was one.
-    pub(crate) fn note(&mut self, id: &str, place: &Place) -> Option<Place> {
+    /// Returns the place of the first document with this id, if there was one.
+    pub(crate) fn record(&mut self, id: &str, place: &Place) -> Option<Place> {
         let key = (hash(id, 0), hash(id, 1));
         if let Some(&(input, position)) = self.places.get(&key) {
             return Some(Place { input: self.inputs[input as usize].clone(), position });
@@ -93,28 +93,28 @@ mod tests {
     #[test]
     fn repeats_are_counted_and_placed() {
         let mut sample = Sample::new(100);
-        ["a", "b", "a", "c", "a", "b"].iter().for_each(|id| sample.note(id));
+        ["a", "b", "a", "c", "a", "b"].iter().for_each(|id| sample.record(id));
         assert_eq!(sample.count(), (3, true));
         let mut places = Places::default();
-        assert_eq!(places.note("a", &Place::line("x", 1)), None);
-        assert_eq!(places.note("b", &Place::line("y", 1)), None);
-        assert_eq!(places.note("a", &Place::line("y", 2)), Some(Place::line("x", 1)));
+        assert_eq!(places.record("a", &Place::line("x", 1)), None);
+        assert_eq!(places.record("b", &Place::line("y", 1)), None);
+        assert_eq!(places.record("a", &Place::line("y", 2)), Some(Place::line("x", 1)));
     }
 
     #[test]
-    fn of_many_ids_a_sample_is_compared_in_bounded_memory() {
+    fn with_many_ids_a_sample_is_compared_in_bounded_memory() {
         let mut sample = Sample::new(1000);
         for number in 0..100_000u32 {
-            sample.note(&(number / 2).to_string());
+            sample.record(&(number / 2).to_string());
             assert!(sample.hashes.len() <= 1000);
         }
         let (repeated, is_all) = sample.count();
         assert!(!is_all && repeated > 100, "{repeated}");
         let mut unique = Sample::new(1000);
-        (0..100_000u32).for_each(|number| unique.note(&number.to_string()));
+        (0..100_000u32).for_each(|number| unique.record(&number.to_string()));
         assert_eq!(unique.count(), (0, false));
         let mut same = Sample::new(1000);
-        (0..10_000).for_each(|_| same.note("same"));
+        (0..10_000).for_each(|_| same.record("same"));
         assert!(same.hashes.len() <= 1000);
     }
 }

@@ -19,22 +19,22 @@ use crate::input::Input;
 use crate::problem::Place;
 use crate::table_reader::Value;
 
-/// Rows decoded, and kept in memory, at a time.
+/// Rows decoded at a time.
 const BATCH_ROWS: usize = 1024;
 
-/// A column that is wanted: its number in the file, and the fields inside it that lead to the values.
+/// A selected column: its number in the file, and the path to a nested field.
 #[derive(Debug, Clone)]
 pub(crate) struct Wanted {
     pub(crate) column: usize,
     pub(crate) inner: Vec<usize>,
 }
 
-/// Chooses columns of a file.
+/// Selects columns of a file.
 pub(crate) type Select<'a> = dyn Fn(&SchemaRef) -> Result<Vec<Wanted>, Error> + 'a;
 
 /// Receives rows.
 pub(crate) trait Visit {
-    /// Receives the number of a row, and its cells in the order of the chosen columns.
+    /// Receives the number of a row, and its cells in the order of the selected columns.
     fn row(&mut self, number: u64, cells: &[Value<'_>]) -> Result<(), Error>;
 
     /// Receives a batch after all its rows.
@@ -47,12 +47,12 @@ pub(crate) trait Visit {
 pub(crate) struct Batches {
     input: String,
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
-    /// The wanted columns, by their numbers in the batches.
+    /// The selected columns, numbered within batches.
     columns: Vec<Wanted>,
 }
 
 impl Batches {
-    /// Opens a file. With `with_all`, batches have all columns, not only those that are chosen.
+    /// Opens a file. With `with_all`, batches have all columns instead of the selected ones.
     pub(crate) fn open(
         mut input: Input,
         format: Format,
@@ -91,11 +91,11 @@ impl Batches {
         };
         roots.sort_unstable();
         roots.dedup();
-        // By number: a name with a dot would be taken for a path into a nested column.
+        // By number, since a name with a dot would be parsed as a path into a nested column.
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots.iter().copied());
         let build = || builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
         let batches = guarded(build).map_err(refused)?;
-        // Batches have the chosen columns only, in the order of the file.
+        // Batches have only the selected columns, in the order of the file.
         for wanted in &mut columns {
             wanted.column = roots.partition_point(|&root| root < wanted.column);
         }
@@ -123,8 +123,8 @@ impl Batches {
     }
 }
 
-/// Finds a column by its name; `body.text` is the field `text` of the column `body`, unless there is a column of
-/// just that name. Returns the type of its values too.
+/// Finds a column and the type of its values by name. `body.text` is the field `text` of the column `body`, unless
+/// there is a column with that whole name.
 pub(crate) fn find<'s>(schema: &'s Schema, name: &str) -> Option<(Wanted, &'s DataType)> {
     let path = find_in(schema.fields(), name)?;
     let mut kind = schema.field(path[0]).data_type();
@@ -151,7 +151,7 @@ fn find_in(fields: &Fields, name: &str) -> Option<Vec<usize>> {
 /// The error of a decoder.
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
-/// Calls a decoder. A damaged file can make it panic, which is an error of the file.
+/// Calls a decoder and turns its panic, which a damaged file can cause, into an error.
 fn guarded<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<T, Source>
 where
     E: std::error::Error + Send + Sync + 'static,
@@ -162,7 +162,7 @@ where
     }
 }
 
-/// Whether the columns of a group of rows lie within a file of so many bytes.
+/// Returns whether the columns of a row group lie within a file of `bytes` bytes.
 fn is_within(group: &RowGroupMetaData, bytes: u64) -> bool {
     group.columns().iter().all(|column| {
         let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
@@ -189,9 +189,9 @@ pub(crate) fn is_text_or_integer(kind: &DataType) -> bool {
     }
 }
 
-/// A column of a batch; for a dictionary also its values, and the number of each row's value.
+/// A column of a batch; for a dictionary also its values and the key of each row.
 struct Column<'b> {
-    /// The columns in which it lies; where one is null, it is.
+    /// The structs that contain it. A value is null if one of them is.
     outer: Vec<&'b dyn Array>,
     array: &'b dyn Array,
     dictionary: Option<(Box<Column<'b>>, Vec<usize>)>,

@@ -18,24 +18,24 @@ const INITIAL_FIELDS: usize = 64;
 pub(crate) enum Next {
     End,
     Record,
-    /// What is too long: the record, or a text in quotes.
+    /// The record or a quoted text, named here, is too long.
     TooLong(&'static str),
     /// The input ends within quotes.
     Unclosed,
 }
 
-/// Reads records, one after the other, into the same memory.
+/// Reads records one by one into the same memory.
 pub(crate) struct Records {
     input: Input,
     parser: csv_core::Reader,
     bytes: Vec<u8>,
     ends: Vec<usize>,
     max_bytes: usize,
-    /// The line where the latest record starts, or where the quote is opened that makes it too long.
+    /// The line at which the latest record starts, or at which the quote that makes it too long is opened.
     line: u64,
-    /// How many records there were.
+    /// Number of records read.
     number: u64,
-    /// Whether the last record was ended.
+    /// Whether a line end was supplied for the last record.
     has_ended: bool,
 }
 
@@ -53,7 +53,7 @@ impl Records {
         }
     }
 
-    /// Returns how many records there were up to the latest one, the first one included.
+    /// Returns the number of the latest record, counted from 1.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
@@ -85,7 +85,7 @@ impl Records {
         self.number += 1;
         loop {
             let (bytes, is_added) = match self.input.fill_buf() {
-                // A line end ends the last record, if it has none. Within quotes it is a part of the text.
+                // Supply the last record with a line end if it has none. Within quotes it would be part of the text.
                 Ok([]) if !self.has_ended => (&b"\n"[..], true),
                 Ok(bytes) => (bytes, false),
                 Err(error) => return Err(self.input.unreadable()(error)),
@@ -133,8 +133,7 @@ impl Records {
         }
     }
 
-    /// Returns the line where the latest field of the record begins, if it has several lines: then it is in
-    /// quotes.
+    /// Returns the line at which the latest field begins if it has several lines, so that it is in quotes.
     fn line_of_quote(&self, filled: usize, fields: usize) -> Option<u64> {
         let start = if fields == 0 { 0 } else { self.ends[fields - 1].min(filled) };
         let lines = self.bytes[start..filled].iter().filter(|&&byte| byte == b'\n').count() as u64;

@@ -23,7 +23,7 @@ pub enum Value<'a> {
     Unsigned(u64),
     /// A number of a signed type.
     Signed(i64),
-    /// Bytes, as many in every row of the column.
+    /// Bytes of a fixed-size column.
     Bytes(&'a [u8]),
 }
 

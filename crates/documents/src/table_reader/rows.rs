@@ -1,4 +1,4 @@
-//! Reading named columns, row by row.
+//! Reading named columns row by row.
 
 #[cfg(feature = "parquet")]
 use arrow_schema::{DataType, SchemaRef};
@@ -118,7 +118,7 @@ fn batches(input: Input, format: Format, columns: &[&str], visit: &mut Visit<'_>
     batches.for_each_row(&mut Rows { name: &name, visit })
 }
 
-/// Gives rows their places.
+/// Adds places to rows.
 #[cfg(feature = "parquet")]
 struct Rows<'a, 'v> {
     name: &'a str,

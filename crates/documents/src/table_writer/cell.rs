@@ -10,9 +10,9 @@ use serde::ser::{SerializeMap, Serializer};
 pub enum Cell<'a> {
     /// A text.
     Text(&'a str),
-    /// A whole number.
+    /// An unsigned integer.
     Number(u64),
-    /// A number that need not be whole.
+    /// A floating-point number.
     Real(f64),
     /// True or false.
     Flag(bool),
@@ -24,9 +24,9 @@ pub enum Cell<'a> {
 pub enum Kind {
     /// Texts.
     Text,
-    /// Whole numbers.
+    /// Unsigned integers.
     Number,
-    /// Numbers that need not be whole.
+    /// Floating-point numbers.
     Real,
     /// True or false.
     Flag,

@@ -15,7 +15,7 @@ use parquet::file::properties::WriterProperties;
 use crate::error::Error;
 use crate::table_writer::cell::{Cell, Kind};
 
-/// Rows, or bytes of text, of a batch.
+/// The size of a full batch, in rows or bytes of text.
 const BATCH_ROWS: usize = 8192;
 const BATCH_BYTES: usize = 16 << 20;
 
@@ -100,7 +100,7 @@ impl Rows {
     }
 }
 
-/// The error of the file itself, whose kind matters, where it is one.
+/// Returns the I/O error inside a Parquet error, since its kind matters; otherwise wraps the error.
 pub(crate) fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {

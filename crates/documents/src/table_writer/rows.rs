@@ -22,10 +22,10 @@ pub enum TableFormat {
 }
 
 impl TableFormat {
-    /// Returns the format that belongs to the ending of a file's name.
+    /// Returns the format given by the extension of a file's name.
     ///
     /// # Errors
-    /// When the name ends in none of `.jsonl`, `.ndjson`, `.csv`, `.tsv` and `.parquet`.
+    /// When the extension is not `.jsonl`, `.ndjson`, `.csv`, `.tsv` or `.parquet`.
     pub fn of(path: &Path) -> Result<Self, Error> {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("jsonl" | "ndjson") => Ok(Self::Jsonl),
@@ -37,7 +37,7 @@ impl TableFormat {
     }
 }
 
-/// Writes a table to a file, which appears under its name when it is finished.
+/// A writer of a table to a file, which appears under its name when it is finished.
 ///
 /// ```
 /// use hamdex_atomic_file::AtomicFile;
@@ -90,7 +90,7 @@ impl Rows {
         }))
     }
 
-    /// Adds a row: for each column a cell of its kind.
+    /// Writes a row: a cell of the right kind per column.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_known_endings_are_written() {
+    fn only_known_extensions_are_written() {
         assert_eq!(TableFormat::of(Path::new("a.b.csv")).unwrap(), TableFormat::Csv);
         assert!(TableFormat::of(Path::new("a.txt")).unwrap_err().to_string().contains(".parquet"));
     }

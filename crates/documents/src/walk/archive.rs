@@ -14,10 +14,10 @@ use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
 use crate::walk::file_set::{FileSet, globs};
 
-/// A file by which an archive is a document of an office program or an e-book.
+/// Files that identify an archive as an Office document or an e-book.
 const OFFICE_FILES: [&str; 2] = ["[Content_Types].xml", "mimetype"];
 
-/// A file of an archive: where its bytes are, and what they become.
+/// A file of an archive: its compressed range, and its length and checksum.
 struct Entry {
     name: String,
     start: u64,
@@ -28,7 +28,7 @@ struct Entry {
     bytes: u64,
 }
 
-/// Reads all files of an archive at `path`, which globs are about too.
+/// Reads all files of an archive. Globs match `path` followed by the path within the archive.
 pub(crate) fn read(input: Input, path: &Path, collector: &mut Collector<'_>) -> Result<(), Error> {
     collector.expect_several();
     let name = input.name().to_owned();
@@ -68,7 +68,7 @@ pub(crate) fn read(input: Input, path: &Path, collector: &mut Collector<'_>) -> 
 
 type Archive = Arc<FileReader>;
 
-/// The files of the archive, by their places in it. Links are passed over.
+/// Returns the files of the archive, in the order of their positions. Links are ignored.
 fn entries(file: File, collector: &mut Collector<'_>) -> Result<(Archive, Vec<Entry>), rawzip::Error> {
     let mut buffer = vec![0; rawzip::RECOMMENDED_BUFFER_SIZE];
     let archive = ZipArchive::from_file(file, &mut buffer)?;
@@ -79,7 +79,7 @@ fn entries(file: File, collector: &mut Collector<'_>) -> Result<(Archive, Vec<En
             continue;
         }
         if header.mode().is_symlink() {
-            collector.pass_over();
+            collector.ignore();
             continue;
         }
         let entry = archive.get_entry(header.wayfinder())?;
@@ -113,18 +113,18 @@ fn open(archive: &Archive, entry: &Entry, name: String, path: &Path) -> Result<I
             Ok(decoder) => Box::new(decoder),
             Err(source) => return Err(Error::Read { input: name, source }),
         },
-        _ => return Err(refused("it is compressed in a way that is not read; unpack the archive")),
+        _ => return Err(refused("its compression method is not supported; unpack the archive")),
     };
     let checked = Checked { inner, crc: crc32fast::Hasher::new(), expected: entry.crc, left: entry.bytes };
     Input::of(name, path, Box::new(checked))
 }
 
-/// Checks the length and the checksum of a file at its end.
+/// A reader that checks the length and the checksum of a file at its end.
 struct Checked<R> {
     inner: R,
     crc: crc32fast::Hasher,
     expected: u32,
-    /// Bytes to come.
+    /// Bytes not read yet.
     left: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The files of a directory or archive, one after the other. What cannot be read is skipped and reported.
+//! The files of a directory or archive. Unreadable files are skipped and reported.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,22 +13,22 @@ use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
 use crate::read::options::Selection;
 
-/// What the files of a directory or archive were read as.
+/// The files of a directory or archive read so far.
 pub(crate) struct FileSet {
     place: Place,
-    /// How many have a document in each row, by format.
+    /// Number of files with a document in each row, by format.
     rows: BTreeMap<String, u64>,
-    /// How many are one document each.
+    /// Number of files that are one document each.
     whole: u64,
 }
 
 impl FileSet {
-    /// The files of the directory or archive of this name.
+    /// Creates the set of the directory or archive with this name.
     pub(crate) fn of(name: &str) -> Self {
         Self { place: Place::whole(name), rows: BTreeMap::new(), whole: 0 }
     }
 
-    /// Reads a file. With strict reading, what cannot be read is an error.
+    /// Reads a file. An unreadable file is an error in strict reading.
     pub(crate) fn read(
         &mut self,
         input: Result<Input, Error>,
@@ -40,10 +40,10 @@ impl FileSet {
 
     fn try_read(&mut self, input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
         let documents = collector.documents;
-        // The first bytes do not say that a file has rows: a text may begin with a brace.
+        // The first bytes do not prove that a file has rows: a text may begin with a brace.
         let format = documents.format.unwrap_or(match input.format() {
             format @ (Format::Parquet | Format::Html) => format,
-            // A name that is also that of a binary format is not enough.
+            // The extension of a binary format is not enough for a text file.
             format if !format.is_text() && !input.is_binary() && !input.is_columns() => Format::Text,
             format if input.format_of_name().is_some_and(Format::has_rows) => format,
             _ => Format::Text,
@@ -68,11 +68,11 @@ impl FileSet {
         let rows: Vec<String> =
             self.rows.iter().map(|(format, &count)| format!("{count} {format} {}", files(count))).collect();
         let whole = format!("{} {}", self.whole, files(self.whole));
-        collector.tell(self.place, Problem::Mixed { rows: rows.join(", "), whole });
+        collector.notify(self.place, Problem::Mixed { rows: rows.join(", "), whole });
     }
 }
 
-/// Skips a file that could not be read, unless reading is strict.
+/// Skips an unreadable file, unless reading is strict.
 pub(crate) fn settle(outcome: Result<(), Error>, collector: &mut Collector<'_>) -> Result<(), Error> {
     match outcome {
         Err(error) if !collector.documents.strict => {
@@ -83,7 +83,7 @@ pub(crate) fn settle(outcome: Result<(), Error>, collector: &mut Collector<'_>) 
     }
 }
 
-/// Returns where an error with one file is, and what it is. Other errors end the reading.
+/// Returns the place and the problem of an error with one file. Other errors end reading.
 fn of_member(error: Error) -> Result<(Place, Problem), Error> {
     let rejected = |place, what| Ok((place, Problem::Rejected { what }));
     match error {
@@ -112,7 +112,7 @@ fn of_member(error: Error) -> Result<(Place, Problem), Error> {
     }
 }
 
-/// The globs of a selection, below this directory or archive.
+/// Returns the globs of a selection, relative to this directory or archive.
 pub(crate) fn globs(selection: &Selection, root: &Path) -> Result<Override, Error> {
     let mut builder = OverrideBuilder::new(root);
     let included = selection.included.iter().map(|glob| (glob, glob.clone()));

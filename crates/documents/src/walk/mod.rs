@@ -1,6 +1,6 @@
-//! Directories and archives: many files, of which each is read by itself.
+//! Directories and archives, whose files are read one by one.
 //!
-//! - [`file_set`]: one file after the other, and what cannot be read
+//! - [`file_set`]: the files of either, and the handling of unreadable ones
 //! - [`directory`]: the files of a directory tree
 //! - [`archive`]: the files of a zip archive
 

@@ -39,7 +39,7 @@ fn a_directory_of_prose_has_a_document_in_each_file() {
 }
 
 #[test]
-fn a_mixture_is_said_and_what_cannot_be_read_is_skipped() {
+fn a_mixture_is_reported_and_unreadable_files_are_skipped() {
     let scratch = Scratch::new();
     scratch.write("tree/a.jsonl", line("a"));
     scratch.write("tree/b.csv", "id,text\nb,x\n");

@@ -46,7 +46,7 @@ fn texts_lie_in_columns_within_columns_and_in_several() {
         scratch.write(name, bytes);
         let read = scratch.read(scratch.documents(&[name]).text_field("body.text"));
         assert_eq!((read.ids(), read.texts()), (vec!["0", "2"], vec!["one", "three"]), "{name}");
-        assert_eq!(read.counts.missing_field, 1, "where the outer column is null, the inner one is");
+        assert_eq!(read.counts.missing_field, 1, "a null struct makes its fields null");
         let both = scratch.read(scratch.documents(&[name]).text_fields(["title", "body.text"]));
         assert_eq!(both.texts(), ["T\none", "U", "three"], "{name}");
         let keyed = scratch.read(scratch.documents(&[name]).text_field("title").id_field("key"));

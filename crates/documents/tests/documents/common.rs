@@ -1,4 +1,4 @@
-//! What the tests share: a directory of their own, and the documents that are read from it.
+//! Helpers of the tests: a temporary directory, and the documents read from it.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use hamdex_documents::{Counts, Documents, Error};
 
 pub(crate) struct Scratch(tempfile::TempDir);
 
-/// What was read.
+/// The documents read, and their counts.
 #[derive(Debug)]
 pub(crate) struct Read {
     /// Ids and texts.

@@ -1,4 +1,4 @@
-//! Single inputs: ids, fields, formats, encodings, and what is refused.
+//! Single inputs: ids, fields, formats, encodings, and rejected inputs.
 
 use crate::common::{Scratch, gzip, xz};
 use hamdex_documents::{Documents, Format};
@@ -133,7 +133,7 @@ fn a_bomb_is_passed_over_in_little_memory() {
 }
 
 #[test]
-fn encodings_are_those_that_texts_say_or_that_are_told() {
+fn encodings_are_declared_or_given() {
     let scratch = Scratch::new();
     let text = "id,text\n1,Grüße aus Köln für Jörg\n2,我们\n";
     let utf16 = |text: &str, big: bool| -> Vec<u8> {
@@ -150,15 +150,15 @@ fn encodings_are_those_that_texts_say_or_that_are_told() {
     }
     scratch.write("bare.csv", utf16(text, false));
     assert_eq!(scratch.refusal("bare.csv"), "bare.csv: not text");
-    let told = scratch.documents(&["bare.csv"]).encoding("utf-16le").unwrap();
-    assert_eq!(scratch.read(told).ids(), ["1", "2"]);
+    let documents = scratch.documents(&["bare.csv"]).encoding("utf-16le").unwrap();
+    assert_eq!(scratch.read(documents).ids(), ["1", "2"]);
 
     let latin = |text: &str| -> Vec<u8> { text.chars().map(|c| c as u8).collect() };
     let german = "Grüße aus Köln für Jörg und Käthe";
     scratch.write("latin.lines", latin(&format!("1 {german}\n")));
     assert_eq!(scratch.refusal("latin.lines"), "latin.lines: not UTF-8");
-    let told = scratch.documents(&["latin.lines"]).encoding("latin1").unwrap();
-    assert_eq!(scratch.read(told).texts(), [german]);
+    let documents = scratch.documents(&["latin.lines"]).encoding("latin1").unwrap();
+    assert_eq!(scratch.read(documents).texts(), [german]);
     let page = |meta: &str| format!("<html><head>{meta}</head><p>{german}</html>");
     scratch.write("meta.html", latin(&page("<meta charset='iso-8859-1'>")));
     assert_eq!(scratch.read_file("meta.html").texts()[0].trim(), german);
@@ -168,7 +168,7 @@ fn encodings_are_those_that_texts_say_or_that_are_told() {
 }
 
 #[test]
-fn what_is_no_text_is_refused_by_name_whatever_it_is_called() {
+fn binary_files_are_refused_whatever_their_names() {
     let scratch = Scratch::new();
     let cases: [(&str, &[u8], &str); 6] = [
         ("a.txt", b"%PDF-1.7\nstream of text", "is a PDF document"),

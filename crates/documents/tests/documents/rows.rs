@@ -236,7 +236,7 @@ fn damage_is_an_error_wherever_it_is() {
 }
 
 #[test]
-fn temporary_files_lie_where_they_are_wanted() {
+fn temporary_files_are_in_the_given_directory() {
     let texts: ArrayRef = Arc::new(StringArray::from(vec!["a text"]));
     let ids: ArrayRef = Arc::new(Int64Array::from(vec![-3]));
     let batch = RecordBatch::try_from_iter([("id", ids), ("text", texts)]).unwrap();

@@ -1,25 +1,24 @@
-//! The builder of a set.
+//! The builder of a set from fingerprints in any order.
 
 use std::fmt;
 use std::path::Path;
 
 use hamdex::{BuildOptions, Builder, Fingerprint, RECIPE_KEY, SealedIndex};
 
-use crate::build::spool::{Record, Shape, Spool};
+use crate::build::spool::{Fields, Record, Spool};
 use crate::build::target::{Target, check_open_files, put};
 use crate::error::Error;
 use crate::manifest::{IdType, Layout, MAX_SHARDS, Manifest};
 use crate::partition::Partition;
 use crate::set::recipe_of_metadata;
 
-/// The least memory that a build of an index takes.
+/// The minimum memory of an index build.
 const MIN_MEMORY: u64 = 16 << 20;
 
-/// Builds a set of shards: fingerprints in any order, one directory out.
+/// Builds a set of shards from fingerprints in any order.
 ///
-/// The same fingerprints, ids and options give the same shards, in whatever order they come, whatever the memory limit
-/// and the number of threads. Until [`ShardsBuilder::finish`] has succeeded there is nothing under the directory's name,
-/// or the set that was there before.
+/// The shards depend only on the fingerprints, ids and options, not on their order, the memory limit or the number of
+/// threads. Until [`ShardsBuilder::finish`] succeeds, the directory does not exist or is unchanged.
 ///
 /// What is pushed is kept in memory while it fits, and then in temporary files without names: twice for a set of families
 /// (once as it came, once by shard), else once. Then shards are built, one after the other, in half of the memory limit.
@@ -28,24 +27,24 @@ pub struct ShardsBuilder<F: Fingerprint> {
     layout: Layout,
     partition: Partition<F>,
     options: BuildOptions<F>,
-    /// What is pushed, by the shards of the first family.
+    /// The pushed records, by the shards of the first family.
     parts: Vec<Spool<F>>,
-    /// The same as it came, for the other families.
+    /// All records in order, for the other families.
     all: Option<Spool<F>>,
     pushed: u64,
 }
 
-/// What has been built.
+/// The result of a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShardsSummary {
-    /// Fingerprints pushed, repeats counted.
+    /// Fingerprints pushed, with repeats.
     pub pushed: u64,
-    /// What the manifest says.
+    /// The manifest.
     pub manifest: Manifest,
 }
 
-/// A set whose files are complete and durable, and have no names yet. Dropped, it leaves nothing behind.
+/// A set with complete and durable files that have no names yet. Dropped, it leaves nothing behind.
 #[must_use = "a set that is not published is gone"]
 pub struct SealedShards {
     target: Target,
@@ -59,8 +58,8 @@ impl<F: Fingerprint> ShardsBuilder<F> {
     /// the whole build, and their permission to overwrite is for a set of that name, and for no other directory.
     ///
     /// # Errors
-    /// When the directory exists and may not be replaced, an option is out of its range, there are more shards than a
-    /// set, or the open files of a process, may have, or nothing can be written there.
+    /// When the directory exists and may not be replaced, an option is out of its range, there are more shards than the
+    /// format or the limit of open files permits, or the directory cannot be written.
     pub fn create(
         directory: impl AsRef<Path>,
         layout: Layout,
@@ -87,18 +86,18 @@ impl<F: Fingerprint> ShardsBuilder<F> {
         }
         check_open_files(shards * families as usize)?;
         let memory = options.memory_bytes();
-        let temp_dir = options.temp_directory().map_or_else(|| target.beside(), Path::to_owned);
+        let temp_dir = options.temp_directory().map_or_else(|| target.parent(), Path::to_owned);
         let options = options.overwrite(false).temp_dir(&temp_dir);
-        // Whatever is wrong with the options is known before anything is read.
+        // Check the options before anything is read.
         drop(Builder::with_options(target.shard("shard"), options.clone())?);
         let options = options.memory((memory / 2).max(MIN_MEMORY));
         let partition = match layout {
             Layout::Hash => Partition::whole(shards),
             Layout::Families => Partition::of(families, shards),
         };
-        let shape = Shape { ids: options.has_ids(), names: options.has_names() };
+        let fields = Fields { ids: options.has_ids(), names: options.has_names() };
         let room = usize::try_from(memory / 4).unwrap_or(usize::MAX);
-        let records = |room| Spool::new(shape, room, &temp_dir);
+        let records = |room| Spool::new(fields, room, &temp_dir);
         let parts = (0..shards).map(|_| records(room / shards)).collect();
         let all = (families > 1).then(|| records(room));
         Ok(Self { target, layout, partition, options, parts, all, pushed: 0 })
@@ -107,7 +106,7 @@ impl<F: Fingerprint> ShardsBuilder<F> {
     /// Adds a fingerprint to a set without ids.
     ///
     /// # Errors
-    /// When the set was to have ids, or temporary files cannot be written.
+    /// When the options say that the set has ids, or temporary files cannot be written.
     pub fn push(&mut self, fingerprint: F) -> Result<(), Error> {
         self.require(false, false)?;
         self.add(Record { fingerprint, id: 0, name: &[] })
@@ -116,17 +115,17 @@ impl<F: Fingerprint> ShardsBuilder<F> {
     /// Adds a fingerprint and one of its ids to a set with ids and without names.
     ///
     /// # Errors
-    /// When the set was to have none, or names; when temporary files cannot be written.
+    /// When the options say that the set has no ids, or names; when temporary files cannot be written.
     pub fn push_with_id(&mut self, fingerprint: F, id: u64) -> Result<(), Error> {
         self.require(true, false)?;
         self.add(Record { fingerprint, id, name: &[] })
     }
 
-    /// Adds a fingerprint, its id and what that is called to a set with names. Ids ascend from one to the next.
+    /// Adds a fingerprint, its id and the name of the id to a set with names. Ids must be ascending.
     ///
     /// # Errors
-    /// When the set was to have no names, or temporary files cannot be written. Ids that do not ascend are refused when
-    /// the set is built.
+    /// When the options say that the set has no names, or temporary files cannot be written. Ids that are not ascending
+    /// fail in [`ShardsBuilder::finish`].
     pub fn push_named(&mut self, fingerprint: F, id: u64, name: impl AsRef<[u8]>) -> Result<(), Error> {
         self.require(true, true)?;
         self.add(Record { fingerprint, id, name: name.as_ref() })
@@ -149,17 +148,18 @@ impl<F: Fingerprint> ShardsBuilder<F> {
         Ok(())
     }
 
-    /// Builds all shards, and gives the set its name when all of it is durable.
+    /// Builds all shards, and publishes the set when all of it is durable.
     ///
     /// # Errors
-    /// When memory or disk run out, a design is refused, the directory has come to exist meanwhile, or the progress
-    /// callback stops the build. What was there is untouched then, unless the output is in place.
+    /// When memory or disk space runs out, a design is not possible, the directory has been created meanwhile, or the
+    /// progress callback stops the build. An existing set is unchanged then, unless the error says that the output is in
+    /// place.
     pub fn finish(self) -> Result<ShardsSummary, Error> {
         self.seal(&mut |_, _| {})?.publish()
     }
 
-    /// Does all that [`ShardsBuilder::finish`] does but give the set its name. `built` is called before each shard, with
-    /// the number of those that are complete and that of all.
+    /// Builds all shards without publishing the set. Calls `built` before each shard with the number of complete shards
+    /// and the total.
     ///
     /// # Errors
     /// As for [`ShardsBuilder::finish`]; nothing is left behind then.
@@ -187,7 +187,7 @@ impl<F: Fingerprint> ShardsBuilder<F> {
         Ok(SealedShards { target: self.target, pushed, manifest, files })
     }
 
-    /// All records, by the shards of a later family.
+    /// Returns all records by the shards of a later family.
     fn parts_of(&mut self, family: usize) -> Result<Vec<Spool<F>>, Error> {
         let Self { partition, all, .. } = self;
         let all = all.as_mut().expect("there is a later family");
@@ -214,7 +214,7 @@ impl<F: Fingerprint> ShardsBuilder<F> {
         Ok(builder.seal()?)
     }
 
-    /// What the manifest will say, but for the shards.
+    /// Returns the manifest without its shards.
     fn manifest(&self) -> Result<Manifest, Error> {
         let id_type = match (self.options.has_ids(), self.options.has_names()) {
             (false, _) => None,
@@ -233,11 +233,11 @@ impl<F: Fingerprint> ShardsBuilder<F> {
 }
 
 impl SealedShards {
-    /// Gives the set its name.
+    /// Publishes the set under its name.
     ///
     /// # Errors
-    /// When the directory has come to exist meanwhile, or cannot be named. What was there is untouched then, unless the
-    /// output is in place.
+    /// When the directory has been created meanwhile, or cannot be renamed. An existing set is unchanged then, unless
+    /// the error says that the output is in place.
     pub fn publish(self) -> Result<ShardsSummary, Error> {
         let Self { target, pushed, mut manifest, files } = self;
         let directory = target.start()?;

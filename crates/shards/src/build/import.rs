@@ -1,4 +1,4 @@
-//! Sets of index files that were built one by one.
+//! Sets of existing index files.
 
 use std::fs::File;
 use std::io;
@@ -12,15 +12,16 @@ use crate::error::Error;
 use crate::manifest::{self, Layout, MANIFEST, MAX_SHARDS, Manifest, ShardEntry};
 use crate::set::{id_type, ids_of, recipe};
 
-/// Makes a set of layout [`Layout::Hash`] of index files, which must have the same width, distance, recipe and kind of
-/// ids. Each is read whole and verified before. They are not built again: the directory has other names of the same files, or copies where they lie on another
-/// file system. The directory is there when it is whole; with `overwrite` it replaces a set of that name.
+/// Creates a set of layout [`Layout::Hash`] from index files, which must have the same width, distance, recipe and kind
+/// of ids. Each file is read and verified first. Files are not rebuilt: the directory has hard links to them, or copies
+/// if they are on another file system. The directory appears when it is complete; with `overwrite` it replaces a set of
+/// that name.
 ///
-/// Returns what its manifest says.
+/// Returns the manifest.
 ///
 /// # Errors
-/// When there is no file; when files differ, are there twice, cannot be read or are damaged; when the directory exists
-/// and may not be replaced, or cannot be made.
+/// When there is no file; when files differ, are given twice, cannot be read or are damaged; when the directory exists
+/// and may not be replaced, or cannot be created.
 pub fn create<P: AsRef<Path>>(
     directory: impl AsRef<Path>,
     files: &[P],
@@ -33,7 +34,7 @@ pub fn create<P: AsRef<Path>>(
         let expected = "at least 1: a set has the width, distance and recipe of its first file".to_owned();
         return Err(Error::Option { option: "the number of files", given: 0, expected });
     };
-    let mut manifest = Joining::open(first.as_ref(), None)?.kind;
+    let mut manifest = Candidate::open(first.as_ref(), None)?.kind;
     let added = join(&mut manifest, files, options)?;
     let made = target.start()?;
     for (entry, path) in &added {
@@ -43,14 +44,15 @@ pub fn create<P: AsRef<Path>>(
     Ok(manifest)
 }
 
-/// Adds index files to a set of layout [`Layout::Hash`]: see [`create`]. All of them join it at once: until its manifest
-/// is replaced, the set is what it was. One process at a time adds.
+/// Adds index files to a set of layout [`Layout::Hash`]: see [`create`]. All of them join it atomically, when the
+/// manifest is replaced. Only one process at a time can add files.
 ///
-/// Returns what its manifest says then.
+/// Returns the new manifest.
 ///
 /// # Errors
-/// When the set is one of families, another process adds to it, or it cannot be written; when files differ from those of
-/// the set, are in it already, cannot be read or are damaged. The set is as it was then, unless the output is in place.
+/// When the set has families, another process adds to it, or it cannot be written; when files differ from those of the
+/// set, are in it already, cannot be read or are damaged. The set is unchanged then, unless the error says that the
+/// output is in place.
 pub fn add<P: AsRef<Path>>(
     directory: impl AsRef<Path>,
     files: &[P],
@@ -58,10 +60,10 @@ pub fn add<P: AsRef<Path>>(
 ) -> Result<Manifest, Error> {
     let directory = directory.as_ref();
     if directory.exists() && !directory.is_dir() {
-        // A pipe would be waited for.
+        // Opening a pipe would block.
         manifest::read(directory)?;
     }
-    // Before it is read, so that nobody replaces what has been read.
+    // Locked before the manifest is read, so that no other process replaces it in between.
     let _lock = lock(directory)?;
     let mut manifest = manifest::read(directory)?;
     if manifest.layout == Layout::Families {
@@ -72,10 +74,10 @@ pub fn add<P: AsRef<Path>>(
     for (entry, path) in &added {
         let name = directory.join(&entry.file);
         if is_same_name(path, &name) {
-            // Somebody has put it there already, under the very name.
+            // The file is in the directory already, under this name.
             continue;
         }
-        // A file that an earlier attempt left, which no manifest names.
+        // A file left by an earlier attempt, in no manifest.
         if let Err(error) = std::fs::remove_file(&name)
             && error.kind() != io::ErrorKind::NotFound
         {
@@ -84,8 +86,7 @@ pub fn add<P: AsRef<Path>>(
         link_or_copy(path, &name)?;
         named.names.push(name);
     }
-    // The names become durable with that of the manifest, whose directory is theirs: it is synced before as well, so
-    // that no manifest names what a crash has lost.
+    // The directory is synced before the manifest is replaced, so that a crash leaves no manifest with lost files.
     sync_directory(directory).map_err(Error::io("sync it to disk", directory))?;
     let written = manifest::write(&directory.join(MANIFEST), &manifest)?.publish();
     if written.as_ref().err().is_none_or(hamdex::OutputError::is_in_place) {
@@ -95,12 +96,12 @@ pub fn add<P: AsRef<Path>>(
     Ok(manifest)
 }
 
-/// Whether two paths lead to one name of a file.
+/// Returns whether two paths are the same name of a file.
 fn is_same_name(one: &Path, other: &Path) -> bool {
     one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-/// Files that have names in the directory of a set, which are removed again unless the set takes them.
+/// Files linked into the directory of a set, removed again unless the manifest has them.
 struct Named<'d> {
     directory: &'d Path,
     names: Vec<PathBuf>,
@@ -109,7 +110,7 @@ struct Named<'d> {
 impl Drop for Named<'_> {
     fn drop(&mut self) {
         for name in &self.names {
-            // What stays is no part of the set.
+            // A file that remains is not part of the set.
             let _ = std::fs::remove_file(name);
         }
         if !self.names.is_empty() {
@@ -130,19 +131,19 @@ fn lock(directory: &Path) -> Result<File, Error> {
 
 #[cfg(not(unix))]
 fn lock(_: &Path) -> Result<(), Error> {
-    // A directory cannot be opened there.
+    // Directories cannot be opened on this system.
     Ok(())
 }
 
-/// An index file that is to join a set.
-struct Joining {
-    /// A manifest of what it has, without shards.
+/// An index file to be added to a set.
+struct Candidate {
+    /// Its properties as a manifest without shards.
     kind: Manifest,
     entry: ShardEntry,
 }
 
-impl Joining {
-    /// Opens a file, and verifies it where that is wanted.
+impl Candidate {
+    /// Opens a file, and verifies it with these options.
     fn open(path: &Path, verify: Option<&VerifyOptions>) -> Result<Self, Error> {
         match hamdex::width(path)? {
             128 => Self::of::<u128>(path, verify),
@@ -175,7 +176,7 @@ impl Joining {
     }
 }
 
-/// Puts files into a manifest; returns what it says of each, and where they lie.
+/// Adds files to a manifest; returns their entries and paths.
 fn join<P: AsRef<Path>>(
     manifest: &mut Manifest,
     files: &[P],
@@ -184,10 +185,10 @@ fn join<P: AsRef<Path>>(
     let mut added = Vec::with_capacity(files.len());
     for path in files {
         let path = path.as_ref();
-        let Joining { kind, entry } = Joining::open(path, Some(options))?;
+        let Candidate { kind, entry } = Candidate::open(path, Some(options))?;
         check_alike(path, &kind, manifest)?;
-        if let Some(there) = manifest.shards.iter().find(|shard| shard.is_like(&entry)) {
-            return Err(Error::Twice { path: path.to_owned(), file: there.file.clone() });
+        if let Some(existing) = manifest.shards.iter().find(|shard| shard.is_like(&entry)) {
+            return Err(Error::Twice { path: path.to_owned(), file: existing.file.clone() });
         }
         if manifest.shards.len() == MAX_SHARDS {
             let expected = format!("at most {MAX_SHARDS}");

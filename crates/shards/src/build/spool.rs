@@ -7,7 +7,7 @@
 //! …   the name
 //! ```
 //!
-//! All numbers are little-endian. They never leave the process.
+//! All numbers are little-endian. The format is private to the process.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -21,7 +21,7 @@ use crate::error::Error;
 /// Bytes read at once.
 const READ_BYTES: usize = 1 << 18;
 
-/// A record: the id is 0 where there are none, the name empty.
+/// A record. Without ids, the id is 0; without names, the name is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Record<'n, F> {
     pub(super) fingerprint: F,
@@ -29,9 +29,9 @@ pub(super) struct Record<'n, F> {
     pub(super) name: &'n [u8],
 }
 
-/// What records have.
+/// The optional fields of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct Fields {
     pub(super) ids: bool,
     pub(super) names: bool,
 }
@@ -39,36 +39,36 @@ pub(super) struct Shape {
 /// Records in the order in which they were pushed.
 #[derive(Debug)]
 pub(super) struct Spool<F> {
-    shape: Shape,
+    fields: Fields,
     directory: PathBuf,
-    /// Bytes to keep in memory.
+    /// Capacity of memory, in bytes.
     room: usize,
-    /// Those that came last.
+    /// The latest records, in memory.
     recent: Vec<u8>,
-    /// Those before, once there were too many.
+    /// The earlier records, in an anonymous temporary file.
     file: Option<File>,
     count: u64,
     width: PhantomData<F>,
 }
 
 impl<F: Fingerprint> Spool<F> {
-    /// None so far. With more than `room` bytes, they go to a temporary file in `directory`.
-    pub(super) fn new(shape: Shape, room: usize, directory: &Path) -> Self {
+    /// Creates an empty spool. Beyond `room` bytes, records go to a temporary file in `directory`.
+    pub(super) fn new(fields: Fields, room: usize, directory: &Path) -> Self {
         let (directory, recent) = (directory.to_owned(), Vec::new());
-        Self { shape, directory, room, recent, file: None, count: 0, width: PhantomData }
+        Self { fields, directory, room, recent, file: None, count: 0, width: PhantomData }
     }
 
-    /// None so far, of the same shape, with the room of these shared by so many.
+    /// Creates an empty spool of the same fields with a part of the memory.
     pub(super) fn shared_by(&self, parts: usize) -> Self {
-        Self::new(self.shape, self.room / parts, &self.directory)
+        Self::new(self.fields, self.room / parts, &self.directory)
     }
 
     pub(super) fn push(&mut self, record: Record<'_, F>) -> Result<(), Error> {
-        if self.shape.ids {
+        if self.fields.ids {
             self.recent.extend_from_slice(&record.id.to_le_bytes());
         }
         self.recent.extend_from_slice(&record.fingerprint.to_u128().to_le_bytes()[..F::BYTES]);
-        if self.shape.names {
+        if self.fields.names {
             let length = u32::try_from(record.name.len()).map_err(|_| too_long(record.id))?;
             self.recent.extend_from_slice(&length.to_le_bytes());
             self.recent.extend_from_slice(record.name);
@@ -89,7 +89,7 @@ impl<F: Fingerprint> Spool<F> {
         Ok(())
     }
 
-    /// Calls `take` with all records, in their order.
+    /// Calls `take` with all records, in order.
     pub(super) fn for_each(
         &mut self,
         take: &mut dyn FnMut(Record<'_, F>) -> Result<(), Error>,
@@ -102,16 +102,16 @@ impl<F: Fingerprint> Spool<F> {
             file.seek(SeekFrom::Start(0)).map_err(failed)?;
             let mut reader = BufReader::with_capacity(READ_BYTES, &*file).take(written);
             while reader.limit() > 0 {
-                let (fingerprint, id) = read(&mut reader, self.shape, &mut name).map_err(failed)?;
+                let (fingerprint, id) = read(&mut reader, self.fields, &mut name).map_err(failed)?;
                 take(Record { fingerprint, id, name: &name })?;
                 left -= 1;
             }
-            // What comes next is appended.
+            // Later records are appended.
             file.seek(SeekFrom::Start(written)).map_err(failed)?;
         }
         let mut rest = self.recent.as_slice();
         while !rest.is_empty() {
-            let (fingerprint, id) = read(&mut rest, self.shape, &mut name).map_err(failed)?;
+            let (fingerprint, id) = read(&mut rest, self.fields, &mut name).map_err(failed)?;
             take(Record { fingerprint, id, name: &name })?;
             left -= 1;
         }
@@ -126,15 +126,15 @@ fn too_long(id: u64) -> Error {
 }
 
 /// Reads a record, and its name into `name`.
-fn read<F: Fingerprint>(reader: &mut impl Read, shape: Shape, name: &mut Vec<u8>) -> io::Result<(F, u64)> {
+fn read<F: Fingerprint>(reader: &mut impl Read, fields: Fields, name: &mut Vec<u8>) -> io::Result<(F, u64)> {
     let mut id = [0; 8];
-    if shape.ids {
+    if fields.ids {
         reader.read_exact(&mut id)?;
     }
     let mut bits = [0; 16];
     reader.read_exact(&mut bits[..F::BYTES])?;
     name.clear();
-    if shape.names {
+    if fields.names {
         let mut length = [0; 4];
         reader.read_exact(&mut length)?;
         name.resize(u32::from_le_bytes(length) as usize, 0);
@@ -148,13 +148,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_come_back_in_their_order_as_often_as_asked() {
-        fn check<F: Fingerprint>(shape: Shape, room: usize) {
+    fn records_are_read_in_order_any_number_of_times() {
+        fn check<F: Fingerprint>(fields: Fields, room: usize) {
             let directory = tempfile::tempdir().unwrap();
-            let mut records = Spool::<F>::new(shape, room, directory.path());
+            let mut records = Spool::<F>::new(fields, room, directory.path());
             let record = |number: u64| {
-                let id = if shape.ids { number * 7 } else { 0 };
-                let name = if shape.names { vec![b'x'; number as usize % 5] } else { Vec::new() };
+                let id = if fields.ids { number * 7 } else { 0 };
+                let name = if fields.names { vec![b'x'; number as usize % 5] } else { Vec::new() };
                 (F::truncate(u128::MAX / u128::from(number + 1)), id, name)
             };
             for round in 1..=3u64 {
@@ -175,8 +175,8 @@ mod tests {
         }
         for room in [0, 1, 100, 1 << 20] {
             for (ids, names) in [(false, false), (true, false), (true, true)] {
-                check::<u64>(Shape { ids, names }, room);
-                check::<u128>(Shape { ids, names }, room);
+                check::<u64>(Fields { ids, names }, room);
+                check::<u128>(Fields { ids, names }, room);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The files of a set on their way to their names, and the directory that they appear in.
+//! The directory of a set until it is published.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,12 @@ use hamdex::{BuildError, SealedIndex, Summary};
 use hamdex_atomic_file::AtomicDirectory;
 
 use crate::error::Error;
-use crate::manifest::{self, MANIFEST, Manifest, ShardEntry, strangers};
+use crate::manifest::{self, MANIFEST, Manifest, ShardEntry, unlisted_files};
 
-/// Files that a process has open beside the shards that it builds, at most.
+/// Open files of a process in addition to the shards that it builds, at most.
 const OTHER_FILES: u64 = 64;
 
-/// The directory of a set that is to be made, and what it may replace.
+/// The path of a set to be created, and the permission to replace a set.
 #[derive(Debug)]
 pub(crate) struct Target {
     path: PathBuf,
@@ -19,20 +19,20 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Refuses what may not be written, before there is any work.
+    /// Checks that the directory may be written, before any work.
     pub(crate) fn new(path: &Path, overwrite: bool) -> Result<Self, Error> {
         if path.file_name().is_none() {
-            let what = "the name of no directory".to_owned();
+            let what = "not the name of a directory".to_owned();
             return Err(Error::NotReplaced { path: path.to_owned(), what });
         }
         let target = Self { path: path.to_owned(), overwrite };
         target.replaced()?;
-        // Otherwise an error of the first shard would say so, of a file that nobody has named.
-        target.beside().metadata().map_err(Error::io("create it", path))?;
+        // Otherwise the first shard would fail, with a path that the caller did not name.
+        target.parent().metadata().map_err(Error::io("create it", path))?;
         Ok(target)
     }
 
-    /// The names of the files that it is to replace; `None` where there is nothing of that name.
+    /// Returns the names of the files to be replaced; `None` if the directory does not exist.
     fn replaced(&self) -> Result<Option<Vec<String>>, Error> {
         let path = || self.path.clone();
         match self.path.symlink_metadata() {
@@ -51,14 +51,14 @@ impl Target {
             }
             other => other,
         })?;
-        if let Some(stranger) = strangers(&self.path, &manifest)?.first() {
-            return Err(Error::NotReplaced { path: path(), what: format!("has {stranger} in it") });
+        if let Some(file) = unlisted_files(&self.path, &manifest)?.first() {
+            return Err(Error::NotReplaced { path: path(), what: format!("has {file} in it") });
         }
         let shards = manifest.shards.into_iter().map(|shard| shard.file);
         Ok(Some(shards.chain([MANIFEST.to_owned()]).collect()))
     }
 
-    /// Refuses an input that would go with what is replaced.
+    /// Fails if an input is inside the directory to be replaced.
     pub(crate) fn check_input(&self, input: &Path) -> Result<(), Error> {
         let is_inside = self
             .path
@@ -71,8 +71,8 @@ impl Target {
         Ok(())
     }
 
-    /// Where temporary files go, and files that have no name yet: beside the directory.
-    pub(crate) fn beside(&self) -> PathBuf {
+    /// Returns the parent directory, for temporary and unpublished files.
+    pub(crate) fn parent(&self) -> PathBuf {
         let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
@@ -80,24 +80,24 @@ impl Target {
         }
     }
 
-    /// The name for which a shard is built, and in error messages: the file gets another one in the end.
+    /// Returns the path for which a shard is built, used in error messages; the published file has another one.
     pub(crate) fn shard(&self, file: &str) -> PathBuf {
         let mut name = self.path.file_name().unwrap_or_default().to_owned();
         name.push(".");
         name.push(file);
-        self.beside().join(name)
+        self.parent().join(name)
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Starts the directory.
+    /// Starts the directory under a temporary name.
     pub(crate) fn start(&self) -> Result<AtomicDirectory, Error> {
         Ok(AtomicDirectory::create(&self.path)?)
     }
 
-    /// Writes the manifest of a directory whose shards are in it, and gives it its name.
+    /// Writes the manifest into a directory that has its shards, and publishes it.
     pub(crate) fn publish(&self, directory: AtomicDirectory, manifest: &Manifest) -> Result<(), Error> {
         directory.take(MANIFEST, manifest::write(&self.shard(MANIFEST), manifest)?)?;
         match self.replaced()? {
@@ -108,8 +108,8 @@ impl Target {
     }
 }
 
-/// Refuses more shards than can be open at once: each is a file without a name until all are complete, so that a killed
-/// process leaves nothing.
+/// Fails if more shards are wanted than files can be open: each is an anonymous file until all are complete, so that a
+/// killed process leaves nothing.
 pub(super) fn check_open_files(wanted: usize) -> Result<(), Error> {
     #[cfg(unix)]
     if let Some(limit) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
@@ -123,7 +123,7 @@ pub(super) fn check_open_files(wanted: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Gives a shard its name in the directory; returns what the manifest says of it.
+/// Moves a shard into the directory; returns its manifest entry.
 pub(super) fn put(
     directory: &AtomicDirectory,
     file: String,

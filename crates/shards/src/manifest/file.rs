@@ -12,11 +12,11 @@ use super::text::{FORM, parse, to_text};
 use super::{MANIFEST, Manifest, VERSION};
 use crate::error::Error;
 
-/// Whether a directory is a set of shards: its manifest begins as that of one, in whatever version. The directory of a
-/// store has a file of the same name, which begins otherwise.
+/// Returns whether a directory is a set of shards, in any version, by the beginning of its manifest. The manifest of a
+/// store has the same file name and another beginning.
 ///
 /// # Errors
-/// When the operating system refuses to say.
+/// When the manifest cannot be read.
 pub fn is_set(directory: impl AsRef<Path>) -> Result<bool, Error> {
     let first = read_first(directory.as_ref(), FORM.beginning_bytes())?;
     Ok(first.is_some_and(|first| FORM.begins(&first)))
@@ -25,7 +25,7 @@ pub fn is_set(directory: impl AsRef<Path>) -> Result<bool, Error> {
 /// Reads the manifest of a set.
 ///
 /// # Errors
-/// When there is none, it is damaged or of a later version, or the operating system refuses something.
+/// When there is none, it is damaged or has a later version, or it cannot be read.
 pub fn read(directory: impl AsRef<Path>) -> Result<Manifest, Error> {
     let directory = directory.as_ref();
     let not_shards = || Error::NotShards { path: directory.to_owned() };
@@ -38,7 +38,7 @@ pub fn read(directory: impl AsRef<Path>) -> Result<Manifest, Error> {
     })
 }
 
-/// The first bytes of the manifest in a directory; `None` if there is no such file.
+/// Returns the first bytes of the manifest in a directory; `None` if there is no such file.
 fn read_first(directory: &Path, bytes: usize) -> Result<Option<Vec<u8>>, Error> {
     let path = directory.join(MANIFEST);
     match is_regular(&path) {
@@ -55,12 +55,12 @@ fn read_first(directory: &Path, bytes: usize) -> Result<Option<Vec<u8>>, Error> 
     Ok(Some(first))
 }
 
-/// Whether a path is that of a regular file: to open a pipe would wait for a writer.
+/// Returns whether a path is a regular file. Opening a pipe would block.
 fn is_regular(path: &Path) -> io::Result<bool> {
     Ok(path.metadata()?.is_file())
 }
 
-/// Writes a manifest that has no name yet, in place of the one of that path, if there is one.
+/// Writes a manifest to an unpublished file that will replace the one at this path.
 pub(crate) fn write(path: &Path, manifest: &Manifest) -> Result<SealedFile, Error> {
     debug_assert_eq!(manifest.check(), Ok(()));
     let mut file = AtomicFile::options().overwrite(true).create(path)?;
@@ -69,18 +69,18 @@ pub(crate) fn write(path: &Path, manifest: &Manifest) -> Result<SealedFile, Erro
     Ok(file.seal()?)
 }
 
-/// The names of all files in the directory of a set that its manifest does not name, in order.
-pub(crate) fn strangers(directory: &Path, manifest: &Manifest) -> Result<Vec<String>, Error> {
+/// Returns the names of files in the directory of a set that are not in its manifest, sorted.
+pub(crate) fn unlisted_files(directory: &Path, manifest: &Manifest) -> Result<Vec<String>, Error> {
     let known: HashSet<&str> = manifest.shards.iter().map(|shard| shard.file.as_str()).collect();
     let failed = || Error::io("list it", directory);
-    let mut strangers = Vec::new();
+    let mut unlisted_files = Vec::new();
     for entry in directory.read_dir().map_err(failed())? {
         let name = entry.map_err(failed())?.file_name();
         match name.to_str() {
             Some(name) if name == MANIFEST || known.contains(name) => {}
-            _ => strangers.push(name.to_string_lossy().into_owned()),
+            _ => unlisted_files.push(name.to_string_lossy().into_owned()),
         }
     }
-    strangers.sort();
-    Ok(strangers)
+    unlisted_files.sort();
+    Ok(unlisted_files)
 }

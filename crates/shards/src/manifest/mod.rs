@@ -1,13 +1,13 @@
-//! The manifest: which files are shards of the set, and how fingerprints are spread over them.
+//! The manifest: the shards of the set, and the distribution of fingerprints over them.
 //!
-//! - [`text`]: the manifest as text, and back
-//! - [`file`]: reading and writing it, and files in the directory that it does not name
+//! - [`text`]: encoding to text, and decoding
+//! - [`file`]: reading and writing it, and unlisted files in the directory
 
 mod file;
 mod text;
 
 pub use file::{is_set, read};
-pub(crate) use file::{strangers, write};
+pub(crate) use file::{unlisted_files, write};
 
 use std::collections::HashSet;
 use std::fmt;
@@ -20,21 +20,23 @@ pub const MANIFEST: &str = hamdex_manifest::MANIFEST;
 /// The version of the format that this program writes and reads.
 pub const VERSION: u64 = 1;
 
-/// The most shards of a set, all families together: a process may have about twice as many mappings by default.
+/// The maximum number of shards of a set, all families together: a process may have about twice as many mappings by
+/// default.
 pub const MAX_SHARDS: usize = 1 << 15;
 
-/// The greatest count of a shard: those of all shards sum to less than 64 bits, and every reader of JSON has them exactly.
+/// The maximum of a count of a shard: sums over all shards fit into 64 bits, and every reader of JSON represents them
+/// exactly.
 const MAX_COUNT: u64 = 1 << 48;
 
-/// How fingerprints are spread over the shards of a set.
+/// The distribution of fingerprints over the shards of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Layout {
-    /// Any fingerprint may be in any shard, in several too. A query asks all of them.
+    /// Any fingerprint may be in any shard, or in several. A query searches all shards.
     Hash,
-    /// Each family of shards holds every fingerprint once, spread by a group of its bits: one family more than the
-    /// distance. A query within the distance asks one shard of each family.
+    /// There are distance + 1 families of shards. Each family has every fingerprint once, distributed by a group of its
+    /// bits. A query within the distance searches one shard of each family.
     Families,
 }
 
@@ -47,13 +49,13 @@ impl fmt::Display for Layout {
     }
 }
 
-/// What the ids of a set are.
+/// The kind of the ids of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IdType {
-    /// Numbers, which mean the same in all shards.
+    /// Numbers, with the same meaning in all shards.
     Numbers,
-    /// Names: the number behind a name means something in its own shard only.
+    /// Names: the number of a name is local to its shard.
     Names,
 }
 
@@ -66,41 +68,41 @@ impl fmt::Display for IdType {
     }
 }
 
-/// What a manifest says of one shard.
+/// The manifest entry of a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShardEntry {
     /// The name of its file, in the directory of the set.
     pub file: String,
-    /// How many fingerprints it has.
+    /// Number of fingerprints.
     pub fingerprints: u64,
-    /// How many ids it has: 0 in a set without ids.
+    /// Number of ids; 0 in a set without ids.
     pub ids: u64,
-    /// How long its file is.
+    /// Length of the file, in bytes.
     pub bytes: u64,
     /// The file id of its file: 32 lower-case hexadecimal digits.
     pub file_id: String,
 }
 
-/// What the manifest of a set says.
+/// The manifest of a set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
-    /// How fingerprints are spread over the shards.
+    /// The distribution of fingerprints over the shards.
     pub layout: Layout,
     /// The width of the fingerprints, in bits: 64 or 128.
     pub width: u32,
-    /// The distance, in bits, for which the shards, and the families, are made.
+    /// The distance, in bits, for which the shards and families are built.
     pub distance: u32,
-    /// The recipe by which texts became these fingerprints, if they are those of texts.
+    /// The recipe of the fingerprints, if they are fingerprints of texts.
     pub recipe: Option<String>,
-    /// What the ids are; `None` without ids.
+    /// The kind of the ids; `None` without ids.
     pub id_type: Option<IdType>,
-    /// The shards; of families, all of the first family by their number in it, then those of the second, and so on.
+    /// The shards; in a set of families, ordered by family and then by number within the family.
     pub shards: Vec<ShardEntry>,
 }
 
 impl Manifest {
-    /// How many families there are; 1 of layout `hash`.
+    /// Returns the number of families; 1 in layout `hash`.
     #[must_use]
     pub fn families(&self) -> usize {
         match self.layout {
@@ -109,41 +111,41 @@ impl Manifest {
         }
     }
 
-    /// The shards that hold every fingerprint together: all of layout `hash`, or those of the first family.
+    /// Returns shards that together have every fingerprint: all shards in layout `hash`, otherwise the first family.
     #[must_use]
     pub fn first_family(&self) -> &[ShardEntry] {
         &self.shards[..self.shards.len() / self.families()]
     }
 
-    /// How many fingerprints the set has; of layout `hash` at most, since one may lie in several shards.
+    /// Returns the number of fingerprints; in layout `hash` an upper bound, since one may be in several shards.
     #[must_use]
     pub fn fingerprints(&self) -> u64 {
         self.first_family().iter().map(|shard| shard.fingerprints).sum()
     }
 
-    /// How many ids it has, those of each fingerprint counted; of layout `hash` at most.
+    /// Returns the number of (fingerprint, id) pairs; in layout `hash` an upper bound.
     #[must_use]
     pub fn ids(&self) -> u64 {
         self.first_family().iter().map(|shard| shard.ids).sum()
     }
 
-    /// The bytes of all shards.
+    /// Returns the size of all shards, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.shards.iter().map(|shard| shard.bytes).sum()
     }
 
-    /// What is wrong with it, if anything is.
+    /// Checks that its values are consistent; returns the contradiction otherwise.
     pub(crate) fn check(&self) -> Result<(), String> {
         if !matches!(self.width, 64 | 128) {
-            return Err(format!("a width of {} bits", self.width));
+            return Err(format!("unsupported width of {} bits", self.width));
         }
         let most = if self.layout == Layout::Families { self.width - 1 } else { self.width };
         if self.distance > most {
-            return Err(format!("a distance of {} bits", self.distance));
+            return Err(format!("impossible distance of {} bits", self.distance));
         }
         if self.shards.is_empty() || self.shards.len() > MAX_SHARDS {
-            return Err(format!("{} shards, where there are 1 to {MAX_SHARDS}", self.shards.len()));
+            return Err(format!("{} shards instead of 1 to {MAX_SHARDS}", self.shards.len()));
         }
         if !self.shards.len().is_multiple_of(self.families()) {
             return Err(format!("{} shards for {} families", self.shards.len(), self.families()));
@@ -161,14 +163,14 @@ impl Manifest {
         let mut families = self.shards.chunks(self.shards.len() / self.families()).map(counts);
         let first = families.next();
         if families.any(|family| Some(family) != first) {
-            return Err("families that do not hold the same".to_owned());
+            return Err("families with different contents".to_owned());
         }
         Ok(())
     }
 }
 
 impl ShardEntry {
-    /// Whether it is the same file, or has the same name.
+    /// Returns whether it is the same file, or has the same name.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.file_id == other.file_id || self.file == other.file
     }
@@ -180,18 +182,18 @@ impl ShardEntry {
                 && !name.contains(char::is_control)
         };
         if !is_plain(&self.file) {
-            return Err("its name is not that of a file in the directory");
+            return Err("its name is not a plain file name");
         }
         if self.file_id.len() != 32 || !self.file_id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
-            return Err("its file id is none");
+            return Err("its file id is not valid");
         }
         if [self.fingerprints, self.ids, self.bytes].into_iter().any(|count| count > MAX_COUNT) {
-            return Err("a count that cannot be");
+            return Err("an impossible count");
         }
         let are_possible = match id_type {
             None => self.ids == 0,
             Some(_) => self.ids >= self.fingerprints && (self.fingerprints > 0 || self.ids == 0),
         };
-        if are_possible { Ok(()) } else { Err("ids that cannot be as many") }
+        if are_possible { Ok(()) } else { Err("an impossible number of ids") }
     }
 }

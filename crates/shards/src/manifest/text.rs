@@ -1,12 +1,12 @@
-//! The manifest as text: a line of JSON for the set, one per shard, and one for the checksums of all these. The form is
-//! that of [`hamdex_manifest`].
+//! The manifest as text: a line of JSON for the set, a line per shard, and a line with the checksums of all these, in
+//! the form of [`hamdex_manifest`].
 
 use hamdex_manifest::{Form, TextError, check_same, line, seal};
 use serde::{Deserialize, Serialize};
 
 use super::{IdType, Layout, Manifest, ShardEntry, VERSION};
 
-/// The manifest of a set, by its first field, and with the most bytes that it has.
+/// The form of the manifest: its first field, version and maximum size.
 pub(super) const FORM: Form = Form::new("hamdex_shards", VERSION, 1 << 25);
 
 #[derive(Serialize, Deserialize)]
@@ -20,7 +20,7 @@ struct SetLine {
     id_type: Option<IdType>,
 }
 
-/// The text of a manifest.
+/// Encodes a manifest.
 pub(super) fn to_text(manifest: &Manifest) -> String {
     let mut text = line(&SetLine {
         hamdex_shards: VERSION,
@@ -36,7 +36,7 @@ pub(super) fn to_text(manifest: &Manifest) -> String {
     seal(text)
 }
 
-/// Reads the text of a manifest, and checks all of it.
+/// Decodes and checks a manifest.
 pub(super) fn parse(text: &[u8]) -> Result<Manifest, TextError> {
     let mut lines = FORM.check(text)?;
     let SetLine { layout, width, distance, recipe, id_type, .. } = lines.require()?;

@@ -8,13 +8,13 @@ use crate::error::Error;
 use crate::partition::Partition;
 use crate::set::Shards;
 
-/// The most queries taken at a time.
+/// The maximum number of queries in a chunk.
 const MAX_QUERIES: usize = 1 << 20;
 
-/// Fewer are answered one by one.
+/// Chunks with fewer queries are answered one by one.
 const FEW: usize = 16;
 
-/// A match, and the place of its query in its chunk.
+/// A match, after the index of its query within the chunk.
 type Placed<F> = (u32, Match<F>);
 
 impl<F: Fingerprint> Shards<F> {
@@ -22,11 +22,11 @@ impl<F: Fingerprint> Shards<F> {
     /// then by fingerprint; in the order of the queries, those without a match too, until it breaks. Returns whether it
     /// did.
     ///
-    /// In a set of families each shard is asked a batch of the queries that lead to it. Memory is as
-    /// [`BatchOptions::memory`] says, whatever the number of shards; progress is that of each shard's batch.
+    /// In a set of families, each shard answers a batch of the queries that are routed to it. [`BatchOptions::memory`]
+    /// limits the memory whatever the number of shards; progress is reported per batch of a shard.
     ///
     /// # Errors
-    /// When a shard cannot be opened, or a block that matters is damaged. Queries before it may have been visited.
+    /// When a shard cannot be opened, or a block that is read is damaged. Earlier queries may have been visited.
     pub fn batch_with(
         &self,
         queries: &[F],
@@ -76,8 +76,7 @@ impl<F: Fingerprint> Shards<F> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The matches of all queries, in the order of queries and of matches; `None` where there are more than memory
-    /// should hold.
+    /// Returns the matches of all queries, sorted by query and match; `None` if they exceed the memory limit.
     fn batch_of_chunk(
         &self,
         partition: &Partition<F>,
@@ -87,7 +86,7 @@ impl<F: Fingerprint> Shards<F> {
     ) -> Result<Option<Vec<Placed<F>>>, Error> {
         let room = options.match_bytes() / size_of::<Placed<F>>();
         let mut found: Vec<Placed<F>> = Vec::new();
-        let mut asked = Vec::new();
+        let mut routed = Vec::new();
         for family in 0..partition.families() {
             let places = Places::of(partition, family, queries);
             for shard in 0..partition.shards() {
@@ -95,11 +94,11 @@ impl<F: Fingerprint> Shards<F> {
                 if places.is_empty() {
                     continue;
                 }
-                asked.clear();
-                asked.extend(places.iter().map(|&place| queries[place as usize]));
+                routed.clear();
+                routed.extend(places.iter().map(|&place| queries[place as usize]));
                 let index = self.shard(family * partition.shards() + shard)?;
-                let outcome = index.batch_with(&asked, distance, options, |number, matches| {
-                    let query = asked[number];
+                let outcome = index.batch_with(&routed, distance, options, |number, matches| {
+                    let query = routed[number];
                     let own = |near: &&Match<F>| partition.owner(query, near.fingerprint) == Some(family);
                     found.extend(matches.iter().filter(own).map(|near| (places[number], *near)));
                     if found.len() <= room { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -154,10 +153,10 @@ fn deliver<F: Fingerprint>(
     ControlFlow::Continue(())
 }
 
-/// The places of queries, by the shard of a family that they lead to.
+/// The indexes of queries, by the shard of a family to which they are routed.
 struct Places {
     places: Vec<u32>,
-    /// Where those of each shard end.
+    /// The end of each shard's part.
     ends: Vec<usize>,
 }
 
@@ -168,7 +167,7 @@ impl Places {
         shards.iter().for_each(|&shard| ends[shard as usize] += 1);
         let mut sum = 0;
         for end in &mut ends {
-            // Where the shard's places start, until they have been filled in.
+            // The start of the shard's part, until it is filled.
             (*end, sum) = (sum, sum + *end);
         }
         let mut places = vec![0; queries.len()];

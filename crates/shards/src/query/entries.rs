@@ -1,4 +1,4 @@
-//! All that is stored, in order.
+//! All stored fingerprints with their ids, in order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,7 +21,8 @@ pub struct SetEntry<F> {
     pub ids: Vec<StoredId>,
 }
 
-/// All entries of a set, ascending by fingerprint; made by [`Shards::entries`]. It ends after the first error.
+/// An iterator over the entries of a set, ascending by fingerprint, made by [`Shards::entries`]. It ends after the first
+/// error.
 pub struct SetEntries<'s, F> {
     /// The shards that have not been read to their end, with their numbers.
     shards: Vec<Entries<'s, F>>,

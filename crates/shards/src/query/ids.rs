@@ -1,4 +1,4 @@
-//! The ids of a fingerprint, wherever they lie.
+//! The ids of a fingerprint in all shards.
 
 use hamdex::{Fingerprint, StoredId};
 
@@ -12,7 +12,7 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
     /// ascending, where they have names. None if it is not stored, or the set has no ids.
     ///
     /// # Errors
-    /// When a shard cannot be opened, or a block or page that matters is damaged.
+    /// When a shard cannot be opened, or a block or page that is read is damaged.
     pub fn ids(&mut self, fingerprint: F) -> Result<Vec<StoredId>, Error> {
         let set = self.set();
         if set.manifest().id_type.is_none() {
@@ -37,7 +37,7 @@ impl<F: Fingerprint> Shards<F> {
     /// The name of an id that was found; `None` where ids have no names.
     ///
     /// # Errors
-    /// When a page that matters is damaged.
+    /// When a page that is read is damaged.
     pub fn name(&self, id: StoredId) -> Result<Option<&[u8]>, Error> {
         match self.shard(id.part)?.names()? {
             Some(names) => Ok(Some(names.name_of(id.id)?)),
@@ -45,7 +45,7 @@ impl<F: Fingerprint> Shards<F> {
         }
     }
 
-    /// In a set of families, a shard that has the fingerprint if any has: one that is open already, if there is one.
+    /// Returns the shard of a fingerprint in some family, preferably an open one; `None` without families.
     fn home(&self, fingerprint: F) -> Option<usize> {
         let partition = self.partition()?;
         let homes = |family| family * partition.shards() + partition.shard(family, fingerprint);
@@ -60,7 +60,7 @@ impl<F: Fingerprint> Shards<F> {
     }
 }
 
-/// Puts the ids of a fingerprint, gathered shard by shard, in order; numbers each once.
+/// Sorts the ids of a fingerprint collected from all shards, and removes repeated numbers.
 pub(crate) fn unite(ids: &mut Vec<StoredId>, id_type: Option<IdType>) {
     if id_type == Some(IdType::Numbers) {
         ids.sort_unstable_by_key(|stored| (stored.id, stored.part));

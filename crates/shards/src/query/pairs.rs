@@ -1,4 +1,4 @@
-//! All against all.
+//! The self-join of a set.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -8,12 +8,12 @@ use hamdex::{Fingerprint, Pair, PairsOptions, Progress};
 use crate::error::Error;
 use crate::set::Shards;
 
-/// All pairs of fingerprints of a set within a distance; made by [`Shards::pairs`].
+/// The self-join of a set: all pairs of fingerprints within a distance, made by [`Shards::pairs`].
 ///
-/// Every pair comes once, in an order that depends on the set, the distance and the memory limit, and not on the number
-/// of threads. In a set of families each shard is joined by itself, one after the other: a pair belongs to the first
-/// family in which both lie in one shard. Beyond the set's distance, and in a set of layout `hash`, all shards of which
-/// every fingerprint is in one are joined as one: see [`hamdex::Indexes::pairs`].
+/// Every pair is visited once, in an order that depends on the set, the distance and the memory limit, not on the number
+/// of threads. In a set of families, shards are joined one by one: a pair belongs to the first family in which both
+/// fingerprints are in the same shard. Beyond the set's distance, and in layout `hash`, shards that together have every
+/// fingerprint are joined as one: see [`hamdex::Indexes::pairs`].
 #[must_use = "it does nothing until the pairs are counted or visited"]
 pub struct ShardsPairs<'s, F: Fingerprint> {
     set: &'s Shards<F>,
@@ -42,24 +42,23 @@ impl<F: Fingerprint> ShardsPairs<'_, F> {
         self
     }
 
-    /// How many threads to use; 0, the default, for all: see [`Pairs::threads`].
+    /// Sets the number of threads; 0, the default, for all: see [`Pairs::threads`].
     pub fn threads(mut self, threads: usize) -> Self {
         self.options = self.options.threads(threads);
         self
     }
 
-    /// What to call, from any thread, as the work goes on, anew for each shard that is joined by itself; it may stop the
+    /// Sets the progress callback, called from any thread, separately for each shard joined by itself. It may stop the
     /// work: see [`Pairs::progress`].
     pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         self.options = self.options.progress(report);
         self
     }
 
-    /// Calls `visit`, on this thread, with all pairs, some at a time, until it breaks. Returns whether it did.
+    /// Calls `visit`, on this thread, with all pairs in batches until it breaks. Returns whether it did.
     ///
     /// # Errors
-    /// When a shard cannot be opened, or a block is damaged; the pairs that come before it in the order have been
-    /// visited then.
+    /// When a shard cannot be opened, or a block is damaged; earlier pairs have been visited then.
     pub fn for_each_batch(
         &self,
         visit: &mut dyn FnMut(&[Pair<F>]) -> ControlFlow<()>,
@@ -84,7 +83,7 @@ impl<F: Fingerprint> ShardsPairs<'_, F> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// How many pairs there are at each distance, from 0 on, where there are none.
+    /// Returns the number of pairs at each distance from 0, at which there are none.
     ///
     /// # Errors
     /// When a shard cannot be opened, or a block is damaged.
@@ -101,7 +100,7 @@ impl<F: Fingerprint> ShardsPairs<'_, F> {
         Ok(counts)
     }
 
-    /// All pairs. They are all in memory then, of which [`ShardsPairs::memory`] knows nothing.
+    /// Returns all pairs, in memory that [`ShardsPairs::memory`] does not limit.
     ///
     /// # Errors
     /// When a shard cannot be opened, or a block is damaged.

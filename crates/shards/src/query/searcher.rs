@@ -1,4 +1,4 @@
-//! Queries, one at a time.
+//! Single queries.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,8 +8,7 @@ use hamdex::{Fingerprint, Match, MultiIndex, MultiMatches, MultiSearcher, Progre
 use crate::error::Error;
 use crate::set::Shards;
 
-/// Queries a set of shards, using the same memory again and again; every thread has its own. Made by
-/// [`Shards::searcher`].
+/// A searcher of a set, with buffers that are reused between queries; one per thread. Made by [`Shards::searcher`].
 ///
 /// All shards that a query asks are one plan: all look-ups, one wave of reads, all scans.
 pub struct ShardsSearcher<'s, F: Fingerprint> {
@@ -17,7 +16,7 @@ pub struct ShardsSearcher<'s, F: Fingerprint> {
     /// One shard of each family: those of the last query.
     near: MultiSearcher<F>,
     /// Their numbers.
-    asked: Vec<usize>,
+    routed: Vec<usize>,
     /// All shards of layout `hash`, or of the first family; made when it is first needed.
     whole: Option<MultiSearcher<F>>,
     matches: Vec<Match<F>>,
@@ -32,7 +31,7 @@ impl<F: Fingerprint> Shards<F> {
         ShardsSearcher {
             set: self,
             near,
-            asked: Vec::new(),
+            routed: Vec::new(),
             whole: None,
             matches: Vec::new(),
             progress: None,
@@ -43,16 +42,16 @@ impl<F: Fingerprint> Shards<F> {
 impl<F: Fingerprint> ShardsSearcher<'_, F> {
     /// All fingerprints stored within `distance` of `query`, each once, nearest first, then by fingerprint.
     ///
-    /// Any distance is exact. One beyond the set's takes longer, and a set of families answers it by all shards of one
-    /// family.
+    /// Any distance is exact. Beyond the set's distance, a query takes longer; a set of families answers it from all
+    /// shards of one family.
     ///
     /// # Errors
-    /// When a shard cannot be opened, or a block that matters is damaged.
+    /// When a shard cannot be opened, or a block that is read is damaged.
     pub fn within(&mut self, query: F, distance: u32) -> Result<&[Match<F>], Error> {
         self.with(query, distance, |searcher| Ok(searcher.within(query, distance)?))
     }
 
-    /// Some fingerprint stored within `distance` of `query`, if there is one; not always the nearest.
+    /// Returns any stored fingerprint within `distance` of `query`, not necessarily the nearest.
     ///
     /// # Errors
     /// As for [`ShardsSearcher::within`].
@@ -65,8 +64,8 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         Ok(found.map(|found| found.found))
     }
 
-    /// The `count` fingerprints nearest to `query`, nearest first, then by fingerprint; all of them if there are no
-    /// more. See [`ShardsSearcher::nearest_within`], which bounds it.
+    /// Returns the `count` fingerprints nearest to `query`, or all if there are fewer, nearest first, then by
+    /// fingerprint. See [`ShardsSearcher::nearest_within`] for a bounded search.
     ///
     /// # Errors
     /// As for [`ShardsSearcher::within`].
@@ -74,8 +73,8 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         self.nearest_within(query, count, F::BITS)
     }
 
-    /// The `count` nearest of the fingerprints stored within `distance` of `query`, nearest first, then by
-    /// fingerprint; all of these if there are no more.
+    /// Returns the `count` nearest stored fingerprints within `distance` of `query`, or all if there are fewer, nearest
+    /// first, then by fingerprint.
     ///
     /// # Errors
     /// As for [`ShardsSearcher::within`].
@@ -88,7 +87,7 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         self.with(query, distance, |searcher| Ok(searcher.nearest_within(query, count, distance)?))
     }
 
-    /// Whether a fingerprint is stored.
+    /// Returns whether a fingerprint is stored.
     ///
     /// # Errors
     /// As for [`ShardsSearcher::within`].
@@ -111,7 +110,7 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         if self.set.partition().is_some() { distance.min(self.set.distance()) } else { distance }
     }
 
-    /// Keeps what a search of the right shards finds.
+    /// Searches the shards of a query, and keeps the matches.
     fn with(
         &mut self,
         query: F,
@@ -131,17 +130,17 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         let Some(partition) = self.set.partition_for(distance) else { return self.whole() };
         let shards = (0..partition.families())
             .map(|family| family * partition.shards() + partition.shard(family, query));
-        if !self.asked.iter().copied().eq(shards.clone()) {
-            self.asked.clear();
-            self.asked.extend(shards);
-            for &number in &self.asked {
+        if !self.routed.iter().copied().eq(shards.clone()) {
+            self.routed.clear();
+            self.routed.extend(shards);
+            for &number in &self.routed {
                 if let Err(error) = self.set.shard(number) {
-                    self.asked.clear();
+                    self.routed.clear();
                     return Err(error);
                 }
             }
-            let open = |&number: &usize| Arc::clone(self.set.shard(number).expect("it is open"));
-            self.near.turn_to(self.asked.iter().map(open));
+            let open = |&number: &usize| Arc::clone(self.set.shard(number).expect("it was opened above"));
+            self.near.turn_to(self.routed.iter().map(open));
         }
         Ok(&mut self.near)
     }
@@ -155,10 +154,10 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
             }
             self.whole = Some(whole);
         }
-        Ok(self.whole.as_mut().expect("it has been made"))
+        Ok(self.whole.as_mut().expect("it was created above"))
     }
 
-    /// The set.
+    /// Returns the set.
     #[must_use]
     pub fn set(&self) -> &Shards<F> {
         self.set

@@ -1,5 +1,5 @@
-//! What tests of sets share: fingerprints of many kinds, and sets of them.
-#![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
+//! Helpers of the tests of sets: fingerprints of many kinds, and sets of them.
+#![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -51,7 +51,7 @@ pub mod kinds {
 
     use super::{Pushed, mix};
 
-    /// How many kinds there are.
+    /// The number of kinds.
     pub const COUNT: u64 = 6;
 
     /// Fingerprints of a kind, with ids of which some repeat.

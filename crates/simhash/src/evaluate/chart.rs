@@ -1,4 +1,4 @@
-//! Draws scores as a self-contained SVG picture.
+//! Charts of scores as self-contained SVG pictures.
 
 use std::fmt::Write;
 
@@ -11,8 +11,8 @@ pub struct Curve {
     pub series: usize,
     /// Whether it is dashed, to distinguish curves of one series.
     pub dashed: bool,
-    /// Its points: a position on the x axis, and a share from 0 to 1. Where the share is unknown (the
-    /// precision of nothing reported) the line has a gap.
+    /// Its points: a position on the x axis, and a share from 0 to 1. An unknown share (the precision of no reported
+    /// pair) is a gap in the line.
     pub points: Vec<(f64, Option<f64>)>,
 }
 
@@ -57,7 +57,7 @@ pub fn svg_chart(title: &str, x_label: &str, curves: &[Curve]) -> String {
     text(&mut svg, LEFT, 26.0, "start", "font-size=\"16\" font-weight=\"bold\"", title);
     axes.draw(&mut svg, x_label);
     for (index, curve) in curves.iter().enumerate() {
-        // Later curves are thinner: where curves coincide, those below stay visible.
+        // Later curves are thinner, so that coinciding curves stay visible.
         axes.draw_curve(&mut svg, curve, 2.0 + 0.8 * (curves.len() - 1 - index).min(3) as f64);
     }
     draw_legend(&mut svg, curves, columns);

@@ -1,5 +1,5 @@
-//! How well near-duplicates are found: precision and recall against a known truth, as in §4 of Manku,
-//! Jain and Das Sarma (WWW 2007), for fingerprints and for two other methods to compare with.
+//! Evaluation: precision and recall of near-duplicates against a known truth, as in §4 of Manku, Jain and Das Sarma
+//! (WWW 2007), for fingerprints and for two other methods as a comparison.
 
 mod chart;
 mod distance;

@@ -1,4 +1,4 @@
-//! For comparison: the hash of a text's longest sentences.
+//! The hash of a text's longest sentences, as a method to compare with.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::hash::Hash;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BySentences {
-    /// How many sentences are compared.
+    /// Number of sentences compared.
     pub sentences: usize,
     /// The score.
     pub score: Score,

@@ -1,4 +1,4 @@
-//! For comparison: w-shingling and resemblance (Broder, "On the resemblance and containment of
+//! W-shingling and resemblance, as a method to compare with (Broder, "On the resemblance and containment of
 //! documents", SEQUENCES 1997).
 
 use std::collections::HashMap;

@@ -3,22 +3,22 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-/// Which pairs of documents are near-duplicates. Documents are numbered in the order of the input.
+/// The set of pairs of documents that are near-duplicates. Documents are numbered in the order of the input.
 #[derive(Debug, Clone, Default)]
 pub struct Truth {
     pairs: HashSet<(u32, u32)>,
 }
 
 impl Truth {
-    /// The truth as pairs. The order within a pair and repeated pairs do not matter; a document is not its
+    /// Creates the truth from pairs. The order within a pair and repeated pairs do not matter; a document is not its
     /// own near-duplicate.
     pub fn of_pairs(pairs: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let pairs = pairs.into_iter().filter(|(a, b)| a != b).map(|(a, b)| ordered(a, b));
         Self { pairs: pairs.collect() }
     }
 
-    /// The truth as the group of each document, in their order: documents of the same group are all
-    /// near-duplicates of each other.
+    /// Creates the truth from the group of each document, in order: all documents of a group are near-duplicates of
+    /// each other.
     ///
     /// ```
     /// use hamdex_simhash::evaluate::Truth;
@@ -60,7 +60,7 @@ fn ordered(a: u32, b: u32) -> (u32, u32) {
     (a.min(b), a.max(b))
 }
 
-/// How many pairs a method reported, and how many of them are near-duplicates.
+/// The numbers of pairs reported by a method, and of near-duplicates among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Score {
@@ -99,13 +99,13 @@ impl<'t> Levels<'t> {
         Self { truth, reported: vec![0; levels], right: vec![0; levels] }
     }
 
-    /// A pair first reported at `level`, and at all above.
+    /// Counts a pair that is reported at `level` and all above.
     pub(super) fn report(&mut self, level: usize, a: u32, b: u32) {
         self.reported[level] += 1;
         self.right[level] += u64::from(self.truth.contains(a, b));
     }
 
-    /// The score at every level.
+    /// Returns the score at every level.
     pub(super) fn scores(self) -> impl Iterator<Item = Score> {
         let mut sum = Score { truth: self.truth.pairs(), ..Score::default() };
         self.reported.into_iter().zip(self.right).map(move |(reported, right)| {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_nothing_are_unknown() {
+    fn precision_and_recall_without_pairs_are_unknown() {
         assert_eq!(Score::default().precision(), None);
         assert_eq!(Score::default().recall(), None);
         let score = Score { reported: 4, right: 3, truth: 6 };

@@ -49,8 +49,7 @@ impl Hash {
         ["xxh3[:SEED]", "murmur3[:SEED]", "md5-head", "md5-tail", "blake2b", "fnv1", "lookup3"];
 
     /// Returns whether this hash has a form for fingerprints of `bits` bits.
-    #[must_use]
-    pub fn has_width(self, bits: u32) -> bool {
+    pub(crate) fn has_width(self, bits: u32) -> bool {
         match self {
             Self::Fnv1 | Self::Lookup3 => bits == 64,
             Self::Xxh3 { .. } | Self::Murmur3 { .. } | Self::Md5Head | Self::Md5Tail | Self::Blake2b => {

@@ -45,7 +45,7 @@ impl FromStr for Width {
     }
 }
 
-/// How much a feature weighs.
+/// The weight of a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Weight {
@@ -58,7 +58,7 @@ pub enum Weight {
     Log,
     /// `idf:DIGEST:UNKNOWN`: the number of its occurrences times its inverse document frequency.
     Idf {
-        /// Which dictionary.
+        /// The digest of the dictionary.
         dictionary: ListDigest,
         /// The weight of a word that is not in the dictionary.
         unknown: Unknown,
@@ -97,7 +97,7 @@ impl FromStr for Weight {
     }
 }
 
-/// How many features vote: those of the greatest weight; among equal ones, the first in byte order.
+/// The number of features that vote: those of the greatest weight; among equal weights, the first in byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Top {

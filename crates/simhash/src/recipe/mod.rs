@@ -13,7 +13,7 @@ use crate::shingle::Shingle;
 use crate::tokenise::Tokeniser;
 use crate::word_lists::{IdfDictionary, ListDigest, StopWords};
 
-/// How a text becomes a fingerprint.
+/// A recipe: all choices that decide the fingerprint of a text.
 ///
 /// The text form ([`Display`](std::fmt::Display), [`FromStr`](std::str::FromStr)) names every choice,
 /// the versions of the tokeniser's tables and the digests of word lists, so equal texts mean equal
@@ -55,7 +55,7 @@ pub struct Recipe {
     pub width: Width,
     /// Case folding, done before the text is cut.
     pub case: Case,
-    /// How the text is cut.
+    /// The tokeniser.
     pub tokens: Tokeniser,
     /// Tokens of fewer characters are dropped; 0 and 1 drop none.
     pub min_chars: usize,
@@ -63,11 +63,11 @@ pub struct Recipe {
     pub stop: Option<ListDigest>,
     /// A text with fewer tokens (without those dropped) counts as one without features.
     pub min_tokens: usize,
-    /// What a feature is.
+    /// The shingles that are features.
     pub shingle: Shingle,
-    /// How much a feature weighs.
+    /// The weight of a feature.
     pub weight: Weight,
-    /// How many of the features vote.
+    /// The number of features that vote.
     pub top: Top,
     /// The hash of a feature.
     pub hash: Hash,
@@ -80,15 +80,14 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// This recipe with tf·idf weights from `dictionary`; a word that is not in it has the weight of its
-    /// median word.
+    /// Returns this recipe with tf·idf weights from `dictionary`; unknown words have the weight of its median word.
     #[must_use]
     pub fn with_idf(self, dictionary: &IdfDictionary) -> Self {
         let unknown = crate::word_lists::Unknown::Median;
         Self { weight: Weight::Idf { dictionary: dictionary.digest(), unknown }, ..self }
     }
 
-    /// This recipe without the words of `list`.
+    /// Returns this recipe with the words of `list` dropped.
     #[must_use]
     pub fn with_stop_words(self, list: &StopWords) -> Self {
         Self { stop: Some(list.digest()), ..self }

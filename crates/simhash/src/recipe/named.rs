@@ -1,4 +1,4 @@
-//! The recipes that have a name.
+//! Named recipes.
 
 use std::num::NonZeroUsize;
 
@@ -31,7 +31,7 @@ impl Default for Recipe {
 }
 
 impl Recipe {
-    /// The names of the recipes that have one.
+    /// The names of all named recipes.
     pub const NAMES: [&'static str; 8] = [
         "default",
         "simhash-py",
@@ -57,15 +57,14 @@ impl Recipe {
     /// | `trafilatura` | the content fingerprint of PyPI `trafilatura` 2.3.1 (which it prints without leading zeros) |
     ///
     /// All but `default` give the bits that the library gives for every text that has a feature at all, however short
-    /// (`min-features=0`): whoever needs the same bits needs them of short texts, too. A text without features has the
-    /// library's value ([`Outcome::value`](crate::Outcome::value)) and is reported as too short.
+    /// (`min-features=0`), so that short texts have the same bits too. A text without features has the library's value ([`Outcome::value`](crate::Outcome::value)) and is reported as too short.
     ///
     /// **Characters that a Python does not know.** What is a letter, and what its lower case is, comes from the Unicode
     /// tables of the Python that the library ran on: 13 in Python 3.9 and 3.10, 14 in 3.11, 15 in 3.12, 15.1 in 3.13, 16
-    /// in 3.14. This build's tables are those that the recipe's text form names (`tables`). A text with a letter or
-    /// digit that came to Unicode in between is cut there by the older Python (`simhash-py`, `text-dedup`, `trafilatura`),
-    /// and its capitals stay as they are; here it is a letter. So such texts, which are rare, have other bits; all
-    /// others have the same with any version.
+    /// in 3.14. The text form of the recipe names the tables of this build (`tables`). A letter or digit that was added to
+    /// Unicode in between is a separator in the older Python (`simhash-py`, `text-dedup`, `trafilatura`), and its capitals
+    /// are not folded; here it is a letter. Such texts, which are rare, have other bits; all others have the same bits in
+    /// any version.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let compatible = |case, tokens, hash| Self {
@@ -92,7 +91,7 @@ impl Recipe {
                 ..compatible(Case::Lower, Tokeniser::PyWords, Hash::Xxh3 { seed: 42 })
             },
             "text-dedup-0.4.0" => Self {
-                // The text is one token, which goes where it has fewer characters than that.
+                // The text is one token, which is dropped if it has fewer characters.
                 min_chars: 5,
                 shingle: Shingle::Chars(nonzero(3)),
                 weight: Weight::Once,
@@ -107,7 +106,7 @@ impl Recipe {
         })
     }
 
-    /// The recipe by which yanyiwu/simhash treats a text: words by jieba without those of one character and
+    /// Returns the recipe of yanyiwu/simhash for texts: words by jieba without those of one character and
     /// the stop words, weighed by tf·idf; a word that is not in the dictionary has the mean weight.
     ///
     /// Bit-identical where jieba-rs and cppjieba cut alike and no two words of equal weight compete for

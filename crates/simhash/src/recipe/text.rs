@@ -44,11 +44,11 @@ impl Recipe {
             "tie" => self.tie.to_string(),
             "empty" => self.empty.to_string(),
             "min-features" => self.min_features.to_string(),
-            _ => unreachable!("the keys are those of the list"),
+            _ => unreachable!("the list has all keys"),
         }
     }
 
-    /// Sets the choice of `key`; `tables` is not a choice, and the caller compares it.
+    /// Sets the choice of `key`; `tables` is not a choice and is compared by the caller.
     fn set(&mut self, key: &'static str, value: &str) -> Result<(), RecipeError> {
         let number = || value.parse().map_err(|_| RecipeError::value(key, value, &["a number"]));
         match key {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_list_what_there_is() {
+    fn errors_list_the_known_values() {
         assert!(error("").to_string().contains("trafilatura"));
         assert!(error("defualt").to_string().contains("default"));
         assert!(error("default shingel=words:2").to_string().contains("min-features"));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn contradictions_are_refused() {
         assert!(matches!(error("default tie=0 tie=0"), RecipeError::Twice { key: "tie" }));
         assert!(matches!(error("hamdex-simhash/2 width=64"), RecipeError::Form { .. }));
         assert!(matches!(error("hamdex-simhash/1 width=64"), RecipeError::Missing { .. }));

@@ -1,4 +1,4 @@
-//! Words where there are spaces, overlapping pairs of characters where there are none.
+//! Words, and overlapping pairs of characters in scripts without spaces.
 
 use unicode_script::{Script, UnicodeScript};
 use unicode_segmentation::UnicodeSegmentation;
@@ -6,9 +6,9 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::Part;
 use super::words::words_with;
 
-/// The words of UAX 29; but where characters of a script without spaces stand next to each other, each
-/// pair of neighbours instead of each one. Pairs distinguish texts far better than characters: all long
-/// Chinese texts have the same characters. A character without a neighbour is a token.
+/// Calls `token` with the words of UAX 29; adjacent characters of a script without spaces are replaced by all pairs of
+/// neighbours. Pairs distinguish texts far better than characters: all long Chinese texts have the same characters. A
+/// character without a neighbour is a token.
 pub(super) fn words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) {
     parts(text, &mut |part| {
         if let Part::Both(text) | Part::Pair(text) = part {
@@ -23,8 +23,7 @@ pub(super) fn parts<'t>(text: &'t str, part: &mut impl FnMut(Part<'t>)) {
 }
 
 fn pair_up<'t>(piece: &'t str, part: &mut impl FnMut(Part<'t>)) {
-    // The last character of a script without spaces: where it starts and ends, and whether it
-    // is in a pair.
+    // The last character of a script without spaces: its start, its end, and whether it is in a pair.
     let mut last: Option<(usize, usize, bool)> = None;
     for (start, word) in piece.unicode_word_indices() {
         let end = start + word.len();
@@ -43,7 +42,7 @@ fn pair_up<'t>(piece: &'t str, part: &mut impl FnMut(Part<'t>)) {
     }
 }
 
-/// Whether UAX 29 takes each character of the script for a word, since no space shows where words end.
+/// Returns whether each character of the script is a word in UAX 29, since the script has no spaces.
 fn is_unspaced(c: char) -> bool {
     c >= '\u{e00}'
         && matches!(

@@ -1,4 +1,4 @@
-//! From text to tokens.
+//! Tokenisers.
 //!
 //! A tokeniser is a rule that cuts a case-folded text into slices. Some rules use tables that grow from
 //! one Unicode version to the next. [`Tokeniser::tables`] names their versions, and a recipe contains
@@ -19,7 +19,7 @@ use std::str::FromStr;
 
 use crate::error::RecipeError;
 
-/// How a text is cut into tokens.
+/// A rule by which a text is cut into tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Tokeniser {
@@ -46,7 +46,7 @@ pub enum Tokeniser {
     /// `trafilatura`: tokens between white space, ASCII punctuation stripped at both ends, letters and
     /// digits only; the long ones, if there are enough of them.
     Trafilatura,
-    /// `whole`: the whole text is one token, for shingles of characters that are cut from the text as it is.
+    /// `whole`: the whole text is one token, for shingles of characters of the unchanged text.
     Whole,
     /// `given`: none; the features come from the caller.
     Given,
@@ -107,9 +107,8 @@ impl Tokeniser {
         }
     }
 
-    /// Returns whether this build has the rule: those with jieba need the cargo feature of that name.
-    #[must_use]
-    pub fn is_available(self) -> bool {
+    /// Returns whether this build has the rule: rules with jieba need the cargo feature `jieba`.
+    pub(crate) fn is_available(self) -> bool {
         cfg!(feature = "jieba") || !matches!(self, Self::WordsJieba | Self::Jieba)
     }
 

@@ -2,7 +2,7 @@
 
 use unicode_script::{Script, UnicodeScript};
 
-/// What a run of text is.
+/// The kind of a run of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Run {
     /// Han characters alone, with no kana next to them.
@@ -11,8 +11,8 @@ pub(super) enum Run {
     Other,
 }
 
-/// Cuts a text into runs of Han characters and of everything else. Only what touches a Han run decides
-/// whether it is Chinese or Japanese, so one foreign quotation does not change a whole text.
+/// Cuts a text into runs of Han characters and of everything else. Only the neighbours of a Han run
+/// decide whether it is Chinese or Japanese, so one foreign quotation does not change a whole text.
 pub(super) fn runs(text: &str) -> impl Iterator<Item = (Run, &str)> {
     let mut rest = text;
     let mut before = None;

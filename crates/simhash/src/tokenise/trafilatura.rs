@@ -5,9 +5,9 @@ use super::python;
 /// The number of tokens (half the fingerprint's width) that must be left for a least length to be used.
 const ENOUGH: usize = 32;
 
-/// Tokens between white space, stripped of ASCII punctuation, made of letters and digits only; where
-/// there is none (languages with other punctuation), the text is cut at punctuation too. Of these, the
-/// ones longer than 4 characters, or 3, 2, 1, as soon as there are at least 32; else all.
+/// Returns the tokens between white space, stripped of ASCII punctuation, that consist of letters and digits; without
+/// any (in languages with other punctuation), the text is cut at punctuation too. Keeps tokens longer than 4
+/// characters, or 3, 2, 1, whichever first leaves at least 32; otherwise all.
 pub(super) fn sample(text: &str) -> Vec<&str> {
     let plain = |token: &&str| !token.is_empty() && token.chars().all(python::is_alphanumeric);
     let mut tokens: Vec<&str> = text

@@ -46,7 +46,7 @@ impl<F: Fingerprint> WeightedTally<F> {
         }
     }
 
-    /// Returns the fingerprint: a bit is set where its sum is positive; where it is zero, `tie` decides.
+    /// Returns the fingerprint: a bit is set if its sum is positive; if it is zero, `tie` decides.
     #[must_use]
     pub fn fingerprint(&self, tie: Tie) -> F {
         let set = |sum: f64| sum > 0.0 || (sum == 0.0 && tie == Tie::One);

@@ -38,7 +38,7 @@ impl<F: Fingerprint> Default for Tally<F> {
 }
 
 impl<F: Fingerprint> Tally<F> {
-    /// An empty vote.
+    /// Creates an empty vote.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -84,8 +84,8 @@ impl<F: Fingerprint> Tally<F> {
         }
     }
 
-    /// Returns the fingerprint: bit `j` is set where more weight voted for it than against it; where both are
-    /// equal, `tie` decides. Without votes every bit is a tie.
+    /// Returns the fingerprint: bit `j` is set if more weight voted for it than against it; if both are equal, `tie`
+    /// decides. Without votes every bit is a tie.
     #[must_use]
     pub fn fingerprint(&mut self, tie: Tie) -> F {
         for index in 0..self.batched {

@@ -46,7 +46,7 @@ pub struct IdfBuilder {
 #[derive(Debug, Clone, Copy)]
 struct Count {
     documents: u64,
-    /// How many more there may have been before the feature was (again) seen first.
+    /// Number of documents that may have been missed before the feature was (again) seen first.
     missed: u64,
 }
 
@@ -94,7 +94,7 @@ impl IdfBuilder {
         self.documents
     }
 
-    /// Returns by how many documents a count can be too low at most: 0 as long as nothing was dropped.
+    /// Returns the greatest number of documents by which a count can be too low: 0 until a feature is dropped.
     #[must_use]
     pub fn error_documents(&self) -> u64 {
         self.forgotten_below

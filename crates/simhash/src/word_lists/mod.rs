@@ -12,7 +12,7 @@ pub use stop::StopWords;
 
 use std::io;
 
-/// Why a word list cannot be read.
+/// An error of reading a word list.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListError {
@@ -24,7 +24,7 @@ pub enum ListError {
         /// The cause.
         source: io::Error,
     },
-    /// A line of a dictionary that is not a word and a weight.
+    /// A line of a dictionary is not a word and a weight.
     #[error("line {line}: expected a word, a space and a number from 0 to 1e100, found {found:?}")]
     Entry {
         /// The line, counted from 1.
@@ -32,7 +32,7 @@ pub enum ListError {
         /// The line's text.
         found: String,
     },
-    /// A dictionary without words has no median.
+    /// The dictionary has no words, and so no median.
     #[error("the dictionary has no words")]
     Empty,
 }

@@ -104,7 +104,6 @@ fn text_dedup_0_4_0_on_text() {
     }
 }
 
-/// Whoever has fingerprints of another library needs those of short texts, too.
 #[test]
 fn compatible_recipes_give_a_fingerprint_to_every_text_with_a_feature() {
     for recipe in Recipe::NAMES {
@@ -139,7 +138,7 @@ fn yanyiwu_on_given_terms() {
     assert_eq!(library.weighted([(speech, 1.5)]).value(), Some(0x17770551_ce7226e6));
     let outweighed = [("and", 0.4), (speech, 11.7), ("ago", 11.2)];
     assert_eq!(library.weighted(outweighed).value(), Some(0x17770551_ce7226e6));
-    // Equal weights against each other leave 0 where the terms differ.
+    // Equal weights cancel in bits in which the terms differ.
     let (a, b): (u64, u64) = (Hash::Lookup3.of(b"a"), Hash::Lookup3.of(b"b"));
     assert_eq!(library.weighted([("a", 2.5), ("b", 2.5)]).value(), Some(a & b));
     assert_eq!(library.weighted([("", 1.0); 0]).value(), Some(0));

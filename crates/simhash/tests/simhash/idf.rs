@@ -18,7 +18,7 @@ fn a_dictionary_of_the_articles_finds_the_copies() {
     let plain = Recipe::default();
     let idf = dictionary(&plain, &articles.texts);
     let recipe = plain.with_idf(&idf);
-    // What is read back from the recipe's text works with the dictionary read back from its file.
+    // The recipe decoded from text works with the dictionary decoded from its file.
     let recipe: Recipe = recipe.to_string().parse().unwrap();
     let idf = Arc::new(IdfDictionary::read(idf.to_string().as_bytes()).unwrap());
     let of = Fingerprinter::<u64>::with_lists(&recipe, Lists::default().with_idf(idf)).unwrap();

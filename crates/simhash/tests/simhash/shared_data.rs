@@ -1,4 +1,4 @@
-//! Real texts with known near-duplicates, kept beside the project and not in it.
+//! Real texts with known near-duplicates, kept next to the project.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,12 +12,12 @@ pub(crate) struct Corpus {
     pub(crate) truth: Truth,
 }
 
-/// A file of the shared data; `None`, and a message, where there is none.
+/// Returns a file of the shared data; prints a message and returns `None` if it does not exist.
 fn read(name: &str) -> Option<String> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
     let text = fs::read_to_string(&path);
     if text.is_err() {
-        println!("skipped: no {name} in ../shared/data beside the project");
+        println!("skipped: no {name} in ../shared/data next to the project");
     }
     text.ok()
 }

@@ -1,4 +1,4 @@
-"""Near-duplicates on Spark: the same answers as on one machine, from as many as there are.
+"""Near-duplicates on Spark: the same answers as on one machine, from any number of machines.
 
 >>> from hamdex import spark as hs                                # doctest: +SKIP
 >>> hs.fingerprint(df, text="text", id="id")                      # doctest: +SKIP
@@ -25,7 +25,7 @@ Modules of the public functions: ``_fingerprint``, ``_build``, ``_query``, ``_pa
 
 from importlib.util import find_spec
 
-# Spark needs pandas for whatever goes through Arrow, and says so late.
+# Spark needs pandas for data that passes through Arrow, and fails late without it.
 for _needed in ("pyspark", "pyarrow", "pandas"):
     if find_spec(_needed) is None:
         raise ModuleNotFoundError(

@@ -1,4 +1,4 @@
-"""The bits of fingerprints as arrays: a row for each, of one word, or of two with the high one first."""
+"""Fingerprints as arrays of words: a row per fingerprint with one word, or two with the high one first."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rows(words: Words) -> Words:
 
 
 def plain(words: Words) -> Words:
-    """Return the bits in the shape in which the package takes them: (n,) for 64 bits."""
+    """Return the bits in the shape of the package's arguments: (n,) for 64 bits."""
     return words[:, 0] if words.shape[1] == 1 else words
 
 
@@ -54,7 +54,7 @@ def mask_words(mask: int, width: int) -> list[int]:
 
 
 def signed(word: int) -> int:
-    """Return the signed number of the same 64 bits."""
+    """Return the signed number with the same 64 bits."""
     return word - (1 << WORD_BITS) if word >> WORD_BITS - 1 else word
 
 

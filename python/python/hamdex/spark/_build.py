@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
-from . import _columns, _shards, _bit_words
-from ._shards import Shard, Shards
+from . import _bit_words, _columns, _shards
 from ._executors import on_executors, threads
+from ._shards import Shard, Shards
 
 NUMBERS = ("fingerprints", "ids", "bytes")
 
@@ -37,12 +37,12 @@ def build(
     overwrite: bool = False,
     memory: int | None = None,
 ) -> Shards:
-    """Build an index of fingerprints: one file per shard, and a list of them.
+    """Build an index of fingerprints: one file per shard, and a manifest.
 
-    ``directory`` must mean the same on all machines: a file system that they share. Which shard a row is in depends on
-    its fingerprint alone, so a task that runs twice writes the same file, whole, and the set is there once its list is.
-    An existing set is replaced only with ``overwrite=True``, and then when the new one is complete. ``id`` is a column
-    of numbers or of names; ``id=None`` builds without. A task has the rows of a shard in memory.
+    ``directory`` must be on a file system that all machines share, at the same path. The shard of a row depends only on
+    its fingerprint, so a task that runs twice writes the same complete file, and the set exists once its manifest is
+    written. An existing set is replaced only with ``overwrite=True``, after the new one is complete. ``id`` is a column
+    of numbers or of names; ``id=None`` builds a set without ids. A task has the rows of a shard in memory.
     """
     width = _columns.width(df, fingerprint)
     _columns.check_distance(distance, width)
@@ -79,21 +79,21 @@ def build(
 
 
 def try_options(width: int, options: dict[str, Any]) -> None:
-    """Refuse options that no shard could be built with, before any work."""
+    """Raise for options with which no shard can be built, before any work."""
     nothing = _bit_words.plain(np.zeros((0, width // _bit_words.WORD_BITS), dtype=np.uint64))
     with tempfile.TemporaryDirectory() as directory:
         hamdex.build(Path(directory, "empty.hamdex"), nothing, **options)
 
 
 def prepare(target: Path, overwrite: bool) -> Shards | None:
-    """Make the directory, and return the set that is to be replaced."""
+    """Create the directory, and return the set to be replaced."""
     target.mkdir(parents=True, exist_ok=True)
     if not any(target.iterdir()):
         return None
-    if not (target / _shards.LIST).exists():
+    if not (target / _shards.MANIFEST).exists():
         if not overwrite:
-            raise FileExistsError(f"{target}: the directory has other files: give it one of its own")
-        # What is there is not ours to remove; beside it is room.
+            raise FileExistsError(f"{target}: the directory has other files; give the set its own")
+        # Other files in the directory are kept.
         return None
     if not overwrite:
         raise FileExistsError(f"{target}: there is a set of shards; overwrite=True replaces it")
@@ -138,7 +138,7 @@ def work(
     if id_type is not None:
         kind = pa.string() if id_type == "names" else pa.int64()
         given = pa.chunked_array([batch.column("id") for batch in table], kind)
-    # Another attempt at this task writes the same file: it replaces it, whole.
+    # Another attempt at this task writes the same file, and replaces it atomically.
     summary = hamdex.build(path, _bit_words.plain(words), given, threads=threads(), overwrite=True, **options)
     with hamdex.Index(path) as index:
         file_id, recipe = index.file_id, index.recipe
@@ -150,7 +150,7 @@ def work(
 
 
 def listed(target: Path, names: list[str], kind: tuple[int, int, str | None], results: list[dict[str, Any]]) -> Shards:
-    """Return the set that tasks have built, once all of it is seen here."""
+    """Return the set that tasks have built, after checking that the driver sees all of it."""
     results.sort(key=lambda row: row["number"])
     if [row["number"] for row in results] != list(range(len(names))):
         raise hamdex.BuildError(f"{target}: of {len(names)} shards, {len(results)} were built")
@@ -165,6 +165,6 @@ def listed(target: Path, names: list[str], kind: tuple[int, int, str | None], re
 
 
 def discard(target: Path, names: list[str]) -> None:
-    """Remove shards that no list names."""
+    """Remove shards that are in no manifest."""
     for name in names:
         (target / name).unlink(missing_ok=True)

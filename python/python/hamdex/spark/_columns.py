@@ -1,4 +1,4 @@
-"""What columns must be, said before any work starts."""
+"""Checks of the columns that a caller names, before any work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._bit_words import WIDE, WORD_BITS
 
 
 def column(df: DataFrame, name: str, *, nulls: bool = False) -> Column:
-    """Return a column of a name. A null in it fails the job, unless there may be nulls."""
+    """Return a column by name. A null in it fails the job unless ``nulls`` is true."""
     data_type(df, name)
     quoted = F.col("`" + name.replace("`", "``") + "`")
     if nulls or not df.schema[name].nullable:
@@ -28,23 +28,23 @@ def data_type(df: DataFrame, name: str) -> DataType:
 
 
 def check_text(df: DataFrame, name: str) -> None:
-    """Refuse a column that has no texts."""
+    """Raise unless a column has texts."""
     found = data_type(df, name)
     if not isinstance(found, StringType):
         raise TypeError(f"the column {name!r} is of type {found.simpleString()}: texts must be string")
 
 
 def check_id(df: DataFrame, name: str) -> None:
-    """Refuse a column that cannot have ids."""
+    """Raise unless a column can have ids."""
     found = data_type(df, name)
     whole = isinstance(found, (ByteType, ShortType, IntegerType, LongType))
-    # A collated string equals others, and ids are equal only where they are the same.
+    # A collated string can equal other strings, but ids must be compared exactly.
     if not (whole or found == StringType()):
         raise TypeError(f"the column {name!r} is of type {found.simpleString()}: ids are whole numbers, or string")
 
 
 def width(df: DataFrame, name: str) -> int:
-    """Return how many bits the fingerprints of a column have."""
+    """Return the width of the fingerprints in a column, in bits."""
     found = data_type(df, name)
     if isinstance(found, LongType):
         return WORD_BITS
@@ -55,7 +55,7 @@ def width(df: DataFrame, name: str) -> int:
 
 
 def check_distance(k: int, bits: int) -> None:
-    """Refuse what is no distance."""
+    """Raise unless a value is a distance."""
     if isinstance(k, bool) or not isinstance(k, int):
         raise TypeError(f"k is a number of bits, and this is a {type(k).__name__}")
     if not 0 <= k <= bits:
@@ -63,7 +63,7 @@ def check_distance(k: int, bits: int) -> None:
 
 
 def check_count(name: str, value: int | None) -> None:
-    """Refuse a number of things that is none."""
+    """Raise unless a value is a positive whole number."""
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int):
@@ -73,7 +73,7 @@ def check_count(name: str, value: int | None) -> None:
 
 
 def distance(one: Column, other: Column, bits: int) -> Column:
-    """Return in how many bits two fingerprints differ."""
+    """Return the number of bits in which two fingerprints differ."""
     if bits == WORD_BITS:
         return F.bit_count(one.bitwiseXOR(other)).cast("int")
     words = [F.bit_count(one[word].bitwiseXOR(other[word])) for word in ("high", "low")]

@@ -1,9 +1,9 @@
-"""Connected components: which nodes can be reached from each other.
+"""Connected components of a graph.
 
-Few edges are joined by one task. Many go through rounds of large and small stars (Kiveris, Lattanzi, Mirrokni, Rastogi
-and Vassilvitskii, "Connected Components in MapReduce and Beyond", SoCC 2014): every node tells its larger neighbours,
-then its smaller ones, of the smallest node it knows, until each component is one star. The neighbours of a node come
-sorted, the smallest first, so no node's neighbours have to fit into memory.
+A few edges are joined by one task. Many are processed in rounds of large and small stars (Kiveris, Lattanzi,
+Mirrokni, Rastogi and Vassilvitskii, "Connected Components in MapReduce and Beyond", SoCC 2014): every node connects
+its larger neighbours, then its smaller ones, to the smallest node it knows, until each component is one star. The
+neighbours of a node are sorted, so they need not fit into memory.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DataType, StructField, StructType
 
+from ._executors import on_executors
 from ._persisted import kept
 from ._row_batches import batched, rows, with_schema
-from ._executors import on_executors
 
 Row = tuple[Any, ...]
 
 
 def joined(edges: DataFrame) -> DataFrame:
-    """Return ``node`` and ``component`` of few edges ``one``, ``other``; a component is named by its smallest node."""
+    """Return ``node`` and ``component`` of a few edges ``one``, ``other``. A component is named by its smallest node."""
     node = edges.schema["one"].dataType
     schema = StructType([StructField(name, node, False) for name in ("node", "component")])
     return edges.repartition(1).mapInArrow(on_executors(__name__, "unite"), schema)
@@ -46,7 +46,7 @@ def contracted(edges: DataFrame, held: list[DataFrame]) -> DataFrame:
         held.append(rounds[-1])
         if edges.where("changed").count() == 0:
             break
-        # What an executor loses is made again, from the pairs if need be.
+        # Lost partitions are computed again, from the pairs if necessary.
         if len(rounds) > 1:
             before = rounds.pop(0)
             before.unpersist()
@@ -56,14 +56,14 @@ def contracted(edges: DataFrame, held: list[DataFrame]) -> DataFrame:
 
 
 def both_ways(edges: DataFrame) -> DataFrame:
-    """Return every edge from both of its ends."""
+    """Return every edge in both directions."""
     there = F.struct("node", "neighbour")
     back = F.struct(F.col("neighbour").alias("node"), F.col("node").alias("neighbour"))
     return edges.select(F.explode(F.array(there, back)).alias("end"), "changed").select("end.*", "changed")
 
 
 def stars(kind: str, edges: DataFrame, node: DataType) -> DataFrame:
-    """Let nodes tell their neighbours."""
+    """Run one round of large or small stars."""
     schema = StructType(
         [StructField(name, node, False) for name in ("node", "neighbour")]
         + [StructField("changed", BooleanType(), False)]
@@ -96,20 +96,20 @@ def unite(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def large_stars(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Let every node tell its larger neighbours of the smallest of its neighbours and itself."""
+    """Connect the larger neighbours of every node to the smallest of its neighbours and itself."""
     schema, batches = with_schema(batches)
     if schema is not None:
-        yield from batched(tell_larger(rows(batches)), schema)
+        yield from batched(connect_larger(rows(batches)), schema)
 
 
 def small_stars(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Let every node tell its smaller neighbours, and itself, of the smallest of them."""
+    """Connect the smaller neighbours of every node, and itself, to the smallest of them."""
     schema, batches = with_schema(batches)
     if schema is not None:
-        yield from batched(tell_smaller(rows(batches)), schema)
+        yield from batched(connect_smaller(rows(batches)), schema)
 
 
-def tell_larger(edges: Iterable[Row]) -> Iterator[Row]:
+def connect_larger(edges: Iterable[Row]) -> Iterator[Row]:
     """Return the edges that large stars make of sorted ones, and whether each is a change."""
     for node, neighbours in groupby(edges, key=itemgetter(0)):
         smallest = previous = None
@@ -121,7 +121,7 @@ def tell_larger(edges: Iterable[Row]) -> Iterator[Row]:
             previous = neighbour
 
 
-def tell_smaller(edges: Iterable[Row]) -> Iterator[Row]:
+def connect_smaller(edges: Iterable[Row]) -> Iterator[Row]:
     """Return the edges that small stars make of sorted ones, and whether each is a change, now or before."""
     for node, neighbours in groupby(edges, key=itemgetter(0)):
         smallest = previous = None

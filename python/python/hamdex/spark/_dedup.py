@@ -7,9 +7,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType
 
-from . import _columns, _similarity_join, _grouping
-from ._document_features import Method, features
+from . import _columns, _grouping, _similarity_join
 from ._distance_join import near
+from ._document_features import Method, features
 from ._persisted import kept
 
 DEFAULT_SIMILARITY = 0.7
@@ -29,29 +29,29 @@ def dedup(
     recipe: str = "default",
     partitions: int | None = None,
 ) -> DataFrame:
-    """Find the near-duplicates among texts: clusters, with the one text of each that is kept.
+    """Find the clusters of near-duplicate texts, and the text to keep of each.
 
-    Texts are near-duplicates when they share ``similarity`` of their shingles (0.7 of ``shingle`` words each, unless
-    given); with ``k`` alone, when their fingerprints differ in at most ``k`` bits; with both, when both hold. What is
-    found is what ``hamdex.dedup`` finds with the same options, exactly. With ``k`` alone, texts without a reliable
-    fingerprint are near-duplicates of equal ones only.
+    Texts are near-duplicates if they share ``similarity`` of their shingles of ``shingle`` words (by default 0.7); with
+    ``k`` alone, if their fingerprints differ in at most ``k`` bits; with both, if both hold. The clusters are exactly
+    those of ``hamdex.dedup`` with the same options. With ``k`` alone, texts without a reliable fingerprint are
+    near-duplicates of equal ones only.
 
-    The result has a row for every text in a cluster: ``cluster``, which is the id of the kept text, so it does not
-    depend on how the data are spread; ``id``; ``kept``; ``distance`` of its fingerprint to that of the kept text, in
-    bits; and ``similarity`` to it where texts are compared. Ids must be unique. ``keep`` is "first", the smallest id,
+    The result has a row for every text in a cluster: ``cluster``, the id of the kept text, which does not depend on the
+    partitioning of the data; ``id``; ``kept``; ``distance`` of its fingerprint from that of the kept text, in bits; and
+    ``similarity`` to the kept text if texts are compared. Ids must be unique. ``keep`` is "first", the smallest id,
     or with ``order`` the row with the least value in that column; or "longest". ``clusters`` is "stars", where every
     text is a near-duplicate of the kept one, or "linked", where near-duplicates are always together.
 
-    ``partitions`` is the number of tasks of a search by ``k`` alone; others have ``spark.sql.shuffle.partitions``.
+    ``partitions`` is the number of tasks of a search by ``k`` alone; other searches use ``spark.sql.shuffle.partitions``.
 
-    The work is done at once. Spark keeps the result; ``unpersist()`` gives it back.
+    The work is done eagerly. Spark persists the result; ``unpersist()`` releases it.
     """
     _columns.check_text(df, text)
     _columns.check_id(df, id)
     method = method_of(similarity, k, shingle, recipe)
     _columns.check_count("partitions", partitions)
     if partitions is not None and method.similarity is not None:
-        raise ValueError("partitions is for k alone: where texts are compared, spark.sql.shuffle.partitions says it")
+        raise ValueError("partitions applies to k alone; if texts are compared, set spark.sql.shuffle.partitions")
     if clusters not in ("stars", "linked"):
         raise ValueError(f"clusters cannot be {clusters!r}: stars or linked")
     node = F.struct(*rank(df, text, keep, order), _columns.column(df, id).alias("id"))
@@ -72,7 +72,7 @@ def dedup(
 
 
 def method_of(similarity: float | None, k: int | None, shingle: int, recipe: str) -> Method:
-    """Return what makes near-duplicates. What cannot is refused here, before any work."""
+    """Return the definition of near-duplicates. Raise for impossible options, before any work."""
     width = 64 * hamdex.fingerprint([""], recipe).reshape(1, -1).shape[1]
     if k is not None:
         _columns.check_distance(k, width)
@@ -93,7 +93,7 @@ def near_duplicates(
 
 
 def computed(result: DataFrame) -> DataFrame:
-    """Let Spark compute a result, and keep it."""
+    """Compute and persist a result."""
     result = result.persist()
     try:
         result.count()
@@ -104,12 +104,12 @@ def computed(result: DataFrame) -> DataFrame:
 
 
 def rank(df: DataFrame, text: str, keep: str, order: str | None) -> list[Column]:
-    """Return what comes before the id in the order of preference."""
+    """Return the columns that precede the id in the order of preference."""
     if keep not in ("first", "longest"):
         raise ValueError(f"keep cannot be {keep!r}: first or longest")
     if keep == "longest":
         if order is not None:
-            raise ValueError("keep='longest' is an order of its own: leave order out, or take keep='first'")
+            raise ValueError("keep='longest' cannot be combined with order; use keep='first' or leave order out")
         return [(-F.octet_length(_columns.column(df, text))).alias("rank")]
     if order is None:
         return []
@@ -120,14 +120,14 @@ def rank(df: DataFrame, text: str, keep: str, order: str | None) -> list[Column]
 
 
 def check_unique(documents: DataFrame) -> None:
-    """Refuse ids that are there twice."""
+    """Raise if an id occurs twice."""
     twice = documents.groupBy(F.col("node.id").alias("id")).count().where("count > 1").head()
     if twice is not None:
-        raise ValueError(f"the id {twice['id']!r} is there {twice['count']} times: ids must be unique")
+        raise ValueError(f"the id {twice['id']!r} occurs {twice['count']} times: ids must be unique")
 
 
 def first_of_each(documents: DataFrame) -> DataFrame:
-    """Return the first document of each class of equal ones, and ``count``, how many there are."""
+    """Return the first document of each class of equal ones, and ``count``, the size of the class."""
     firsts = documents.groupBy("key").agg(F.min("node").alias("node"), F.count("*").alias("count"))
     return documents.join(firsts, ["key", "node"])
 
@@ -149,7 +149,7 @@ def members(documents: DataFrame, classes: DataFrame, groups: DataFrame, method:
     grouped = grouped.withColumn("cluster", F.coalesce("centre", "id"))
     sizes = grouped.groupBy("cluster").agg(F.sum("count").alias("size")).where("size > 1").select("cluster")
     grouped = grouped.join(sizes, "cluster")
-    # Where a cluster has a class, it has the class of what is kept, whose id is its name.
+    # Every cluster has the class of its kept text, whose id is the name of the cluster.
     kept = grouped.where(F.col("id") == F.col("cluster"))
     columns = ["fingerprint", *(["shingles"] if method.similarity is not None else [])]
     kept = kept.select("cluster", *(F.col(name).alias(f"kept_{name}") for name in columns))

@@ -1,4 +1,4 @@
-"""All pairs of fingerprints within a distance, without comparing all with all."""
+"""The join of all pairs of fingerprints within a distance."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from . import _bit_words
-from ._pigeonhole import Leads
-from ._executors import on_executors, threads
 from ._bit_words import Words
+from ._executors import on_executors, threads
+from ._pigeonhole import Leads
 
-# Rows of a task, about: each takes some ten bytes, and a few times that while pairs are found.
+# Approximate rows per task: each takes some ten bytes, and a few times that while pairs are found.
 ROWS_PER_TASK = 1 << 22
 
-# Rows with the same first bits of a lead, above which they are split.
+# Number of rows with the same leading bits of a group above which they are split.
 MAX_ALIKE = 1 << 20
 
 
 def near(
     fingerprints: DataFrame, k: int, width: int, *, partitions: int | None = None, memory: int | None = None
 ) -> DataFrame:
-    """Return ``left``, ``right`` and ``distance`` of all pairs of a column ``fingerprint``, equal ones being one.
+    """Return ``left``, ``right`` and ``distance`` of all pairs of distinct fingerprints in a column ``fingerprint``.
 
-    A job counts the fingerprints at once; the rest is done when the result is.
+    A job counts the fingerprints eagerly; the join is lazy.
     """
     leads = Leads.of(width, k)
     rows = with_leads(fingerprints, leads)
@@ -38,7 +38,7 @@ def near(
         partitions = max(parallelism(fingerprints), -(-int(counts.sum()) // ROWS_PER_TASK))
     rows = with_leads(fingerprints.distinct(), leads)
     rows = split(rows, leads, counted.filter(pa.array(counts > MAX_ALIKE)))
-    # Where to look up the mask of a part: there is one without bits before those of each lead.
+    # The index of the mask of a part; an empty mask precedes the masks of each lead.
     flat = [mask for parts in leads.parts for mask in [0, *parts]]
     place = F.col("lead") * (len(leads.parts[0]) + 1) + F.col("part") + 1
     keys = prefix(leads.masks, F.col("lead"), width) + prefix(flat, place, width)
@@ -49,7 +49,7 @@ def near(
 
 
 def parallelism(df: DataFrame) -> int:
-    """Return how many tasks run at a time."""
+    """Return the number of tasks that run at a time."""
     return max(1, int(df.sparkSession.sparkContext.defaultParallelism))
 
 
@@ -60,7 +60,7 @@ def with_leads(fingerprints: DataFrame, leads: Leads) -> DataFrame:
 
 
 def prefix(values: list[int], place: Column | str, width: int) -> list[Column]:
-    """Return the words of the fingerprint under the mask at a place."""
+    """Return the words of the fingerprint masked by the value at a place."""
     place = F.col(place) if isinstance(place, str) else place
     names = ["fingerprint"] if width == _bit_words.WORD_BITS else ["fingerprint.high", "fingerprint.low"]
     columns = []
@@ -72,7 +72,7 @@ def prefix(values: list[int], place: Column | str, width: int) -> list[Column]:
 
 
 def split(rows: DataFrame, leads: Leads, alike: pa.Table) -> DataFrame:
-    """Add ``part``: one row for each part where very many are alike, and -1 elsewhere."""
+    """Add ``part``: a row for each part if very many rows are alike, otherwise -1."""
     parts = len(leads.parts[0])
     if not len(alike) or parts == 1:
         return rows.withColumn("part", F.lit(-1))
@@ -103,8 +103,8 @@ def work(batches: Iterable[pa.RecordBatch], width: int, k: int, memory: int | No
 
 def found(words: Words, leads: Leads, lead: int, part: int, memory: int | None) -> Iterator[pa.RecordBatch]:
     """Find the pairs among fingerprints that belong to a lead and a part."""
-    # By all leads of the self-join. To know that a pair agrees in this one spares none of them: its k bits may be anywhere
-    # in the others, and k + 1 groups of these take as many.
+    # The self-join uses all of its own leads. That a pair agrees in this lead saves none of them: its k bits may be
+    # anywhere in the other bits, which need k + 1 groups again.
     for table in hamdex.pairs(_bit_words.plain(words), leads.k, memory=memory, threads=threads()):
         left, right = (_bit_words.rows(table[name]) for name in ("left", "right"))
         mine = leads.belongs(left ^ right, lead, part)

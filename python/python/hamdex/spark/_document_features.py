@@ -1,4 +1,4 @@
-"""What is made of each text for a search for near-duplicates."""
+"""The features of each text for a search for near-duplicates."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, BooleanType, LongType, StructField, StructType
 
-from . import _columns, _bit_words
+from . import _bit_words, _columns
 from ._executors import on_executors, threads
 
-# What the engine trims: the characters that Unicode calls white space.
+# The characters that the engine trims: Unicode white space.
 WHITE_SPACE = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
@@ -26,11 +26,11 @@ DIGEST_BYTES = 16
 
 @dataclass(frozen=True)
 class Method:
-    """What makes near-duplicates: similar texts, fingerprints within a distance, or both."""
+    """The definition of near-duplicates: similar texts, fingerprints within a distance, or both."""
 
-    #: Bits; ``None`` where fingerprints do not count.
+    #: The distance in bits; ``None`` if fingerprints are not compared.
     k: int | None
-    #: The least share of common shingles; ``None`` where texts do not count.
+    #: The least share of common shingles; ``None`` if texts are not compared.
     similarity: float | None
     #: Words of a shingle.
     shingle: int
@@ -40,7 +40,7 @@ class Method:
 
 
 def features(df: DataFrame, text: str, node: Column, method: Method) -> DataFrame:
-    """Return ``node``, ``fingerprint``, ``reliable`` and ``key``, and where texts count ``shingles``.
+    """Return ``node``, ``fingerprint``, ``reliable`` and ``key``, and ``shingles`` if texts are compared.
 
     Documents with equal keys are equal to the search. A document without one is in no cluster.
     """
@@ -92,12 +92,12 @@ def sets(texts: pa.Array, words: int) -> pa.ListArray:
 
 
 def digest(data: bytes) -> bytes:
-    """Return a digest: different data have different ones."""
+    """Return a digest, which is different for different data."""
     return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
 
 
 def keys_of_sets(shingles: pa.ListArray, own: list[bytes] | None) -> pa.Array:
-    """Return digests of the sets as keys, and the fingerprints behind them if these count, too."""
+    """Return digests of the sets as keys, followed by the fingerprints if these are compared too."""
     values, offsets = shingles.values.to_numpy(), shingles.offsets.to_numpy()
     keys: list[bytes | None] = []
     for place, (start, end) in enumerate(zip(offsets, offsets[1:])):
@@ -107,7 +107,7 @@ def keys_of_sets(shingles: pa.ListArray, own: list[bytes] | None) -> pa.Array:
 
 
 def keys_of_fingerprints(own: list[bytes], reliable: list[bool], texts: pa.Array) -> pa.Array:
-    """Return the fingerprints as keys; of texts without a reliable one, a digest of the text."""
+    """Return the fingerprints as keys; for texts without a reliable one, a digest of the text."""
     keys: list[bytes | None] = []
     for fingerprint, is_reliable, text in zip(own, reliable, texts):
         if is_reliable:

@@ -1,4 +1,4 @@
-"""How work gets to executors."""
+"""Functions that run on executors."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pyarrow as pa
 
 
 def on_executors(module: str, function: str, **arguments: Any) -> Callable[[Iterable[pa.RecordBatch]], Any]:
-    """Return what ``mapInArrow`` calls: ``function`` of a module of this package, with the batches and the arguments.
+    """Return a function for ``mapInArrow`` that calls ``function`` of a module of this package.
 
-    The function is named, not sent, so that an executor without the package can say so. For the same reason arguments
-    are values of Python, or broadcast.
+    The function is sent by name, so that an executor without the package can report that. For the same reason,
+    arguments are plain Python values, or broadcast.
     """
     version = hamdex.__version__
 
-    # Sent as it is, since it is no module's; so whatever it needs, it imports itself.
+    # Pickled by value, since it is not a module's attribute; so it imports what it needs itself.
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import importlib
         import sys
@@ -38,7 +38,7 @@ def on_executors(module: str, function: str, **arguments: Any) -> Callable[[Iter
 
 
 def threads() -> int:
-    """Return how many threads a task may use: ``spark.task.cpus``."""
+    """Return the number of threads of a task: ``spark.task.cpus``."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import BooleanType, StructField, StructType
 
-from . import _columns, _bit_words
+from . import _bit_words, _columns
 from ._executors import on_executors, threads
 
 
@@ -25,12 +25,12 @@ def fingerprint(
 ) -> DataFrame:
     """Make fingerprints of texts: the columns ``id`` and ``fingerprint``.
 
-    A text of too few words has a fingerprint that says little: ``return_reliable=True`` adds a column ``reliable``
-    that is false for these. ``recipe`` and ``width`` are those of ``hamdex.fingerprint``.
+    The fingerprint of a text of too few words is unreliable: ``return_reliable=True`` adds a column ``reliable`` that is
+    false for such texts. ``recipe`` and ``width`` are as in ``hamdex.fingerprint``.
     """
     _columns.check_text(df, text)
     _columns.check_id(df, id)
-    # A wrong recipe is refused here, before any work.
+    # A wrong recipe raises here, before any work.
     bits = 64 * hamdex.fingerprint([""], recipe, width=width).reshape(1, -1).shape[1]
     fields = [
         StructField("id", _columns.data_type(df, id), False),

@@ -1,9 +1,8 @@
-"""Stars: every member is a near-duplicate of its centre.
+"""Clusters of near-duplicates: stars, in which every member is a near-duplicate of its centre, or connected components.
 
-Documents are taken in their order. One that is a near-duplicate of a centre joins the first such centre; any other is a
-centre from then on. So what is found depends on the order and on which documents are near-duplicates, and on nothing
-else. Components do not touch each other, so each is a task's own; the pairs of one come sorted, and need no memory but
-for the members.
+For stars, documents are processed in order. A near-duplicate of centres joins the first of them; any other document
+becomes a centre. The result depends only on the order and on which documents are near-duplicates. Components are
+independent, so each is processed by one task; its pairs are sorted, and only its members are kept in memory.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from pyspark.sql.types import StructField, StructType
 from . import _components, _row_batches
 from ._executors import on_executors
 
-# Pairs that one task takes.
+# Number of pairs up to which one task processes all.
 FEW = 1 << 20
 
 
 def stars(pairs: DataFrame, few: bool, held: list[DataFrame]) -> DataFrame:
-    """Return ``id`` and ``centre`` of all members of stars but the centres.
+    """Return ``id`` and ``centre`` of all members of stars except the centres.
 
-    ``pairs`` has the nodes ``one`` and ``other``, structs that are ordered as the documents are, and have an ``id``.
-    What Spark keeps for the result is added to ``held``.
+    ``pairs`` has the nodes ``one`` and ``other``, structs in the order of the documents, with an ``id``.
+    Persisted tables that the result needs are added to ``held``.
     """
     pairs = pairs.select(F.greatest("one", "other").alias("later"), F.least("one", "other").alias("earlier"))
     if few:
@@ -46,7 +45,7 @@ def stars(pairs: DataFrame, few: bool, held: list[DataFrame]) -> DataFrame:
 
 
 def linked(pairs: DataFrame, few: bool, held: list[DataFrame]) -> DataFrame:
-    """Return ``id`` and ``centre`` of the members of all chains but the first of each, which is the centre."""
+    """Return ``id`` and ``centre`` of the members of all components except the first of each, which is the centre."""
     ids = pairs.select(F.col("one.id").alias("one"), F.col("other.id").alias("other"))
     components = _components.joined(ids) if few else _components.contracted(ids, held)
     nodes = pairs.select(F.explode(F.array("one", "other")).alias("node")).distinct()
@@ -58,7 +57,7 @@ def linked(pairs: DataFrame, few: bool, held: list[DataFrame]) -> DataFrame:
 
 
 def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return the members of the stars of components, each of which is here as a whole and sorted."""
+    """Return the members of the stars of components, each of which is complete and sorted here."""
     schema, batches = _row_batches.with_schema(batches)
     if schema is not None:
         node = schema.field("later").type
@@ -70,7 +69,7 @@ def members(pairs: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
     for _, component in groupby(pairs, key=itemgetter(0)):
         taken = set()
         for _, later, earlier in component:
-            # All before it are settled; of its neighbours that are centres the first is met first.
+            # All documents before it are settled, and its first neighbouring centre is visited first.
             if later not in taken and earlier not in taken:
                 taken.add(later)
                 yield later, earlier

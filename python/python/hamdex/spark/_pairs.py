@@ -21,11 +21,11 @@ def pairs(
     """Find all pairs within ``k`` bits: the columns ``left``, ``right`` and ``distance``, each pair once.
 
     ``left`` and ``right`` are ids, the smaller one on the left; rows with equal fingerprints are pairs too, at distance
-    0, all with all. With ``id=None`` they are the fingerprints themselves, equal ones being one, as ``hamdex.pairs``
-    returns them: a million equal rows are one there.
+    0, all with all. With ``id=None`` they are the distinct fingerprints themselves, as in ``hamdex.pairs``: a million
+    equal rows are one fingerprint.
 
-    ``df`` is read twice, to count and to search: persist it where it is costly. ``partitions`` is the number of tasks,
-    by default one for some four million rows; ``memory`` the limit of each in bytes.
+    ``df`` is read twice, to count and to search: persist it if it is expensive. ``partitions`` is the number of tasks, by
+    default one per four million rows; ``memory`` is the limit of each task in bytes.
     """
     width = _columns.width(df, fingerprint)
     _columns.check_distance(k, width)
@@ -39,7 +39,7 @@ def pairs(
     one = rows.select(F.col("fingerprint").alias("left"), F.col("id").alias("one"))
     other = rows.select(F.col("fingerprint").alias("right"), F.col("id").alias("other"))
     apart = found.join(one, "left").join(other, "right").select(*ordered("one", "other"), "distance")
-    # Joined by names that differ, since both sides are of the same rows.
+    # Joined under different names, since both sides have the same rows.
     twins = one.join(other.withColumnRenamed("right", "left"), "left").where(F.col("one") < F.col("other"))
     return apart.unionByName(twins.select(*ordered("one", "other"), F.lit(0).alias("distance")))
 

@@ -1,4 +1,4 @@
-"""What Spark keeps, and the plans of what is made of it."""
+"""Persisted tables with short query plans."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from pyspark.sql import DataFrame
 
 
 def kept(df: DataFrame, held: list[DataFrame]) -> DataFrame:
-    """Let Spark keep rows while ``held`` has them, and return them under a plan of one step.
+    """Persist a table, add it to ``held``, and return it with a plan of one step.
 
-    Spark writes down the plan of each job, and in it twice the plan of everything that it keeps, and twice again in
-    these: some steps that build on each other would fill the memory of the driver. How rows are made again after a
-    loss is known all the same.
+    Spark records the plan of each job, which contains the plans of all persisted tables twice, recursively: some steps
+    that build on each other would fill the memory of the driver. Lost partitions are recomputed all the same.
     """
     df = df.persist()
     held.append(df)

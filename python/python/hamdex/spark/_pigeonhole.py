@@ -1,9 +1,9 @@
-"""Which bits lead two near fingerprints to the same task.
+"""Groups of bits by which near fingerprints are sent to the same task.
 
-Of k + 1 groups of bits, two fingerprints within k bits agree in one: the pigeonhole principle. Each group is a *lead*:
+By the pigeonhole principle, two fingerprints within k bits agree in one of k + 1 groups of bits. Each group is a *lead*:
 fingerprints that agree in it go to one task, which finds the pairs among them. A pair belongs to the first lead in
-which it agrees, and other tasks pass it over, so each is found once. Where very many agree in a lead, the other bits
-are split into groups in the same way: *parts*.
+which it agrees, and other tasks skip it, so each pair is found once. If very many fingerprints agree in a lead, the
+other bits are split into groups in the same way: *parts*.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ._bit_words import Words, masks
 
-# Bits of a lead by which fingerprints are counted.
+# Number of bits of a lead by which fingerprints are counted.
 COUNTED_BITS = 16
 
 
@@ -26,12 +26,12 @@ class Leads:
     width: int
     k: int
     masks: list[int]
-    #: For each lead the same number of masks.
+    #: The masks of the parts of each lead, the same number for each.
     parts: list[list[int]]
 
     @classmethod
     def of(cls, width: int, k: int) -> Leads:
-        """Return the leads for fingerprints of so many bits within ``k`` of each other."""
+        """Return the leads for fingerprints of this width within ``k`` bits of each other."""
         whole = (1 << width) - 1
         leads = split(whole, k)
         parts = [split(whole & ~lead, k) for lead in leads]

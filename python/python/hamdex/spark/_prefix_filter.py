@@ -1,15 +1,15 @@
-"""Which shingles of a set lead to similar ones: few, the rarest first.
+"""Prefix filtering: the few shingles of a set by which similar sets are found, the rarest first.
 
-Put the shingles of all sets into one order. Two sets of which at least s shingles are shared have a common one among
-the first n - s + 1 of each, n being its own size: had they none there, one of them would have at most s - 1 shingles
-left to share (Chaudhuri, Ganti and Kaushik, "A Primitive Operator for Similarity Joins in Data Cleaning", ICDE 2006).
-A set shares at least t n shingles with any similar one, t being the threshold, and 2t / (1 + t) n with one that is as
-large or larger, for which a shorter prefix will do (Xiao, Wang, Lin and Yu, "Efficient Similarity Joins for Near
-Duplicate Detection", WWW 2008).
+All shingles have one global order. Two sets that share at least s shingles have a common one among the first n - s +
+1 of each, n being its size: otherwise one of them would have at most s - 1 shingles left to share (Chaudhuri, Ganti
+and Kaushik, "A Primitive Operator for Similarity Joins in Data Cleaning", ICDE 2006). With the threshold t, a set
+shares at least t n shingles with any similar set, and 2t / (1 + t) n with a similar set that is as large or larger,
+for which a shorter prefix suffices (Xiao, Wang, Lin and Yu, "Efficient Similarity Joins for Near Duplicate
+Detection", WWW 2008).
 
 The order is by the number of sets that have a shingle, then by the shingle itself: total, and the same for every task.
 So a shingle that m sets have is in a prefix only where at least the share t of the set's shingles are in m sets or more:
-what is common to many texts that differ otherwise, such as a footer, is in no prefix at all.
+text that is common to many otherwise different documents, such as a footer, is in no prefix at all.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from pyspark.sql import functions as F
 
 from ._persisted import kept
 
-# Sets that have a shingle, above which it is broadcast instead of brought together with them.
+# Number of sets with a shingle above which its count is broadcast instead of joined.
 MAX_COMMON = 1 << 16
 
-# Of all rows, the share above which these limits grow: so what is broadcast has a million rows at most.
+# The limits grow with the number of rows shifted by this, so that broadcast tables have at most a million rows.
 BROADCAST_BITS = 20
 
-# What rounding can add to a product of doubles, generously. A prefix may be longer than it has to be.
+# A generous bound of rounding errors in a product. A prefix may be longer than necessary.
 MARGIN = 1 - 1e-12
 
 
 def prefixes(classes: DataFrame, similarity: float, held: list[DataFrame]) -> DataFrame:
     """Return the prefixes of ``shingles`` of classes: ``shingle``, ``id``, ``size``, ``place``, ``is_short``.
 
-    ``place`` is the number of the shingle in the order of its set, from 1 on. Those with ``is_short`` lead to sets as
-    large or larger; all lead to smaller ones. Shingles that no other set has are left out: they lead nowhere.
-    What Spark keeps for the result is added to ``held``.
+    ``place`` is the number of the shingle in the order of its set, from 1. Shingles with ``is_short`` are for sets as
+    large or larger; all are for smaller ones. Shingles of no other set are left out. Persisted tables that the result
+    needs are added to ``held``.
     """
     size = F.size("shingles").alias("size")
     shingles = classes.select(F.col("node.id").alias("id"), size, F.explode("shingles").alias("shingle"))
@@ -49,14 +49,14 @@ def prefixes(classes: DataFrame, similarity: float, held: list[DataFrame]) -> Da
 
 
 def limit(least: int, rows: int) -> int:
-    """Return how many rows may be alike, of so many: there are few groups of more."""
+    """Return the limit of rows per group, which few groups exceed."""
     return max(least, rows >> BROADCAST_BITS)
 
 
 def counted(shingles: DataFrame, common: int, held: list[DataFrame]) -> DataFrame:
-    """Return the shingles that several sets have, with ``sets``, how many."""
+    """Return the shingles of several sets, with their number ``sets``."""
     census = kept(shingles.groupBy("shingle").agg(F.count("*").alias("sets")).where("sets > 1"), held)
-    # A task would get all rows of a shingle to look up its count: where these are very many, the count goes to them.
+    # A join would send all rows of a shingle to one task; for very common shingles, the count is broadcast instead.
     most = census.where(F.col("sets") > common)
     if most.isEmpty():
         return shingles.join(census, "shingle")
@@ -66,7 +66,7 @@ def counted(shingles: DataFrame, common: int, held: list[DataFrame]) -> DataFram
 
 
 def lengths(size: Column, similarity: float) -> tuple[Column, Column]:
-    """Return how long the prefix of a set is towards smaller sets, and towards sets as large or larger."""
+    """Return the lengths of the prefix of a set for smaller sets, and for sets as large or larger."""
     with_any = F.ceil(size * F.lit(similarity * MARGIN))
     with_larger = F.ceil(size * F.lit(2 * similarity / (1 + similarity) * MARGIN))
     return size + 1 - with_any, size + 1 - with_larger

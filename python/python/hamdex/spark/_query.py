@@ -1,4 +1,4 @@
-"""Asking a set of shards."""
+"""Queries of a set of shards."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
-from . import _columns, _distance_join, _shards, _bit_words
-from ._shards import Shards
+from . import _bit_words, _columns, _distance_join, _shards
 from ._executors import on_executors, threads
+from ._shards import Shards
 
-# Queries that are answered together, and matches that are passed on together.
+# The sizes of batches of queries and of matches.
 QUERIES = 1 << 18
 MATCHES = 1 << 16
 
@@ -32,12 +32,13 @@ def query(
 ) -> DataFrame:
     """Find all stored fingerprints within ``k`` bits of queries: the columns ``query``, ``id`` and ``distance``.
 
-    ``shards`` is the directory of a set, which ``build`` or the ``hamdex`` command has made, what ``build`` returned, or a list of index files that were built one by one
-    in the same way. ``query`` is the id of the query, ``id`` that of the match. Sets without ids have ``fingerprint``,
-    the match itself, in its place. By default ``k`` is the distance for which the set is made.
+    ``shards`` is the directory of a set from ``build`` or the ``hamdex`` command, the result of ``build``, or a list of
+    index files that were built separately in the same way. ``query`` is the id of the query, ``id`` that of the match.
+    Without ids, the column ``fingerprint`` has the match itself instead. By default ``k`` is the distance for which the
+    set is built.
 
-    Every query goes to every shard, of a set of families to those of one family; a task asks one shard, so that its
-    machine reads that one only.
+    Every query goes to every shard, or to every shard of one family in a set of families. A task searches one shard, so
+    its machine reads only that shard.
     """
     found = open_set(shards)
     width = _columns.width(queries, fingerprint)
@@ -49,7 +50,7 @@ def query(
     _columns.check_distance(k, width)
     fields = [StructField("query", _columns.data_type(queries, id), False), *match_fields(found)]
     count = len(found.shards)
-    # Several tasks to a shard where there are fewer shards than tasks that can run.
+    # Several tasks per shard if more tasks than shards can run.
     blocks = -(-_distance_join.parallelism(queries) // count)
     rows = queries.select(
         _columns.column(queries, id).alias("query"),
@@ -64,7 +65,7 @@ def query(
 
 
 def open_set(shards: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Shards) -> Shards:
-    """Return a set however it is given, its files checked as far as the driver can."""
+    """Return the given set, after checking its files as far as the driver can."""
     if isinstance(shards, Shards):
         found = shards
     elif isinstance(shards, (str, os.PathLike)):
@@ -87,7 +88,7 @@ def match_fields(shards: Shards) -> list[StructField]:
 def work(
     batches: Iterable[pa.RecordBatch], files: list[tuple[str, str]], k: int, memory: int | None
 ) -> Iterator[pa.RecordBatch]:
-    """Ask the shard of a task."""
+    """Search the shard of a task."""
     waiting: dict[int, list[pa.RecordBatch]] = {}
     opened: dict[int, Any] = {}
 

@@ -1,4 +1,4 @@
-"""Rows of batches, one after the other, for what cannot be done with whole columns."""
+"""Rows of batches, for steps that cannot work on whole columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-# Rows of a batch.
+# Rows per batch.
 ROWS = 1 << 14
 
 

@@ -1,6 +1,6 @@
-"""The shards of a set: index files in one directory, and a file beside them that lists them.
+"""The shards of a set: index files in one directory, and their manifest.
 
-The list is the manifest of shards-spec.md, which `hamdex` reads and writes, too.
+The format of the manifest is shards-spec.md; `hamdex` reads and writes it too.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import hamdex
 import numpy as np
 import pyarrow as pa
 
-LIST = "manifest"
+MANIFEST = "manifest"
 VERSION = 1
 
 MAX_BYTES = 1 << 25
 MAX_SHARDS = 1 << 15
 MAX_COUNT = 1 << 48
 
-# How every list begins, in all versions.
+# The beginning of every manifest, in all versions.
 BEGINNING = b'{"hamdex_shards":'
 
 # The other fields of the first line.
@@ -53,35 +53,35 @@ class Shards:
     width: int
     distance: int
     recipe: str | None
-    #: "numbers" or "names"; ``None`` where there are no ids.
+    #: "numbers" or "names"; ``None`` without ids.
     id_type: str | None
     shards: tuple[Shard, ...]
-    #: "hash": a fingerprint is in any shard; "families": in one shard of each family, of which there are distance + 1.
+    #: "hash": a fingerprint is in any shard; "families": it is in one shard of each of distance + 1 families.
     layout: str = "hash"
 
     @property
     def families(self) -> int:
-        """How many times the set has each fingerprint."""
+        """The number of families: how often the set has each fingerprint."""
         return self.distance + 1 if self.layout == "families" else 1
 
     @property
     def first_family(self) -> tuple[Shard, ...]:
-        """Shards that have every fingerprint together."""
+        """Shards that together have every fingerprint."""
         return self.shards[: len(self.shards) // self.families]
 
     @property
     def fingerprints(self) -> int:
-        """The distinct fingerprints of all shards; those that are in several files are counted in each."""
+        """The number of distinct fingerprints per shard, summed over the shards."""
         return sum(shard.fingerprints for shard in self.first_family)
 
     @property
     def ids(self) -> int:
-        """The ids of all shards, counted in the same way."""
+        """The number of ids, summed in the same way."""
         return sum(shard.ids for shard in self.first_family)
 
     @property
     def bytes(self) -> int:
-        """The bytes of all shards."""
+        """The size of all shards, in bytes."""
         return sum(shard.bytes for shard in self.shards)
 
     def path(self, number: int) -> Path:
@@ -90,7 +90,7 @@ class Shards:
 
 
 def local(directory: str | os.PathLike[str]) -> Path:
-    """Return a directory as an absolute path, which must mean the same on every machine."""
+    """Return a directory as an absolute path, which must be the same on every machine."""
     text = os.fspath(directory)
     if "://" in text or text.startswith("file:"):
         url = urlsplit(text)
@@ -102,16 +102,16 @@ def local(directory: str | os.PathLike[str]) -> Path:
 
 
 def write(shards: Shards) -> None:
-    """Write the list of shards: whole, or not at all."""
+    """Write the manifest atomically."""
     number, name = tempfile.mkstemp(prefix=".shards-", suffix=".tmp", dir=shards.directory)
     try:
         with os.fdopen(number, "w", encoding="utf-8", newline="\n") as file:
             file.write(to_text(shards))
             file.flush()
             os.fsync(file.fileno())
-        # As any new file's, where mkstemp lets nobody else read.
+        # The mode of any new file, since mkstemp permits only the owner to read it.
         os.chmod(name, 0o666 & ~umask())
-        os.replace(name, shards.directory / LIST)
+        os.replace(name, shards.directory / MANIFEST)
         sync(shards.directory)
     except BaseException:
         Path(name).unlink(missing_ok=True)
@@ -119,7 +119,7 @@ def write(shards: Shards) -> None:
 
 
 def to_text(shards: Shards) -> str:
-    """Return the list as text: a line for the set, one for each shard, and one for the checksums of all these."""
+    """Encode the manifest: a line for the set, a line per shard, and a line with the checksums of all these."""
     content = asdict(shards)
     entries = content.pop("shards")
     head = {"hamdex_shards": VERSION} | {name: content[name] for name in FIELDS}
@@ -127,12 +127,12 @@ def to_text(shards: Shards) -> str:
 
 
 def to_line(fields: dict[str, Any]) -> str:
-    """Return fields as a line of JSON."""
+    """Encode fields as a line of JSON."""
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def seal(lines: str) -> str:
-    """Return lines with the last one, which has the checksum of each."""
+    """Append the last line, with the checksum of each."""
     checksums = ["%08x" % zlib.crc32(line + b"\n") for line in lines.encode().split(b"\n")[:-1]]
     return lines + to_line({"crc32": checksums})
 
@@ -145,7 +145,7 @@ def umask() -> int:
 
 
 def sync(directory: Path) -> None:
-    """Make what a directory lists durable."""
+    """Make the names in a directory durable."""
     number = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(number)
@@ -154,53 +154,53 @@ def sync(directory: Path) -> None:
 
 
 def read(directory: Path) -> Shards:
-    """Read the list of shards of a directory."""
-    path = directory / LIST
+    """Read the manifest of a directory."""
+    path = directory / MANIFEST
     try:
         with path.open("rb") as file:
             text = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        advice = f"{path}: there is no list of shards: hamdex.spark.build makes one, or hamdex build --shards"
+        advice = f"{path}: no manifest of shards; hamdex.spark.build and hamdex build --shards make one"
         raise FileNotFoundError(advice) from None
     if not text.startswith(BEGINNING):
-        raise hamdex.FormatError(f"{path}: this is no list of shards")
+        raise hamdex.FormatError(f"{path}: not a manifest of shards")
     if len(text) > MAX_BYTES:
-        raise hamdex.DamagedError(f"{path}: the list of shards is damaged: it is too long")
+        raise hamdex.DamagedError(f"{path}: the manifest is damaged: it is too long")
     check_checksums(text, path)
     try:
         head, *entries = (json.loads(line) for line in text.decode().split("\n")[:-2])
         shards = tuple(Shard(**entry) for entry in entries)
         found = Shards(directory=directory, shards=shards, **{name: head[name] for name in FIELDS})
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise hamdex.DamagedError(f"{path}: the list of shards is damaged: {error!r}") from None
+        raise hamdex.DamagedError(f"{path}: the manifest is damaged: {error!r}") from None
     check_values(found, path)
     try:
-        # There is one text for each list.
-        is_the_one = to_text(found).encode() == text
+        # The encoding is canonical.
+        is_canonical = to_text(found).encode() == text
     except UnicodeEncodeError:
-        is_the_one = False
-    if not is_the_one:
-        raise hamdex.DamagedError(f"{path}: the list of shards is damaged: it is not written as lists are")
+        is_canonical = False
+    if not is_canonical:
+        raise hamdex.DamagedError(f"{path}: the manifest is damaged: it is not the canonical text")
     return found
 
 
 def check_checksums(text: bytes, path: Path) -> None:
-    """Refuse a list whose checksums differ, or which is of a later version: whatever its other lines are then."""
+    """Raise for wrong checksums, or a later version, whose other lines may be anything."""
     *lines, last = text.split(b"\n")[:-1] or [b""]
     right = [b'"%08x"' % zlib.crc32(line + b"\n") for line in lines]
     stored = last.removeprefix(b'{"crc32":[').removesuffix(b"]}").split(b",")
     if not right or right[0] != stored[0]:
-        raise hamdex.DamagedError(f"{path}: the list of shards is damaged: the checksum of its first line differs")
+        raise hamdex.DamagedError(f"{path}: the manifest is damaged: the checksum of its first line differs")
     version = re.match(rb"(0|[1-9][0-9]*)[,}]", text.removeprefix(BEGINNING))
     if version and int(version[1]) > VERSION:
-        advice = f"{path}: version {int(version[1])} of the list, and this program reads version {VERSION}"
+        advice = f"{path}: format version {int(version[1])} is too new: this program reads version {VERSION}"
         raise hamdex.FormatError(advice)
     if right != stored or text[-1:] != b"\n":
-        raise hamdex.DamagedError(f"{path}: the list of shards is damaged: the checksum of a line differs")
+        raise hamdex.DamagedError(f"{path}: the manifest is damaged: the checksum of a line differs")
 
 
 def check_values(shards: Shards, path: Path) -> None:
-    """Refuse a list whose values cannot be."""
+    """Raise for impossible values."""
     numbers = [n for s in shards.shards for n in (s.fingerprints, s.ids, s.bytes)]
     right = (
         type(shards.width) is int
@@ -219,32 +219,32 @@ def check_values(shards: Shards, path: Path) -> None:
         and all(has_possible_ids(shard, shards.id_type) for shard in shards.shards)
         and families_are_alike(shards)
     )
-    # A name with a path in it would lead out of the directory.
+    # A name with a path would refer to a file outside the directory.
     if not right or any(not is_plain(shard.file) for shard in shards.shards):
-        raise hamdex.DamagedError(f"{path}: the list of shards is damaged: a value is not possible")
+        raise hamdex.DamagedError(f"{path}: the manifest is damaged: a value is impossible")
 
 
 def has_possible_ids(shard: Shard, id_type: str | None) -> bool:
-    """Return whether a shard can have as many ids as the list says."""
+    """Return whether the number of ids of a shard is possible."""
     if id_type is None or not shard.fingerprints:
         return shard.ids == 0
     return shard.ids >= shard.fingerprints
 
 
 def families_are_alike(shards: Shards) -> bool:
-    """Return whether each family has as many fingerprints and ids as the others."""
+    """Return whether all families have the same numbers of fingerprints and ids."""
     size = len(shards.first_family)
     families = [shards.shards[start : start + size] for start in range(0, len(shards.shards), size)]
     return len({(sum(s.fingerprints for s in family), sum(s.ids for s in family)) for family in families}) == 1
 
 
 def is_plain(name: str) -> bool:
-    """Return whether a name is that of a file in the directory."""
-    return name not in ("", ".", "..", LIST) and not re.search(r"[/\\:\x00-\x1f\x7f-\x9f]", name)
+    """Return whether a name is a plain file name."""
+    return name not in ("", ".", "..", MANIFEST) and not re.search(r"[/\\:\x00-\x1f\x7f-\x9f]", name)
 
 
 def of_files(files: Sequence[str | os.PathLike[str]]) -> Shards:
-    """Return a set of index files that were built one by one."""
+    """Return a set of index files that were built separately."""
     paths = [local(file) for file in files]
     if not paths:
         raise ValueError("there is no index file in the list")
@@ -261,7 +261,7 @@ def of_files(files: Sequence[str | os.PathLike[str]]) -> Shards:
 
 
 def id_type(index: hamdex.Index) -> str | None:
-    """Return what the ids of an index are."""
+    """Return the kind of the ids of an index."""
     if not index.has_ids:
         return None
     nothing = index.batch(np.zeros((0, 2) if index.width == 128 else 0, dtype=np.uint64), 0)
@@ -269,7 +269,7 @@ def id_type(index: hamdex.Index) -> str | None:
 
 
 def check_same(first: Path, one: tuple[Any, ...], path: Path, other: tuple[Any, ...]) -> None:
-    """Refuse files that were made differently."""
+    """Raise for files that were built differently."""
     for name, mine, its in zip(("width", "distance", "recipe", "id_type"), one, other):
         if mine != its:
             text = f"{path} has {name.replace('_type', 's')} {its!r}, and {first} {mine!r}"
@@ -277,12 +277,12 @@ def check_same(first: Path, one: tuple[Any, ...], path: Path, other: tuple[Any, 
 
 
 def in_one_family(shards: Shards) -> Shards:
-    """Return a set of which every fingerprint is in one file only: all of it, or one of its families."""
+    """Return shards that have every fingerprint once: all shards, or one family."""
     return replace(shards, layout="hash", shards=shards.first_family)
 
 
 def check_files(shards: Shards) -> None:
-    """Refuse a set of which a file is missing or has another size."""
+    """Raise for a missing file, or one with another size."""
     for number, shard in enumerate(shards.shards):
         path = shards.path(number)
         try:
@@ -291,11 +291,11 @@ def check_files(shards: Shards) -> None:
             text = f"{path}: a shard is missing: shards are files that all machines, and the driver, must see"
             raise FileNotFoundError(text) from None
         if size != shard.bytes:
-            raise hamdex.DamagedError(f"{path}: the shard has {size} bytes, and the list says {shard.bytes}")
+            raise hamdex.DamagedError(f"{path}: the shard has {size} bytes, and the manifest says {shard.bytes}")
 
 
 def open_shard(path: str, file_id: str) -> hamdex.Index:
-    """Open a shard on an executor: the file that the driver has seen, or an error."""
+    """Open a shard on an executor; raise unless it is the file that the driver has seen."""
     try:
         index = hamdex.Index(path)
     except FileNotFoundError:
@@ -303,5 +303,5 @@ def open_shard(path: str, file_id: str) -> hamdex.Index:
         raise FileNotFoundError(text) from None
     if index.file_id != file_id:
         index.close()
-        raise hamdex.DamagedError(f"{path}: the shard is not the file that the list of shards names")
+        raise hamdex.DamagedError(f"{path}: the shard is not the file that the manifest names")
     return index

@@ -1,7 +1,7 @@
-"""All pairs of similar sets of shingles, without comparing all with all.
+"""The join of all pairs of similar sets of shingles.
 
-Two similar sets meet in a shingle of their prefixes. Where very many meet in one, they are split into blocks, and any
-two blocks are a group of their own: so no group is larger than two blocks, and each pair is in one of them.
+Two similar sets have a common shingle in their prefixes. The sets of a very common shingle are split into blocks, and
+every pair of blocks is a group: so no group is larger than two blocks, and each pair is in one group.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from . import _columns
 from ._persisted import kept
 from ._prefix_filter import limit, prefixes
 
-# Prefixes that meet in a shingle, above which they are split into blocks; a block has about as many.
+# Number of prefixes with a common shingle above which they are split into blocks of about this size.
 MAX_ALIKE = 1 << 12
 
 
@@ -23,14 +23,14 @@ def similar(
     """Return the nodes ``one`` and ``other`` of all pairs of classes that are similar.
 
     ``classes`` has ``node``, ``shingles``, ``fingerprint`` and ``reliable``. With ``k``, their fingerprints must be
-    near, too. What Spark keeps for the result is added to ``held``.
+    near, too. Persisted tables that the result needs are added to ``held``.
     """
     rows = kept(prefixes(classes, similarity, held), held)
     return confirmed(candidates(split(rows), similarity), classes, similarity, k, width)
 
 
 def split(rows: DataFrame) -> DataFrame:
-    """Add ``block``, and the two blocks ``low`` and ``high`` of a group: a row for each group that it belongs to."""
+    """Add ``block``, and the two blocks ``low`` and ``high`` of a group: a row for each group of the set."""
     most = limit(MAX_ALIKE, rows.count())
     crowded = rows.groupBy("shingle").count().where(F.col("count") > most)
     if crowded.isEmpty():
@@ -44,21 +44,21 @@ def split(rows: DataFrame) -> DataFrame:
 
 
 def candidates(rows: DataFrame, similarity: float) -> DataFrame:
-    """Return the ids ``one`` and ``other`` of the pairs that meet and can be similar, each once."""
+    """Return the ids ``one`` and ``other`` of the pairs with a common shingle that can be similar, each once."""
     group = ["shingle", "low", "high"]
     sides = []
     for side in ("one", "other"):
         names = ["id", "size", "place", "is_short", "block"]
         sides.append(rows.select(*group, *(F.col(name).alias(f"{side}_{name}") for name in names)))
     met = sides[0].join(sides[1], group)
-    # The two sides have the same rows. Of two blocks, each pair within one is in a group of that block alone.
+    # Both sides have the same rows. Pairs within one block are in the group of that block alone.
     once = (F.col("one_id") < F.col("other_id")) & (
         (F.col("low") == F.col("high")) | (F.col("one_block") != F.col("other_block"))
     )
     sizes = F.col("one_size"), F.col("other_size")
     # The first common shingle is in the short prefix of the smaller set.
     leads = (F.col("one_is_short") | (sizes[0] > sizes[1])) & (F.col("other_is_short") | (sizes[1] > sizes[0]))
-    # Behind the first common shingle there are only so many to share.
+    # The number of shingles after the first common one bounds the number of shared ones.
     most = F.least(sizes[0] - F.col("one_place"), sizes[1] - F.col("other_place")) + 1
     is_possible = share(most, *sizes) >= similarity
     return met.where(once & leads & is_possible).select("one_id", "other_id").distinct()
@@ -79,21 +79,21 @@ def confirmed(pairs: DataFrame, classes: DataFrame, similarity: float, k: int | 
 
 
 def shared(one: Column, other: Column) -> Column:
-    """Return how many shingles two sets have in common."""
+    """Return the number of shingles that two sets share."""
     return F.size(F.array_intersect(one, other))
 
 
 def share(shared: Column, one: Column, other: Column) -> Column:
-    """Return the share of common shingles, of that many and the sizes of the sets: the division that the engine does."""
+    """Return the similarity of two sets by their sizes and shared shingles, by the same division as the engine."""
     return shared / (one + other - shared)
 
 
 def least_shared(one: Column, other: Column, similarity: float) -> Column:
     """Return the fewest shingles that sets of these sizes share if they are similar.
 
-    So that the shared ones, which take long to count, stand in a condition once.
+    With it, the expensive count of shared shingles occurs only once in a condition.
     """
     about = F.ceil((one + other) * F.lit(similarity / (1 + similarity)))
-    # What rounding leaves open is settled by the very division that defines similarity.
+    # Rounding errors are corrected by the division that defines similarity.
     fewer = F.when(share(about - 1, one, other) >= similarity, about - 1)
     return fewer.when(share(about, one, other) >= similarity, about).otherwise(about + 1)

@@ -1,4 +1,4 @@
-//! Classes whose fingerprints are within a distance: by the self-join of the engine.
+//! Classes with fingerprints within a distance, found by the self-join of the engine.
 
 use std::ops::ControlFlow;
 
@@ -11,26 +11,26 @@ use crate::dedup::resources::{CHECK_EVERY, Resources};
 use crate::dedup::resources::{Progress, Stage};
 use crate::error::Error;
 
-/// Pairs that are kept per fingerprint, and at least. Where there are more, documents lie in crowds, and stars are
-/// found without pairs.
+/// The greatest number of pairs in memory: this many per fingerprint, and at least this many. With more pairs,
+/// documents lie in dense crowds, and stars are found without pairs.
 const PAIRS_PER_FINGERPRINT: usize = 16;
 const MIN_PAIRS: usize = 1 << 22;
 
-/// The classes that have a fingerprint, by it.
+/// The classes with a fingerprint, in the order of fingerprints.
 pub(crate) struct FingerprintJoin<F> {
     /// Ascending, each once.
     fingerprints: Vec<F>,
     classes: Vec<u32>,
-    /// For every value of the first bits, where fingerprints with it start.
+    /// For every value of the first bits, the index of the first fingerprint with it.
     starts: Vec<u32>,
     distance: u32,
 }
 
-/// The first bits of a fingerprint by which it is looked up.
+/// Number of leading bits by which a fingerprint is looked up.
 const START_BITS: u32 = 16;
 
 impl<F: Fingerprint> FingerprintJoin<F> {
-    /// Takes distinct fingerprints and their classes.
+    /// Creates a join of distinct fingerprints, given with their classes.
     pub(crate) fn new(
         mut of_class: Vec<(F, u32)>,
         distance: u32,
@@ -45,7 +45,7 @@ impl<F: Fingerprint> FingerprintJoin<F> {
         Ok(Self { fingerprints, classes, starts, distance })
     }
 
-    /// Returns the centre of each of that many classes.
+    /// Returns the centre of every class; `count` is the number of classes.
     pub(crate) fn stars(&self, count: u32, resources: &Resources) -> Result<Vec<u32>, Error> {
         let most = MIN_PAIRS.max(PAIRS_PER_FINGERPRINT * self.fingerprints.len());
         // The later class first.
@@ -67,7 +67,7 @@ impl<F: Fingerprint> FingerprintJoin<F> {
         for pairs in pairs.chunks(CHECK_EVERY) {
             check()?;
             for &(class, earlier) in pairs {
-                // All before it are settled; of its neighbours that are centres the first is met first.
+                // All classes before it are settled, and its first neighbouring centre is visited first.
                 let is_free = centres[class as usize] == class;
                 if is_free && centres[earlier as usize] == earlier {
                     centres[class as usize] = earlier;
@@ -77,7 +77,7 @@ impl<F: Fingerprint> FingerprintJoin<F> {
         Ok(centres)
     }
 
-    /// Returns the first class of the chain of each of that many classes.
+    /// Returns the first class of the chain of every class; `count` is the number of classes.
     pub(crate) fn linked(&self, count: u32, resources: &Resources) -> Result<Vec<u32>, Error> {
         let mut unions = UnionFind::of(count);
         let _ = self.join(resources, |one, other| {

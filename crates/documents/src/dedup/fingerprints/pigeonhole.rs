@@ -1,8 +1,7 @@
-//! Classes whose fingerprints are within a distance, where there are so many pairs that only centres are compared
-//! with.
+//! Centres within a distance of a fingerprint, for corpora with too many pairs to list.
 //!
-//! Of distance + 1 groups of bits, two fingerprints within the distance agree in one: the pigeonhole principle. The
-//! groups of the centres are listed; a class is compared with the centres that agree with it in one.
+//! By the pigeonhole principle, two fingerprints within the distance agree in one of distance + 1 groups of bits.
+//! The groups of the centres are indexed; a class is compared with the centres that agree with it in a group.
 
 use hamdex::Fingerprint;
 
@@ -13,7 +12,7 @@ use crate::error::Error;
 /// Odd multipliers, the digits of two irrational numbers.
 const SPREAD: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f];
 
-/// The neighbourhood of near fingerprints.
+/// The neighbourhood of fingerprints within a distance.
 pub(crate) struct Pigeonhole<F> {
     of_class: Vec<Option<F>>,
     distance: u32,
@@ -31,7 +30,7 @@ impl<F: Fingerprint> Pigeonhole<F> {
         Self { of_class, distance, groups: (0..groups).map(bits).collect() }
     }
 
-    /// Returns a hash of each group. Two groups with one hash are a needless comparison, and no more.
+    /// Returns a hash of each group. A collision costs a comparison and is otherwise harmless.
     fn hashes(&self, fingerprint: F) -> impl Iterator<Item = u64> {
         (1u64..).zip(&self.groups).map(move |(number, &group)| {
             let bits = (fingerprint & group).to_u128();

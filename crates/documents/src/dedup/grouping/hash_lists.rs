@@ -1,4 +1,4 @@
-//! HashLists of classes, found by hashes.
+//! Inverted lists: classes by hash.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -8,7 +8,7 @@ use crate::error::Error;
 /// The end of a list.
 const END: u32 = u32::MAX;
 
-/// Linked lists in one allocation, found by hashes.
+/// Linked lists in one allocation, by hash.
 #[derive(Default)]
 pub(crate) struct HashLists {
     /// The newest entry of each list.
@@ -39,7 +39,7 @@ impl HashLists {
     }
 }
 
-/// The hash of what is a hash already.
+/// The identity as a hash function, for keys that are hashes.
 #[derive(Default)]
 struct AsItIs(u64);
 

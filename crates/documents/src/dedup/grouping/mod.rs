@@ -2,7 +2,7 @@
 //!
 //! - [`stars`]: every member of a group is a neighbour of its centre
 //! - [`union_find`]: groups as chains of neighbours
-//! - [`hash_lists`]: lists of classes, found by hashes
+//! - [`hash_lists`]: inverted lists of classes
 
 pub(crate) mod hash_lists;
 pub(crate) mod stars;
@@ -21,14 +21,14 @@ use crate::dedup::texts::chains;
 use crate::dedup::texts::join::SetJoin;
 use crate::error::Error;
 
-/// The classes of a corpus, and the first class of the group of each, which leads it.
+/// The classes of a corpus, and for each class the first class of its group, which leads the group.
 pub(crate) struct Groups {
     pub(crate) classes: Classes,
     pub(crate) first: Vec<u32>,
 }
 
 impl Groups {
-    /// Finds the groups of a corpus. Its digests are used up.
+    /// Finds the groups of a corpus. Consumes its digests.
     pub(crate) fn of<F: Fingerprint>(
         corpus: &mut Corpus<F>,
         method: Method,
@@ -47,20 +47,20 @@ impl Groups {
     }
 }
 
-/// What each document takes at most, its shingles and its id aside: the fingerprint and its copies, digests,
-/// places, classes.
+/// Returns the memory per document without shingles and id: the fingerprint and its copies, digests, positions and
+/// classes.
 fn bytes_per_document<F: Fingerprint>(method: Method) -> u64 {
     let fingerprints = if method.similarity.is_some() { 1 } else { 6 };
     64 + fingerprints * F::BYTES as u64
 }
 
-/// Brings together what the search need not tell apart.
+/// Builds the classes of documents that the search need not distinguish.
 fn classes<F: Fingerprint>(
     corpus: &mut Corpus<F>,
     method: Method,
     resources: &Resources,
 ) -> Result<Classes, Error> {
-    // What follows is counted where texts are compared, and compared otherwise.
+    // Shingles are counted next if texts are compared; otherwise fingerprints are compared.
     let stage = if method.similarity.is_some() { Stage::Count } else { Stage::Compare };
     let check = resources.cancellation_check(stage, corpus.states.len());
     let number = |(high, low): Digest| u128::from(high) << 64 | u128::from(low);
@@ -115,7 +115,7 @@ fn similar<F: Fingerprint>(
     clustering: Clustering,
     resources: &Resources,
 ) -> Result<Vec<u32>, Error> {
-    let sets = corpus.sets.as_ref().expect("they are kept where texts are compared");
+    let sets = corpus.sets.as_ref().expect("sets are kept if texts are compared");
     let is_near = |one: u32, other: u32| {
         let has_fingerprint = |document| corpus.states[document as usize] == State::Fingerprint;
         let fingerprint = |document| corpus.fingerprints[document as usize];

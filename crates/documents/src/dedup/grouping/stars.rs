@@ -1,9 +1,9 @@
 //! Stars: every member is a neighbour of its centre.
 //!
-//! The classes are taken in their order, which is that of preference. One that is a neighbour of a centre joins the
-//! first such centre; any other is a centre from then on. So what is found depends on the order and on which
-//! classes are neighbours, and on nothing else: neither on threads nor on the order in which neighbours are found.
-//! Only centres are ever compared with, so a crowd of near-equal documents takes one comparison for each.
+//! Classes are processed in the order of preference. A class that is a neighbour of centres joins the first of them;
+//! any other becomes a centre. The result depends only on this order and on which classes are neighbours, not on
+//! threads or on the order in which neighbours are found. Classes are compared with centres only, so a crowd of
+//! near-equal documents takes one comparison per document.
 
 use std::ops::Range;
 
@@ -12,28 +12,28 @@ use rayon::prelude::*;
 use crate::dedup::resources::Report;
 use crate::error::Error;
 
-/// Classes of the first batch, and of the largest. The first ones are small, since the classes of a batch are
-/// compared with each other by one thread.
+/// Classes in the first batch, and in the largest. The first batches are small, since one thread compares the
+/// classes of a batch with each other.
 const FIRST_BATCH: u32 = 64;
 const LARGEST_BATCH: u32 = 1 << 13;
 
-/// Classes that are looked at between two reports.
+/// Classes processed between two progress reports.
 pub(crate) const REPORT_EVERY: u32 = 16;
 
-/// Which classes are neighbours, and how those among many are found.
+/// A relation between classes, and an index by which neighbours are found.
 pub(crate) trait Neighbourhood: Sync {
-    /// What an index needs to know of a class.
+    /// The key under which an index stores a class.
     type Key: Send + Sync;
     /// Finds neighbours among the classes added to it.
     type Index: Default + Sync;
-    /// Memory that is used again.
+    /// Memory reused between calls.
     type Scratch: Default + Send;
 
     fn key(&self, class: u32, scratch: &mut Self::Scratch) -> Result<Self::Key, Error>;
 
     fn add(&self, index: &mut Self::Index, class: u32, key: &Self::Key) -> Result<(), Error>;
 
-    /// Returns the least class of the index that is a neighbour.
+    /// Returns the smallest class in the index that is a neighbour.
     fn first(
         &self,
         index: &Self::Index,
@@ -43,7 +43,8 @@ pub(crate) trait Neighbourhood: Sync {
     ) -> Result<Option<u32>, Error>;
 }
 
-/// Returns the centre of each of that many classes. Calls `report` with the number of those that have one.
+/// Returns the centre of every class; `count` is the number of classes. Calls `report` with the number of classes
+/// done.
 pub(crate) fn stars<N: Neighbourhood>(
     count: u32,
     neighbourhood: &N,
@@ -57,7 +58,7 @@ pub(crate) fn stars<N: Neighbourhood>(
         let check =
             |class: u32| if class.is_multiple_of(REPORT_EVERY) { report(start.into()) } else { Ok(()) };
         report(start.into())?;
-        // With the centres of earlier batches; these come before all of this one.
+        // Compare with the centres of earlier batches, which precede all classes of this one.
         let found: Vec<(N::Key, Option<u32>)> = batch
             .clone()
             .into_par_iter()
@@ -68,7 +69,7 @@ pub(crate) fn stars<N: Neighbourhood>(
                 Ok((key, centre))
             })
             .collect::<Result<_, Error>>()?;
-        // With those of this batch.
+        // Compare with the centres of this batch.
         let mut fresh = N::Index::default();
         for (class, (key, centre)) in batch.zip(found) {
             check(class)?;
@@ -87,7 +88,7 @@ pub(crate) fn stars<N: Neighbourhood>(
     Ok(centres)
 }
 
-/// Ranges of classes in their order, that grow.
+/// Returns consecutive ranges of classes of growing size.
 pub(crate) fn batches(count: u32) -> impl Iterator<Item = Range<u32>> {
     let (mut start, mut size) = (0u32, FIRST_BATCH);
     std::iter::from_fn(move || {

@@ -8,7 +8,7 @@ pub(crate) struct UnionFind {
 }
 
 impl UnionFind {
-    /// That many classes, each in a set of its own.
+    /// Creates one set per class.
     pub(crate) fn of(classes: u32) -> Self {
         Self { parents: (0..classes).collect() }
     }

@@ -1,4 +1,4 @@
-//! Chains: classes that are linked by similar ones.
+//! Chains of similar classes: the connected components of similarity.
 
 use hamdex::sort_by_keys;
 use rayon::prelude::*;
@@ -10,22 +10,22 @@ use crate::dedup::texts::join::{Scratch, SetJoin};
 use crate::dedup::texts::prefix::Prefix;
 use crate::error::Error;
 
-/// Classes whose postings are listed between two looks at whether to go on.
+/// Classes whose postings are listed between two cancellation checks.
 const TAKEN_AT_ONCE: u32 = 1 << 14;
 
 /// A shingle in the prefix of a class.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Posting {
     shingle: u64,
-    /// Whether it leads to smaller sets only.
+    /// Whether it is outside the short prefix, so that it leads to smaller sets only.
     is_long: bool,
-    /// The star of the class: all of a star are linked already, and lie together.
+    /// The star of the class; the members of a star are linked already, and sorted together.
     star: u32,
     class: u32,
 }
 
-/// Returns the first class of the chain of each, given its star. Calls `report` with the number of classes whose
-/// links are known.
+/// Returns the first class of the chain of every class, given its star. Calls `report` with the number of classes
+/// done.
 pub(crate) fn linked(similar: &SetJoin<'_>, stars: &[u32], report: &Report<'_>) -> Result<Vec<u32>, Error> {
     let check = |done: u32, class: u32| {
         if class.is_multiple_of(REPORT_EVERY) { report(done.into()) } else { Ok(()) }
@@ -68,7 +68,7 @@ pub(crate) fn linked(similar: &SetJoin<'_>, stars: &[u32], report: &Report<'_>) 
     Ok(unions.firsts())
 }
 
-/// All postings, in order. Calls `check` now and then, until it fails.
+/// Returns all postings, sorted. Calls `check` now and then, until it fails.
 fn postings(
     prefixes: &[Prefix],
     stars: &[u32],
@@ -90,7 +90,7 @@ fn postings(
     Ok(all)
 }
 
-/// Finds the earlier classes that may be similar and are not linked to this one yet.
+/// Finds the earlier classes that may be similar and are not linked to this class yet.
 fn candidates_of(
     class: u32,
     prefix: &Prefix,
@@ -114,14 +114,16 @@ fn candidates_of(
             {
                 let is_same =
                     |other: &Posting| (key(other), other.star) == ((shingle, is_long), posting.star);
-                let its = sizes[posting.class as usize];
+                let other_size = sizes[posting.class as usize];
                 rest = others;
                 if roots[posting.star as usize] == root {
-                    // A star can be a crowd: it is passed over as a whole.
+                    // A star can be large: skip all of it.
                     if others.first().is_some_and(is_same) {
                         rest = &others[others.partition_point(is_same)..];
                     }
-                } else if posting.class < class && if is_long { its > size } else { is_short || its < size } {
+                } else if posting.class < class
+                    && if is_long { other_size > size } else { is_short || other_size < size }
+                {
                     candidates.push(posting.class);
                 }
             }

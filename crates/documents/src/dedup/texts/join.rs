@@ -1,4 +1,4 @@
-//! Classes whose sets of shingles are similar. All are found, by their prefixes; fingerprints are not needed.
+//! Classes with similar sets of shingles. All are found, by their prefixes; fingerprints are not needed.
 
 use crate::dedup::classes::Classes;
 use crate::dedup::grouping::stars::Neighbourhood;
@@ -10,7 +10,7 @@ use crate::dedup::texts::prefix::Prefix;
 use crate::dedup::texts::shingle_counts::ShingleCounts;
 use crate::error::Error;
 
-/// Which pairs of documents may be neighbours at all.
+/// A further condition on pairs of documents.
 pub(crate) type Admits<'a> = &'a (dyn Fn(u32, u32) -> bool + Sync);
 
 /// The neighbourhood of similar sets.
@@ -20,11 +20,11 @@ pub(crate) struct SetJoin<'a> {
     similarity: Similarity,
     admits: Admits<'a>,
     counts: ShingleCounts,
-    /// Of the set of each class.
+    /// The size of the set of each class.
     sizes: Vec<u32>,
 }
 
-/// Memory that is used again.
+/// Memory reused between calls.
 #[derive(Default)]
 pub(crate) struct Scratch {
     order: Vec<(u16, u64)>,
@@ -32,7 +32,7 @@ pub(crate) struct Scratch {
 }
 
 impl<'a> SetJoin<'a> {
-    /// Prepares the search; the counts takes up to `max_bytes`, and calls `report` as long as it takes.
+    /// Counts all shingles in up to `max_bytes`, and calls `report` meanwhile.
     pub(crate) fn new(
         sets: &'a Spilled<u64>,
         classes: &'a Classes,
@@ -60,7 +60,7 @@ impl<'a> SetJoin<'a> {
     }
 
     /// Calls `visit` with the classes among the candidates that are similar, each once and in ascending order,
-    /// until it returns false. The candidates are put in order.
+    /// until it returns false. Sorts the candidates.
     pub(crate) fn confirm(
         &self,
         class: u32,
@@ -119,10 +119,10 @@ impl Neighbourhood for SetJoin<'_> {
     }
 }
 
-/// Whether two sets, each in ascending order, share that many.
+/// Returns whether two ascending sets share at least `least` shingles.
 fn share_at_least(one: &[u64], other: &[u64], least: usize) -> bool {
     let (mut mine, mut its, mut shared) = (0, 0, 0);
-    // What is left of the shorter rest decides how many there can still be.
+    // The rest of a set bounds the number of shingles that can still be shared.
     while shared + (one.len() - mine).min(other.len() - its) >= least {
         if shared >= least {
             return true;

@@ -1,12 +1,12 @@
-//! Which shingles of a set lead to similar ones: few, the rarest first.
+//! Prefix filtering: the few shingles of a set by which similar sets are found, the rarest first.
 //!
-//! Put the shingles of all sets into one order. Two sets of which at least s shingles are shared have a common one
-//! among the first n − s + 1 of each, n being its own size: had they none there, one of them would have at most
-//! s − 1 shingles left to share. This is prefix filtering (Chaudhuri, Ganti and Kaushik, "A Primitive Operator for
-//! Similarity Joins in Data Cleaning", ICDE 2006). The rarest shingles come first, so most prefixes meet nothing.
+//! All shingles have one global order. Two sets that share at least s shingles have a common one among the first
+//! n − s + 1 of each, n being its size: otherwise one of them would have at most s − 1 shingles left to share. This
+//! is prefix filtering (Chaudhuri, Ganti and Kaushik, "A Primitive Operator for
+//! Similarity Joins in Data Cleaning", ICDE 2006). The rarest shingles come first, so most prefixes have no shingle in common.
 //!
-//! A set shares at least t·n shingles with any similar one, t being the threshold, and at least 2t/(1 + t)·n with
-//! one that is as large or larger. The latter is more, so a shorter prefix will do for the smaller set of a pair
+//! With the threshold t, a set shares at least t·n shingles with any similar set, and at least 2t/(1 + t)·n with a
+//! similar set that is as large or larger. The latter is more, so the smaller set of a pair needs a shorter prefix
 //! (Xiao, Wang, Lin and Yu, "Efficient Similarity Joins for Near Duplicate Detection", WWW 2008).
 
 use crate::dedup::grouping::hash_lists::HashLists;
@@ -14,17 +14,17 @@ use crate::dedup::similarity::Similarity;
 use crate::dedup::texts::shingle_counts::ShingleCounts;
 use crate::error::Error;
 
-/// The prefix of a set, without the shingles that no other set has.
+/// The prefix of a set, without shingles that occur in no other set.
 #[derive(Debug, Default)]
 pub(crate) struct Prefix {
-    /// In the common order.
+    /// In the global order.
     pub(crate) shingles: Vec<u64>,
-    /// How many of them, from the first, lead to sets that are as large or larger; all lead to smaller ones.
+    /// The length of the short prefix, for sets that are as large or larger; the whole prefix is for smaller ones.
     pub(crate) short: usize,
 }
 
 impl Prefix {
-    /// Returns the prefix of a set. `order` is a workspace.
+    /// Returns the prefix of a set. `order` is a buffer.
     pub(crate) fn of(
         set: &[u64],
         counts: &ShingleCounts,
@@ -37,9 +37,9 @@ impl Prefix {
         let long = set.len() + 1 - similarity.least_shared_with_any(set.len());
         let short = set.len() + 1 - similarity.least_shared(set.len(), set.len());
         order.clear();
-        // All counts are fetched before the first is looked at, so that none waits for another.
+        // All counts are fetched before the first is used, so that the cache misses overlap.
         order.extend(set.iter().map(|&shingle| (counts.count(shingle), shingle)));
-        // What no other set has comes first, and leads nowhere.
+        // Shingles of no other set come first, and lead to nothing.
         let alone = order.iter().filter(|(count, _)| *count <= 1).count();
         if alone >= long {
             return Self::default();
@@ -56,12 +56,12 @@ impl Prefix {
     }
 }
 
-/// HashLists of classes by the shingles of their prefixes.
+/// Inverted lists: classes by the shingles of their prefixes.
 #[derive(Default)]
 pub(crate) struct Postings {
-    /// By the shingles that lead to sets as large or larger.
+    /// Shingles in short prefixes.
     short: HashLists,
-    /// By the others.
+    /// The other shingles of prefixes.
     long: HashLists,
 }
 
@@ -74,8 +74,7 @@ impl Postings {
         Ok(())
     }
 
-    /// Calls `found` with every class that may be similar to one with this prefix and size, some of them several
-    /// times.
+    /// Calls `found` with every class that may be similar to a set with this prefix and size, possibly several times.
     pub(crate) fn candidates(&self, prefix: &Prefix, size: u32, sizes: &[u32], mut found: impl FnMut(u32)) {
         for (place, &shingle) in prefix.shingles.iter().enumerate() {
             let is_short = place < prefix.short;

@@ -1,4 +1,4 @@
-//! How many sets have a shingle: never too low, seldom too high.
+//! The number of sets that contain a shingle: never too low, rarely too high.
 
 use rayon::prelude::*;
 
@@ -7,32 +7,32 @@ use crate::dedup::resources::Report;
 use crate::dedup::spill::Spilled;
 use crate::error::Error;
 
-/// Sets that a thread counts between two reports.
+/// Sets that a thread counts between two progress reports.
 const REPORT_EVERY: usize = 256;
 
-/// The least number of counters.
+/// The minimum number of counters.
 const MIN_COUNTERS: u64 = 1 << 10;
 
 /// Bytes of a counter.
 pub(crate) const COUNTER_BYTES: u64 = 2;
 
-/// A table of counters, found by the first bits of a hash. Shingles that share one have the same count, that of all
-/// of them together.
+/// A table of counters, indexed by the leading bits of a shingle. Shingles with the same counter have the same count,
+/// the sum of theirs.
 pub(crate) struct ShingleCounts {
     counters: Vec<u16>,
-    /// Bits of a hash behind those that find the counter.
+    /// Number of low bits of a shingle that are not part of the index.
     shift: u32,
 }
 
 impl ShingleCounts {
-    /// Returns how many counters are made for that many shingles, if memory allows.
+    /// Returns the number of counters for that many shingles, as far as memory allows.
     pub(crate) fn counters(shingles: u64, max_bytes: u64) -> u64 {
         let most = (max_bytes / COUNTER_BYTES).max(MIN_COUNTERS);
         shingles.next_power_of_two().clamp(MIN_COUNTERS, 1 << most.ilog2())
     }
 
-    /// Counts the shingles of the leaders of all classes, each once per set. Calls `report` with 0 now and then, until it
-    /// fails.
+    /// Counts the shingles of the leaders of all classes, each once per set. Calls `report` with 0 now and then; its
+    /// error ends the work.
     pub(crate) fn of(
         sets: &Spilled<u64>,
         classes: &Classes,
@@ -43,7 +43,7 @@ impl ShingleCounts {
         let counters = Self::counters(shingles, max_bytes);
         let shift = u64::BITS - counters.ilog2();
         let mut table = vec![0u16; counters as usize];
-        // Each thread has a range of counters of its own; in a set, which is in order, its shingles are a slice.
+        // Each thread has its own range of counters; its shingles are a contiguous slice of a sorted set.
         let parts = rayon::current_num_threads().next_power_of_two();
         let part_len = (table.len() / parts).max(1);
         table.par_chunks_mut(part_len).enumerate().try_for_each(|(part, counters)| {
@@ -65,7 +65,7 @@ impl ShingleCounts {
         Ok(Self { counters: table, shift })
     }
 
-    /// Returns at least the number of sets that have a shingle, or the greatest number there is.
+    /// Returns an upper bound of the number of sets that contain a shingle, or `u16::MAX`.
     #[inline]
     pub(crate) fn count(&self, shingle: u64) -> u16 {
         self.counters[(shingle >> self.shift) as usize]

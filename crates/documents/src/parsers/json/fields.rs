@@ -1,12 +1,12 @@
-//! The required fields of a JSON object, as they are written. The rest is passed over.
+//! The required fields of a JSON object, as they are written. Other fields are skipped.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Returns the value of each of the named fields, in their order. `body.text` is the field `text` of the object `body`,
-/// unless there is a field of just that name. Of fields with the same name the last one counts.
+/// Returns the values of the named fields, in the order of the names. `body.text` is the field `text` of the object
+/// `body`, unless there is a field with that whole name. Of fields with the same name the last one counts.
 pub(crate) fn of<'t>(
     object: &'t str,
     names: &[&str],
@@ -23,7 +23,7 @@ pub(crate) fn of<'t>(
     Ok(names.iter().zip(found).map(value))
 }
 
-/// The value of a field of an object within the object.
+/// Returns the value of a field of a nested object.
 fn inner<'t>(object: &'t RawValue, name: &str) -> Result<Option<&'t RawValue>, serde_json::Error> {
     of(object.get(), &[name])?.next().transpose().map(Option::flatten)
 }
@@ -33,7 +33,7 @@ enum Found<'t> {
     Nothing,
     /// The field itself.
     Field(&'t RawValue),
-    /// An object in which the rest of the name, from this byte on, may be a field.
+    /// An object that may have a field with the rest of the name, from this byte on.
     Outer(&'t RawValue, usize),
 }
 
@@ -76,7 +76,7 @@ impl<'de> Visitor<'de> for Object<'_> {
     }
 }
 
-/// Which names, by their bits, a key is, or begins up to a dot.
+/// Bit masks of the names that equal a key, and of the names that start with the key and a dot.
 struct Matches {
     whole: u64,
     outer: u64,
@@ -89,7 +89,7 @@ impl Matches {
     }
 }
 
-/// Compares a key with the names without keeping it.
+/// Compares a key with the names without storing it.
 struct Key<'a> {
     names: &'a [&'a str],
 }
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dot_leads_inside_unless_it_is_part_of_a_name() {
+    fn a_dot_selects_a_nested_field_unless_it_is_part_of_a_name() {
         let object = r#"{"a.b": 1, "a": {"b": 2, "c.d": 3, "c": {"d": 4, "e": 5}}, "f": 6}"#;
         let names = ["a.b", "a.c.d", "a.c.e", "a", "f.g", "a.x"];
         let inner = r#"{"b": 2, "c.d": 3, "c": {"d": 4, "e": 5}}"#;
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_an_error() {
+    fn other_values_than_objects_are_errors() {
         for wrong in ["", "[1]", "1", "{", "{} {}", "{\"a\" 1}", "{\"a\": nan}"] {
             assert!(of(wrong, &["a"]).is_err(), "{wrong}");
         }

@@ -1,7 +1,6 @@
-//! JSON: an object on each line, an array of objects, or objects one after the other. Only the required fields are
-//! kept.
+//! JSON: an object on each line, an array of objects, or consecutive objects. Only the required fields are kept.
 //!
-//! - [`values`]: objects cut out of a file
+//! - [`values`]: the objects of a file
 //! - [`fields`]: the required fields of an object
 
 mod fields;
@@ -32,7 +31,7 @@ pub(crate) fn read_lines(input: Input, collector: &mut Collector<'_>) -> Result<
     })
 }
 
-/// Reads objects wherever they begin and end: those of an array, or one after the other.
+/// Reads the objects of an array, or consecutive objects, on any number of lines.
 pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
     if starts_with_object_line(input.peek()?) {
         return read_lines(input, collector);
@@ -58,14 +57,14 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
     Ok(())
 }
 
-/// Whether the first line is a whole object: then every line is to be one.
+/// Returns whether the first line is a whole object; then every line must be one.
 fn starts_with_object_line(start: &[u8]) -> bool {
     let text = start.trim_ascii_start();
     let Some(end) = text.iter().position(|&byte| byte == b'\n') else { return false };
     text.starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(&text[..end]).is_ok()
 }
 
-/// The names of the fields that are read: those of the id, of the texts, and of the extra field, if there is one.
+/// Returns the names of the fields of the id, of the texts, and of the extra field, if there is one.
 fn names(documents: &Documents) -> Vec<&str> {
     let texts = documents.text_fields.iter().map(String::as_str);
     iter::once(documents.id_name()).chain(texts).chain(documents.extra_field.as_deref()).collect()
@@ -112,18 +111,18 @@ fn parse(object: &str, names: &[&str], documents: &Documents) -> Result<Parsed, 
     Ok(Parsed { id, text, extra: extra.transpose().map_err(malformed)? })
 }
 
-/// An id is a string, or a number as it is written.
+/// Returns the id: a string, or a number as it is written.
 fn id(value: Option<&RawValue>, documents: &Documents) -> Result<Option<String>, serde_json::Error> {
     let Some(value) = value else { return Ok(None) };
     if value.get().starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
         return Ok(Some(value.get().to_owned()));
     }
     let text = text_of(value)?;
-    // A blank one says nothing, unless it was asked for.
+    // An empty id counts only if the caller named the field.
     Ok(text.filter(|text| !text.is_empty() || documents.id_field.is_some()))
 }
 
-/// The texts, joined by line ends. `None` if there is none, or one is of another type.
+/// Joins the texts with line ends. `None` if there is no text, or one has another type.
 fn joined<'t>(
     texts: impl Iterator<Item = Result<Option<&'t RawValue>, serde_json::Error>>,
 ) -> Result<Option<String>, serde_json::Error> {
@@ -143,12 +142,12 @@ fn joined<'t>(
     Ok(joined)
 }
 
-/// The contents of a string; `None` for other values.
+/// Returns the contents of a string; `None` for other values.
 fn text_of(value: &RawValue) -> Result<Option<String>, serde_json::Error> {
     if value.get().starts_with('"') { serde_json::from_str(value.get()).map(Some) } else { Ok(None) }
 }
 
-/// The parser adds a line number, which means nothing here.
+/// Returns the parser's message without its line number, which would be relative to the object.
 fn describe(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.split(" at line ").next().unwrap_or(&text);

@@ -1,22 +1,22 @@
-//! The objects of a JSON file, cut out one by one in bounded memory: those of an array, or one after the other.
+//! The values of a JSON file, delimited one by one in bounded memory: the items of an array, or consecutive values.
 //!
-//! Only brackets and strings are looked at; what is between them is left to the parser.
+//! Only brackets and strings are scanned; everything else is left to the parser.
 
 use std::io::{self, BufRead};
 
-/// A piece of the file.
+/// The next item of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next<'b> {
     /// A value, usually an object.
     Value(&'b [u8]),
-    /// A value that is longer than the limit. It was read to its end.
+    /// A value longer than the limit. It was read to its end.
     TooLong,
     End,
-    /// What follows cannot be read.
+    /// The rest of the file cannot be read.
     Broken(&'static str),
 }
 
-/// Cuts values out of a file.
+/// Splits a file into values.
 pub(crate) struct Values {
     max_bytes: u64,
     buffer: Vec<u8>,
@@ -82,9 +82,9 @@ impl Values {
         self.cut(reader, is_in_array)
     }
 
-    /// Takes the value that begins here.
+    /// Reads the value that begins here.
     fn cut(&mut self, reader: &mut impl BufRead, is_in_array: bool) -> io::Result<Next<'_>> {
-        // The memory of a long value is not needed for the next ones.
+        // Release the memory of a long value.
         if self.buffer.capacity() > MAX_IDLE_BYTES {
             self.buffer = Vec::new();
         }
@@ -112,10 +112,10 @@ impl Values {
     }
 }
 
-/// Memory that is kept from one value to the next.
+/// Memory kept from one value to the next.
 const MAX_IDLE_BYTES: usize = 1 << 20;
 
-/// Returns the next byte that is not blank, without taking it.
+/// Returns the next byte that is not white space, without consuming it.
 fn first(reader: &mut impl BufRead) -> io::Result<Option<u8>> {
     loop {
         let bytes = reader.fill_buf()?;
@@ -131,7 +131,7 @@ fn first(reader: &mut impl BufRead) -> io::Result<Option<u8>> {
     }
 }
 
-/// How far the end of a value is searched for.
+/// The state of the search for the end of a value.
 #[derive(Default)]
 struct Scan {
     has_begun: bool,
@@ -142,7 +142,7 @@ struct Scan {
 }
 
 impl Scan {
-    /// Returns how many of these bytes belong to the value, and whether it ends with them.
+    /// Returns the number of these bytes that belong to the value, and whether it ends with them.
     fn run(&mut self, bytes: &[u8]) -> (usize, bool) {
         let mut at = 0;
         while at < bytes.len() {
@@ -195,7 +195,7 @@ mod tests {
 
     use super::*;
 
-    /// All values, read through a buffer of this many bytes; or what is wrong.
+    /// All values, read through a buffer of this many bytes; or the error.
     fn cut(text: &str, buffer_bytes: usize, max_bytes: u64) -> Result<Vec<Option<String>>, &'static str> {
         let mut reader = BufReader::with_capacity(buffer_bytes, text.as_bytes());
         let mut values = Values::new(max_bytes);
@@ -228,7 +228,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn values_are_those_of_a_parser(values in prop::collection::vec(json(), 0..8), pretty: bool, bytes in 1usize..40) {
+        fn values_equal_those_of_a_parser(values in prop::collection::vec(json(), 0..8), pretty: bool, bytes in 1usize..40) {
             let whole = Value::from(values.clone());
             let text = if pretty { serde_json::to_string_pretty(&whole) } else { serde_json::to_string(&whole) }.unwrap();
             let found: Vec<Value> = cut(&text, bytes, 1 << 20)
@@ -237,7 +237,7 @@ mod tests {
                 .map(|value| serde_json::from_str(value.as_ref().unwrap()).unwrap())
                 .collect();
             prop_assert_eq!(&found, &values);
-            // What is cut off anywhere is noticed.
+            // Every truncation is detected.
             for end in (1..text.len()).filter(|&end| text.is_char_boundary(end)) {
                 prop_assert!(cut(&text[..end], bytes, 1 << 20).is_err(), "{}", &text[..end]);
             }
@@ -253,7 +253,7 @@ mod tests {
         #[test]
         fn anything_ends(text in "[\\[\\]{}\",: a1\\\\\n]{0,60}", bytes in 1usize..8) {
             let found = cut(&text, bytes, 10);
-            // Whatever a parser takes for an array is cut into its values.
+            // Every array that a parser accepts is split into its items.
             if let Ok(Value::Array(values)) = serde_json::from_str(&text) {
                 prop_assert_eq!(found.unwrap().len(), values.len());
             }
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn long_values_are_passed_over_whole() {
+    fn long_values_are_skipped_whole() {
         let text = format!("[{{\"a\": 1}}, {{\"a\": \"{}\"}}, {{\"b\": 2}}]", "x".repeat(10_000));
         for bytes in [1, 7, 1 << 16] {
             let found = cut(&text, bytes, 100).unwrap();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_arrays_are_noticed() {
+    fn broken_arrays_are_errors() {
         for broken in
             ["[{} {}]", "[{},]", "[,{}]", "[{}", "[", "[{}]]", "[{}] x", "[{\"a\": \"]", "{} ]", "[{}, }"]
         {

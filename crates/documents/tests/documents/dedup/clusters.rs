@@ -1,4 +1,4 @@
-//! Clusters are those of comparing every document with every other.
+//! Clusters equal those of brute force.
 
 use hamdex::{BuildOptions, Builder, Fingerprint, Index};
 use hamdex_documents::{Clustering, Clusters, Dedup, Error, Preference};

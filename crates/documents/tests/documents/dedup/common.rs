@@ -44,7 +44,7 @@ pub(crate) fn texts() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(prop_oneof![4 => long, 4 => edited, 3 => cut, 2 => babble(), 2 => short], 0..40)
 }
 
-/// What makes near-duplicates.
+/// The definition of near-duplicates.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Rule {
     pub(crate) distance: Option<u32>,

@@ -1,4 +1,4 @@
-//! Memory, threads, temporary files, and what is reported.
+//! Memory, threads, temporary files, and reports.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -36,7 +36,7 @@ fn clusters_do_not_depend_on_threads_or_memory() {
 }
 
 #[test]
-fn a_limit_that_is_too_small_says_what_is_enough() {
+fn an_error_about_memory_reports_the_sufficient_limit() {
     let dedup = Rule::default().dedup::<u64>();
     let error = dedup.memory(100_000).run_on(corpus(&many())).unwrap_err();
     let Error::Memory { documents: 3000, bytes, allowed: 100_000 } = error else { panic!("{error:?}") };
@@ -44,7 +44,7 @@ fn a_limit_that_is_too_small_says_what_is_enough() {
 }
 
 #[test]
-fn documents_that_are_too_short_are_reported_where_fingerprints_decide() {
+fn documents_that_are_too_short_are_reported_if_fingerprints_are_compared() {
     let texts = [text(0, 0), "short".to_owned(), text(1, 0)];
     for (rule, expected) in [(Rule::of_distance(3), vec![("d1".to_owned(), 1)]), (Rule::default(), vec![])] {
         let reported = Arc::new(Mutex::new(Vec::new()));

@@ -48,7 +48,7 @@ fn shuffles_of_a_text_are_no_copies_of_it() {
 #[test]
 fn documents_that_differ_in_a_word_are_few_stars_and_one_chain() {
     let count = 10_000;
-    // Most pairs share 51 or 46 of 61 or 66 shingles: more than 0.69, and all of those with the same word more.
+    // Most pairs share 51 or 46 of 61 or 66 shingles: more than 0.69, and pairs with the same word more.
     let rule = Rule::of_similarity(0.69, 5);
     let clusters = rule.dedup::<u64>().run_on(one_word_apart(count)).unwrap();
     assert_eq!((clusters.count(), clusters.duplicates()), (1, u64::from(count) - 1));

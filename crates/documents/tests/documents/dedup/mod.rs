@@ -3,7 +3,7 @@
 //! - [`common`]: corpora, and the clusters by definition
 //! - [`clusters`]: that they are the same
 //! - [`crowds`]: many near-equal documents
-//! - [`conditions`]: memory, threads, temporary files, what is reported
+//! - [`conditions`]: memory, threads, temporary files, reports
 
 mod clusters;
 mod common;

@@ -4,10 +4,10 @@
 //! cargo bench -p hamdex-store --bench latency -- [SECONDS] [MEMORY] [DIRECTORY]
 //! ```
 //!
-//! First, one thread writes batches of 1,000 pairs as fast as it can: the sustained rate. Then batches are offered at parts
-//! of that rate, each at its own time, whether or not those before have been acknowledged; the latency of a batch counts
-//! from the time at which it was offered. Each step takes SECONDS (60 unless given); MEMORY is that of recent pairs, in MiB
-//! (256); DIRECTORY needs room for about 100 bytes per pair.
+//! First, one thread writes batches of 1,000 pairs as fast as it can: the sustained rate. Then batches are offered at
+//! parts of that rate, each at its own time, whether or not those before have been acknowledged; the latency of a batch
+//! counts from the time at which it was offered. Each step takes SECONDS (60 unless given); MEMORY is that of recent
+//! pairs, in MiB (256); DIRECTORY needs room for about 100 bytes per pair.
 
 use std::time::{Duration, Instant};
 

@@ -1,13 +1,13 @@
-//! A store under pressure: a writer without pause, a thread that compacts without pause, readers, and a disk that is full
-//! now and then.
+//! A store under pressure: a writer without pause, a thread that compacts without pause, readers, and a disk that is
+//! full now and then.
 //!
 //! ```text
 //! pressure DIR [--minutes N] [--memory MIB] [--live PAIRS] [--fill SECONDS]
 //! ```
 //!
 //! DIR should lie on a small file system of its own: every so many seconds (`--fill`, 30; 0: never) all of its space is
-//! taken for a quarter of that time. The writer inserts batches of 1,000 pairs and removes the oldest beyond `--live`. A
-//! batch that the store refuses is repeated until it is taken. A line per minute says how many segments there were at
+//! taken for a quarter of that time. The writer inserts batches of 1,000 pairs and removes the oldest beyond `--live`.
+//! A batch that the store refuses is repeated until it is taken. A line per minute says how many segments there were at
 //! most, how long batches took, and how much memory the process has. In the end the set is compared with what was
 //! acknowledged. The exit code is 1 if it differs, or if there were more segments than the bound.
 

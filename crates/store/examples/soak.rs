@@ -13,7 +13,8 @@
 //! Most children live for seconds. One in [`LIVES_PER_LONG`] lives for minutes, while memory and files are looked at
 //! again and again: its second half must not need more than its first.
 //!
-//! A line per minute says what was done, and one per long life what it needed. The exit code is 1 at the first difference.
+//! A line per minute says what was done, and one per long life what it needed. The exit code is 1 at the first
+//! difference.
 
 #[path = "soak/load.rs"]
 mod load;
@@ -42,8 +43,8 @@ const MAX_MEMORY: u64 = 400;
 const LIVES_PER_LONG: u64 = 25;
 const LONG: Duration = Duration::from_secs(600);
 
-/// The second half of a long life may need half as much again as the first, and so much more: what is merged at a moment,
-/// and what is in memory then, is by chance.
+/// The second half of a long life may need half as much again as the first, and so much more: what is merged at a
+/// moment, and what is in memory then, is by chance.
 const MORE_FILES: u64 = 8;
 const MORE_MEMORY: u64 = 8;
 

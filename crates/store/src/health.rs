@@ -126,8 +126,8 @@ pub enum Merges {
     On,
     /// Merges are paused: the number of segments is unbounded.
     Paused,
-    /// Merges are disabled by [`StoreOptions::merges`](crate::StoreOptions::merges), or no process has the store open for
-    /// writing: the number of segments is unbounded.
+    /// Merges are disabled by [`StoreOptions::merges`](crate::StoreOptions::merges), or no process has the store open
+    /// for writing: the number of segments is unbounded.
     #[default]
     Off,
 }

@@ -28,8 +28,8 @@ use crate::write::writer::Writer;
 
 /// The shared part of a store that is open for writing, which all its handles and threads use.
 ///
-/// Locks are taken in this order: activity, foreground merge, flushing, manifest, queue, writer. No large file is read or
-/// written while the lock of the manifest or of the writer is held.
+/// Locks are taken in this order: activity, foreground merge, flushing, manifest, queue, writer. No large file is read
+/// or written while the lock of the manifest or of the writer is held.
 pub(crate) struct StoreInner<F: Fingerprint> {
     pub(crate) disk: Box<dyn Disk>,
     pub(crate) schema: Arc<Schema>,
@@ -227,8 +227,8 @@ impl<F: Fingerprint> StoreInner<F> {
         !self.is_closed.swap(true, Ordering::AcqRel)
     }
 
-    /// Waits for running calls, makes everything durable, records the end of the log in the manifest, so that damage to it
-    /// is detected, and releases the lock.
+    /// Waits for running calls, makes everything durable, records the end of the log in the manifest, so that damage to
+    /// it is detected, and releases the lock.
     ///
     /// # Errors
     /// When the disk refuses an operation. The lock is released all the same.
@@ -258,8 +258,8 @@ impl<F: Fingerprint> StoreInner<F> {
     /// As for opening a store. No write is accepted then until a later attempt succeeds.
     pub(crate) fn reload(&self) -> Result<(), Error> {
         self.background.cancel_running();
-        // Running calls need files that the manifest does not name yet. Merges go on until flushes have ended, which may
-        // wait for them.
+        // Running calls need files that the manifest does not name yet. Merges go on until flushes have ended, which
+        // may wait for them.
         let _activity = self.activity.write().unwrap_or_else(PoisonError::into_inner);
         self.check_open()?;
         let _flushing = self.begin_flush();

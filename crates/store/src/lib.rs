@@ -29,8 +29,9 @@
 //! # How it works
 //!
 //! A write becomes visible once it is in the log. The memtable keeps recent pairs in buckets by groups of bits; when it
-//! is full, it is flushed to a segment. Compaction merges segments without sorting. A removed pair is marked next to its
-//! segment until that is merged. Everything that a reader sees is immutable: a writer changes a copy and publishes it.
+//! is full, it is flushed to a segment. Compaction merges segments without sorting. A removed pair is marked next to
+//! its segment until that is merged. Everything that a reader sees is immutable: a writer changes a copy and publishes
+//! it.
 //!
 //! # Assumptions
 //!
@@ -77,7 +78,7 @@ pub use log::Sealed;
 pub use maintenance::backup::{backup, backup_on};
 pub use maintenance::inspect::{Inspected, LogFile, inspect};
 pub use maintenance::purge::Purged;
-pub use maintenance::repair::{Repaired, RepairedFile, repair, repair_on};
+pub use maintenance::repair::{Repaired, RepairedFile, repair, repair_on, repair_with};
 pub use maintenance::stats::{SegmentStats, StoreStats};
 pub use manifest::identity::{Identity, StoreId};
 pub use manifest::{Manifest, RemovalsEntry, SegmentEntry, Written as WrittenBytes};

@@ -59,16 +59,16 @@ impl StoreOptions {
         self
     }
 
-    /// Sets whether segments are merged in the background, as by default. Otherwise queries search more and more segments
-    /// until [`Store::compact`](crate::Store::compact) is called.
+    /// Sets whether segments are merged in the background, as by default. Otherwise queries search more and more
+    /// segments until [`Store::compact`](crate::Store::compact) is called.
     #[must_use]
     pub fn merges(mut self, merges: bool) -> Self {
         self.merges = merges;
         self
     }
 
-    /// Sets whether segments are read into process memory, in huge pages if the system has them, instead of mapped. This
-    /// makes queries of gigabytes faster and opening slower, and needs memory for the whole store.
+    /// Sets whether segments are read into process memory, in huge pages if the system has them, instead of mapped.
+    /// This makes queries of gigabytes faster and opening slower, and needs memory for the whole store.
     #[must_use]
     pub fn in_memory(mut self, in_memory: bool) -> Self {
         self.in_memory = in_memory;

@@ -26,8 +26,8 @@ pub(crate) struct Opened<F: Fingerprint> {
 }
 
 impl<F: Fingerprint> Opened<F> {
-    /// Reads the manifest and the files that it names, replays the logs, and makes both durable. The caller must have the
-    /// lock of the store.
+    /// Reads the manifest and the files that it names, replays the logs, and makes both durable. The caller must have
+    /// the lock of the store.
     pub(crate) fn load(disk: &dyn Disk, options: StoreOptions) -> Result<Self, Error> {
         let manifest = manifest::read(disk)?;
         let (mut view, replayed) = load(disk, &manifest, options.opening())?;

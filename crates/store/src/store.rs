@@ -22,8 +22,8 @@ use crate::write::commit::Outcome;
 use crate::write::reply::Reply;
 use crate::write::request::Request;
 
-/// A set of fingerprints, or of (fingerprint, id) pairs, that is open for writing. A clone is another handle of the same
-/// store. The store is closed when the last handle is dropped; [`Store::close`] also returns the error, if any.
+/// A set of fingerprints, or of (fingerprint, id) pairs, that is open for writing. A clone is another handle of the
+/// same store. The store is closed when the last handle is dropped; [`Store::close`] also returns the error, if any.
 ///
 /// Any number of threads may use it. Only one process at a time can have a store open for writing.
 pub struct Store<F: Fingerprint> {
@@ -94,9 +94,9 @@ impl<F: Fingerprint> Store<F> {
         Ok(Self { open: Arc::new(open), deadline: None })
     }
 
-    /// Returns a handle of the same store whose writes fail at a deadline with [`Error::TimedOut`], and without effect, if
-    /// they still wait for memory, for the group commit, or because of back-pressure. A write that has begun is completed,
-    /// however long the disk takes. After the deadline, a write succeeds only if it need not wait.
+    /// Returns a handle of the same store whose writes fail at a deadline with [`Error::TimedOut`], and without effect,
+    /// if they still wait for memory, for the group commit, or because of back-pressure. A write that has begun is
+    /// completed, however long the disk takes. After the deadline, a write succeeds only if it need not wait.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -112,9 +112,9 @@ impl<F: Fingerprint> Store<F> {
         Self { open: Arc::clone(&self.open), deadline: Some(deadline) }
     }
 
-    /// Sets a callback for changes in the health of the store: background work that fails, for the first time or again, or
-    /// recovers, and the pressure on writers. Any thread may call it, including writers: it must return soon, and may call
-    /// only [`Store::health`] and [`Store::stats`]. It replaces an earlier callback.
+    /// Sets a callback for changes in the health of the store: background work that fails, for the first time or again,
+    /// or recovers, and the pressure on writers. Any thread may call it, including writers: it must return soon, and
+    /// may call only [`Store::health`] and [`Store::stats`]. It replaces an earlier callback.
     ///
     /// ```
     /// use hamdex_store::{CreateOptions, Event, Store, StoreOptions};
@@ -136,9 +136,9 @@ impl<F: Fingerprint> Store<F> {
         self.inner().commit(request, self.deadline)
     }
 
-    /// Submits a batch of operations without waiting for it. `done` is called with its outcome, from any thread, when the
-    /// batch is as durable as the options of the store require. It must return soon, and must not write to the store.
-    /// Batches take effect in the order of their submission.
+    /// Submits a batch of operations without waiting for it. `done` is called with its outcome, from any thread, when
+    /// the batch is as durable as the options of the store require. It must return soon, and must not write to the
+    /// store. Batches take effect in the order of their submission.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -189,8 +189,8 @@ impl<F: Fingerprint> Store<F> {
         self.inner().sync_concurrently()
     }
 
-    /// Makes all earlier writes durable, and closes the store, unless there are other handles. Running flushes and merges
-    /// are cancelled, since the log has their pairs. [`Store::shutdown`] closes the store for all handles.
+    /// Makes all earlier writes durable, and closes the store, unless there are other handles. Running flushes and
+    /// merges are cancelled, since the log has their pairs. [`Store::shutdown`] closes the store for all handles.
     ///
     /// Dropping the last handle does the same, without returning errors. Writes that were acknowledged as durable are
     /// durable in any case; others may be lost if this fails.
@@ -228,8 +228,8 @@ impl<F: Fingerprint> Store<F> {
         self.open.close()
     }
 
-    /// Reads the store from the disk again without closing it, so that it accepts writes again after [`Error::Poisoned`].
-    /// Snapshots are unaffected. It waits for running calls, and writes wait for it.
+    /// Reads the store from the disk again without closing it, so that it accepts writes again after
+    /// [`Error::Poisoned`]. Snapshots are unaffected. It waits for running calls, and writes wait for it.
     ///
     /// As after a crash, the store has every write that was acknowledged as durable, and perhaps others.
     ///

@@ -1,7 +1,7 @@
 //! The view: the memtables and segments of the set at one moment.
 //!
-//! A published view never changes. A writer clones the current one, which is cheap, changes the clone, and publishes it.
-//! So a reader that holds a view has a consistent snapshot, and readers and writers do not wait for each other.
+//! A published view never changes. A writer clones the current one, which is cheap, changes the clone, and publishes
+//! it. So a reader that holds a view has a consistent snapshot, and readers and writers do not wait for each other.
 
 use std::sync::Arc;
 
@@ -96,8 +96,8 @@ impl<F: Fingerprint> View<F> {
         self.removals = before.removals + 1;
     }
 
-    /// Returns the memtables from a generation on with their generations, the newest first; `None` if one of them has been
-    /// flushed.
+    /// Returns the memtables from a generation on with their generations, the newest first; `None` if one of them has
+    /// been flushed.
     pub(crate) fn memtables_since(
         &self,
         generation: u64,
@@ -132,8 +132,8 @@ impl<F: Fingerprint> View<F> {
         })
     }
 
-    /// The number of fingerprints, at most, and whether it is exact: nothing can be held twice, and no fingerprint has lost
-    /// only some of its ids.
+    /// The number of fingerprints, at most, and whether it is exact: nothing can be held twice, and no fingerprint has
+    /// lost only some of its ids.
     pub(crate) fn fingerprints(&self, has_ids: bool) -> (u64, bool) {
         let recent: u64 = self.memtables().map(Memtable::len).sum();
         let removed: u64 = self.segments.iter().map(|live| live.removed.len()).sum();

@@ -14,6 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use hamdex::{Progress, ProgressCallback};
+
 use crate::error::Error;
 use crate::health::{Event, Failure, Failures, Observer, Pressure, Work};
 
@@ -57,6 +59,14 @@ impl Cancellation {
     /// Breaks if the work has been cancelled.
     pub(crate) fn check(&self) -> ControlFlow<()> {
         if self.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Returns a progress callback that breaks after a cancellation, and otherwise calls another one.
+    pub(crate) fn or_report(self, report: ProgressCallback) -> impl Fn(Progress) -> ControlFlow<()> {
+        move |progress| {
+            self.check()?;
+            report(progress)
+        }
     }
 }
 
@@ -201,8 +211,8 @@ impl Background {
         self.room.notify_all();
     }
 
-    /// Waits until there may be room in memory, or the deadline has passed; at most for a moment, since signals are sent
-    /// without the lock of the guard.
+    /// Waits until there may be room in memory, or the deadline has passed; at most for a moment, since signals are
+    /// sent without the lock of the guard.
     pub(crate) fn wait_for_room<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,

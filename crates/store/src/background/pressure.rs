@@ -1,9 +1,9 @@
 //! Back-pressure: writers are slowed down before they have to wait.
 //!
 //! Memory and the number of segments grow while flushes and merges are behind. Each has a *load*, which is 1 at its
-//! bound. Below a load of one half, writers run at full speed. Above it their rate falls with the square of the remaining
-//! part, from the rate of the last flush to zero. So the rate settles at the rate of flushes and merges, and no write
-//! waits for a whole flush or merge. At the bound writers wait.
+//! bound. Below a load of one half, writers run at full speed. Above it their rate falls with the square of the
+//! remaining part, from the rate of the last flush to zero. So the rate settles at the rate of flushes and merges, and
+//! no write waits for a whole flush or merge. At the bound writers wait.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ pub(crate) const MAX_FROZEN: usize = 2;
 /// Maximum number of segments while merges run.
 pub(crate) const MAX_SEGMENTS: usize = 20;
 
-/// Number of young segments, added since merges began to run, that is always admitted: so a store with thousands of older
-/// segments accepts writes while it merges them.
+/// Number of young segments, added since merges began to run, that is always admitted: so a store with thousands of
+/// older segments accepts writes while it merges them.
 pub(crate) const MAX_YOUNG_SEGMENTS: usize = 10;
 
 /// Number of overdue runs of a memtable at which writers are slowest.

@@ -1,8 +1,8 @@
 //! Claims of merges on segments, so that several merges can run concurrently.
 //!
 //! A *foreground* merge (`compact`, `settle`, `purge`) covers the segments that exist when it is called. Background
-//! merges leave these alone until it ends, and merge newer ones. So it ends even if writes go on, and the newer segments
-//! stay few meanwhile.
+//! merges leave these alone until it ends, and merge newer ones. So it ends even if writes go on, and the newer
+//! segments stay few meanwhile.
 
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -73,8 +73,8 @@ impl Claims {
         Foreground { claims: self, limit }
     }
 
-    /// Claims the segments that `choose` returns, with the number of their pairs, for a background merge; none during the
-    /// pause after a failure.
+    /// Claims the segments that `choose` returns, with the number of their pairs, for a background merge; none during
+    /// the pause after a failure.
     pub(crate) fn claim(&self, choose: impl FnOnce(&Inner) -> Option<(Vec<u64>, u64)>) -> Option<Claim<'_>> {
         let mut inner = self.lock();
         if inner.pause.is_some_and(|(end, _)| Instant::now() < end) {

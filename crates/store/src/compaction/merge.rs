@@ -1,9 +1,8 @@
 //! Merges of segments.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, MAX_MERGED, Merger, Progress, VerifyOptions};
+use hamdex::{Fingerprint, MAX_MERGED, Merger, ProgressCallback, VerifyOptions};
 
 use crate::background::priority;
 use crate::compaction::claims::{Claim, Foreground};
@@ -16,9 +15,6 @@ use crate::inner::StoreInner;
 use crate::manifest::SegmentEntry;
 use crate::segment::{LiveSegment, Segment};
 use crate::view::View;
-
-/// A callback that gets the progress of a merge and may cancel it.
-pub(crate) type ProgressCallback = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
 
 /// Minimum ratio of the smallest running merge to another one that begins: so small merges never wait for large ones.
 const MIN_SIZE_RATIO: u64 = 4;
@@ -55,8 +51,8 @@ impl<F: Fingerprint> StoreInner<F> {
         Ok(())
     }
 
-    /// Merges the segments of the time of this call into one, without the removed pairs; in steps, the smallest first, if
-    /// they are too many for one merge.
+    /// Merges the segments of the time of this call into one, without the removed pairs; in steps, the smallest first,
+    /// if they are too many for one merge.
     ///
     /// # Errors
     /// As for [`StoreInner::merge_due`].
@@ -81,7 +77,7 @@ impl<F: Fingerprint> StoreInner<F> {
     ///
     /// # Errors
     /// As for [`StoreInner::merge_due`].
-    pub(crate) fn rewrite_removed(&self) -> Result<u64, Error> {
+    pub(crate) fn rewrite_removed(&self, report: &ProgressCallback) -> Result<u64, Error> {
         let foreground = self.begin_foreground();
         let mut pairs = 0;
         let choose = |candidates: &[&LiveSegment<F>]| {
@@ -90,7 +86,7 @@ impl<F: Fingerprint> StoreInner<F> {
             candidates.iter().position(is_due).map(|at| vec![at])
         };
         while let Some(claim) = self.claim_in_foreground(&foreground, choose) {
-            pairs += self.merge(&claim, None)?;
+            pairs += self.merge(&claim, Some(report))?;
         }
         Ok(pairs)
     }
@@ -164,10 +160,7 @@ impl<F: Fingerprint> StoreInner<F> {
         self.new_segment(level, |mut options, mut output| {
             let cancelled = self.background.cancellation();
             options = match report.cloned() {
-                Some(report) => options.progress(move |progress| match cancelled.is_cancelled() {
-                    true => ControlFlow::Break(()),
-                    false => report(progress),
-                }),
+                Some(report) => options.progress(cancelled.or_report(report)),
                 // Threads of low priority, since no caller waits for it.
                 None => options
                     .threads(priority::threads(self.options.threads))

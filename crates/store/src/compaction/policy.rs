@@ -1,11 +1,12 @@
 //! The compaction policy: the choice of the segments to merge next.
 //!
-//! Every segment costs a query its probes, so a low number of segments matters more than in a key-value store. A segment
-//! is merged with all smaller ones as soon as these together are half as large. So each segment is more than twice as
-//! large as all smaller ones together. Segments of any age can be merged, since no pair depends on a younger one.
+//! Every segment costs a query its probes, so a low number of segments matters more than in a key-value store. A
+//! segment is merged with all smaller ones as soon as these together are half as large. So each segment is more than
+//! twice as large as all smaller ones together. Segments of any age can be merged, since no pair depends on a younger
+//! one.
 //!
-//! In a simulation of 25 and 256 flushes, there are at most 3 and 5 segments, and a pair is written 4.1 and 7.3 times on
-//! average. With a ratio of 1 it would be written 3.2 and 5.5 times, with up to 4 and 8 segments.
+//! In a simulation of 25 and 256 flushes, there are at most 3 and 5 segments, and a pair is written 4.1 and 7.3 times
+//! on average. With a ratio of 1 it would be written 3.2 and 5.5 times, with up to 4 and 8 segments.
 
 use hamdex::MAX_MERGED;
 
@@ -33,8 +34,8 @@ impl Size {
     }
 }
 
-/// Returns the indices of the segments to merge into one, perhaps of a single one to rewrite; `None` if no merge is due.
-/// They have at most `most` pairs together: larger merges wait.
+/// Returns the indices of the segments to merge into one, perhaps of a single one to rewrite; `None` if no merge is
+/// due. They have at most `most` pairs together: larger merges wait.
 pub(crate) fn choose(segments: &[Size], most: u64) -> Option<Vec<usize>> {
     let order = smallest(segments, segments.len());
     let mut smaller: u64 = segments.iter().map(|size| size.left()).sum();

@@ -1,9 +1,9 @@
 //! Publishing: changes of the set of files become durable in the manifest, then visible to readers.
 //!
-//! The inputs of a segment that was written in the background were read some time ago. The journal of the writer has the
-//! pairs that were removed since; they are marked in the new segment before it becomes visible. The manifest has, per
-//! segment, the sequence number up to which its removals are reflected, so that a replay of the log neither misses a
-//! removal nor applies one to later pairs.
+//! The inputs of a segment that was written in the background were read some time ago. The journal of the writer has
+//! the pairs that were removed since; they are marked in the new segment before it becomes visible. The manifest has,
+//! per segment, the sequence number up to which its removals are reflected, so that a replay of the log neither misses
+//! a removal nor applies one to later pairs.
 
 use std::sync::Arc;
 

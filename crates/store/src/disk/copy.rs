@@ -7,8 +7,8 @@ use super::Disk;
 /// Bytes per write, as of [`Pieces`](hamdex_atomic_file::Pieces).
 const WRITE_BYTES: usize = 2 << 20;
 
-/// Copies the first `at_most` bytes of a file, which must not be truncated meanwhile, to a new file. The copy is durable
-/// when this returns; its name is durable after a sync of its directory. Returns its length.
+/// Copies the first `at_most` bytes of a file, which must not be truncated meanwhile, to a new file. The copy is
+/// durable when this returns; its name is durable after a sync of its directory. Returns its length.
 pub(crate) fn copy(
     from: &dyn Disk,
     name: &str,

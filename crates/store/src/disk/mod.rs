@@ -82,8 +82,8 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
     /// Links a file to a second name, on this disk or another one.
     ///
     /// # Errors
-    /// Whatever the operating system refuses: [`io::ErrorKind::CrossesDevices`] if only a copy is possible, as to a disk
-    /// of another kind, [`io::ErrorKind::AlreadyExists`] if the name is taken.
+    /// Whatever the operating system refuses: [`io::ErrorKind::CrossesDevices`] if only a copy is possible, as to a
+    /// disk of another kind, [`io::ErrorKind::AlreadyExists`] if the name is taken.
     fn link(&self, name: &str, to: &dyn Disk, to_name: &str) -> io::Result<()>;
 
     /// Returns the names of the files in a directory, in ascending order.
@@ -124,15 +124,15 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
         self.map(name)
     }
 
-    /// Maps a private copy of a file that is truncated, or extended with zeros, to a length, and applies a change to it.
-    /// The file itself stays unchanged.
+    /// Maps a private copy of a file that is truncated, or extended with zeros, to a length, and applies a change to
+    /// it. The file itself stays unchanged.
     ///
     /// # Errors
     /// Whatever the operating system refuses, too little memory above all.
     fn map_changed(&self, name: &str, length: u64, change: &mut dyn FnMut(&mut [u8])) -> io::Result<Mapping>;
 
-    /// Tries to lock a file exclusively, without waiting. The file is created if needed, and the text is written into it
-    /// for other processes. `Err` of the inner result is the text of the present holder.
+    /// Tries to lock a file exclusively, without waiting. The file is created if needed, and the text is written into
+    /// it for other processes. `Err` of the inner result is the text of the present holder.
     ///
     /// # Errors
     /// Whatever the operating system refuses.

@@ -119,7 +119,8 @@ impl PreviousLog {
         *self = Self { log: log.number, bytes: log.end() };
     }
 
-    /// Lists the missing logs up to `last`, whose length was `last_bytes`. The manifest has the length of the sealed one.
+    /// Lists the missing logs up to `last`, whose length was `last_bytes`. The manifest has the length of the sealed
+    /// one.
     fn missing_up_to(&self, last: u64, last_bytes: u64, sealed: Option<Sealed>, lost: &mut Vec<Lost>) {
         let missing = (self.log + 1..=last).take(MAX_MISSING_LOGS);
         let sealed_of = |log| sealed.filter(|sealed| sealed.log == log).map_or(0, |sealed| sealed.bytes);

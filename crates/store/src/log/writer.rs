@@ -277,7 +277,8 @@ impl<F: Fingerprint> LogWriter<F> {
         match Self::create_after(&*self.disk, self.identity, next, self.sequence, self.bytes) {
             Ok(writer) => *self = writer,
             Err(error) => {
-                // The header of the new log has the length of this one, so this one must not grow while the other exists.
+                // The header of the new log has the length of this one, so this one must not grow while the other
+                // exists.
                 self.poison = remove_durably(&*self.disk, &layout::log(next)).err();
                 return Err(error);
             }

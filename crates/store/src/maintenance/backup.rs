@@ -62,8 +62,8 @@ pub fn backup_on(disk: &dyn Disk, target: &dyn Disk) -> Result<(), Error> {
     finish(target, outcome, &copied)
 }
 
-/// Copies to a directory outside the store. After a failure that leaves no store, removes the directories that are empty
-/// and did not exist before.
+/// Copies to a directory outside the store. After a failure that leaves no store, removes the directories that are
+/// empty and did not exist before.
 fn copy_or_clean_up(
     store: &Path,
     directory: &Path,
@@ -106,9 +106,9 @@ impl<F: Fingerprint> Store<F> {
         copy_or_clean_up(&store, directory.as_ref(), |target| self.backup_to(target))
     }
 
-    /// Copies a snapshot of the store to an empty directory: segments by hard links if the file system can, logs byte by
-    /// byte. Writes, flushes and merges continue meanwhile. The copy becomes a store when this returns, not before. An
-    /// interrupted copy is replaced.
+    /// Copies a snapshot of the store to an empty directory: segments by hard links if the file system can, logs byte
+    /// by byte. Writes, flushes and merges continue meanwhile. The copy becomes a store when this returns, not before.
+    /// An interrupted copy is replaced.
     ///
     /// # Errors
     /// When the directory is not empty, or the disk refuses an operation.

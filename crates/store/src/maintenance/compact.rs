@@ -3,9 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, Progress};
+use hamdex::{Fingerprint, Progress, ProgressCallback};
 
-use crate::compaction::merge::ProgressCallback;
 use crate::error::Error;
 use crate::store::Store;
 
@@ -21,8 +20,8 @@ impl<F: Fingerprint> Store<F> {
     }
 
     /// Merges the segments of the time of this call until no merge of them is due, as background merges do when nothing
-    /// is written for a while. Pairs in memory stay there, unless memory was full. It merges even if merges are paused or
-    /// disabled, and returns even if writes go on.
+    /// is written for a while. Pairs in memory stay there, unless memory was full. It merges even if merges are paused
+    /// or disabled, and returns even if writes go on.
     ///
     /// # Errors
     /// When the disk refuses an operation, or a file is damaged. Nothing is lost then.

@@ -1,10 +1,13 @@
 //! Ingestion of a file that was built elsewhere.
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, Index, Mapping, OpenOptions, ReadError, VerifyOptions};
+use hamdex::{
+    Fingerprint, Index, Mapping, OpenOptions, Progress, ProgressCallback, ReadError, VerifyOptions,
+};
 
 use crate::compaction::publish::{Added, Change};
 use crate::disk::layout::{self, SEGMENTS};
@@ -27,9 +30,23 @@ impl<F: Fingerprint> Store<F> {
     /// file that is ingested twice is stored twice, with different ids.
     ///
     /// # Errors
-    /// When the file is damaged or does not fit the store, or the disk refuses an operation. The store is unchanged then.
+    /// When the file is damaged or does not fit the store, or the disk refuses an operation. The store is unchanged
+    /// then.
     pub fn ingest(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        let path = path.as_ref();
+        self.ingest_with(path, |_| ControlFlow::Continue(()))
+    }
+
+    /// Ingests a file with a progress callback, as [`Store::compact_with`]: while the file is checked, and while it is
+    /// rewritten for a store with names.
+    ///
+    /// # Errors
+    /// As for [`Store::ingest`]; when the callback cancels it. The store is unchanged then.
+    pub fn ingest_with(
+        &self,
+        path: impl AsRef<Path>,
+        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Result<(), Error> {
+        let (path, report) = (path.as_ref(), Arc::new(report) as ProgressCallback);
         let inner = self.inner();
         let _activity = inner.begin()?;
         let index = OpenOptions::new().open::<F>(path)?;
@@ -40,14 +57,15 @@ impl<F: Fingerprint> Store<F> {
         if index.has_names() != identity.has_names {
             return Err(Error::IngestNames { path: path.to_owned(), has_names: index.has_names() });
         }
-        index.verify_with(&VerifyOptions::new().threads(inner.options.threads))?;
+        let verify = VerifyOptions::new().threads(inner.options.threads);
+        index.verify_with(&verify.progress(inner.background.cancellation().or_report(report.clone())))?;
         let brought = if identity.has_names {
             let Some(last) = index.names()?.map(|names| names.last_id()).transpose()?.flatten() else {
                 return Ok(());
             };
             let first = last.checked_add(1).and_then(|count| inner.reserve_ids(count));
             let first = first.ok_or_else(|| self.no_ids_left())?;
-            inner.write_with_shifted_ids(&index, first)
+            inner.write_with_shifted_ids(&index, first, report)
         } else {
             drop(index);
             let number = inner.next_segment();
@@ -74,8 +92,11 @@ impl<F: Fingerprint> StoreInner<F> {
         &self,
         index: &Index<F>,
         by: u64,
+        report: ProgressCallback,
     ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
+        let report = self.background.cancellation().or_report(report);
         self.new_segment(0, |options, mut output| {
+            let options = options.progress(report);
             let mut failure: Option<ReadError> = None;
             let entries = index.entries().from(F::ZERO).map_while(|entry| match entry {
                 Ok(entry) => Some(entry),

@@ -1,9 +1,11 @@
 //! Purge: no file holds removed pairs any longer.
 
 use std::io::ErrorKind;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use hamdex::Fingerprint;
+use hamdex::{Fingerprint, Progress, ProgressCallback};
 
 use crate::disk::layout::{DAMAGED, DELETES, LOGS, SEGMENTS};
 use crate::error::Error;
@@ -16,8 +18,8 @@ use crate::store::Store;
 pub struct Purged {
     /// Pairs that segments were rewritten without.
     pub pairs: u64,
-    /// Files that may still hold removed pairs. Those in use by snapshots, backups and verifications of this process are
-    /// removed with the last of these, or when the store is opened next. Those that a repair has kept aside stay.
+    /// Files that may still hold removed pairs. Those in use by snapshots, backups and verifications of this process
+    /// are removed with the last of these, or when the store is opened next. Those that a repair has kept aside stay.
     pub held: Vec<PathBuf>,
 }
 
@@ -30,11 +32,23 @@ impl<F: Fingerprint> Store<F> {
     /// # Errors
     /// When the disk refuses an operation, or a file is damaged.
     pub fn purge(&self) -> Result<Purged, Error> {
+        self.purge_with(|_| ControlFlow::Continue(()))
+    }
+
+    /// Purges the store with a progress callback, as [`Store::compact_with`].
+    ///
+    /// # Errors
+    /// As for [`Store::purge`]; when the callback cancels it. Some removed pairs may be gone then, and all others are
+    /// still removed.
+    pub fn purge_with(
+        &self,
+        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Result<Purged, Error> {
         let inner = self.inner();
         let _activity = inner.begin()?;
         // Logs name removed pairs, so they have to go even if the memtable is empty.
         inner.flush_logs()?;
-        let pairs = inner.rewrite_removed()?;
+        let pairs = inner.rewrite_removed(&(Arc::new(report) as ProgressCallback))?;
         let held = self.remove_unreferenced()?;
         for directory in [SEGMENTS, DELETES, LOGS] {
             let path = inner.disk.path(directory);

@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Names of files that only readers of an earlier moment need. They are removed when the last of these has ended. After a
-/// crash the next writer removes them.
+/// Names of files that only readers of an earlier moment need. They are removed when the last of these has ended. After
+/// a crash the next writer removes them.
 #[derive(Debug, Default)]
 pub(crate) struct StaleFiles {
     inner: Mutex<Inner>,

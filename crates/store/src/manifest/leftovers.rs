@@ -86,8 +86,8 @@ pub(super) fn is_current(disk: &dyn Disk, copy: &Manifest) -> Result<bool, Error
     }
     let removals = layout::listed(disk, layout::DELETES, layout::parse_removals)?;
     let are_removals_current = copy.segments.iter().all(|entry| {
-        let versions = removals.iter().filter(|(segment, _)| *segment == entry.number);
-        versions.last().map(|(_, version)| *version) == entry.removals.map(|named| named.version)
+        let mut versions = removals.iter().filter(|(segment, _)| *segment == entry.number);
+        versions.next_back().map(|(_, version)| *version) == entry.removals.map(|named| named.version)
     });
     let segments = layout::listed(disk, layout::SEGMENTS, layout::parse_segment)?;
     let logs = layout::listed(disk, layout::LOGS, layout::parse_log)?;

@@ -84,8 +84,8 @@ impl<F: Fingerprint> Memtable<F> {
         self.runs.iter().rposition(|live| live.run.len() > self.max_short).map_or(0, |last| last + 1)
     }
 
-    /// Replaces runs by the run that was merged from them, without the pairs that were removed since. Returns false, and
-    /// changes nothing, if not all of them are in place.
+    /// Replaces runs by the run that was merged from them, without the pairs that were removed since. Returns false,
+    /// and changes nothing, if not all of them are in place.
     pub(crate) fn adopt(&mut self, consolidated: &mut Consolidated<F>) -> bool {
         if consolidated.catch_up(self).is_none() {
             return false;

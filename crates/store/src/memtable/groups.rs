@@ -24,8 +24,8 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Returns the groups for a distance and a number of values; the first begins with the first bit. For distances that
-    /// are too great for groups, there is only this one.
+    /// Returns the groups for a distance and a number of values; the first begins with the first bit. For distances
+    /// that are too great for groups, there is only this one.
     pub(super) fn all<F: Fingerprint>(distance: u32, values: usize) -> Vec<Self> {
         let count = distance.saturating_add(1);
         let wanted = values.max(1).ilog2().saturating_sub(VALUES_PER_BUCKET_LOG2).min(MAX_BUCKET_BITS);

@@ -7,8 +7,8 @@
 //! - [`names`]: the names of ids
 //!
 //! The newest pairs are a short unsorted list, the tail, which every write copies. A full tail becomes a run; runs of
-//! about equal size are merged, as digits of a binary counter carry. So a pair is moved a logarithmic number of times, a
-//! query searches a logarithmic number of runs, and a clone is a snapshot.
+//! about equal size are merged, as digits of a binary counter carry. So a pair is moved a logarithmic number of times,
+//! a query searches a logarithmic number of runs, and a clone is a snapshot.
 //!
 //! In a store that is open for writing, writers merge short runs only. Longer ones are merged in the background by the
 //! same rule, and the merged run replaces them at the end. So the cost of a write does not grow with memory.
@@ -134,7 +134,8 @@ impl<F: Fingerprint> Memtable<F> {
         }
     }
 
-    /// Adds a run of these pairs, merged with the short runs before it until each is more than twice as long as the next.
+    /// Adds a run of these pairs, merged with the short runs before it until each is more than twice as long as the
+    /// next.
     fn carry(&mut self, mut pairs: Vec<Pair<F>>) {
         let runs = Arc::make_mut(&mut self.runs);
         let (mut first, mut length) = (runs.len(), pairs.len() as u64);

@@ -13,8 +13,8 @@ const MAX_UNGROUPED: usize = 64;
 /// Names by ascending id.
 type Chunk = Arc<[Name]>;
 
-/// Names by ascending id, in immutable chunks. Chunks of about equal size are merged up to a limit, as digits of a binary
-/// counter carry. So a name is moved a few times at most, and a clone is a snapshot.
+/// Names by ascending id, in immutable chunks. Chunks of about equal size are merged up to a limit, as digits of a
+/// binary counter carry. So a name is moved a few times at most, and a clone is a snapshot.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MemtableNames {
     /// The older chunks in groups, so that a write copies few references. Ids ascend from group to group.

@@ -41,8 +41,8 @@ impl<F> Run<F> {
 }
 
 impl<F: Fingerprint> Run<F> {
-    /// Builds a run of strictly ascending pairs, at most `u32::MAX`, for searches up to `distance`. `pause` is called at
-    /// intervals, and may break.
+    /// Builds a run of strictly ascending pairs, at most `u32::MAX`, for searches up to `distance`. `pause` is called
+    /// at intervals, and may break.
     pub(crate) fn try_new<B>(
         pairs: &[Pair<F>],
         distance: u32,

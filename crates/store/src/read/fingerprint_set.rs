@@ -81,8 +81,8 @@ impl<F: Fingerprint> FingerprintSet<F> for Snapshot<F> {
         Ok(Some(Cow::Borrowed(self.name(id.id)?.unwrap_or_default())))
     }
 
-    /// Checks the segments of the snapshot. Of the files of the store, [`StoreReader::verify`](crate::StoreReader::verify)
-    /// checks all.
+    /// Checks the segments of the snapshot. Of the files of the store,
+    /// [`StoreReader::verify`](crate::StoreReader::verify) checks all.
     fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {
         let mut sum = Verified::default();
         sum.families = 1;

@@ -52,8 +52,8 @@ impl<F: Fingerprint> Searcher<F> {
         &self.snapshot
     }
 
-    /// Returns all fingerprints within `distance` of `query`, each once, nearest first, then by fingerprint. Any distance
-    /// is exact; one above the distance of the store is slower.
+    /// Returns all fingerprints within `distance` of `query`, each once, nearest first, then by fingerprint. Any
+    /// distance is exact; one above the distance of the store is slower.
     ///
     /// # Errors
     /// When a block that has to be read is damaged.
@@ -79,8 +79,8 @@ impl<F: Fingerprint> Searcher<F> {
         Ok(self.segments.first(query, distance)?.map(|found| found.found))
     }
 
-    /// Returns the `count` nearest fingerprints within `distance` of `query`, nearest first, then by fingerprint; all of
-    /// them if there are fewer.
+    /// Returns the `count` nearest fingerprints within `distance` of `query`, nearest first, then by fingerprint; all
+    /// of them if there are fewer.
     ///
     /// # Errors
     /// When a block that has to be read is damaged.

@@ -19,8 +19,8 @@ const MEMORY: &str = "(memory)";
 /// Queries that are processed together.
 const CHUNK: usize = 1 << 16;
 
-/// An immutable snapshot of the set. It is cheap to take and to clone. The files that it needs are kept as long as it is
-/// held, even after they have been merged.
+/// An immutable snapshot of the set. It is cheap to take and to clone. The files that it needs are kept as long as it
+/// is held, even after they have been merged.
 pub struct Snapshot<F: Fingerprint> {
     view: Arc<View<F>>,
     pub(super) schema: Arc<Schema>,
@@ -138,8 +138,8 @@ impl<F: Fingerprint> Snapshot<F> {
             .take_while(move |pair| pair.as_ref().map_or(true, |(fingerprint, _)| is_within(*fingerprint)))
     }
 
-    /// Returns the snapshot as indexes that are queried as one, for the self-join for example. Memtables are converted to
-    /// an index in memory.
+    /// Returns the snapshot as indexes that are queried as one, for the self-join for example. Memtables are converted
+    /// to an index in memory.
     ///
     /// # Errors
     /// When memory runs out.
@@ -159,8 +159,8 @@ impl<F: Fingerprint> Snapshot<F> {
     }
 
     /// Calls `visit` with the index of each query and all fingerprints within `distance` of it, nearest first, then by
-    /// fingerprint. Queries are visited in order, including those without a match, until `visit` breaks. Returns whether
-    /// it did.
+    /// fingerprint. Queries are visited in order, including those without a match, until `visit` breaks. Returns
+    /// whether it did.
     ///
     /// # Errors
     /// When a block that has to be read is damaged. Earlier queries may have been visited.

@@ -19,8 +19,8 @@ use crate::write::batch::{Pair, ids_of};
 pub(crate) type Output = Pieces<Box<dyn DiskFile>>;
 
 impl<F: Fingerprint> StoreInner<F> {
-    /// Writes a new segment durably. `write` gets the build options; `level` counts the merges that its oldest pairs have
-    /// been through.
+    /// Writes a new segment durably. `write` gets the build options; `level` counts the merges that its oldest pairs
+    /// have been through.
     ///
     /// # Errors
     /// When the disk refuses an operation, or `write` fails. The file is removed then.

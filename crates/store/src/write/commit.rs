@@ -37,8 +37,8 @@ impl<F: Fingerprint> StoreInner<F> {
     /// Commits a request, in a group with concurrent ones.
     ///
     /// # Errors
-    /// When the log cannot be written, a segment is damaged, memory is full and cannot be flushed, or the deadline passes
-    /// before a leader has taken the request. The request has no effect then.
+    /// When the log cannot be written, a segment is damaged, memory is full and cannot be flushed, or the deadline
+    /// passes before a leader has taken the request. The request has no effect then.
     pub(crate) fn commit(&self, request: Request<F>, deadline: Option<Instant>) -> Outcome<F> {
         self.check_open()?;
         if request.only_removes() && !self.has_room() && !self.queue.has_callbacks() {
@@ -287,8 +287,8 @@ impl<F: Fingerprint> StoreInner<F> {
         outcomes
     }
 
-    /// Reserves ids for an ingested file, in a store with names. Returns the first one; `None` if too few are left. Unused
-    /// ones are not reused before the store is opened again.
+    /// Reserves ids for an ingested file, in a store with names. Returns the first one; `None` if too few are left.
+    /// Unused ones are not reused before the store is opened again.
     pub(crate) fn reserve_ids(&self, count: u64) -> Option<u64> {
         let _writer = self.writer();
         let mut view = View::clone(&self.view.load());
@@ -298,8 +298,8 @@ impl<F: Fingerprint> StoreInner<F> {
         Some(first)
     }
 
-    /// Freezes the memtable if it is full: at once if it is much too full, otherwise by the log thread, which first syncs
-    /// most of the log while writers go on.
+    /// Freezes the memtable if it is full: at once if it is much too full, otherwise by the log thread, which first
+    /// syncs most of the log while writers go on.
     fn freeze_if_full(&self, writer: &mut Writer<F>) -> Result<(), Error> {
         let (bytes, limit) = (self.view.load().memtable.bytes(), self.options.memtable_bytes());
         if bytes < limit || self.view.load().frozen.len() >= MAX_FROZEN {

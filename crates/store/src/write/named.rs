@@ -43,7 +43,8 @@ impl<F: Fingerprint> Store<F> {
         }
     }
 
-    /// Inserts as [`Store::insert_all_unless_near`] in a store with names, which assigns the ids. The outcomes have them.
+    /// Inserts as [`Store::insert_all_unless_near`] in a store with names, which assigns the ids. The outcomes have
+    /// them.
     ///
     /// # Errors
     /// As for [`Store::insert_named`]; when a block that has to be read is damaged.
@@ -57,8 +58,8 @@ impl<F: Fingerprint> Store<F> {
         self.unless_near(&pairs, Some(&names), distance)
     }
 
-    /// Removes all pairs whose ids have one of these names. Returns their number. It reads all names and the whole store
-    /// once.
+    /// Removes all pairs whose ids have one of these names. Returns their number. It reads all names and the whole
+    /// store once.
     ///
     /// # Errors
     /// As for [`Store::remove`].

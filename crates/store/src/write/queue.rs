@@ -9,8 +9,8 @@ use std::time::Instant;
 ///
 /// A writer that finds no leader becomes the leader at once. Requests that arrive meanwhile wait; the first waiting
 /// thread is the next leader, and serves all requests that wait by then, in the order of arrival. So all requests that
-/// arrive during a sync share the next one. Each follower waits on a condition of its own, so that none wakes up without
-/// need.
+/// arrive during a sync share the next one. Each follower waits on a condition of its own, so that none wakes up
+/// without need.
 ///
 /// A request may also have a callback instead of a thread. If only such requests wait, the thread in [`Queue::run`]
 /// leads.
@@ -130,9 +130,10 @@ impl<R, A> Queue<R, A> {
         self.lock().waiting.len()
     }
 
-    /// Queues a request and waits for its answer, from another leader or from `serve`, which gets all waiting requests in
-    /// the order of arrival and returns as many answers. The leader calls `prepare` before it takes the requests; if that
-    /// fails, the next thread leads. The request is withdrawn when the deadline passes before a leader has taken it.
+    /// Queues a request and waits for its answer, from another leader or from `serve`, which gets all waiting requests
+    /// in the order of arrival and returns as many answers. The leader calls `prepare` before it takes the requests; if
+    /// that fails, the next thread leads. The request is withdrawn when the deadline passes before a leader has taken
+    /// it.
     ///
     /// # Panics
     /// When the leader that has taken the request has panicked.
@@ -174,8 +175,8 @@ impl<R, A> Queue<R, A> {
         }
     }
 
-    /// Adds a request whose answer goes to a callback, unless `most` requests are waiting or the queue is closed. Requests
-    /// are served in the order in which they were added; their callbacks run on any thread, in any order.
+    /// Adds a request whose answer goes to a callback, unless `most` requests are waiting or the queue is closed.
+    /// Requests are served in the order in which they were added; their callbacks run on any thread, in any order.
     pub(crate) fn push(&self, request: R, callback: Callback<A>, most: usize) -> Result<(), Refused> {
         let mut inner = self.lock();
         if inner.is_closed {
@@ -223,7 +224,7 @@ impl<R, A> Queue<R, A> {
         prepare: impl FnOnce() -> Result<(), E>,
         serve: impl FnOnce(Vec<R>) -> Vec<A>,
     ) -> Result<A, NotServed<E>> {
-        let turn = self.leadership();
+        let leadership = self.leadership();
         if let Err(error) = prepare() {
             let mut inner = self.lock();
             let at = inner.place_of(own).expect("a request waits until it is taken");
@@ -231,7 +232,7 @@ impl<R, A> Queue<R, A> {
             drop(inner);
             return Err(NotServed::Refused(error));
         }
-        Ok(self.lead(turn, Some(own), serve).expect("the own request is among those that wait"))
+        Ok(self.lead(leadership, Some(own), serve).expect("the own request is among those that wait"))
     }
 
     fn leadership(&self) -> Leadership<'_, R, A> {
@@ -241,7 +242,7 @@ impl<R, A> Queue<R, A> {
     /// Serves all waiting requests. Returns the answer to the own request.
     fn lead(
         &self,
-        mut turn: Leadership<'_, R, A>,
+        mut leadership: Leadership<'_, R, A>,
         own: Option<&Arc<Waiter<A>>>,
         serve: impl FnOnce(Vec<R>) -> Vec<A>,
     ) -> Option<A> {
@@ -249,17 +250,17 @@ impl<R, A> Queue<R, A> {
         let mut requests = Vec::with_capacity(group.len());
         for (request, recipient) in group {
             requests.push(request);
-            turn.recipients.push(recipient);
+            leadership.recipients.push(recipient);
         }
         let answers = serve(requests);
-        assert_eq!(answers.len(), turn.recipients.len(), "every request has an answer");
+        assert_eq!(answers.len(), leadership.recipients.len(), "every request has an answer");
         // The next leader can write its group while this one is answered.
-        turn.hand_over();
+        leadership.hand_over();
         let mut own_answer = None;
-        for (recipient, answer) in turn.recipients.drain(..).zip(answers) {
+        for (recipient, answer) in leadership.recipients.drain(..).zip(answers) {
             match (&recipient, own) {
                 (Recipient::Thread(waiter), Some(own)) if Arc::ptr_eq(waiter, own) => {
-                    own_answer = Some(answer)
+                    own_answer = Some(answer);
                 }
                 _ => recipient.answer(Some(answer)),
             }
@@ -282,8 +283,10 @@ pub(crate) enum Refused {
 
 impl<R, A> Inner<R, A> {
     fn place_of(&self, waiter: &Arc<Waiter<A>>) -> Option<usize> {
-        let is_own = |(_, recipient): &(R, Recipient<A>)| matches!(recipient, Recipient::Thread(other) if Arc::ptr_eq(other, waiter));
-        self.waiting.iter().position(is_own)
+        self.waiting.iter().position(|(_, recipient)| match recipient {
+            Recipient::Thread(other) => Arc::ptr_eq(other, waiter),
+            Recipient::Callback(_) => false,
+        })
     }
 }
 
@@ -529,9 +532,9 @@ mod tests {
         assert_eq!((push(), push(), push()), (Ok(()), Ok(()), Err(Refused::Full)));
         assert_eq!((queue.len(), queue.sum(|request| u64::from(*request))), (2, 2));
         // Callbacks are also called if the requests cannot be served.
-        let mut turn = queue.leadership();
-        turn.recipients.extend(queue.lock().waiting.drain(..).map(|(_, recipient)| recipient));
-        drop(turn);
+        let mut leadership = queue.leadership();
+        leadership.recipients.extend(queue.lock().waiting.drain(..).map(|(_, recipient)| recipient));
+        drop(leadership);
     }
     #[test]
     fn a_callback_that_panics_concerns_no_one_else() {

@@ -12,7 +12,7 @@ pub(crate) enum Reply<F> {
     NoIdsLeft,
     /// The outcome of each pair.
     UnlessNear(Vec<Inserted<F>>),
-    /// The search has to be repeated: newer pairs have been flushed, or a near fingerprint has been removed. The request
-    /// had no effect.
+    /// The search has to be repeated: newer pairs have been flushed, or a near fingerprint has been removed. The
+    /// request had no effect.
     SearchAgain,
 }

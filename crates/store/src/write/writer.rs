@@ -29,8 +29,8 @@ impl<F: Fingerprint> Writer<F> {
         Self { log, sequence, unsynced_since: None, syncing_since: None, journal: Journal::default() }
     }
 
-    /// Writes batches to the log and syncs it, if required. On an error none of them is in the log. Only removals use the
-    /// space that is reserved for them.
+    /// Writes batches to the log and syncs it, if required. On an error none of them is in the log. Only removals use
+    /// the space that is reserved for them.
     pub(crate) fn log<'b>(
         &mut self,
         batches: impl ExactSizeIterator<Item = &'b Batch<F>> + Clone,

@@ -160,7 +160,7 @@ fn what_cannot_be_is_refused_under_a_right_checksum() {
     for (old, new, says) in [
         ("\"width\":64", "\"width\":32", "width of 32"),
         ("\"distance\":3", "\"distance\":65", "distance of 65"),
-        ("\"codec\":\"huffman\"", "\"codec\":\"lz\"", "no codec \"lz\""),
+        ("\"codec\":\"huffman\"", "\"codec\":\"lz\"", "unknown codec \"lz\""),
         (
             "\"design\":\"halves\"",
             "\"design\":\"auto\"",

@@ -295,7 +295,8 @@ fn edits() -> Vec<(&'static str, Edit)> {
         ("log.record", flip("log/000023", 100)),
         ("log.record", flip("log/000024", 120)),
         ("log.record", cut("log/000024", 100)),
-        // Impossible fields, under right checksums: no sequence number, synced beyond itself, more operations than allowed.
+        // Impossible fields, under right checksums: no sequence number, synced beyond itself, more operations than
+        // allowed.
         ("log.record", record(8, &[0; 8])),
         ("log.record", record(16, &[65])),
         ("log.record", record(24, &[1, 0, 0, 4])),
@@ -304,8 +305,8 @@ fn edits() -> Vec<(&'static str, Edit)> {
         ("log.operation", record(32, &[0])),
         ("log.operation", record(32 + 17, &[3])),
         ("log.operation", named(|units| units[5 * UNIT] = 5)),
-        // A name without its bytes, one that leaves no unit for operations, ids that do not ascend, bytes behind a name,
-        // a name that is missing, the name of another id, and of none.
+        // A name without its bytes, one that leaves no unit for operations, ids that do not ascend, bytes behind a
+        // name, a name that is missing, the name of another id, and of none.
         ("log.names", named(|units| units[2 * UNIT] = 3)),
         ("log.names", named(|units| units[9..17].fill(0xff))),
         ("log.names", named(|units| units[9] = 200)),

@@ -6,8 +6,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use hamdex::{BuildError, BuildOptions, Builder, Design, Phase, VerifyOptions};
-use hamdex_store::{Durability, Error, Operation, Store};
+use hamdex::{
+    BuildError, BuildOptions, Builder, Category, Design, Phase, Progress, ReadErrorKind, VerifyOptions,
+};
+use hamdex_store::{Durability, Error, Operation, Store, repair_with};
 
 use crate::common::{Chance, Model, assert_same, shape, tiny};
 
@@ -225,6 +227,79 @@ fn a_merge_of_everything_says_how_far_it_is_and_can_be_stopped() {
     assert!(phases.iter().all(|progress| progress.total.is_none_or(|total| progress.done <= total)));
     assert_eq!(store.stats().segments.len(), 1);
     assert_same(&store.snapshot(), &model, &[0], true);
+}
+
+/// Collects the phases that long work reports.
+fn reported() -> (Arc<Mutex<Vec<Phase>>>, impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) {
+    let phases = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&phases);
+    let report = move |progress: Progress| {
+        assert!(progress.total.is_none_or(|total| progress.done <= total));
+        seen.lock().unwrap().push(progress.phase);
+        ControlFlow::Continue(())
+    };
+    (phases, report)
+}
+
+#[test]
+fn a_purge_reports_its_progress_and_can_be_cancelled() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, mut model, _) = filled(&directory.path().join("s"), 12);
+    store.flush().unwrap();
+    let gone = model.0.pop_first().unwrap();
+    assert!(store.remove(gone.0, gone.1).unwrap());
+    let stopped = store.purge_with(|_| ControlFlow::Break(())).unwrap_err();
+    assert!(matches!(stopped, Error::Build(BuildError::Stopped)), "{stopped}");
+    assert_same(&store.snapshot(), &model, &[gone.0], true);
+    let (phases, report) = reported();
+    assert!(store.purge_with(report).unwrap().pairs > 0);
+    assert!(phases.lock().unwrap().iter().any(|phase| matches!(phase, Phase::Write { .. })));
+    assert_same(&store.snapshot(), &model, &[gone.0], true);
+}
+
+#[test]
+fn an_ingestion_reports_its_progress_and_can_be_cancelled() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, mut model, _) = filled(&directory.path().join("s"), 13);
+    let file = directory.path().join("built.hamdex");
+    let mut builder = Builder::<u64>::with_options(&file, BuildOptions::new().ids(true)).unwrap();
+    builder.push_with_id(0x00ff, 7).unwrap();
+    builder.finish().unwrap();
+    let stopped = store.ingest_with(&file, |_| ControlFlow::Break(())).unwrap_err();
+    assert!(
+        matches!(&stopped, Error::Read(error) if matches!(error.kind(), ReadErrorKind::Stopped)),
+        "{stopped}"
+    );
+    assert_same(&store.snapshot(), &model, &[0x00ff], true);
+    let (phases, report) = reported();
+    store.ingest_with(&file, report).unwrap();
+    assert!(phases.lock().unwrap().contains(&Phase::Verify));
+    model.0.insert((0x00ff, 7));
+    assert_same(&store.snapshot(), &model, &[0x00ff], true);
+}
+
+#[test]
+fn a_repair_reports_its_progress_and_can_be_cancelled_and_repeated() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s");
+    let (store, model, _) = filled(&path, 14);
+    store.close().unwrap();
+    let segment = path.join("segments/000001.hamdex");
+    let mut bytes = fs::read(&segment).unwrap();
+    let at = bytes.len() / 2;
+    bytes[at] ^= 1;
+    fs::write(&segment, bytes).unwrap();
+    let stopped = repair_with(&path, |_| ControlFlow::Break(())).unwrap_err();
+    assert_eq!(stopped.category(), Category::Stopped, "{stopped}");
+    let (phases, report) = reported();
+    let repaired = repair_with(&path, report).unwrap();
+    assert!(!repaired.was_whole());
+    let phases = phases.lock().unwrap();
+    assert!(
+        phases.contains(&Phase::Verify) && phases.iter().any(|phase| matches!(phase, Phase::Write { .. }))
+    );
+    let store = Store::<u64>::open(&path, tiny()).unwrap();
+    assert!(store.snapshot().count().unwrap().pairs + repaired.lost_pairs() >= model.0.len() as u64);
 }
 
 #[test]

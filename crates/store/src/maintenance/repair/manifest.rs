@@ -98,8 +98,8 @@ fn best(disk: &dyn Disk) -> Result<Option<SalvagedManifest>, Error> {
     refused.map_or(Ok(salvaged), Err)
 }
 
-/// Adds segments whose lines are lost, as their files describe them. Without lost lines, further files are leftovers of a
-/// crash, and no part of the store.
+/// Adds segments whose lines are lost, as their files describe them. Without lost lines, further files are leftovers of
+/// a crash, and no part of the store.
 fn with_lost_segments<F: Fingerprint>(
     disk: &dyn Disk,
     mut manifest: Manifest,

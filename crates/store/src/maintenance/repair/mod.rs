@@ -8,9 +8,11 @@ mod logs;
 mod manifest;
 mod segments;
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use hamdex::Fingerprint;
+use hamdex::{Fingerprint, Progress, ProgressCallback};
 
 pub use logs::{RepairedLogs, repair_logs};
 
@@ -32,8 +34,8 @@ use crate::write::batch::Operation;
 pub struct Repaired {
     /// The files that were damaged or missing; none if the store is intact.
     pub files: Vec<RepairedFile>,
-    /// Pairs in the store before it was damaged, if that is known, as [`StoreStats`] counts them: a pair in a segment and
-    /// in the logs counts twice.
+    /// Pairs in the store before it was damaged, if that is known, as [`StoreStats`] counts them: a pair in a segment
+    /// and in the logs counts twice.
     pub pairs_before: Option<u64>,
     /// Pairs in the store after the repair, counted alike.
     pub pairs_after: u64,
@@ -128,18 +130,30 @@ impl Repaired {
     }
 }
 
-/// Repairs a damaged store, so that it opens with everything that is salvageable: the copy of the manifest, the pairs of
-/// every intact block of any table, every intact record of the logs, and the removals. Damaged files are kept in the
+/// Repairs a damaged store, so that it opens with everything that is salvageable: the copy of the manifest, the pairs
+/// of every intact block of any table, every intact record of the logs, and the removals. Damaged files are kept in the
 /// directory `damaged` of the store. An intact store is not changed.
 ///
 /// An interrupted repair can be repeated. Unreadable removals are lost, unless the logs have them:
 /// [`Repaired::returned_pairs`] is the number of pairs that may have come back.
 ///
 /// # Errors
-/// When the directory is no store, the store is in use, or too little of the manifest and its copy is readable; when the
-/// operating system refuses an operation, other than to read bytes that the disk has lost.
+/// When the directory is no store, the store is in use, or too little of the manifest and its copy is readable; when
+/// the operating system refuses an operation, other than to read bytes that the disk has lost.
 pub fn repair(path: impl AsRef<Path>) -> Result<Repaired, Error> {
     repair_on(&RealDisk::new(path))
+}
+
+/// Repairs a store with a progress callback, as [`Store::compact_with`](crate::Store::compact_with): while each segment
+/// is checked, and while a new one is written in its place.
+///
+/// # Errors
+/// As for [`repair`]; when the callback cancels it. The repair can be repeated then.
+pub fn repair_with(
+    path: impl AsRef<Path>,
+    report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+) -> Result<Repaired, Error> {
+    repair_and_report(&RealDisk::new(path), &(Arc::new(report) as ProgressCallback))
 }
 
 /// Repairs a store on any disk: see [`repair`].
@@ -147,9 +161,13 @@ pub fn repair(path: impl AsRef<Path>) -> Result<Repaired, Error> {
 /// # Errors
 /// As for [`repair`].
 pub fn repair_on(disk: &dyn Disk) -> Result<Repaired, Error> {
+    repair_and_report(disk, &(Arc::new(|_| ControlFlow::Continue(())) as ProgressCallback))
+}
+
+fn repair_and_report(disk: &dyn Disk, report: &ProgressCallback) -> Result<Repaired, Error> {
     let width = manifest::width_of(disk)?;
     let _lock = StoreLock::take(disk)?;
-    if width == 128 { run::<u128>(disk) } else { run::<u64>(disk) }
+    if width == 128 { run::<u128>(disk, report) } else { run::<u64>(disk, report) }
 }
 
 /// Separates damage, which a repair handles, from other errors, which end it: too many open files, for example, say
@@ -161,9 +179,9 @@ fn separate_damage<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Err
     }
 }
 
-/// Repairs a store whose lock the caller has. The manifest comes first, so that it is intact if the repair is interrupted
-/// later.
-fn run<F: Fingerprint>(disk: &dyn Disk) -> Result<Repaired, Error> {
+/// Repairs a store whose lock the caller has. The manifest comes first, so that it is intact if the repair is
+/// interrupted later.
+fn run<F: Fingerprint>(disk: &dyn Disk, report: &ProgressCallback) -> Result<Repaired, Error> {
     let manifest::Restored { manifest, files, kept } = manifest::restore::<F>(disk)?;
     let kept = kept.iter().map(|name| disk.path(name)).collect();
     let mut repaired = Repaired { files, kept, ..Repaired::default() };
@@ -173,7 +191,7 @@ fn run<F: Fingerprint>(disk: &dyn Disk) -> Result<Repaired, Error> {
     let last = layout::listed(disk, layout::SEGMENTS, layout::parse_segment)?.last().copied();
     mended.next_segment = mended.next_segment.max(last.map_or(1, |last| last + 1));
     for entry in &manifest.segments {
-        let outcome = segments::repair_segment::<F>(disk, &manifest, entry, mended.next_segment)?;
+        let outcome = segments::repair_segment::<F>(disk, &manifest, entry, mended.next_segment, report)?;
         repaired.files.extend(outcome.files);
         damaged.extend(outcome.damaged);
         if let Some(entry) = outcome.entry {

@@ -1,8 +1,9 @@
 //! Repair of a segment: readable pairs are copied to a new one.
 
 use std::io;
+use std::sync::Arc;
 
-use hamdex::{Fingerprint, OpenOptions, VerifyOptions, salvage};
+use hamdex::{Fingerprint, OpenOptions, ProgressCallback, VerifyOptions, salvage};
 use hamdex_atomic_file::Pieces;
 use roaring::RoaringTreemap;
 
@@ -39,11 +40,12 @@ pub(super) fn repair_segment<F: Fingerprint>(
     manifest: &Manifest,
     entry: &SegmentEntry,
     next_segment: u64,
+    report: &ProgressCallback,
 ) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
     let mut entry = entry.clone();
     let removed = repair_removals(disk, manifest, &mut entry, &mut outcome)?;
-    let Err(damage) = separate_damage(check::<F>(disk, manifest, &entry))? else {
+    let Err(damage) = separate_damage(check::<F>(disk, manifest, &entry, report))? else {
         outcome.entry = Some(entry);
         return Ok(outcome);
     };
@@ -67,13 +69,13 @@ pub(super) fn repair_segment<F: Fingerprint>(
     outcome.damaged.push(name);
     outcome.damaged.extend(entry.removals.map(|removals| layout::removals(entry.number, removals.version)));
     if !found.pairs.is_empty() {
-        outcome.entry = Some(write(disk, manifest, &entry, next_segment, &found)?);
+        outcome.entry = Some(write(disk, manifest, &entry, next_segment, &found, report)?);
     }
     Ok(outcome)
 }
 
-/// Returns the removals of a segment. If the named ones are damaged, it salvages others: the intact bitmap in a file with
-/// extra bytes, or an earlier version. The removals of the logs since the segment was born are applied again then.
+/// Returns the removals of a segment. If the named ones are damaged, it salvages others: the intact bitmap in a file
+/// with extra bytes, or an earlier version. The removals of the logs since the segment was born are applied again then.
 fn repair_removals(
     disk: &dyn Disk,
     manifest: &Manifest,
@@ -105,7 +107,12 @@ fn repair_removals(
 }
 
 /// Checks that a segment is the one that the manifest names, and intact.
-fn check<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest, entry: &SegmentEntry) -> Result<(), Error> {
+fn check<F: Fingerprint>(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+    entry: &SegmentEntry,
+    report: &ProgressCallback,
+) -> Result<(), Error> {
     let name = layout::segment(entry.number);
     let path = disk.path(&name);
     if !disk.exists(&name).map_err(Error::io("read it", &path))? {
@@ -119,7 +126,8 @@ fn check<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest, entry: &SegmentEn
             format!("it is not the file that the manifest names: {differs}"),
         ));
     }
-    segment.index.verify_with(&VerifyOptions::new())?;
+    let report = Arc::clone(report);
+    segment.index.verify_with(&VerifyOptions::new().progress(move |progress| report(progress)))?;
     Ok(())
 }
 
@@ -196,13 +204,15 @@ fn write<F: Fingerprint>(
     old: &SegmentEntry,
     number: u64,
     found: &Readable<F>,
+    report: &ProgressCallback,
 ) -> Result<SegmentEntry, Error> {
     let name = layout::segment(number);
     let path = disk.path(&name);
     let file = disk.create_new(&name).map_err(Error::io("create it", &path))?;
     let mut file = Pieces::new(file);
     let names = found.names.iter().map(|(id, name)| Ok((*id, name.as_deref().unwrap_or_default())));
-    let options = Schema::of(manifest).build_options()?;
+    let report = Arc::clone(report);
+    let options = Schema::of(manifest).build_options()?.progress(move |progress| report(progress));
     write_index(options, found.pairs.iter().copied(), names, &mut file)?;
     let mut file = file.into_inner().map_err(Error::io("write it", &path))?;
     file.sync().map_err(Error::io("sync it", &path))?;

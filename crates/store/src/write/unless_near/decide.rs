@@ -38,9 +38,9 @@ enum Decision<F> {
 }
 
 impl<F: Fingerprint> UnlessNear<F> {
-    /// Applies the request to a view that may be newer than the one of the search. Newer pairs are in the memtables from
-    /// the generation of the search on, as long as none of them has been flushed; near fingerprints are looked up again if
-    /// pairs have been removed. Merges do not matter.
+    /// Applies the request to a view that may be newer than the one of the search. Newer pairs are in the memtables
+    /// from the generation of the search on, as long as none of them has been flushed; near fingerprints are looked up
+    /// again if pairs have been removed. Merges do not matter.
     pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, ReadError> {
         let Some(since) = view.memtables_since(self.generation) else { return Ok(Reply::SearchAgain) };
         if view.ingests != self.ingests {

@@ -21,8 +21,8 @@ const MIN_BATCH: usize = 64;
 impl<F: Fingerprint> Store<F> {
     /// Inserts a pair unless a stored fingerprint lies within `distance`. Returns the nearest one with its ids then.
     ///
-    /// The call is atomic: of two near pairs that are inserted concurrently, one is inserted, and the outcome of the other
-    /// names it. The outcome is as durable as the options of the store require.
+    /// The call is atomic: of two near pairs that are inserted concurrently, one is inserted, and the outcome of the
+    /// other names it. The outcome is as durable as the options of the store require.
     ///
     /// ```
     /// use hamdex_store::{CreateOptions, Inserted, Store, StoreOptions};

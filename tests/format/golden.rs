@@ -224,7 +224,7 @@ fn dense() {
     assert!(index.len() > stats.tables[0].blocks * 300, "{stats:?}");
 }
 
-/// What l the blocks of a table have, from 0 on.
+/// The values of l in the blocks of a table, from 0 on.
 fn low_bits<F: Fingerprint>(index: &Index<F>, table: usize) -> Vec<u8> {
     let stats = index.stats();
     let mut all: Vec<u8> = (0..stats.tables[table].blocks)

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Once;
 
 use hamdex::{Fingerprint, Hex};
@@ -36,15 +37,16 @@ struct Entry<'i> {
 
 /// Prints all of them in ascending order.
 pub(super) fn print<F: Fingerprint>(
+    path: &Path,
     set: Set<'_, F>,
     form: Form,
     output: &mut impl Write,
 ) -> Result<(), Failure> {
     if form.ids && !set.description.has_ids {
-        return Err(Failure::Usage("there are no ids: leave out --ids".to_owned()));
+        return Err(Failure::Usage(format!("{}: holds no ids: leave out --ids", path.display())));
     }
     if form.names && !set.description.has_names {
-        return Err(Failure::Usage("there are no names: leave out --names".to_owned()));
+        return Err(Failure::Usage(format!("{}: holds no names: leave out --names", path.display())));
     }
     let names = set.names().filter(|_| form.names);
     let with_ids = form.ids || form.names;

@@ -105,7 +105,7 @@ fn fingerprints(args: &Args) -> Result<(), Failure> {
     let set = hamdex_any::open(&args.index)?;
     let form = fingerprints::Form { ids: args.ids, names: args.names, json: args.json };
     let mut output = std::io::BufWriter::new(anstream::stdout().lock());
-    for_width!(set.description().width, F => fingerprints::print(Set::<F>::of(&set), form, &mut output))?;
+    for_width!(set.description().width, F => fingerprints::print(&args.index, Set::<F>::of(&set), form, &mut output))?;
     output.flush()?;
     Ok(())
 }

@@ -117,10 +117,9 @@ pub use hamdex_atomic_file::Error as OutputError;
 pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
-    AnyIndex, AnySearcher, Batch, BatchOptions, Checksums, Entries, Entry, Fingerprints, FoundIn, IdStats,
-    Index, IndexRef, Match, MatchVisitor, MultiIndex, MultiMatch, MultiMatches, MultiSearcher, OpenOptions,
-    Pair, Pairs, PairsOptions, RawBlock, Searcher, Stats, Strategy, TableStats, Verified, VerifyOptions,
-    pairs, width,
+    Batch, BatchOptions, Checksums, Entries, Entry, Fingerprints, FoundIn, IdStats, Index, IndexRef, Match,
+    MatchVisitor, MultiIndex, MultiMatch, MultiMatches, MultiSearcher, OpenOptions, Pair, Pairs,
+    PairsOptions, RawBlock, Searcher, Stats, Strategy, TableStats, Verified, VerifyOptions, pairs, width,
 };
 pub use mapping::Mapping;
 pub use memory::default_memory;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
-use hamdex_store::disk::SimulatedDisk;
+use hamdex_store::disk::{Disk, SimulatedDisk};
 use hamdex_store::internals::log::LogWriter;
 use hamdex_store::{Identity, Operation, StoreId};
 

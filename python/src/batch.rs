@@ -1,8 +1,9 @@
-//! Many queries of an index.
+//! Many queries of a set.
 
 use std::sync::Arc;
 
-use hamdex::{BatchOptions, Index, Match, ReadError, ReadErrorKind, Strategy};
+use hamdex::{BatchOptions, Description, Match, ReadError, ReadErrorKind, SetError, Strategy};
+use hamdex_any::AnySet;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -40,37 +41,43 @@ pub(crate) fn batch_options(
     Ok(options)
 }
 
-/// Answers many queries of an index.
+/// Answers many queries of a set.
 pub(crate) fn batch<F: Width>(
-    index: &Index<F>,
+    any: &AnySet,
     queries: &[F],
     distance: u32,
     options: &BatchOptions,
     watch: &Arc<Watch>,
-) -> Result<Rows<F>, ReadError> {
+) -> Result<Rows<F>, SetError> {
+    let set = any.typed::<F>().expect("its width has been looked at");
+    let Description { has_ids, has_names, .. } = *any.description();
     let options = options.clone().progress(watch.callback());
     let mut places: Vec<u64> = Vec::new();
     let mut found: Vec<Match<F>> = Vec::new();
-    let _ = index.batch_with(queries, distance, &options, |query, matches| {
+    let _ = set.visit_batch(queries, distance, &options, &mut |query, matches| {
         places.extend(std::iter::repeat_n(query as u64, matches.len()));
         found.extend_from_slice(matches);
         watch.go_on()
     })?;
-    let mut rows = Rows::new(Labels::new(index.has_ids(), index.has_names()));
-    let names = index.names()?;
-    let mut searcher = index.searcher();
+    let mut rows = Rows::new(Labels::new(has_ids, has_names));
+    let mut searcher = set.open_searcher();
     for (places, found) in places.chunks(IDS_AT_ONCE).zip(found.chunks(IDS_AT_ONCE)) {
         if watch.go_on().is_break() {
-            return Err(ReadErrorKind::Stopped.into());
+            return Err(ReadError::from(ReadErrorKind::Stopped).into());
+        }
+        if !has_ids {
+            places
+                .iter()
+                .zip(found)
+                .for_each(|(&place, one)| rows.push(place, one.fingerprint, one.distance));
+            continue;
         }
         for ((&place, one), ids) in places.iter().zip(found).zip(searcher.ids_of(found)?) {
-            match &names {
-                Some(names) => {
-                    let names = ids.map(|id| names.name_of(id).map(text_of));
-                    rows.push_names(place, one, names.collect::<Result<Vec<_>, _>>()?);
-                }
-                None if index.has_ids() => rows.push_numbers(place, one, ids),
-                None => rows.push(place, one.fingerprint, one.distance),
+            if has_names {
+                let names = ids.map(|id| Ok(text_of(&set.name_of(id)?.unwrap_or_default())));
+                rows.push_names(place, one, names.collect::<Result<Vec<_>, SetError>>()?);
+            } else {
+                rows.push_numbers(place, one, ids.map(|stored| stored.id));
             }
         }
     }

@@ -7,7 +7,7 @@ use std::error::Error as StdError;
 use std::io;
 use std::path::Path;
 
-use hamdex::{DesignError, OutputError, ReadError, ReadErrorKind};
+use hamdex::{Category, DesignError, OutputError, ReadError, SetError};
 use hamdex_simhash::RecipeError;
 use pyo3::create_exception;
 use pyo3::exceptions::{
@@ -106,21 +106,41 @@ impl IntoException for PyErr {
     }
 }
 
+/// The exception of a category.
+fn of_category(category: Category, error: &(dyn StdError + 'static), path: Option<&Path>) -> PyErr {
+    let text = chain(error);
+    match category {
+        Category::Usage | Category::Input => PyValueError::new_err(text),
+        Category::Exists => PyFileExistsError::new_err(text),
+        Category::Format => FormatError::new_err(text),
+        Category::Damaged => DamagedError::new_err(text),
+        Category::Memory => PyMemoryError::new_err(text),
+        Category::System => match refusal(error) {
+            Some(refusal) => of_io(refusal, path, text),
+            None => Error::new_err(text),
+        },
+        Category::Unavailable => match refusal(error) {
+            Some(refusal) => of_io(refusal, None, text),
+            None => StoreError::new_err(text),
+        },
+        _ => Error::new_err(text),
+    }
+}
+
 impl IntoException for ReadError {
     fn into_exception(self) -> PyErr {
-        let text = chain(&self);
-        match self.kind() {
-            ReadErrorKind::Io(error) => of_io(error, self.path(), text),
-            ReadErrorKind::NotHamdex
-            | ReadErrorKind::TooNew { .. }
-            | ReadErrorKind::TooOld { .. }
-            | ReadErrorKind::UnknownFeatures { .. } => FormatError::new_err(text),
-            ReadErrorKind::Truncated { .. } | ReadErrorKind::Damaged { .. } => DamagedError::new_err(text),
-            ReadErrorKind::Width { .. } | ReadErrorKind::QueryTooWide { .. } => PyValueError::new_err(text),
-            ReadErrorKind::OutOfMemory { .. } => PyMemoryError::new_err(text),
-            ReadErrorKind::Threads(error) => of_io(error, None, text),
-            _ => Error::new_err(text),
-        }
+        of_category(self.category(), &self, self.path())
+    }
+}
+
+impl IntoException for SetError {
+    fn into_exception(self) -> PyErr {
+        let error = self.downcast::<ReadError>().map(IntoException::into_exception);
+        let error =
+            error.or_else(|error| error.downcast::<hamdex_store::Error>().map(IntoException::into_exception));
+        let error = error
+            .or_else(|error| error.downcast::<hamdex_shards::Error>().map(IntoException::into_exception));
+        error.unwrap_or_else(|error| of_category(error.category(), &error, None))
     }
 }
 
@@ -170,41 +190,22 @@ impl IntoException for RecipeError {
 
 impl IntoException for hamdex_store::Error {
     fn into_exception(self) -> PyErr {
-        let text = chain(&self);
         match self {
-            Self::Io { source, path, .. } => of_io(&source, Some(&path), text),
-            Self::NotAStore { .. } | Self::Newer { .. } => FormatError::new_err(text),
-            Self::Exists { .. } => PyFileExistsError::new_err(text),
-            Self::Damaged { .. } | Self::Missing { .. } => DamagedError::new_err(text),
-            Self::BatchTooLarge { .. }
-            | Self::NoWidth { .. }
-            | Self::NoIds { .. }
-            | Self::IngestIds { .. }
-            | Self::Names { .. }
-            | Self::BackupInside { .. }
-            | Self::Width { .. } => PyValueError::new_err(text),
-            Self::Design(error) => error.into_exception(),
             Self::Read(error) => error.into_exception(),
             Self::Build(error) => error.into_exception(),
-            other => match refusal(&other) {
-                Some(error) => of_io(error, None, text),
-                None => StoreError::new_err(text),
-            },
+            Self::Io { ref path, .. } => of_category(self.category(), &self, Some(path)),
+            error => of_category(error.category(), &error, None),
         }
     }
 }
 
 impl IntoException for hamdex_shards::Error {
     fn into_exception(self) -> PyErr {
-        let text = chain(&self);
         match self {
-            Self::Io { source, path, .. } => of_io(&source, Some(&path), text),
-            Self::NotShards { .. } | Self::Newer { .. } => FormatError::new_err(text),
-            Self::Damaged { .. } => DamagedError::new_err(text),
-            Self::Missing { .. } => PyFileNotFoundError::new_err(text),
-            Self::Width { .. } | Self::QueryTooWide { .. } => PyValueError::new_err(text),
             Self::Read(error) => error.into_exception(),
-            _ => Error::new_err(text),
+            Self::Missing { .. } => PyFileNotFoundError::new_err(chain(&self)),
+            Self::Io { ref path, .. } => of_category(self.category(), &self, Some(path)),
+            error => of_category(error.category(), &error, None),
         }
     }
 }

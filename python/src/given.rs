@@ -1,12 +1,14 @@
 //! What is given to a store, one or many.
 
+use hamdex::Description;
+use hamdex_any::AnySet;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString};
 
 use crate::numbers::{self, Fingerprints, check_lengths};
+use crate::query::recipe_of;
 use crate::recipe::{Purpose, of_text, of_texts};
-use crate::shape::Shape;
 use crate::texts::Texts;
 use crate::width::Width;
 use crate::work;
@@ -18,24 +20,25 @@ pub(crate) enum Given<F> {
 }
 
 impl<F: Width> Given<F> {
-    /// What is given to a store of this shape: fingerprints, or texts if it has a recipe.
+    /// The arguments of a write to a store: fingerprints, or texts if it has a recipe.
     pub(crate) fn of(
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
-        shape: &Shape,
+        set: &AnySet,
     ) -> PyResult<Self> {
         let ids = ids.filter(|ids| !ids.is_none());
-        if ids.is_some() != shape.has_ids {
+        let Description { has_ids, has_names, .. } = *set.description();
+        if ids.is_some() != has_ids {
             let text =
-                if shape.has_ids { "this store has ids: give one for each" } else { "this store has no ids" };
+                if has_ids { "this store has ids: give one for each" } else { "this store has no ids" };
             return Err(PyValueError::new_err(text));
         }
         let is_one = is_one(fingerprints)?;
         let fingerprints: Vec<F> = match fingerprints.cast::<PyString>() {
-            Ok(text) => vec![of_text(&shape.recipe()?, text.to_str()?, Purpose::Insert)?],
+            Ok(text) => vec![of_text(&recipe_of(set)?, text.to_str()?, Purpose::Insert)?],
             Err(_) if Texts::are(fingerprints)? => {
                 let texts = Texts::of(fingerprints)?;
-                of_texts(fingerprints.py(), &shape.recipe()?, &texts, work::threads(None)?, Purpose::Insert)?
+                of_texts(fingerprints.py(), &recipe_of(set)?, &texts, work::threads(None)?, Purpose::Insert)?
             }
             Err(_) => all(fingerprints)?,
         };
@@ -43,7 +46,7 @@ impl<F: Width> Given<F> {
             return Ok(Self::Pairs(fingerprints.into_iter().map(|fingerprint| (fingerprint, 0)).collect()));
         };
         let ids = if is_one { PyList::new(ids.py(), [ids])?.into_any() } else { ids.clone() };
-        if shape.has_names {
+        if has_names {
             let names = Texts::of(&ids)?;
             let names = names.as_strs()?;
             check_lengths(fingerprints.len(), names.len())?;

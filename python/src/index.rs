@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 
-use hamdex::{AnyIndex, Codec, FileId, OpenOptions, VerifyOptions};
+use hamdex::{Codec, Description, FileId, OpenOptions, VerifyOptions};
+use hamdex_any::{AnyFingerprint, AnySet, for_width};
 use hamdex_documents::stored_recipe;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -39,20 +40,10 @@ pub(crate) struct Handle {
 
 #[derive(Clone)]
 struct Opened {
-    index: Arc<AnyIndex>,
+    index: AnySet,
     searchers: Arc<Pool>,
 }
 
-/// Does the same with an index of either width.
-macro_rules! either {
-    ($any:expr, $index:ident => $result:expr) => {
-        match &*$any {
-            AnyIndex::Bits64($index) => $result,
-            AnyIndex::Bits128($index) => $result,
-            _ => Err(Error::new_err("the index has fingerprints of an unknown width")),
-        }
-    };
-}
 impl Handle {
     fn opened(&self) -> PyResult<Opened> {
         let opened = self.opened.read().map_err(|_| Error::new_err("the index is in an unknown state"))?;
@@ -62,15 +53,15 @@ impl Handle {
     }
 
     /// The index, unless it has been closed.
-    pub(crate) fn index(&self) -> PyResult<Arc<AnyIndex>> {
+    pub(crate) fn index(&self) -> PyResult<AnySet> {
         self.opened().map(|opened| opened.index)
     }
 
     fn open(py: Python<'_>, path: PathBuf, in_memory: bool, larger_than_memory: bool) -> PyResult<Self> {
         let path = std::path::absolute(&path)?;
         let options = OpenOptions::new().in_memory(in_memory).larger_than_memory(larger_than_memory);
-        let index = py.detach(|| AnyIndex::open_with(&path, &options)).or_raise()?;
-        let opened = Opened { index: Arc::new(index), searchers: Arc::default() };
+        let index = py.detach(|| hamdex_any::open_file(&path, &options)).or_raise()?;
+        let opened = Opened { index, searchers: Arc::default() };
         Ok(Self { path, opened: RwLock::new(Some(opened)) })
     }
 
@@ -82,15 +73,26 @@ impl Handle {
         distance: Option<u32>,
     ) -> PyResult<Bound<'py, PyList>> {
         let Opened { index, searchers } = self.opened()?;
-        let distance = distance.unwrap_or_else(|| index.distance());
-        let number = match index.width() {
-            64 => query_of::<u64>(query, || recipe_of(&index))?.into(),
-            _ => query_of::<u128>(query, || recipe_of(&index))?,
-        };
+        let distance = distance.unwrap_or(index.description().distance);
+        let number = for_width!(index.description().width, F => {
+            AnyFingerprint::of(query_of::<F>(query, || recipe_of(&index))?)
+        });
         let found = searchers.find(query.py(), &index, number, wanted, distance)?;
         let matches = found.into_iter().map(|found| results::one_match(query.py(), found));
         PyList::new(query.py(), matches.collect::<PyResult<Vec<_>>>()?)
     }
+}
+
+fn design_of(index: &AnySet) -> &str {
+    index.description().design.as_deref().unwrap_or_default()
+}
+
+fn codec_of(index: &AnySet) -> &'static str {
+    index.description().codec.map_or("", Codec::name)
+}
+
+fn file_id_of(index: &AnySet) -> FileId {
+    index.description().file_id.expect("an index file has an id")
 }
 
 #[pymethods]
@@ -103,28 +105,29 @@ impl Handle {
 
     /// The number of distinct fingerprints.
     fn __len__(&self) -> PyResult<usize> {
-        Ok(usize::try_from(self.index()?.len()).unwrap_or(usize::MAX))
+        Ok(usize::try_from(self.index()?.description().fingerprints).unwrap_or(usize::MAX))
     }
 
     fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
         let any = self.index()?;
-        either!(any, index => {
-            index.contains(query_of(fingerprint, || recipe_of(&any))?).or_raise()
-        })
+        let fingerprint = for_width!(any.description().width, F => {
+            AnyFingerprint::of(query_of::<F>(fingerprint, || recipe_of(&any))?)
+        });
+        any.contains(fingerprint).or_raise()
     }
 
     fn __repr__(&self) -> String {
         let path = self.path.display();
         let Ok(any) = self.index() else { return format!("<hamdex.Index {path}, closed>") };
-        let ids = match (any.has_ids(), any.names()) {
-            (_, Ok(Some(_))) => "with names",
-            (true, _) => "with ids",
-            _ => "without ids",
+        let Description { width, distance, fingerprints, has_ids, has_names, .. } = *any.description();
+        let ids = match (has_ids, has_names) {
+            (_, true) => "with names",
+            (true, false) => "with ids",
+            (false, false) => "without ids",
         };
-        let (width, distance, design, codec) = (any.width(), any.distance(), any.design(), any.codec());
+        let (design, codec) = (design_of(&any), codec_of(&any));
         format!(
-            "<hamdex.Index {path}: {} fingerprints of {width} bits, {ids}, distance {distance}, {design}, {codec}>",
-            any.len()
+            "<hamdex.Index {path}: {fingerprints} fingerprints of {width} bits, {ids}, distance {distance}, {design}, {codec}>"
         )
     }
 
@@ -137,51 +140,51 @@ impl Handle {
     /// The width of the fingerprints, in bits: 64 or 128.
     #[getter]
     fn width(&self) -> PyResult<u32> {
-        Ok(self.index()?.width())
+        Ok(self.index()?.description().width)
     }
 
     /// The distance for which the index is made; any other is answered exactly, too.
     #[getter]
     fn distance(&self) -> PyResult<u32> {
-        Ok(self.index()?.distance())
+        Ok(self.index()?.description().distance)
     }
 
     /// The name of the design: which tables there are.
     #[getter]
     fn design(&self) -> PyResult<String> {
-        Ok(self.index()?.design().to_owned())
+        Ok(design_of(&self.index()?).to_owned())
     }
 
     /// The name of the codec: how blocks are coded.
     #[getter]
     fn codec(&self) -> PyResult<&'static str> {
-        Ok(Codec::name(self.index()?.codec()))
+        Ok(codec_of(&self.index()?))
     }
 
     /// Whether fingerprints have ids.
     #[getter]
     fn has_ids(&self) -> PyResult<bool> {
-        Ok(self.index()?.has_ids())
+        Ok(self.index()?.description().has_ids)
     }
 
     /// The id of the file: files of the same id are the same, byte for byte.
     #[getter]
     fn file_id(&self) -> PyResult<String> {
-        Ok(self.index()?.file_id().to_string())
+        Ok(file_id_of(&self.index()?).to_string())
     }
 
     /// How the fingerprints are made of texts; ``None`` if the index does not say.
     #[getter]
     fn recipe(&self) -> PyResult<Option<String>> {
         let any = self.index()?;
-        Ok(stored_recipe(any.metadata()).or_raise()?.map(|recipe| recipe.to_string()))
+        Ok(stored_recipe(&any.description().metadata).or_raise()?.map(|recipe| recipe.to_string()))
     }
 
     /// The metadata: names, and bytes.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let metadata = PyDict::new(py);
-        for (name, value) in self.index()?.metadata() {
+        for (name, value) in &self.index()?.description().metadata {
             metadata.set_item(name, PyBytes::new(py, value))?;
         }
         Ok(metadata)
@@ -235,13 +238,13 @@ impl Handle {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Table> {
         let any = self.index()?;
-        let distance = k.unwrap_or_else(|| any.distance());
+        let distance = k.unwrap_or_else(|| any.description().distance);
         let options = batch_options(limit, strategy, memory, threads)?;
         let queries = queries_of(queries, threads, || recipe_of(&any))?;
-        either!(any, index => {
-            let queries = Width::slice(&queries)?;
+        for_width!(any.description().width, F => {
+            let queries = F::slice(&queries)?;
             work::run(py, progress, |watch| {
-                batch(index, queries, distance, &options, watch).or_raise()?.into_table()
+                batch::<F>(&any, queries, distance, &options, watch).or_raise()?.into_table()
             })
         })
     }
@@ -251,8 +254,8 @@ impl Handle {
     #[pyo3(signature = (k = None, *, memory = None, threads = None))]
     fn pairs(&self, k: Option<u32>, memory: Option<u64>, threads: Option<usize>) -> PyResult<Pairs> {
         let any = self.index()?;
-        let distance = k.unwrap_or_else(|| any.distance());
-        Pairs::new(Source::Index(any), distance, memory, threads)
+        let distance = k.unwrap_or_else(|| any.description().distance);
+        Pairs::new(Source::Set(any), distance, memory, threads)
     }
 
     /// Read the whole file and check everything. Raises ``DamagedError`` at the first damage.
@@ -265,7 +268,7 @@ impl Handle {
     ) -> PyResult<Bound<'py, PyAny>> {
         let any = self.index()?;
         let options = VerifyOptions::new().threads(work::threads(threads)?);
-        let verified = work::run(py, progress, |watch| any.verify_with(&options.progress(watch.callback())))?;
+        let verified = work::run(py, progress, |watch| any.verify(&options.progress(watch.callback())))?;
         results::verified(
             py,
             (verified.bytes, verified.tables, verified.blocks, verified.fingerprints, verified.ids),
@@ -297,7 +300,7 @@ impl Handle {
     #[classmethod]
     fn _reopen(class: &Bound<'_, PyType>, path: PathBuf, file_id: [u8; 16]) -> PyResult<Self> {
         let handle = Self::open(class.py(), path, false, false)?;
-        if handle.index()?.file_id() != FileId::from(file_id) {
+        if file_id_of(&handle.index()?) != FileId::from(file_id) {
             let text = "is another file than when it was pickled";
             return Err(Error::new_err(format!("{}: {text}", handle.path.display())));
         }
@@ -306,7 +309,7 @@ impl Handle {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
-        let file_id = slf.get().index()?.file_id();
+        let file_id = file_id_of(&slf.get().index()?);
         let path = &slf.get().path;
         let arguments = (path, PyBytes::new(py, &file_id.to_bytes())).into_pyobject(py)?;
         (slf.get_type().getattr("_reopen")?, arguments).into_pyobject(py)

@@ -5,28 +5,34 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_schema::{DataType, SchemaRef};
-use hamdex::{AnyIndex, MultiIndex, Pair, Pairs as Join, ReadError};
+use hamdex::{FingerprintSet, Pair, PairsOptions, SetError};
+use hamdex_any::{AnySet, for_width};
 
 use crate::table::schema;
 use crate::width::Width;
 use crate::work::Watch;
 
-/// What the pairs are of.
+/// The fingerprints that pairs are made of.
 #[derive(Clone)]
 pub(crate) enum Source {
-    Index(Arc<AnyIndex>),
-    Values64(Arc<Vec<u64>>),
-    Values128(Arc<Vec<u128>>),
-    Set64(Arc<MultiIndex<u64>>),
-    Set128(Arc<MultiIndex<u128>>),
+    Set(AnySet),
+    Values(Arc<Values>),
+}
+
+/// Fingerprints in memory.
+pub(crate) enum Values {
+    Narrow(Vec<u64>),
+    Wide(Vec<u128>),
 }
 
 impl Source {
-    fn is_wide(&self) -> bool {
+    fn width(&self) -> u32 {
         match self {
-            Self::Index(index) => index.width() == u128::BITS,
-            Self::Values64(_) | Self::Set64(_) => false,
-            Self::Values128(_) | Self::Set128(_) => true,
+            Self::Set(set) => set.description().width,
+            Self::Values(values) => match **values {
+                Values::Narrow(_) => 64,
+                Values::Wide(_) => 128,
+            },
         }
     }
 }
@@ -76,7 +82,7 @@ fn pair_schema(fingerprint: DataType) -> SchemaRef {
 impl Job {
     /// The columns of the tables.
     pub(crate) fn schema(&self) -> SchemaRef {
-        pair_schema(if self.source.is_wide() { u128::ARROW } else { u64::ARROW })
+        for_width!(self.source.width(), F => pair_schema(F::ARROW))
     }
 
     /// Calls `receive` with all pairs, tables of at least `rows` rows but for the last.
@@ -85,64 +91,58 @@ impl Job {
         watch: &Arc<Watch>,
         rows: usize,
         receive: &mut Receive<'_>,
-    ) -> Result<(), ReadError> {
-        let distance = self.distance;
-        match &self.source {
-            Source::Index(index) => match (u64::of_index(index), u128::of_index(index)) {
-                (Some(index), _) => self.deliver(index.pairs(distance), watch, rows, receive),
-                (_, Some(index)) => self.deliver(index.pairs(distance), watch, rows, receive),
-                (None, None) => Ok(()),
-            },
-            Source::Values64(values) => self.deliver(hamdex::pairs(values, distance), watch, rows, receive),
-            Source::Values128(values) => self.deliver(hamdex::pairs(values, distance), watch, rows, receive),
-            Source::Set64(set) => self.deliver(set.pairs(distance), watch, rows, receive),
-            Source::Set128(set) => self.deliver(set.pairs(distance), watch, rows, receive),
-        }
+    ) -> Result<(), SetError> {
+        for_width!(self.source.width(), F => self.deliver::<F>(watch, rows, receive))
     }
 
     fn deliver<F: Width>(
         &self,
-        join: Join<'_, F>,
         watch: &Arc<Watch>,
         rows: usize,
         receive: &mut Receive<'_>,
-    ) -> Result<(), ReadError> {
+    ) -> Result<(), SetError> {
         let mut columns = Columns::<F>::new();
-        let outcome = self.configured(join, watch).for_each_batch(|pairs| {
+        let visit = &mut |pairs: &[Pair<F>]| {
             columns.extend(pairs);
             if columns.distance.len() < rows { ControlFlow::Continue(()) } else { receive(columns.take()) }
-        })?;
+        };
+        let options = self.options(watch);
+        let outcome = match &self.source {
+            Source::Set(set) => typed::<F>(set).visit_pairs(self.distance, &options, visit)?,
+            Source::Values(values) => {
+                hamdex::pairs(F::values(values), self.distance).options(&options).for_each_batch(visit)?
+            }
+        };
         if outcome.is_continue() && !columns.distance.is_empty() {
             let _ = receive(columns.take());
         }
         Ok(())
     }
 
-    fn configured<'a, F: Width>(&self, join: Join<'a, F>, watch: &Arc<Watch>) -> Join<'a, F> {
-        let join = join.threads(self.threads).progress(watch.callback());
+    fn options(&self, watch: &Arc<Watch>) -> PairsOptions {
+        let options = PairsOptions::new().threads(self.threads).progress(watch.callback());
         match self.memory {
-            Some(memory) => join.memory(memory),
-            None => join,
+            Some(memory) => options.memory(memory),
+            None => options,
         }
     }
 
-    fn count<F: Width>(&self, join: Join<'_, F>, watch: &Arc<Watch>) -> Result<Vec<u64>, ReadError> {
-        self.configured(join, watch).count_by_distance()
+    /// The number of pairs at each distance.
+    pub(crate) fn counts(&self, watch: &Arc<Watch>) -> Result<Vec<u64>, SetError> {
+        for_width!(self.source.width(), F => self.count::<F>(watch))
     }
 
-    /// How many pairs there are at each distance.
-    pub(crate) fn counts(&self, watch: &Arc<Watch>) -> Result<Vec<u64>, ReadError> {
-        let distance = self.distance;
+    fn count<F: Width>(&self, watch: &Arc<Watch>) -> Result<Vec<u64>, SetError> {
+        let options = self.options(watch);
         match &self.source {
-            Source::Index(index) => match (u64::of_index(index), u128::of_index(index)) {
-                (Some(index), _) => self.count(index.pairs(distance), watch),
-                (_, Some(index)) => self.count(index.pairs(distance), watch),
-                (None, None) => Ok(Vec::new()),
-            },
-            Source::Values64(values) => self.count(hamdex::pairs(values, distance), watch),
-            Source::Values128(values) => self.count(hamdex::pairs(values, distance), watch),
-            Source::Set64(set) => self.count(set.pairs(distance), watch),
-            Source::Set128(set) => self.count(set.pairs(distance), watch),
+            Source::Set(set) => typed::<F>(set).count_pairs(self.distance, &options),
+            Source::Values(values) => {
+                Ok(hamdex::pairs(F::values(values), self.distance).options(&options).count_by_distance()?)
+            }
         }
     }
+}
+
+fn typed<F: Width>(set: &AnySet) -> &dyn FingerprintSet<F> {
+    &**set.typed::<F>().expect("its width has been looked at")
 }

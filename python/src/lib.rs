@@ -7,7 +7,7 @@
 //! - `work`, `each`: threads, signals, progress
 //! - `recipe`, `shingles`: what is made of texts
 //! - `build`, `merge`, `dedup` with `against`: indexes, and near-duplicates
-//! - `index`, with `query`, `pool` and `batch`; `pairs`, with `join` and `stream`; `store`, `snapshot`, `moment` and `shape`: what is open
+//! - `index`, with `query`, `pool` and `batch`; `pairs`, with `join` and `stream`; `store`, `snapshot`: what is open
 //! - `command`: the command
 //!
 //! The rest of the package is in `python/hamdex`.
@@ -24,7 +24,6 @@ mod given;
 mod index;
 mod join;
 mod merge;
-mod moment;
 mod numbers;
 mod opening;
 mod pairs;
@@ -33,7 +32,6 @@ mod query;
 mod recipe;
 mod results;
 mod rows;
-mod shape;
 mod shingles;
 mod snapshot;
 mod store;

@@ -1,9 +1,9 @@
 //! Merging indexes.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use hamdex::{AnyIndex, Index, Merger, Summary};
+use hamdex::{Index, Merger, OpenOptions, Summary};
+use hamdex_any::{AnySet, for_width};
 use hamdex_documents::RECIPE_KEY;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -50,40 +50,37 @@ pub(crate) fn merge<'py>(
         metadata: Default::default(),
     };
     if let Some(first) = inputs.first() {
-        let metadata = first.metadata();
-        if inputs.iter().any(|other| other.metadata().get(RECIPE_KEY) != metadata.get(RECIPE_KEY)) {
+        let metadata = &first.description().metadata;
+        if inputs.iter().any(|other| other.description().metadata.get(RECIPE_KEY) != metadata.get(RECIPE_KEY))
+        {
             let text = "the indexes were built by different recipes: their fingerprints cannot be compared";
             return Err(PyValueError::new_err(text));
         }
-        if inputs.iter().any(|other| other.metadata() != metadata) {
+        if inputs.iter().any(|other| other.description().metadata != *metadata) {
             return Err(PyValueError::new_err("the metadata of the indexes differ: they cannot be merged"));
         }
         choices.metadata = metadata.clone();
     }
-    let is_wide = inputs.first().is_some_and(|index| index.width() == 128);
-    if inputs.iter().any(|index| (index.width() == 128) != is_wide) {
+    let width = inputs.first().map_or(64, |index| index.description().width);
+    if inputs.iter().any(|index| index.description().width != width) {
         return Err(PyValueError::new_err(
             "some of the indexes have fingerprints of 64 bits, and others of 128",
         ));
     }
-    let summary = if is_wide {
-        write(py, &of_width::<u128>(&inputs), path, &choices, progress)
-    } else {
-        write(py, &of_width::<u64>(&inputs), path, &choices, progress)
-    };
-    results::summary(py, summary?)
+    let summary = for_width!(width, F => write(py, &of_width::<F>(&inputs), path, &choices, progress))?;
+    results::summary(py, summary)
 }
 
-fn of_width<F: Width>(inputs: &[Arc<AnyIndex>]) -> Vec<&Index<F>> {
-    inputs.iter().filter_map(|index| F::of_index(index)).collect()
+fn of_width<F: Width>(inputs: &[AnySet]) -> Vec<&Index<F>> {
+    inputs.iter().filter_map(|index| index.typed::<F>()?.as_index()).collect()
 }
 
-fn open(input: &Bound<'_, PyAny>) -> PyResult<Arc<AnyIndex>> {
+fn open(input: &Bound<'_, PyAny>) -> PyResult<AnySet> {
     match input.cast::<Handle>() {
         Ok(index) => index.get().index(),
         Err(_) => {
             let path = input.extract::<PathBuf>()?;
-            input.py().detach(|| AnyIndex::open(path)).or_raise().map(Arc::new)
+            input.py().detach(|| hamdex_any::open_file(path, &OpenOptions::new())).or_raise()
         }
     }
 }

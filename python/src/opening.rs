@@ -10,7 +10,6 @@ use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
 use crate::recipe::of_width;
-use crate::shape::Shape;
 
 /// What a store is to be, as far as the user says.
 pub(crate) struct Wanted {
@@ -25,12 +24,7 @@ pub(crate) struct Wanted {
 
 impl Wanted {
     /// Opens the store, which must be what is wanted; makes it where there is nothing yet.
-    pub(crate) fn open(
-        self,
-        py: Python<'_>,
-        path: &Path,
-        options: StoreOptions,
-    ) -> PyResult<(AnyStore, Shape)> {
+    pub(crate) fn open(self, py: Python<'_>, path: &Path, options: StoreOptions) -> PyResult<AnyStore> {
         let store = if is_free(path) {
             let width = self.width.unwrap_or(64);
             let create = self.to_create()?;
@@ -39,7 +33,7 @@ impl Wanted {
             self.check(path)?;
             py.detach(|| AnyStore::open(path, options)).or_raise()?
         };
-        Ok((store, Shape::of(&inspect(path).or_raise()?.manifest)))
+        Ok(store)
     }
 
     fn to_create(&self) -> PyResult<CreateOptions> {

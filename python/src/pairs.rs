@@ -10,7 +10,7 @@ use pyo3::types::PyCapsule;
 
 use crate::arrow::{export_schema, export_stream};
 use crate::errors::{Error, IntoException};
-use crate::join::{Job, Source};
+use crate::join::{Job, Source, Values};
 use crate::numbers::Fingerprints;
 use crate::stream::Stream;
 use crate::table::Table;
@@ -135,9 +135,9 @@ pub(crate) fn pairs(
     threads: Option<usize>,
 ) -> PyResult<Pairs> {
     // Copied, since the array may change while pairs are found.
-    let source = match Fingerprints::of(fingerprints)? {
-        Fingerprints::Bits64(words) => Source::Values64(Arc::new(words.as_slice()?.to_vec())),
-        Fingerprints::Bits128(wide) => Source::Values128(Arc::new(wide)),
+    let values = match Fingerprints::of(fingerprints)? {
+        Fingerprints::Bits64(words) => Values::Narrow(words.as_slice()?.to_vec()),
+        Fingerprints::Bits128(wide) => Values::Wide(wide),
     };
-    Pairs::new(source, k, memory, threads)
+    Pairs::new(Source::Values(Arc::new(values)), k, memory, threads)
 }

@@ -1,6 +1,7 @@
-//! Queries: what they are asked with, and what they find.
+//! Queries from Python, and their matches.
 
-use hamdex::{AnyIndex, Ids, Names, ReadError};
+use hamdex::{Description, MatchIds, SetError};
+use hamdex_any::{AnyMatch, AnySet, Kind};
 use hamdex_documents::stored_recipe;
 use hamdex_simhash::{Recipe, Width as Bits};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -15,7 +16,7 @@ use crate::texts::Texts;
 use crate::width::Width;
 use crate::work;
 
-/// How many matches a query wants.
+/// The number of matches that a query wants.
 #[derive(Clone, Copy)]
 pub(crate) enum Wanted {
     /// The nearest, at most so many.
@@ -26,8 +27,7 @@ pub(crate) enum Wanted {
 
 /// A match that Python can have.
 pub(crate) struct Found {
-    pub(crate) fingerprint: u128,
-    pub(crate) distance: u32,
+    pub(crate) one: AnyMatch,
     pub(crate) ids: Labels,
 }
 
@@ -64,25 +64,32 @@ pub(crate) fn queries_of<'py>(
     })
 }
 
-/// The recipe of an index.
-pub(crate) fn recipe_of(index: &AnyIndex) -> PyResult<Recipe> {
-    stored_recipe(index.metadata()).or_raise()?.ok_or_else(|| {
-        PyValueError::new_err(
-            "the index was built of fingerprints and does not say how they are made of texts: \
-             query it with fingerprints, or build it with recipe=",
-        )
+/// The recipe of a set, which texts need.
+pub(crate) fn recipe_of(set: &AnySet) -> PyResult<Recipe> {
+    stored_recipe(&set.description().metadata).or_raise()?.ok_or_else(|| {
+        PyValueError::new_err(match set.kind() {
+            Kind::Store => {
+                "the store was made for fingerprints and does not say how they are made of texts: \
+                 give fingerprints, or make a store with recipe="
+            }
+            _ => {
+                "the index was built of fingerprints and does not say how they are made of texts: \
+                 query it with fingerprints, or build it with recipe="
+            }
+        })
     })
 }
 
-/// What the ids of a match are called.
-pub(crate) fn labels(ids: Ids<'_>, names: Option<&Names<'_>>, has_ids: bool) -> Result<Labels, ReadError> {
-    Ok(match names {
-        Some(names) => {
-            let names = ids.map(|id| names.name_of(id).map(text_of));
-            Labels::Names(names.collect::<Result<_, _>>()?)
+/// The ids of a match as Python shows them: names, if the set has names.
+pub(crate) fn labels(ids: MatchIds<'_>, set: &AnySet) -> Result<Labels, SetError> {
+    let Description { has_ids, has_names, .. } = *set.description();
+    Ok(match (has_ids, has_names) {
+        (_, true) => {
+            let name = |id| Ok(text_of(&set.name_of(id)?.unwrap_or_default()));
+            Labels::Names(ids.map(name).collect::<Result<_, SetError>>()?)
         }
-        None if has_ids => Labels::Numbers(ids.collect()),
-        None => Labels::None,
+        (true, false) => Labels::Numbers(ids.map(|stored| stored.id).collect()),
+        (false, false) => Labels::None,
     })
 }
 

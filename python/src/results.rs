@@ -1,6 +1,7 @@
 //! What Python's own classes are made of: a named tuple each, defined in the package's `_results.py`.
 
 use hamdex::Summary;
+use hamdex_any::AnyFingerprint;
 use hamdex_store::StoreStats;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -24,10 +25,19 @@ pub(crate) fn summary(py: Python<'_>, summary: Summary) -> PyResult<Bound<'_, Py
     class(py, &CLASS, "Summary")?.call1((pushed, fingerprints, ids, design, bytes))
 }
 
+/// A fingerprint as a number of Python.
+fn number_of(fingerprint: AnyFingerprint) -> u128 {
+    fingerprint.narrow().expect("fingerprints have at most 128 bits")
+}
+
 /// A match, with what its documents are called.
 pub(crate) fn one_match(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyAny>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    class(py, &CLASS, "Match")?.call1((found.fingerprint, found.distance, found.ids.into_python(py)?))
+    class(py, &CLASS, "Match")?.call1((
+        number_of(found.one.fingerprint),
+        found.one.distance,
+        found.ids.into_python(py)?,
+    ))
 }
 
 /// What a verification has read.

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::process;
 use std::sync::RwLock;
 
+use hamdex::{Description, RECIPE_KEY};
+use hamdex_any::AnySet;
 use hamdex_store::{AnyStore, Operation, StoreOptions, UnknownDurability};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -14,10 +16,8 @@ use pyo3::types::{PyList, PyTuple};
 use crate::build::codec;
 use crate::errors::Error;
 use crate::given::{Given, all, is_one};
-use crate::moment::Moment;
 use crate::opening::Wanted;
 use crate::results;
-use crate::shape::Shape;
 use crate::snapshot::{Snapshot, found_near};
 use crate::table::Table;
 use crate::work;
@@ -39,7 +39,8 @@ use crate::work;
 #[pyclass(frozen, module = "hamdex", name = "Store")]
 pub(crate) struct Store {
     path: PathBuf,
-    shape: Shape,
+    /// A snapshot of when it was opened, by which arguments are checked.
+    opened: AnySet,
     store: RwLock<Option<AnyStore>>,
     /// The process that has opened it.
     process: u32,
@@ -75,13 +76,13 @@ impl Store {
             .ok_or_else(|| PyValueError::new_err(format!("{}: the store is closed", self.path.display())))
     }
 
-    /// One moment of the store.
-    pub(crate) fn moment(&self) -> PyResult<Snapshot> {
-        let moment = match self.store()? {
-            AnyStore::Bits64(store) => Moment::Bits64(store.snapshot()),
-            AnyStore::Bits128(store) => Moment::Bits128(store.snapshot()),
-        };
-        Ok(Snapshot::new(moment, self.shape.clone()))
+    /// A snapshot of the store.
+    pub(crate) fn take_snapshot(&self) -> PyResult<Snapshot> {
+        Ok(either!(self.store()?, store => Snapshot::new(store.snapshot())))
+    }
+
+    fn description(&self) -> &Description {
+        self.opened.description()
     }
 }
 
@@ -117,8 +118,9 @@ impl Store {
         }
         let codec = codec.map(self::codec).transpose()?;
         let wanted = Wanted { distance, ids, names, width, design, codec, recipe };
-        let (store, shape) = wanted.open(py, &path, options)?;
-        Ok(Self { path, shape, store: RwLock::new(Some(store)), process: process::id() })
+        let store = wanted.open(py, &path, options)?;
+        let opened = either!(&store, store => Snapshot::new(store.snapshot()).set().clone());
+        Ok(Self { path, opened, store: RwLock::new(Some(store)), process: process::id() })
     }
 
     /// The directory.
@@ -130,41 +132,39 @@ impl Store {
     /// The width of the fingerprints, in bits: 64 or 128.
     #[getter]
     fn width(&self) -> PyResult<u32> {
-        Ok(match self.store()? {
-            AnyStore::Bits64(_) => 64,
-            AnyStore::Bits128(_) => 128,
-        })
+        self.store().map(|_| self.description().width)
     }
 
     /// The distance for which the store is made; any other is answered exactly, too.
     #[getter]
     fn distance(&self) -> u32 {
-        self.shape.distance
+        self.description().distance
     }
 
     /// Whether fingerprints have ids.
     #[getter]
     fn has_ids(&self) -> bool {
-        self.shape.has_ids
+        self.description().has_ids
     }
 
     /// How fingerprints are made of texts; ``None`` if the store does not say.
     #[getter]
     fn recipe(&self) -> Option<&str> {
-        self.shape.recipe.as_deref()
+        let recipe = self.description().metadata.get(RECIPE_KEY)?;
+        std::str::from_utf8(recipe).ok()
     }
 
     fn __repr__(&self) -> String {
         let path = self.path.display();
         let Ok(width) = self.width() else { return format!("<hamdex.Store {path}, closed>") };
-        let ids = match (self.shape.has_names, self.shape.has_ids) {
+        let ids = match (self.description().has_names, self.description().has_ids) {
             (true, _) => "with names",
             (false, true) => "with ids",
             (false, false) => "without ids",
         };
         format!(
             "<hamdex.Store {path}: fingerprints of {width} bits, {ids}, distance {}>",
-            self.shape.distance
+            self.description().distance
         )
     }
 
@@ -177,7 +177,7 @@ impl Store {
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        either!(self.store()?, store => match Given::of(fingerprints, ids, &self.shape)? {
+        either!(self.store()?, store => match Given::of(fingerprints, ids, &self.opened)? {
             Given::Pairs(pairs) => {
                 let inserts = pairs.into_iter().map(|(fingerprint, id)| Operation::Insert(fingerprint, id)).collect();
                 work::run_here(py, |_| store.write(inserts).map(drop))
@@ -196,15 +196,15 @@ impl Store {
         ids: Option<&Bound<'py, PyAny>>,
         k: Option<u32>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (shape, distance) = (&self.shape, k.unwrap_or(self.shape.distance));
+        let distance = k.unwrap_or(self.description().distance);
         let outcomes = either!(self.store()?, store => {
-            let given = Given::of(fingerprints, ids, shape)?;
+            let given = Given::of(fingerprints, ids, &self.opened)?;
             work::run_here(py, |_| {
                 let outcomes = match given {
                     Given::Pairs(pairs) => store.insert_all_unless_near(&pairs, distance)?,
                     Given::Named(named) => store.insert_named_unless_near(&named, distance)?,
                 };
-                Ok::<_, hamdex_store::Error>(outcomes.iter().map(|outcome| outcome.near().map(|near| found_near(shape, near))).collect::<Vec<_>>())
+                Ok::<_, hamdex_store::Error>(outcomes.iter().map(|outcome| outcome.near().map(|near| found_near(self.description(), near))).collect::<Vec<_>>())
             })?
         });
         let told = outcomes.into_iter().map(|near| match near {
@@ -228,13 +228,13 @@ impl Store {
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let ids = ids.filter(|ids| !ids.is_none());
-        if ids.is_some() && self.shape.has_names {
+        if ids.is_some() && self.description().has_names {
             let text = "in a store with names, remove fingerprints without ids, or names with remove_names()";
             return Err(PyValueError::new_err(text));
         }
         let written = either!(self.store()?, store => match ids {
             Some(_) => {
-                let Given::Pairs(pairs) = Given::of(fingerprints, ids, &self.shape)? else { return Ok(0) };
+                let Given::Pairs(pairs) = Given::of(fingerprints, ids, &self.opened)? else { return Ok(0) };
                 let removals = pairs.into_iter().map(|(fingerprint, id)| Operation::Remove(fingerprint, id)).collect();
                 work::run_here(py, |_| store.write(removals))?
             }
@@ -261,7 +261,7 @@ impl Store {
         k: Option<u32>,
         limit: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.moment()?.query(query, k, limit)
+        self.take_snapshot()?.query(query, k, limit)
     }
 
     /// The ``count`` nearest of all fingerprints, nearest first; within ``k`` bits if that is given.
@@ -272,13 +272,13 @@ impl Store {
         count: usize,
         k: Option<u32>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.moment()?.nearest(query, count, k)
+        self.take_snapshot()?.nearest(query, count, k)
     }
 
     /// Some fingerprint within ``k`` bits, or ``None``.
     #[pyo3(signature = (query, k = None))]
     fn first<'py>(&self, query: &Bound<'py, PyAny>, k: Option<u32>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.moment()?.first(query, k)
+        self.take_snapshot()?.first(query, k)
     }
 
     /// The answers to many queries: see ``Index.batch``.
@@ -291,16 +291,16 @@ impl Store {
         threads: Option<usize>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Table> {
-        self.moment()?.batch(py, queries, k, threads, progress)
+        self.take_snapshot()?.batch(py, queries, k, threads, progress)
     }
 
     fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.moment()?.contains(fingerprint)
+        self.take_snapshot()?.contains(fingerprint)
     }
 
     /// The set as it is now, for as long as it is held: queries of a snapshot see no later writes.
     fn snapshot(&self) -> PyResult<Snapshot> {
-        self.moment()
+        self.take_snapshot()
     }
 
     /// Make all that has been written durable, whatever ``durability`` says.

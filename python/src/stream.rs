@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use hamdex::ReadError;
+use hamdex::SetError;
 use pyo3::prelude::*;
 
 use crate::errors::{chain, of_io};
@@ -26,7 +26,7 @@ const POLL: Duration = Duration::from_millis(20);
 
 /// Pairs on their way. Dropped, it ends the work.
 pub(crate) struct Stream {
-    receiver: Receiver<Result<RecordBatch, ReadError>>,
+    receiver: Receiver<Result<RecordBatch, SetError>>,
     watch: Arc<Watch>,
     schema: SchemaRef,
 }
@@ -42,7 +42,7 @@ impl Stream {
     pub(crate) fn next<E>(
         &self,
         look: impl Fn() -> Result<(), E>,
-    ) -> Result<Option<Result<RecordBatch, ReadError>>, E> {
+    ) -> Result<Option<Result<RecordBatch, SetError>>, E> {
         loop {
             match self.receiver.recv_timeout(POLL) {
                 Ok(next) => return Ok(Some(next)),
@@ -88,7 +88,7 @@ impl Job {
         }
     }
 
-    fn send(&self, watch: &Arc<Watch>, sender: &SyncSender<Result<RecordBatch, ReadError>>) {
+    fn send(&self, watch: &Arc<Watch>, sender: &SyncSender<Result<RecordBatch, SetError>>) {
         let outcome = self.for_each(watch, ROWS, &mut |batch| match sender.send(Ok(batch)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),

@@ -5,14 +5,12 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, UInt64Array};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
-use hamdex::{AnyIndex, Fingerprint, Index};
-use hamdex_shards::{AnyShards, Shards};
-use hamdex_store::Snapshot as Taken;
+use hamdex::Fingerprint;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::moment::Moment;
+use crate::join::Values;
 use crate::numbers::{Fingerprints, fingerprint};
 
 /// A width of fingerprints.
@@ -20,20 +18,14 @@ pub(crate) trait Width: Fingerprint {
     /// Their type in Arrow.
     const ARROW: DataType;
 
-    /// The index, if it is of this width.
-    fn of_index(any: &AnyIndex) -> Option<&Index<Self>>;
-
-    /// The set of shards, if it is of this width.
-    fn of_shards(any: &AnyShards) -> Option<&Shards<Self>>;
-
-    /// The moment of a store, if it is of this width.
-    fn of_moment(any: &Moment) -> Option<&Taken<Self>>;
-
     /// A column of them.
     fn column(fingerprints: Vec<Self>) -> ArrayRef;
 
     /// An array of numpy: of words, or of pairs of words.
     fn array(py: Python<'_>, fingerprints: Vec<Self>) -> PyResult<Bound<'_, PyAny>>;
+
+    /// Those of these fingerprints that have this width: all, or none.
+    fn values(values: &Values) -> &[Self];
 
     /// Fingerprints of this width.
     ///
@@ -68,24 +60,10 @@ fn other_width(expected: u32, found: u32) -> PyErr {
 impl Width for u64 {
     const ARROW: DataType = DataType::UInt64;
 
-    fn of_index(any: &AnyIndex) -> Option<&Index<Self>> {
-        match any {
-            AnyIndex::Bits64(index) => Some(index),
-            _ => None,
-        }
-    }
-
-    fn of_moment(any: &Moment) -> Option<&Taken<Self>> {
-        match any {
-            Moment::Bits64(snapshot) => Some(snapshot),
-            Moment::Bits128(_) => None,
-        }
-    }
-
-    fn of_shards(any: &AnyShards) -> Option<&Shards<Self>> {
-        match any {
-            AnyShards::Bits64(set) => Some(set),
-            AnyShards::Bits128(_) => None,
+    fn values(values: &Values) -> &[Self] {
+        match values {
+            Values::Narrow(values) => values,
+            Values::Wide(_) => &[],
         }
     }
 
@@ -108,24 +86,10 @@ impl Width for u64 {
 impl Width for u128 {
     const ARROW: DataType = DataType::FixedSizeBinary(16);
 
-    fn of_index(any: &AnyIndex) -> Option<&Index<Self>> {
-        match any {
-            AnyIndex::Bits128(index) => Some(index),
-            _ => None,
-        }
-    }
-
-    fn of_moment(any: &Moment) -> Option<&Taken<Self>> {
-        match any {
-            Moment::Bits128(snapshot) => Some(snapshot),
-            Moment::Bits64(_) => None,
-        }
-    }
-
-    fn of_shards(any: &AnyShards) -> Option<&Shards<Self>> {
-        match any {
-            AnyShards::Bits64(_) => None,
-            AnyShards::Bits128(set) => Some(set),
+    fn values(values: &Values) -> &[Self] {
+        match values {
+            Values::Narrow(_) => &[],
+            Values::Wide(values) => values,
         }
     }
 

@@ -177,21 +177,21 @@ pub(crate) fn look_for_signals() -> PyResult<()> {
 /// for signals.
 pub(crate) fn run_here<T: Send, E: IntoException + Send>(
     py: Python<'_>,
-    work: impl FnOnce(Looker) -> Result<T, E> + Send,
+    work: impl FnOnce(SignalCheck) -> Result<T, E> + Send,
 ) -> PyResult<T> {
-    let looker = Looker::default();
-    run_looking(py, &looker, || work(looker.clone()))
+    let check = SignalCheck::default();
+    run_checked(py, &check, || work(check.clone()))
 }
 
-/// The same with a looker that is used again.
-pub(crate) fn run_looking<T: Send, E: IntoException + Send>(
+/// The same with a check that is used again.
+pub(crate) fn run_checked<T: Send, E: IntoException + Send>(
     py: Python<'_>,
-    looker: &Looker,
+    check: &SignalCheck,
     work: impl FnOnce() -> Result<T, E> + Send,
 ) -> PyResult<T> {
-    looker.start();
+    check.start();
     let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
-    let interruption = looker.0.lock().ok().and_then(|mut looked| looked.interruption.take());
+    let interruption = check.0.lock().ok().and_then(|mut looked| looked.interruption.take());
     match interruption {
         Some(exception) => Err(exception),
         None => settle(outcome),
@@ -200,20 +200,20 @@ pub(crate) fn run_looking<T: Send, E: IntoException + Send>(
 
 /// Looks for signals from within work on the calling thread.
 #[derive(Clone, Default)]
-pub(crate) struct Looker(Arc<Mutex<Looked>>);
+pub(crate) struct SignalCheck(Arc<Mutex<CheckState>>);
 
 #[derive(Default)]
-struct Looked {
+struct CheckState {
     /// When signals were looked for last, or the work began.
     at: Option<Instant>,
     interruption: Option<PyErr>,
 }
 
-impl Looker {
+impl SignalCheck {
     /// A new piece of work begins.
     fn start(&self) {
         if let Ok(mut looked) = self.0.lock() {
-            *looked = Looked { at: Some(Instant::now()), interruption: None };
+            *looked = CheckState { at: Some(Instant::now()), interruption: None };
         }
     }
 

@@ -6,7 +6,6 @@
 //! - [`search`]: the steps of a query
 //! - [`nearest`]: the nearest of many
 //! - [`ids_of`]: the ids of matches
-//! - [`any`]: an index of whichever width
 //! - [`multi`]: several indexes queried as one
 //! - [`batch`]: many queries at once
 //! - [`pairs`]: all against all
@@ -19,7 +18,6 @@
 //! - [`view`]: a table, for merging
 //! - [`inspect`]: blocks as they are, for tools
 
-mod any;
 mod batch;
 mod entries;
 mod handle;
@@ -40,7 +38,6 @@ mod stored;
 mod verify;
 mod view;
 
-pub use any::{AnyIndex, AnySearcher};
 pub use batch::{Batch, BatchOptions, Strategy};
 pub use entries::{Entries, Entry, Fingerprints};
 pub use handle::Index;

@@ -18,7 +18,7 @@ use hamdex_fingerprint::Fingerprint;
 pub use ids::{MatchIds, StoredId};
 
 use crate::error::SetError;
-use crate::index::{BatchOptions, Match, MatchVisitor, Pair, PairsOptions, Verified, VerifyOptions};
+use crate::index::{BatchOptions, Index, Match, MatchVisitor, Pair, PairsOptions, Verified, VerifyOptions};
 use crate::progress::Progress;
 
 /// Receives pairs, some thousands at a time, until it breaks.
@@ -54,6 +54,11 @@ pub type ProgressCallback = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Syn
 pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
     /// The properties of the set.
     fn describe(&self) -> Description;
+
+    /// The set as an index, if it is one: for work on the file itself, as merges are.
+    fn as_index(&self) -> Option<&Index<F>> {
+        None
+    }
 
     /// A searcher, which holds the memory that queries use again and again: one per thread.
     fn open_searcher(&self) -> Box<dyn SetSearcher<F> + Send + '_>;

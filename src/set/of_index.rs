@@ -26,6 +26,10 @@ impl<F: Fingerprint> FingerprintSet<F> for Index<F> {
         description
     }
 
+    fn as_index(&self) -> Option<&Index<F>> {
+        Some(self)
+    }
+
     fn open_searcher(&self) -> Box<dyn SetSearcher<F> + Send + '_> {
         Box::new(self.searcher())
     }

@@ -3,7 +3,6 @@
 //! They share a process, since linking takes longer than most of them run. What measures or limits the
 //! process as a whole is in a separate test file: `cold`, `crash`, `hostile`, `instructions`.
 //!
-//! - [`any`]: an index of whichever width
 //! - [`batch`]: many queries at once
 //! - [`build`]: building, and what a failed build leaves
 //! - [`coverage`]: designs cover what they claim
@@ -20,7 +19,6 @@
 //! - [`stop`]: callbacks that stop long work
 //! - [`threads`]: many threads, and queries that allocate nothing
 
-mod any;
 mod batch;
 mod build;
 #[path = "../common/mod.rs"]

@@ -4,7 +4,7 @@
 //! - [`AnySet::typed`] gives the set at its width, for work on whole arrays of fingerprints; [`for_width`] compiles such
 //!   work once per width.
 //!
-//! A width is matched in `set.rs` and in [`for_width`], a kind of container in `open.rs`, and nowhere else.
+//! A width is matched in `set.rs` and in [`for_width`], a kind of container in `kind.rs` and `open.rs`, and nowhere else.
 //!
 //! ```
 //! use hamdex::{BuildOptions, Builder};
@@ -24,26 +24,28 @@
 //! ```
 
 mod fingerprint;
+mod kind;
 mod open;
 mod searcher;
 mod set;
 mod store;
 
 pub use fingerprint::AnyFingerprint;
-pub use open::{Kind, open, open_with, width};
+pub use kind::Kind;
+pub use open::{open, open_file, open_with, width};
 pub use searcher::{AnyMatch, AnySearcher};
 pub use set::AnySet;
 
-/// Compiles an expression for each width, and evaluates the one of `$width`: 128 bits, or otherwise 64.
+/// Compiles an expression for each width, and evaluates the one for `$bits`: 128, or otherwise 64.
 ///
 /// ```
-/// let bytes = |width: u32| hamdex_any::for_width!(width, F => size_of::<F>());
+/// let bytes = |bits: u32| hamdex_any::for_width!(bits, F => size_of::<F>());
 /// assert_eq!((bytes(64), bytes(128)), (8, 16));
 /// ```
 #[macro_export]
 macro_rules! for_width {
-    ($width:expr, $fingerprint:ident => $work:expr) => {
-        if $width == 128 {
+    ($bits:expr, $fingerprint:ident => $work:expr) => {
+        if $bits == 128 {
             type $fingerprint = u128;
             $work
         } else {

@@ -1,13 +1,14 @@
 //! A set of either width: the one place that matches a width.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use hamdex::{Description, Fingerprint, FingerprintSet, SetError, Verified, VerifyOptions};
+use hamdex::{Description, Fingerprint, FingerprintSet, SetError, StoredId, Verified, VerifyOptions};
 
 use crate::fingerprint::AnyFingerprint;
-use crate::open::Kind;
+use crate::kind::Kind;
 use crate::searcher::AnySearcher;
 
 /// An index, a snapshot of a store, or a set of shards, of any width. A clone is cheap.
@@ -74,6 +75,14 @@ impl AnySet {
     /// When a block that matters is damaged, or the fingerprint has more bits than those of the set.
     pub fn contains(&self, fingerprint: AnyFingerprint) -> Result<bool, SetError> {
         Ok(self.searcher().first(fingerprint, 0)?.is_some())
+    }
+
+    /// The name of an id of this set; `None` if its ids have no names.
+    ///
+    /// # Errors
+    /// When a page that matters is damaged, or the id is not stored.
+    pub fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError> {
+        either!(&self.set, set => set.name_of(id))
     }
 
     /// Reads the whole set and checks everything.

@@ -135,12 +135,12 @@ pub enum Error {
         source: io::Error,
     },
     /// An option has an invalid value.
-    #[error("{option}: {what}")]
+    #[error("{option}: {reason}")]
     Option {
         /// The option.
         option: &'static str,
         /// Why its value is invalid.
-        what: String,
+        reason: InvalidOption,
     },
     /// There are more documents than 32-bit numbers.
     #[error("more than 4,294,967,295 documents; process them in parts")]
@@ -182,8 +182,57 @@ pub enum Error {
     Stopped,
 }
 
+/// Why the value of an option is invalid.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidOption {
+    /// No encoding has this name.
+    #[error("no encoding is named {name:?}; some are utf-8, utf-16le, windows-1252, gb18030")]
+    UnknownEncoding {
+        /// The name.
+        name: String,
+    },
+    /// A glob cannot be parsed.
+    #[error("{glob:?}: {message}")]
+    Glob {
+        /// The glob.
+        glob: String,
+        /// The error of the parser.
+        message: String,
+    },
+    /// The globs together are too complex.
+    #[error("{message}")]
+    Globs {
+        /// The error of the parser.
+        message: String,
+    },
+    /// The name of a column is not a number, although there is no header.
+    #[error("{name:?} is not the number of a column, counted from 1")]
+    ColumnNumber {
+        /// The name.
+        name: String,
+    },
+    /// A similarity is not a share.
+    #[error("{given} is not above 0 and at most 1")]
+    Share {
+        /// The given similarity.
+        given: f64,
+    },
+    /// A shingle has too many words.
+    #[error("{given} are more than {most}")]
+    ShingleWords {
+        /// The given number of words.
+        given: usize,
+        /// The greatest possible number.
+        most: usize,
+    },
+    /// A similarity is given for fingerprints without texts.
+    #[error("fingerprints have no texts to compare")]
+    NoTexts,
+}
+
 impl Error {
-    /// The kind of the failure.
+    /// Returns the category of the error.
     #[must_use]
     pub fn category(&self) -> Category {
         match self {

@@ -65,7 +65,7 @@ pub use dedup::reference::{Known, Reference};
 pub use dedup::resources::{Progress, Stage};
 pub use dedup::similarity::Similarity;
 pub use document::{Counts, Document, TooShort};
-pub use error::Error;
+pub use error::{Error, InvalidOption};
 pub use format::Format;
 pub use format::signatures::{FileKind, FileSort, kind_of_file};
 pub use hamdex::RECIPE_KEY;

@@ -148,7 +148,7 @@ impl From<Error> for SetError {
 }
 
 impl Error {
-    /// The kind of the failure.
+    /// Returns the category of the error.
     #[must_use]
     pub fn category(&self) -> Category {
         match self {
@@ -169,7 +169,7 @@ impl Error {
         }
     }
 
-    /// Returns what turns an I/O error into one about this file.
+    /// Returns a function that adds the operation and the path to an I/O error.
     pub(crate) fn io(doing: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { doing, path: path.as_ref().to_owned(), source }
     }

@@ -12,7 +12,6 @@
 //! ([`ShardsPairs`]), entries and verification; [`create`] and [`add`] make a set of layout `hash` from existing
 //! index files.
 
-mod any;
 mod build;
 mod error;
 mod manifest;
@@ -21,7 +20,6 @@ mod query;
 mod set;
 mod verify;
 
-pub use any::{AnyShards, width};
 pub use build::{SealedShards, ShardsBuilder, ShardsSummary, add, create};
 pub use error::Error;
 pub use manifest::{
@@ -30,4 +28,4 @@ pub use manifest::{
 pub use query::entries::{SetEntries, SetEntry};
 pub use query::pairs::ShardsPairs;
 pub use query::searcher::ShardsSearcher;
-pub use set::Shards;
+pub use set::{Shards, width};

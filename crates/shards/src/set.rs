@@ -43,13 +43,21 @@ pub struct Shards<F: Fingerprint> {
     /// The partition of a set of families.
     partition: Option<Partition<F>>,
     opened: Box<[OnceLock<Arc<Index<F>>>]>,
-    /// Shards that hold every fingerprint together.
+    /// Shards that together have every fingerprint.
     whole: OnceLock<MultiIndex<F>>,
 }
 
+/// Returns the width of the fingerprints in a set, in bits: 64 or 128.
+///
+/// # Errors
+/// When the directory is no set of shards, or its manifest cannot be read.
+pub fn width(directory: impl AsRef<Path>) -> Result<u32, Error> {
+    Ok(manifest::read(directory)?.width)
+}
+
 impl<F: Fingerprint> Shards<F> {
-    /// Opens a set: reads its manifest, and looks whether all files are there with their lengths. `options` are those
-    /// with which each shard is opened when it is first needed.
+    /// Opens a set: reads its manifest, and checks the existence and length of all files. Each shard is opened with
+    /// `options` when it is first needed.
     ///
     /// # Errors
     /// When the directory is not a set, its manifest is damaged or has a later version, a shard is missing or has another
@@ -146,7 +154,7 @@ impl<F: Fingerprint> Shards<F> {
         0..self.manifest.first_family().len()
     }
 
-    /// Shards that hold every fingerprint together, as one.
+    /// Returns shards that together have every fingerprint, as one.
     pub(crate) fn whole(&self) -> Result<&MultiIndex<F>, Error> {
         if let Some(whole) = self.whole.get() {
             return Ok(whole);
@@ -183,7 +191,7 @@ fn not_the_file(path: &Path, differs: &str) -> Error {
     Error::damaged(path, format!("it is not the file that the manifest names: {differs} differs"))
 }
 
-/// Refuses a file that is not the shard that a manifest names.
+/// Fails if an index is not the shard of this manifest entry.
 fn check_shard<F: Fingerprint>(
     index: &Index<F>,
     path: &Path,
@@ -204,12 +212,12 @@ fn check_shard<F: Fingerprint>(
     Err(not_the_file(path, differs))
 }
 
-/// How many ids an index has.
+/// Returns the number of ids in an index.
 pub(crate) fn ids_of<F: Fingerprint>(index: &Index<F>) -> u64 {
     index.stats().ids.map_or(0, |ids| ids.count)
 }
 
-/// What the ids of an index are.
+/// Returns the kind of ids in an index.
 pub(crate) fn id_type<F: Fingerprint>(index: &Index<F>) -> Option<IdType> {
     match (index.has_ids(), index.has_names()) {
         (false, _) => None,
@@ -218,7 +226,7 @@ pub(crate) fn id_type<F: Fingerprint>(index: &Index<F>) -> Option<IdType> {
     }
 }
 
-/// The recipe of an index's fingerprints, if it has one.
+/// Returns the recipe of an index, if it has one.
 pub(crate) fn recipe<F: Fingerprint>(index: &Index<F>, path: &Path) -> Result<Option<String>, Error> {
     recipe_of_metadata(index.metadata().get(RECIPE_KEY).map(Vec::as_slice), path)
 }

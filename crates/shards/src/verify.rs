@@ -7,7 +7,7 @@ use crate::manifest::{MANIFEST, unlisted_files};
 use crate::partition::{Partition, mix};
 use crate::set::Shards;
 
-/// A sum over all pairs of fingerprint and id, in any order, that other pairs have by chance only.
+/// An order-independent checksum of all (fingerprint, id) pairs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Contents {
     sums: [u64; 2],
@@ -23,12 +23,11 @@ impl Contents {
 }
 
 impl<F: Fingerprint> Shards<F> {
-    /// Reads every shard and checks everything: what [`hamdex::Index::verify_with`] checks of each, that each is the
-    /// file that the manifest names, and, in a set of families, that every fingerprint is in the shard in which it is
-    /// looked for, and that all families hold the same.
+    /// Reads and verifies every shard: [`hamdex::Index::verify_with`] for each, its identity with the manifest entry, and,
+    /// in a set of families, that every fingerprint is in its shard and that all families have the same contents.
     ///
     /// # Errors
-    /// The first damage found; when no thread can be started; or when the progress callback stops the work.
+    /// At the first damage; when no thread can be started; or when the progress callback stops the work.
     pub fn verify(&self, options: &VerifyOptions) -> Result<Verified, Error> {
         let manifest = self.manifest();
         let notes = unlisted_files(self.directory(), manifest)?.into_iter();
@@ -39,7 +38,7 @@ impl<F: Fingerprint> Shards<F> {
         verified.families = manifest.families();
         verified.fingerprints = manifest.fingerprints();
         verified.ids = manifest.ids();
-        verified.notes = notes.map(|name| format!("{name}: is no part of the set")).collect();
+        verified.notes = notes.map(|name| format!("{name}: is not part of the set")).collect();
         if let Some(partition) = self.partition() {
             self.verify_families(partition)?;
         }
@@ -53,11 +52,11 @@ impl<F: Fingerprint> Shards<F> {
             for shard in 0..partition.shards() {
                 let number = family * partition.shards() + shard;
                 let path = || self.directory().join(&self.manifest().shards[number].file);
-                let mut stranger = None;
+                let mut misplaced = None;
                 for entry in self.shard(number)?.entries() {
                     let entry = entry?;
                     if partition.shard(family, entry.fingerprint) != shard {
-                        stranger = Some(entry.fingerprint);
+                        misplaced = Some(entry.fingerprint);
                         break;
                     }
                     let bits = entry.fingerprint.to_u128();
@@ -66,7 +65,7 @@ impl<F: Fingerprint> Shards<F> {
                     }
                     entry.ids.for_each(|id| contents.add(bits, id));
                 }
-                if let Some(fingerprint) = stranger {
+                if let Some(fingerprint) = misplaced {
                     let what = format!("fingerprint {} belongs in another shard", fingerprint.hex());
                     return Err(Error::damaged(path(), what));
                 }

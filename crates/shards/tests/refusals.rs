@@ -297,7 +297,7 @@ fn files_that_do_not_fit_are_refused_and_leave_the_set_as_it_was() {
     assert!(error.to_string().contains("is the input"), "{error}");
     assert_eq!(files(parent.path()), before);
     // A file that has the name which the set would give it, and keeps it.
-    let named = at("set").join(format!("{}.hamdex", hamdex::AnyIndex::open(at("b")).unwrap().file_id()));
+    let named = at("set").join(format!("{}.hamdex", hamdex::Index::<u64>::open(at("b")).unwrap().file_id()));
     std::fs::copy(at("b"), &named).unwrap();
     add(at("set"), &[&named], &options).unwrap();
     assert_eq!(open(&at("set")).unwrap().entries().unwrap().count(), 99);

@@ -15,7 +15,7 @@ fn plain<F: Fingerprint>(matches: &[Match<F>]) -> Vec<(u32, F)> {
     matches.iter().map(|found| (found.distance, found.fingerprint)).collect()
 }
 
-/// What comparing with all finds, in the order of answers.
+/// The matches of brute force, in the order of answers.
 fn expected<F: Fingerprint>(stored: &BTreeSet<F>, query: F, distance: u32) -> Vec<(u32, F)> {
     let mut near: Vec<_> = stored.iter().map(|&one| (one.distance(query), one)).collect();
     near.retain(|(found, _)| *found <= distance);

@@ -6,7 +6,6 @@ use crate::disk::RealDisk;
 use crate::error::Error;
 use crate::manifest;
 use crate::options::{CreateOptions, StoreOptions};
-use crate::read::reader::{ReadOptions, StoreReader};
 use crate::store::Store;
 
 /// Returns the width of the fingerprints in a store, in bits: 64 or 128.
@@ -66,37 +65,6 @@ impl AnyStore {
         match width(path)? {
             128 => Store::open(path, options).map(Self::Bits128),
             _ => Store::open(path, options).map(Self::Bits64),
-        }
-    }
-}
-
-/// A store of either width, open for reading.
-#[derive(Debug)]
-pub enum AnyStoreReader {
-    /// Fingerprints of 64 bits.
-    Bits64(StoreReader<u64>),
-    /// Fingerprints of 128 bits.
-    Bits128(StoreReader<u128>),
-}
-
-impl AnyStoreReader {
-    /// Opens a store for reading: see [`StoreReader::open`].
-    ///
-    /// # Errors
-    /// As for [`StoreReader::open`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::open_with(path, ReadOptions::new())
-    }
-
-    /// Opens a store for reading: see [`StoreReader::open_with`].
-    ///
-    /// # Errors
-    /// As for [`StoreReader::open`].
-    pub fn open_with(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, Error> {
-        let path = path.as_ref();
-        match width(path)? {
-            128 => StoreReader::open_with(path, options).map(Self::Bits128),
-            _ => StoreReader::open_with(path, options).map(Self::Bits64),
         }
     }
 }

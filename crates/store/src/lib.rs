@@ -69,7 +69,7 @@ mod store;
 mod view;
 mod write;
 
-pub use any::{AnyStore, AnyStoreReader, width};
+pub use any::{AnyStore, width};
 pub use disk::{Disk, DiskLock, RealDisk};
 pub use error::Error;
 pub use hamdex::Fingerprint;

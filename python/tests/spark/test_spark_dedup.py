@@ -112,7 +112,7 @@ def test_nothing_and_blank_texts_have_no_clusters(spark: Any) -> None:
 
 def test_bad_input_is_refused(spark: Any) -> None:
     df = spark.createDataFrame([(1, "a", 1.5), (1, "b", None)], "id long, text string, age double")
-    with pytest.raises(ValueError, match="the id 1 is there 2 times"):
+    with pytest.raises(ValueError, match="the id 1 occurs 2 times"):
         hs.dedup(df, k=3)
     with pytest.raises(KeyError, match="no column is named 'body'"):
         hs.dedup(df, k=3, text="body")

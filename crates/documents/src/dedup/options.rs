@@ -156,7 +156,7 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
     }
 
     /// Leaves out documents whose fingerprints are near one of an index or another reference: within
-    /// [`Dedup::distance`], by default 3 bits. [`Clusters::known`] returns them.
+    /// [`Dedup::distance`], by default 3 bits. [`Clusters::known`](crate::Clusters::known) returns them.
     #[must_use]
     pub fn against(mut self, reference: &'a dyn Reference<F>) -> Self {
         self.against = Some(reference);

@@ -12,7 +12,7 @@ use crate::dedup::members;
 use crate::dedup::options::{Dedup, Method, Preference};
 use crate::dedup::resources::{Progress, Stage};
 use crate::document::{Counts, Document};
-use crate::error::Error;
+use crate::error::{Error, InvalidOption};
 use crate::read::collector::Sink;
 use crate::read::fingerprint::map_texts;
 use crate::read::options::Documents;
@@ -61,8 +61,7 @@ impl<F: Fingerprint> Dedup<'_, F> {
         read: impl FnOnce(&mut dyn FnMut(&str, F) -> Result<(), Error>) -> Result<(), E>,
     ) -> Result<Clusters, E> {
         if self.similarity.is_some() {
-            let what = "fingerprints have no texts to compare".to_owned();
-            return Err(Error::Option { option: "similarity", what }.into());
+            return Err(Error::Option { option: "similarity", reason: InvalidOption::NoTexts }.into());
         }
         let distance = self.distance.unwrap_or(DEFAULT_DISTANCE);
         Design::<F>::named("single", distance).map_err(Error::from)?;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use hamdex_simhash::Shingle;
 
-use crate::error::Error;
+use crate::error::{Error, InvalidOption};
 
 /// The least similarity of near-duplicates: a share of common shingles (Jaccard), as cut by
 /// [`hamdex_simhash::Shingler`].
@@ -35,12 +35,12 @@ impl Similarity {
     /// When either is out of its range.
     pub fn new(least: f64, words: NonZeroUsize) -> Result<Self, Error> {
         if !(least > 0.0 && least <= 1.0) {
-            let what = format!("{least} is not above 0 and at most 1");
-            return Err(Error::Option { option: "similarity", what });
+            let reason = InvalidOption::Share { given: least };
+            return Err(Error::Option { option: "similarity", reason });
         }
         if words.get() > Shingle::MAX_WIDTH {
-            let what = format!("{words} are more than {}", Shingle::MAX_WIDTH);
-            return Err(Error::Option { option: "words per shingle", what });
+            let reason = InvalidOption::ShingleWords { given: words.get(), most: Shingle::MAX_WIDTH };
+            return Err(Error::Option { option: "words per shingle", reason });
         }
         Ok(Self { least, words })
     }

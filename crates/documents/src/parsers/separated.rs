@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::copy::layout::Shape;
 use crate::copy::row_sink::Row;
 use crate::document::Document;
-use crate::error::Error;
+use crate::error::{Error, InvalidOption};
 use crate::input::Input;
 use crate::problem::shown_names;
 use crate::problem::{Field, Problem};
@@ -113,7 +113,7 @@ fn numbered(documents: &Documents) -> Result<Columns, Error> {
         Ok(number) if number > 0 => Ok(number - 1),
         _ => Err(Error::Option {
             option: "columns without a header",
-            what: format!("{name:?} is not the number of a column, counted from 1"),
+            reason: InvalidOption::ColumnNumber { name: name.to_owned() },
         }),
     };
     Ok(Columns {

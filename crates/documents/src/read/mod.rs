@@ -59,9 +59,9 @@ impl Documents {
         let mut collector = Collector::new(self, is_one_input, destination);
         for path in &self.paths {
             if path.is_dir() {
-                directory::read(path, &mut collector)?
+                directory::read(path, &mut collector)?;
             } else {
-                read_file(path, &mut collector)?
+                read_file(path, &mut collector)?;
             }
         }
         let counts = collector.finish();

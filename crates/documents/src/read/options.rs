@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use encoding_rs::Encoding;
 
 use crate::copy::plan::Plan;
-use crate::error::Error;
+use crate::error::{Error, InvalidOption};
 use crate::format::Format;
 use crate::problem::Notice;
 use crate::table_writer::rows::TableFormat;
@@ -161,7 +161,7 @@ impl Documents {
         let encoding = Encoding::for_label(name.as_bytes());
         let unknown = || Error::Option {
             option: "encoding",
-            what: format!("no encoding is named {name:?}; some are utf-8, utf-16le, windows-1252, gb18030"),
+            reason: InvalidOption::UnknownEncoding { name: name.to_owned() },
         };
         self.encoding = Some(encoding.ok_or_else(unknown)?);
         Ok(self)

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ignore::overrides::{Override, OverrideBuilder};
 
-use crate::error::Error;
+use crate::error::{Error, InvalidOption};
 use crate::format::Format;
 use crate::input::Input;
 use crate::parsers;
@@ -121,9 +121,13 @@ pub(crate) fn globs(selection: &Selection, root: &Path) -> Result<Override, Erro
     for (glob, line) in included.chain(excluded) {
         builder.add(&line).map_err(|error| invalid(glob, &error))?;
     }
-    builder.build().map_err(|error| Error::Option { option: "globs", what: error.to_string() })
+    builder.build().map_err(|error| Error::Option {
+        option: "globs",
+        reason: InvalidOption::Globs { message: error.to_string() },
+    })
 }
 
 fn invalid(glob: &str, error: &ignore::Error) -> Error {
-    Error::Option { option: "glob", what: format!("{glob:?}: {error}") }
+    let reason = InvalidOption::Glob { glob: glob.to_owned(), message: error.to_string() };
+    Error::Option { option: "glob", reason }
 }

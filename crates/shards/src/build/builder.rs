@@ -20,8 +20,8 @@ const MIN_MEMORY: u64 = 16 << 20;
 /// The shards depend only on the fingerprints, ids and options, not on their order, the memory limit or the number of
 /// threads. Until [`ShardsBuilder::finish`] succeeds, the directory does not exist or is unchanged.
 ///
-/// What is pushed is kept in memory while it fits, and then in temporary files without names: twice for a set of families
-/// (once as it came, once by shard), else once. Then shards are built, one after the other, in half of the memory limit.
+/// Pushed records are kept in memory while they fit, and then in anonymous temporary files: twice for a set of families
+/// (once in order, once by shard), otherwise once. Then shards are built one by one, in half of the memory limit.
 pub struct ShardsBuilder<F: Fingerprint> {
     target: Target,
     layout: Layout,
@@ -54,8 +54,8 @@ pub struct SealedShards {
 }
 
 impl<F: Fingerprint> ShardsBuilder<F> {
-    /// Starts a set of `shards` shards in each family. `options` are those of each shard; their memory limit is that of
-    /// the whole build, and their permission to overwrite is for a set of that name, and for no other directory.
+    /// Starts a set of `shards` shards in each family. `options` apply to each shard; their memory limit applies to the
+    /// whole build, and their permission to overwrite to an existing set only, not to other directories.
     ///
     /// # Errors
     /// When the directory exists and may not be replaced, an option is out of its range, there are more shards than the

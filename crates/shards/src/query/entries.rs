@@ -24,9 +24,9 @@ pub struct SetEntry<F> {
 /// An iterator over the entries of a set, ascending by fingerprint, made by [`Shards::entries`]. It ends after the first
 /// error.
 pub struct SetEntries<'s, F> {
-    /// The shards that have not been read to their end, with their numbers.
+    /// The entries of each shard.
     shards: Vec<Entries<'s, F>>,
-    /// The next entry of each, as far as there is one.
+    /// The fingerprint and the shard of the next entry of each shard.
     heads: BinaryHeap<Reverse<(F, usize)>>,
     next: Vec<Option<hamdex::Entry<'s, F>>>,
     failure: Option<Error>,
@@ -34,7 +34,7 @@ pub struct SetEntries<'s, F> {
 }
 
 impl<F: Fingerprint> Shards<F> {
-    /// All fingerprints with their ids, ascending, each once.
+    /// Returns all fingerprints with their ids, ascending, each once.
     ///
     /// # Errors
     /// When a shard cannot be opened.
@@ -42,7 +42,7 @@ impl<F: Fingerprint> Shards<F> {
         self.entries_from(F::ZERO)
     }
 
-    /// As [`Shards::entries`], without the fingerprints below `from`.
+    /// Returns the entries of [`Shards::entries`] from a fingerprint on.
     ///
     /// # Errors
     /// When a shard cannot be opened.

@@ -8,8 +8,8 @@ use crate::query::searcher::ShardsSearcher;
 use crate::set::Shards;
 
 impl<F: Fingerprint> ShardsSearcher<'_, F> {
-    /// The ids of a fingerprint in all shards: ascending, each once, where they are numbers; by shard and then
-    /// ascending, where they have names. None if it is not stored, or the set has no ids.
+    /// Returns the ids of a fingerprint in all shards: numbers ascending, each once; ids with names by shard and then
+    /// ascending. Empty if the fingerprint is not stored, or the set has no ids.
     ///
     /// # Errors
     /// When a shard cannot be opened, or a block or page that is read is damaged.
@@ -34,7 +34,7 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
 }
 
 impl<F: Fingerprint> Shards<F> {
-    /// The name of an id that was found; `None` where ids have no names.
+    /// Returns the name of an id; `None` if ids have no names.
     ///
     /// # Errors
     /// When a page that is read is damaged.

@@ -13,7 +13,7 @@ use crate::set::Shards;
 /// Every pair is visited once, in an order that depends on the set, the distance and the memory limit, not on the number
 /// of threads. In a set of families, shards are joined one by one: a pair belongs to the first family in which both
 /// fingerprints are in the same shard. Beyond the set's distance, and in layout `hash`, shards that together have every
-/// fingerprint are joined as one: see [`hamdex::Indexes::pairs`].
+/// fingerprint are joined as one: see [`hamdex::MultiIndex::pairs`].
 #[must_use = "it does nothing until the pairs are counted or visited"]
 pub struct ShardsPairs<'s, F: Fingerprint> {
     set: &'s Shards<F>,
@@ -22,34 +22,34 @@ pub struct ShardsPairs<'s, F: Fingerprint> {
 }
 
 impl<F: Fingerprint> Shards<F> {
-    /// The self-join: all pairs of stored fingerprints within `distance`, which may be any. Nothing happens until one of
-    /// the methods of [`ShardsPairs`] is called for them.
+    /// Returns the self-join: all pairs of stored fingerprints within any `distance`. No work is done until a method of
+    /// [`ShardsPairs`] counts or visits them.
     pub fn pairs(&self, distance: u32) -> ShardsPairs<'_, F> {
         ShardsPairs { set: self, distance: distance.min(F::BITS), options: PairsOptions::new() }
     }
 }
 
 impl<F: Fingerprint> ShardsPairs<'_, F> {
-    /// The memory to keep to, in bytes: see [`Pairs::memory`].
+    /// Sets the memory limit, in bytes: see [`hamdex::Pairs::memory`].
     pub fn memory(mut self, bytes: u64) -> Self {
         self.options = self.options.memory(bytes);
         self
     }
 
-    /// Takes all of these options.
+    /// Replaces all options.
     pub fn options(mut self, options: &PairsOptions) -> Self {
         self.options = options.clone();
         self
     }
 
-    /// Sets the number of threads; 0, the default, for all: see [`Pairs::threads`].
+    /// Sets the number of threads; 0, the default, for all: see [`hamdex::Pairs::threads`].
     pub fn threads(mut self, threads: usize) -> Self {
         self.options = self.options.threads(threads);
         self
     }
 
     /// Sets the progress callback, called from any thread, separately for each shard joined by itself. It may stop the
-    /// work: see [`Pairs::progress`].
+    /// work: see [`hamdex::Pairs::progress`].
     pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         self.options = self.options.progress(report);
         self

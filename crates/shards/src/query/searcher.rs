@@ -10,21 +10,21 @@ use crate::set::Shards;
 
 /// A searcher of a set, with buffers that are reused between queries; one per thread. Made by [`Shards::searcher`].
 ///
-/// All shards that a query asks are one plan: all look-ups, one wave of reads, all scans.
+/// All shards of a query are searched in one plan: all lookups, one wave of reads, all scans.
 pub struct ShardsSearcher<'s, F: Fingerprint> {
     set: &'s Shards<F>,
-    /// One shard of each family: those of the last query.
+    /// A searcher of one shard per family, those of the last query.
     near: MultiSearcher<F>,
-    /// Their numbers.
+    /// The numbers of these shards.
     routed: Vec<usize>,
-    /// All shards of layout `hash`, or of the first family; made when it is first needed.
+    /// A searcher of all shards in layout `hash`, or of the first family; created when first needed.
     whole: Option<MultiSearcher<F>>,
     matches: Vec<Match<F>>,
     progress: Option<ProgressCallback>,
 }
 
 impl<F: Fingerprint> Shards<F> {
-    /// A searcher: the memory that queries use again and again. One for each thread.
+    /// Creates a searcher; one per thread.
     #[must_use]
     pub fn searcher(&self) -> ShardsSearcher<'_, F> {
         let near = MultiIndex::new(Vec::new()).searcher();
@@ -40,7 +40,7 @@ impl<F: Fingerprint> Shards<F> {
 }
 
 impl<F: Fingerprint> ShardsSearcher<'_, F> {
-    /// All fingerprints stored within `distance` of `query`, each once, nearest first, then by fingerprint.
+    /// Returns all stored fingerprints within `distance` of `query`, each once, nearest first, then by fingerprint.
     ///
     /// Any distance is exact. Beyond the set's distance, a query takes longer; a set of families answers it from all
     /// shards of one family.
@@ -95,7 +95,7 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         Ok(self.first(fingerprint, 0)?.is_some())
     }
 
-    /// Calls `report` while a query reads many blocks, from now on; it may stop the query: see
+    /// Sets the progress callback of later queries that read many blocks. It may stop a query: see
     /// [`MultiSearcher::progress`].
     pub fn report_to(&mut self, report: ProgressCallback) {
         self.near.report_to(Arc::clone(&report));
@@ -105,7 +105,7 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         self.progress = Some(report);
     }
 
-    /// The distance to begin with: what is near enough for the families is found by fewer shards.
+    /// Returns the distance of the first attempt: within the set's distance, families need fewer shards.
     fn reach(&self, distance: u32) -> u32 {
         if self.set.partition().is_some() { distance.min(self.set.distance()) } else { distance }
     }
@@ -125,7 +125,7 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         Ok(&self.matches)
     }
 
-    /// What searches the shards that a query at a distance has to ask.
+    /// Returns a searcher of the shards for a query within a distance.
     fn route(&mut self, query: F, distance: u32) -> Result<&mut MultiSearcher<F>, Error> {
         let Some(partition) = self.set.partition_for(distance) else { return self.whole() };
         let shards = (0..partition.families())
@@ -145,7 +145,7 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         Ok(&mut self.near)
     }
 
-    /// What searches shards that hold every fingerprint together.
+    /// Returns a searcher of shards that together have every fingerprint.
     pub(crate) fn whole(&mut self) -> Result<&mut MultiSearcher<F>, Error> {
         if self.whole.is_none() {
             let mut whole = self.set.whole()?.searcher();

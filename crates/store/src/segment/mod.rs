@@ -4,11 +4,12 @@
 //! - [`removed_places`]: the places of removed pairs in memory
 //! - [`removals_file`]: the same on disk
 
+mod index_writer;
 mod new_segment;
 pub(crate) mod removals_file;
 pub(crate) mod removed_places;
 
-pub(crate) use new_segment::write_index;
+pub(crate) use index_writer::write_index;
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,9 +1,8 @@
 //! Writing of segments: from sorted pairs to a durable file that no manifest names yet.
 
-use std::io::Write;
 use std::sync::Arc;
 
-use hamdex::{BuildError, BuildOptions, Builder, Fingerprint, ReadError, default_memory};
+use hamdex::{BuildError, BuildOptions, Fingerprint, ReadError, default_memory};
 use hamdex_atomic_file::Pieces;
 
 use crate::disk::DiskFile;
@@ -12,6 +11,7 @@ use crate::error::Error;
 use crate::inner::StoreInner;
 use crate::manifest::SegmentEntry;
 use crate::memtable::Memtable;
+use crate::segment::index_writer::write_index;
 use crate::segment::{Opening, Segment};
 use crate::write::batch::{Pair, ids_of};
 
@@ -93,31 +93,4 @@ impl<F: Fingerprint> StoreInner<F> {
         let entry = segment.entry(level, 0);
         Ok((Arc::new(segment), entry))
     }
-}
-
-/// Writes an index of pairs in order, and of the names of their ids, ascending. If the index has no ids, those of the
-/// pairs do not count.
-///
-/// # Errors
-/// As for [`Builder::into_inner`]; an error of `names`.
-pub(crate) fn write_index<'n, F: Fingerprint>(
-    options: BuildOptions<F>,
-    pairs: impl Iterator<Item = Pair<F>>,
-    names: impl Iterator<Item = Result<(u64, &'n [u8]), ReadError>>,
-    writer: &mut (dyn Write + Send),
-) -> Result<(), BuildError> {
-    let has_ids = options.has_ids();
-    let mut builder = Builder::to_writer(writer, options.sorted(true))?;
-    for (fingerprint, id) in pairs {
-        if has_ids {
-            builder.push_with_id(fingerprint, id)?;
-        } else {
-            builder.push(fingerprint)?;
-        }
-    }
-    for named in names {
-        let (id, name) = named?;
-        builder.push_name(id, name)?;
-    }
-    builder.into_inner().map(drop)
 }

@@ -17,7 +17,7 @@ use crate::manifest::identity::{Identity, StoreId};
 
 pub(crate) const HEADER_BYTES: usize = 64;
 
-/// As in PNG: a byte that is not text, the name, and bytes that a transfer of line ends would change.
+/// As in PNG: a byte that is not text, the name, and bytes that a conversion of line ends would change.
 const MAGIC: [u8; 8] = *b"\x89HDXL\r\n\x1a";
 
 /// The version of the format of logs.

@@ -16,7 +16,7 @@ use crate::store::Store;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Purged {
-    /// Pairs that segments were rewritten without.
+    /// Removed pairs that were dropped from segments.
     pub pairs: u64,
     /// Files that may still hold removed pairs. Those in use by snapshots, backups and verifications of this process
     /// are removed with the last of these, or when the store is opened next. Those that a repair has kept aside stay.

@@ -53,7 +53,7 @@ pub struct Manifest {
     pub sequence: u64,
     /// The first live log.
     pub first_log: u64,
-    /// The length of the last log when the store was closed; `None` after a flush.
+    /// The length of the last log when the store was closed; `None` if it has not been closed since the last flush.
     pub sealed: Option<Sealed>,
     /// The number of the next segment.
     pub next_segment: u64,

@@ -1,4 +1,4 @@
-//! What is said of an index that has been built or merged.
+//! The report on an index that was built or merged.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -12,20 +12,20 @@ use crate::counted::counted;
 use crate::failure::Failure;
 use crate::say;
 
-/// An index that is in place.
+/// A finished index.
 pub(crate) struct Built<'a> {
-    /// As the user has named it.
+    /// The path as the user gave it.
     pub(crate) output: &'a Path,
     pub(crate) summary: &'a Summary,
     pub(crate) codec: Codec,
-    /// How many documents there were, and how many of them too short, where there were documents.
+    /// The number of documents, and how many of them were too short, if the inputs were documents.
     pub(crate) documents: Option<(u64, u64)>,
-    /// How many indexes have been merged, where some have been.
+    /// The number of merged indexes, after a merge.
     pub(crate) merged: Option<usize>,
     pub(crate) seconds: f64,
 }
 
-/// What `--json` prints.
+/// The object that `--json` prints.
 #[derive(Serialize)]
 struct Report<'a> {
     output: Cow<'a, str>,
@@ -46,7 +46,7 @@ struct Report<'a> {
 }
 
 impl Built<'_> {
-    /// Prints it as a JSON object on standard output, or as a sentence on standard error.
+    /// Prints the report as a JSON object on standard output, or as a sentence on standard error.
     pub(crate) fn print(&self, json: bool) -> Result<(), Failure> {
         if !json {
             self.say();

@@ -1,8 +1,9 @@
-//! An error with what caused it.
+//! Errors and their causes in one line.
 
 use std::error::Error;
 
-/// An error and its sources in one line, each once: some libraries say of an error what its source says again.
+/// Returns an error and its sources in one line, each once: the message of some errors ends with that of
+/// their source.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();

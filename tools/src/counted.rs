@@ -1,8 +1,8 @@
-//! Numbers of things in words: `1 document`, `2,000 documents`.
+//! Counts of things in words: `1 document`, `2,000 documents`.
 
 use indicatif::HumanCount;
 
-/// The number, with commas between thousands, and the form of the noun that it takes.
+/// Returns the number, with commas between thousands, and the matching form of the noun.
 pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", HumanCount(number), if number == 1 { one } else { many })
 }

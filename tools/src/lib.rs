@@ -1,5 +1,5 @@
-//! The `hamdex` command as a library: one file or folder per subcommand in `commands`, and what they
-//! share beside it. Other front ends run the same commands through [`run`].
+//! The `hamdex` command as a library: one file or folder per subcommand in `commands`, shared code next to
+//! it. Other front ends run the same commands through [`run`].
 
 mod bars;
 mod built;
@@ -19,9 +19,9 @@ mod values;
 
 pub use cli::run;
 
-/// What reads inputs, for fuzz targets.
+/// Readers of inputs, for fuzz targets.
 ///
-/// Only with the feature `unstable`, for the project's own use: nothing here is promised to stay.
+/// Only with the feature `unstable`, for the project's own use, without any promise of stability.
 #[cfg(feature = "unstable")]
 #[doc(hidden)]
 pub mod internals {

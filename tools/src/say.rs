@@ -1,8 +1,8 @@
-//! Everything that goes to standard error: errors, warnings and summaries, a line each that begins with
-//! `hamdex: `. Standard output is for results.
+//! Messages on standard error: errors, warnings and summaries, a line each that begins with `hamdex: `.
+//! Standard output is for results.
 //!
-//! Where standard error cannot be written there is nothing left to report to: that is ignored, and the
-//! exit code says what became of the command.
+//! Failures to write to standard error are ignored, as they cannot be reported; the exit code tells the
+//! outcome of the command.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -20,12 +20,12 @@ pub(crate) fn configure(is_quiet: bool) {
     IS_QUIET.store(is_quiet, Ordering::Relaxed);
 }
 
-/// Whether only errors are wanted.
+/// Whether only errors are printed.
 pub(crate) fn is_quiet() -> bool {
     IS_QUIET.load(Ordering::Relaxed)
 }
 
-/// Applies `--color` to all that is printed from now on.
+/// Applies `--color` to everything printed from now on.
 pub(crate) fn use_color(choice: ColorChoice) {
     match choice {
         ColorChoice::Auto => anstream::ColorChoice::Auto,
@@ -35,36 +35,36 @@ pub(crate) fn use_color(choice: ColorChoice) {
     .write_global();
 }
 
-/// Why the command ends.
+/// Prints why the command ends.
 pub(crate) fn error(failure: &Failure) {
     line(&failure.line());
 }
 
-/// What went otherwise than the user may think, though the command goes on.
+/// Prints a warning: the command goes on, but perhaps not as the user expects.
 pub(crate) fn warning(what: impl Display) {
     if !is_quiet() {
         line(&what);
     }
 }
 
-/// What would make results misread if it went unnoticed: `--quiet` does not hide it.
+/// Prints a warning without which results would be misread: `--quiet` does not hide it.
 pub(crate) fn caution(what: impl Display) {
     line(&what);
 }
 
-/// What the user may not expect and need not act on.
+/// Prints information that needs no action.
 pub(crate) fn notice(what: impl Display) {
     warning(what);
 }
 
-/// What was done.
+/// Prints the outcome of the command.
 pub(crate) fn summary(what: impl Display) {
     if !is_quiet() {
         line(&what);
     }
 }
 
-/// A text that is no message, such as help.
+/// Prints text that is not a message, such as help.
 pub(crate) fn text(text: &str) {
     let _ = write!(anstream::stderr().lock(), "{text}");
 }

@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use crate::documents::message;
 use crate::say;
 
-/// The number of problems printed; the rest are only counted, so a file with a problem on every line does not
+/// The most problems printed; others are only counted, so that a file with a problem on every line does not
 /// hide other messages.
 const MAX_PRINTED: u64 = 20;
 

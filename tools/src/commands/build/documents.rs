@@ -1,5 +1,4 @@
-//! From documents to an index: fingerprints by a recipe that the index keeps, and what the documents
-//! are called.
+//! Builds an index from documents: their fingerprints, the recipe and the names.
 
 use hamdex::{BuildOptions, Fingerprint};
 use hamdex_documents::{Counts, Document, RECIPE_KEY, TooShort};
@@ -13,14 +12,15 @@ use crate::documents::report;
 use crate::failure::{Failure, shown};
 use crate::input::IdSource;
 
-/// What has been built of documents.
+/// An index built from documents.
 pub(super) struct Built {
     pub(super) finished: Finished,
     pub(super) counts: Counts,
     pub(super) too_short: TooShort,
 }
 
-/// Builds what `start` starts; ids are the numbers of the documents, unless these are called by numbers.
+/// Adds all documents to the output that `start` creates, and finishes it. Ids are numbers of documents, or
+/// their names if all of these are numbers.
 pub(super) fn build<F: Fingerprint>(
     reading: &Reading,
     ids: IdSource,

@@ -1,4 +1,4 @@
-//! Progress of the search, as bars.
+//! Progress bars of the search.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ impl Bars {
         Self { reading, current: Arc::default() }
     }
 
-    /// Returns a function that shows reported progress.
+    /// Returns a callback that shows progress.
     pub(super) fn reporter(&self) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + use<> {
         let bars = self.clone();
         move |progress| {
@@ -31,7 +31,7 @@ impl Bars {
 
     fn show(&self, progress: Progress) {
         if progress.stage == Stage::Read {
-            // Its bar has the bytes.
+            // Its own bar counts bytes.
             return;
         }
         self.reading.finish_and_clear();

@@ -1,4 +1,4 @@
-//! What was found, in a line or two on standard error.
+//! The summary on standard error, in a line or two.
 
 use std::time::Instant;
 
@@ -10,13 +10,13 @@ use crate::documents::report;
 use crate::failure::{Failure, shown};
 use crate::say;
 
-/// Clusters that are named.
+/// The most clusters that the summary names.
 const NAMED: usize = 3;
 
-/// Clusters of fewer documents are not worth naming.
+/// The fewest documents of a cluster that the summary names.
 const MIN_NAMED: u64 = 3;
 
-/// Says how many documents and clusters there are, and which clusters are the largest.
+/// Prints how many documents and clusters there are, and the largest clusters.
 pub(super) fn print(
     clusters: &Clusters,
     copied: Option<&Copied>,
@@ -53,7 +53,7 @@ pub(super) fn print(
     Ok(())
 }
 
-/// Says what is missing in a copy of what is unique.
+/// Prints which columns and rows a copy of the unique documents lacks.
 fn caution(copied: &Copied) {
     if copied.is_partial {
         say::caution(
@@ -69,7 +69,7 @@ fn caution(copied: &Copied) {
     }
 }
 
-/// `"t980" and 11 others`; of a chain also how far it leads.
+/// Describes a cluster: `"t980" and 11 others`; for a chain also how far it reaches.
 fn describe(clusters: &Clusters, extent: &Extent, are_linked: bool) -> Result<String, Failure> {
     let id = clusters.id(extent.kept)?;
     let mut text = format!("{} and {} others", shown(&id), HumanCount(extent.documents - 1));

@@ -1,4 +1,4 @@
-//! The codecs side by side, and what to try next.
+//! Prints the codecs next to each other, and commands to try next.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -53,7 +53,7 @@ pub(super) fn print_json(measured: &[Measured]) -> io::Result<()> {
     writeln!(output)
 }
 
-/// What is reported per codec.
+/// The measurements of a codec, as they are reported.
 #[derive(Serialize)]
 struct Row {
     codec: String,
@@ -64,7 +64,7 @@ struct Row {
     bytes: u64,
     bytes_per_fingerprint: f64,
     uncompressed_bytes_per_fingerprint: f64,
-    /// Per fingerprint and table, above what no code goes below for uniform fingerprints.
+    /// Per fingerprint and table, above the lower bound for uniform fingerprints.
     bits_above_bound: f64,
     memory_bytes: u64,
     build_seconds: f64,

@@ -15,13 +15,13 @@ use crate::input::{Source, say_that_it_waits};
 use crate::say;
 use crate::set::Set;
 
-/// Documents answered together, at most.
+/// The most documents answered together.
 const MAX_DOCUMENTS: usize = 1 << 16;
 
 /// A text of fewer characters is taken for a sentence or two, not for a document.
 const SHORT_CHARS: usize = 300;
 
-/// The fingerprint of the text that is looked for, if it is a text.
+/// Returns the fingerprint of the text to look for, if the query is a text.
 pub(super) fn fingerprint<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<Option<F>, Failure> {
     let (source, text) = match (&args.text, &args.document) {
         (Some(text), _) => ("--text".to_owned(), text.clone()),
@@ -49,7 +49,7 @@ pub(super) fn fingerprint<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Resul
     }
 }
 
-/// Looks for all documents of the file.
+/// Looks up all documents of the file.
 pub(super) fn answer_documents<F: Fingerprint>(
     args: &Args,
     set: Set<'_, F>,

@@ -1,4 +1,4 @@
-//! `hamdex store ingest`: index files that were built elsewhere join a store.
+//! `hamdex store ingest`: adds index files to a store.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use crate::counted::counted;
 use crate::failure::Failure;
 use crate::say;
 
-/// Let index files that `hamdex build` has made join a store, each in one step.
+/// Add index files that `hamdex build` has made to a store, each in one step.
 ///
-/// Every file is read and checked before. It must have the width of the store, and ids if the store has ids; design
-/// and codec may differ. On the same file system the store links the file, otherwise it copies it: the file must not
-/// be changed in place afterwards, but may be deleted.
+/// Every file is read and checked before. It must have the width of the store, and ids if the store has ids;
+/// design and codec may differ. On the same file system the store links the file, otherwise it copies it: the
+/// file must not be changed in place afterwards, but may be deleted.
 ///
-/// A file with names joins a store with names, which moves its ids up behind all that it has given.
+/// A store with names takes files with names, and renumbers their ids to follow its own.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,

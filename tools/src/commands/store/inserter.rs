@@ -1,4 +1,4 @@
-//! Batches into a store, and what there is to say of them.
+//! Inserts batches into a store, and reports on them.
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::ids::Ids;
 use crate::input::{Arrivals, Found};
 
-/// What `--unless-near` prints.
+/// The object that `--unless-near` prints.
 #[derive(Serialize)]
 struct Near<'a> {
     fingerprint: String,
@@ -26,7 +26,7 @@ struct Near<'a> {
     ids: Option<Ids<'a>>,
 }
 
-/// Inserts batches, and prints what there is to say of them.
+/// Inserts batches, and prints their outcomes.
 pub(super) struct Inserter<'a, F: Fingerprint> {
     store: &'a Store<F>,
     has_ids: bool,
@@ -35,26 +35,26 @@ pub(super) struct Inserter<'a, F: Fingerprint> {
     bar: ProgressBar,
     /// Records whose batches have been written.
     pub(super) read: u64,
-    /// How many of them have not been inserted, as something is near.
+    /// Records that were not inserted, as something is near.
     pub(super) near: u64,
 }
 
-/// How records are inserted.
+/// The mode of inserting.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wishes {
-    /// Only those that nothing within this distance is there for.
+    /// The distance within which the store must have nothing for a record to be inserted.
     pub(super) unless_near: Option<u32>,
     /// Whether each batch is acknowledged.
     pub(super) acknowledge: bool,
-    /// Records per batch, at most.
+    /// The most records per batch.
     pub(super) batch: usize,
-    /// Whether somebody else shows how far it is.
+    /// Whether the caller shows progress itself.
     pub(super) is_shown: bool,
 }
 
 impl<'a, F: Fingerprint> Inserter<'a, F> {
     pub(super) fn new(store: &'a Store<F>, has_ids: bool, wishes: Wishes) -> Self {
-        // Beside lines on a terminal, a bar would be in their way.
+        // A bar would garble lines on the same terminal.
         let prints = wishes.acknowledge || wishes.unless_near.is_some();
         let is_hidden = wishes.is_shown || (prints && io::stdout().is_terminal());
         let bar = if is_hidden { ProgressBar::hidden() } else { bars::of_endless_items("Inserting") };
@@ -62,7 +62,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         Self { store, has_ids, wishes, output, bar, read: 0, near: 0 }
     }
 
-    /// Records per batch, at most.
+    /// Returns the most records per batch.
     pub(super) fn batch(&self) -> usize {
         self.wishes.batch
     }
@@ -113,7 +113,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         self.report(described, &outcomes)
     }
 
-    /// Prints what there is to say of a batch that has been written.
+    /// Prints the outcome of a written batch.
     fn report<'b>(
         &mut self,
         batch: impl ExactSizeIterator<Item = (F, Option<u64>, Option<&'b [u8]>)>,
@@ -130,7 +130,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         Ok(())
     }
 
-    /// Prints a line for each record that something is near to.
+    /// Prints a line for each record that was not inserted.
     fn print_near<'b>(
         &mut self,
         batch: impl Iterator<Item = (F, Option<u64>, Option<&'b [u8]>)>,

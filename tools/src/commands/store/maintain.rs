@@ -1,4 +1,4 @@
-//! `hamdex store flush`, `compact` and `purge`: a store as a whole is brought into another form.
+//! `hamdex store flush`, `compact` and `purge`: maintenance of a whole store.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::counted::counted;
 use crate::failure::Failure;
 use crate::say;
 
-/// A store as a whole.
+/// The arguments of a maintenance command.
 #[derive(clap::Args)]
 struct Target {
     /// The directory of the store
@@ -28,7 +28,7 @@ struct Target {
 
 /// Write recent records to a file of the store.
 ///
-/// They are durable without it; afterwards the store opens without reading them from the log again.
+/// They are durable without it; the store opens faster afterwards, without reading them from the log.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -41,10 +41,10 @@ pub(super) struct FlushArgs {
     target: Target,
 }
 
-/// Merge all files of a store into one, without what has been removed.
+/// Merge all files of a store into one, without removed records.
 ///
-/// Queries are fastest then. A store merges its files by itself as they become many, so this is only for a store
-/// that is to stay as it is for a while. Needs room on the disk for the new file beside the old ones.
+/// Queries are fastest then. A store merges its files in the background, so this is only for a store that
+/// stays unchanged for a while. Needs free disk space for the new file next to the old ones.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -57,11 +57,11 @@ pub(super) struct CompactArgs {
     target: Target,
 }
 
-/// Take what has been removed off the disk.
+/// Erase removed records from the disk.
 ///
-/// When it ends, no file of the store, logs included, holds a removed record any more. It cannot reach backups,
-/// other links of an ingested file, files that other processes have open, and what a file system or a device keeps
-/// of deleted files.
+/// When it ends, no file of the store, logs included, holds a removed record any more. It cannot erase
+/// backups, other links of an ingested file, files that other processes have open, or data that a file system
+/// or a device keeps of deleted files.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -74,12 +74,12 @@ pub(super) struct PurgeArgs {
     target: Target,
 }
 
-/// What `--json` prints.
+/// The object that `--json` prints.
 #[derive(Serialize)]
 struct Report {
     segments: usize,
     bytes: u64,
-    /// Records that files have lost, where that was the purpose.
+    /// Records erased from files, by a purge.
     #[serde(skip_serializing_if = "Option::is_none")]
     purged: Option<u64>,
     seconds: f64,
@@ -112,7 +112,7 @@ pub(super) fn purge(args: &PurgeArgs) -> Result<(), Failure> {
         manifest,
         maintain(&args.target.store, args.target.json, Some("Purging"), |store| {
             let purged = store.purge()?;
-            // No snapshot of this process is open but the one that a merge has just let go.
+            // This process has no snapshot open but the one that a merge has just released.
             for path in &purged.held {
                 say::caution(format_args!("{}: still in use; purge the store again", path.display()));
             }
@@ -121,8 +121,8 @@ pub(super) fn purge(args: &PurgeArgs) -> Result<(), Failure> {
     )
 }
 
-/// Opens a store, does something with it as a whole, and says what it is like then. `doing` is shown meanwhile, unless the
-/// work shows how far it is.
+/// Opens a store, runs maintenance on it, and reports its state. `doing` is shown meanwhile, unless the work
+/// shows its own progress.
 fn maintain<F: Fingerprint>(
     path: &Path,
     json: bool,
@@ -130,7 +130,7 @@ fn maintain<F: Fingerprint>(
     work: impl FnOnce(&Store<F>) -> Result<Option<u64>, hamdex_store::Error>,
 ) -> Result<(), Failure> {
     let started = Instant::now();
-    // Nothing beside the work that was asked for.
+    // No background work next to the one requested.
     let store = Store::<F>::open(path, StoreOptions::new().merges(false))?;
     let bar = doing.map(bars::of_work);
     let outcome = work(&store);

@@ -1,4 +1,4 @@
-//! `hamdex store remove`: records out of a store, or all with some ids.
+//! `hamdex store remove`: removes records from a store, or everything with some ids.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,14 @@ use crate::failure::Failure;
 use crate::input::{Arrivals, Beside, Format, Found, read_ids, read_names, say_that_it_waits};
 use crate::say;
 
-/// Records removed together, at most.
+/// The most records removed together.
 const MAX_BATCH: usize = 1 << 14;
 
 /// Remove records from a store.
 ///
-/// Reads files, or standard input if none is named (or for -). What is not there is counted, and is no error.
-/// Removals are durable when the command ends; `hamdex store purge` then takes what has been removed off the disk.
+/// Reads files, or standard input if none is named (or for -). Records that are not in the store are counted;
+/// they are no error. Removals are durable when the command ends; `hamdex store purge` then erases the
+/// records from the disk.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -42,35 +43,36 @@ pub(super) struct Args {
     /// The column of ids in tables
     #[arg(long, value_name = "NAME", default_value = "id")]
     id_field: String,
-    /// What a record is [default: pairs in a store with ids, names in one with names, none in one without ids]
+    /// The form of a record [default: pairs in a store with ids, names in one with names, none in one without
+    /// ids]
     #[arg(long, value_enum)]
     ids: Option<Ids>,
-    /// Print what was removed as a JSON object
+    /// Print a summary as a JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// What a record is.
+/// The form of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Ids {
-    /// A fingerprint and an id: that pair goes
+    /// A fingerprint and an id: removes that pair
     Pairs,
-    /// A fingerprint: all its pairs go
+    /// A fingerprint: removes all its pairs
     None,
-    /// A decimal id, one per line: all pairs with it go. All that is stored is read for it, once
+    /// A decimal id per line: removes all pairs with it. Reads the whole store, once
     Only,
-    /// A name, one per line, in a store with names: all that is called so goes. All that is stored is read for it
+    /// A name per line, in a store with names: removes everything with that name. Reads the whole store
     Names,
 }
 
-/// What has been removed; what `--json` prints.
+/// The removals, as `--json` prints them.
 #[derive(Debug, Default, Serialize)]
 struct Removed {
     /// Records.
     read: u64,
     /// Pairs; of a store without ids, fingerprints.
     removed: u64,
-    /// Records of which nothing was there; of ids it is not known.
+    /// Records that were not in the store; unknown for ids.
     #[serde(skip_serializing_if = "Option::is_none")]
     absent: Option<u64>,
 }
@@ -134,7 +136,7 @@ fn say_removed(store: &Path, ids: Ids, removed: &Removed) -> Result<(), Failure>
     Ok(())
 }
 
-/// Removes all pairs with the ids that the inputs have: all of them, or none.
+/// Removes all pairs with the ids of the inputs: all of them, or none.
 fn of_ids<F: Fingerprint>(store: &Store<F>, args: &Args, removed: &mut Removed) -> Result<(), Failure> {
     say_that_it_waits(&args.records.inputs);
     let mut ids = HashSet::new();
@@ -146,7 +148,7 @@ fn of_ids<F: Fingerprint>(store: &Store<F>, args: &Args, removed: &mut Removed) 
     Ok(())
 }
 
-/// Removes all pairs whose ids have the names that the inputs have: all of them, or none.
+/// Removes all pairs whose ids have the names of the inputs: all of them, or none.
 fn of_names<F: Fingerprint>(store: &Store<F>, args: &Args, removed: &mut Removed) -> Result<(), Failure> {
     say_that_it_waits(&args.records.inputs);
     let mut names = HashSet::new();
@@ -186,14 +188,14 @@ fn of_records<F: Fingerprint>(
     arrivals.end()
 }
 
-/// Removes all pairs of fingerprints. Returns how many, and of how many fingerprints there was none.
+/// Removes all pairs of fingerprints. Returns the number of pairs, and of fingerprints that had none.
 fn of_fingerprints<F: Fingerprint>(store: &Store<F>, records: &[(F, Found)]) -> Result<(u64, u64), Failure> {
     let snapshot = store.snapshot();
     let (mut absent, mut seen) = (0, HashSet::new());
     let mut present = Vec::new();
     for (fingerprint, _) in records {
         let fingerprint = *fingerprint;
-        // Nobody else writes: this is the one process that may, and this its one thread.
+        // This process is the only writer, with this one thread.
         if seen.insert(fingerprint) && snapshot.contains(fingerprint)? {
             present.push(fingerprint);
         } else {

@@ -1,4 +1,4 @@
-//! Texts against an index, a set of shards or a snapshot of a store.
+//! Compares texts with the known documents of an index, a set of shards or a store's snapshot.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use crate::store::Store;
 use crate::width::Width;
 use crate::work::Watch;
 
-/// The documents that are known already.
+/// The known documents.
 pub(crate) struct Against(AnySet);
 
 impl Against {
@@ -44,7 +44,7 @@ impl Against {
         object.py().detach(|| hamdex_any::open(&path)).or_raise().map(Self)
     }
 
-    /// The recipe by which texts are to be held against it: its own, or if it has none, the one that is given.
+    /// Returns the recipe of the known documents; `given`, if they have none.
     pub(crate) fn recipe(&self, given: Option<&str>) -> PyResult<Recipe> {
         let width = self.0.description().width;
         let given = given.map(|text| recipe::of_width(text, width, "what they are held against has"));
@@ -61,7 +61,8 @@ impl Against {
         }
     }
 
-    /// The name or number of the document that each known document is near to: the first of its ids.
+    /// Returns the name or number of the known document near each text: the first id of the nearest
+    /// fingerprint.
     pub(crate) fn labels<F: Width>(&self, known: &[Known]) -> PyResult<Labels> {
         let Description { has_ids, has_names, .. } = *self.0.description();
         let mut labels = Labels::new(has_ids, has_names);
@@ -83,7 +84,7 @@ impl Against {
     }
 }
 
-/// The known documents, looked up until the work is stopped.
+/// Known documents, looked up until the work is cancelled.
 pub(crate) struct Watched<'a> {
     pub(crate) against: &'a Against,
     pub(crate) watch: &'a Watch,

@@ -1,4 +1,4 @@
-//! Many queries of a set.
+//! Answers many queries of a set.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::rows::{Labels, Rows};
 use crate::width::Width;
 use crate::work::{self, Watch};
 
-/// Matches whose ids are looked up together.
+/// The number of matches whose ids are looked up together.
 const IDS_AT_ONCE: usize = 4096;
 
-/// What can be chosen for a batch.
+/// The options of a batch.
 pub(crate) fn batch_options(
     limit: Option<usize>,
     strategy: &str,

@@ -1,4 +1,4 @@
-//! Building an index.
+//! Builds an index.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ use crate::texts::Texts;
 use crate::width::Width;
 use crate::work;
 
-/// Names with this beginning are kept for the project's own tools.
+/// Metadata names with this prefix are reserved for hamdex.
 const RESERVED: &str = "hamdex.";
 
-/// What each fingerprint is called.
+/// The ids of fingerprints.
 enum Ids<'py> {
     None,
     Numbers(Words<'py>),
@@ -50,7 +50,7 @@ impl<'py> Ids<'py> {
     }
 }
 
-/// What can be chosen for a build and for a merge.
+/// The options that a build and a merge share.
 #[derive(Default)]
 pub(crate) struct Choices {
     pub(crate) distance: Option<u32>,
@@ -64,7 +64,7 @@ pub(crate) struct Choices {
 }
 
 impl Choices {
-    /// Applies what has been chosen.
+    /// Applies the options.
     pub(crate) fn apply<F: Width>(&self, mut options: BuildOptions<F>) -> PyResult<BuildOptions<F>> {
         match (&self.design, self.distance) {
             (Some(name), distance) => {
@@ -89,7 +89,7 @@ impl Choices {
     }
 }
 
-/// A codec by its name.
+/// Returns a codec by its name.
 pub(crate) fn codec(name: &str) -> PyResult<Codec> {
     name.parse().map_err(|_| {
         let names: Vec<&str> = Codec::ALL.iter().map(|codec| codec.name()).collect();
@@ -97,7 +97,7 @@ pub(crate) fn codec(name: &str) -> PyResult<Codec> {
     })
 }
 
-/// The metadata that a user gives: names, and texts or bytes.
+/// Metadata of the user: names, and texts or bytes.
 fn metadata(given: Option<BTreeMap<String, Bound<'_, PyAny>>>) -> PyResult<BTreeMap<String, Vec<u8>>> {
     let mut metadata = BTreeMap::new();
     for (name, value) in given.unwrap_or_default() {
@@ -121,12 +121,13 @@ fn metadata(given: Option<BTreeMap<String, Bound<'_, PyAny>>>) -> PyResult<BTree
 
 /// Build an index file of fingerprints.
 ///
-/// ``fingerprints``: an array of uint64 (int64 is taken as bit patterns), of shape (n, 2) for 128 bits, the high word
-/// first; an Arrow column; or a list of int. ``ids``: for each a number, or a name; without them the index says only
-/// what is near. ``distance`` is what queries mostly ask for; any other is answered exactly, too. ``recipe`` is how the
-/// fingerprints were made of texts, so that the index can be queried with texts.
+/// ``fingerprints``: an array of uint64 (int64 is taken as bit patterns), of shape (n, 2) for 128 bits, the
+/// high word first; an Arrow column; or a list of int. ``ids``: a number or a name for each; without ids,
+/// queries return fingerprints alone. ``distance`` is that of most queries; any other is answered exactly,
+/// too. ``recipe`` tells how the fingerprints were made of texts, so that the index can be queried with
+/// texts.
 ///
-/// Nothing is under that name until all of it is written; a file that is there is replaced with ``overwrite=True`` only.
+/// The file appears only when it is complete; an existing file is replaced with ``overwrite=True`` only.
 ///
 /// >>> import hamdex, numpy, tempfile, os
 /// >>> path = os.path.join(tempfile.mkdtemp(), "small.hamdex")

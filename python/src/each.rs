@@ -1,4 +1,4 @@
-//! The same for each of many texts, on several threads.
+//! Maps many texts on several threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,10 +9,10 @@ use rayon::prelude::*;
 use crate::errors::OrRaise;
 use crate::work::{Watch, pool};
 
-/// Texts between two notes of how far the work has come.
+/// The number of texts between two progress reports.
 const AT_ONCE: usize = 32;
 
-/// Makes something of every text, on that many threads, each with a state of its own.
+/// Maps every text on `threads` threads, each with its own state.
 pub(crate) fn map_texts<S, T: Send>(
     texts: &[&str],
     threads: usize,

@@ -1,4 +1,4 @@
-//! What is given to a store, one or many.
+//! The records of a write to a store, one or many.
 
 use hamdex::Description;
 use hamdex_any::AnySet;
@@ -13,14 +13,14 @@ use crate::texts::Texts;
 use crate::width::Width;
 use crate::work;
 
-/// What is to be written: fingerprints with ids, or with names.
+/// The records to write: fingerprints with ids, or with names.
 pub(crate) enum Given<F> {
     Pairs(Vec<(F, u64)>),
     Named(Vec<(F, String)>),
 }
 
 impl<F: Width> Given<F> {
-    /// The arguments of a write to a store: fingerprints, or texts if it has a recipe.
+    /// Takes the arguments of a write: fingerprints, or texts if the store has a recipe.
     pub(crate) fn of(
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
@@ -60,7 +60,7 @@ impl<F: Width> Given<F> {
     }
 }
 
-/// The fingerprints that are given: one, or many.
+/// Takes fingerprints, one or many.
 pub(crate) fn all<F: Width>(fingerprints: &Bound<'_, PyAny>) -> PyResult<Vec<F>> {
     if is_one(fingerprints)? {
         return Ok(vec![F::one(fingerprints)?]);
@@ -68,7 +68,7 @@ pub(crate) fn all<F: Width>(fingerprints: &Bound<'_, PyAny>) -> PyResult<Vec<F>>
     F::slice(&Fingerprints::of(fingerprints)?).map(<[F]>::to_vec)
 }
 
-/// Whether this is one fingerprint or text, not many: a number, a scalar of numpy, or a str.
+/// Whether this is one fingerprint or text: a number, a numpy scalar, or a str.
 pub(crate) fn is_one(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if object.is_instance_of::<PyInt>() || object.is_instance_of::<PyString>() {
         return Ok(true);

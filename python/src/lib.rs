@@ -1,14 +1,15 @@
 //! The Python package of hamdex: near-duplicates among fingerprints and texts, exactly.
 //!
-//! Data flows one way: what Python gives is read where it lies (`numbers`, `texts`, `arrow/`), work is done without
-//! Python's lock (`work`), and what is found becomes tables and named tuples (`rows`, `table`, `results`).
+//! Data flows one way: arguments are read in place (`numbers`, `texts`, `arrow/`), work runs without Python's
+//! lock (`work`), and results become tables and named tuples (`rows`, `table`, `results`).
 //!
 //! - `errors`: errors of the engine as exceptions
 //! - `work`, `each`: threads, signals, progress
-//! - `recipe`, `shingles`: what is made of texts
+//! - `recipe`, `shingles`: fingerprints and shingles of texts
 //! - `build`, `merge`, `dedup` with `against`: indexes, and near-duplicates
-//! - `index`, with `query`, `pool` and `batch`; `pairs`, with `join` and `stream`; `store`, `snapshot`: what is open
-//! - `command`: the command
+//! - `index`, with `query`, `pool` and `batch`; `pairs`, with `join` and `stream`; `store`, `snapshot`: open
+//! sets
+//! - `command`: the command-line program
 //!
 //! The rest of the package is in `python/hamdex`.
 

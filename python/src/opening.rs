@@ -1,4 +1,4 @@
-//! Opening a store, or making it where there is none.
+//! Opens or creates a store.
 
 use std::io;
 use std::path::Path;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::errors::OrRaise;
 use crate::recipe::of_width;
 
-/// What a store is to be, as far as the user says.
+/// The requested properties of a store, as far as they are given.
 pub(crate) struct Wanted {
     pub(crate) distance: Option<u32>,
     pub(crate) ids: Option<bool>,
@@ -23,7 +23,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Opens the store, which must be what is wanted; makes it where there is nothing yet.
+    /// Opens the store, which must have the requested properties; creates it if there is none.
     pub(crate) fn open(self, py: Python<'_>, path: &Path, options: StoreOptions) -> PyResult<AnyStore> {
         let store = if is_free(path) {
             let width = self.width.unwrap_or(64);
@@ -58,7 +58,7 @@ impl Wanted {
         Ok(create)
     }
 
-    /// Refuses options that differ from what a store is.
+    /// Refuses options that differ from the properties of the store.
     fn check(&self, path: &Path) -> PyResult<()> {
         let manifest = inspect(path).or_raise()?.manifest;
         let identity = manifest.identity;
@@ -88,7 +88,7 @@ fn refuse<T: PartialEq + ToString>(path: &Path, option: &str, given: Option<&T>,
     }
 }
 
-/// Whether there is nothing yet: no such directory, or an empty one.
+/// Whether there is no store yet: no such directory, or an empty one.
 fn is_free(path: &Path) -> bool {
     match path.read_dir() {
         Ok(mut entries) => entries.next().is_none(),

@@ -1,4 +1,4 @@
-//! Fingerprints of texts.
+//! Makes fingerprints of texts.
 
 use hamdex::Fingerprint;
 use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch, Width as Bits};
@@ -14,7 +14,7 @@ use crate::texts::Texts;
 use crate::width::Width;
 use crate::work;
 
-/// A recipe by its text, with another width if one is given.
+/// Parses a recipe, and changes its width if one is given.
 pub(crate) fn recipe(text: &str, width: Option<u32>) -> PyResult<Recipe> {
     let mut recipe: Recipe = text.parse().or_raise()?;
     match width {
@@ -27,7 +27,7 @@ pub(crate) fn recipe(text: &str, width: Option<u32>) -> PyResult<Recipe> {
     Ok(recipe)
 }
 
-/// A recipe by its text for fingerprints of a width, which `what` has, as an error says.
+/// Parses a recipe for fingerprints of a width; `what` names the set of that width in errors.
 pub(crate) fn of_width(text: &str, width: u32, what: &str) -> PyResult<Recipe> {
     let recipe = recipe(text, (!text.contains("width=")).then_some(width))?;
     let bits = recipe.width.bits();
@@ -38,17 +38,17 @@ pub(crate) fn of_width(text: &str, width: u32, what: &str) -> PyResult<Recipe> {
     Ok(recipe)
 }
 
-/// What the fingerprint of a text is for.
+/// The purpose of a text's fingerprint.
 #[derive(Clone, Copy)]
 pub(crate) enum Purpose {
-    /// It is looked for: any will do.
+    /// A query: any fingerprint will do.
     Query,
-    /// It is kept: it has to be reliable.
+    /// An insert: the fingerprint must be reliable.
     Insert,
 }
 
 impl Purpose {
-    /// The fingerprint that will do. `what` is what an error calls the text.
+    /// Returns the fingerprint if it suits the purpose. `what` names the text in errors.
     fn take<F: Fingerprint>(self, outcome: Outcome<F>, what: impl Fn() -> String) -> PyResult<F> {
         let fingerprint = match self {
             Self::Query => outcome.value(),
@@ -66,13 +66,13 @@ impl Purpose {
     }
 }
 
-/// The fingerprint of one text.
+/// Returns the fingerprint of one text.
 pub(crate) fn of_text<F: Fingerprint>(recipe: &Recipe, text: &str, purpose: Purpose) -> PyResult<F> {
     let fingerprinter = Fingerprinter::<F>::new(recipe).or_raise()?;
     purpose.take(fingerprinter.fingerprint(text, &mut Scratch::default()), || "the text".to_owned())
 }
 
-/// The fingerprints of many texts.
+/// Returns the fingerprints of many texts.
 pub(crate) fn of_texts<F: Fingerprint>(
     py: Python<'_>,
     recipe: &Recipe,
@@ -100,13 +100,13 @@ fn outcomes<F: Fingerprint>(
     })
 }
 
-/// Make fingerprints of texts: near-duplicates have fingerprints that differ in few bits.
+/// Make fingerprints of texts. The fingerprints of near-duplicates differ in few bits.
 ///
-/// ``texts`` is a list of str, or an Arrow column of strings. The result is an array of uint64; of 128 bits an array of
-/// shape (n, 2), the high word first. A single str gives a single int.
+/// ``texts`` is a list of str, or an Arrow column of strings. The result is an array of uint64; for 128 bits
+/// an array of shape (n, 2), the high word first. A single str gives a single int.
 ///
-/// A text of too few words has a fingerprint that says little: ``return_reliable=True`` returns a second array, of
-/// bool, which is false for these. A text in which nothing counts has the fingerprint 0.
+/// The fingerprint of a text of too few words is unreliable: ``return_reliable=True`` returns a second array,
+/// of bool, which is false for such texts. A text without features has the fingerprint 0.
 ///
 /// >>> import hamdex
 /// >>> texts = ["the quick brown fox jumps over the lazy dog " * 3, "nothing"]

@@ -15,16 +15,16 @@ use crate::errors::{chain, of_io};
 use crate::join::Job;
 use crate::work::{Watch, look_for_signals};
 
-/// Rows of a table of the stream, about.
+/// The approximate number of rows of a table.
 const ROWS: usize = 1 << 16;
 
-/// Tables that wait to be read.
+/// The most tables that wait to be read.
 const WAITING: usize = 2;
 
-/// How often signals are looked for while the next table is waited for.
+/// The interval of signal checks while waiting for the next table.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Pairs on their way. Dropped, it ends the work.
+/// A running search for pairs. Dropping it cancels the search.
 pub(crate) struct Stream {
     receiver: Receiver<Result<RecordBatch, SetError>>,
     watch: Arc<Watch>,
@@ -38,7 +38,7 @@ impl Drop for Stream {
 }
 
 impl Stream {
-    /// The next table. `look` is called now and then; what it returns ends the waiting.
+    /// Returns the next table. `look` is called periodically; its error ends the waiting.
     pub(crate) fn next<E>(
         &self,
         look: impl Fn() -> Result<(), E>,
@@ -53,7 +53,7 @@ impl Stream {
     }
 }
 
-/// The stream as Arrow reads it.
+/// The stream as an Arrow reader.
 impl Iterator for Stream {
     type Item = Result<RecordBatch, ArrowError>;
 
@@ -94,7 +94,7 @@ impl Job {
             Err(_) => ControlFlow::Break(()),
         });
         if let Err(error) = outcome {
-            // Who does not read on does not want to know.
+            // The reader has ended and wants no error.
             let _ = sender.send(Err(error));
         }
     }

@@ -1,4 +1,4 @@
-//! Tables of results: columns of Arrow, which numpy can have, too.
+//! Tables of results: Arrow columns, which convert to numpy arrays.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use crate::arrow::{export_array, export_schema, export_stream};
 use crate::errors::Error;
 use crate::width::wide_array;
 
-/// Named columns of equal length, as results come. Anything that takes Arrow data takes it: ``pyarrow.table(result)``,
-/// ``polars.DataFrame(result)``. ``result["distance"]`` is a column as a numpy array (of texts a list, of lists a list of
-/// arrays).
+/// Named columns of equal length. Anything that takes Arrow data takes a table: ``pyarrow.table(result)``,
+/// ``polars.DataFrame(result)``. ``result["distance"]`` is a column as a numpy array (a list for texts, a
+/// list of arrays for lists).
 #[pyclass(frozen, module = "hamdex", name = "Table")]
 pub(crate) struct Table {
     batch: RecordBatch,
 }
 
 impl Table {
-    /// A table of these columns, of equal length and without nulls.
+    /// Makes a table of columns of equal length and without nulls.
     pub(crate) fn new(columns: Vec<(&str, ArrayRef)>) -> Result<Self, ArrowError> {
         let field = |(name, array): &(&str, ArrayRef)| {
             Field::new(*name, array.data_type().clone(), array.is_nullable())
@@ -40,12 +40,12 @@ impl Table {
     }
 }
 
-/// What cannot happen to columns that this crate makes.
+/// Converts an error that the columns of this crate cannot cause.
 pub(crate) fn raise(error: ArrowError) -> PyErr {
     Error::new_err(format!("cannot make the table: {error}"))
 }
 
-/// The schema of columns without nulls.
+/// Returns the schema of columns without nulls.
 pub(crate) fn schema(columns: &[(&str, DataType)]) -> SchemaRef {
     let field = |(name, data_type): &(&str, DataType)| Field::new(*name, data_type.clone(), false);
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
@@ -103,7 +103,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        // Consumers cast what they get if they need another type.
+        // Consumers cast the columns if they need another type.
         drop(requested_schema);
         export_array(py, &self.batch)
     }

@@ -1,4 +1,4 @@
-//! Texts, from Python.
+//! Texts from Python.
 
 use std::sync::Arc;
 
@@ -12,26 +12,26 @@ use pyo3::types::PyString;
 use crate::arrow::{self, columns};
 use crate::work;
 
-/// Texts, where Python has them.
+/// Texts, in place or copied.
 pub(crate) enum Texts {
     Strings(Vec<PyBackedStr>),
     Column(Vec<ArrayRef>),
 }
 
 impl Texts {
-    /// Whether these are texts, as the first one says.
+    /// Whether these are texts, judged by the first one.
     pub(crate) fn are(object: &Bound<'_, PyAny>) -> PyResult<bool> {
         use arrow_schema::DataType::{LargeUtf8, Utf8, Utf8View};
         let Ok(first) = object.get_item(0) else { return Ok(false) };
         if first.is_instance_of::<PyString>() || !arrow::speaks_arrow(object)? {
             return Ok(first.is_instance_of::<PyString>());
         }
-        // Arrow libraries have scalars of their own.
+        // Arrow libraries have their own scalars.
         let arrays = arrow::import(object)?;
         Ok(arrays.first().is_some_and(|array| matches!(array.data_type(), Utf8 | LargeUtf8 | Utf8View)))
     }
 
-    /// Takes texts: a column of Arrow, or anything that can be gone through and has strings.
+    /// Takes texts: an Arrow column, or any iterable of strings.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if arrow::speaks_arrow(object)? {
             let column = arrow::import(object)?;
@@ -45,8 +45,8 @@ impl Texts {
         Ok(Self::Strings(strings))
     }
 
-    /// Takes copies of short texts, such as names: they take no more memory than to hold each where Python has it, and
-    /// are given back at once instead of one by one.
+    /// Takes copies of short texts, such as names: they need no more memory than references to Python's
+    /// objects, and are freed at once instead of one by one.
     pub(crate) fn copies_of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if arrow::speaks_arrow(object)? {
             return Self::of(object);
@@ -59,7 +59,7 @@ impl Texts {
         Ok(Self::Column(vec![Arc::new(column.finish())]))
     }
 
-    /// Takes a column of Arrow.
+    /// Takes an Arrow column.
     pub(crate) fn of_column(column: Vec<ArrayRef>) -> PyResult<Self> {
         columns::refuse_nulls(&column, "text")?;
         let texts = Self::Column(column);
@@ -67,7 +67,7 @@ impl Texts {
         Ok(texts)
     }
 
-    /// The texts, in order.
+    /// Returns the texts, in order.
     pub(crate) fn as_strs(&self) -> PyResult<Vec<&str>> {
         match self {
             Self::Strings(strings) => Ok(strings.iter().map(|string| &**string).collect()),
@@ -80,8 +80,7 @@ impl Texts {
     }
 }
 
-/// Goes through what has strings, looking for signals now and then. Where `take` finds no UTF-8, the error says which
-/// text it is.
+/// Iterates over strings, with signal checks in between. Errors of `take` name the text that is not UTF-8.
 fn for_each_string<'py>(
     object: &Bound<'py, PyAny>,
     mut take: impl FnMut(Bound<'py, PyString>) -> PyResult<()>,
@@ -90,7 +89,7 @@ fn for_each_string<'py>(
         let class = object.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string());
         PyTypeError::new_err(format!("texts cannot be a {class}: a list of str or an Arrow column is taken"))
     };
-    // A text is a sequence of texts of one letter, to Python.
+    // To Python, a text is a sequence of texts of one letter.
     if object.is_instance_of::<PyString>() {
         return Err(refused());
     }

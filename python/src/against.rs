@@ -38,7 +38,7 @@ impl Against {
         let path = object.extract::<PathBuf>().map_err(|_| {
             let class = object.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string());
             PyTypeError::new_err(format!(
-                "against cannot be a {class}: an index, a store, or the path of one or of a set of shards"
+                "against must be an index, a store, or the path of one or of a set of shards, not {class}"
             ))
         })?;
         object.py().detach(|| hamdex_any::open(&path)).or_raise().map(Self)
@@ -47,16 +47,15 @@ impl Against {
     /// Returns the recipe of the known documents; `given`, if they have none.
     pub(crate) fn recipe(&self, given: Option<&str>) -> PyResult<Recipe> {
         let width = self.0.description().width;
-        let given = given.map(|text| recipe::of_width(text, width, "what they are held against has"));
+        let given = given.map(|text| recipe::of_width(text, width, "the known documents have"));
         let own = stored_recipe(&self.0.description().metadata).or_raise()?;
         match (own, given.transpose()?) {
             (Some(own), Some(given)) if own != given => Err(PyValueError::new_err(format!(
-                "what texts are held against was built by the recipe \"{own}\", not by \"{given}\": leave recipe out"
+                "the known documents have the recipe \"{own}\", not \"{given}\": leave recipe out"
             ))),
             (Some(recipe), _) | (None, Some(recipe)) => Ok(recipe),
             (None, None) => Err(PyValueError::new_err(
-                "what texts are held against was built of fingerprints and does not say how they are made of texts: \
-                 say it with recipe=",
+                "the known documents have fingerprints without a recipe: pass it with recipe=",
             )),
         }
     }
@@ -93,7 +92,7 @@ pub(crate) struct Watched<'a> {
 impl<F: Width> Reference<F> for Watched<'_> {
     fn nearest(&self, fingerprints: &[Option<F>], distance: u32) -> Result<Vec<Option<Match<F>>>, Error> {
         let Some(set) = self.against.0.typed::<F>() else {
-            return Err(Error::Reference { source: "it has fingerprints of another width".into() });
+            return Err(Error::Reference { source: "its fingerprints have another width".into() });
         };
         let nearest = fingerprints.par_iter().map_init(
             || set.open_searcher(),

@@ -31,9 +31,7 @@ impl<'py> Ids<'py> {
     fn of(object: Option<&Bound<'py, PyAny>>, fingerprints: usize) -> PyResult<Self> {
         let Some(object) = object.filter(|object| !object.is_none()) else { return Ok(Self::None) };
         if object.is_instance_of::<PyString>() {
-            return Err(PyTypeError::new_err(
-                "ids cannot be a str: a list of them, one for each fingerprint",
-            ));
+            return Err(PyTypeError::new_err("ids must be a list with one for each fingerprint, not a str"));
         }
         let ids = if Texts::are(object)? {
             Self::Names(Texts::copies_of(object)?)
@@ -102,7 +100,8 @@ fn metadata(given: Option<BTreeMap<String, Bound<'_, PyAny>>>) -> PyResult<BTree
     let mut metadata = BTreeMap::new();
     for (name, value) in given.unwrap_or_default() {
         if name.starts_with(RESERVED) {
-            let text = format!("metadata {name:?}: names that begin with {RESERVED:?} are kept for hamdex");
+            let text =
+                format!("metadata {name:?}: names that begin with {RESERVED:?} are reserved for hamdex");
             return Err(PyValueError::new_err(text));
         }
         let bytes = if let Ok(text) = value.cast::<PyString>() {
@@ -168,7 +167,7 @@ pub(crate) fn build<'py>(
         metadata: self::metadata(metadata)?,
     };
     if let Some(text) = recipe {
-        let recipe = recipe::of_width(text, fingerprints.width(), "these have")?;
+        let recipe = recipe::of_width(text, fingerprints.width(), "the given ones have")?;
         choices.metadata.insert(RECIPE_KEY.to_owned(), recipe.to_string().into_bytes());
     }
     let summary = match fingerprints.width() {

@@ -128,7 +128,7 @@ fn one_of<T: Copy, const N: usize>(option: &str, given: &str, known: [(&str, T);
     let found = known.iter().find(|(name, _)| *name == given);
     found.map(|(_, value)| *value).ok_or_else(|| {
         let names = known.map(|(name, _)| name).join(" or ");
-        PyValueError::new_err(format!("{option} cannot be {given:?}: {names}"))
+        PyValueError::new_err(format!("{option} must be {names}, not {given:?}"))
     })
 }
 
@@ -137,7 +137,7 @@ fn input(table: &Bound<'_, PyAny>, text: &str, id: Option<&str>) -> PyResult<(Te
     if !arrow::speaks_arrow(table)? {
         if id.is_some() {
             return Err(PyTypeError::new_err(
-                "id names a column, and a list of texts has none: give an Arrow table",
+                "id names a column, but a list of texts has none: pass an Arrow table",
             ));
         }
         return Ok((Texts::of(table)?, None));

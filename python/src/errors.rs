@@ -16,20 +16,20 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 
-create_exception!(hamdex, Error, PyException, "What goes wrong in hamdex and has no name in Python.");
-create_exception!(hamdex, DamagedError, Error, "Some bytes of a file are not those that were written.");
+create_exception!(hamdex, Error, PyException, "An error of hamdex without a built-in exception.");
 create_exception!(
     hamdex,
-    FormatError,
+    DamagedError,
     Error,
-    "A file is no hamdex file, or of a version that this one cannot read."
+    "A file is damaged: its bytes have changed since they were written."
 );
+create_exception!(hamdex, FormatError, Error, "A file is not a hamdex file, or of an unsupported version.");
 create_exception!(hamdex, BuildError, Error, "An index cannot be built.");
 create_exception!(
     hamdex,
     StoreError,
     Error,
-    "A store cannot be used now: it is in use, or of another process."
+    "A store cannot be used now: another process has it open, or had it before a fork."
 );
 
 /// An error that becomes an exception.

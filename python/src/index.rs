@@ -301,7 +301,7 @@ impl Handle {
     fn _reopen(class: &Bound<'_, PyType>, path: PathBuf, file_id: [u8; 16]) -> PyResult<Self> {
         let handle = Self::open(class.py(), path, false, false)?;
         if file_id_of(&handle.index()?) != FileId::from(file_id) {
-            let text = "is another file than when it was pickled";
+            let text = "is not the file that was pickled";
             return Err(Error::new_err(format!("{}: {text}", handle.path.display())));
         }
         Ok(handle)

@@ -104,10 +104,7 @@ pub(crate) fn ids<'py>(object: &Bound<'py, PyAny>) -> PyResult<Words<'py>> {
     }
     let array = as_array(object, what)?;
     if array.shape().len() != 1 {
-        return Err(PyValueError::new_err(format!(
-            "ids of shape {:?}: they are an array of shape (n,)",
-            array.shape()
-        )));
+        return Err(PyValueError::new_err(format!("ids of shape {:?}: expected shape (n,)", array.shape())));
     }
     let is_signed = kind_of(&array)? == "i";
     let words = Words::Array(flat(&array, what)?);
@@ -129,9 +126,7 @@ pub(crate) fn check_lengths(fingerprints: usize, ids: usize) -> PyResult<()> {
     if fingerprints == ids {
         return Ok(());
     }
-    Err(PyValueError::new_err(format!(
-        "{fingerprints} fingerprints and {ids} ids: one id for each is needed"
-    )))
+    Err(PyValueError::new_err(format!("{fingerprints} fingerprints but {ids} ids: pass one id for each")))
 }
 
 /// Returns the numbers of a list or tuple; `None` for anything else.
@@ -152,7 +147,7 @@ fn word_of(item: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
 }
 
 fn narrow(number: u128, what: &str) -> PyResult<u64> {
-    let text = "an array of shape (n, 2) has numbers of 128 bits";
+    let text = "use an array of shape (n, 2) for 128 bits";
     u64::try_from(number)
         .map_err(|_| PyOverflowError::new_err(format!("{what} of more than 64 bits; {text}")))
 }
@@ -169,7 +164,7 @@ fn number(item: &Bound<'_, PyAny>) -> PyResult<u128> {
     }
     if !item.is_instance_of::<PyInt>() {
         let class = item.get_type().name()?;
-        return Err(PyTypeError::new_err(format!("a whole number was expected, and this is a {class}")));
+        return Err(PyTypeError::new_err(format!("expected an integer, got {class}")));
     }
     item.extract::<u128>().map_err(|_| {
         let what = "is negative, or has more than 128 bits";
@@ -189,8 +184,7 @@ pub(crate) fn fingerprint(object: &Bound<'_, PyAny>) -> PyResult<u128> {
             Ok(u128::from(words[0]) << 64 | u128::from(words[1]))
         }
         Ok(array) if !array.shape().is_empty() => {
-            let text =
-                format!("one fingerprint was expected, and this is an array of shape {:?}", array.shape());
+            let text = format!("expected one fingerprint, got an array of shape {:?}", array.shape());
             Err(PyValueError::new_err(format!("{text}: batch() takes many")))
         }
         _ => number(object),
@@ -211,8 +205,8 @@ fn as_array<'py>(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, 
         }
         Err(_) => {
             let class = object.get_type().name()?;
-            let taken = "a numpy array, an Arrow column or a list of numbers is taken";
-            return Err(PyTypeError::new_err(format!("{what} cannot be a {class}: {taken}")));
+            let taken = "a numpy array, an Arrow column or a list of numbers";
+            return Err(PyTypeError::new_err(format!("{what} must be {taken}, not {class}")));
         }
     };
     let dtype = array.getattr("dtype")?;
@@ -227,7 +221,7 @@ fn as_array<'py>(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, 
             _ => "",
         };
         return Err(PyTypeError::new_err(format!(
-            "{what} of type {dtype}: uint64 and int64 are taken{advice}"
+            "{what} of type {dtype}: expected uint64 or int64{advice}"
         )));
     }
     Ok(array)

@@ -39,7 +39,7 @@ impl Wanted {
     fn to_create(&self) -> PyResult<CreateOptions> {
         let names = self.names.unwrap_or(false);
         if names && self.ids == Some(false) {
-            return Err(PyValueError::new_err("names are names of ids: ids cannot be False"));
+            return Err(PyValueError::new_err("names=True needs ids: ids cannot be False"));
         }
         let mut create = CreateOptions::new().ids(self.ids.unwrap_or(true)).names(names);
         if let Some(distance) = self.distance {
@@ -52,7 +52,7 @@ impl Wanted {
             create = create.codec(codec);
         }
         if let Some(text) = &self.recipe {
-            let recipe = of_width(text, self.width.unwrap_or(64), "the store is for")?;
+            let recipe = of_width(text, self.width.unwrap_or(64), "the store has")?;
             create = create.recipe(recipe.to_string());
         }
         Ok(create)
@@ -69,7 +69,7 @@ impl Wanted {
         refuse(path, "ids", self.ids.as_ref(), &identity.has_ids)?;
         refuse(path, "names", self.names.as_ref(), &identity.has_names)?;
         if let Some(text) = &self.recipe {
-            let recipe = of_width(text, identity.width, "the store is for")?.to_string();
+            let recipe = of_width(text, identity.width, "the store has")?.to_string();
             refuse(path, "recipe", Some(&recipe), &manifest.recipe.unwrap_or_else(|| "none".to_owned()))?;
         }
         Ok(())
@@ -80,7 +80,7 @@ fn refuse<T: PartialEq + ToString>(path: &Path, option: &str, given: Option<&T>,
     match given.filter(|given| *given != found) {
         None => Ok(()),
         Some(given) => Err(PyValueError::new_err(format!(
-            "{}: the store was made with {option}={}, not {}: leave {option} out, or name another directory",
+            "{}: the store was created with {option}={}, not {}: leave {option} out, or name another directory",
             path.display(),
             found.to_string(),
             given.to_string()

@@ -21,7 +21,9 @@ pub(crate) fn recipe(text: &str, width: Option<u32>) -> PyResult<Recipe> {
         None => {}
         Some(64) => recipe.width = Bits::Bits64,
         Some(128) => recipe.width = Bits::Bits128,
-        Some(other) => return Err(PyValueError::new_err(format!("width cannot be {other}: 64 or 128"))),
+        Some(other) => {
+            return Err(PyValueError::new_err(format!("unsupported width {other}; use 64 or 128")));
+        }
     }
     recipe.check().or_raise()?;
     Ok(recipe)
@@ -32,7 +34,7 @@ pub(crate) fn of_width(text: &str, width: u32, what: &str) -> PyResult<Recipe> {
     let recipe = recipe(text, (!text.contains("width=")).then_some(width))?;
     let bits = recipe.width.bits();
     if bits != width {
-        let text = format!("the recipe makes fingerprints of {bits} bits, and {what} {width}");
+        let text = format!("the recipe makes fingerprints of {bits} bits, but {what} {width}");
         return Err(PyValueError::new_err(text));
     }
     Ok(recipe)
@@ -56,9 +58,9 @@ impl Purpose {
         };
         fingerprint.ok_or_else(|| {
             let why = match self {
-                Self::Query => "has no fingerprint: by the recipe, nothing in it counts",
+                Self::Query => "has no fingerprint: it has no features of the recipe",
                 Self::Insert => {
-                    "is too short for a reliable fingerprint: leave it out, or insert what hamdex.fingerprint() makes of it"
+                    "is too short for a reliable fingerprint: leave it out, or insert its hamdex.fingerprint()"
                 }
             };
             PyValueError::new_err(format!("{} {why}", what()))

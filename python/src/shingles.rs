@@ -40,7 +40,7 @@ pub(crate) fn shingles<'py>(
 ) -> PyResult<Table> {
     let width =
         NonZeroUsize::new(words).filter(|width| width.get() <= Shingle::MAX_WIDTH).ok_or_else(|| {
-            PyValueError::new_err(format!("words cannot be {words}: 1 to {}", Shingle::MAX_WIDTH))
+            PyValueError::new_err(format!("words must be from 1 to {}, not {words}", Shingle::MAX_WIDTH))
         })?;
     let threads = work::threads(threads)?;
     let py = texts.py();

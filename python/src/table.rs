@@ -122,7 +122,7 @@ impl Table {
 
 fn to_python<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
     if column.null_count() > 0 {
-        return Err(PyTypeError::new_err("the column has nulls: take it with pyarrow.table(result)"));
+        return Err(PyTypeError::new_err("the column has nulls: use pyarrow.table(result)"));
     }
     Ok(match column.data_type() {
         DataType::UInt64 => PyArray1::from_slice(py, column.as_primitive::<UInt64Type>().values()).into_any(),
@@ -146,9 +146,8 @@ fn to_python<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Bound<'py, PyA
         DataType::LargeUtf8 => PyList::new(py, column.as_string::<i64>().iter().flatten())?.into_any(),
         DataType::Utf8View => PyList::new(py, column.as_string_view().iter().flatten())?.into_any(),
         other => {
-            let text = format!(
-                "a column of type {other} has no form in numpy here: take it with pyarrow.table(result)"
-            );
+            let text =
+                format!("a column of type {other} cannot become a numpy array: use pyarrow.table(result)");
             return Err(PyTypeError::new_err(text));
         }
     })

@@ -87,7 +87,7 @@ fn for_each_string<'py>(
 ) -> PyResult<()> {
     let refused = || {
         let class = object.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string());
-        PyTypeError::new_err(format!("texts cannot be a {class}: a list of str or an Arrow column is taken"))
+        PyTypeError::new_err(format!("texts must be a list of str or an Arrow column, not {class}"))
     };
     // To Python, a text is a sequence of texts of one letter.
     if object.is_instance_of::<PyString>() {
@@ -97,14 +97,14 @@ fn for_each_string<'py>(
     for (place, item) in items.enumerate() {
         work::look_at(object.py(), place)?;
         let Ok(string) = item?.cast_into::<PyString>() else {
-            let text = format!("the text at {place} is no str: leave it out, or convert it");
+            let text = format!("the text at {place} is not a str: leave it out, or convert it");
             return Err(PyTypeError::new_err(text));
         };
         take(string).map_err(|error| {
             if !error.is_instance_of::<PyUnicodeEncodeError>(object.py()) {
                 return error;
             }
-            let text = format!("the text at {place} has half a surrogate pair, which no UTF-8 has");
+            let text = format!("the text at {place} has half a surrogate pair, which UTF-8 cannot encode");
             PyValueError::new_err(text)
         })?;
     }

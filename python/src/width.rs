@@ -53,7 +53,7 @@ pub(crate) trait Width: Fingerprint {
 fn other_width(expected: u32, found: u32) -> PyErr {
     let shape = if expected == 64 { "(n,)" } else { "(n, 2), the high word first" };
     PyValueError::new_err(format!(
-        "fingerprints of {expected} bits are needed, and these have {found}: an array of shape {shape}"
+        "expected fingerprints of {expected} bits, got {found}: pass an array of shape {shape}"
     ))
 }
 

@@ -278,7 +278,7 @@ pub(crate) fn threads(threads: Option<usize>) -> PyResult<usize> {
     match threads {
         Some(0) => Err(PyValueError::new_err("threads must be at least 1, or None for all")),
         Some(threads) if threads > MAX_THREADS => {
-            Err(PyValueError::new_err(format!("threads cannot be {threads}: at most {MAX_THREADS}")))
+            Err(PyValueError::new_err(format!("threads must be at most {MAX_THREADS}, not {threads}")))
         }
         Some(threads) => Ok(threads),
         None => {

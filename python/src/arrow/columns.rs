@@ -15,7 +15,7 @@ pub(crate) fn of_table(arrays: &[ArrayRef], name: &str) -> PyResult<Vec<ArrayRef
 
 fn column(array: &ArrayRef, name: &str) -> PyResult<ArrayRef> {
     let Some(table) = array.as_struct_opt() else {
-        let what = format!("a table was expected, and this is a column of type {}", array.data_type());
+        let what = format!("expected a table, got a column of type {}", array.data_type());
         return Err(PyTypeError::new_err(what));
     };
     if table.null_count() > 0 {
@@ -64,7 +64,7 @@ fn words_of(array: &ArrayRef, what: &str) -> PyResult<ScalarBuffer<u64>> {
             Ok(ScalarBuffer::new(signed.into_inner(), 0, length))
         }
         other => Err(PyTypeError::new_err(format!(
-            "the {what} are of type {other}: uint64 or int64 are taken, and for 128 bits fixed_size_binary[16]"
+            "the {what} are of type {other}: expected uint64 or int64, for 128 bits fixed_size_binary[16]"
         ))),
     }
 }

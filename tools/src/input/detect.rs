@@ -139,7 +139,7 @@ pub(super) fn format<F: Fingerprint>(
         // A text of numbers has eight digits or more in positions that can have any byte in raw numbers.
         (true, true) if start.lines().all(|line| text::starts_with_number::<F>(line)) && !start.bytes.is_empty() => {
             Err(source.complaint(format_args!(
-                "is named as raw numbers are and looks like text; say which with --format hex, --format decimal \
+                "is named as raw numbers are and looks like text; choose one with --format hex, --format decimal \
                  or {raw_option}"
             )))
         }
@@ -168,7 +168,7 @@ fn notation<F: Fingerprint>(source: &Source, start: &Start) -> Result<Notation, 
     }
     evidence.notation().map_err(|(hex, decimal)| {
         source.complaint(format_args!(
-            "line {hex} looks hexadecimal and line {decimal} decimal; say which with --format"
+            "line {hex} looks hexadecimal and line {decimal} decimal; choose one with --format"
         ))
     })
 }
@@ -214,7 +214,7 @@ mod tests {
     fn raw_numbers_that_are_text_by_chance_are_raw_unless_they_could_be_either() {
         assert_eq!(detected("a.u64", b"abcdefgh"), Ok(Format::U64le));
         assert_eq!(detected("a.u64", b""), Ok(Format::U64le));
-        assert!(detected("a.u64", b"12345678").unwrap_err().contains("say which"));
+        assert!(detected("a.u64", b"12345678").unwrap_err().contains("choose one with"));
     }
 
     #[test]

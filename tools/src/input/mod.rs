@@ -264,7 +264,7 @@ fn agree(format: Format, source: &Source, seen: &mut Option<(Format, String)>) -
         Some((earlier, name)) if is_text && *earlier != format => {
             let (looks, looked) = (format.notation().name(), earlier.notation().name());
             Err(source
-                .complaint(format_args!("it looks {looks}, and {name} {looked}; say which with --format")))
+                .complaint(format_args!("it looks {looks}, and {name} {looked}; choose one with --format")))
         }
         None if is_text => {
             *seen = Some((format, source.name.clone()));

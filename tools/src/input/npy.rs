@@ -150,20 +150,20 @@ fn advice(dtype: &DType, shape: &[u64], columns: usize) -> String {
         }
         TypeChar::Bool | TypeChar::Uint | TypeChar::Int if last == bits => {
             format!(
-                "of bits, the most significant first, make it with numpy.packbits(a, axis=1).view('>u8'){whole}"
+                "for bits, the most significant first, make it with numpy.packbits(a, axis=1).view('>u8'){whole}"
             )
         }
         TypeChar::Uint if plain.size_field() == 1 && last == bytes => {
             format!(
-                "of bytes, the most significant first, make it with numpy.ascontiguousarray(a).view('>u8'){whole}"
+                "for bytes, the most significant first, make it with numpy.ascontiguousarray(a).view('>u8'){whole}"
             )
         }
         TypeChar::Bool => format!("bits need the shape (n, {bits}), one row per fingerprint"),
         TypeChar::Int | TypeChar::Uint if plain.size_field() >= 4 => {
-            "numbers of 64 bits are needed: make the array with dtype='uint64'".to_owned()
+            "make the array with dtype='uint64'".to_owned()
         }
         TypeChar::UnicodeStr | TypeChar::ByteStr => {
-            "of hexadecimal texts, make it with numpy.array([int(x, 16) for x in a], dtype='uint64')"
+            "for hexadecimal texts, make it with numpy.array([int(x, 16) for x in a], dtype='uint64')"
                 .to_owned()
         }
         _ => "make it with numpy.array(a, dtype='uint64')".to_owned(),

@@ -138,7 +138,7 @@ fn parse_number<F: Fingerprint>(token: &str, line: &str, lines: Lines) -> Result
     notation.parse(token).map_err(|error| {
         let contradiction = is_detected.then(|| notation.contradiction::<F>(token)).flatten();
         match contradiction {
-            Some(contradiction) => format!("{contradiction}; say which with --format"),
+            Some(contradiction) => format!("{contradiction}; choose one with --format"),
             None => format!("{error}; found {}", shown(line)),
         }
     })

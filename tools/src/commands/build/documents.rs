@@ -57,9 +57,6 @@ pub(super) fn build<F: Fingerprint>(
 
 fn numeric(id: &str) -> Result<u64, Failure> {
     u64::parse_decimal(id).map_err(|_| {
-        Failure::Wrong(format!(
-            "the id {} is no number of at most 64 bits; take --ids names for such ids",
-            shown(id)
-        ))
+        Failure::Wrong(format!("the id {} is not a number of at most 64 bits; use --ids names", shown(id)))
     })
 }

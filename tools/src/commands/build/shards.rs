@@ -68,7 +68,7 @@ struct Report<'a> {
 /// files.
 pub(super) fn check_output(args: &Args) -> Result<(), Failure> {
     if is_standard_output(&args.output) {
-        let text = "a set of shards is a directory, and cannot go to standard output: name one with --output";
+        let text = "a set of shards is a directory, not standard output: name one with --output";
         return Err(Failure::Usage(text.to_owned()));
     }
     if let Ok(output) = args.output.canonicalize() {

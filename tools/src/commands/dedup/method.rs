@@ -66,9 +66,7 @@ impl Options {
             );
         }
         if self.check_words.is_some() && self.distance.is_some() && !texts {
-            return refuse(
-                "-k alone compares no texts: --check-words needs --similarity or --check beside it",
-            );
+            return refuse("-k alone compares no texts: --check-words needs --similarity or --check as well");
         }
         Ok(())
     }

@@ -33,7 +33,7 @@ pub(super) fn print(measured: &[Measured]) -> io::Result<()> {
     row("bytes per fingerprint", &|row| format!("{:.2}", row.bytes_per_fingerprint))?;
     row("  without compression", &|row| format!("{:.2}", row.uncompressed_bytes_per_fingerprint))?;
     row("bits above the bound, per entry", &|row| format!("{:+.2}", row.bits_above_bound))?;
-    row("memory beside the file", &|row| DecimalBytes(row.memory_bytes).to_string())?;
+    row("memory besides the file", &|row| DecimalBytes(row.memory_bytes).to_string())?;
     row("built in, seconds", &|row| format!("{:.2}", row.build_seconds))?;
     row("verified in, seconds", &|row| format!("{:.2}", row.verify_seconds))?;
     row("µs per query (warm, one thread), mean", &|row| format!("{:.2}", row.query_mean_us))?;

@@ -78,7 +78,7 @@ fn line<F: Fingerprint>(
     } else if let Some(ids) = ids {
         if !ids.for_each(&mut |id| writeln!(output, "{fingerprint}\t{id}"))? {
             CAUTION.call_once(|| {
-                say::caution("some names have line ends or other control characters, which are written as \\n and the like: `hamdex build` takes these for names of their own; --json has them as they are");
+                say::caution("some names have line ends or other control characters, which are escaped (\\n and the like): `hamdex build` would read different names; --json has the names unchanged");
             });
         }
     } else {

@@ -67,7 +67,7 @@ fn header<F: Fingerprint>(
     }
     writeln!(output, "  codec           {}", stats.codec)?;
     writeln!(output, "  blocks          {} bytes", stats.block_bytes)?;
-    writeln!(output, "  memory          {} beside the file", HumanBytes(stats.memory_bytes))?;
+    writeln!(output, "  memory          {} besides the file", HumanBytes(stats.memory_bytes))?;
     writeln!(
         output,
         "  footer          {} with header, trailer and padding",

@@ -34,7 +34,7 @@ impl<F: Fingerprint> Directory for ShardsDump<'_, F> {
         match manifest.families() {
             1 => {
                 let shards = counted(each as u64, "shard", "shards");
-                writeln!(output, "  layout          {layout}: {shards}, all of which a query asks")?;
+                writeln!(output, "  layout          {layout}: {shards}; a query reads all of them")?;
             }
             families => writeln!(
                 output,

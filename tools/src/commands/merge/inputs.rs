@@ -77,7 +77,7 @@ impl<'p, F: Fingerprint> Merging<'p, F> {
     pub(super) fn design(&self) -> Result<&Design<F>, Failure> {
         self.common(Index::design).map_err(|(a, b)| {
             Failure::Usage(format!(
-                "the designs of {} and {} differ: say with --design which one to take",
+                "the designs of {} and {} differ: choose one with --design",
                 a.display(),
                 b.display()
             ))
@@ -91,7 +91,7 @@ impl<'p, F: Fingerprint> Merging<'p, F> {
     pub(super) fn codec(&self) -> Result<Codec, Failure> {
         self.common(|index| index.stats().codec).map_err(|(a, b)| {
             Failure::Usage(format!(
-                "the codecs of {} and {} differ: say with --codec which one to take",
+                "the codecs of {} and {} differ: choose one with --codec",
                 a.display(),
                 b.display()
             ))

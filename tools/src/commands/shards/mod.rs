@@ -102,7 +102,7 @@ struct Report<'a> {
 fn report(set: &Path, added: usize, manifest: &Manifest, json: bool) -> Result<(), Failure> {
     if !json {
         say::summary(format_args!(
-            "{}: {} taken in; {}, at most {}",
+            "{}: {} added; {}, at most {}",
             set.display(),
             counted(added as u64, "file", "files"),
             counted(manifest.shards.len() as u64, "shard", "shards"),

@@ -46,9 +46,7 @@ fn ingest<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     for (done, file) in (0u64..).zip(&args.files) {
         let outcome = store.ingest(file).map_err(|error| match done {
             0 => Failure::from(error),
-            done => {
-                Failure::from(error).after(format!("{} taken in before it", counted(done, "file", "files")))
-            }
+            done => Failure::from(error).after(format!("{} added before it", counted(done, "file", "files"))),
         });
         if outcome.is_err() {
             bar.finish_and_clear();
@@ -59,7 +57,7 @@ fn ingest<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     store.close()?;
     bar.finish_and_clear();
     say::summary(format_args!(
-        "{}: {} taken in",
+        "{}: {} added",
         args.store.display(),
         counted(args.files.len() as u64, "file", "files")
     ));

@@ -119,7 +119,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let refused = |what: &str| Err(Failure::Usage(format!("{}: {what}", args.store.display())));
     let Identity { has_ids, has_names, .. } = manifest.identity;
     if args.documents.is_some() && manifest.recipe.is_none() {
-        return refused("is no store of documents; create one with --documents");
+        return refused("is not a store of documents; create one with --documents");
     }
     if args.documents.is_none() && (args.recipe.recipe.is_some() || args.recipe.files().next().is_some()) {
         return refused("--recipe, --idf and --stop-words are for --documents");
@@ -128,7 +128,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         Some(_) if !has_ids => {
             refused("the store has no ids; leave --ids out, or create a store with --ids numbers")
         }
-        Some(_) if has_names => refused("the store has names, and gives the ids; leave --ids out"),
+        Some(_) if has_names => refused("the store has names, and assigns the ids; leave --ids out"),
         _ => of_width!(manifest, insert(args, &manifest)),
     }
 }
@@ -177,7 +177,7 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
         return print_json(&Report { read, inserted: read - near.unwrap_or(0), near, seconds });
     }
     let skipped = match args.unless_near {
-        Some(_) => format!(", {} of them near to others and not inserted", indicatif::HumanCount(near)),
+        Some(_) => format!(", {} of them not inserted, being near to others", indicatif::HumanCount(near)),
         None => String::new(),
     };
     say::summary(format_args!(

@@ -147,7 +147,7 @@ fn print(repaired: &Repaired) -> Result<(), Failure> {
     }
     if repaired.is_complete() {
         say::summary(format_args!(
-            "repaired: nothing is missing, and nothing is back; the store has {}",
+            "repaired: nothing is lost, and no removed record is back; the store has {}",
             counted(repaired.pairs_after, "record", "records")
         ));
     }

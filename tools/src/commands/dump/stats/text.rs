@@ -58,7 +58,7 @@ pub(super) fn print(path: &Path, spread: &Spread, output: &mut impl Write) -> io
 
     writeln!(
         output,
-        "\ndistances between the pairs of {}, beside those of uniform ones",
+        "\ndistances between the pairs of {}, compared with uniform ones",
         counted(spread.sampled, "fingerprint", "fingerprints")
     )?;
     bars(&spread.distances, Some(&spread.expected_distances()), |distance| distance.to_string(), output)?;

@@ -12,7 +12,7 @@ use crate::commands::{
     shards, store, verify,
 };
 use crate::failure::Failure;
-use crate::say;
+use crate::messages;
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -109,12 +109,12 @@ impl Command {
 /// Runs the command line, whose first item is the name of the program, and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    say::use_color(color_of(&args));
+    messages::use_color(color_of(&args));
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
-    say::configure(cli.quiet);
+    messages::configure(cli.quiet);
     if args.len() == 2 && cli.command.reads_standard_input() && io::stdin().is_terminal() {
         // Waiting for input in silence would puzzle a new user: show the help.
         return show_help(&args[1]);
@@ -124,7 +124,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
         Ok(()) => 0,
         Err(failure) if failure.is_closed_pipe() => 0,
         Err(failure) => {
-            say::error(&failure);
+            messages::error(failure.line());
             failure.exit_code()
         }
     }
@@ -154,17 +154,17 @@ fn refuse(error: &clap::Error) -> u8 {
                 Ok(()) => 0,
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
                 Err(error) => {
-                    say::error(&Failure::Output(error));
+                    messages::error(Failure::Output(error).line());
                     1
                 }
             }
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            say::text(&text.ansi().to_string());
+            messages::text(&text.ansi().to_string());
             2
         }
         _ => {
-            say::error(&Failure::Usage(one_line(&text.to_string())));
+            messages::error(Failure::Usage(one_line(&text.to_string())).line());
             2
         }
     }
@@ -197,7 +197,7 @@ fn show_help(name: &OsString) -> u8 {
     cli.build();
     let name = name.to_string_lossy();
     let command = cli.find_subcommand_mut(&*name).expect("the parser has found it");
-    say::text(&command.render_help().ansi().to_string());
+    messages::text(&command.render_help().ansi().to_string());
     2
 }
 

@@ -1,21 +1,19 @@
 //! The `hamdex` command as a library: one file or folder per subcommand in `commands`, shared code next to
 //! it. Other front ends run the same commands through [`run`].
 
-mod bars;
-mod built;
-mod causes;
+mod build_report;
 mod cli;
 mod commands;
-mod counted;
 mod documents;
 mod failure;
 mod ids;
 mod input;
+mod messages;
+mod option_values;
 mod output;
-mod say;
+mod progress;
 mod set;
 mod threads;
-mod values;
 
 pub use cli::run;
 

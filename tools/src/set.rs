@@ -21,7 +21,7 @@ pub(crate) struct Set<'s, F> {
 impl<'s, F: Fingerprint> Set<'s, F> {
     /// Returns the set, whose width must be that of `F`.
     pub(crate) fn of(any: &'s AnySet) -> Self {
-        let set = any.typed::<F>().expect("its width has been looked at");
+        let set = any.typed::<F>().expect("the width was checked");
         Self { set: &**set, description: any.description() }
     }
 

@@ -8,7 +8,7 @@ use std::{hint, io};
 use rayon::{ThreadBuilder, ThreadPoolBuilder};
 
 use crate::failure::Failure;
-use crate::say;
+use crate::messages;
 
 /// The most threads allowed: more than any machine has a use for.
 const MAX_THREADS: usize = 1024;
@@ -84,7 +84,7 @@ fn workers(wanted: usize) -> Vec<Worker> {
         let _ = thread.join();
     }
     if kept < wanted {
-        say::warning(format_args!("the system refuses {wanted} threads; going on with {kept}"));
+        messages::warning(format_args!("the system refuses {wanted} threads; going on with {kept}"));
     }
     workers
 }

@@ -6,7 +6,7 @@ use hamdex::{Codec, Design, DesignError, TableDesign};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::values;
+use crate::option_values;
 
 /// List the designs for a distance, with the cost of each.
 ///
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value_t)]
     codec: Codec,
     /// Bytes per block: a power of two from 512 to 8192 [default: that of a build with the codec]
-    #[arg(long, value_name = "BYTES", value_parser = values::block_bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = option_values::block_bytes)]
     block_size: Option<u32>,
     /// Print a JSON array
     #[arg(long)]

@@ -9,13 +9,12 @@ use hamdex_documents::TooShort;
 use hamdex_simhash::{IdfBuilder, IdfDictionary};
 use serde::Serialize;
 
-use crate::counted::counted;
 use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
+use crate::messages::{self, counted};
 use crate::output::{Force, Output, check_not_mixed, inputs_or_standard_input, temp_dir};
-use crate::say;
 
 /// Build a dictionary of inverse document frequencies from a corpus.
 ///
@@ -109,6 +108,6 @@ fn print_summary(
         }
     };
     let words = counted(words, "word", "words");
-    say::summary(format_args!("{}: {words}, digest {digest}{inexact}", args.output.display()));
+    messages::summary(format_args!("{}: {words}, digest {digest}{inexact}", args.output.display()));
     Ok(())
 }

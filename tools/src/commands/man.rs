@@ -8,8 +8,8 @@ use clap_mangen::Man;
 use hamdex_atomic_file::Inputs;
 
 use crate::failure::Failure;
+use crate::messages;
 use crate::output::{Force, Output};
-use crate::say;
 
 /// Print the manual page of hamdex, or write one for each command into a directory.
 #[derive(clap::Args)]
@@ -61,7 +61,7 @@ fn write_all(directory: &Path, force: Force, command: clap::Command) -> Result<(
         }
     }
     in_place?;
-    say::summary(format_args!("{}: {} manual pages", directory.display(), pages.len()));
+    messages::summary(format_args!("{}: {} manual pages", directory.display(), pages.len()));
     Ok(())
 }
 

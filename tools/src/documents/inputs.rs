@@ -8,11 +8,11 @@ use hamdex_atomic_file::AtomicFile;
 use hamdex_documents::{Copied, Documents, TableFormat};
 use indicatif::ProgressBar;
 
-use crate::bars;
 use crate::documents::notices::Notices;
 use crate::failure::Failure;
-use crate::input::say_that_it_waits;
-use crate::values;
+use crate::input::announce_terminal_input;
+use crate::option_values;
+use crate::progress;
 
 /// The format of documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -96,7 +96,7 @@ pub(crate) struct Fields {
     #[arg(long, help_heading = "Documents")]
     strict: bool,
     /// Longest line or file; longer ones are skipped and counted, without being kept in memory
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::size, help_heading = "Documents")]
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = option_values::size, help_heading = "Documents")]
     max_document: ByteSize,
 }
 
@@ -137,7 +137,7 @@ impl Reading {
     pub(crate) fn new(paths: &[PathBuf], format: Format, fields: &Fields) -> Result<Self, Failure> {
         let standard_input = [PathBuf::from("-")];
         let paths = if paths.is_empty() { &standard_input } else { paths };
-        say_that_it_waits(paths);
+        announce_terminal_input(paths);
         let mut documents = Documents::from_paths(paths)
             .text_fields(&fields.text_fields)
             .header(!fields.no_header)
@@ -155,7 +155,7 @@ impl Reading {
         if let Some(format) = format.given() {
             documents = documents.format(format);
         }
-        let bar = bars::of_bytes("Reading", documents.total_bytes());
+        let bar = progress::of_bytes("Reading", documents.total_bytes());
         let (counter, notices) = (bar.clone(), Notices::new(bar.clone()));
         let documents =
             documents.on_read(move |bytes| counter.inc(bytes)).on_notice(move |notice| notices.print(notice));

@@ -3,7 +3,7 @@
 use bytesize::ByteSize;
 use hamdex_documents::{Error, Field, FileKind, FileSort, Position, Problem};
 
-use crate::causes::chain;
+use crate::messages::chain;
 
 fn option_of(field: Field) -> &'static str {
     match field {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use hamdex_documents::{RECIPE_KEY, stored_recipe};
 use hamdex_simhash::{IdfDictionary, ListError, Lists, Recipe, RecipeError, StopWords, Weight, Width};
 
-use crate::causes::chain;
 use crate::failure::Failure;
+use crate::messages::chain;
 
 /// Options for making fingerprints of texts.
 #[derive(Debug, clap::Args)]

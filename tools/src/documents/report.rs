@@ -6,15 +6,14 @@ use std::time::Instant;
 use hamdex_documents::{Counts, TooShort};
 use indicatif::{DecimalBytes, HumanCount};
 
-use crate::counted::counted;
 use crate::failure::{Failure, shown};
-use crate::say;
+use crate::messages::{self, counted};
 
 /// Prints the first documents that are too short, and the number of the others. The caller hides the progress
 /// bar.
 pub(crate) fn too_short(too_short: &TooShort) {
     for (id, features) in too_short.examples() {
-        say::warning(format_args!(
+        messages::warning(format_args!(
             "{} is too short for a fingerprint ({})",
             shown(id),
             counted(*features as u64, "feature", "features")
@@ -22,7 +21,7 @@ pub(crate) fn too_short(too_short: &TooShort) {
     }
     let others = too_short.count() - too_short.examples().len() as u64;
     if others > 0 {
-        say::warning(format_args!("{} more are too short for a fingerprint", HumanCount(others)));
+        messages::warning(format_args!("{} more are too short for a fingerprint", HumanCount(others)));
     }
 }
 
@@ -129,7 +128,7 @@ pub(crate) fn summary(counts: &Counts, short: &TooShort, started: Instant) {
         0 => String::new(),
         some => format!(", {} too short", HumanCount(some)),
     };
-    say::summary(format_args!("{}{short}{}", rate(counts, started), skipped(counts)));
+    messages::summary(format_args!("{}{short}{}", rate(counts, started), skipped(counts)));
 }
 
 #[cfg(test)]

@@ -31,8 +31,8 @@ use clap::ValueEnum;
 use hamdex::Fingerprint;
 use indicatif::ProgressBar;
 
-use crate::bars;
 use crate::failure::Failure;
+use crate::progress;
 use detect::Start;
 use open::Opened;
 use text::Lines;
@@ -40,7 +40,7 @@ use text::Lines;
 pub(crate) use arrivals::{Arrivals, Order, has_pipe};
 pub(crate) use ids::{read_ids, read_names};
 pub(crate) use numbers::Notation;
-pub(crate) use open::{say_that_it_waits, total_bytes};
+pub(crate) use open::{announce_terminal_input, total_bytes};
 pub(crate) use table::Columns;
 
 /// The notation or format of fingerprints.
@@ -178,7 +178,7 @@ pub(crate) struct Reading<'a> {
 
 /// Reads all inputs, in order, with a progress bar.
 pub(crate) fn read<F: Fingerprint>(reading: &Reading<'_>, sink: &mut Sink<'_, F>) -> Result<(), Failure> {
-    let bar = bars::of_bytes("Reading", total_bytes(reading.paths));
+    let bar = progress::of_bytes("Reading", total_bytes(reading.paths));
     let outcome = read_with(reading, &bar, sink);
     bar.finish_and_clear();
     outcome

@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 
 use crate::failure::Failure;
 use crate::input::Source;
-use crate::say;
+use crate::messages;
 
 /// An input, ready to be read.
 pub(super) struct Opened {
@@ -22,7 +22,7 @@ pub(super) struct Opened {
 
 /// Opens a file, or standard input for `-`.
 pub(super) fn open(path: &Path, bar: &ProgressBar) -> Result<Opened, Failure> {
-    say_that_it_waits([path]);
+    announce_terminal_input([path]);
     let bar = bar.clone();
     let metadata = if is_standard_input(path) { None } else { path.metadata().ok() };
     if metadata.as_ref().is_some_and(std::fs::Metadata::is_dir) {
@@ -45,9 +45,9 @@ fn is_standard_input(path: &Path) -> bool {
 }
 
 /// Prints that the command reads from the terminal, if standard input is one and about to be read.
-pub(crate) fn say_that_it_waits<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) {
+pub(crate) fn announce_terminal_input<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) {
     if paths.into_iter().any(|path| is_standard_input(path.as_ref())) && io::stdin().is_terminal() {
-        say::notice("reading from the terminal; end with Ctrl-D");
+        messages::notice("reading from the terminal; end with Ctrl-D");
     }
 }
 

@@ -4,13 +4,13 @@ use hamdex::{BuildOptions, Fingerprint};
 use hamdex_documents::{Counts, Document, RECIPE_KEY, TooShort};
 use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe};
 
-use crate::bars::Phases;
 use crate::commands::build::sink::{Finished, Sink};
 use crate::documents::inputs::Reading;
 use crate::documents::recipe::usage;
 use crate::documents::report;
 use crate::failure::{Failure, shown};
 use crate::input::IdSource;
+use crate::progress::Phases;
 
 /// An index built from documents.
 pub(super) struct Built {

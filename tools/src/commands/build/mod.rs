@@ -21,16 +21,16 @@ use clap::ValueEnum;
 use hamdex::{BuildOptions, Codec, Fingerprint, Summary};
 use hamdex_any::for_width;
 
-use crate::bars::Phases;
-use crate::built::Built;
+use crate::build_report::BuildReport;
 use crate::documents::inputs::{self as texts, Fields, Reading};
 use crate::documents::{recipe, report as documents_report};
 use crate::failure::Failure;
 use crate::input::{self, Beside, Columns, Format, Found, IdSource};
+use crate::messages;
+use crate::option_values;
 use crate::output::{Force, Output, check_index_output, inputs_or_standard_input, path_of, temp_dir};
-use crate::say;
+use crate::progress::Phases;
 use crate::threads::Threads;
-use crate::values;
 
 use sink::{Finished, Sink};
 
@@ -94,7 +94,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value_t)]
     codec: Codec,
     /// Bytes per block: a power of two from 512 to 8192 [default: 1024]
-    #[arg(long, value_name = "BYTES", value_parser = values::block_bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = option_values::block_bytes)]
     block_size: Option<u32>,
     /// The notation of the fingerprints
     #[arg(long, value_enum, default_value = "auto")]
@@ -121,7 +121,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     fields: Fields,
     /// Memory for sorting; beyond that, temporary files are used [default: a quarter of the usable memory]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    #[arg(long, value_name = "SIZE", value_parser = option_values::size)]
     memory: Option<ByteSize>,
     /// The directory for temporary files [default: the directory of the output]
     #[arg(long, value_name = "DIR")]
@@ -266,8 +266,8 @@ fn report<F: Fingerprint>(
         Finished::Shards(summary) => shards::report(args, summary, documents, seconds),
         Finished::File(summary) => {
             let (output, codec) = (args.output.as_path(), args.codec);
-            let built = Built { output, summary, codec, documents, merged: None, seconds };
-            built.print(args.json).and_then(|()| warn_of_skew::<F>(args, summary))
+            let report = BuildReport { output, summary, codec, documents, merged: None, seconds };
+            report.print(args.json).and_then(|()| warn_of_skew::<F>(args, summary))
         }
     };
     said.map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
@@ -282,7 +282,7 @@ fn warn_of_skew<F: Fingerprint>(args: &Args, summary: &Summary) -> Result<(), Fa
     if let Some(stats) = skew::stats::<F>(path)?
         && let Some(warning) = skew::warning(summary.pushed, &stats)
     {
-        say::warning(format_args!("{}: {warning}", args.output.display()));
+        messages::warning(format_args!("{}: {warning}", args.output.display()));
     }
     Ok(())
 }

@@ -10,10 +10,9 @@ use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
 use crate::commands::build::Args;
-use crate::counted::counted;
 use crate::failure::Failure;
+use crate::messages::{self, counted};
 use crate::output::is_standard_output;
-use crate::say;
 
 /// The number of shards, and their layout.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -111,7 +110,7 @@ pub(super) fn report(
             1 => format!("{} shards", HumanCount(manifest.shards.len() as u64)),
             families => format!("{families} families of {} shards", manifest.first_family().len()),
         };
-        say::summary(format_args!(
+        messages::summary(format_args!(
             "{}: {} read, {} distinct{ids}; {shards}, {}; {} ({bytes_per_fingerprint:.2} bytes per fingerprint) in \
              {seconds:.1} s",
             args.output.display(),

@@ -3,10 +3,10 @@
 use hamdex::{BuildOptions, Builder, Fingerprint, Summary};
 use hamdex_shards::{ShardsBuilder, ShardsSummary};
 
-use crate::bars::{self, Phases};
 use crate::commands::build::Args;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress::{self, Phases};
 
 /// Receives the fingerprints of a build.
 pub(super) enum Sink<F: Fingerprint> {
@@ -63,7 +63,7 @@ impl<F: Fingerprint> Sink<F> {
                 Ok(Finished::File(sealed?.publish()?))
             }
             Self::Shards(builder) => {
-                let bar = bars::of_items("Building shards", 0);
+                let bar = progress::of_items("Building shards", 0);
                 let sealed = builder.seal(&mut |built, all| {
                     bar.set_length(all as u64);
                     bar.set_position(built as u64);

@@ -2,16 +2,16 @@
 //!
 //! - [`method`]: the definition of near-duplicates
 //! - [`fingerprints`]: inputs that are fingerprints
-//! - [`bars`]: progress bars
+//! - [`progress`]: progress bars
 //! - [`known`]: an index or a store of known documents
 //! - [`output`]: clusters, or ids alone
 //! - [`summary`]: the summary on standard error
 
-mod bars;
 mod fingerprints;
 mod known;
 mod method;
 mod output;
+mod progress;
 mod summary;
 
 use std::path::{Path, PathBuf};
@@ -25,17 +25,17 @@ use hamdex_documents::{Dedup, RECIPE_KEY, TableFormat};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe};
 use indicatif::ProgressBar;
 
-use crate::commands::dedup::bars::Bars;
 use crate::commands::dedup::known::Against;
 use crate::commands::dedup::output::Which;
+use crate::commands::dedup::progress::Bars;
 use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
+use crate::option_values;
 use crate::output::{Force, Output, check_temp_dir, inputs_or_standard_input, temp_dir};
 use crate::set::{self, Set};
 use crate::threads::Threads;
-use crate::values;
 
 /// Find the near-duplicates in a corpus.
 ///
@@ -96,7 +96,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["out", "unique"])]
     json: bool,
     /// Memory limit; the excess goes to temporary files [default: a quarter of the usable memory]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    #[arg(long, value_name = "SIZE", value_parser = option_values::size)]
     memory: Option<ByteSize>,
     /// The directory for temporary files [default: the directory of the output; without one, $TMPDIR or
     /// /var/tmp]

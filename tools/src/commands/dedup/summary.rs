@@ -5,10 +5,9 @@ use std::time::Instant;
 use hamdex_documents::{Clusters, Copied, Extent};
 use indicatif::HumanCount;
 
-use crate::counted::counted;
 use crate::documents::report;
 use crate::failure::{Failure, shown};
-use crate::say;
+use crate::messages::{self, counted};
 
 /// The most clusters that the summary names.
 const NAMED: usize = 3;
@@ -41,14 +40,14 @@ pub(super) fn print(
         parts.push(format!("{} without a usable text {are} kept", counted(copied.unread, "row", "rows")));
     }
     let (rate, skipped) = (report::rate(clusters.counts(), started), report::skipped(clusters.counts()));
-    say::summary(format_args!("{rate}; {}{skipped}", parts.join(", ")));
+    messages::summary(format_args!("{rate}; {}{skipped}", parts.join(", ")));
     let mut named = Vec::new();
     for extent in clusters.largest(NAMED).iter().filter(|extent| extent.documents >= MIN_NAMED) {
         named.push(describe(clusters, extent, are_linked)?);
     }
     if !named.is_empty() {
         let what = if are_linked { "the largest chains" } else { "the largest clusters" };
-        say::summary(format_args!("{what}: {}", named.join("; ")));
+        messages::summary(format_args!("{what}: {}", named.join("; ")));
     }
     Ok(())
 }
@@ -56,12 +55,12 @@ pub(super) fn print(
 /// Prints which columns and rows a copy of the unique documents lacks.
 fn caution(copied: &Copied) {
     if copied.is_partial {
-        say::caution(
+        messages::caution(
             "only ids and texts are written; a file that ends as the inputs do, or in .jsonl, takes all fields",
         );
     }
     if copied.left_out > 0 {
-        say::caution(format_args!(
+        messages::caution(format_args!(
             "{} left out that cannot be copied: too long (--max-document), or without a text where only ids and \
              texts are written",
             counted(copied.left_out, "row is", "rows are")

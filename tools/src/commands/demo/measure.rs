@@ -10,11 +10,11 @@ use hamdex::{
 };
 use tempfile::TempPath;
 
-use crate::bars::Phases;
 use crate::commands::build::choose;
 use crate::commands::demo::Args;
 use crate::commands::demo::data::Data;
 use crate::failure::Failure;
+use crate::progress::Phases;
 
 /// The number of queries whose answers are compared with brute force.
 const CHECKED_QUERIES: usize = 200;

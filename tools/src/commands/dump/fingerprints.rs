@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::ids::Ids;
-use crate::say;
+use crate::messages;
 use crate::set::Set;
 
 /// Prints the warning about escaped names once.
@@ -78,7 +78,7 @@ fn line<F: Fingerprint>(
     } else if let Some(ids) = ids {
         if !ids.for_each(&mut |id| writeln!(output, "{fingerprint}\t{id}"))? {
             CAUTION.call_once(|| {
-                say::caution("some names have line ends or other control characters, which are escaped (\\n and the like): `hamdex build` would read different names; --json has the names unchanged");
+                messages::caution("some names have line ends or other control characters, which are escaped (\\n and the like): `hamdex build` would read different names; --json has the names unchanged");
             });
         }
     } else {

@@ -9,8 +9,8 @@ use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Value, json};
 
 use crate::commands::dump::Directory;
-use crate::counted::counted;
 use crate::failure::Failure;
+use crate::messages::counted;
 
 /// A set of shards to dump.
 pub(super) struct ShardsDump<'a, F: Fingerprint> {

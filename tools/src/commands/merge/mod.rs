@@ -13,13 +13,13 @@ use hamdex::{BuildOptions, Codec, Fingerprint, Merger};
 use hamdex_any::for_width;
 use hamdex_atomic_file::Inputs;
 
-use crate::bars::Phases;
-use crate::built::Built;
+use crate::build_report::BuildReport;
 use crate::commands::build::choose;
 use crate::failure::Failure;
+use crate::option_values;
 use crate::output::{Force, Output, check_index_output};
+use crate::progress::Phases;
 use crate::threads::Threads;
-use crate::values;
 
 use inputs::Merging;
 
@@ -61,10 +61,10 @@ pub(crate) struct Args {
     codec: Option<Codec>,
     /// Bytes per block: a power of two from 512 to 8192 [default: as in the inputs, or the default of the
     /// codec]
-    #[arg(long, value_name = "BYTES", value_parser = values::block_bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = option_values::block_bytes)]
     block_size: Option<u32>,
     /// Memory for sorting the tables that some input lacks [default: a quarter of the usable memory]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    #[arg(long, value_name = "SIZE", value_parser = option_values::size)]
     memory: Option<ByteSize>,
     /// The directory for temporary files [default: the directory of the output]
     #[arg(long, value_name = "DIR")]
@@ -95,7 +95,7 @@ fn merge<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let sealed = merger.seal(output.path());
     phases.finish();
     let summary = sealed?.publish()?;
-    let built = Built {
+    let report = BuildReport {
         output: &args.output,
         summary: &summary,
         codec,
@@ -103,7 +103,7 @@ fn merge<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         merged: Some(args.inputs.len()),
         seconds: started.elapsed().as_secs_f64(),
     };
-    let printed = built.print(args.json);
+    let printed = report.print(args.json);
     printed.map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
 }
 

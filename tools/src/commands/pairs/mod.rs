@@ -15,15 +15,14 @@ use hamdex::{Fingerprint, PairsOptions};
 use hamdex_any::for_width;
 use hamdex_atomic_file::{AtomicFile, Inputs};
 
-use crate::bars::Phases;
 use crate::commands::pairs::output::{Form, Printer};
-use crate::counted::counted;
 use crate::failure::Failure;
+use crate::messages::{self, counted};
+use crate::option_values;
 use crate::output::{Force, Output};
-use crate::say;
+use crate::progress::Phases;
 use crate::set::{self, Set};
 use crate::threads::Threads;
-use crate::values;
 
 /// Find all pairs of stored fingerprints that are near each other.
 ///
@@ -66,7 +65,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     threads: Threads,
     /// Memory for sorting; beyond that, temporary files are used [default: a quarter of the usable memory]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    #[arg(long, value_name = "SIZE", value_parser = option_values::size)]
     memory: Option<ByteSize>,
 }
 
@@ -102,7 +101,7 @@ fn pairs<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
     };
     phases.finish();
     let found = outcome?;
-    say::summary(format_args!(
+    messages::summary(format_args!(
         "{} among {}{} in {:.1} s",
         counted(found, "pair", "pairs"),
         if set.description.is_counted { "" } else { "at most " },

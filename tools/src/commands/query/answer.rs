@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use hamdex::{BatchOptions, Fingerprint, Match, SetSearcher};
 
-use crate::bars;
 use crate::commands::query::{Args, Strategy, output};
 use crate::failure::Failure;
 use crate::ids::Ids;
 use crate::input::{Arrivals, Beside, Order};
+use crate::progress;
 use crate::set::Set;
 
 /// The most queries answered together.
@@ -75,7 +75,7 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
         // A scan costs the same for one query as for a million.
         let is_prompt = is_pipe && self.args.strategy != Strategy::Scan;
         // A bar would garble answers on the same terminal.
-        let bar = (!io::stdout().is_terminal()).then(|| bars::of_endless_items("Answering"));
+        let bar = (!io::stdout().is_terminal()).then(|| progress::of_endless_items("Answering"));
         let order = Order {
             paths: vec![file],
             format: self.args.format,

@@ -11,8 +11,8 @@ use crate::commands::query::answer::{Answerer, Asked};
 use crate::documents::inputs::{Format, Reading};
 use crate::documents::{recipe, report};
 use crate::failure::Failure;
-use crate::input::{Source, say_that_it_waits};
-use crate::say;
+use crate::input::{Source, announce_terminal_input};
+use crate::messages;
 use crate::set::Set;
 
 /// The most documents answered together.
@@ -26,7 +26,7 @@ pub(super) fn fingerprint<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Resul
     let (source, text) = match (&args.text, &args.document) {
         (Some(text), _) => ("--text".to_owned(), text.clone()),
         (None, Some(path)) => {
-            say_that_it_waits([path]);
+            announce_terminal_input([path]);
             (path.display().to_string(), hamdex_documents::read_text(path)?)
         }
         (None, None) => return Ok(None),
@@ -35,7 +35,7 @@ pub(super) fn fingerprint<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Resul
     match fingerprinter.fingerprint(&text, &mut Scratch::default()) {
         Outcome::Fingerprint(fingerprint) => {
             if text.chars().nth(SHORT_CHARS).is_none() {
-                say::notice(format_args!(
+                messages::notice(format_args!(
                     "{source}: whole documents match: a passage does not find the documents that contain it"
                 ));
             }

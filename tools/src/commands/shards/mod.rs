@@ -16,10 +16,9 @@ use hamdex::VerifyOptions;
 use hamdex_shards::Manifest;
 use serde::Serialize;
 
-use crate::bars::Phases;
-use crate::counted::counted;
 use crate::failure::Failure;
-use crate::say;
+use crate::messages::{self, counted};
+use crate::progress::Phases;
 use crate::threads::Threads;
 
 /// Query many index files as one set, in a directory.
@@ -101,7 +100,7 @@ struct Report<'a> {
 /// Reports on a set after files were added.
 fn report(set: &Path, added: usize, manifest: &Manifest, json: bool) -> Result<(), Failure> {
     if !json {
-        say::summary(format_args!(
+        messages::summary(format_args!(
             "{}: {} added; {}, at most {}",
             set.display(),
             counted(added as u64, "file", "files"),

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::bars;
 use crate::failure::Failure;
-use crate::say;
+use crate::messages;
+use crate::progress;
 
 /// Copy a store to another directory, also while another process writes to it.
 ///
@@ -29,10 +29,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let bar = bars::of_work("Copying");
+    let bar = progress::of_work("Copying");
     let outcome = hamdex_store::backup(&args.store, &args.target);
     bar.finish_and_clear();
     outcome?;
-    say::summary(format_args!("{}: copied to {}", args.store.display(), args.target.display()));
+    messages::summary(format_args!("{}: copied to {}", args.store.display(), args.target.display()));
     Ok(())
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::commands::store::{manifest_of, print_json};
 use crate::documents::recipe;
 use crate::failure::Failure;
-use crate::say;
+use crate::messages;
 
 /// Create an empty store.
 ///
@@ -111,7 +111,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             recipe: manifest.recipe.as_deref(),
         });
     }
-    say::summary(format_args!(
+    messages::summary(format_args!(
         "{}: created: design {} for distance {}, {}; {} bits, {}",
         args.store.display(),
         manifest.design,

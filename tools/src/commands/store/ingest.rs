@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use hamdex::Fingerprint;
 use hamdex_store::{Store, StoreOptions};
 
-use crate::bars;
 use crate::commands::store::{manifest_of, of_width};
-use crate::counted::counted;
 use crate::failure::Failure;
-use crate::say;
+use crate::messages::{self, counted};
+use crate::progress;
 
 /// Add index files that `hamdex build` has made to a store, each in one step.
 ///
@@ -42,7 +41,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 
 fn ingest<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let store = Store::<F>::open(&args.store, StoreOptions::new())?;
-    let bar = bars::of_items("Checking files", args.files.len() as u64);
+    let bar = progress::of_items("Checking files", args.files.len() as u64);
     for (done, file) in (0u64..).zip(&args.files) {
         let outcome = store.ingest(file).map_err(|error| match done {
             0 => Failure::from(error),
@@ -56,7 +55,7 @@ fn ingest<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     }
     store.close()?;
     bar.finish_and_clear();
-    say::summary(format_args!(
+    messages::summary(format_args!(
         "{}: {} added",
         args.store.display(),
         counted(args.files.len() as u64, "file", "files")

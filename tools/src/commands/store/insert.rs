@@ -8,16 +8,15 @@ use hamdex::Fingerprint;
 use hamdex_store::{Durability, Identity, Manifest, Store, StoreOptions};
 use serde::Serialize;
 
-use crate::commands::store::inserter::{Inserter, Wishes};
+use crate::commands::store::inserter::{InsertMode, Inserter};
 use crate::commands::store::records::Records;
 use crate::commands::store::texts::Texts;
 use crate::commands::store::{manifest_of, of_width, print_json};
-use crate::counted::counted;
 use crate::documents::inputs::{self, Reading};
 use crate::documents::recipe;
 use crate::failure::Failure;
 use crate::input::Beside;
-use crate::say;
+use crate::messages::{self, counted};
 use crate::threads::Threads;
 
 /// The most records written together.
@@ -145,13 +144,13 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
     };
     let store = Store::<F>::open(&args.store, StoreOptions::new().durability(args.durability))?;
     let Identity { has_ids, has_names, .. } = manifest.identity;
-    let wishes = Wishes {
+    let mode = InsertMode {
         unless_near: args.unless_near,
         acknowledge: args.acknowledge,
         batch: args.batch as usize,
         is_shown: texts.is_some(),
     };
-    let mut inserter = Inserter::new(&store, has_ids, wishes);
+    let mut inserter = Inserter::new(&store, has_ids, mode);
     let outcome = match texts {
         Some(texts) => texts.insert_into(&mut inserter),
         None => {
@@ -180,7 +179,7 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
         Some(_) => format!(", {} of them not inserted, being near to others", indicatif::HumanCount(near)),
         None => String::new(),
     };
-    say::summary(format_args!(
+    messages::summary(format_args!(
         "{}: {} read{skipped} in {seconds:.1} s",
         args.store.display(),
         counted(read, "record", "records")

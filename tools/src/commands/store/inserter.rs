@@ -7,10 +7,10 @@ use hamdex_store::{Inserted, Operation, Store};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use crate::bars;
 use crate::failure::Failure;
 use crate::ids::Ids;
 use crate::input::{Arrivals, Found};
+use crate::progress;
 
 /// The object that `--unless-near` prints.
 #[derive(Serialize)]
@@ -30,7 +30,7 @@ struct Near<'a> {
 pub(super) struct Inserter<'a, F: Fingerprint> {
     store: &'a Store<F>,
     has_ids: bool,
-    wishes: Wishes,
+    mode: InsertMode,
     output: BufWriter<StdoutLock<'static>>,
     bar: ProgressBar,
     /// Records whose batches have been written.
@@ -41,7 +41,7 @@ pub(super) struct Inserter<'a, F: Fingerprint> {
 
 /// The mode of inserting.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wishes {
+pub(super) struct InsertMode {
     /// The distance within which the store must have nothing for a record to be inserted.
     pub(super) unless_near: Option<u32>,
     /// Whether each batch is acknowledged.
@@ -53,25 +53,25 @@ pub(super) struct Wishes {
 }
 
 impl<'a, F: Fingerprint> Inserter<'a, F> {
-    pub(super) fn new(store: &'a Store<F>, has_ids: bool, wishes: Wishes) -> Self {
+    pub(super) fn new(store: &'a Store<F>, has_ids: bool, mode: InsertMode) -> Self {
         // A bar would garble lines on the same terminal.
-        let prints = wishes.acknowledge || wishes.unless_near.is_some();
-        let is_hidden = wishes.is_shown || (prints && io::stdout().is_terminal());
-        let bar = if is_hidden { ProgressBar::hidden() } else { bars::of_endless_items("Inserting") };
+        let prints = mode.acknowledge || mode.unless_near.is_some();
+        let is_hidden = mode.is_shown || (prints && io::stdout().is_terminal());
+        let bar = if is_hidden { ProgressBar::hidden() } else { progress::of_endless_items("Inserting") };
         let output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        Self { store, has_ids, wishes, output, bar, read: 0, near: 0 }
+        Self { store, has_ids, mode, output, bar, read: 0, near: 0 }
     }
 
     /// Returns the most records per batch.
     pub(super) fn batch(&self) -> usize {
-        self.wishes.batch
+        self.mode.batch
     }
 
     /// Inserts all records as they come.
     pub(super) fn insert_all(&mut self, mut arrivals: Arrivals<(F, Found)>) -> Result<(), Failure> {
         let mut records = Vec::new();
         let mut outcome = Ok(());
-        while outcome.is_ok() && arrivals.next(&mut records, self.wishes.batch) {
+        while outcome.is_ok() && arrivals.next(&mut records, self.mode.batch) {
             let (mut pairs, mut named) = (Vec::new(), Vec::new());
             for (number, (fingerprint, found)) in (self.read..).zip(records.drain(..)) {
                 match found {
@@ -87,7 +87,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
     }
 
     fn insert(&mut self, batch: &[(F, u64)]) -> Result<(), Failure> {
-        let outcomes = match self.wishes.unless_near {
+        let outcomes = match self.mode.unless_near {
             Some(distance) => self.store.insert_all_unless_near(batch, distance)?,
             None => {
                 let insert = |&(fingerprint, id): &(F, u64)| Operation::Insert(fingerprint, id);
@@ -102,7 +102,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
 
     /// Inserts a batch of fingerprints with names.
     pub(super) fn insert_named(&mut self, batch: &[(F, Vec<u8>)]) -> Result<(), Failure> {
-        let outcomes = match self.wishes.unless_near {
+        let outcomes = match self.mode.unless_near {
             Some(distance) => self.store.insert_named_unless_near(batch, distance)?,
             None => {
                 self.store.insert_named(batch)?;
@@ -122,7 +122,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         self.read += batch.len() as u64;
         self.bar.inc(batch.len() as u64);
         self.print_near(batch, outcomes)?;
-        if self.wishes.acknowledge {
+        if self.mode.acknowledge {
             writeln!(self.output, "acknowledged {}", self.read)?;
         }
         // Another program may wait for it.

@@ -9,11 +9,10 @@ use hamdex_store::{Store, StoreOptions, StoreStats};
 use indicatif::HumanBytes;
 use serde::Serialize;
 
-use crate::bars::{self, Phases};
 use crate::commands::store::{manifest_of, of_width, print_json};
-use crate::counted::counted;
 use crate::failure::Failure;
-use crate::say;
+use crate::messages::{self, counted};
+use crate::progress::{self, Phases};
 
 /// The arguments of a maintenance command.
 #[derive(clap::Args)]
@@ -114,7 +113,7 @@ pub(super) fn purge(args: &PurgeArgs) -> Result<(), Failure> {
             let purged = store.purge()?;
             // This process has no snapshot open but the one that a merge has just released.
             for path in &purged.held {
-                say::caution(format_args!("{}: still in use; purge the store again", path.display()));
+                messages::caution(format_args!("{}: still in use; purge the store again", path.display()));
             }
             Ok(Some(purged.pairs))
         })
@@ -132,7 +131,7 @@ fn maintain<F: Fingerprint>(
     let started = Instant::now();
     // No background work next to the one requested.
     let store = Store::<F>::open(path, StoreOptions::new().merges(false))?;
-    let bar = doing.map(bars::of_work);
+    let bar = doing.map(progress::of_work);
     let outcome = work(&store);
     if let Some(bar) = bar {
         bar.finish_and_clear();
@@ -144,14 +143,14 @@ fn maintain<F: Fingerprint>(
     if json {
         return print_json(&Report { segments: stats.segments.len(), bytes: stats.bytes, purged, seconds });
     }
-    say_what_it_is(path, &stats, purged, seconds);
+    print_summary(path, &stats, purged, seconds);
     Ok(())
 }
 
-fn say_what_it_is(path: &Path, stats: &StoreStats, purged: Option<u64>, seconds: f64) {
+fn print_summary(path: &Path, stats: &StoreStats, purged: Option<u64>, seconds: f64) {
     let purged =
         purged.map_or(String::new(), |purged| format!("{} purged; ", counted(purged, "record", "records")));
-    say::summary(format_args!(
+    messages::summary(format_args!(
         "{}: {purged}{}, {}, in {seconds:.1} s",
         path.display(),
         counted(stats.segments.len() as u64, "segment", "segments"),

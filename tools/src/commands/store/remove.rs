@@ -8,13 +8,12 @@ use hamdex::Fingerprint;
 use hamdex_store::{Operation, Store, StoreOptions};
 use serde::Serialize;
 
-use crate::bars;
 use crate::commands::store::records::Records;
 use crate::commands::store::{manifest_of, of_width, print_json};
-use crate::counted::counted;
 use crate::failure::Failure;
-use crate::input::{Arrivals, Beside, Format, Found, read_ids, read_names, say_that_it_waits};
-use crate::say;
+use crate::input::{Arrivals, Beside, Format, Found, announce_terminal_input, read_ids, read_names};
+use crate::messages::{self, counted};
+use crate::progress;
 
 /// The most records removed together.
 const MAX_BATCH: usize = 1 << 14;
@@ -118,10 +117,10 @@ fn remove<F: Fingerprint>(args: &Args, ids: Ids) -> Result<(), Failure> {
     outcome.map_err(|failure| {
         failure.after(format!("{} removed before that", counted(removed.read, "record", "records")))
     })?;
-    if args.json { print_json(&removed) } else { say_removed(&args.store, ids, &removed) }
+    if args.json { print_json(&removed) } else { summarize(&args.store, ids, &removed) }
 }
 
-fn say_removed(store: &Path, ids: Ids, removed: &Removed) -> Result<(), Failure> {
+fn summarize(store: &Path, ids: Ids, removed: &Removed) -> Result<(), Failure> {
     let read = match ids {
         Ids::Only => counted(removed.read, "id", "ids"),
         Ids::Names => counted(removed.read, "name", "names"),
@@ -132,13 +131,13 @@ fn say_removed(store: &Path, ids: Ids, removed: &Removed) -> Result<(), Failure>
         _ => String::new(),
     };
     let pairs = counted(removed.removed, "pair", "pairs");
-    say::summary(format_args!("{}: {read} read, {pairs} removed{absent}", store.display()));
+    messages::summary(format_args!("{}: {read} read, {pairs} removed{absent}", store.display()));
     Ok(())
 }
 
 /// Removes all pairs with the ids of the inputs: all of them, or none.
 fn of_ids<F: Fingerprint>(store: &Store<F>, args: &Args, removed: &mut Removed) -> Result<(), Failure> {
-    say_that_it_waits(&args.records.inputs);
+    announce_terminal_input(&args.records.inputs);
     let mut ids = HashSet::new();
     read_ids(&args.records.inputs, &mut |id| {
         ids.insert(id);
@@ -150,7 +149,7 @@ fn of_ids<F: Fingerprint>(store: &Store<F>, args: &Args, removed: &mut Removed) 
 
 /// Removes all pairs whose ids have the names of the inputs: all of them, or none.
 fn of_names<F: Fingerprint>(store: &Store<F>, args: &Args, removed: &mut Removed) -> Result<(), Failure> {
-    say_that_it_waits(&args.records.inputs);
+    announce_terminal_input(&args.records.inputs);
     let mut names = HashSet::new();
     read_names(&args.records.inputs, &mut |name| {
         names.insert(name.to_vec());
@@ -166,7 +165,7 @@ fn of_records<F: Fingerprint>(
     mut arrivals: Arrivals<(F, Found)>,
     removed: &mut Removed,
 ) -> Result<(), Failure> {
-    let bar = bars::of_endless_items("Removing");
+    let bar = progress::of_endless_items("Removing");
     let mut records = Vec::new();
     while arrivals.next(&mut records, MAX_BATCH) {
         let count = records.len() as u64;

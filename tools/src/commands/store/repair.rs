@@ -7,11 +7,10 @@ use hamdex_store::{Repaired, RepairedFile};
 use indicatif::HumanCount;
 use serde::Serialize;
 
-use crate::bars;
 use crate::commands::store::print_json;
-use crate::counted::counted;
 use crate::failure::Failure;
-use crate::say;
+use crate::messages::{self, counted};
+use crate::progress;
 
 /// Make a damaged store usable again, with everything that can still be read.
 ///
@@ -96,14 +95,14 @@ impl From<&Repaired> for Report {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let bar = bars::of_work("Reading everything");
+    let bar = progress::of_work("Reading everything");
     let outcome = hamdex_store::repair(&args.store);
     bar.finish_and_clear();
     let repaired = outcome?;
     if args.json {
         print_json(&Report::from(&repaired))?;
     } else if repaired.was_whole() {
-        say::summary(format_args!("{}: whole; nothing was changed", args.store.display()));
+        messages::summary(format_args!("{}: whole; nothing was changed", args.store.display()));
     } else {
         print(&repaired)?;
     }
@@ -146,7 +145,7 @@ fn print(repaired: &Repaired) -> Result<(), Failure> {
         }
     }
     if repaired.is_complete() {
-        say::summary(format_args!(
+        messages::summary(format_args!(
             "repaired: nothing is lost, and no removed record is back; the store has {}",
             counted(repaired.pairs_after, "record", "records")
         ));

@@ -9,10 +9,10 @@ use hamdex_store::{Health, Manifest, StoreReader, StoreStats};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
-use crate::bars;
 use crate::commands::store::{manifest_of, of_width, print_json};
-use crate::counted::counted;
 use crate::failure::Failure;
+use crate::messages::counted;
+use crate::progress;
 
 /// Show the counts of a store, and their costs.
 ///
@@ -115,7 +115,7 @@ fn stats<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failure
     let reader = StoreReader::<F>::open(&args.store)?;
     let mut stats = reader.stats();
     if args.exact && !stats.is_exact {
-        let bar = bars::of_work("Counting");
+        let bar = progress::of_work("Counting");
         let count = reader.snapshot().count();
         bar.finish_and_clear();
         let count = count?;

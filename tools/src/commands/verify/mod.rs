@@ -11,8 +11,8 @@ use std::sync::Arc;
 use hamdex::VerifyOptions;
 use serde::Serialize;
 
-use crate::bars::Phases;
 use crate::failure::Failure;
+use crate::progress::Phases;
 use crate::set;
 use crate::threads::Threads;
 use whole::{Contents, Whole};

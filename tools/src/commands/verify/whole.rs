@@ -8,7 +8,7 @@ use hamdex_any::Kind;
 use indicatif::HumanBytes;
 use serde::Serialize;
 
-use crate::counted::counted;
+use crate::messages::counted;
 
 /// The amounts that were read and checked.
 pub(super) struct Whole {

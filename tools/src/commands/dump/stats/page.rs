@@ -7,7 +7,7 @@ use indicatif::HumanCount;
 use crate::commands::dump::stats::chart::Chart;
 use crate::commands::dump::stats::escape::escape;
 use crate::commands::dump::stats::gather::{LEADING_BITS, Spike, Spread};
-use crate::counted::counted;
+use crate::messages::counted;
 
 /// The styles; colours follow the reader's choice of a light or a dark page.
 const STYLE: &str = "\

@@ -6,7 +6,7 @@ use std::path::Path;
 use indicatif::HumanCount;
 
 use crate::commands::dump::stats::gather::{LEADING_BITS, Spread};
-use crate::counted::counted;
+use crate::messages::counted;
 
 /// The length of the longest bar, in characters.
 const BAR: usize = 50;

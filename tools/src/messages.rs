@@ -4,13 +4,13 @@
 //! Failures to write to standard error are ignored, as they cannot be reported; the exit code tells the
 //! outcome of the command.
 
+use std::error::Error;
 use std::fmt::Display;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ColorChoice;
-
-use crate::failure::Failure;
+use indicatif::HumanCount;
 
 /// Set once per run, before the command starts.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
@@ -36,8 +36,8 @@ pub(crate) fn use_color(choice: ColorChoice) {
 }
 
 /// Prints why the command ends.
-pub(crate) fn error(failure: &Failure) {
-    line(&failure.line());
+pub(crate) fn error(reason: impl Display) {
+    line(&reason);
 }
 
 /// Prints a warning: the command goes on, but perhaps not as the user expects.
@@ -71,4 +71,35 @@ pub(crate) fn text(text: &str) {
 
 fn line(what: &impl Display) {
     let _ = writeln!(anstream::stderr().lock(), "hamdex: {what}");
+}
+
+/// Returns an error and its sources in one line, each once: the message of some errors ends with that of
+/// their source.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !line.ends_with(&text) {
+            line = format!("{line}: {text}");
+        }
+        cause = error.source();
+    }
+    line
+}
+
+/// Returns the number, with commas between thousands, and the matching form of the noun.
+pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", HumanCount(number), if number == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_takes_the_singular_and_all_else_the_plural() {
+        let said = [0, 1, 2000].map(|number| counted(number, "id", "ids"));
+        assert_eq!(said, ["0 ids", "1 id", "2,000 ids"]);
+    }
 }

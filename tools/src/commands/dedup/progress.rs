@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use hamdex_documents::{Progress, Stage};
 use indicatif::ProgressBar;
 
-use crate::bars;
+use crate::progress;
 
 /// The bars of reading and of each stage of the search, one after the other.
 #[derive(Clone)]
@@ -42,8 +42,8 @@ impl Bars {
             }
             let message = describe(progress.stage);
             let bar = match progress.total {
-                Some(total) => bars::of_items(message, total),
-                None => bars::of_endless_items(message),
+                Some(total) => progress::of_items(message, total),
+                None => progress::of_endless_items(message),
             };
             *current = Some((progress.stage, bar));
         }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use hamdex::{Phase, Progress};
 use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 
-use crate::say;
+use crate::messages;
 
 const COUNTED: &str = "{msg:24} {wide_bar} {human_pos}/{human_len} {rate} {eta} left";
 const COUNTED_WITHOUT_END: &str = "{msg:24} {spinner} {human_pos} {rate}";
@@ -29,7 +29,7 @@ fn bar(
     with_end: &str,
     without_end: &str,
 ) -> ProgressBar {
-    if say::is_quiet() || !is_terminal() {
+    if messages::is_quiet() || !is_terminal() {
         return ProgressBar::hidden();
     }
     let style = |template| {

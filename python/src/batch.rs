@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::query::text_of;
-use crate::rows::{Labels, Rows};
+use crate::result_rows::{Labels, Rows};
 use crate::width::Width;
 use crate::work::{self, Watch};
 
@@ -49,7 +49,7 @@ pub(crate) fn batch<F: Width>(
     options: &BatchOptions,
     watch: &Arc<Watch>,
 ) -> Result<Rows<F>, SetError> {
-    let set = any.typed::<F>().expect("its width has been looked at");
+    let set = any.typed::<F>().expect("the width was checked");
     let Description { has_ids, has_names, .. } = *any.description();
     let options = options.clone().progress(watch.callback());
     let mut places: Vec<u64> = Vec::new();

@@ -9,8 +9,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
+use crate::arrays::{self, Fingerprints, Words, check_lengths};
 use crate::errors::OrRaise;
-use crate::numbers::{self, Fingerprints, Words, check_lengths};
 use crate::recipe;
 use crate::results;
 use crate::texts::Texts;
@@ -36,7 +36,7 @@ impl<'py> Ids<'py> {
         let ids = if Texts::are(object)? {
             Self::Names(Texts::copies_of(object)?)
         } else {
-            Self::Numbers(numbers::ids(object)?)
+            Self::Numbers(arrays::ids(object)?)
         };
         let count = match &ids {
             Self::None => fingerprints,

@@ -14,11 +14,11 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::against::{Against, Watched};
 use crate::arrow::{self, columns};
 use crate::errors::OrRaise;
+use crate::known_documents::{KnownDocuments, WatchedDocuments};
 use crate::recipe::recipe;
-use crate::rows::Labels;
+use crate::result_rows::Labels;
 use crate::table::{Table, raise};
 use crate::texts::Texts;
 use crate::width::Width;
@@ -32,7 +32,7 @@ struct Choices {
     clusters: Clustering,
     memory: Option<u64>,
     threads: usize,
-    against: Option<Against>,
+    against: Option<KnownDocuments>,
 }
 
 /// The outcome of a search.
@@ -99,7 +99,7 @@ pub(crate) fn dedup<'py>(
         )?,
         memory,
         threads: work::threads(threads)?,
-        against: against.filter(|against| !against.is_none()).map(Against::of).transpose()?,
+        against: against.filter(|against| !against.is_none()).map(KnownDocuments::of).transpose()?,
     };
     let recipe = match &choices.against {
         Some(against) => against.recipe(recipe)?,
@@ -167,7 +167,7 @@ fn find<F: Width>(
     let texts = texts.as_strs()?;
     let fingerprinter = Fingerprinter::<F>::new(recipe).or_raise()?;
     work::run(py, progress, |watch| {
-        let against = choices.against.as_ref().map(|against| Watched { against, watch });
+        let against = choices.against.as_ref().map(|against| WatchedDocuments { against, watch });
         let mut dedup = Dedup::new(fingerprinter).prefer(choices.prefer).clusters(choices.clusters);
         if let Some(similarity) = choices.similarity {
             dedup = dedup.similarity(similarity);
@@ -204,7 +204,7 @@ fn documents<'a>(texts: &'a [&str], watch: &'a Watch) -> impl Iterator<Item = Do
     })
 }
 
-fn shown(progress: Progress) -> work::Shown {
+fn shown(progress: Progress) -> work::ProgressReport {
     let phase = match progress.stage {
         Stage::Count => "counting",
         Stage::Compare => "comparing",

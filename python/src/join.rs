@@ -144,5 +144,5 @@ impl Job {
 }
 
 fn typed<F: Width>(set: &AnySet) -> &dyn FingerprintSet<F> {
-    &**set.typed::<F>().expect("its width has been looked at")
+    &**set.typed::<F>().expect("the width was checked")
 }

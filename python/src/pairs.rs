@@ -8,10 +8,10 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+use crate::arrays::Fingerprints;
 use crate::arrow::{export_schema, export_stream};
 use crate::errors::{Error, IntoException};
 use crate::join::{Job, Source, Values};
-use crate::numbers::Fingerprints;
 use crate::stream::Stream;
 use crate::table::Table;
 use crate::work;
@@ -111,7 +111,7 @@ impl Tables {
             let mut stream =
                 self.stream.lock().map_err(|_| Error::new_err("the stream is in an unknown state"))?;
             let Some(open) = stream.as_ref() else { return Ok(None) };
-            let next = Stream::next(open, work::look_for_signals);
+            let next = Stream::next(open, work::check_signals);
             if !matches!(next, Ok(Some(Ok(_)))) {
                 // The stream ends after the last table, or after an error.
                 *stream = None;

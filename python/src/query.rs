@@ -8,10 +8,10 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use crate::arrays::{Fingerprints, Words};
 use crate::errors::OrRaise;
-use crate::numbers::{Fingerprints, Words};
 use crate::recipe::{Purpose, of_text, of_texts};
-use crate::rows::Labels;
+use crate::result_rows::Labels;
 use crate::texts::Texts;
 use crate::width::Width;
 use crate::work;

@@ -8,9 +8,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::each::map_texts;
 use crate::errors::OrRaise;
-use crate::texts::Texts;
+use crate::texts::{Texts, map_texts};
 use crate::width::Width;
 use crate::work;
 

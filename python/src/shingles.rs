@@ -10,9 +10,8 @@ use hamdex_simhash::{Shingle, Shingler, Shingles};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::each::map_texts;
 use crate::table::{Table, raise};
-use crate::texts::Texts;
+use crate::texts::{Texts, map_texts};
 use crate::work;
 
 /// Cut texts into shingles, the runs of ``words`` words in them; ``dedup`` compares texts by their shingles.

@@ -15,8 +15,8 @@ use pyo3::types::{PyList, PyTuple};
 
 use crate::build::codec;
 use crate::errors::Error;
-use crate::given::{Given, all, is_one};
-use crate::opening::Wanted;
+use crate::open_store::StoreRequest;
+use crate::records::{Records, all, is_one};
 use crate::results;
 use crate::snapshot::{Snapshot, found_near};
 use crate::table::Table;
@@ -118,8 +118,8 @@ impl Store {
             options = options.memory(memory);
         }
         let codec = codec.map(self::codec).transpose()?;
-        let wanted = Wanted { distance, ids, names, width, design, codec, recipe };
-        let store = wanted.open(py, &path, options)?;
+        let request = StoreRequest { distance, ids, names, width, design, codec, recipe };
+        let store = request.open(py, &path, options)?;
         let opened = either!(&store, store => Snapshot::new(store.snapshot()).set().clone());
         Ok(Self { path, opened, store: RwLock::new(Some(store)), process: process::id() })
     }
@@ -178,12 +178,12 @@ impl Store {
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        either!(self.store()?, store => match Given::of(fingerprints, ids, &self.opened)? {
-            Given::Pairs(pairs) => {
+        either!(self.store()?, store => match Records::of(fingerprints, ids, &self.opened)? {
+            Records::Pairs(pairs) => {
                 let inserts = pairs.into_iter().map(|(fingerprint, id)| Operation::Insert(fingerprint, id)).collect();
                 work::run_here(py, |_| store.write(inserts).map(drop))
             }
-            Given::Named(named) => work::run_here(py, |_| store.insert_named(&named).map(drop)),
+            Records::Named(named) => work::run_here(py, |_| store.insert_named(&named).map(drop)),
         })
     }
 
@@ -199,11 +199,11 @@ impl Store {
     ) -> PyResult<Bound<'py, PyAny>> {
         let distance = k.unwrap_or(self.description().distance);
         let outcomes = either!(self.store()?, store => {
-            let given = Given::of(fingerprints, ids, &self.opened)?;
+            let given = Records::of(fingerprints, ids, &self.opened)?;
             work::run_here(py, |_| {
                 let outcomes = match given {
-                    Given::Pairs(pairs) => store.insert_all_unless_near(&pairs, distance)?,
-                    Given::Named(named) => store.insert_named_unless_near(&named, distance)?,
+                    Records::Pairs(pairs) => store.insert_all_unless_near(&pairs, distance)?,
+                    Records::Named(named) => store.insert_named_unless_near(&named, distance)?,
                 };
                 Ok::<_, hamdex_store::Error>(outcomes.iter().map(|outcome| outcome.near().map(|near| found_near(self.description(), near))).collect::<Vec<_>>())
             })?
@@ -235,7 +235,7 @@ impl Store {
         }
         let written = either!(self.store()?, store => match ids {
             Some(_) => {
-                let Given::Pairs(pairs) = Given::of(fingerprints, ids, &self.opened)? else { return Ok(0) };
+                let Records::Pairs(pairs) = Records::of(fingerprints, ids, &self.opened)? else { return Ok(0) };
                 let removals = pairs.into_iter().map(|(fingerprint, id)| Operation::Remove(fingerprint, id)).collect();
                 work::run_here(py, |_| store.write(removals))?
             }

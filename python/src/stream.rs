@@ -13,16 +13,16 @@ use pyo3::prelude::*;
 
 use crate::errors::{chain, of_io};
 use crate::join::Job;
-use crate::work::{Watch, look_for_signals};
+use crate::work::{Watch, check_signals};
 
 /// The approximate number of rows of a table.
-const ROWS: usize = 1 << 16;
+const TABLE_ROWS: usize = 1 << 16;
 
 /// The most tables that wait to be read.
-const WAITING: usize = 2;
+const MAX_WAITING_TABLES: usize = 2;
 
 /// The interval of signal checks while waiting for the next table.
-const POLL: Duration = Duration::from_millis(20);
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A running search for pairs. Dropping it cancels the search.
 pub(crate) struct Stream {
@@ -38,16 +38,16 @@ impl Drop for Stream {
 }
 
 impl Stream {
-    /// Returns the next table. `look` is called periodically; its error ends the waiting.
+    /// Returns the next table. `check` is called periodically; its error ends the waiting.
     pub(crate) fn next<E>(
         &self,
-        look: impl Fn() -> Result<(), E>,
+        check: impl Fn() -> Result<(), E>,
     ) -> Result<Option<Result<RecordBatch, SetError>>, E> {
         loop {
-            match self.receiver.recv_timeout(POLL) {
+            match self.receiver.recv_timeout(SIGNAL_INTERVAL) {
                 Ok(next) => return Ok(Some(next)),
                 Err(RecvTimeoutError::Disconnected) => return Ok(None),
-                Err(RecvTimeoutError::Timeout) => look()?,
+                Err(RecvTimeoutError::Timeout) => check()?,
             }
         }
     }
@@ -59,7 +59,7 @@ impl Iterator for Stream {
 
     fn next(&mut self) -> Option<Self::Item> {
         let stopped = |exception: PyErr| ArrowError::ExternalError(exception.into());
-        match Stream::next(self, look_for_signals) {
+        match Stream::next(self, check_signals) {
             Ok(next) => {
                 next.map(|next| next.map_err(|error| ArrowError::ExternalError(chain(&error).into())))
             }
@@ -77,7 +77,7 @@ impl RecordBatchReader for Stream {
 impl Job {
     /// Starts to find the pairs.
     pub(crate) fn start(&self) -> PyResult<Stream> {
-        let (sender, receiver) = sync_channel(WAITING);
+        let (sender, receiver) = sync_channel(MAX_WAITING_TABLES);
         let watch = Arc::new(Watch::default());
         let (job, own) = (self.clone(), Arc::clone(&watch));
         let thread =
@@ -89,7 +89,7 @@ impl Job {
     }
 
     fn send(&self, watch: &Arc<Watch>, sender: &SyncSender<Result<RecordBatch, SetError>>) {
-        let outcome = self.for_each(watch, ROWS, &mut |batch| match sender.send(Ok(batch)) {
+        let outcome = self.for_each(watch, TABLE_ROWS, &mut |batch| match sender.send(Ok(batch)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
         });

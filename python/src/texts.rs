@@ -1,16 +1,23 @@
 //! Texts from Python.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::LargeStringBuilder;
+use hamdex::{ReadError, ReadErrorKind};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyString;
+use rayon::prelude::*;
 
 use crate::arrow::{self, columns};
-use crate::work;
+use crate::errors::OrRaise;
+use crate::work::{self, Watch, pool};
+
+/// The number of texts between two progress reports.
+const TEXTS_PER_REPORT: usize = 32;
 
 /// Texts, in place or copied.
 pub(crate) enum Texts {
@@ -95,7 +102,7 @@ fn for_each_string<'py>(
     }
     let items = object.try_iter().map_err(|_| refused())?;
     for (place, item) in items.enumerate() {
-        work::look_at(object.py(), place)?;
+        work::check_signals_at(object.py(), place)?;
         let Ok(string) = item?.cast_into::<PyString>() else {
             let text = format!("the text at {place} is not a str: leave it out, or convert it");
             return Err(PyTypeError::new_err(text));
@@ -109,4 +116,30 @@ fn for_each_string<'py>(
         })?;
     }
     Ok(())
+}
+
+/// Maps every text on `threads` threads, each with its own state.
+pub(crate) fn map_texts<S, T: Send>(
+    texts: &[&str],
+    threads: usize,
+    watch: &Watch,
+    phase: &'static str,
+    start: impl Fn() -> S + Send + Sync,
+    make: impl Fn(&mut S, &str) -> T + Send + Sync,
+) -> PyResult<Vec<T>> {
+    let total = Some(texts.len() as u64);
+    let done = AtomicU64::new(0);
+    let parts: Option<Vec<Vec<T>>> = pool(threads)?.install(|| {
+        let parts = texts.par_chunks(TEXTS_PER_REPORT).map_init(start, |state, texts| {
+            let made = texts.iter().map(|text| watch.go_on().is_continue().then(|| make(state, text)));
+            let made = made.collect::<Option<_>>()?;
+            let before = done.fetch_add(texts.len() as u64, Ordering::Relaxed);
+            watch.note((phase, before + texts.len() as u64, total)).is_continue().then_some(made)
+        });
+        parts.collect()
+    });
+    match parts {
+        Some(parts) => Ok(parts.into_iter().flatten().collect()),
+        None => Err(ReadError::from(ReadErrorKind::Stopped)).or_raise(),
+    }
 }

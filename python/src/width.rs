@@ -10,8 +10,8 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::arrays::{Fingerprints, fingerprint};
 use crate::join::Values;
-use crate::numbers::{Fingerprints, fingerprint};
 
 /// A width of fingerprints.
 pub(crate) trait Width: Fingerprint {

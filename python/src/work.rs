@@ -16,26 +16,26 @@ use pyo3::prelude::*;
 use crate::errors::{Error, IntoException, of_io};
 
 /// The interval of signal checks. Python runs signal handlers on its main thread only, and only on request.
-const POLL: Duration = Duration::from_millis(20);
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The interval of signal checks of a query on the calling thread.
-const LOOK: Duration = Duration::from_millis(50);
+const QUERY_SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The interval of progress reports.
-const SHOW: Duration = Duration::from_millis(100);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The most threads allowed, as in the engine: more than any machine has a use for.
 const MAX_THREADS: usize = 1024;
 
 /// Progress: the name of the phase, units done, and all units.
-pub(crate) type Shown = (&'static str, u64, Option<u64>);
+pub(crate) type ProgressReport = (&'static str, u64, Option<u64>);
 
 /// The state that work shares with the thread that waits for it.
 #[derive(Default)]
 pub(crate) struct Watch {
     is_stopped: AtomicBool,
     is_done: AtomicBool,
-    last: Mutex<Option<Shown>>,
+    last: Mutex<Option<ProgressReport>>,
 }
 
 impl Watch {
@@ -54,7 +54,7 @@ impl Watch {
     }
 
     /// Reports progress. Returns whether the work may go on.
-    pub(crate) fn note(&self, shown: Shown) -> ControlFlow<()> {
+    pub(crate) fn note(&self, shown: ProgressReport) -> ControlFlow<()> {
         // A concurrent report of another thread is as good.
         if let Ok(mut last) = self.last.try_lock() {
             *last = Some(shown);
@@ -70,7 +70,7 @@ impl Watch {
         move |progress| watch.note((name_of(progress.phase), progress.done, progress.total))
     }
 
-    fn last(&self) -> Option<Shown> {
+    fn last(&self) -> Option<ProgressReport> {
         self.last.lock().ok().and_then(|last| *last)
     }
 }
@@ -137,8 +137,8 @@ pub(crate) fn run<T: Send, E: IntoException + Send>(
 fn attend(watch: &Watch, bar: Option<&Py<PyAny>>) -> Option<PyErr> {
     let mut shown_at = Instant::now();
     while !watch.is_done.load(Ordering::Acquire) {
-        thread::park_timeout(POLL);
-        let is_due = bar.is_some() && shown_at.elapsed() >= SHOW;
+        thread::park_timeout(SIGNAL_INTERVAL);
+        let is_due = bar.is_some() && shown_at.elapsed() >= PROGRESS_INTERVAL;
         let outcome = Python::attach(|py| {
             py.check_signals()?;
             match (bar, watch.last()) {
@@ -157,15 +157,15 @@ fn attend(watch: &Watch, bar: Option<&Py<PyAny>>) -> Option<PyErr> {
 }
 
 /// Python items between two signal checks.
-const ITEMS: usize = 1 << 14;
+const ITEMS_PER_CHECK: usize = 1 << 14;
 
 /// Checks for signals periodically while iterating over Python items; `number` is that of the item.
-pub(crate) fn look_at(py: Python<'_>, number: usize) -> PyResult<()> {
-    if number.is_multiple_of(ITEMS) { py.check_signals() } else { Ok(()) }
+pub(crate) fn check_signals_at(py: Python<'_>, number: usize) -> PyResult<()> {
+    if number.is_multiple_of(ITEMS_PER_CHECK) { py.check_signals() } else { Ok(()) }
 }
 
 /// Lets Python run the handlers of pending signals.
-pub(crate) fn look_for_signals() -> PyResult<()> {
+pub(crate) fn check_signals() -> PyResult<()> {
     Python::attach(|py| {
         py.check_signals()?;
         Ok(())
@@ -189,7 +189,7 @@ pub(crate) fn run_checked<T: Send, E: IntoException + Send>(
 ) -> PyResult<T> {
     check.start();
     let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
-    let interruption = check.0.lock().ok().and_then(|mut looked| looked.interruption.take());
+    let interruption = check.0.lock().ok().and_then(|mut state| state.interruption.take());
     match interruption {
         Some(exception) => Err(exception),
         None => settle(outcome),
@@ -210,25 +210,25 @@ struct CheckState {
 impl SignalCheck {
     /// Starts a new piece of work.
     fn start(&self) {
-        if let Ok(mut looked) = self.0.lock() {
-            *looked = CheckState { at: Some(Instant::now()), interruption: None };
+        if let Ok(mut state) = self.0.lock() {
+            *state = CheckState { at: Some(Instant::now()), interruption: None };
         }
     }
 
     /// Returns the callback of a searcher.
     pub(crate) fn callback(self) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static {
-        move |_| self.look()
+        move |_| self.poll()
     }
 
-    fn look(&self) -> ControlFlow<()> {
-        let Ok(mut looked) = self.0.lock() else { return ControlFlow::Break(()) };
-        if looked.at.is_none_or(|at| at.elapsed() >= LOOK) {
-            looked.at = Some(Instant::now());
-            if let Err(exception) = look_for_signals() {
-                looked.interruption = Some(exception);
+    fn poll(&self) -> ControlFlow<()> {
+        let Ok(mut state) = self.0.lock() else { return ControlFlow::Break(()) };
+        if state.at.is_none_or(|at| at.elapsed() >= QUERY_SIGNAL_INTERVAL) {
+            state.at = Some(Instant::now());
+            if let Err(exception) = check_signals() {
+                state.interruption = Some(exception);
             }
         }
-        if looked.interruption.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if state.interruption.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -262,7 +262,7 @@ fn bar_of(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Optio
 }
 
 /// Shows the final progress, unless the work was interrupted, and closes the bar.
-fn close(bar: &Bound<'_, PyAny>, last: Option<Shown>) -> PyResult<()> {
+fn close(bar: &Bound<'_, PyAny>, last: Option<ProgressReport>) -> PyResult<()> {
     if let Some(last) = last {
         bar.call1(last)?;
     }

@@ -12,7 +12,7 @@ use crate::errors::OrRaise;
 use crate::recipe::of_width;
 
 /// The requested properties of a store, as far as they are given.
-pub(crate) struct Wanted {
+pub(crate) struct StoreRequest {
     pub(crate) distance: Option<u32>,
     pub(crate) ids: Option<bool>,
     pub(crate) names: Option<bool>,
@@ -22,7 +22,7 @@ pub(crate) struct Wanted {
     pub(crate) recipe: Option<String>,
 }
 
-impl Wanted {
+impl StoreRequest {
     /// Opens the store, which must have the requested properties; creates it if there is none.
     pub(crate) fn open(self, py: Python<'_>, path: &Path, options: StoreOptions) -> PyResult<AnyStore> {
         let store = if is_free(path) {

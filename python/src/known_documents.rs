@@ -14,16 +14,16 @@ use crate::errors::OrRaise;
 use crate::index::Handle;
 use crate::query::text_of;
 use crate::recipe;
-use crate::rows::Labels;
+use crate::result_rows::Labels;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 use crate::width::Width;
 use crate::work::Watch;
 
 /// The known documents.
-pub(crate) struct Against(AnySet);
+pub(crate) struct KnownDocuments(AnySet);
 
-impl Against {
+impl KnownDocuments {
     /// Takes an open index or store, or the path of one, or of a set of shards.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(index) = object.cast::<Handle>() {
@@ -84,12 +84,12 @@ impl Against {
 }
 
 /// Known documents, looked up until the work is cancelled.
-pub(crate) struct Watched<'a> {
-    pub(crate) against: &'a Against,
+pub(crate) struct WatchedDocuments<'a> {
+    pub(crate) against: &'a KnownDocuments,
     pub(crate) watch: &'a Watch,
 }
 
-impl<F: Width> Reference<F> for Watched<'_> {
+impl<F: Width> Reference<F> for WatchedDocuments<'_> {
     fn nearest(&self, fingerprints: &[Option<F>], distance: u32) -> Result<Vec<Option<Match<F>>>, Error> {
         let Some(set) = self.against.0.typed::<F>() else {
             return Err(Error::Reference { source: "its fingerprints have another width".into() });

@@ -136,7 +136,7 @@ fn listed(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Option<Vec<u64>>> {
     }
     let mut words = Vec::with_capacity(object.len()?);
     for (place, item) in object.try_iter()?.enumerate() {
-        work::look_at(object.py(), place)?;
+        work::check_signals_at(object.py(), place)?;
         words.push(word_of(&item?, what)?);
     }
     Ok(Some(words))

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString};
 
-use crate::numbers::{self, Fingerprints, check_lengths};
+use crate::arrays::{self, Fingerprints, check_lengths};
 use crate::query::recipe_of;
 use crate::recipe::{Purpose, of_text, of_texts};
 use crate::texts::Texts;
@@ -14,12 +14,12 @@ use crate::width::Width;
 use crate::work;
 
 /// The records to write: fingerprints with ids, or with names.
-pub(crate) enum Given<F> {
+pub(crate) enum Records<F> {
     Pairs(Vec<(F, u64)>),
     Named(Vec<(F, String)>),
 }
 
-impl<F: Width> Given<F> {
+impl<F: Width> Records<F> {
     /// Takes the arguments of a write: fingerprints, or texts if the store has a recipe.
     pub(crate) fn of(
         fingerprints: &Bound<'_, PyAny>,
@@ -53,7 +53,7 @@ impl<F: Width> Given<F> {
             let names = names.into_iter().map(str::to_owned);
             return Ok(Self::Named(fingerprints.into_iter().zip(names).collect()));
         }
-        let ids = numbers::ids(&ids)?;
+        let ids = arrays::ids(&ids)?;
         let ids = ids.as_slice()?;
         check_lengths(fingerprints.len(), ids.len())?;
         Ok(Self::Pairs(fingerprints.into_iter().zip(ids.iter().copied()).collect()))

@@ -87,10 +87,17 @@ pub(crate) fn of_work(message: &'static str) -> ProgressBar {
 /// The bars of the phases of long work, one after the other.
 #[derive(Default)]
 pub(crate) struct Phases {
+    /// The number of the current item and of all items, if there are several.
+    item: Option<(usize, usize)>,
     current: Mutex<Option<(Phase, ProgressBar)>>,
 }
 
 impl Phases {
+    /// The phases of one of several items, whose number each bar shows.
+    pub(crate) fn of_item(number: usize, all: usize) -> Self {
+        Self { item: (all > 1).then_some((number, all)), ..Self::default() }
+    }
+
     /// Returns a callback that shows the engine's progress.
     pub(crate) fn reporter(self: &Arc<Self>) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + use<> {
         let phases = Arc::clone(self);
@@ -112,7 +119,7 @@ impl Phases {
             }
             let is_uncounted = matches!(progress.phase, Phase::Ids | Phase::Sync);
             let without_end = if is_uncounted { UNCOUNTED } else { COUNTED_WITHOUT_END };
-            let bar = bar(describe(progress.phase), progress.total, COUNTED, without_end);
+            let bar = bar(self.describe(progress.phase), progress.total, COUNTED, without_end);
             *current = Some((progress.phase, bar));
         }
         if let Some((_, bar)) = &*current {
@@ -123,6 +130,13 @@ impl Phases {
     pub(crate) fn finish(&self) {
         if let Some((_, bar)) = self.current.lock().expect("no thread panics while it draws").take() {
             bar.finish_and_clear();
+        }
+    }
+
+    fn describe(&self, phase: Phase) -> String {
+        match self.item {
+            Some((number, all)) => format!("{} ({number}/{all})", describe(phase)),
+            None => describe(phase),
         }
     }
 }

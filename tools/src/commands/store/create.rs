@@ -146,7 +146,7 @@ fn recipe_of(args: &Args) -> Result<Option<Recipe>, Failure> {
         let (recipe, lists) = args.recipe.load(args.width.as_deref())?;
         // Refused now rather than at the first insert of documents.
         for_width!(recipe.width.bits(), F => {
-            drop(Fingerprinter::<F>::with_lists(&recipe, lists).map_err(recipe::usage)?)
+            drop(Fingerprinter::<F>::with_lists(&recipe, lists).map_err(recipe::usage)?);
         });
         return Ok(Some(recipe));
     }

@@ -1,6 +1,7 @@
 //! `hamdex store ingest`: adds index files to a store.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use hamdex::Fingerprint;
 use hamdex_store::{Store, StoreOptions};
@@ -8,7 +9,7 @@ use hamdex_store::{Store, StoreOptions};
 use crate::commands::store::{manifest_of, of_width};
 use crate::failure::Failure;
 use crate::messages::{self, counted};
-use crate::progress;
+use crate::progress::Phases;
 
 /// Add index files that `hamdex build` has made to a store, each in one step.
 ///
@@ -41,20 +42,16 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 
 fn ingest<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let store = Store::<F>::open(&args.store, StoreOptions::new())?;
-    let bar = progress::of_items("Checking files", args.files.len() as u64);
-    for (done, file) in (0u64..).zip(&args.files) {
-        let outcome = store.ingest(file).map_err(|error| match done {
+    for (done, file) in args.files.iter().enumerate() {
+        let phases = Arc::new(Phases::of_item(done + 1, args.files.len()));
+        let outcome = store.ingest_with(file, phases.reporter());
+        phases.finish();
+        outcome.map_err(|error| match done as u64 {
             0 => Failure::from(error),
             done => Failure::from(error).after(format!("{} added before it", counted(done, "file", "files"))),
-        });
-        if outcome.is_err() {
-            bar.finish_and_clear();
-        }
-        outcome?;
-        bar.inc(1);
+        })?;
     }
     store.close()?;
-    bar.finish_and_clear();
     messages::summary(format_args!(
         "{}: {} added",
         args.store.display(),

@@ -88,7 +88,9 @@ pub(super) fn flush(args: &FlushArgs) -> Result<(), Failure> {
     let manifest = manifest_of(&args.target.store)?;
     of_width!(
         manifest,
-        maintain(&args.target.store, args.target.json, Some("Writing"), |store| store.flush().map(|()| None))
+        maintain(&args.target.store, args.target.json, Some("Writing"), |store, _| store
+            .flush()
+            .map(|()| None))
     )
 }
 
@@ -96,11 +98,8 @@ pub(super) fn compact(args: &CompactArgs) -> Result<(), Failure> {
     let manifest = manifest_of(&args.target.store)?;
     of_width!(
         manifest,
-        maintain(&args.target.store, args.target.json, None, |store| {
-            let phases = Arc::new(Phases::default());
-            let outcome = store.compact_with(phases.reporter());
-            phases.finish();
-            outcome.map(|()| None)
+        maintain(&args.target.store, args.target.json, None, |store, phases| {
+            store.compact_with(phases.reporter()).map(|()| None)
         })
     )
 }
@@ -109,8 +108,9 @@ pub(super) fn purge(args: &PurgeArgs) -> Result<(), Failure> {
     let manifest = manifest_of(&args.target.store)?;
     of_width!(
         manifest,
-        maintain(&args.target.store, args.target.json, Some("Purging"), |store| {
-            let purged = store.purge()?;
+        maintain(&args.target.store, args.target.json, None, |store, phases| {
+            let purged = store.purge_with(phases.reporter())?;
+            phases.finish();
             // This process has no snapshot open but the one that a merge has just released.
             for path in &purged.held {
                 messages::caution(format_args!("{}: still in use; purge the store again", path.display()));
@@ -120,19 +120,21 @@ pub(super) fn purge(args: &PurgeArgs) -> Result<(), Failure> {
     )
 }
 
-/// Opens a store, runs maintenance on it, and reports its state. `doing` is shown meanwhile, unless the work
-/// shows its own progress.
+/// Opens a store, runs maintenance on it, and reports its state. A spinner shows `doing`, for work without
+/// progress.
 fn maintain<F: Fingerprint>(
     path: &Path,
     json: bool,
     doing: Option<&'static str>,
-    work: impl FnOnce(&Store<F>) -> Result<Option<u64>, hamdex_store::Error>,
+    work: impl FnOnce(&Store<F>, &Arc<Phases>) -> Result<Option<u64>, hamdex_store::Error>,
 ) -> Result<(), Failure> {
     let started = Instant::now();
     // No background work next to the one requested.
     let store = Store::<F>::open(path, StoreOptions::new().merges(false))?;
     let bar = doing.map(progress::of_work);
-    let outcome = work(&store);
+    let phases = Arc::new(Phases::default());
+    let outcome = work(&store, &phases);
+    phases.finish();
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }

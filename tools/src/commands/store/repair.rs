@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use hamdex_store::{Repaired, RepairedFile};
 use indicatif::HumanCount;
@@ -10,7 +11,7 @@ use serde::Serialize;
 use crate::commands::store::print_json;
 use crate::failure::Failure;
 use crate::messages::{self, counted};
-use crate::progress;
+use crate::progress::Phases;
 
 /// Make a damaged store usable again, with everything that can still be read.
 ///
@@ -95,9 +96,9 @@ impl From<&Repaired> for Report {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let bar = progress::of_work("Reading everything");
-    let outcome = hamdex_store::repair(&args.store);
-    bar.finish_and_clear();
+    let phases = Arc::new(Phases::default());
+    let outcome = hamdex_store::repair_with(&args.store, phases.reporter());
+    phases.finish();
     let repaired = outcome?;
     if args.json {
         print_json(&Report::from(&repaired))?;

@@ -1,6 +1,6 @@
 //! `hamdex dump --stats`: the distribution of the fingerprints.
 //!
-//! - [`gather`]: counts
+//! - [`gather`]: the counts of fingerprints
 //! - [`text`]: the output on a terminal
 //! - [`json`]: the output as JSON
 //! - [`page`]: an HTML page; [`chart`] and [`escape`] are parts of it

@@ -81,8 +81,8 @@
 )]
 
 mod arch;
+mod batch;
 mod bits;
-mod build;
 mod category;
 mod checked;
 mod codec;
@@ -92,11 +92,14 @@ mod error;
 mod format;
 mod ids;
 mod index;
+pub mod inspect;
+mod join;
 #[expect(unsafe_code, reason = "the one place where a file becomes memory")]
 mod mapping;
 mod memory;
 mod merge;
 mod metadata;
+mod multi;
 mod names;
 mod permutation;
 mod progress;
@@ -105,9 +108,11 @@ mod set;
 mod sorting;
 mod table;
 mod threads;
+mod verify;
 mod widths;
+mod writer;
 
-pub use build::{BuildOptions, Builder, DesignChoice, IndexFile, SealedIndex, Summary, Take};
+pub use batch::{Batch, BatchOptions, Strategy};
 pub use category::Category;
 pub use codec::{BlockError, Codec, UnknownCodec, reference};
 pub use design::{AUTO, Cost, Design, DesignError, MAX_TABLES, Plan, Probe, TableDesign};
@@ -117,14 +122,16 @@ pub use hamdex_atomic_file::Error as OutputError;
 pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
-    Batch, BatchOptions, Checksums, Entries, Entry, Fingerprints, FoundIn, IdStats, Index, IndexRef, Match,
-    MatchVisitor, MultiIndex, MultiMatch, MultiMatches, MultiSearcher, OpenOptions, Pair, Pairs,
-    PairsOptions, RawBlock, Searcher, Stats, Strategy, TableStats, Verified, VerifyOptions, pairs, width,
+    Checksums, Entries, Entry, Fingerprints, Index, IndexRef, Match, MatchVisitor, OpenOptions, Searcher,
+    width,
 };
+pub use inspect::{IdStats, RawBlock, Stats, TableStats};
+pub use join::{Pair, Pairs, PairsOptions, pairs};
 pub use mapping::Mapping;
 pub use memory::default_memory;
 pub use merge::{MAX_MERGED, Merger};
 pub use metadata::RECIPE_KEY;
+pub use multi::{FoundIn, MultiIndex, MultiMatch, MultiMatches, MultiSearcher};
 pub use names::{Names, NamesIter};
 pub use permutation::Permutation;
 pub use progress::{Phase, Progress};
@@ -133,6 +140,8 @@ pub use set::{
 };
 #[doc(hidden)]
 pub use sorting::sort_by_keys;
+pub use verify::{Verified, VerifyOptions};
+pub use writer::{BuildOptions, Builder, DesignChoice, IndexFile, SealedIndex, Summary, Take};
 
 /// The block codec itself, and what tests and benches turn.
 ///
@@ -143,5 +152,5 @@ pub mod internals {
     pub use crate::codec::elias_fano::EliasFanoCodec;
     pub use crate::codec::huffman::HuffmanCodec;
     pub use crate::codec::{BlockCodec, Layout, Scratch, Target, count_differences};
-    pub use crate::index::{Tuning, Way};
+    pub use crate::join::{Tuning, Way};
 }

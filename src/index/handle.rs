@@ -44,17 +44,17 @@ use hamdex_fingerprint::Fingerprint;
 /// ```
 pub struct Index<F> {
     /// Where it was opened, for errors.
-    pub(super) path: Option<Box<Path>>,
-    pub(super) data: Mapping,
-    pub(super) read_ahead: ReadAhead,
-    pub(super) header: Header,
-    pub(super) footer: Footer,
-    pub(super) design: Design<F>,
-    pub(super) tables: Vec<Table<F>>,
-    pub(super) ids: Option<IdTable>,
-    pub(super) names: Option<NameTable>,
-    pub(super) metadata_section: Section,
-    pub(super) metadata: BTreeMap<String, Vec<u8>>,
+    pub(crate) path: Option<Box<Path>>,
+    pub(crate) data: Mapping,
+    pub(crate) read_ahead: ReadAhead,
+    pub(crate) header: Header,
+    pub(crate) footer: Footer,
+    pub(crate) design: Design<F>,
+    pub(crate) tables: Vec<Table<F>>,
+    pub(crate) ids: Option<IdTable>,
+    pub(crate) names: Option<NameTable>,
+    pub(crate) metadata_section: Section,
+    pub(crate) metadata: BTreeMap<String, Vec<u8>>,
     /// How to query each distance, worked out when it is first needed.
     pub(super) plans: Box<[OnceLock<Plan<F>>]>,
     /// How many fingerprints come before each block of table 0, counted when it is first needed.
@@ -128,18 +128,18 @@ impl<F: Fingerprint> Index<F> {
 
     /// What matches remember of the file.
     #[inline]
-    pub(super) fn tag(&self) -> u32 {
+    pub(crate) fn tag(&self) -> u32 {
         self.header.file_id.tag()
     }
 
     /// An error that names the file.
     #[cold]
-    pub(super) fn error(&self, error: ReadError) -> ReadError {
+    pub(crate) fn error(&self, error: ReadError) -> ReadError {
         error.of_file(self.path.as_deref())
     }
 
     /// The probes for a distance.
-    pub(super) fn plan(&self, distance: u32) -> &Plan<F> {
+    pub(crate) fn plan(&self, distance: u32) -> &Plan<F> {
         let distance = distance.min(F::BITS);
         self.plans[distance as usize].get_or_init(|| {
             let layout = self.footer.layout;

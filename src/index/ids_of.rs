@@ -55,7 +55,7 @@ impl<F: Fingerprint> Index<F> {
     }
 
     /// The ids of matches, looked up with this memory.
-    pub(super) fn ids_of_through(
+    pub(crate) fn ids_of_through(
         &self,
         matches: &[Match<F>],
         scanner: &mut Scanner<F>,

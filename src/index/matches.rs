@@ -18,12 +18,12 @@ pub struct Match<F> {
     pub distance: u32,
     /// The stored fingerprint.
     pub fingerprint: F,
-    pub(super) entry: EntryPlace,
+    pub(crate) entry: EntryPlace,
 }
 
 /// Where an entry is in table 0 of a file, which is where its ids are found from.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct EntryPlace {
+pub(crate) struct EntryPlace {
     block: u32,
     number: u16,
     /// Of the file, so that it is not taken for an entry of another one.
@@ -36,7 +36,7 @@ impl EntryPlace {
 
     /// An entry of the file with that tag.
     #[inline]
-    pub(super) fn new(block: u32, number: usize, tag: u32) -> Self {
+    pub(crate) fn new(block: u32, number: usize, tag: u32) -> Self {
         // A block has at most 65,535 entries.
         Self { block, number: number as u16, tag }
     }
@@ -58,7 +58,7 @@ impl<F: Fingerprint> Match<F> {
 
     /// A match of which it is not known where its ids are.
     #[inline]
-    pub(super) fn new(distance: u32, fingerprint: F) -> Self {
+    pub(crate) fn new(distance: u32, fingerprint: F) -> Self {
         Self { distance, fingerprint, entry: EntryPlace::UNKNOWN }
     }
 }

@@ -26,20 +26,20 @@ const WALK_SHARE: f64 = 0.25;
 const SMALL_TABLE_BLOCKS: usize = 4096;
 
 /// Keeps the least of many matches, in memory for about twice as many.
-pub(super) struct Limited<'m, M> {
+pub(crate) struct Limited<'m, M> {
     matches: &'m mut Vec<M>,
     limit: usize,
 }
 
 impl<'m, M: Ord> Limited<'m, M> {
-    pub(super) fn new(matches: &'m mut Vec<M>, limit: usize) -> Self {
+    pub(crate) fn new(matches: &'m mut Vec<M>, limit: usize) -> Self {
         matches.clear();
         Self { matches, limit }
     }
 
     /// Never breaks.
     #[inline]
-    pub(super) fn push(&mut self, found: M) -> ControlFlow<()> {
+    pub(crate) fn push(&mut self, found: M) -> ControlFlow<()> {
         self.matches.push(found);
         if self.matches.len() / 2 >= self.limit {
             self.cut();
@@ -57,7 +57,7 @@ impl<'m, M: Ord> Limited<'m, M> {
 
     /// Leaves them in order.
     #[inline]
-    pub(super) fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         if self.matches.len() > self.limit {
             self.cut();
         }
@@ -66,10 +66,10 @@ impl<'m, M: Ord> Limited<'m, M> {
 }
 
 /// Says of a match whether it counts.
-pub(super) type Counts<'a, F> = &'a mut dyn FnMut(&Match<F>) -> Result<bool, ReadError>;
+pub(crate) type Counts<'a, F> = &'a mut dyn FnMut(&Match<F>) -> Result<bool, ReadError>;
 
 /// Whether a walk through table 0 is cheaper than the plan for a distance.
-pub(super) fn is_walk_cheaper<F: Fingerprint>(index: &Index<F>, distance: u32) -> bool {
+pub(crate) fn is_walk_cheaper<F: Fingerprint>(index: &Index<F>, distance: u32) -> bool {
     let blocks = index.tables[0].keys.len();
     let of_plan = || index.design.expected_blocks(index.plan(distance), index.len(), index.footer.layout);
     blocks <= SMALL_TABLE_BLOCKS || of_plan() > blocks as f64 * WALK_SHARE
@@ -77,7 +77,7 @@ pub(super) fn is_walk_cheaper<F: Fingerprint>(index: &Index<F>, distance: u32) -
 
 /// Finds the `count` nearest within `most` bits by going through table 0, from the query's own block on, and passing
 /// over what those found so far rule out; of those that `counts` returns true for. In order.
-pub(super) fn walk<F: Fingerprint>(
+pub(crate) fn walk<F: Fingerprint>(
     index: &Index<F>,
     search: &mut Search<F>,
     query: F,

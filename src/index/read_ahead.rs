@@ -16,7 +16,7 @@ const WINDOW_BYTES: usize = 1 << 20;
 const SAMPLED_BLOCKS: usize = 64;
 
 /// How an index reads ahead, if its bytes come from storage.
-pub(super) struct ReadAhead {
+pub(crate) struct ReadAhead {
     is_worth: bool,
     /// Whether blocks that have been read may be gone again.
     repeat: bool,
@@ -29,7 +29,7 @@ impl ReadAhead {
     }
 
     /// For bytes in memory.
-    pub(super) fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self { is_worth: false, repeat: false }
     }
 
@@ -39,7 +39,7 @@ impl ReadAhead {
     }
 
     /// Reads ahead a range of the file.
-    pub(super) fn bytes(&self, data: &Mapping, range: Range<usize>) {
+    pub(crate) fn bytes(&self, data: &Mapping, range: Range<usize>) {
         if self.is_worth {
             data.will_need(range.start, range.len());
         }
@@ -47,7 +47,7 @@ impl ReadAhead {
 
     /// Cuts a range of the file into parts that are read one after the other, and reads ahead each and the one after it.
     /// The parts count from the start of the range.
-    pub(super) fn parts<'a>(
+    pub(crate) fn parts<'a>(
         &'a self,
         data: &'a Mapping,
         range: Range<usize>,
@@ -61,7 +61,7 @@ impl ReadAhead {
     }
 
     /// Hints that a range of the file is read by most queries.
-    pub(super) fn keep(&self, data: &Mapping, range: Range<usize>) {
+    pub(crate) fn keep(&self, data: &Mapping, range: Range<usize>) {
         if self.is_worth {
             data.keep(range.start, range.len());
         }
@@ -78,7 +78,7 @@ impl ReadAhead {
     /// Reads ahead the blocks that a query is about to read, unless all have been read before: then it
     /// looks at a few bits, and makes no system call.
     #[inline]
-    pub(super) fn query<F: Fingerprint>(&self, data: &Mapping, tables: &[Table<F>], located: &[Located]) {
+    pub(crate) fn query<F: Fingerprint>(&self, data: &Mapping, tables: &[Table<F>], located: &[Located]) {
         // A single block is waited for once either way; one that is announced every time comes without its neighbours.
         let is_worth = self.is_worth && (located.len() > 1 || self.repeat);
         if is_worth && located.iter().any(|at| self.is_unread(&tables[at.table as usize], at.block as usize))
@@ -114,7 +114,7 @@ impl ReadAhead {
 
     /// Reads ahead blocks in a row that are about to be read, unless all have been read before. The range may
     /// lie or end beyond the last one.
-    pub(super) fn blocks<F: Fingerprint>(&self, data: &Mapping, table: &Table<F>, mut blocks: Range<usize>) {
+    pub(crate) fn blocks<F: Fingerprint>(&self, data: &Mapping, table: &Table<F>, mut blocks: Range<usize>) {
         if !self.is_worth {
             return;
         }
@@ -126,7 +126,7 @@ impl ReadAhead {
     }
 
     /// About the share of the blocks of a table that storage may have to be waited for, from a few of them.
-    pub(super) fn unread_share<F: Fingerprint>(&self, table: &Table<F>) -> f64 {
+    pub(crate) fn unread_share<F: Fingerprint>(&self, table: &Table<F>) -> f64 {
         if !self.is_worth {
             return 0.0;
         }
@@ -136,18 +136,18 @@ impl ReadAhead {
     }
 
     /// For going through the blocks of a table from first to last, or through a part of them.
-    pub(super) fn windows<'a>(&'a self, data: &'a Mapping) -> Windows<'a> {
+    pub(crate) fn windows<'a>(&'a self, data: &'a Mapping) -> Windows<'a> {
         Windows { read_ahead: self, data, hinted: 0..0, takes_all: true }
     }
 
     /// The same, without those windows whose blocks have all been read before.
-    pub(super) fn windows_of_unread<'a>(&'a self, data: &'a Mapping) -> Windows<'a> {
+    pub(crate) fn windows_of_unread<'a>(&'a self, data: &'a Mapping) -> Windows<'a> {
         Windows { takes_all: false, ..self.windows(data) }
     }
 }
 
 /// How far a scan has read ahead.
-pub(super) struct Windows<'a> {
+pub(crate) struct Windows<'a> {
     read_ahead: &'a ReadAhead,
     data: &'a Mapping,
     /// The blocks read ahead without a gap.
@@ -160,7 +160,7 @@ impl Windows<'_> {
     /// To be called with each block of a table before it is read; reads ahead the window that it is in, unless
     /// that has been done, and the next one.
     #[inline]
-    pub(super) fn reach<F: Fingerprint>(&mut self, table: &Table<F>, block: usize) {
+    pub(crate) fn reach<F: Fingerprint>(&mut self, table: &Table<F>, block: usize) {
         if !self.read_ahead.is_worth {
             return;
         }
@@ -187,7 +187,7 @@ mod tests {
     use std::ops::ControlFlow;
 
     use super::*;
-    use crate::index::pairs::{Tuning, Way};
+    use crate::join::{Tuning, Way};
     use crate::{BatchOptions, BuildOptions, Builder, Checksums, Design, Index, OpenOptions, Strategy};
 
     fn index(options: &OpenOptions, repeat: bool) -> Index<u64> {

@@ -29,7 +29,7 @@ const MAX_SPECULATIVE_BLOCKS: usize = 12;
 const KEPT: usize = 1 << 14;
 
 /// Gives back memory that a query before needed, where the last one has left most of it unused.
-pub(super) fn give_back<T>(memory: &mut Vec<T>) {
+pub(crate) fn give_back<T>(memory: &mut Vec<T>) {
     if memory.capacity() > KEPT && memory.len() < memory.capacity() / 8 {
         memory.shrink_to(KEPT.max(memory.len() * 2));
     }
@@ -39,7 +39,7 @@ pub(super) fn give_back<T>(memory: &mut Vec<T>) {
 pub(super) type GoOn<'a> = &'a dyn Fn(usize, usize) -> Result<(), Stopped>;
 
 /// The memory of a query, used again and again.
-pub(super) struct Search<F> {
+pub(crate) struct Search<F> {
     /// Those of all probes of the first query, then of the next.
     targets: Vec<Target<F>>,
     /// The numbers of those whose blocks the keys tell.
@@ -47,10 +47,10 @@ pub(super) struct Search<F> {
     /// The blocks of one probe.
     blocks: Vec<u32>,
     /// The blocks of all targets.
-    pub(super) located: Vec<Located>,
+    pub(crate) located: Vec<Located>,
     /// Those that a walk takes next.
-    pub(super) ahead: Vec<Located>,
-    pub(super) scanner: Scanner<F>,
+    pub(crate) ahead: Vec<Located>,
+    pub(crate) scanner: Scanner<F>,
 }
 
 impl<F> Default for Search<F> {
@@ -63,7 +63,7 @@ impl<F> Default for Search<F> {
 impl<F: Fingerprint> Search<F> {
     /// Finds the blocks of all probes of some queries before any is read, so that memory can work ahead.
     #[inline]
-    pub(super) fn locate(&mut self, index: &Index<F>, queries: &[F], plan: &Plan<F>) {
+    pub(crate) fn locate(&mut self, index: &Index<F>, queries: &[F], plan: &Plan<F>) {
         give_back(&mut self.located);
         let Self { targets, open, blocks, located, .. } = self;
         let (tables, file) = (&*index.tables, index.data.as_ref());
@@ -72,7 +72,7 @@ impl<F: Fingerprint> Search<F> {
 
     /// Reads the located blocks ahead from storage, as many as are not too many at once.
     #[inline]
-    pub(super) fn read_ahead(&self, index: &Index<F>) {
+    pub(crate) fn read_ahead(&self, index: &Index<F>) {
         let first = &self.located[..self.located.len().min(READ_AHEAD_BLOCKS)];
         index.read_ahead.query(&index.data, &index.tables, first);
     }
@@ -80,7 +80,7 @@ impl<F: Fingerprint> Search<F> {
     /// Calls `visit` with the place of a query and each stored fingerprint within the distance of it, each once, until it
     /// breaks, after the blocks have been located and read ahead. Returns whether it did.
     #[inline]
-    pub(super) fn scan(
+    pub(crate) fn scan(
         &mut self,
         index: &Index<F>,
         queries: &[F],

@@ -123,7 +123,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
 
     /// As [`Self::within`], at most `limit` of them.
     #[inline]
-    pub(super) fn limited_within(
+    pub(crate) fn limited_within(
         &mut self,
         query: F,
         distance: u32,
@@ -223,7 +223,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// # Errors
     /// When a block that matters is damaged.
     #[inline]
-    pub(super) fn for_each_of(
+    pub(crate) fn for_each_of(
         &mut self,
         queries: &[F],
         distance: u32,
@@ -234,7 +234,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
 
     /// The same as a part of other work, which says whether to go on.
     #[inline]
-    pub(super) fn for_each_of_while(
+    pub(crate) fn for_each_of_while(
         &mut self,
         queries: &[F],
         distance: u32,

@@ -52,7 +52,7 @@ impl<F: Fingerprint> Index<F> {
     }
 
     /// The block of table 0 and the number in it where a fingerprint is stored.
-    pub(super) fn find(
+    pub(crate) fn find(
         &self,
         fingerprint: F,
         scanner: &mut Scanner<F>,

@@ -1,10 +1,10 @@
 //! What a filter leaves out, remembered for the tables after the first.
 
-use crate::build::{OneByOne, Sorted, Sorter, Visit};
 use crate::error::BuildError;
 use crate::merge::unite::without;
 use crate::permutation::Permutation;
 use crate::progress::Counter;
+use crate::writer::{OneByOne, Sorted, Sorter, Visit};
 use hamdex_fingerprint::Fingerprint;
 
 /// Fingerprints without any record that is kept, in natural order.

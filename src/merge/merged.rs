@@ -2,7 +2,6 @@
 
 use std::marker::PhantomData;
 
-use crate::build::{Job, Sorted, Sorter, Tables, Turn, Visit};
 use crate::codec::Scratch;
 use crate::digest::SetDigest;
 use crate::error::BuildError;
@@ -13,6 +12,7 @@ use crate::merge::parts::{Part, Parts};
 use crate::merge::pipeline::for_each_part;
 use crate::merge::records::{Filter, Stored};
 use crate::progress::{Counter, Phase};
+use crate::writer::{Job, Sorted, Sorter, Tables, Turn, Visit};
 use hamdex_fingerprint::Fingerprint;
 
 /// Indexes on their way into one.
@@ -61,7 +61,7 @@ impl<'m, F: Fingerprint, R: Stored<F>> Merged<'m, F, R> {
         inputs.map(|(index, &offset)| index.natural_table().renumbered(offset)).collect()
     }
 
-    fn sorter<T: crate::build::Record>(&self) -> Sorter<T> {
+    fn sorter<T: crate::writer::Record>(&self) -> Sorter<T> {
         Sorter::new(self.job.options.sort_memory(), &self.job.temp_dir)
     }
 

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use hamdex_atomic_file::{AtomicFile, Inputs};
 
-use crate::build::{BuildOptions, Job, NameSource, SealedIndex, Summary, WithId};
 use crate::error::BuildError;
 use crate::index::Index;
 use crate::merge::merged::Merged;
 use crate::merge::names::MergedNames;
 use crate::merge::records::Filter;
 use crate::widths::per_width;
+use crate::writer::{BuildOptions, Job, NameSource, SealedIndex, Summary, WithId};
 use hamdex_fingerprint::Fingerprint;
 
 /// The most indexes that are merged at once.

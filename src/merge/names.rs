@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 
-use crate::build::{NameSource, NameSpool, OneByOne, Sorted};
 use crate::error::{BuildError, ReadError};
 use crate::names::{Names, NamesIter};
+use crate::writer::{NameSource, NameSpool, OneByOne, Sorted};
 
 /// The names of several indexes.
 pub(super) struct MergedNames<'i> {

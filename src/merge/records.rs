@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::build::{Record, WithId};
 use crate::codec::Scratch;
 use crate::error::ReadError;
 use crate::ids::Ids;
 use crate::index::TableView;
+use crate::writer::{Record, WithId};
 use hamdex_fingerprint::Fingerprint;
 
 /// Says whether a record of the input of that number is kept.

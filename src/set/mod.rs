@@ -17,9 +17,12 @@ pub use description::Description;
 use hamdex_fingerprint::Fingerprint;
 pub use ids::{MatchIds, StoredId};
 
+use crate::batch::BatchOptions;
 use crate::error::SetError;
-use crate::index::{BatchOptions, Index, Match, MatchVisitor, Pair, PairsOptions, Verified, VerifyOptions};
+use crate::index::{Index, Match, MatchVisitor};
+use crate::join::{Pair, PairsOptions};
 use crate::progress::Progress;
+use crate::verify::{Verified, VerifyOptions};
 
 /// Receives pairs, some thousands at a time, until it breaks.
 pub type PairVisitor<'v, F> = dyn FnMut(&[Pair<F>]) -> ControlFlow<()> + 'v;

@@ -5,14 +5,15 @@ use std::ops::ControlFlow;
 
 use hamdex_fingerprint::Fingerprint;
 
+use crate::batch::BatchOptions;
 use crate::error::SetError;
-use crate::index::{
-    BatchOptions, FoundIn, Match, MatchVisitor, MultiIndex, MultiSearcher, PairsOptions, Verified,
-    VerifyOptions,
-};
+use crate::index::{Match, MatchVisitor};
+use crate::join::PairsOptions;
+use crate::multi::{FoundIn, MultiIndex, MultiSearcher};
 use crate::set::{
     Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher, StoredId,
 };
+use crate::verify::{Verified, VerifyOptions};
 
 /// Its ids are those of all indexes; names are those of the index that an id was found in.
 impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {

@@ -1,0 +1,48 @@
+//! Queries in groups, as they come, by all threads: where queries do not meet in blocks, to arrange them costs more than
+//! it saves.
+
+use rayon::prelude::*;
+
+use crate::batch::gather::{Finds, Found, Room};
+use crate::batch::groups::group_size;
+use crate::batch::question::{Question, Stop};
+use hamdex_fingerprint::Fingerprint;
+
+/// Ranges of queries for each thread, at least, so that none waits long for another.
+const RANGES_PER_THREAD: usize = 8;
+
+/// Finds all matches of all queries, in no particular order.
+pub(super) fn alone<F: Fingerprint>(
+    question: &Question<'_, F>,
+    room: &Room,
+) -> Result<Vec<Vec<Found<F>>>, Stop> {
+    let Question { index, plan, queries, done, .. } = question;
+    let length = queries.len().div_ceil(RANGES_PER_THREAD * rayon::current_num_threads()).max(1);
+    let size = group_size(*index, plan.distance());
+    let ranges = queries.par_chunks(length).enumerate();
+    ranges
+        .map_init(
+            || index.searcher(),
+            |searcher, (range, queries)| {
+                let mut finds = Finds::new(room);
+                for (group, together) in queries.chunks(size).enumerate() {
+                    done.check()?;
+                    let first = range * length + group * size;
+                    let go_on = |_, _| done.check();
+                    let outcome =
+                        searcher.for_each_of_while(together, plan.distance(), &go_on, |place, found| {
+                            finds.push(Found {
+                                query: (first + place) as u32,
+                                distance: found.distance,
+                                fingerprint: found.fingerprint,
+                            })
+                        });
+                    if outcome?.is_break() {
+                        return Err(Stop::Full);
+                    }
+                }
+                Ok(finds.finish())
+            },
+        )
+        .collect()
+}

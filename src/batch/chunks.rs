@@ -1,0 +1,228 @@
+//! Queries in chunks, answers in the order of the queries, within the memory allowed.
+
+use std::cell::OnceCell;
+use std::ops::ControlFlow;
+
+use crate::batch::choice::{self, Choice};
+use crate::batch::gather::{Batch, Found, Room};
+use crate::batch::groups::Groups;
+use crate::batch::options::{BatchOptions, MAX_QUERIES, Strategy};
+use crate::batch::question::{Question, Stop};
+use crate::batch::sample::{self, Sample};
+use crate::batch::{alone, probe, scan};
+use crate::error::{ReadError, ReadErrorKind};
+use crate::index::handle::Index;
+use crate::index::matches::{Match, MatchVisitor};
+use crate::memory::{QUERY_HEADROOM_BYTES, affordable};
+use crate::progress::{Counter, Phase, Stopped};
+use crate::sorting;
+use crate::threads::Pool;
+use hamdex_fingerprint::Fingerprint;
+
+/// Fewer queries than these are answered in groups by the thread that has them: to arrange them would cost more than
+/// it saves.
+const FEW: usize = 32;
+
+/// So are queries that are answered within this time by the cost model: to hand them to other threads costs as much as
+/// these could save.
+const AT_ONCE_NS: f64 = 300_000.0;
+
+/// The share of the room for matches that the matches of a chunk are planned to take.
+const PLANNED_ROOM: f64 = 0.75;
+
+/// Queries whose matches are handed on between two looks at whether to go on.
+const HANDED_ON_AT_ONCE: usize = 1 << 12;
+
+/// From how many matches of a query on they are sorted by all threads, with looks at whether to go on.
+const MANY_MATCHES: usize = 1 << 16;
+
+/// Answers one slice of queries after the other.
+pub(super) struct Chunks<'a, F> {
+    index: &'a Index<F>,
+    distance: u32,
+    options: &'a BatchOptions,
+    /// For the first chunk that is worth it.
+    means: OnceCell<Option<Means>>,
+    /// How many queries are taken at once: fewer once their matches have found no room.
+    size: usize,
+}
+
+/// What the system has granted.
+struct Means {
+    pool: Pool,
+    /// With no more memory than can be had.
+    options: BatchOptions,
+}
+
+impl<'a, F: Fingerprint> Chunks<'a, F> {
+    pub(super) fn new(index: &'a Index<F>, distance: u32, options: &'a BatchOptions) -> Self {
+        Self { index, distance, options, means: OnceCell::new(), size: MAX_QUERIES }
+    }
+
+    /// Calls `visit` with the place and the matches of each query, in order, until it breaks.
+    pub(super) fn answer(
+        &mut self,
+        queries: &[F],
+        visit: &mut MatchVisitor<'_, F>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        let done = self.options.progress.counter(Phase::Batch, Some(queries.len() as u64));
+        let index = self.index;
+        let failed = |stopped: Stopped| index.error(stopped.into());
+        let done = done.map_err(failed)?;
+        let mut at = 0;
+        while at < queries.len() {
+            let chunk = self.chunk(&queries[at..], &done).map_err(failed)?;
+            let mut visit = |place, matches: &[Match<F>]| visit(at + place, matches);
+            let sample = self.sample_if_worth(chunk, &done).map_err(failed)?;
+            let means = if sample.is_some() { self.means()? } else { None };
+            let outcome = if let (Some(sample), Some(Means { pool, options })) = (sample, means) {
+                let room = Room::of_bytes::<F>(options.match_bytes());
+                let question = Question { options, ..self.question(chunk, &done) };
+                let Some(batch) = self.answer_together(&question, &sample, pool, &room)? else {
+                    self.size = chunk.len() / 2;
+                    continue;
+                };
+                let outcome = self.hand_on(batch, pool, &done, &mut visit).map_err(failed)?;
+                if room.is_ample() {
+                    self.size = MAX_QUERIES.min(self.size * 2);
+                }
+                outcome
+            } else {
+                self.answer_each(chunk, &done, &mut visit)?
+            };
+            if outcome.is_break() {
+                return Ok(outcome);
+            }
+            at += chunk.len();
+            done.add(chunk.len() as u64).map_err(failed)?;
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn question<'q>(&'q self, queries: &'q [F], done: &'q Counter) -> Question<'q, F> {
+        Question {
+            index: self.index,
+            plan: self.index.plan(self.distance),
+            queries,
+            options: self.options,
+            done,
+        }
+    }
+
+    /// The next queries to answer together: as many as their matches are expected to find room for.
+    fn chunk<'q>(&self, queries: &'q [F], done: &Counter) -> Result<&'q [F], Stopped> {
+        let chunk = &queries[..queries.len().min(self.size)];
+        let matches = sample::matches_per_query(&self.question(chunk, done))?;
+        let room = Room::of_bytes::<F>(self.options.match_bytes()).most() as f64 * PLANNED_ROOM;
+        let fitting = if matches > 0.0 { (room / matches) as usize } else { chunk.len() };
+        Ok(&chunk[..chunk.len().min(fitting.max(FEW))])
+    }
+
+    /// A sample of queries; `None` where they are best answered at once, one by one.
+    pub(super) fn sample_if_worth(&self, queries: &[F], done: &Counter) -> Result<Option<Sample>, Stopped> {
+        if queries.len() < FEW {
+            return Ok(None);
+        }
+        let sample = Sample::of(&self.question(queries, done))?;
+        let is_long = self.options.strategy != Strategy::Auto
+            || sample.alone_ns() > self.options.at_once_ns.unwrap_or(AT_ONCE_NS);
+        Ok(is_long.then_some(sample))
+    }
+
+    /// A few queries at a time; or one after the other, whatever room its matches take.
+    fn answer_each(
+        &mut self,
+        queries: &[F],
+        done: &Counter,
+        visit: &mut MatchVisitor<'_, F>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        let mut groups = Groups::new(self.index, self.distance, self.options.most_matches());
+        let check = || done.check().map_err(|stopped| self.index.error(stopped.into()));
+        let outcome = groups.answer(queries, check, visit)?;
+        // What follows may be lighter.
+        self.size = self.size.max(FEW);
+        Ok(outcome)
+    }
+
+    /// All queries at once; `None` when their matches find no room.
+    fn answer_together(
+        &self,
+        question: &Question<'_, F>,
+        sample: &Sample,
+        pool: &Pool,
+        room: &Room,
+    ) -> Result<Option<Batch<F>>, ReadError> {
+        let gather = |parts: Vec<_>| Ok(Batch::gather(question.queries.len(), &parts, question.done)?);
+        match pool.install(|| find(question, sample, room)).and_then(gather) {
+            Ok(batch) => Ok(Some(batch)),
+            Err(Stop::Full) => Ok(None),
+            Err(Stop::Costly) => unreachable!("only a scan is left, and what comes after it has no limit"),
+            Err(Stop::Failed(error)) => Err(self.index.error(error)),
+        }
+    }
+
+    /// Calls `visit` with the place and the matches of each query, nearest first, then by fingerprint, in order, until it
+    /// breaks.
+    fn hand_on(
+        &self,
+        mut batch: Batch<F>,
+        pool: &Pool,
+        done: &Counter,
+        visit: &mut MatchVisitor<'_, F>,
+    ) -> Result<ControlFlow<()>, Stopped> {
+        let (look, limit) = (|| done.check(), self.options.most_matches());
+        for place in 0..batch.len() {
+            if place.is_multiple_of(HANDED_ON_AT_ONCE) {
+                look()?;
+            }
+            let matches = batch.matches_mut(place);
+            if matches.len() < MANY_MATCHES {
+                matches.sort_unstable();
+            } else {
+                let distance = |one: &Match<F>| u64::from(one.distance);
+                pool.install(|| sorting::sort_by_keys(matches, distance, |one| one.fingerprint, &look))?;
+            }
+            if visit(place, &matches[..matches.len().min(limit)]).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// What to answer many queries with; `None` where there is no memory for more than one query at a time.
+    fn means(&self) -> Result<Option<&Means>, ReadError> {
+        if let Some(means) = self.means.get() {
+            return Ok(means.as_ref());
+        }
+        let pool = Pool::new(self.options.threads)
+            .map_err(|error| self.index.error(ReadErrorKind::Threads(error).into()))?;
+        let memory = affordable(self.options.memory, QUERY_HEADROOM_BYTES).ok();
+        let means = memory.map(|bytes| Means { pool, options: self.options.clone().memory(bytes) });
+        Ok(self.means.get_or_init(|| means).as_ref())
+    }
+}
+
+/// Finds all matches of all queries, in no particular order.
+fn find<F: Fingerprint>(
+    question: &Question<'_, F>,
+    sample: &Sample,
+    room: &Room,
+) -> Result<Vec<Vec<Found<F>>>, Stop> {
+    let scan = match choice::choose(question, sample) {
+        Choice::Alone => return alone::alone(question, room),
+        Choice::Probe => return probe::probe(question, sample, room),
+        Choice::Scan(scan) => scan,
+    };
+    let (mut found, answered) = scan::scan(question, &scan, room)?;
+    if answered < question.queries.len() {
+        let rest = Question { queries: &question.queries[answered..], ..*question };
+        let mut more = if sample.alone_ns() <= sample.probe_ns() {
+            alone::alone(&rest, room)?
+        } else {
+            probe::probe(&rest, sample, room)?
+        };
+        more.iter_mut().flatten().for_each(|found| found.query += answered as u32);
+        found.extend(more);
+    }
+    Ok(found)
+}

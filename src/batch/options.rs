@@ -1,0 +1,174 @@
+//! What can be chosen for a batch.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::memory::default_memory;
+use crate::progress::{Counter, Phase, Progress, Report, Stopped};
+
+/// The most queries taken at a time: more would share blocks a little better, and wait longer for
+/// their answers.
+pub(crate) const MAX_QUERIES: usize = 1 << 20;
+
+/// The most that a batch takes by default, in bytes: more would not make it faster.
+const MAX_DEFAULT_MEMORY: u64 = 512 << 20;
+
+/// How a batch is answered. All give the same answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// Whichever of the others is estimated to be faster, for each chunk of queries anew; or one query after the
+    /// other, by all threads, where that is.
+    #[default]
+    Auto,
+    /// The queries are led to the blocks of all tables that may hold what they look for.
+    Probe,
+    /// Table 0 is streamed past tables of the queries (§3.2 of the paper): for many queries, or for
+    /// files of one table.
+    Scan,
+}
+
+/// How to answer a batch; the defaults suit most.
+#[derive(Debug, Clone)]
+pub struct BatchOptions {
+    pub(super) strategy: Strategy,
+    pub(super) memory: u64,
+    pub(super) threads: usize,
+    limit: Option<usize>,
+    pub(super) progress: Report,
+    pub(super) dense_from: Option<usize>,
+    pub(super) most_meeting_ns: Option<u64>,
+    pub(super) is_sieved: Option<bool>,
+    pub(super) at_once_ns: Option<f64>,
+}
+
+impl Default for BatchOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl BatchOptions {
+    /// The faster strategy, [`default_memory`] but at most 512 MiB, all threads.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            strategy: Strategy::Auto,
+            memory: default_memory().min(MAX_DEFAULT_MEMORY),
+            threads: 0,
+            limit: None,
+            progress: Report::default(),
+            dense_from: None,
+            most_meeting_ns: None,
+            is_sieved: None,
+            at_once_ns: None,
+        }
+    }
+
+    /// The strategy.
+    #[must_use]
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = strategy;
+        self
+    }
+
+    /// The memory to keep to, in bytes: half for the work, half for matches on their way. With less memory,
+    /// fewer queries are answered at a time; a single query is answered whatever it takes. A few MiB per
+    /// thread come on top.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// How many matches a query gets at most: the nearest, and of equally near ones the lowest.
+    #[must_use]
+    pub fn limit(mut self, matches: usize) -> Self {
+        self.limit = Some(matches);
+        self
+    }
+
+    /// How many threads to use; 0, the default, for all: see [the crate](crate#threads-memory-progress).
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// What to call, from any thread, as the work goes on; it counts the queries of each call; it may stop the work: see
+    /// [the crate](crate#threads-memory-progress).
+    #[must_use]
+    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        self.progress = Report::to(report);
+        self
+    }
+
+    /// From how many queries on a block is decoded, for tests and benches.
+    #[cfg(feature = "unstable")]
+    #[must_use]
+    pub fn dense_from(mut self, queries: usize) -> Self {
+        self.dense_from = Some(queries);
+        self
+    }
+
+    /// How much fingerprints that meet queries may cost before a scan is left, in nanoseconds of the cost model, for
+    /// tests: with [`Strategy::Scan`], which otherwise goes on to the end.
+    #[cfg(feature = "unstable")]
+    #[must_use]
+    pub fn most_meeting_ns(mut self, ns: u64) -> Self {
+        self.most_meeting_ns = Some(ns);
+        self
+    }
+
+    /// Whether a scan drops fingerprints that no query can be near before it looks them up, for tests and benches.
+    #[cfg(feature = "unstable")]
+    #[must_use]
+    pub fn sieved(mut self, is_sieved: bool) -> Self {
+        self.is_sieved = Some(is_sieved);
+        self
+    }
+
+    /// Up to which time of the cost model queries are answered by the thread that has them, in nanoseconds, for tests.
+    #[cfg(feature = "unstable")]
+    #[must_use]
+    pub fn at_once_ns(mut self, ns: f64) -> Self {
+        self.at_once_ns = Some(ns);
+        self
+    }
+
+    /// Bytes for the work.
+    pub(super) fn work_bytes(&self) -> usize {
+        usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
+    }
+
+    /// How many matches a query gets at most: as many as [`BatchOptions::limit`] says, or all.
+    #[must_use]
+    pub fn most_matches(&self) -> usize {
+        self.limit.unwrap_or(usize::MAX)
+    }
+
+    /// The same without a limit, for a part of the work of which some matches may not count.
+    pub(crate) fn without_limit(self) -> Self {
+        Self { limit: None, ..self }
+    }
+
+    /// Counts the units of a phase, and says whether to go on.
+    pub(crate) fn counter(&self, phase: Phase, total: Option<u64>) -> Result<Counter, Stopped> {
+        self.progress.counter(phase, total)
+    }
+
+    /// The same options for a part of the work, which is stopped where the whole is.
+    pub(crate) fn watched_by(&self, whole: &Arc<Counter>) -> Self {
+        let whole = Arc::clone(whole);
+        self.clone().progress(move |_| match whole.check() {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(Stopped) => ControlFlow::Break(()),
+        })
+    }
+
+    /// How much of the memory is for matches on their way, in bytes.
+    #[must_use]
+    pub fn match_bytes(&self) -> usize {
+        usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
+    }
+}

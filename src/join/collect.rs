@@ -1,0 +1,64 @@
+//! What becomes of a pair: it is counted, or handed on with others.
+
+use std::ops::ControlFlow;
+
+use crate::join::pair::Pair;
+use hamdex_fingerprint::Fingerprint;
+
+/// Pairs handed on at a time: enough that handing on costs nothing, few enough to wait in memory.
+const BATCH: usize = 4096;
+
+/// What a task hands on.
+pub(super) enum Found<F> {
+    Pairs(Vec<Pair<F>>),
+    /// How many there are at each distance.
+    Counts(Vec<u64>),
+}
+
+/// Where the found of a task goes.
+pub(super) type Outlet<'a, F> = &'a mut dyn FnMut(Found<F>) -> ControlFlow<()>;
+
+/// Takes the pairs of a task.
+pub(super) struct Collector<'a, F> {
+    batch: Vec<Pair<F>>,
+    counts: Option<Vec<u64>>,
+    outlet: Outlet<'a, F>,
+}
+
+impl<'a, F: Fingerprint> Collector<'a, F> {
+    /// Hands pairs on in batches.
+    pub(super) fn of_pairs(outlet: Outlet<'a, F>) -> Self {
+        Self { batch: Vec::new(), counts: None, outlet }
+    }
+
+    /// Counts pairs of up to that distance.
+    pub(super) fn of_counts(distance: u32, outlet: Outlet<'a, F>) -> Self {
+        Self { batch: Vec::new(), counts: Some(vec![0; distance as usize + 1]), outlet }
+    }
+
+    /// Takes a pair, in any order.
+    #[inline]
+    pub(super) fn pair(&mut self, one: F, other: F) -> ControlFlow<()> {
+        if let Some(counts) = &mut self.counts {
+            counts[one.distance(other) as usize] += 1;
+            return ControlFlow::Continue(());
+        }
+        self.batch.push(Pair::of(one, other));
+        if self.batch.len() < BATCH { ControlFlow::Continue(()) } else { self.hand_on() }
+    }
+
+    #[cold]
+    fn hand_on(&mut self) -> ControlFlow<()> {
+        let next = Vec::with_capacity(BATCH);
+        (self.outlet)(Found::Pairs(std::mem::replace(&mut self.batch, next)))
+    }
+
+    /// Hands on what is left.
+    pub(super) fn finish(self) -> ControlFlow<()> {
+        match self.counts {
+            Some(counts) => (self.outlet)(Found::Counts(counts)),
+            None if self.batch.is_empty() => ControlFlow::Continue(()),
+            None => (self.outlet)(Found::Pairs(self.batch)),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What a file is written from, wherever it comes from.
+
+use crate::error::BuildError;
+use crate::permutation::Permutation;
+use crate::writer::record::Record;
+use hamdex_fingerprint::Fingerprint;
+
+/// Takes a batch.
+pub(crate) type Visit<'v, R> = dyn FnMut(&[R]) -> Result<(), BuildError> + Send + 'v;
+
+/// A set of records: for each table its values in ascending order, as often as they are wanted.
+pub(crate) trait Tables<F: Fingerprint>: Send {
+    /// What table 0 is made of.
+    type Record: Record<Fingerprint = F>;
+
+    /// How many records have been read to get at these, repeats counted.
+    fn read(&self) -> u64;
+
+    /// Hands on all records, strictly ascending, in batches.
+    fn records(&mut self, visit: &mut Visit<'_, Self::Record>) -> Result<(), BuildError>;
+
+    /// Gets ready for another table than the first, and for none but it any more.
+    fn turn_to(&mut self, table: Turn<'_, F>) -> Result<(), BuildError>;
+
+    /// Hands on the values of the table that has been turned to, strictly ascending, in batches.
+    fn values(&mut self, visit: &mut Visit<'_, F>) -> Result<(), BuildError>;
+}
+
+/// A table other than the first.
+#[derive(Clone, Copy)]
+pub(crate) struct Turn<'a, F> {
+    pub(crate) number: usize,
+    /// How many tables there are.
+    pub(crate) tables: usize,
+    pub(crate) permutation: &'a Permutation<F>,
+    /// Distinct fingerprints.
+    pub(crate) fingerprints: u64,
+}

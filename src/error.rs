@@ -277,7 +277,7 @@ pub enum BuildError {
         expected: String,
     },
     /// An id was given to an index without ids, or none to an index with ids.
-    #[error("ids are all or nothing: {0}")]
+    #[error("either every fingerprint has an id or none has: {0}")]
     Ids(&'static str),
     /// Names are out of order, lack an id, or were given to an index without names; or those of indexes to merge
     /// do not agree.

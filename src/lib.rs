@@ -114,8 +114,8 @@ mod writer;
 
 pub use batch::{Batch, BatchOptions, Strategy};
 pub use category::Category;
-pub use codec::{BlockError, Codec, UnknownCodec, reference};
-pub use design::{AUTO, Cost, Design, DesignError, MAX_TABLES, Plan, Probe, TableDesign};
+pub use codec::{BlockError, Codec, UnknownCodec};
+pub use design::{AUTO, Design, DesignError, MAX_TABLES, TableDesign};
 pub use error::{BuildError, Place, ReadError, ReadErrorKind, SetError};
 pub use format::header::FileId;
 pub use hamdex_atomic_file::Error as OutputError;
@@ -125,7 +125,6 @@ pub use index::{
     Checksums, Entries, Entry, Fingerprints, Index, IndexRef, Match, MatchVisitor, OpenOptions, Searcher,
     width,
 };
-pub use inspect::{IdStats, RawBlock, Stats, TableStats};
 pub use join::{Pair, Pairs, PairsOptions, pairs};
 pub use mapping::Mapping;
 pub use memory::default_memory;
@@ -133,7 +132,6 @@ pub use merge::{MAX_MERGED, Merger};
 pub use metadata::RECIPE_KEY;
 pub use multi::{FoundIn, MultiIndex, MultiMatch, MultiMatches, MultiSearcher};
 pub use names::{Names, NamesIter};
-pub use permutation::Permutation;
 pub use progress::{Phase, Progress};
 pub use set::{
     Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher, StoredId,

@@ -136,7 +136,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         done: &Counter,
         visit: &mut MatchVisitor<'_, F>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        let mut groups = Groups::new(self.index, self.distance, self.options.most_matches());
+        let mut groups = Groups::new(self.index, self.distance, self.options.match_limit());
         let check = || done.check().map_err(|stopped| self.index.error(stopped.into()));
         let outcome = groups.answer(queries, check, visit)?;
         // What follows may be lighter.
@@ -170,7 +170,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         done: &Counter,
         visit: &mut MatchVisitor<'_, F>,
     ) -> Result<ControlFlow<()>, Stopped> {
-        let (look, limit) = (|| done.check(), self.options.most_matches());
+        let (look, limit) = (|| done.check(), self.options.match_limit());
         for place in 0..batch.len() {
             if place.is_multiple_of(HANDED_ON_AT_ONCE) {
                 look()?;

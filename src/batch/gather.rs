@@ -122,7 +122,7 @@ impl<F: Fingerprint> Batch<F> {
         for query in 0..queries {
             starts[query + 1] += starts[query];
         }
-        let nothing = Match::new(0, F::ZERO);
+        let nothing = Match::at_distance(0, F::ZERO);
         let mut matches = Vec::with_capacity(starts[queries]);
         while matches.len() < starts[queries] {
             done.check()?;
@@ -133,7 +133,7 @@ impl<F: Fingerprint> Batch<F> {
             for &Found { query, distance, fingerprint } in piece {
                 // Each start moves on to the next one, and then stands one query further than it should.
                 let next = &mut starts[query as usize];
-                matches[*next] = Match::new(distance, fingerprint);
+                matches[*next] = Match::at_distance(distance, fingerprint);
                 *next += 1;
             }
         }

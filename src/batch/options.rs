@@ -143,7 +143,7 @@ impl BatchOptions {
 
     /// How many matches a query gets at most: as many as [`BatchOptions::limit`] says, or all.
     #[must_use]
-    pub fn most_matches(&self) -> usize {
+    pub fn match_limit(&self) -> usize {
         self.limit.unwrap_or(usize::MAX)
     }
 

@@ -50,15 +50,15 @@ impl EntryPlace {
 }
 
 impl<F: Fingerprint> Match<F> {
-    /// `fingerprint` as a match of `query`.
+    /// Returns `fingerprint` as a match of `query`.
     #[must_use]
-    pub fn of(query: F, fingerprint: F) -> Self {
-        Self::new(fingerprint.distance(query), fingerprint)
+    pub fn new(query: F, fingerprint: F) -> Self {
+        Self::at_distance(fingerprint.distance(query), fingerprint)
     }
 
-    /// A match of which it is not known where its ids are.
+    /// Returns a match at a known distance whose entry in the file is unknown.
     #[inline]
-    pub(crate) fn new(distance: u32, fingerprint: F) -> Self {
+    pub(crate) fn at_distance(distance: u32, fingerprint: F) -> Self {
         Self { distance, fingerprint, entry: EntryPlace::UNKNOWN }
     }
 }

@@ -10,7 +10,7 @@ use hamdex_fingerprint::Fingerprint;
 pub struct RawBlock<'a, F> {
     /// Where it starts in the file, in bytes.
     pub offset: u64,
-    /// Its bytes, for [`reference::read_block`](crate::reference::read_block).
+    /// Its bytes, for [`reference::read_block`](crate::inspect::reference::read_block).
     pub bytes: &'a [u8],
     /// Its last entry, in the table's order of bits, as the keys have it.
     pub key: F,

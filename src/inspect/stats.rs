@@ -85,7 +85,7 @@ pub struct IdStats {
 }
 
 impl<F> Stats<F> {
-    /// How the blocks of a table are coded, for [`reference::read_block`](crate::reference::read_block);
+    /// How the blocks of a table are coded, for [`reference::read_block`](crate::inspect::reference::read_block);
     /// `None` when there is no such table.
     #[must_use]
     pub fn coding(&self, table: usize) -> Option<Coding<'_>> {

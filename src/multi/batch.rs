@@ -35,7 +35,7 @@ impl<F: Fingerprint> MultiIndex<F> {
         let mut matches = Vec::new();
         let _ = self.batch_with(queries, distance, &BatchOptions::new(), |_, united| {
             matches.clear();
-            matches.extend(united.iter().map(|found| Match::new(found.distance, found.fingerprint)));
+            matches.extend(united.iter().map(|found| Match::at_distance(found.distance, found.fingerprint)));
             batch.push(&matches);
             ControlFlow::Continue(())
         })?;
@@ -154,7 +154,7 @@ fn answer<F: Fingerprint>(
         let mut visit = |place: usize, matches: MultiMatches<'_, F>| visit(at + place, matches);
         let outcome = if chunk.len() < WORTH_GROUPING {
             size = WORTH_GROUPING;
-            indexes.one_by_one(chunk, distance, (options.most_matches(), &done), &mut visit)?
+            indexes.one_by_one(chunk, distance, (options.match_limit(), &done), &mut visit)?
         } else if let Some(batches) = indexes.batch_of_each(chunk, distance, &inner)? {
             (0..chunk.len()).try_fold(ControlFlow::Continue(()), |flow: ControlFlow<()>, place| {
                 if flow.is_continue() {
@@ -162,7 +162,7 @@ fn answer<F: Fingerprint>(
                         done.check()?;
                     }
                     indexes.unite(&batches, place, &mut united)?;
-                    united.unite(options.most_matches());
+                    united.unite(options.match_limit());
                     return Ok(visit(place, united.matches()));
                 }
                 Ok::<_, ReadError>(flow)

@@ -192,13 +192,13 @@ impl<F: Fingerprint> BuildOptions<F> {
 
     /// The memory to keep to, in bytes.
     #[must_use]
-    pub fn memory_bytes(&self) -> u64 {
+    pub fn memory_limit(&self) -> u64 {
         self.memory
     }
 
     /// Where temporary files go, if that has been chosen.
     #[must_use]
-    pub fn temp_directory(&self) -> Option<&Path> {
+    pub fn temp_dir_path(&self) -> Option<&Path> {
         self.temp_dir.as_deref()
     }
 
@@ -263,7 +263,7 @@ impl<F: Fingerprint> BuildOptions<F> {
 
     /// Whether a file of the output's name may be replaced.
     #[must_use]
-    pub fn overwrites(&self) -> bool {
+    pub fn is_overwriting(&self) -> bool {
         self.overwrite
     }
 

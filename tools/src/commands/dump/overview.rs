@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use hamdex::reference::{self, FieldKind};
-use hamdex::{Fingerprint, Index, Stats, TableStats};
+use hamdex::inspect::reference::{self, FieldKind};
+use hamdex::inspect::{Stats, TableStats};
+use hamdex::{Fingerprint, Index};
 use indicatif::{HumanBytes, HumanCount};
 
 /// Blocks looked at to tell how full they are.

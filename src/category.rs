@@ -14,7 +14,7 @@ pub enum Category {
     Exists,
     /// The bytes are not hamdex's, or of a version that this one cannot read.
     Format,
-    /// Some bytes are not those that were written, or a file is missing.
+    /// Some bytes differ from the bytes written, or a file is missing.
     Damaged,
     /// The system refuses memory.
     Memory,

@@ -1,4 +1,4 @@
-//! Which units of a file have been verified already: one bit each, set from any thread.
+//! The units of a file that have been verified: one bit each, set from any thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,7 +24,7 @@ impl Checked {
         self.words[unit / 64].load(Ordering::Relaxed) & 1 << (unit % 64) != 0
     }
 
-    /// Prefetches what [`Self::contains`] reads.
+    /// Prefetches the memory that [`Self::contains`] reads.
     #[inline(always)]
     pub(crate) fn prefetch(&self, unit: usize) {
         prefetch(&self.words, unit / 64);

@@ -1,4 +1,4 @@
-//! Digests: of a set, whatever the order in which its members come, and of a byte string. They
+//! Digests: of a set, independent of the order of its members, and of a byte string. They
 //! distinguish contents; they are no defence against an attacker who constructs two with equal digests.
 
 use hamdex_fingerprint::Fingerprint;
@@ -33,7 +33,7 @@ impl SetDigest {
     }
 }
 
-/// How many items there are, and a sum that differs where they do: at a fraction of the price of a
+/// Number of items, and a sum that differs where they do: at a fraction of the price of a
 /// [`SetDigest`], for one question only, whether a second reading was the same as the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Tally {

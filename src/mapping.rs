@@ -60,7 +60,7 @@ impl Mapping {
     /// Maps a file.
     ///
     /// # Errors
-    /// Whatever the operating system refuses, and what is not a regular file.
+    /// When the operating system refuses, or it is not a regular file.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let file = open_regular(path.as_ref())?;
         // SAFETY: the mapping is read-only, and its bytes are only ever read as plain bytes, each
@@ -106,7 +106,7 @@ impl Mapping {
     /// it is. Only the pages that are changed take memory, unless the file is shorter than the length.
     ///
     /// # Errors
-    /// Whatever the operating system refuses, too little memory above all; what is not a regular file.
+    /// When the operating system refuses, mostly for lack of memory, or it is not a regular file.
     pub fn changed(path: impl AsRef<Path>, length: u64, change: impl FnOnce(&mut [u8])) -> io::Result<Self> {
         let mut file = open_regular(path.as_ref())?;
         let length = usize::try_from(length).map_err(io::Error::other)?;

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 /// The least that any work is given.
 pub(crate) const MIN_MEMORY: u64 = 16 << 20;
 
-/// What buffers, keys and the allocator of a build take beside the memory that options speak of, in bytes.
+/// What buffers, keys and the allocator of a build take next to the memory that options speak of, in bytes.
 pub(crate) const BUILD_HEADROOM_BYTES: u64 = 40 << 20;
 
 /// The same for batches and self-joins.

@@ -13,14 +13,14 @@ pub enum Phase {
     Read,
     /// A table is sorted; in fingerprints.
     Sort {
-        /// Which table.
+        /// The table, 0-based.
         table: usize,
         /// Of how many; 1 while table 0 is sorted for a design that its contents will choose.
         tables: usize,
     },
     /// A table's blocks are written; in fingerprints.
     Write {
-        /// Which table.
+        /// The table, 0-based.
         table: usize,
         /// Of how many.
         tables: usize,

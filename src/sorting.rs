@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use hamdex_fingerprint::Fingerprint;
 
-/// Values that are sorted by comparison, without a look at whether to go on: they fit the caches of a core.
+/// Values that are sorted by comparison, without a cancellation check: they fit the caches of a core.
 const SHORT: usize = 1 << 15;
 
 /// Values that are gone through between two looks.

@@ -94,14 +94,14 @@ impl VerifyOptions {
         Self::default()
     }
 
-    /// How many threads to use; 0, the default, for all: see [the crate](crate#threads-memory-progress).
+    /// Sets the number of threads; 0, the default, for all: see [the crate](crate#threads-memory-progress).
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// What to call, from any thread, as the work goes on; it counts blocks; it may stop the work: see
+    /// Sets a callback that any thread calls with the number of blocks done, and that may stop the work: see
     /// [the crate](crate#threads-memory-progress).
     #[must_use]
     pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {

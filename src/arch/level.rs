@@ -1,11 +1,11 @@
-//! How far the instructions of a processor are made use of.
+//! Levels of processor instructions.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// A set of instructions, each with those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// What every processor has.
+    /// Instructions of every processor.
     Portable,
     /// AVX2, and the bit counting and bit field instructions that came with it.
     Avx2,
@@ -22,7 +22,7 @@ pub fn limit_level(level: Level) {
     LIMIT.store(level as u8, Ordering::Relaxed);
 }
 
-/// Whether a level may be used, if the processor has it. Where only the portable level is there, nothing asks.
+/// Returns whether a level may be used if the processor has it. Unused if only the portable level exists.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn may_use(level: Level) -> bool {

@@ -38,7 +38,7 @@ pub(super) fn places_of_ones(mut word: u64, base: u16, places: &mut [u16; 64]) {
     }
 }
 
-/// The field of that number, and whatever comes behind it above.
+/// The field of that number, with the bits after it above.
 #[inline(always)]
 fn field(fields: Fields<'_>, number: usize) -> u64 {
     let start = fields.phase as usize + number * fields.bits as usize;

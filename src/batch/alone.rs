@@ -1,5 +1,5 @@
-//! Queries in groups, as they come, by all threads: where queries do not meet in blocks, to arrange them costs more than
-//! it saves.
+//! Queries in groups, in the order given, by all threads: arranging them costs more than it saves if they
+//! rarely share blocks.
 
 use rayon::prelude::*;
 

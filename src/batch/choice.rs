@@ -1,4 +1,4 @@
-//! Which way to answer is fastest, by the model of [`cost`](crate::batch::cost).
+//! The fastest way to answer, by the cost model of [`cost`](crate::batch::cost).
 
 use crate::batch::cost::{CodecCosts, FILL_NS};
 use crate::batch::options::Strategy;
@@ -9,7 +9,7 @@ use crate::batch::scan::sieve::cost::sift_ns;
 use crate::batch::scan::{Scan, max_queries};
 use hamdex_fingerprint::Fingerprint;
 
-/// How much dearer than estimated the meetings of a scan may become before it is left; beside that, the share of
+/// Factor by which the meetings of a scan may exceed their estimate before the scan is given up, and share of
 /// the other way's cost that may be lost.
 const TOLERANCE: f64 = 2.0;
 const LOST_SHARE: f64 = 0.25;
@@ -35,7 +35,7 @@ pub(super) fn choose<F: Fingerprint>(question: &Question<'_, F>, sample: &Sample
         Strategy::Auto => {
             let (alone_ns, probe_ns) = (sample.alone_ns(), sample.probe_ns());
             let least_ns = alone_ns.min(probe_ns);
-            // Whatever the tables, every fingerprint would be decoded: often that alone decides.
+            // Every fingerprint would be decoded, with any tables: often that alone decides.
             let costs = CodecCosts::of(&index.tables[0].codec);
             if least_ns > index.len() as f64 * costs.decode_ns {
                 let most_ns = least_ns / index.len() as f64 - costs.decode_ns;
@@ -57,7 +57,7 @@ struct Priced<F> {
     scan: Scan<F>,
     /// In all.
     ns: f64,
-    /// How much of that are meetings of fingerprints with queries, which only a sample can estimate.
+    /// The part of it for meetings of fingerprints with queries, which only a sample can estimate.
     meeting_ns: f64,
 }
 
@@ -71,7 +71,7 @@ impl<F: Fingerprint> Priced<F> {
         let cost = sieved.unwrap_or(choice.cost);
         let decode_ns = CodecCosts::of(&index.tables[0].codec).decode_ns;
         let streamed_ns = passes * index.len() as f64 * (decode_ns + cost.lookup_ns);
-        // Those of all passes together: each holds a part of the queries.
+        // The meetings of all passes together: each pass has a part of the queries.
         let meeting_ns = index.len() as f64 * cost.meeting_ns;
         let is_sieved = options.is_sieved.unwrap_or(sieved.is_some());
         Self {

@@ -30,10 +30,10 @@ const AT_ONCE_NS: f64 = 300_000.0;
 /// The share of the room for matches that the matches of a chunk are planned to take.
 const PLANNED_ROOM: f64 = 0.75;
 
-/// Queries whose matches are handed on between two looks at whether to go on.
+/// Queries whose matches are delivered between cancellation checks.
 const HANDED_ON_AT_ONCE: usize = 1 << 12;
 
-/// From how many matches of a query on they are sorted by all threads, with looks at whether to go on.
+/// Matches of a query from which on all threads sort them, with cancellation checks.
 const MANY_MATCHES: usize = 1 << 16;
 
 /// Answers one slice of queries after the other.
@@ -43,14 +43,14 @@ pub(super) struct Chunks<'a, F> {
     options: &'a BatchOptions,
     /// For the first chunk that is worth it.
     means: OnceCell<Option<Means>>,
-    /// How many queries are taken at once: fewer once their matches have found no room.
+    /// Number of queries taken at once: fewer after their matches did not fit.
     size: usize,
 }
 
-/// What the system has granted.
+/// Threads and memory granted by the system.
 struct Means {
     pool: Pool,
-    /// With no more memory than can be had.
+    /// With at most the memory that can be allocated.
     options: BatchOptions,
 }
 
@@ -129,7 +129,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         Ok(is_long.then_some(sample))
     }
 
-    /// A few queries at a time; or one after the other, whatever room its matches take.
+    /// Answers a few queries at a time, or one by one if the matches of a few do not fit.
     fn answer_each(
         &mut self,
         queries: &[F],
@@ -189,7 +189,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// What to answer many queries with; `None` where there is no memory for more than one query at a time.
+    /// Returns the means to answer many queries; `None` if memory suffices only for one query at a time.
     fn means(&self) -> Result<Option<&Means>, ReadError> {
         if let Some(means) = self.means.get() {
             return Ok(means.as_ref());

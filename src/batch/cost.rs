@@ -1,16 +1,16 @@
-//! What each way to answer costs: an explicit model, of nanoseconds on one thread.
+//! Cost of each way to answer: an explicit model, in nanoseconds of one thread.
 //!
 //! | what | costs |
 //! |---|---|
-//! | alone | for each block and query: [`LOCATE_NS`] and `probe_ns`; where most blocks are read for the first time, [`WAIT_NS`] for each of these |
-//! | probe | for each block and query: [`LOCATE_NS`], [`ARRANGE_NS`], and `probe_ns`; where `dense_from` queries or more meet in a block, instead of the last, [`SEARCH_NS`] for each query and `decode_ns` for each entry of the block once |
-//! | scan | `decode_ns` for each fingerprint once, and what [`scan::design`] says; [`FILL_NS`] for each query and table |
+//! | alone | for each block and query: [`LOCATE_NS`] and `probe_ns`; [`WAIT_NS`] for each block read for the first time, if most are |
+//! | probe | for each block and query: [`LOCATE_NS`], [`ARRANGE_NS`], and `probe_ns`; if `dense_from` queries or more meet in a block, instead of the last, [`SEARCH_NS`] for each query and `decode_ns` for each entry of the block once |
+//! | scan | `decode_ns` for each fingerprint once, and the cost by [`scan::design`]; [`FILL_NS`] for each query and table |
 //!
-//! How many blocks a query is led to, and how often queries meet in a block, is estimated from a sample of the
-//! queries ([`sample`]); how many queries a stored fingerprint meets in a scan, from a sample of both. The constants
-//! are rounded from batches of a hundred to a million queries against 2^17 to 2^26 uniform fingerprints on one machine; only
-//! their ratios matter, and those within a factor of two or so. `cargo bench --bench strategies` shows all ways, and
-//! what is chosen; what decoding takes, BENCHMARKS.md has.
+//! The number of blocks per query, and how often queries meet in a block, are estimated from a sample of the
+//! queries ([`sample`]); the number of queries that a stored fingerprint meets in a scan, from a sample of
+//! both. The constants are rounded from batches of a hundred to a million queries against 2^17 to 2^26 uniform
+//! fingerprints on one machine; only their ratios matter, and those within a factor of two or so. `cargo bench
+//! --bench strategies` shows all ways and the choice; BENCHMARKS.md has the time of decoding.
 //!
 //! [`scan::design`]: crate::batch::scan::design
 //! [`sample`]: crate::batch::sample
@@ -33,7 +33,7 @@ pub(super) const SEARCH_NS: f64 = 40.0;
 /// To add a query to a table in memory.
 pub(super) const FILL_NS: f64 = 70.0;
 
-/// What depends on how blocks are coded.
+/// Costs that depend on the codec.
 pub(super) struct CodecCosts {
     /// To decode an entry, as part of its block.
     pub(super) decode_ns: f64,

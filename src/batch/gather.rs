@@ -10,7 +10,7 @@ use hamdex_fingerprint::Fingerprint;
 /// Matches that a task reserves room for at a time.
 const GRANT: usize = 64;
 
-/// Matches that are moved between two looks at whether to go on.
+/// Matches that are moved between cancellation checks.
 const PIECE: usize = 1 << 18;
 
 /// Room for matches, shared by all tasks.
@@ -31,7 +31,7 @@ impl Room {
         self.most
     }
 
-    /// Whether less than a quarter is in use.
+    /// Returns whether less than a quarter is in use.
     pub(super) fn is_ample(&self) -> bool {
         self.left.load(Ordering::Relaxed) > self.most - self.most / 4
     }
@@ -59,7 +59,7 @@ pub(super) struct Found<F> {
     pub(super) fingerprint: F,
 }
 
-/// What one task has found.
+/// Matches found by one task.
 pub(super) struct Finds<'a, F> {
     found: Vec<Found<F>>,
     granted: usize,
@@ -93,7 +93,7 @@ impl<'a, F> Finds<'a, F> {
 /// The matches of many queries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch<F> {
-    /// Where the matches of each query start; one more for the end.
+    /// Start of the matches of each query, and the end.
     starts: Vec<usize>,
     matches: Vec<Match<F>>,
 }
@@ -147,13 +147,13 @@ impl<F: Fingerprint> Batch<F> {
         &mut self.matches[self.starts[place]..self.starts[place + 1]]
     }
 
-    /// How many queries there were.
+    /// Number of queries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Whether none was.
+    /// Returns whether there were no queries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

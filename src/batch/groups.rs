@@ -22,7 +22,7 @@ const MAX_BLOCKS: f64 = 4096.0;
 /// The most matches of a group: all are in memory at once.
 const MAX_MATCHES: usize = 4096;
 
-/// How many queries to take together at a distance, one at least.
+/// Returns the number of queries to take together at a distance, at least one.
 pub(super) fn group_size<F: Fingerprint>(index: &Index<F>, distance: u32) -> usize {
     let blocks = index.design.expected_blocks(index.plan(distance), index.len(), index.footer.layout);
     ((MAX_BLOCKS / blocks.max(1.0)) as usize).clamp(1, GROUP)
@@ -35,7 +35,7 @@ pub(super) struct Groups<R: IndexRef> {
     distance: u32,
     /// The most matches of a query that are wanted.
     limit: usize,
-    /// What a group has found, each with the place of its query.
+    /// Matches of a group, each with the place of its query.
     found: Vec<(usize, Match<R::Fingerprint>)>,
     /// The matches of one query.
     matches: Vec<Match<R::Fingerprint>>,
@@ -111,7 +111,7 @@ fn in_order<F: Fingerprint>(
     })
 }
 
-/// One query after the other, whatever room its matches take.
+/// Answers one query after the other, with no limit on the memory of its matches.
 fn one_by_one<F: Fingerprint, R: IndexRef<Fingerprint = F>>(
     searcher: &mut Searcher<R>,
     queries: &[F],

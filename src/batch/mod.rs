@@ -1,25 +1,24 @@
 //! Many queries at once: the paper's batch (§3.2), in both of its directions.
 //!
-//! - *probe*: for each table, the queries are led to the blocks that may hold what they look for, and
-//!   put in the order of the blocks; then each block is visited once. Where several queries meet in a
-//!   block, it is decoded once for all of them; where few do, they scan it as single queries would.
+//! - *probe*: for each table, the candidate blocks of the queries are located, and the queries sorted by block;
+//!   then each block is visited once. A block that many queries share is decoded once for all of them; one that
+//!   few share is scanned as single queries would.
 //! - *scan*: tables are built over the queries, in memory, and table 0 of the file is streamed past
 //!   them, each block decoded once. It needs no other table, and its time hardly depends on the
 //!   number of queries.
 //!
-//! A third way is that of single queries, in groups that wait for memory together, by all threads: where few queries
-//! meet in a block. Which one is
-//! cheapest, [`choice`] estimates from a sample of the queries at hand.
+//! The third way is single queries, in groups that overlap their memory accesses, by all threads; it pays if
+//! few queries share a block. [`choice`] estimates the cheapest way from a sample of the queries.
 //!
 //! - [`entry`]: the methods of an index
-//! - [`options`]: what can be chosen
-//! - [`chunks`]: queries in chunks, answers in their order, within the memory allowed
+//! - [`options`]: the options of a batch
+//! - [`chunks`]: queries in chunks, answers in their order, within the memory limit
 //! - [`gather`]: matches, found in any order, on their way to their queries
-//! - [`groups`]: a few queries at a time, which wait for memory together
+//! - [`groups`]: a few queries at a time, which overlap their memory accesses
 //! - [`alone`], [`probe`], [`scan`]: the ways to answer
-//! - [`sample`]: what queries are led to, and how often they meet
-//! - [`cost`]: what each way costs
-//! - [`choice`]: which way to take
+//! - [`sample`]: the candidate blocks of a sample of queries, and how often these share one
+//! - [`cost`]: the cost of each way
+//! - [`choice`]: the choice of a way
 
 mod alone;
 mod choice;

@@ -1,4 +1,4 @@
-//! What can be chosen for a batch.
+//! Options of a batch.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -13,22 +13,22 @@ pub(crate) const MAX_QUERIES: usize = 1 << 20;
 /// The most that a batch takes by default, in bytes: more would not make it faster.
 const MAX_DEFAULT_MEMORY: u64 = 512 << 20;
 
-/// How a batch is answered. All give the same answers.
+/// A way to answer a batch. All give the same answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Whichever of the others is estimated to be faster, for each chunk of queries anew; or one query after the
-    /// other, by all threads, where that is.
+    /// The way estimated to be fastest, chosen for each chunk of queries: one of the others, or single queries
+    /// on all threads.
     #[default]
     Auto,
-    /// The queries are led to the blocks of all tables that may hold what they look for.
+    /// Reads the candidate blocks of the queries in all tables.
     Probe,
     /// Table 0 is streamed past tables of the queries (§3.2 of the paper): for many queries, or for
     /// files of one table.
     Scan,
 }
 
-/// How to answer a batch; the defaults suit most.
+/// Options of a batch; the defaults suit most uses.
 #[derive(Debug, Clone)]
 pub struct BatchOptions {
     pub(super) strategy: Strategy,
@@ -72,30 +72,30 @@ impl BatchOptions {
         self
     }
 
-    /// The memory to keep to, in bytes: half for the work, half for matches on their way. With less memory,
-    /// fewer queries are answered at a time; a single query is answered whatever it takes. A few MiB per
-    /// thread come on top.
+    /// Sets the memory limit, in bytes: half for the work, half for undelivered matches. With less memory,
+    /// fewer queries are answered at a time; a single query may exceed the limit. A few MiB per thread come on
+    /// top.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes;
         self
     }
 
-    /// How many matches a query gets at most: the nearest, and of equally near ones the lowest.
+    /// Sets the maximum number of matches per query: the nearest, and of equally near ones the lowest.
     #[must_use]
     pub fn limit(mut self, matches: usize) -> Self {
         self.limit = Some(matches);
         self
     }
 
-    /// How many threads to use; 0, the default, for all: see [the crate](crate#threads-memory-progress).
+    /// Sets the number of threads; 0, the default, for all: see [the crate](crate#threads-memory-progress).
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// What to call, from any thread, as the work goes on; it counts the queries of each call; it may stop the work: see
+    /// Sets a callback that any thread calls with the number of queries done, and that may stop the work: see
     /// [the crate](crate#threads-memory-progress).
     #[must_use]
     pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
@@ -111,8 +111,8 @@ impl BatchOptions {
         self
     }
 
-    /// How much fingerprints that meet queries may cost before a scan is left, in nanoseconds of the cost model, for
-    /// tests: with [`Strategy::Scan`], which otherwise goes on to the end.
+    /// Sets the cost of meetings, in nanoseconds of the cost model, beyond which a scan is given up, for tests:
+    /// [`Strategy::Scan`] otherwise runs to the end.
     #[cfg(feature = "unstable")]
     #[must_use]
     pub fn most_meeting_ns(mut self, ns: u64) -> Self {
@@ -120,7 +120,7 @@ impl BatchOptions {
         self
     }
 
-    /// Whether a scan drops fingerprints that no query can be near before it looks them up, for tests and benches.
+    /// Sets whether a scan sieves fingerprints before it looks them up, for tests and benches.
     #[cfg(feature = "unstable")]
     #[must_use]
     pub fn sieved(mut self, is_sieved: bool) -> Self {
@@ -141,23 +141,23 @@ impl BatchOptions {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 
-    /// How many matches a query gets at most: as many as [`BatchOptions::limit`] says, or all.
+    /// Returns the maximum number of matches per query: that of [`BatchOptions::limit`], or `usize::MAX`.
     #[must_use]
     pub fn match_limit(&self) -> usize {
         self.limit.unwrap_or(usize::MAX)
     }
 
-    /// The same without a limit, for a part of the work of which some matches may not count.
+    /// Returns the options without a limit, for a part of the work whose matches may be filtered later.
     pub(crate) fn without_limit(self) -> Self {
         Self { limit: None, ..self }
     }
 
-    /// Counts the units of a phase, and says whether to go on.
+    /// Returns a counter for the units of a phase; fails if the work is cancelled.
     pub(crate) fn counter(&self, phase: Phase, total: Option<u64>) -> Result<Counter, Stopped> {
         self.progress.counter(phase, total)
     }
 
-    /// The same options for a part of the work, which is stopped where the whole is.
+    /// Returns the options for a part of the work, which is cancelled with the whole.
     pub(crate) fn watched_by(&self, whole: &Arc<Counter>) -> Self {
         let whole = Arc::clone(whole);
         self.clone().progress(move |_| match whole.check() {
@@ -166,7 +166,7 @@ impl BatchOptions {
         })
     }
 
-    /// How much of the memory is for matches on their way, in bytes.
+    /// Returns the share of the memory limit for undelivered matches, in bytes.
     #[must_use]
     pub fn match_bytes(&self) -> usize {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)

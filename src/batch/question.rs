@@ -1,4 +1,4 @@
-//! What all threads that answer a batch have in common.
+//! State shared by all threads that answer a batch.
 
 use crate::batch::options::BatchOptions;
 use crate::design::Plan;
@@ -13,7 +13,7 @@ pub(super) struct Question<'a, F> {
     pub(super) plan: &'a Plan<F>,
     pub(super) queries: &'a [F],
     pub(super) options: &'a BatchOptions,
-    /// What says whether to go on.
+    /// The cancellation check.
     pub(super) done: &'a Counter,
 }
 

@@ -1,4 +1,4 @@
-//! What a sample of the queries is led to, and what answering all of them would cost by that.
+//! The candidate blocks of a sample of the queries, and an estimate of the cost of all of them.
 
 use std::ops::ControlFlow;
 
@@ -24,14 +24,14 @@ const QUERIES_PER_ANSWERED: usize = 512;
 /// The most queries that are answered.
 const MAX_ANSWERED: usize = 16;
 
-/// What a sample of the queries is led to, in the table of each probe of the plan.
+/// The candidate blocks of a sample of the queries, for each probe of the plan.
 pub(super) struct Sample {
     pub(super) loads: Vec<Load>,
 }
 
-/// What answering all queries takes in the table of one probe, on one thread.
+/// The work of all queries in the table of one probe, on one thread.
 pub(super) struct Load {
-    /// Blocks that a query is led to, on average.
+    /// Average number of candidate blocks per query.
     pub(super) blocks_per_query: f64,
     /// Nanoseconds to answer the queries one by one.
     alone_ns: f64,
@@ -94,7 +94,7 @@ fn load<F: Fingerprint>(question: &Question<'_, F>, probe: &Probe<F>, blocks: &m
     crowd.load(&costs, blocks)
 }
 
-/// How many queries there are, and in how many blocks they may meet.
+/// Number of queries, and number of blocks in which they may meet.
 struct Crowd {
     /// Queries of the sample.
     located: usize,
@@ -108,7 +108,7 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// From the blocks that the queries of the sample are led to, ascending, each as often as it is met.
+    /// Estimates the load from the candidate blocks of the sample, ascending, with repeats.
     fn load(&self, costs: &CodecCosts, blocks: &[u32]) -> Load {
         let all_by_one = self.queries / self.located.max(1) as f64;
         let looked_into = blocks.len() as f64 * all_by_one;
@@ -131,8 +131,8 @@ impl Crowd {
         }
     }
 
-    /// What it takes longer to read blocks one by one than in their order. That is little where few of them are read:
-    /// neighbours are seldom among them then, and each is waited for either way.
+    /// Returns the extra time to read blocks one by one instead of in order. It is small if few blocks are
+    /// read: neighbours are rare among them then, so each is waited for either way.
     fn wait_ns(&self, looked_into: f64) -> f64 {
         let read_share = 1.0 - (-looked_into / self.blocks).exp();
         read_share * read_share * self.unread_share * self.blocks * WAIT_NS

@@ -1,4 +1,4 @@
-//! Which way a batch takes, and what that costs by the counts of the model: nothing here looks at a clock.
+//! The way that a batch takes, and its cost by the counts of the model: nothing here reads a clock.
 
 use std::ops::ControlFlow;
 
@@ -31,7 +31,7 @@ fn consecutive(i: u64) -> u64 {
     0x1234_5678_0000_0000 + i
 }
 
-/// A cluster beside as many fingerprints that are spread evenly.
+/// A cluster, and as many fingerprints that are spread evenly.
 fn half_cluster(i: u64) -> u64 {
     if i.is_multiple_of(2) { number(i) } else { cluster(i) }
 }
@@ -91,13 +91,13 @@ fn queries_that_meet_nowhere_are_answered_alone() {
     assert!(matches!(way(&index, &queries, Strategy::Auto), Choice::Alone));
 }
 
-/// What a scan spends on meetings, by the counts of the model, beside what the sample says.
+/// A scan's cost of meetings, by the counts of the model, compared with the estimate from the sample.
 #[test]
 fn meetings_of_a_scan_are_as_many_as_estimated() {
     let shapes = [("even", number as fn(u64) -> u64), ("cluster", cluster), ("consecutive", consecutive)];
     for (shape, stored) in shapes {
         let index = index(stored, 40_000, "single");
-        // Those of even fingerprints among themselves: how often one meets itself, no sample says.
+        // Even fingerprints among themselves: no sample tells how often one meets itself.
         let queries = if shape == "even" {
             (0..4000).map(|i| number(i ^ 0xabcd_0000)).collect()
         } else {
@@ -127,7 +127,7 @@ fn meetings_of_a_scan_are_as_many_as_estimated() {
     }
 }
 
-/// No thread is started, no memory counted, and few queries located twice, where single queries take no time.
+/// No thread is started, no memory counted, and few queries located twice, if single queries take no time.
 #[test]
 fn a_small_batch_is_answered_at_once_as_single_queries_are() {
     let index = index(number, 300_000, "cover-6");

@@ -101,8 +101,8 @@ impl BlockCodec {
         }
     }
 
-    /// How many of the ascending, distinct `values`, which are not empty, the next block takes. When it
-    /// takes all of them, more might have fitted.
+    /// Returns how many of the ascending, distinct, non-empty `values` the next block takes. If it takes all of
+    /// them, more might fit.
     pub fn fill<F: Fingerprint>(&self, values: &[F]) -> usize {
         match self {
             Self::Huffman(codec) => codec.fill(values),
@@ -167,7 +167,7 @@ impl BlockCodec {
         scan_blocks(&block, |_| self, scratch, |_, entry, value| visit(entry, value))
     }
 
-    /// Whether a scan of a block for `target` looks at its key.
+    /// Returns whether a scan of a block for `target` reads its key.
     #[inline(always)]
     pub(crate) fn needs_key<F: Fingerprint>(&self, target: &Target<F>) -> bool {
         match self {
@@ -176,7 +176,8 @@ impl BlockCodec {
         }
     }
 
-    /// Whether a scan of a block for a prefix probably reads more than its front, if so many entries have a prefix.
+    /// Returns whether a scan of a block for a prefix probably reads more than its front, if so many entries
+    /// share a prefix.
     #[inline(always)]
     pub(crate) fn reads_behind_front(&self, entries_per_prefix: u64) -> bool {
         match self {
@@ -186,7 +187,7 @@ impl BlockCodec {
     }
 
     /// Prefetches what a scan would read behind the front of a block if all entries of the table were evenly spread. The
-    /// block begins at `start` of `file`, what is looked for lies so far on the `way` from its first entry to its last,
+    /// block begins at `start` of `file`, the target lies so far on the `way` from its first entry to its last,
     /// and it has about `entries` of them.
     #[inline(always)]
     pub(crate) fn prefetch_likely<F: Fingerprint>(
@@ -203,9 +204,9 @@ impl BlockCodec {
     }
 }
 
-/// Calls `visit` with each entry that the target of its block meets: where it is, its number in the block,
-/// and its value. Returns whether it broke. All of the blocks have the same kind of codec; `codec` returns
-/// that of each.
+/// Calls `visit` with each entry that meets the target of its block: its block, its number in the block, and
+/// its value. Returns whether it broke. All of the blocks have the same kind of codec; `codec` returns that of
+/// each.
 ///
 /// # Errors
 /// When a block is damaged.

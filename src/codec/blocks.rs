@@ -7,21 +7,21 @@ use crate::codec::target::Target;
 /// enough that what it brings is still there when it is wanted.
 pub(crate) const SCAN_BATCH: usize = 48;
 
-/// A block to be looked into. What the numbers stand for is known to the list that it is in.
+/// A block to be searched. The list that it is in defines the numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Located {
     pub(crate) table: u32,
     pub(crate) block: u32,
-    /// The place of what is looked for among the targets.
+    /// The number of its target.
     pub(crate) target: u32,
 }
 
-/// A list of blocks, each with what is looked for in it.
+/// A list of blocks, each with its target.
 ///
-/// The codecs scan many blocks at a time, so that memory works ahead. Where a block lies, whether its checksum
-/// has been verified, and what an error says of its place are the list's affair.
+/// The codecs scan many blocks at a time, so that their memory accesses overlap. The list knows the position of
+/// each block, whether its checksum has been verified, and how to report its errors.
 pub(crate) trait Blocks<F> {
-    /// What is returned when a block is damaged.
+    /// The error for a damaged block.
     type Error;
 
     /// All of the blocks.
@@ -39,7 +39,7 @@ pub(crate) trait Blocks<F> {
     /// The bytes of a block that has been checked.
     fn bytes(&self, at: Located) -> &[u8];
 
-    /// What is looked for in a block.
+    /// Returns the target of a block.
     fn target(&self, at: Located) -> &Target<F>;
 
     /// The error for a block that contradicts itself.

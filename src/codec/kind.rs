@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How blocks are coded: one way for all of a file.
+/// The block codec of a file.
 ///
 /// ```
 /// use hamdex::Codec;

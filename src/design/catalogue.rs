@@ -64,9 +64,9 @@ impl<F: Fingerprint> Design<F> {
     }
 }
 
-/// How a named design comes about.
+/// The construction of a named design.
 enum Pattern {
-    /// So many near-equal parts, each the prefix of one table; radii share the errors.
+    /// This many nearly equal parts, each the prefix of one table; the radii share the errors.
     Parts(u32),
     /// The paper's nested splits.
     Splits(Vec<u32>),
@@ -198,10 +198,9 @@ fn lead_sets<F: Fingerprint>(groups: u32, sets: &[Vec<u32>]) -> Vec<TableDesign<
         .collect()
 }
 
-/// What [`auto`] takes, smallest file first, each with the estimated blocks per query beyond which it
-/// rather takes a larger file. `single` halves the file but soon costs many times the look-ups, so it
-/// is for small sets; the others may look into some tens of blocks: tens of microseconds warm, and one
-/// wave of reads cold.
+/// The choices of [`auto`], smallest file first, each with the estimated blocks per query beyond which it takes
+/// a larger file. `single` halves the file but soon costs many times the look-ups, so it is for small sets; the
+/// others may read some tens of blocks: tens of microseconds warm, and one wave of reads cold.
 const AUTO_CHOICES: [(&str, f64); 4] =
     [("single", 24.0), ("halves", 64.0), ("thirds", 64.0), ("quarters", 64.0)];
 

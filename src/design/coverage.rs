@@ -9,7 +9,7 @@
 use crate::design::table::TableDesign;
 use hamdex_fingerprint::Fingerprint;
 
-/// What the search found.
+/// The result of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict<F> {
     /// No pattern escapes.
@@ -42,9 +42,9 @@ pub(super) fn missed<F: Fingerprint>(
 
 struct Atom<F> {
     bits: F,
-    /// Which tables have these bits in their prefix, as a bit set.
+    /// The tables that have these bits in their prefix, as a bit set.
     tables: u64,
-    /// How many bits may still be in error.
+    /// Number of bits that may still be in error.
     room: u32,
     errors: u32,
 }
@@ -80,7 +80,7 @@ impl<F: Fingerprint> Search<F> {
         }
     }
 
-    /// Whether `left` more errors suffice to escape every table; leaves the pattern in the atoms.
+    /// Returns whether `left` more errors suffice to escape every table; leaves the pattern in the atoms.
     fn escapes(&mut self, left: u32) -> bool {
         let Some(neediest) = (0..self.unmet.len()).max_by_key(|&t| self.unmet[t]) else { return false };
         if self.unmet[neediest] == 0 {
@@ -89,7 +89,7 @@ impl<F: Fingerprint> Search<F> {
         if self.steps_left == 0 {
             return false;
         }
-        // Whatever is looked at counts, also what the bound settles at once: all of it takes time.
+        // Every visited branch counts, even if the bound settles it at once: all of them take time.
         self.steps_left -= 1;
         if self.least_errors_needed(neediest) > left {
             return false;
@@ -200,8 +200,8 @@ mod tests {
         }
     }
 
-    /// 64 tables of 12 scattered bits each. Only about one in eight of the branches looked at goes on:
-    /// they take their time all the same, and a file with such a design must not keep its reader.
+    /// 64 tables of 12 scattered bits each. Only about one in eight of the visited branches continues, but all
+    /// take time, and a file with such a design must not block its reader.
     #[test]
     fn branches_that_the_bound_settles_are_steps_too() {
         let mut state = 5u64;

@@ -48,15 +48,15 @@ pub enum DesignError {
     /// No tables, or too many.
     #[error("a design has 1 to {max} tables, not {found}")]
     TableCount {
-        /// How many were given.
+        /// Number of were given.
         found: usize,
-        /// How many are allowed.
+        /// Number of are allowed.
         max: usize,
     },
     /// A table without prefix, or with a radius beyond its prefix.
     #[error("table {table} needs at least one prefix bit and a radius of at most its prefix length")]
     BadTable {
-        /// Which table, 0-based.
+        /// The table, 0-based.
         table: usize,
     },
     /// Table 0 has to be in natural order.
@@ -74,7 +74,7 @@ pub enum DesignError {
     NoRecurrence {
         /// The distance wanted.
         distance: u32,
-        /// How many tables are allowed.
+        /// Number of tables that are allowed.
         max: usize,
     },
 }

@@ -11,7 +11,7 @@ pub const MAX_TABLES: usize = 64;
 pub struct TableDesign<F> {
     /// The bits that lead: its count of ones is the prefix length.
     pub mask: F,
-    /// How many errors inside the prefix the table admits.
+    /// Maximum number of errors inside the prefix.
     pub radius: u32,
 }
 
@@ -28,8 +28,8 @@ impl<F: Fingerprint> TableDesign<F> {
         self.mask.count_ones()
     }
 
-    /// Whether this table's probe meets a stored fingerprint that differs from the query in exactly
-    /// the bits of `difference`.
+    /// Returns whether this table's probe meets a stored fingerprint that differs from the query in exactly the
+    /// bits of `difference`.
     #[inline]
     #[must_use]
     pub fn admits(&self, difference: F) -> bool {

@@ -12,7 +12,7 @@ use crate::format::footer::Footer;
 use crate::format::record::SectionRecord;
 use crate::format::{PAGE_BYTES, SECTION_ALIGNMENT, align};
 
-/// Where sections go when they are put one after the other.
+/// Offsets of sections that are written one after the other.
 #[derive(Debug)]
 pub(crate) struct Arrangement {
     sections: Vec<SectionRecord>,
@@ -25,7 +25,7 @@ impl Arrangement {
         Self { sections: Vec::new(), end: PAGE_BYTES }
     }
 
-    /// Where a section of that kind would start; `None` beyond 64 bits.
+    /// Returns the offset of a next section of that kind; `None` beyond 64 bits.
     pub(crate) fn next_offset(&self, kind: UnitKind) -> Option<u64> {
         align(self.end, if kind == UnitKind::Block { PAGE_BYTES } else { SECTION_ALIGNMENT })
     }
@@ -38,7 +38,7 @@ impl Arrangement {
         Some(section)
     }
 
-    /// Where the last section ends.
+    /// Returns the end of the last section.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }

@@ -5,7 +5,7 @@ use crc32fast::Hasher;
 
 use crate::format::header::FileId;
 
-/// What a checksummed unit belongs to. The number is that of format-spec.md.
+/// The kind of a checksummed unit. The number is that of format-spec.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum UnitKind {
@@ -22,7 +22,7 @@ pub(crate) enum UnitKind {
 }
 
 impl UnitKind {
-    /// Those that the footer lists.
+    /// The kinds that the footer lists.
     pub(crate) const SECTIONS: [Self; 8] = [
         Self::Block,
         Self::Keys,

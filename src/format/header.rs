@@ -64,7 +64,7 @@ impl fmt::Display for FileId {
     }
 }
 
-/// What the header says.
+/// The contents of the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) minor: u16,

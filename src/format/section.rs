@@ -15,7 +15,7 @@ use crate::error::{Place, ReadError};
 use crate::format::checksum::Context;
 use crate::format::{SECTION_ALIGNMENT, align};
 
-/// Pages that are verified between two looks at whether to go on.
+/// Pages that are verified between cancellation checks.
 const PAGES_AT_ONCE: usize = 1024;
 
 /// Bytes of contents under one checksum.
@@ -82,11 +82,11 @@ impl SectionWriter {
 pub(crate) struct Section {
     place: Place,
     context: Context,
-    /// Where the contents start, and how long they are.
+    /// Start and length of the contents.
     offset: usize,
     length: usize,
     checked: Checked,
-    /// Whether pages are checked every time all the same.
+    /// Whether pages are checked at every read.
     always_check: bool,
 }
 
@@ -108,7 +108,7 @@ impl Section {
         Self { always_check: true, ..self }
     }
 
-    /// Where the contents lie in the file.
+    /// Returns the range of the contents in the file.
     pub(crate) fn contents(&self) -> Range<usize> {
         self.offset..self.offset + self.length
     }

@@ -20,7 +20,7 @@ impl IdTable {
             Ok(place) => return Ok(place),
             Err(passed) => skip - passed,
         };
-        // Most of the time it is in the next stretch; beside a fingerprint with very many ids it is far off.
+        // It is usually in the next stretch; after a fingerprint with very many ids it is far off.
         let mut low = stretch + 1;
         if low >= stretches {
             return Ok(self.record.count);
@@ -48,7 +48,7 @@ impl IdTable {
         }
     }
 
-    /// How many marks come before a stretch of [`RANKED_PLACES`] places, from number 1 on.
+    /// Returns the number of marks before a stretch of [`RANKED_PLACES`] places, from number 1 on.
     pub(super) fn rank(&self, file: &[u8], stretch: u64) -> Result<u64, ReadError> {
         // As many ranks as stretches, so they are counted as the section's bytes are.
         let at = (self.blocks + stretch as usize - 1) * 8;

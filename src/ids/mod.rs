@@ -9,7 +9,7 @@
 //! - [`packing`]: the array, one id at a time
 //! - [`reader`]: the ids of a fingerprint
 //! - [`marks`]: from one fingerprint's first id to another's
-//! - [`verify`]: whether the sections are what they should be
+//! - [`verify`]: verification of the sections
 //! - [`writer`]: the three sections
 
 mod marks;

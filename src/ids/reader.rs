@@ -49,7 +49,7 @@ impl Ids<'_> {
         Self { base: self.base.wrapping_add(offset), ..self }
     }
 
-    /// The places of those that have not been returned: see [`Index::places`](crate::Index::places).
+    /// Returns the places of the ids not yet returned: see [`Index::places`](crate::Index::places).
     #[must_use]
     pub fn places(&self) -> Range<u64> {
         self.first + self.next as u64..self.first + self.end as u64
@@ -78,7 +78,7 @@ impl Iterator for Ids<'_> {
 impl ExactSizeIterator for Ids<'_> {}
 
 impl IdTable {
-    /// Whether every fingerprint has exactly one id, so that there are no marks.
+    /// Returns whether every fingerprint has exactly one id, so that there are no marks.
     pub(crate) fn all_single(&self) -> bool {
         self.record.count == self.fingerprints
     }
@@ -100,7 +100,7 @@ impl IdTable {
         Ok(IdWalk { place: self.after(file, first, entry as u64)? })
     }
 
-    /// The ids of the entry that a walk has come to; goes on to the next one.
+    /// Returns the ids of the walk's current entry, and advances to the next.
     pub(crate) fn next<'a>(&self, file: &'a [u8], walk: &mut IdWalk) -> Result<Ids<'a>, ReadError> {
         let start = walk.place;
         walk.place = self.after(file, start, 1)?;
@@ -164,8 +164,8 @@ impl IdTable {
         Ok(())
     }
 
-    /// The first place of the fingerprint that comes so many after the one whose first place is `start`; the
-    /// number of ids, or more, where there is none.
+    /// Returns the first place of the fingerprint that comes `fingerprints` after the one whose first place is
+    /// `start`; the number of ids, or more, if there is none.
     pub(crate) fn after(&self, file: &[u8], start: u64, fingerprints: u64) -> Result<u64, ReadError> {
         match fingerprints {
             _ if self.all_single() => Ok(start + fingerprints),

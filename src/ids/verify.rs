@@ -1,14 +1,14 @@
-//! Whether the id sections are what they should be.
+//! Verification of the id sections.
 
 use crate::error::{Place, ReadError};
 use crate::format::footer::RANKED_PLACES;
 use crate::ids::packing::get;
 use crate::ids::reader::IdTable;
 
-/// Ids that are verified between two looks at whether to go on.
+/// Ids that are verified between cancellation checks.
 const IDS_AT_ONCE: u64 = 1 << 20;
 
-/// Blocks whose first ids are verified between two looks at whether to go on.
+/// Blocks whose first ids are verified between cancellation checks.
 const BLOCKS_AT_ONCE: usize = 1 << 10;
 
 impl IdTable {

@@ -31,7 +31,7 @@ pub struct Entry<'i, F> {
 /// number of entries. It ends after the first error.
 pub struct Entries<'i, F> {
     walk: Walk<'i, F>,
-    /// Where the ids of the next entry are.
+    /// Position of the ids of the next entry.
     ids: Option<IdWalk>,
 }
 
@@ -43,7 +43,7 @@ pub struct Fingerprints<'i, F> {
 /// Goes through blocks of table 0.
 struct Walk<'i, F> {
     index: &'i Index<F>,
-    /// Those that have not been decoded.
+    /// The blocks not yet decoded.
     blocks: Range<usize>,
     /// Entries below this are left out.
     least: F,
@@ -51,7 +51,7 @@ struct Walk<'i, F> {
     /// The entries of a few blocks, and which of them comes next.
     values: Vec<F>,
     next: usize,
-    /// How many blocks are decoded together next time.
+    /// Number of blocks to decode together next time.
     at_once: usize,
     windows: Windows<'i>,
 }
@@ -221,7 +221,7 @@ fn decode_some<F: Fingerprint>(walk: &mut Walk<'_, F>) -> Result<(), ReadError> 
     walk.blocks.start = run.end;
     let decoded = table.decode_run(file, run, &mut walk.scratch, &mut walk.values);
     match (decoded, walk.values.last()) {
-        // What lies before the damage is whole; the damage comes next.
+        // The entries before the damage are intact; the error comes next.
         (Err(_), Some(&last)) => walk.blocks.start = table.keys.in_file(file).find(last) + 1,
         (decoded, _) => decoded?,
     }

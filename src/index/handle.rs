@@ -1,4 +1,4 @@
-//! An open index, and what it says of itself.
+//! An open index and its properties.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -43,7 +43,7 @@ use hamdex_fingerprint::Fingerprint;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Index<F> {
-    /// Where it was opened, for errors.
+    /// Its path, for errors.
     pub(crate) path: Option<Box<Path>>,
     pub(crate) data: Mapping,
     pub(crate) read_ahead: ReadAhead,
@@ -55,9 +55,9 @@ pub struct Index<F> {
     pub(crate) names: Option<NameTable>,
     pub(crate) metadata_section: Section,
     pub(crate) metadata: BTreeMap<String, Vec<u8>>,
-    /// How to query each distance, worked out when it is first needed.
+    /// The plan for each distance, made at its first query.
     pub(super) plans: Box<[OnceLock<Plan<F>>]>,
-    /// How many fingerprints come before each block of table 0, counted when it is first needed.
+    /// Number of fingerprints before each block of table 0, counted when first needed.
     pub(super) ranks: OnceLock<Box<[u64]>>,
 }
 
@@ -68,7 +68,7 @@ impl<F: Fingerprint> Index<F> {
         self.footer.fingerprints
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -92,20 +92,20 @@ impl<F: Fingerprint> Index<F> {
         &self.metadata
     }
 
-    /// Whether the index holds ids.
+    /// Returns whether the index has ids.
     #[must_use]
     pub fn has_ids(&self) -> bool {
         self.ids.is_some()
     }
 
-    /// Whether the ids have names.
+    /// Returns whether the ids have names.
     #[must_use]
     pub fn has_names(&self) -> bool {
         self.names.is_some()
     }
 
-    /// The names of the ids; `None` if they have none. Of the names only the few bytes that say how they are listed
-    /// are read now; each name is read, and its checksum verified, when it is asked for.
+    /// Returns the names of the ids; `None` if they have none. Reads only the few bytes of the head of the
+    /// names; each name is read, and its checksum verified, when it is looked up.
     ///
     /// # Errors
     /// When these bytes are damaged. The rest of the index can be queried all the same.
@@ -126,7 +126,7 @@ impl<F: Fingerprint> Index<F> {
         self.header.file_id
     }
 
-    /// What matches remember of the file.
+    /// Returns the file's tag in matches.
     #[inline]
     pub(crate) fn tag(&self) -> u32 {
         self.header.file_id.tag()

@@ -1,4 +1,4 @@
-//! What a query finds.
+//! The results of a query.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -8,9 +8,9 @@ use hamdex_fingerprint::Fingerprint;
 
 /// A stored fingerprint near a query.
 ///
-/// Its ids, if there are any: [`Index::ids`](crate::Index::ids), or faster, since a match may know where they
-/// are, [`Searcher::ids_of`](crate::Searcher::ids_of). What a match knows of that is no part of comparisons:
-/// two matches are equal when distance and fingerprint are.
+/// Its ids are returned by [`Index::ids`](crate::Index::ids), or faster by
+/// [`Searcher::ids_of`](crate::Searcher::ids_of), since a match may know their place. Two matches are equal if
+/// distance and fingerprint are; the place of the ids does not count.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Match<F> {
@@ -21,17 +21,17 @@ pub struct Match<F> {
     pub(crate) entry: EntryPlace,
 }
 
-/// Where an entry is in table 0 of a file, which is where its ids are found from.
+/// The position of an entry in table 0 of a file, from which its ids are found.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EntryPlace {
     block: u32,
     number: u16,
-    /// Of the file, so that it is not taken for an entry of another one.
+    /// The tag of the file, so that it is not taken for an entry of another one.
     tag: u32,
 }
 
 impl EntryPlace {
-    /// Of a match that was found in another table, or by other means. No block has that number.
+    /// The position of a match found in another table, or by other means. No block has that number.
     pub(super) const UNKNOWN: Self = Self { block: u32::MAX, number: 0, tag: 0 };
 
     /// An entry of the file with that tag.

@@ -15,14 +15,15 @@ use hamdex_fingerprint::Fingerprint;
 /// Blocks of a walk that are read ahead at once, and scanned with what is known by then.
 const WALK_BLOCKS: usize = 256;
 
-/// Blocks to either side of the query's own that a walk looks into first: what is near there rules out much of
-/// the rest.
+/// Blocks to either side of the query's own that a walk reads first: near matches there rule out most of the
+/// rest.
 const HOME_BLOCKS: usize = 32;
 
-/// What part of table 0 the blocks of a plan may be before a walk, which reads in order and learns, is cheaper.
+/// Share of table 0 in the blocks of a plan beyond which a walk is cheaper: it reads in order, and its matches
+/// rule out more and more.
 const WALK_SHARE: f64 = 0.25;
 
-/// A table of at most this many blocks is gone through in less time than it takes to make a plan.
+/// Tables of at most this many blocks are walked faster than a plan is made.
 const SMALL_TABLE_BLOCKS: usize = 4096;
 
 /// Keeps the least of many matches, in memory for about twice as many.
@@ -65,18 +66,18 @@ impl<'m, M: Ord> Limited<'m, M> {
     }
 }
 
-/// Says of a match whether it counts.
+/// Returns whether a match counts.
 pub(crate) type Counts<'a, F> = &'a mut dyn FnMut(&Match<F>) -> Result<bool, ReadError>;
 
-/// Whether a walk through table 0 is cheaper than the plan for a distance.
+/// Returns whether a walk through table 0 is cheaper than the plan for a distance.
 pub(crate) fn is_walk_cheaper<F: Fingerprint>(index: &Index<F>, distance: u32) -> bool {
     let blocks = index.tables[0].keys.len();
     let of_plan = || index.design.expected_blocks(index.plan(distance), index.len(), index.footer.layout);
     blocks <= SMALL_TABLE_BLOCKS || of_plan() > blocks as f64 * WALK_SHARE
 }
 
-/// Finds the `count` nearest within `most` bits by going through table 0, from the query's own block on, and passing
-/// over what those found so far rule out; of those that `counts` returns true for. In order.
+/// Finds the `count` nearest within `most` bits for which `counts` returns true, in order: walks table 0 from
+/// the query's own block on, and skips the blocks that the matches so far rule out.
 pub(crate) fn walk<F: Fingerprint>(
     index: &Index<F>,
     search: &mut Search<F>,

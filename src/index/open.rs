@@ -42,7 +42,7 @@ pub enum Checksums {
     UpFront,
 }
 
-/// How to open an index.
+/// Options of opening an index.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
     checksums: Checksums,
@@ -70,29 +70,29 @@ impl OpenOptions {
         self
     }
 
-    /// Whether the file does not fit the memory left to it. Before a query reads its blocks, all of them are
-    /// read ahead at once, so that storage is waited for once per query and not once per block: by default
-    /// only blocks that have not been read since the file was opened, which costs nothing later; with this,
-    /// all blocks every time, since what was read may have left memory again. And the system is left to learn which
-    /// blocks are used often, so that these stay (see [`Mapping::keep`]).
+    /// Sets whether the file exceeds the memory available to it. The blocks of a query are prefetched from
+    /// storage together, so that a query waits once and not once per block: by default only blocks that have
+    /// not been read since the file was opened, which costs nothing later; with this option all blocks every
+    /// time, since the system may have evicted them. And the system learns which blocks are used often, and
+    /// keeps these (see [`Mapping::keep`]).
     ///
-    /// It concerns files that are opened by their path.
+    /// It applies to files that are opened by their path.
     #[must_use]
     pub fn larger_than_memory(mut self, larger: bool) -> Self {
         self.larger_than_memory = larger;
         self
     }
 
-    /// Whether to read the whole file into memory of the process, in huge pages where the system has them
-    /// (see [`Mapping::load`]), instead of mapping it: slower to open, faster to query where the file has
-    /// hundreds of megabytes.
+    /// Sets whether to read the whole file into memory of the process, in huge pages if the system has them
+    /// (see [`Mapping::load`]), instead of mapping it: slower to open, faster to query for files of hundreds of
+    /// megabytes.
     #[must_use]
     pub fn in_memory(mut self, in_memory: bool) -> Self {
         self.in_memory = in_memory;
         self
     }
 
-    /// Whether the whole file is read into memory.
+    /// Returns whether the whole file is read into memory.
     #[must_use]
     pub fn is_in_memory(&self) -> bool {
         self.in_memory
@@ -210,7 +210,7 @@ pub fn width(path: impl AsRef<Path>) -> Result<u32, ReadError> {
     ends.map(|ends| ends.footer.width).map_err(|error: ReadError| error.of_file(Some(path)))
 }
 
-/// What the two ends of a file say, consistent with each other and with the file's length.
+/// The contents of the two ends of a file, consistent with each other and with the file's length.
 struct Ends {
     header: Header,
     footer: Footer,

@@ -1,6 +1,6 @@
-//! Hints to storage, before its bytes are read: for a query, or a part of a batch, all its blocks at once; for a
-//! scan a window ahead; for a task of many all that it goes through. Otherwise each block would be waited for
-//! on its own, since the system does not read ahead by itself (`MADV_RANDOM`).
+//! Prefetching from storage: all blocks of a query, or of a part of a batch, at once; a window ahead of a scan;
+//! all blocks of one task of many. Otherwise each block would be waited for on its own, since the system does
+//! not read ahead (`MADV_RANDOM`).
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use hamdex_fingerprint::Fingerprint;
 /// Bytes that a scan reads ahead at once: enough to keep storage busy while the window before is read.
 const WINDOW_BYTES: usize = 1 << 20;
 
-/// Blocks that are looked at to know how many have been read.
+/// Blocks sampled to estimate how many have been read.
 const SAMPLED_BLOCKS: usize = 64;
 
-/// How an index reads ahead, if its bytes come from storage.
+/// The prefetching of an index whose bytes come from storage.
 pub(crate) struct ReadAhead {
     is_worth: bool,
-    /// Whether blocks that have been read may be gone again.
+    /// Whether blocks may be evicted after they have been read.
     repeat: bool,
 }
 
@@ -33,7 +33,7 @@ impl ReadAhead {
         Self { is_worth: false, repeat: false }
     }
 
-    /// Whether storage may have to be waited for where a block is read.
+    /// Returns whether the block may be cold.
     fn is_unread<F: Fingerprint>(&self, table: &Table<F>, block: usize) -> bool {
         self.repeat || !table.checked.contains(block)
     }
@@ -67,8 +67,8 @@ impl ReadAhead {
         }
     }
 
-    /// Hints that some of a range is read again and again, where each reading is announced: otherwise every one that
-    /// is not would bring its neighbours as well.
+    /// Hints that parts of a range are read repeatedly, if each read is announced: an unannounced one would
+    /// bring its neighbours as well.
     pub(super) fn keep_repeated(&self, data: &Mapping, range: Range<usize>) {
         if self.repeat {
             self.keep(data, range);
@@ -146,13 +146,13 @@ impl ReadAhead {
     }
 }
 
-/// How far a scan has read ahead.
+/// The prefetched window of a scan.
 pub(crate) struct Windows<'a> {
     read_ahead: &'a ReadAhead,
     data: &'a Mapping,
     /// The blocks read ahead without a gap.
     hinted: Range<usize>,
-    /// Whether that is done for windows whose blocks have all been read before, too.
+    /// Whether windows whose blocks have all been read before are prefetched, too.
     takes_all: bool,
 }
 
@@ -231,7 +231,7 @@ mod tests {
     fn a_file_larger_than_memory_is_asked_every_time() {
         let index = index(&OpenOptions::new(), true);
         the_end_is_read_ahead(&index);
-        // The blocks of all tables may stay in memory, where the system would drop them first otherwise.
+        // The blocks of all tables may stay in memory; the system would evict them first otherwise.
         let kept = index.data.hints.kept.lock().unwrap().clone();
         for table in &index.tables {
             let (offset, length) = table.extent(0..table.keys.len());
@@ -327,7 +327,7 @@ mod tests {
         assert!(hints(&index).is_empty());
     }
 
-    /// That those that have been read are those that have been checked.
+    /// Asserts that the blocks read are the blocks checked.
     fn every_block_read_was_asked_for(index: &Index<u64>) {
         let ranges = hints(index);
         let mut read = 0;
@@ -342,8 +342,8 @@ mod tests {
         assert!(read > 1000, "{read} blocks read");
     }
 
-    /// Where a run of equal prefixes fills many blocks, the bits behind the prefix still select which of them
-    /// can hold a match.
+    /// If a run of equal prefixes fills many blocks, the bits after the prefix still select the blocks that may
+    /// hold a match.
     #[test]
     fn a_long_run_of_one_prefix_is_not_read_whole() {
         let run = |i: u64| 0x1234_5678_9abc_def0 & !0x3_ffff | i;

@@ -15,12 +15,12 @@ use crate::progress::{Phase, Progress, Report};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
-/// Queries an index, using the same memory again and again: after the first few queries none is
-/// allocated any more, and that of an unusually large answer is given back. Every thread has its own. Thousands
-/// of queries at once are answered several times as fast by [`Index::batch`].
+/// Queries an index with reused memory: it allocates nothing after the first few queries, and frees the memory
+/// of an unusually large answer. Every thread needs its own searcher. [`Index::batch`] answers thousands of
+/// queries several times as fast.
 ///
-/// It is generic over how it holds the index: [`Index::searcher`] makes one that borrows it, [`Searcher::new`]
-/// takes an `Arc`, too, so that a service can keep searchers beside the index.
+/// It is generic over the reference to the index: [`Index::searcher`] borrows it, and [`Searcher::new`] also
+/// takes an `Arc`, so that a service can store searchers next to the index.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -73,7 +73,7 @@ per_width! {
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// A searcher: the memory that queries use again and again. One for each thread.
+    /// Returns a searcher: the reusable memory of queries. Each thread needs its own.
     #[must_use]
     pub fn searcher(&self) -> Searcher<&Self> {
         Searcher::new(self)
@@ -81,7 +81,7 @@ impl<F: Fingerprint> Index<F> {
 }
 
 impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
-    /// A searcher of an index that it borrows or shares.
+    /// Returns a searcher of an index that it borrows or shares.
     #[must_use]
     pub fn new(index: R) -> Self {
         Self {
@@ -96,7 +96,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         &self.index
     }
 
-    /// What to call while a query reads many blocks; it may stop the query: see
+    /// Sets a callback for queries that read many blocks, which may stop the query: see
     /// [the crate](crate#threads-memory-progress). A query of few blocks, as at usual distances, calls nothing.
     #[must_use]
     pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
@@ -109,10 +109,10 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         self.core.report = Report::from(report);
     }
 
-    /// All stored fingerprints within `distance` of `query`, nearest first, then by fingerprint.
+    /// Returns all stored fingerprints within `distance` of `query`, nearest first, then by fingerprint.
     ///
-    /// Any distance is exact; one beyond the design's takes longer. Where there may be more than memory should
-    /// hold, [`Searcher::nearest_within`] has a limit.
+    /// Any distance is exact; one beyond the design's takes longer. [`Searcher::nearest_within`] limits the
+    /// number of matches, if there may be more than fit into memory.
     ///
     /// # Errors
     /// When a block that matters is damaged.
@@ -133,8 +133,8 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         Ok(&self.core.matches)
     }
 
-    /// Some stored fingerprint within `distance` of `query`, the first that comes up, if there is one:
-    /// always the same one for the same file, not always the nearest.
+    /// Returns the first fingerprint found within `distance` of `query`, if any: always the same one for the
+    /// same file, not always the nearest.
     ///
     /// # Errors
     /// When a block that matters is damaged.
@@ -142,11 +142,11 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         compiled_first()(&mut self.core, &self.index, query, distance)
     }
 
-    /// The `count` stored fingerprints nearest to `query`, nearest first, then by fingerprint; all of
+    /// Returns the `count` stored fingerprints nearest to `query`, nearest first, then by fingerprint; all of
     /// them if there are no more.
     ///
-    /// Where they are further away than the design's distance, more and more of the file is read, at worst
-    /// all of table 0: [`Searcher::nearest_within`] bounds that, and [`Searcher::progress`] can end it.
+    /// If they are further away than the design's distance, more and more of the file is read, at worst all of
+    /// table 0: [`Searcher::nearest_within`] bounds that, and [`Searcher::progress`] can cancel it.
     ///
     /// # Errors
     /// When a block that matters is damaged.
@@ -154,9 +154,9 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         self.nearest_within(query, count, F::BITS)
     }
 
-    /// The `count` nearest of the stored fingerprints within `distance` of `query`, nearest first, then by
-    /// fingerprint; all of these if there are no more. Takes memory for about twice as many matches, however many
-    /// there are.
+    /// Returns the `count` nearest of the stored fingerprints within `distance` of `query`, nearest first, then
+    /// by fingerprint; all of these if there are no more. Takes memory for about twice as many matches, however
+    /// many there are.
     ///
     /// ```
     /// # use hamdex::{Builder, Index};
@@ -232,7 +232,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         self.core.for_each_of(&self.index, queries, distance, visit)
     }
 
-    /// The same as a part of other work, which says whether to go on.
+    /// As [`Self::nearest_within`], as a part of other work, which may be cancelled.
     #[inline]
     pub(crate) fn for_each_of_while(
         &mut self,
@@ -304,7 +304,7 @@ fn nearest_within<F: Fingerprint>(
         if core.matches.len() >= count.min(index.len() as usize) || distance == most {
             return Ok(());
         }
-        // Those within one more are looked for next, until that would cost as much as to look at all.
+        // Increases the distance by one, until that would cost as much as a walk.
         distance += 1;
         if nearest::is_walk_cheaper(index, distance) {
             return core.nearest_by_walk(index, query, count, most);

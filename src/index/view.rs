@@ -16,7 +16,7 @@ use hamdex_fingerprint::Fingerprint;
 pub(crate) struct TableView<'i, F> {
     index: &'i Index<F>,
     table: &'i Table<F>,
-    /// What is added to each id.
+    /// The number added to each id.
     id_offset: u64,
 }
 
@@ -29,12 +29,12 @@ impl<F> Clone for TableView<'_, F> {
 impl<F> Copy for TableView<'_, F> {}
 
 impl<F: Fingerprint> Index<F> {
-    /// Where it was opened; `None` for an index in memory.
+    /// Returns its path; `None` for an index in memory.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// The table that begins with the bits under a mask, if there is one.
+    /// Returns the table that begins with the bits under a mask, if any.
     pub(crate) fn table_of(&self, mask: F) -> Option<TableView<'_, F>> {
         let table = self.tables.iter().find(|table| table.permutation.mask() == mask)?;
         Some(TableView { index: self, table, id_offset: 0 })
@@ -60,7 +60,7 @@ impl<F: Fingerprint> Index<F> {
         self.data.as_ref()
     }
 
-    /// What no id exceeds, by how they are stored.
+    /// Returns an upper bound of the ids, from the width of their fields.
     pub(crate) fn most_id(&self) -> Option<u64> {
         let ids = self.ids.as_ref()?.record;
         let most = u64::MAX.checked_shr(u64::BITS - ids.bits).unwrap_or(0);
@@ -74,12 +74,12 @@ impl<'i, F: Fingerprint> TableView<'i, F> {
         Self { id_offset, ..self }
     }
 
-    /// How its entries are permuted.
+    /// Returns the permutation of its entries.
     pub(crate) fn permutation(&self) -> &'i Permutation<F> {
         &self.table.permutation
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     pub(crate) fn blocks(&self) -> usize {
         self.table.keys.len()
     }
@@ -101,8 +101,8 @@ impl<'i, F: Fingerprint> TableView<'i, F> {
         self.table.decode_run(file, blocks, scratch, values).map_err(|error| self.index.error(error))
     }
 
-    /// How many ids come before the first one of a block of table 0; how many there are at all, behind the
-    /// last block. None where there are no ids.
+    /// Returns the number of ids before the first of a block of table 0; after the last block, the number of
+    /// all ids. 0 without ids.
     pub(crate) fn ids_before(&self, block: usize) -> Result<u64, ReadError> {
         match &self.index.ids {
             None => Ok(0),

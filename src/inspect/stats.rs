@@ -1,4 +1,4 @@
-//! What a file is made of.
+//! Statistics of a file.
 
 use crate::codec::reference::Coding;
 use crate::codec::{Codec, information_bound_bits};
@@ -8,7 +8,7 @@ use crate::format::header::{FileId, MAJOR};
 use crate::index::handle::Index;
 use hamdex_fingerprint::Fingerprint;
 
-/// What a file is made of; see [`Index::stats`].
+/// Statistics of a file; see [`Index::stats`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Stats<F> {
@@ -22,7 +22,7 @@ pub struct Stats<F> {
     pub file_bytes: u64,
     /// Bytes of a block.
     pub block_bytes: u32,
-    /// How blocks are coded.
+    /// The codec of the blocks.
     pub codec: Codec,
     /// Distinct fingerprints.
     pub fingerprints: u64,
@@ -32,7 +32,7 @@ pub struct Stats<F> {
     pub design: String,
     /// Bits per fingerprint and table that no code goes below for uniformly spread fingerprints.
     pub bound_bits: f64,
-    /// Bytes of memory that the index itself takes beside the file.
+    /// Bytes of memory that the index takes in addition to the file.
     pub memory_bytes: u64,
     /// Bytes of the user's metadata.
     pub metadata_bytes: u64,
@@ -46,15 +46,15 @@ pub struct Stats<F> {
     pub name_bytes: Option<u64>,
 }
 
-/// What a table is made of.
+/// Statistics of a table.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TableStats<F> {
     /// Its mask and radius.
     pub design: TableDesign<F>,
-    /// How many blocks.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Where block 0 starts in the file.
+    /// Offset of block 0 in the file, in bytes.
     pub offset: u64,
     /// Bytes of its blocks.
     pub block_bytes: u64,
@@ -66,15 +66,15 @@ pub struct TableStats<F> {
     pub code_lengths: Vec<u8>,
     /// The code of each h: the low bits of the number, as many as its length.
     pub codes: Vec<u16>,
-    /// How often each h occurs between neighbours.
+    /// Number of occurrences of each h between neighbours.
     pub counts: Vec<u64>,
 }
 
-/// How ids are stored.
+/// Statistics of the ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IdStats {
-    /// How many ids in all.
+    /// Number of ids in all.
     pub count: u64,
     /// The smallest id.
     pub base: u64,
@@ -85,8 +85,8 @@ pub struct IdStats {
 }
 
 impl<F> Stats<F> {
-    /// How the blocks of a table are coded, for [`reference::read_block`](crate::inspect::reference::read_block);
-    /// `None` when there is no such table.
+    /// Returns the coding of the blocks of a table, for
+    /// [`reference::read_block`](crate::inspect::reference::read_block); `None` when there is no such table.
     #[must_use]
     pub fn coding(&self, table: usize) -> Option<Coding<'_>> {
         let code_lengths = &self.tables.get(table)?.code_lengths;
@@ -98,7 +98,7 @@ impl<F> Stats<F> {
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// What the file is made of. Reads nothing but what opening it has read.
+    /// Returns the statistics of the file. Reads nothing beyond what opening it has read.
     #[must_use]
     pub fn stats(&self) -> Stats<F> {
         let bytes_of = |wanted: &[UnitKind], table: usize| -> u64 {

@@ -181,14 +181,14 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
         self
     }
 
-    /// How many threads to use; 0, the default, for all: see [the crate](crate#threads-memory-progress). They
+    /// Sets the number of threads; 0, the default, for all: see [the crate](crate#threads-memory-progress). They
     /// are its own even then, since those that wait for their turn must not keep a pool from other work.
     pub fn threads(mut self, threads: usize) -> Self {
         self.options.threads = threads;
         self
     }
 
-    /// What to call, from any thread, as the work goes on; it may stop the work: see
+    /// Sets a callback that any thread calls as the work goes on, and that may stop the work: see
     /// [the crate](crate#threads-memory-progress).
     pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         self.options = self.options.progress(report);
@@ -260,7 +260,7 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
         Ok(all)
     }
 
-    /// How many pairs there are at each distance, from 0 on, where there are none.
+    /// Number of pairs at each distance, from 0 on, where there are none.
     ///
     /// # Errors
     /// When a block is damaged.

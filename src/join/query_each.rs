@@ -9,7 +9,7 @@ use crate::join::workspace::Workspace;
 use crate::progress::Counter;
 use hamdex_fingerprint::Fingerprint;
 
-/// Queries between two looks at whether to go on.
+/// Queries between cancellation checks.
 const QUERIES_AT_ONCE: usize = 64;
 
 /// Finds the pairs whose lower fingerprint is in a part.

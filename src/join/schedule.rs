@@ -97,7 +97,7 @@ fn streaming_table<F: Fingerprint>(tables: &[Table<F>], mask: F) -> Option<usize
     tables.iter().position(|table| table.permutation.apply(mask) == first)
 }
 
-/// The table in whose order the first bits of a mask come earliest: of that, slices read least beside what they have.
+/// The table in whose order the first bits of a mask come earliest: of that, slices read least next to what they have.
 fn earliest_table<F: Fingerprint>(tables: &[Table<F>], mask: F) -> usize {
     let last_digit_bit = |table: &Table<F>| {
         let mask = table.permutation.apply(mask);

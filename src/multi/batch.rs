@@ -12,7 +12,7 @@ use crate::progress::{Counter, Phase};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
-/// Queries whose matches are united between two looks at whether to go on.
+/// Queries whose matches are united between cancellation checks.
 const UNITED_AT_ONCE: usize = 1 << 12;
 
 /// Receives the place of each query and its matches; returns whether there should be more.

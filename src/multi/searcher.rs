@@ -83,7 +83,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
         &self.indexes
     }
 
-    /// What to call while a query reads many blocks; it may stop the query: see
+    /// Sets a callback for queries that read many blocks, which may stop the query: see
     /// [the crate](crate#threads-memory-progress). A query of few blocks, as at usual distances, calls nothing.
     #[must_use]
     pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {

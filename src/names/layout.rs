@@ -15,7 +15,7 @@ use byteorder::{ByteOrder, LittleEndian};
 /// Bytes before the ids.
 pub(crate) const HEAD_BYTES: usize = 24;
 
-/// How many names there are, and how they are listed.
+/// Number of names, and how they are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) count: u64,

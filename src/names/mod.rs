@@ -5,7 +5,7 @@
 //!
 //! - [`layout`]: what the directory begins with
 //! - [`reader`]: the name of an id
-//! - [`verify`]: whether the sections are what they should be
+//! - [`verify`]: verification of the sections
 
 pub(crate) mod layout;
 pub(crate) mod reader;

@@ -46,13 +46,13 @@ impl NameTable {
 }
 
 impl<'a> Names<'a> {
-    /// How many names there are.
+    /// Number of names.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.head.count
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.head.count == 0

@@ -7,7 +7,7 @@ use crate::ids::reader::IdTable;
 use crate::names::layout::HEAD_BYTES;
 use crate::names::reader::{NameTable, Names, damaged};
 
-/// Names, or ids, that are verified between two looks at whether to go on.
+/// Names, or ids, that are verified between cancellation checks.
 const AT_ONCE: u64 = 1 << 20;
 
 impl NameTable {

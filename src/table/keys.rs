@@ -39,7 +39,7 @@ impl<F: Fingerprint> Keys<F> {
         self
     }
 
-    /// How many keys.
+    /// Number of keys.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.count
@@ -82,7 +82,7 @@ impl<F: Fingerprint> Keys<F> {
         self.directory.prefetch(value);
     }
 
-    /// Bytes of memory in use, beside the file.
+    /// Bytes of memory in use, next to the file.
     pub(crate) fn bytes(&self) -> usize {
         self.copy.as_ref().map_or(0, |copy| copy.len()) + self.directory.bytes()
     }
@@ -102,7 +102,7 @@ impl<F: Fingerprint> KeysInFile<'_, F> {
         self.keys.find_for_both(least, greatest)
     }
 
-    /// How many keys.
+    /// Number of keys.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.keys.count

@@ -13,7 +13,7 @@ use hamdex_fingerprint::Fingerprint;
 /// Writes the blocks of one table, given its values in order, in pieces of any size.
 ///
 /// Where a block ends depends on all before it, so finding the ends is one thread's work, and so is
-/// writing. Both are done beside the encoding, which is that of all threads: while a batch is taken in,
+/// writing. Both are done next to the encoding, which is that of all threads: while a batch is taken in,
 /// the one before it is encoded and the one before that is written.
 pub(crate) struct TableWriter<F> {
     codec: BlockCodec,

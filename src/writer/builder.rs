@@ -122,7 +122,7 @@ impl<F: Fingerprint> Builder<F> {
         self.seal()?.publish()
     }
 
-    /// Does all that [`Builder::finish`] does but give the file its name: for files beside the index that
+    /// Does all that [`Builder::finish`] does but give the file its name: for files next to the index that
     /// must know its id, and are to appear together with it.
     ///
     /// # Errors

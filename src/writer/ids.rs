@@ -1,4 +1,4 @@
-//! The ids of a file: gathered beside table 0, and written after it.
+//! The ids of a file: gathered next to table 0, and written after it.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek};

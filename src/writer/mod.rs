@@ -11,7 +11,7 @@
 //! - [`assemble`]: from tables to a file, front to back
 //! - [`census`]: what is known of a table before its code is chosen
 //! - [`table`]: the code, the blocks and the keys of a table
-//! - [`ids`]: the ids beside table 0
+//! - [`ids`]: the ids next to table 0
 //! - [`names`], [`named`]: what ids are called
 //! - [`sections`]: the sections of a file, one after the other
 //! - [`output`]: where the bytes go

@@ -1,4 +1,4 @@
-//! The names of a file: gathered beside its fingerprints, and written after its ids.
+//! The names of a file: gathered next to its fingerprints, and written after its ids.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};

@@ -115,14 +115,14 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// How many threads to use, at most 1,024; 0, the default, for all: see [the crate](crate#threads-memory-progress).
+    /// Sets the number of threads, at most 1,024; 0, the default, for all: see [the crate](crate#threads-memory-progress).
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Where temporary files go; unless chosen, beside the output, where there is room for files of
+    /// Where temporary files go; unless chosen, next to the output, where there is room for files of
     /// its size (for a stream: `TMPDIR` or, on Unix, `/var/tmp`). They have no names, and are gone when the build ends.
     #[must_use]
     pub fn temp_dir(mut self, directory: impl Into<PathBuf>) -> Self {
@@ -170,7 +170,7 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// What to call, from any thread, as the work goes on; it may stop the work: see
+    /// Sets a callback that any thread calls as the work goes on, and that may stop the work: see
     /// [the crate](crate#threads-memory-progress).
     #[must_use]
     pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
@@ -221,7 +221,7 @@ impl<F: Fingerprint> BuildOptions<F> {
         Ok(self.progress.report(progress)?)
     }
 
-    /// Counts the units of a phase, and says whether to go on.
+    /// Returns a counter for the units of a phase; fails if the work is cancelled.
     pub(crate) fn counter(&self, phase: Phase, total: Option<u64>) -> Result<Counter, BuildError> {
         Ok(self.progress.counter(phase, total)?)
     }
@@ -248,7 +248,7 @@ impl<F: Fingerprint> BuildOptions<F> {
         }
     }
 
-    /// How many tables there will be, as far as that is settled before anything has been counted.
+    /// Number of tables, as far as that is settled before anything has been counted.
     pub(crate) fn known_tables(&self) -> usize {
         match &self.design {
             DesignChoice::Auto { .. } => 1,

@@ -44,8 +44,8 @@ impl<K: Record> Portions<K> {
         Self { capacity, ends: Vec::new(), is_complete: false, whole: None, sample: Sample::new() }
     }
 
-    /// Hands on the keys of all items, strictly ascending, in batches. `read` is called once per portion; `done` says
-    /// whether to go on.
+    /// Hands on the keys of all items, strictly ascending, in batches. `read` is called once per portion; `done`
+    /// checks for cancellation.
     pub(super) fn for_each<T: Sync>(
         &mut self,
         read: &mut Read<'_, T>,

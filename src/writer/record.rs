@@ -6,7 +6,7 @@ use crate::digest::SetDigest;
 use crate::progress::{Counter, Stopped};
 use hamdex_fingerprint::Fingerprint;
 
-/// Records between two looks at whether to go on.
+/// Records between cancellation checks.
 const PIECE: usize = 1 << 20;
 
 /// Something that is sorted by fingerprint, first of all.

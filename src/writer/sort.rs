@@ -108,7 +108,7 @@ impl<R: Record> Sorter<R> {
         }
     }
 
-    /// Sorts; `done` says whether to go on.
+    /// Sorts; `done` checks for cancellation.
     pub(crate) fn finish(mut self, done: &Counter) -> Result<Sorted<R>, BuildError> {
         if self.runs.is_none() {
             self.sort(done)?;

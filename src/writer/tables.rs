@@ -30,7 +30,7 @@ pub(crate) trait Tables<F: Fingerprint>: Send {
 #[derive(Clone, Copy)]
 pub(crate) struct Turn<'a, F> {
     pub(crate) number: usize,
-    /// How many tables there are.
+    /// Number of tables.
     pub(crate) tables: usize,
     pub(crate) permutation: &'a Permutation<F>,
     /// Distinct fingerprints.

@@ -29,7 +29,7 @@ pub(crate) fn run<K: Kernel>(kernel: K) -> K::Output {
 pub(crate) struct BitGather(());
 
 impl BitGather {
-    /// The proof, where the processor has `pext` and `pdep` and they are no loops in microcode.
+    /// Returns the proof if the processor has `pext` and `pdep` in hardware, not as loops in microcode.
     pub(crate) fn detect() -> Option<Self> {
         (std::arch::is_x86_feature_detected!("bmi2") && gathers_bits_fast()).then_some(Self(()))
     }

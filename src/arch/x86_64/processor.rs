@@ -1,9 +1,10 @@
-//! Which processor this is, where its features alone do not tell what is fast.
+//! The processor's model, for instructions whose speed its feature flags do not tell.
 
 use std::arch::x86_64::__cpuid;
 use std::sync::LazyLock;
 
-/// Whether `pext` and `pdep`, if there are such, take a few cycles, as everywhere but on [`is_microcoded`] ones.
+/// Returns whether `pext` and `pdep`, if present, take a few cycles: everywhere but on [`is_microcoded`]
+/// processors.
 pub(super) fn gathers_bits_fast() -> bool {
     // The instruction that identifies a processor takes microseconds where that is a virtual one.
     static FAST: LazyLock<bool> = LazyLock::new(|| {
@@ -22,8 +23,8 @@ fn family(version: u32) -> u32 {
     if base == 0xf { base + extended } else { base }
 }
 
-/// Whether a processor runs `pext` and `pdep` as a loop in microcode, of up to hundreds of cycles: those of AMD do
-/// before Zen 3, family 19h, and so do those of Hygon, which are Zen 1.
+/// Returns whether a processor runs `pext` and `pdep` as a microcode loop of up to hundreds of cycles: AMD
+/// before Zen 3 (family 19h), and Hygon, which is Zen 1.
 fn is_microcoded(vendor: &[u8], family: u32) -> bool {
     match vendor {
         b"AuthenticAMD" => family < 0x19,

@@ -12,7 +12,7 @@ pub(super) const ITEMS_PER_TASK: usize = 1 << 15;
 /// cache, few enough that there is something in each.
 const MAX_PARTS_LOG2: u32 = 8;
 
-/// Items of a part, at least, where there are so few that fewer parts will do.
+/// Minimum of items per part; with fewer items there are fewer parts.
 const ITEMS_PER_PART: usize = 128;
 
 /// A block that may hold what a query looks for.
@@ -57,7 +57,7 @@ impl Parts {
 /// The items of a range of queries, in the order of parts.
 pub(super) struct Items<F> {
     items: Vec<Item<F>>,
-    /// Where those of each part start; one more for the end.
+    /// Start of the items of each part, and the end.
     starts: Vec<u32>,
 }
 

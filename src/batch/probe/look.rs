@@ -14,14 +14,14 @@ pub(super) struct Look<'a, F> {
     pub(super) tables: &'a [Table<F>],
     pub(super) table: &'a Table<F>,
     pub(super) probes: &'a [Probe<F>],
-    /// Which of the probes.
+    /// The number of the probe.
     pub(super) number: usize,
     pub(super) distance: u32,
     /// From how many queries on a block is decoded.
     pub(super) dense_from: usize,
     /// Reads ahead blocks that are about to be used.
     pub(super) read_ahead: &'a (dyn Fn(&[Located]) + Sync),
-    /// What says whether to go on.
+    /// The cancellation check.
     pub(super) done: &'a Counter,
 }
 
@@ -30,13 +30,13 @@ impl<F: Fingerprint> Look<'_, F> {
         &self.table.permutation
     }
 
-    /// What to look for, for a permuted query.
+    /// Returns the target of a permuted query.
     #[inline]
     pub(super) fn target(&self, query: F) -> Target<F> {
         target_of(&self.probes[self.number].reach, self.distance, query)
     }
 
-    /// Whether a match that differs in `difference` belongs to this probe: see [`is_first`].
+    /// Returns whether a match that differs in `difference` belongs to this probe: see [`is_first`].
     #[inline]
     pub(super) fn owns(&self, difference: F) -> bool {
         self.probes[self.number].reach.admits(difference) && is_first(&self.probes[..self.number], difference)

@@ -1,16 +1,16 @@
-//! Queries led to blocks, blocks visited in order.
+//! The candidate blocks of all queries, visited in order.
 //!
-//! One table after the other. In *rounds*, as many queries as memory has room for are located in the
-//! table: each gives an *item* for each block that may hold what it looks for. Tasks do that for ranges
-//! of queries, and put their items in the order of *parts*, ranges of blocks. Then tasks take a part
-//! each, put its items in the order of blocks, and visit these. So both orders are made by counting, in
-//! cache, whatever the data looks like, and all threads are busy in both steps. Where a part has far more blocks
-//! than items, these are sorted instead: no step goes through blocks that nobody looks into.
+//! One table after the other. In *rounds*, as many queries as memory has room for are located in the table:
+//! each gives an *item* for each candidate block. Tasks do that for ranges of queries, and put their items in
+//! the order of *parts*, ranges of blocks. Then tasks take a part each, put its items in the order of blocks,
+//! and visit these. So both orders are made by counting, in cache, for any data, and all threads are busy in
+//! both steps. The items of a part with far more blocks than items are sorted instead, so no step visits blocks
+//! without items.
 //!
 //! - [`look`]: a probe of a plan
 //! - [`items`]: from queries to blocks
 //! - [`part`]: from blocks to matches
-//! - [`search`]: looking into a decoded block
+//! - [`search`]: searching a decoded block
 
 mod items;
 mod look;

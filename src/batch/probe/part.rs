@@ -15,7 +15,7 @@ use hamdex_fingerprint::Fingerprint;
 /// Blocks with few queries that are left to the scanner together.
 const SPARSE_BATCH: usize = 4096;
 
-/// Queries and entries of decoded blocks between two looks at whether to go on.
+/// Queries and entries of decoded blocks between cancellation checks.
 const SEARCHED_AT_ONCE: usize = 1 << 15;
 
 /// Blocks for each item of a part from which on items are sorted rather than counted into their places.
@@ -25,7 +25,7 @@ const SORTED_FROM: usize = 16;
 pub(super) struct Visitor<F> {
     /// The items of the part in the order of its blocks.
     items: Vec<Item<F>>,
-    /// Where those of each block go.
+    /// Next position of the items of each block.
     next: Vec<u32>,
     /// A decoded block.
     values: Vec<F>,
@@ -80,7 +80,7 @@ impl<F: Fingerprint> Visitor<F> {
             if items.len() >= look.dense_from {
                 values.clear();
                 look.table.decode(look.file, block, scratch, values)?;
-                // Where queries crowd, one block may have all of them.
+                // One block may have all queries of a cluster.
                 for items in items.chunks(SEARCHED_AT_ONCE) {
                     let search = Search {
                         values,
@@ -128,7 +128,7 @@ impl<F: Fingerprint> Visitor<F> {
             ordered.sort_unstable_by_key(|item| item.block);
             return Ok(());
         }
-        // Where queries crowd, one part may have all items.
+        // One part may have all items of a cluster.
         let look = || if count > SEARCHED_AT_ONCE { done.check() } else { Ok(()) };
         next.clear();
         next.resize(blocks.len() + 1, 0);

@@ -6,15 +6,15 @@ use crate::arch::{self, Instructions, Kernel, LANES};
 use crate::codec::Target;
 use hamdex_fingerprint::Fingerprint;
 
-/// So many values are compared rather than looked at more closely.
+/// Ranges of at most this many values are compared one by one.
 const SHORT: usize = 256;
 
 /// Memory that searches use again and again.
 #[derive(Default)]
 pub(super) struct Scratch {
-    /// Where the run of each query begins.
+    /// Start of the run of each query.
     starts: Vec<u32>,
-    /// Parts of a block yet to be looked at.
+    /// Parts of a block that remain to be searched.
     parts: Vec<Range<usize>>,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Scratch {
 pub(super) struct Search<'a, F, T, V> {
     /// The entries of the block, ascending, at least one.
     pub(super) values: &'a [F],
-    /// How many queries there are, and what each looks for. The radii are all the same.
+    /// Number of queries, and their targets. All radii are the same.
     pub(super) queries: usize,
     pub(super) target: T,
     pub(super) scratch: &'a mut Scratch,
@@ -41,12 +41,12 @@ where
         arch::run(self)
     }
 
-    /// Where the prefix admits no error, all that a target meets is one run of equal prefixes.
+    /// With no errors allowed in the prefix, the matches of a target are in one run of equal prefixes.
     #[inline(always)]
     fn in_runs(&mut self, instructions: impl Instructions) -> ControlFlow<()> {
         let Self { values, queries, target, scratch: Scratch { starts, .. }, visit } = self;
-        // All starts before the first run is looked at: without a branch that depends on the query, the
-        // searches overlap.
+        // All starts are found before the first run is compared: without a branch that depends on the query,
+        // the searches overlap.
         starts.resize(*queries, 0);
         for (query, start) in starts.iter_mut().enumerate() {
             let target = target(query);
@@ -62,9 +62,8 @@ where
         ControlFlow::Continue(())
     }
 
-    /// The values are the leaves of a binary trie. A subtree where the prefix holds too many errors
-    /// already is left out; where it may hold no more, one run remains; another one is parted, until it
-    /// is short.
+    /// The values are the leaves of a binary trie. A subtree with too many errors in the prefix is skipped; one
+    /// that allows no more errors is a single run; any other is divided until it is short.
     #[inline(always)]
     fn in_tries(&mut self, instructions: impl Instructions) -> ControlFlow<()> {
         let Self { values, queries, target, scratch: Scratch { parts, .. }, visit } = self;
@@ -112,7 +111,7 @@ where
 }
 
 /// Calls `visit` with each of the first of `values`, those up to `greatest`, that is within the distance.
-/// A few of those that follow are compared, too: that costs nothing.
+/// A few of the values after them are compared, too, which costs nothing.
 #[inline(always)]
 fn in_run<F: Fingerprint>(
     instructions: impl Instructions,

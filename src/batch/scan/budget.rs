@@ -1,4 +1,4 @@
-//! How much a scan may spend on what only a sample could estimate.
+//! Budget of a scan for work that only a sample could estimate.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ impl Budget {
     /// Breaks when more is spent than there is left.
     pub(super) fn spend(&self, ns: f64) -> ControlFlow<()> {
         let Some(left) = &self.left_ns else { return ControlFlow::Continue(()) };
-        // What is over stays over: nothing is left for the tasks that come after.
+        // An overdraft leaves nothing for later tasks.
         let spend = |left: u64| Some(left.saturating_sub(ns as u64));
         let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).unwrap_or(0);
         if before < ns as u64 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -1,4 +1,4 @@
-//! Which tables to make of the queries.
+//! The choice of tables over the queries.
 
 use crate::batch::question::Question;
 use crate::batch::sample::spread;
@@ -17,9 +17,9 @@ pub(super) const MET_NS: f64 = 12.0;
 /// To compare a fingerprint with one of them.
 pub(super) const CANDIDATE_NS: f64 = 1.5;
 
-/// Queries, and as many stored fingerprints, that are compared to estimate how often they meet: at least so many, at
-/// most so many, and one query of so many. Where bits are not set evenly, but fingerprints do not lie close together, one
-/// in ten thousand comparisons is a meeting, and still they decide what a scan costs.
+/// Queries, and as many stored fingerprints, that are compared to estimate how often they meet: the minimum,
+/// the maximum, and the interval of sampled queries. With uneven bits but no clusters, one in ten thousand
+/// comparisons is a meeting, and they still decide the cost of a scan.
 const MIN_SAMPLE: usize = 128;
 const MAX_SAMPLE: usize = 512;
 const QUERIES_PER_SAMPLED: usize = 256;
@@ -38,15 +38,15 @@ pub(in crate::batch) struct TableChoice<F> {
 /// Nanoseconds to look one fingerprint up in tables of queries.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(in crate::batch) struct LookupCost {
-    /// Whatever the data.
+    /// The part that does not depend on the data.
     pub(in crate::batch) lookup_ns: f64,
     /// For the queries that share a prefix with it.
     pub(in crate::batch) meeting_ns: f64,
 }
 
 impl<F: Fingerprint> TableChoice<F> {
-    /// What it costs where fingerprints are sifted before; `None` where that is no cheaper. It spares look-ups and
-    /// meetings of what is spread evenly; where fingerprints crowd as queries do, they meet.
+    /// Returns the cost with a sieve; `None` if that is no cheaper. A sieve saves look-ups and meetings of
+    /// evenly spread fingerprints, not of clusters that queries share.
     pub(in crate::batch) fn sieved(&self, queries: usize, stored: u64, distance: u32) -> Option<LookupCost> {
         let LookupCost { lookup_ns, meeting_ns } = self.cost;
         if self.crowded > MAX_CROWDED {
@@ -68,8 +68,8 @@ impl LookupCost {
     }
 }
 
-/// The tables that cover `distance` errors and serve this number of queries fastest, by the model, without a sieve. Where none is
-/// expected to look a fingerprint up in less than `most_ns`, perhaps not the fastest.
+/// Returns the tables that cover `distance` errors and are fastest for this number of queries by the model,
+/// without a sieve; not necessarily the fastest if none is expected to take less than `most_ns` per look-up.
 pub(in crate::batch) fn choose<F: Fingerprint>(
     distance: u32,
     queries: usize,
@@ -134,7 +134,7 @@ impl<F: Fingerprint> Crowding<F> {
         crowded as f64 / self.stored.len().max(1) as f64
     }
 
-    /// What it takes to look a fingerprint up in these tables: what even queries would cost, and more where the
+    /// Returns the cost of looking a fingerprint up in these tables: the cost for even queries, or more if the
     /// sample meets more often. Stops adding beyond `most_ns`.
     fn cost(&self, tables: &[TableDesign<F>], queries: usize, most_ns: f64) -> LookupCost {
         let mut cost = LookupCost::default();
@@ -149,8 +149,8 @@ impl<F: Fingerprint> Crowding<F> {
         cost
     }
 
-    /// How many look-ups of a stored fingerprint find that its prefix may occur, and with how many queries it is
-    /// compared then.
+    /// Returns the number of look-ups of a stored fingerprint whose prefix may occur, and of queries compared
+    /// with it.
     fn meetings(&self, table: &TableDesign<F>, queries: usize) -> (f64, f64) {
         let (lookups, queries) = (lookups(table), queries as f64);
         let prefix_bits = table.prefix_bits();
@@ -188,7 +188,8 @@ fn leading<F: Fingerprint>(mask: F, count: u32) -> F {
     mask & !rest
 }
 
-/// How many prefixes a fingerprint is looked up by: in how many ways at most `radius` errors can be placed in the prefix.
+/// Returns the number of prefixes by which a fingerprint is looked up: the ways to place at most `radius`
+/// errors in the prefix.
 fn lookups<F: Fingerprint>(table: &TableDesign<F>) -> f64 {
     ways(table.prefix_bits(), table.radius)
 }
@@ -224,8 +225,8 @@ mod tests {
         }
     }
 
-    /// Where all of the stored fingerprints and queries share half of their bits, tables that lead with these are of
-    /// no use, and the model knows what each look-up will find.
+    /// If all stored fingerprints and queries share half of their bits, tables that lead with these are
+    /// useless, and the model knows the result of each look-up.
     #[test]
     fn crowding_costs_what_is_compared() {
         let spread = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);

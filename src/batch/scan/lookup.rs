@@ -13,7 +13,7 @@ use crate::progress::{Counter, Stopped};
 use crate::sorting;
 use hamdex_fingerprint::Fingerprint;
 
-/// Bits of the bitmap for each query, as a power of two: one look in sixteen is in vain.
+/// Bits of the bitmap per query, as a power of two: 1/16 false positives.
 const MARKS_PER_QUERY_LOG2: u32 = 4;
 
 /// Queries from which on those of the very prefix are searched for among those of the same leading bits.
@@ -22,8 +22,8 @@ const LONG: usize = 16;
 /// Fingerprints looked up together.
 const BATCH: usize = 1024;
 
-/// Comparisons with queries after which it is told what has been done: where queries crowd, each fingerprint may be
-/// compared with all of them.
+/// Comparisons between reports of the work done: each fingerprint of a cluster may be compared with all
+/// queries.
 const COMPARED_AT_ONCE: usize = 1 << 20;
 
 /// The queries in the order of one table.
@@ -35,10 +35,10 @@ pub(super) struct Lookup<F> {
     /// The queries, permuted, ascending, and their places.
     values: Vec<F>,
     places: Vec<u32>,
-    /// Where the queries of each start of that length begin; one more for the end.
+    /// Start of the queries with each prefix of that length, and the end.
     starts: Vec<u32>,
     start_bits: u32,
-    /// Which starts of that length occur.
+    /// Bitmap of the prefixes of that length that occur.
     marks: Vec<u64>,
     mark_bits: u32,
 }
@@ -46,7 +46,7 @@ pub(super) struct Lookup<F> {
 /// A fingerprint that shares leading bits with queries.
 #[derive(Clone, Copy, Default)]
 struct Met<F> {
-    /// Which one of those looked up together.
+    /// Its number among the fingerprints looked up together.
     at: u16,
     /// The prefix of the queries that it looks for.
     wanted: F,
@@ -121,9 +121,9 @@ impl<F: Fingerprint> Lookup<F> {
         })
     }
 
-    /// Calls `visit` with the place of each query that this table meets from one of `fingerprints` and
-    /// that lies within `distance` of it; with the fingerprint, and how the two differ. Where it breaks, there is no
-    /// room for matches. Calls `spend` now and then with what has been done since the last call.
+    /// Calls `visit` with the place of each query that meets one of `fingerprints` in this table within
+    /// `distance`, with the fingerprint, and with the difference of the two. It breaks if there is no room for
+    /// more matches. Calls `spend` regularly with the work since the last call.
     pub(super) fn each_near(
         &self,
         fingerprints: &[F],
@@ -170,12 +170,12 @@ impl<F: Fingerprint> Lookup<F> {
     }
 }
 
-/// What has been done to look up fingerprints.
+/// Work done by look-ups.
 #[derive(Default)]
 pub(super) struct Spent {
     /// Looks at whether a prefix may occur.
     pub(super) looked: usize,
-    /// How many of them have met queries.
+    /// Number of them whose prefix may occur.
     pub(super) marked: usize,
     /// With how many queries these were compared.
     pub(super) compared: usize,
@@ -216,7 +216,7 @@ where
                     occurring[kept] = at as u16;
                     kept += usize::from(lookup.occurs(permuted ^ flip));
                 }
-                // Likewise, where the queries are that each one meets; then these are prefetched.
+                // Likewise the position of the queries of each, which are prefetched then.
                 for (met, &at) in met.iter_mut().zip(&occurring[..kept]) {
                     let wanted = (permuted[usize::from(at)] ^ flip) & lookup.prefix;
                     let bucket = leading(wanted, lookup.start_bits);

@@ -1,10 +1,9 @@
 //! Table 0 of the file streamed past tables of the queries (§3.2 of the paper).
 //!
-//! The tables are those of a design for the distance, chosen for the number of queries: [`design`].
-//! Each block is decoded once, by whichever thread comes to it. Fingerprints that no query can be near are dropped
-//! at once, many at a time, where that pays: [`sieve`]. Each of the others is looked up in each table of the queries:
-//! [`lookup`]. A scan that turns out dearer than it was expected to be is left:
-//! [`budget`].
+//! The tables are those of a design for the distance, chosen for the number of queries: [`design`]. Each block
+//! is decoded once, by any thread. Fingerprints that are near no query are dropped many at a time, if that
+//! pays: [`sieve`]. Each of the others is looked up in each table of the queries: [`lookup`]. A scan that
+//! exceeds its estimated cost by too much is given up: [`budget`].
 
 mod budget;
 pub(super) mod design;
@@ -38,17 +37,16 @@ const LOOKUP_BATCH: usize = 1 << 18;
 /// Fingerprints decoded before they are sifted: so many that the queries that matter to them are found seldom.
 const SIFT_BATCH: usize = 1 << 16;
 
-/// Looks, meetings and comparisons between two looks at whether to go on.
+/// Look-ups, meetings and comparisons between cancellation checks.
 const LOOKED_UP_AT_ONCE: usize = 1 << 20;
 
-/// How to scan.
+/// A scan, as planned.
 pub(super) struct Scan<F> {
     /// The tables of queries.
     pub(super) tables: Vec<TableDesign<F>>,
-    /// Whether fingerprints that no query can be near are dropped before they are looked up.
+    /// Whether fingerprints are sieved before they are looked up.
     pub(super) is_sieved: bool,
-    /// How much fingerprints that meet queries may cost, in nanoseconds of the model, before the scan is left; `None`
-    /// for as much as it takes.
+    /// Cost of meetings, in nanoseconds of the model, beyond which the scan is given up; `None` for no limit.
     pub(super) most_meeting_ns: Option<u64>,
 }
 
@@ -76,7 +74,7 @@ pub(super) fn scan<F: Fingerprint>(
         match pass.run(room) {
             Ok(more) => found.extend(more),
             Err(Stop::Costly) => {
-                // What the pass has found is gone: its queries are answered another way.
+                // The matches of the pass are dropped: its queries are answered another way.
                 room.give_back(room.taken() - taken);
                 return Ok((found, before));
             }
@@ -86,7 +84,7 @@ pub(super) fn scan<F: Fingerprint>(
     Ok((found, queries.len()))
 }
 
-/// How many queries the tables and the sieve may hold.
+/// Returns the number of queries that the tables and the sieve may hold.
 pub(super) fn max_queries<F: Fingerprint>(bytes: usize, tables: usize) -> usize {
     (bytes / (tables * Lookup::<F>::bytes_per_query() + Sieve::<F>::bytes_per_query())).max(1)
 }
@@ -96,7 +94,7 @@ pub(super) fn max_queries<F: Fingerprint>(bytes: usize, tables: usize) -> usize 
 struct Candidates<F> {
     decoded: Vec<F>,
     sifting: sieve::Workspace<F>,
-    /// What of those decoded before a query may be near.
+    /// The decoded fingerprints that pass the sieve.
     kept: Vec<F>,
 }
 
@@ -121,7 +119,7 @@ struct Pass<'a, F> {
     queries: &'a [F],
     sieve: Option<Sieve<F>>,
     budget: &'a Budget,
-    /// What says whether to go on.
+    /// The cancellation check.
     done: &'a Counter,
 }
 

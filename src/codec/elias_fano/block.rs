@@ -18,13 +18,13 @@ use crate::codec::error::BlockError;
 use crate::codec::layout::CHECKSUM_BYTES;
 use hamdex_fingerprint::Fingerprint;
 
-/// Where l stands, and the zero after it.
+/// Offset of l, and of the zero after it.
 pub(super) const LOW_BITS_AT: usize = CHECKSUM_BYTES + 2;
 
-/// Where the first fingerprint stands.
+/// Offset of the first fingerprint.
 pub(super) const FIRST_AT: usize = 8;
 
-/// Where the unary numbers start, in bytes.
+/// Offset of the unary numbers, in bytes.
 pub(crate) const fn uppers_at<F: Fingerprint>() -> usize {
     FIRST_AT + F::BYTES
 }
@@ -43,7 +43,7 @@ pub(super) struct Block<'a, F> {
     pub(super) coded: usize,
     pub(super) low_bits: u32,
     pub(super) first: F,
-    /// Where the low fields start, in bits.
+    /// Start of the low fields, in bits.
     pub(super) lows_start: usize,
 }
 
@@ -68,7 +68,7 @@ impl<'a, F: Fingerprint> Block<'a, F> {
     /// The bucket of a value, counted from that of the first entry; the value is not below that.
     #[inline(always)]
     pub(super) fn bucket_of(&self, value: F) -> u64 {
-        // Where there are more than 64 bits of it, no block has that number of buckets.
+        // No block has a number of buckets beyond 64 bits.
         let bucket = (value >> self.low_bits).minus(self.first >> self.low_bits).to_u128();
         u64::try_from(bucket).unwrap_or(u64::MAX)
     }
@@ -94,7 +94,7 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         (word << (last_byte * 8 - end) as u32) >> (F::BITS - self.low_bits)
     }
 
-    /// Where the low bits of a coded entry end, in bits.
+    /// End of the low bits of a coded entry, in bits.
     #[inline(always)]
     fn low_end(&self, coded: usize) -> usize {
         self.lows_start + (coded + 1) * self.low_bits as usize

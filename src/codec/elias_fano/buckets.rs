@@ -1,4 +1,4 @@
-//! Which entries are in which bucket: counting zeros and ones in the unary part of a block.
+//! Entries per bucket: counting zeros and ones in the unary part of a block.
 //!
 //! Bucket after bucket, there is a one for each of its entries and a zero at its end. So the z-th zero
 //! ends bucket z, and the ones before it are the entries up to there.
@@ -16,7 +16,7 @@ const CHUNK_BYTES: usize = 64;
 #[derive(Clone, Copy)]
 pub(super) struct Uppers<'a> {
     bytes: &'a [u8],
-    /// Where it starts, in bytes.
+    /// Its offset, in bytes.
     start: usize,
     /// Its bits, zeros at its end included.
     bits: usize,
@@ -31,7 +31,7 @@ impl<'a> Uppers<'a> {
         Self { bytes: block.bytes, start, bits: block.lows_start - start * 8, coded: block.coded }
     }
 
-    /// How many words.
+    /// Number of words.
     #[inline(always)]
     pub(super) fn words(&self) -> usize {
         self.bits.div_ceil(WORD_BITS)
@@ -59,8 +59,7 @@ impl<'a> Uppers<'a> {
         u64::from_le_bytes(word) & !(u64::MAX << left)
     }
 
-    /// How many coded entries are in the buckets before `first`, and how many in those up to and with
-    /// `last`.
+    /// Returns the number of coded entries in the buckets before `first`, and up to and including `last`.
     #[inline(always)]
     pub(super) fn entries(&self, instructions: impl Instructions, first: u64, last: u64) -> (usize, usize) {
         // No block has that many zeros.

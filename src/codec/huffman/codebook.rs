@@ -6,15 +6,15 @@ use crate::codec::huffman::lengths::{MAX_CODE_BITS, canonical_codes, is_complete
 /// Bits of a look-up. Longer codes are rarer than one in 2^11.
 const LOOKUP_BITS: u32 = 11;
 
-/// The most symbols that one look-up yields: as many as fit beside two bytes in a word.
+/// The most symbols that one look-up yields: as many as fit in a word together with two bytes.
 const LOOKUP_SYMBOLS: usize = 6;
 
 /// Look-ups that a window of 57 bits is good for.
 const WINDOW_LOOKUPS: usize = 5;
 const _: () = assert!(WINDOW_LOOKUPS as u32 * LOOKUP_BITS <= WINDOW_BITS);
 
-/// How far beyond the symbols wanted a [`CodeReader`] may write: eight bytes from any place on that fits a byte, as no
-/// check is needed then.
+/// Number of symbols that a [`CodeReader`] may write beyond the wanted ones: eight bytes from any position that
+/// fits a byte, so no check is needed.
 pub(crate) const DECODE_SLACK: usize = u8::MAX as usize + 8;
 const _: () = assert!(WINDOW_LOOKUPS * LOOKUP_SYMBOLS <= u8::MAX as usize);
 
@@ -143,9 +143,9 @@ pub(crate) struct CodeReader<'a> {
     codebook: &'a Codebook,
     lookups: &'a [Lookup; 1 << LOOKUP_BITS],
     bytes: &'a [u8],
-    /// Where the next code starts, in bits; on damaged bytes it may come to lie beyond the end.
+    /// Start of the next code, in bits; it may lie beyond the end of damaged bytes.
     position: usize,
-    /// What has been decoded, and room for [`DECODE_SLACK`] symbols more than are wanted.
+    /// The decoded symbols, and room for [`DECODE_SLACK`] symbols more than wanted.
     symbols: &'a mut [u8],
     done: usize,
     wanted: usize,
@@ -165,7 +165,8 @@ impl<'a> CodeReader<'a> {
         Self { codebook, lookups: &codebook.lookups, bytes, position, symbols, done, wanted }
     }
 
-    /// Where the next code starts, in bits, and how many codes have been decoded: maybe more than were wanted.
+    /// Returns the start of the next code, in bits, and the number of decoded codes, which may exceed the
+    /// wanted number.
     #[inline(always)]
     pub(crate) fn state(&self) -> (usize, usize) {
         (self.position, self.done)

@@ -20,13 +20,12 @@ pub struct HuffmanCodec {
     pub(super) codebook: Arc<Codebook>,
 }
 
-/// What one entry may take more, on average, for the sake of a code that another table has already: a
-/// 64th of a bit.
+/// Cost of sharing a code with another table: at most a 64th of a bit more per entry, on average.
 const SHARING_SHARE: u64 = 64;
 
 impl HuffmanCodec {
-    /// The codec with the best code for first differing positions that occur so often; with that of
-    /// `other`, which has one already, where it takes hardly more.
+    /// Returns the codec with the best code for first differing positions of these counts, or with the code of
+    /// `other` if that takes hardly more.
     pub(crate) fn from_counts(layout: Layout, counts: &[u64], other: Option<&Self>) -> Self {
         let best = code_lengths(counts);
         if let Some(other) = other {
@@ -63,7 +62,7 @@ impl HuffmanCodec {
         self.codebook.codes()
     }
 
-    /// Bytes of memory in use, the table's share of those that several use.
+    /// Bytes of memory in use, with the table's share of a code that several tables use.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.codebook.memory_bytes() / Arc::strong_count(&self.codebook)
     }

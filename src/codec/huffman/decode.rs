@@ -106,7 +106,7 @@ fn suffix_bits<F: Fingerprint>(hs: &[u8]) -> usize {
     hs.len() * (F::BITS as usize - 1) - sum
 }
 
-/// Whether the bits from `start` to `end` are zero.
+/// Returns whether the bits from `start` to `end` are zero.
 #[inline(always)]
 fn are_zero(bytes: &[u8], start: usize, end: usize) -> bool {
     const STEP: usize = 32;

@@ -12,7 +12,7 @@ pub(crate) struct Differences {
     states: [(usize, usize); LANES],
 }
 
-/// The codes of a block: which book, where they are.
+/// The codes of a block: their codebook and position.
 #[derive(Clone, Copy)]
 pub(crate) struct Codes<'a> {
     pub(crate) codebook: &'a Codebook,
@@ -53,22 +53,23 @@ impl Differences {
         }
     }
 
-    /// Where the first `count` codes of a lane end, in bits: more may have been decoded, since a look-up yields
-    /// several.
+    /// Returns the end of the first `count` codes of a lane, in bits: more may have been decoded, since a
+    /// look-up yields several.
     pub(super) fn end(&self, lane: usize, codebook: &Codebook, count: usize) -> usize {
         let (position, done) = self.states[lane];
         let excess = self.lanes[lane][count..done].iter();
         position - excess.map(|&h| usize::from(codebook.lengths()[usize::from(h)])).sum::<usize>()
     }
 
-    /// The first h of a lane: those that have been decoded, and others of no meaning.
+    /// Returns the first h of a lane: the decoded ones, followed by meaningless ones.
     #[inline]
     pub(crate) fn lane(&self, lane: usize, count: usize) -> &[u8] {
         let lane = &self.lanes[lane];
         &lane[..count.min(lane.len())]
     }
 
-    /// How many h a lane has, at most `count`, and these with [`BYTES`] more of no meaning behind them.
+    /// Returns the number of h of a lane, at most `count`, and these with [`BYTES`] meaningless ones after
+    /// them.
     #[inline]
     pub(super) fn padded_lane(&self, lane: usize, count: usize) -> (usize, &[u8]) {
         let known = self.states[lane].1.min(count);
@@ -79,6 +80,6 @@ impl Differences {
 /// The entry that differs from `previous` first at `h` and goes on with `suffix`.
 #[inline(always)]
 pub(crate) fn entry<F: Fingerprint>(previous: F, h: u32, suffix: F) -> F {
-    // What is at and behind h goes; h is below the width.
+    // Clears the bits at and after h; h is below the width.
     (previous & !(F::ONES >> h)) | F::bit(h) | suffix
 }

@@ -79,7 +79,7 @@ pub(crate) fn cost(counts: &[u64], lengths: &[u8]) -> u128 {
     counts.iter().zip(lengths).map(|(&count, &length)| u128::from(count) * u128::from(length)).sum()
 }
 
-/// Whether the lengths are those of a complete code: each from 1 to the limit, Kraft's sum exactly 1.
+/// Returns whether the lengths make a complete code: each from 1 to the limit, with a Kraft sum of exactly 1.
 pub(crate) fn is_complete(lengths: &[u8]) -> bool {
     let in_range = lengths.iter().all(|&l| (1..=MAX_CODE_BITS).contains(&u32::from(l)));
     in_range

@@ -73,9 +73,9 @@ struct Work<'a, F> {
     /// The codec of its table.
     codec: &'a HuffmanCodec,
     bytes: &'a [u8],
-    /// What its front says.
+    /// The facts of its front.
     candidate: &'a Candidate<F>,
-    /// What is looked for.
+    /// Its target.
     target: &'a Target<F>,
 }
 
@@ -139,7 +139,7 @@ fn scan_together<'a, F: Fingerprint + 'a>(
         let damaged = |error| (lane, error);
         let mut hs = differences.lane(lane, candidate.coded);
         if let Some(run) = runs[lane] {
-            // What lies behind the run need not have been decoded.
+            // The codes after the run need not have been decoded.
             hs = &hs[..run.last()];
             if !run.may_match(bytes, candidate, hs, target).map_err(damaged)? {
                 continue;

@@ -1,10 +1,10 @@
-//! What a block is made of.
+//! The fields of a block.
 
 use std::ops::Range;
 
 use hamdex_fingerprint::Fingerprint;
 
-/// How the blocks of a table are coded, with all that it takes to read one.
+/// The coding of the blocks of a table: all that is needed to read one.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Coding<'a> {
@@ -17,13 +17,13 @@ pub enum Coding<'a> {
     EliasFano,
 }
 
-/// What a run of bits in a block means.
+/// The meaning of a run of bits in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FieldKind<F> {
     /// The block's checksum.
     Checksum(u32),
-    /// How many entries there are.
+    /// Number of entries.
     Count(u16),
     /// The first entry, raw.
     Raw {
@@ -46,7 +46,7 @@ pub enum FieldKind<F> {
         /// The whole fingerprint, in the table's order of bits.
         fingerprint: F,
     },
-    /// How many low bits each later entry has.
+    /// Number of low bits of each later entry.
     LowBits(u8),
     /// The bits of a byte that must be zero.
     Zero,
@@ -75,7 +75,7 @@ pub struct Field<F> {
     /// Its bits, counted from the start of the block; within a byte from the most significant bit where
     /// the codec is Huffman's, from the least significant where it is Elias–Fano.
     pub bits: Range<usize>,
-    /// What they mean.
+    /// Their meaning.
     pub kind: FieldKind<F>,
 }
 

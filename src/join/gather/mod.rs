@@ -167,7 +167,7 @@ impl<'a, F: Fingerprint> Gathering<'a, F> {
 }
 
 impl<F: Fingerprint> Gathered<'_, F> {
-    /// How many values there are.
+    /// Number of values.
     fn len(&self) -> usize {
         self.parts.iter().map(|part| part.values.len()).sum()
     }

@@ -1,7 +1,7 @@
 //! Tasks on several threads, their results on the caller's, in the order of the tasks.
 //!
 //! Threads take tasks in ascending order and send what they produce through a bounded channel; what
-//! comes before its turn waits beside it ([`receive`]). Once much waits there, a thread with more of it waits
+//! comes before its turn waits next to it ([`receive`]). Once much waits there, a thread with more of it waits
 //! for its turn ([`turn`]), so memory is bounded whatever a task produces, while tasks that produce little go
 //! on however far they are ahead. The thread with the lowest task never waits for its turn, so there is always
 //! progress.

@@ -21,7 +21,7 @@ pub(super) const MAX_RUN: usize = 128;
 /// Hits that may wait to be collected, where the runs are no longer than [`MAX_RUN`].
 const MAX_HITS: usize = 1 << 18;
 
-/// Comparisons between two looks at whether to go on.
+/// Comparisons between cancellation checks.
 const WORK_AT_ONCE: usize = 1 << 20;
 
 /// Values that are looked at to see how long runs are.
@@ -42,7 +42,7 @@ pub(super) struct RunPairs<'a, 'c, F> {
     dividing: split::Workspace<F>,
     collector: &'a mut Collector<'c, F>,
     done: &'a Counter,
-    /// Comparisons, or what takes as long, since the last look at whether to go on.
+    /// Comparisons, or what takes as long, since the last cancellation check.
     unchecked: usize,
 }
 

@@ -10,7 +10,7 @@ use crate::arch::x86_64::avx512::Avx512;
 #[derive(Clone, Copy)]
 pub(super) struct Zeros<'a> {
     bytes: &'a [u8; 64],
-    /// Those of each word, and those up to the end of it.
+    /// Zeros of each word, and zeros up to its end.
     of_each: __m512i,
     sums: __m512i,
 }

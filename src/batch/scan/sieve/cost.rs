@@ -1,7 +1,7 @@
-//! What a sieve costs, by a model: of evenly spread queries and values, which are what it pays for.
+//! Cost model of a sieve, for evenly spread queries and values: the case in which it pays.
 //!
-//! The constants are between those that fit a processor with AVX2 (2^20 to 2^33 values, 1,000 to a million queries) and
-//! those that fit one with AVX-512, which takes half of the time.
+//! The constants lie between the fit for a processor with AVX2 (2^20 to 2^33 values, 1,000 to a million
+//! queries) and the fit for one with AVX-512, which takes half of the time.
 
 use crate::batch::scan::sieve::halves::{Halves, ways};
 use crate::batch::scan::sieve::{FEW, MAX_KEYS_PER_VALUE, NEAR_KEYS};
@@ -22,7 +22,8 @@ const TOGETHER: f64 = 65_536.0;
 /// The share of the values that are let through.
 pub(in crate::batch::scan) const KEPT: f64 = 0.03;
 
-/// Nanoseconds to sift a value, where so many queries and values are spread evenly; `None` where a sieve is of no use.
+/// Returns the nanoseconds to sift a value, for evenly spread queries and values; `None` if a sieve is of no
+/// use.
 pub(in crate::batch) fn sift_ns<F: Fingerprint>(queries: usize, values: u64, distance: u32) -> Option<f64> {
     let mut bits = (values as f64 / TOGETHER).max(1.0).log2() as u32;
     let mut looked_at = 0.0;
@@ -39,7 +40,7 @@ pub(in crate::batch) fn sift_ns<F: Fingerprint>(queries: usize, values: u64, dis
             let (upper, lower) = halves.keys(distance - errors);
             keys += count * (upper + lower);
         }
-        // About twice as many are looked at as are left.
+        // About twice as many queries are tested as remain.
         looked_at += 2.0 * matter / values;
         if keys <= NEAR_KEYS || values <= FEW as f64 || bits == F::BITS {
             let per_value = keys / values;

@@ -16,7 +16,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Keys that were added, and some that were not.
 pub(super) struct Filter {
     words: Vec<u64>,
-    /// What leaves as many leading bits of a hash as the number of a word has.
+    /// Shift that leaves the leading bits of a hash: the number of a word.
     shift: u32,
 }
 
@@ -52,7 +52,7 @@ impl Filter {
         self.words[word] |= 1 << (one % 64) | 1 << (other % 64);
     }
 
-    /// Whether a key may have been added: always, if it has been.
+    /// Returns whether a key may have been added; never false for one that has been.
     #[inline(always)]
     pub(super) fn may_have(&self, key: u64) -> bool {
         let (word, one, other) = self.place(key);

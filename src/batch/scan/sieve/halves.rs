@@ -1,4 +1,4 @@
-//! What stands behind a prefix, in two halves: of two fingerprints with few errors there, one half has fewer still.
+//! The bits after a prefix, in two halves: of two fingerprints with few errors there, one half has fewer still.
 //!
 //! With at most e errors in both, the upper half has at most ⌊e/2⌋, or the lower one at most ⌈e/2⌉ − 1. So a query is
 //! near something only if one of its halves, with so many bits flipped, is there.
@@ -43,14 +43,14 @@ impl Halves {
         }
     }
 
-    /// Whether two agree in a key of the upper or of the lower half.
+    /// Returns whether two values share a key of the upper or of the lower half.
     pub(in crate::batch::scan) fn are_near<F: Fingerprint>(self, one: F, other: F, errors: u32) -> bool {
         let upper = (self.upper(one) ^ self.upper(other)).count_ones();
         let lower = (self.lower(one) ^ self.lower(other)).count_ones();
         upper <= errors / 2 || lower < errors.div_ceil(2)
     }
 
-    /// How many keys of the upper and of the lower half there are for a query.
+    /// Returns the number of keys per query, of the upper and of the lower half.
     pub(super) fn keys(self, errors: u32) -> (f64, f64) {
         let lower = errors.div_ceil(2).checked_sub(1);
         (ways(self.upper_bits, errors / 2), lower.map_or(0.0, |errors| ways(self.lower_bits, errors)))
@@ -74,7 +74,8 @@ fn low_bits<F: Fingerprint>(value: F, bits: u32) -> u64 {
     value.to_u128() as u64 & !u64::MAX.unbounded_shl(bits)
 }
 
-/// Calls `take` with a key and whatever at most `errors` flips of its lowest `bits` bits make of it, each once.
+/// Calls `take` with a key and all variants of it with at most `errors` of its lowest `bits` bits flipped, each
+/// once.
 #[inline(always)]
 fn flipped(key: u64, bits: u32, errors: u32, take: &mut impl FnMut(u64)) {
     take(key);
@@ -91,7 +92,7 @@ fn flipped(key: u64, bits: u32, errors: u32, take: &mut impl FnMut(u64)) {
     }
 }
 
-/// What one flip or more, and at most `errors`, of these bits make of a key.
+/// Calls `take` with all variants of a key with 1 to `errors` of these bits flipped.
 fn flipped_more(key: u64, bits: std::ops::Range<u32>, errors: u32, take: &mut impl FnMut(u64)) {
     for bit in bits.clone() {
         take(key ^ 1 << bit);
@@ -123,7 +124,7 @@ mod tests {
         }
     }
 
-    /// Whatever is near has a key in common.
+    /// Near values have a key in common.
     #[test]
     fn what_is_near_agrees_in_a_key() {
         for (prefix_bits, errors) in [(0, 0), (0, 1), (3, 2), (17, 3), (40, 4), (61, 3), (64, 2)] {

@@ -7,7 +7,7 @@ use crate::batch::scan::sieve::filter::Filter;
 use crate::batch::scan::sieve::halves::Halves;
 use hamdex_fingerprint::Fingerprint;
 
-/// Values, or queries, that are tested before those that are kept are moved on.
+/// Values, or queries, tested before the kept ones are moved.
 const TESTED_TOGETHER: usize = 512;
 
 /// Leading bits that many values have in common.
@@ -58,7 +58,7 @@ impl<F: Fingerprint> Kernel for Narrow<'_, F> {
             let (groups, rest) = queries.as_chunks::<LANES>();
             for group in groups {
                 let near = near(instructions, group, mask, prefix.value, distance);
-                // Without a branch: nobody can foresee which ones are near.
+                // Without a branch: it would be unpredictable.
                 for (lane, &query) in group.iter().enumerate() {
                     room[kept % TESTED_TOGETHER] = query;
                     kept += (near >> lane & 1) as usize;
@@ -73,7 +73,7 @@ impl<F: Fingerprint> Kernel for Narrow<'_, F> {
     }
 }
 
-/// Which of eight values have at most so many errors under a mask: one bit for each.
+/// Returns a bit mask of the values, of eight, with at most so many errors under a mask.
 #[inline(always)]
 fn near<F: Fingerprint>(
     instructions: impl Instructions,
@@ -82,7 +82,7 @@ fn near<F: Fingerprint>(
     value: F,
     distance: u32,
 ) -> u32 {
-    // Which of the two it is, is known when this is compiled.
+    // The compiler knows which of the two it is.
     if let Some(words) = (group as &dyn Any).downcast_ref::<[u64; LANES]>() {
         let (mask, value) = (mask.to_u128() as u64, value.to_u128() as u64);
         let mut masked = *words;
@@ -106,7 +106,7 @@ pub(super) struct Fill<'a, F> {
     pub(super) filters: &'a mut Filters,
 }
 
-/// What queries look for in the upper and the lower half behind a prefix.
+/// Keys of the queries in the upper and the lower half after a prefix.
 #[derive(Default)]
 pub(super) struct Filters {
     pub(super) upper: Filter,

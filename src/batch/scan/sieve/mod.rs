@@ -1,18 +1,18 @@
-//! Most stored fingerprints are near no query at all: a sieve that lets through those that may be.
+//! A sieve for stored fingerprints, most of which are near no query.
 //!
-//! Table 0 is in natural order, so what is decoded together has leading bits in common. Of all queries few have at most
-//! as many errors there as they may have in all: of a million, some ten thousand where a stretch shares sixteen bits.
-//! And those that have used up errors there have few left for the rest. Two small filters hold what these queries look
-//! for in the halves of the bits behind: [`halves`]. A value that neither knows is near no query; what is let through,
-//! a few in a hundred, is looked up in the tables of all queries.
+//! Table 0 is in natural order, so fingerprints decoded together share leading bits. Few queries have at most
+//! the allowed errors in these bits: some ten thousand of a million, for a stretch that shares sixteen bits.
+//! And a query with errors there has fewer left for the rest. Two small filters hold the keys of these queries
+//! in the two halves of the remaining bits: [`halves`]. A value in neither filter is near no query; the values
+//! that pass, a few percent, are looked up in the tables of all queries.
 //!
-//! A stretch is the values of a task, or a part of them that shares one bit more, and so on, until the filters fit
-//! near the processor. Where queries crowd, or are many for so few values, filters would cost more than they save: then
-//! all values are let through. What that has cost is bounded by the number of values.
+//! A stretch is the values of a task, or a part of them that shares one bit more, and so on, until the filters
+//! fit near the processor. For clustered queries, or many queries and few values, filters would cost more than
+//! they save, and all values pass. The work until that is known is bounded by the number of values.
 //!
 //! - [`filter`]: a set of keys
 //! - [`halves`]: the keys of a query
-//! - [`loops`]: what is done with many values at a time
+//! - [`loops`]: the inner loops
 //! - [`cost`]: whether it pays
 
 pub(in crate::batch) mod cost;
@@ -36,10 +36,10 @@ const MAX_START_BITS: u32 = 12;
 /// Keys of filters that are still near the processor: at most a megabyte of filters.
 const NEAR_KEYS: f64 = 524_288.0;
 
-/// Fewer values than these share a filter, whatever its size.
+/// Values that share a filter of any size, if fewer.
 const FEW: usize = 1024;
 
-/// Queries that are looked at for each value, at most, to find those that matter.
+/// Maximum of queries tested per value, to find the relevant ones.
 const MAX_QUERIES_PER_VALUE: usize = 16;
 
 /// Keys for each value, at most: beyond, looking the value up costs as much.
@@ -48,7 +48,7 @@ const MAX_KEYS_PER_VALUE: f64 = 16.0;
 /// Queries of a list that are counted, at most: how large filters become need not be known exactly.
 const COUNTED: usize = 512;
 
-/// Queries and keys for each value in all, at most: where queries crowd, stretches are parted again and again.
+/// Maximum of queries and keys per value in all: stretches with clustered queries are divided again and again.
 const MAX_WORK_PER_VALUE: f64 = 40.0;
 
 /// The queries of a batch, in the order of table 0.
@@ -56,7 +56,7 @@ pub(super) struct Sieve<F> {
     /// Ascending.
     queries: Vec<F>,
     distance: u32,
-    /// Where the queries with each start of that many bits begin; one more for the end.
+    /// Start of the queries with each prefix of that many bits, and the end.
     starts: Vec<u32>,
     start_bits: u32,
     /// For each number of leading bits up to those of a start, in which ways they may differ.
@@ -66,10 +66,10 @@ pub(super) struct Sieve<F> {
 /// Memory that sifting uses again and again.
 #[derive(Default)]
 pub(super) struct Workspace<F> {
-    /// The queries that matter to a stretch, to the part of it that is looked at, and so on.
+    /// The queries relevant to a stretch, to the current part of it, and so on.
     lists: Vec<Vec<F>>,
     filters: Filters,
-    /// What may still be done.
+    /// Remaining work.
     work: f64,
 }
 
@@ -141,7 +141,7 @@ impl<F: Fingerprint> Sieve<F> {
         })
     }
 
-    /// How many they are for ascending values, at least one.
+    /// Returns their number for ascending values, at least one.
     fn count_by_starts(&self, values: &[F]) -> usize {
         self.near_starts(Prefix::of(values)).map(<[_]>::len).sum()
     }
@@ -200,7 +200,7 @@ impl<F: Fingerprint> Sieve<F> {
 }
 
 impl<F: Fingerprint> Workspace<F> {
-    /// Whether that much may be done; if so, it counts as done.
+    /// Takes this much work from the budget; returns `false` if it exceeds it.
     fn may_do(&mut self, work: f64) -> bool {
         let is_left = work <= self.work;
         if is_left {
@@ -209,7 +209,7 @@ impl<F: Fingerprint> Workspace<F> {
         is_left
     }
 
-    /// Whether so many queries may be looked at for the sake of these values.
+    /// Returns whether so many queries may be tested for these values.
     fn may_look_at(&mut self, queries: usize, values: &[F]) -> bool {
         queries <= MAX_QUERIES_PER_VALUE * values.len() && self.may_do(queries as f64)
     }
@@ -225,7 +225,7 @@ impl<F: Fingerprint> Workspace<F> {
     }
 }
 
-/// Ascending values without a bit and with it, where all agree in the bits above.
+/// Splits ascending values that agree in the bits above into those without a bit and those with it.
 fn parted<F: Fingerprint>(values: &[F], position: u32) -> (&[F], &[F]) {
     let bit = F::bit(position);
     values.split_at(values.partition_point(|&value| value & bit == F::ZERO))

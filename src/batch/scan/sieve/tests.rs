@@ -1,4 +1,4 @@
-//! Nothing that a query is near is lost, whatever the data and however little of it.
+//! No near fingerprint is lost, for any data, however small.
 
 use proptest::prelude::*;
 
@@ -70,7 +70,7 @@ fn of_many_values_the_near_ones_are_kept_and_few_others() {
     }
 }
 
-/// Where all lie together, nothing is lost, and all may be kept.
+/// In a single cluster nothing is lost, and all may be kept.
 #[test]
 fn crowds_are_let_through() {
     let crowd = |i: u64| 0x1234_5678_0000_0000 + i * 3;

@@ -33,8 +33,8 @@ impl SetDigest {
     }
 }
 
-/// Number of items, and a sum that differs where they do: at a fraction of the price of a
-/// [`SetDigest`], for one question only, whether a second reading was the same as the first.
+/// The number of items and a sum over them: at a fraction of the cost of a [`SetDigest`], to check only that a
+/// second reading equals the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Tally {
     items: u64,

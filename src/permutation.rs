@@ -13,7 +13,7 @@ use std::ops::BitOr;
 use crate::arch::BitGather;
 use hamdex_fingerprint::Fingerprint;
 
-/// A permutation of the bit positions of a fingerprint, made from the mask of those that lead.
+/// A permutation of the bit positions of a fingerprint, made from the mask of the leading ones.
 ///
 /// ```
 /// use hamdex::Permutation;
@@ -68,7 +68,7 @@ impl<F: Fingerprint> Permutation<F> {
         self.mask
     }
 
-    /// Whether nothing moves.
+    /// Returns whether nothing moves.
     #[must_use]
     pub fn is_identity(&self) -> bool {
         matches!(self.form, Form::Identity)
@@ -113,7 +113,7 @@ fn union<F: Fingerprint>(runs: &[Rotation<F>], part: impl Fn(&Rotation<F>) -> F)
 /// Cuts the positions into maximal runs under the mask and between, with how far each one rotates.
 fn rotations<F: Fingerprint>(mask: F) -> Box<[Rotation<F>]> {
     let mut runs: Vec<Rotation<F>> = Vec::new();
-    // Where the next bit goes, counted from the most significant: those under the mask first.
+    // Position of the next bit, from the most significant: bits under the mask first.
     let mut next_leading = 0;
     let mut next_rest = mask.count_ones();
     for position in 0..F::BITS {

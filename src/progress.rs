@@ -1,4 +1,4 @@
-//! What long work reports of itself, and how its caller stops it.
+//! Progress and cancellation of long work.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Fingerprints are taken in.
+    /// Fingerprints are read.
     Read,
     /// A table is sorted; in fingerprints.
     Sort {
@@ -35,11 +35,11 @@ pub enum Phase {
     Query,
     /// Queries of a batch are answered; in queries.
     Batch,
-    /// Pairs are looked for; in fingerprints, each as often as it is gone through.
+    /// Pairs are searched; in fingerprints, counted at each pass.
     Pairs,
 }
 
-/// How far a phase has come.
+/// The progress of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -47,7 +47,7 @@ pub struct Progress {
     pub phase: Phase,
     /// Units done in this phase.
     pub done: u64,
-    /// Units in all, where that is known.
+    /// Total of units, if known.
     pub total: Option<u64>,
 }
 
@@ -61,7 +61,7 @@ impl Progress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stopped;
 
-/// Where long work reports to: the callback of its options, if there is one.
+/// The progress callback of the options, if any.
 #[derive(Clone, Default)]
 pub(crate) struct Report(Option<Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>>);
 
@@ -76,7 +76,7 @@ impl Report {
         Self(Some(Arc::new(report)))
     }
 
-    /// Whether there is a callback.
+    /// Returns whether there is a callback.
     pub(crate) fn is_heard(&self) -> bool {
         self.0.is_some()
     }
@@ -131,7 +131,7 @@ impl Counter {
         outcome
     }
 
-    /// Whether the work may go on: to be called often where units take long.
+    /// Checks for cancellation: to be called often if units take long.
     pub(crate) fn check(&self) -> Result<(), Stopped> {
         self.add(0)
     }

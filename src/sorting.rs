@@ -1,11 +1,12 @@
 //! Sorting in place, by all threads, until the work is stopped.
 //!
-//! A radix sort from the leading bits on: values are brought into as many parts as a digit has values, again and again,
-//! until a part is short; that is left to the standard library. Of a digit, only bits count that are not alike in all
-//! values, so that crowds are divided as well as what is spread. As a value is swapped to its part, the one that was there
-//! comes to the place that is looked at next time, so no step waits for the one before (Skarupke, "I Wrote a Faster
-//! Sorting Algorithm", 2016, after McIlroy, Bostic and McIlroy, "Engineering Radix Sort", 1993). Every long step asks
-//! `look` whether to go on, as no sort of a library does; an error of it ends the work.
+//! A radix sort from the leading bits on: values are divided into as many parts as a digit has values, again
+//! and again, until a part is short enough for the standard library. A digit consists of bits that differ
+//! between values, so clusters are divided as well as evenly spread values. A value swapped to its part is
+//! replaced by one that is handled in the next pass, so no step waits for the one before (Skarupke, "I Wrote a
+//! Faster Sorting Algorithm", 2016, after McIlroy, Bostic and McIlroy, "Engineering Radix Sort", 1993). Every
+//! long step calls `look`, which checks for cancellation, as no sort of a library does; its error ends the
+//! work.
 
 use rayon::prelude::*;
 
@@ -14,7 +15,7 @@ use hamdex_fingerprint::Fingerprint;
 /// Values that are sorted by comparison, without a cancellation check: they fit the caches of a core.
 const SHORT: usize = 1 << 15;
 
-/// Values that are gone through between two looks.
+/// Values between cancellation checks.
 const PIECE: usize = 1 << 20;
 
 /// Bits of a digit: a cache line of each part is held at a time.
@@ -22,7 +23,7 @@ const DIGIT_BITS: u32 = 8;
 
 const DIGITS: usize = 1 << DIGIT_BITS;
 
-/// Sorts fingerprints. Where it is stopped, all of them are there, in some order.
+/// Sorts fingerprints. If cancelled, all of them are present, in some order.
 pub(crate) fn sort<F: Fingerprint, E: Send>(
     values: &mut [F],
     look: &(impl Fn() -> Result<(), E> + Sync),
@@ -30,10 +31,10 @@ pub(crate) fn sort<F: Fingerprint, E: Send>(
     sort_by_keys(values, |&value| value, |_| F::ZERO, look)
 }
 
-/// Sorts what is in the order of one key, and then of another. Where it is stopped, all values are there, in some order.
+/// Sorts values by one key, and then by another. If cancelled, all values are present, in some order.
 ///
 /// # Errors
-/// That of `look`.
+/// The error of `look`.
 pub fn sort_by_keys<T, K, L, E>(
     values: &mut [T],
     key: impl Fn(&T) -> K + Sync,
@@ -73,7 +74,7 @@ pub(crate) fn dedup<T: PartialEq + Copy, E>(
     Ok(())
 }
 
-/// Whether values ascend. Of most that do not, that is known at once.
+/// Returns whether values ascend; usually at once if they do not.
 fn is_sorted<T: Ord, E>(values: &[T], look: &impl Fn() -> Result<(), E>) -> Result<bool, E> {
     for start in (0..values.len()).step_by(PIECE) {
         look()?;
@@ -128,7 +129,7 @@ fn distribute<'v, T: Copy + Sync, E: Send>(
     look: &(impl Fn() -> Result<(), E> + Sync),
 ) -> Result<Vec<&'v mut [T]>, E> {
     let lengths = lengths(values, &digit, look)?;
-    // Of each part: where what has its place ends, and the part itself.
+    // End of the placed values of each part, and end of the part.
     let (mut heads, mut ends) = ([0; DIGITS], [0; DIGITS]);
     let mut start = 0;
     for ((head, end), length) in heads.iter_mut().zip(&mut ends).zip(lengths) {
@@ -160,7 +161,7 @@ fn distribute<'v, T: Copy + Sync, E: Send>(
     Ok(parts.into_iter().filter(|part| part.len() > 1).collect())
 }
 
-/// How many values each digit has.
+/// Returns the number of values with each digit.
 fn lengths<T: Sync, E: Send>(
     values: &[T],
     digit: impl Fn(&T) -> usize + Sync,
@@ -194,7 +195,7 @@ mod tests {
     #[derive(Debug, PartialEq)]
     struct Enough;
 
-    /// Counts how often it is asked, and ends the work from the one of that number on.
+    /// Counts its calls, and ends the work from the call of that number on.
     fn stopping(at: usize, asked: &AtomicUsize) -> impl Fn() -> Result<(), Enough> + Sync {
         move || if asked.fetch_add(1, Relaxed) >= at { Err(Enough) } else { Ok(()) }
     }
@@ -257,7 +258,7 @@ mod tests {
         let asked = AtomicUsize::new(0);
         sort(&mut list.clone(), &stopping(usize::MAX, &asked)).unwrap();
         let looks = asked.into_inner();
-        // Each time that all are gone through, and before each part.
+        // In each pass over all values, and before each part.
         assert!(looks >= 2 * 4, "{looks}");
         for at in 0..looks {
             let mut values = list.clone();

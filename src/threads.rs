@@ -17,7 +17,7 @@ const THREAD_BYTES: usize = 96 << 20;
 /// The most threads that an option may name: more than any machine has a use for.
 pub(crate) const MAX_THREADS: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
-/// Where parallel work is done.
+/// The pool of parallel work.
 pub(crate) enum Pool {
     /// In the pool of the caller, or the global one.
     Current,
@@ -52,7 +52,7 @@ impl Pool {
     }
 }
 
-/// How many threads to start for an option of `threads`: for 0, as many as the current pool has.
+/// Returns the number of threads for an option of `threads`: for 0, as many as the current pool has.
 pub(crate) fn count(threads: usize) -> NonZeroUsize {
     let wanted = NonZeroUsize::new(threads).unwrap_or_else(|| {
         let is_in_pool = rayon::current_thread_index().is_some() || has_global_pool();
@@ -102,7 +102,7 @@ fn default_threads() -> NonZeroUsize {
     variable.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// Whether there is a global pool. Rayon panics where it cannot start one; so it is started here, once.
+/// Returns whether there is a global pool. Rayon panics if it cannot start one, so it is started here, once.
 fn has_global_pool() -> bool {
     static HAS_POOL: OnceLock<bool> = OnceLock::new();
     *HAS_POOL.get_or_init(|| {
@@ -133,8 +133,8 @@ fn start_pool(threads: usize) -> Result<ThreadPool, ThreadPoolBuildError> {
     pool
 }
 
-/// What `start` returns for `threads`, or for the greatest number with which it succeeds when that is halved
-/// again and again.
+/// Returns the result of `start` for `threads`, or for the greatest number with which it succeeds as that is
+/// halved again and again.
 fn as_many_as_start<T, E>(mut threads: usize, mut start: impl FnMut(usize) -> Result<T, E>) -> Result<T, E> {
     loop {
         match start(threads) {

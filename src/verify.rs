@@ -1,4 +1,4 @@
-//! Reading everything: every byte, every order, every count.
+//! Verification: reads every byte, and checks every order and every count.
 
 use std::ops::ControlFlow;
 
@@ -34,7 +34,8 @@ pub struct Verified {
     pub tables: usize,
     /// Blocks of all tables.
     pub blocks: u64,
-    /// Distinct fingerprints; at most, if one may be in several files, and in a store with those that are removed.
+    /// Distinct fingerprints; an upper bound if one may be in several files, and including removed ones in a
+    /// store.
     pub fingerprints: u64,
     /// Ids; 0 if there are none.
     pub ids: u64,
@@ -61,7 +62,7 @@ impl Verified {
     }
 }
 
-/// How to verify an index; the defaults suit most.
+/// Options of a verification; the defaults suit most uses.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -110,7 +111,7 @@ impl VerifyOptions {
     }
 }
 
-/// What is gathered from the blocks of a table.
+/// Facts gathered from the blocks of a table.
 struct Gathered {
     entries: Vec<usize>,
     counts: Vec<u64>,

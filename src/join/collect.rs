@@ -1,4 +1,4 @@
-//! What becomes of a pair: it is counted, or handed on with others.
+//! Collecting pairs: they are counted, or delivered in batches.
 
 use std::ops::ControlFlow;
 
@@ -8,14 +8,14 @@ use hamdex_fingerprint::Fingerprint;
 /// Pairs handed on at a time: enough that handing on costs nothing, few enough to wait in memory.
 const BATCH: usize = 4096;
 
-/// What a task hands on.
+/// The results of a task.
 pub(super) enum Found<F> {
     Pairs(Vec<Pair<F>>),
     /// How many there are at each distance.
     Counts(Vec<u64>),
 }
 
-/// Where the found of a task goes.
+/// The receiver of a task's results.
 pub(super) type Outlet<'a, F> = &'a mut dyn FnMut(Found<F>) -> ControlFlow<()>;
 
 /// Takes the pairs of a task.

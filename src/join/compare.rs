@@ -1,9 +1,9 @@
-//! The inner loop: each value against those that follow it in its run.
+//! The inner loop: each value against the later values of its run.
 //!
-//! A run is a stretch of values that agree under a mask. Most runs are a few values long, and where
-//! they end cannot be foreseen by a processor. So a value is always compared with the eight after it,
-//! whatever they are, and only then checked for a run that goes on: hardly ever. What is found
-//! across the end of a run is left to the caller to refuse, who has more to refuse anyway.
+//! A run is a stretch of values that agree under a mask. Most runs are a few values long, and their ends are
+//! unpredictable branches. So a value is always compared with the eight after it, even beyond its run, and only
+//! then checked for a longer run, which is rare. The caller rejects hits across the end of a run, as it rejects
+//! others anyway.
 
 use std::any::Any;
 use std::ops::Range;
@@ -17,7 +17,7 @@ const TOGETHER: usize = 4;
 /// Two places in a slice, the lower one first.
 pub(super) type Hit = (u32, u32);
 
-/// What is compared with what.
+/// The values to compare, and the mask of their runs.
 pub(super) struct Comparison<'a, F> {
     /// Runs, each in one piece: values that agree under `mask` lie together.
     pub(super) values: &'a [F],
@@ -28,7 +28,7 @@ pub(super) struct Comparison<'a, F> {
     pub(super) distance: u32,
     /// Followers in its run that a value is compared with at most, give or take a few.
     pub(super) longest: usize,
-    /// Whether runs are expected to go on beyond [`LANES`] values quite often.
+    /// Whether runs beyond [`LANES`] values are expected to be common.
     pub(super) is_long: bool,
 }
 
@@ -76,9 +76,8 @@ fn compare_all<F: Fingerprint>(
     end
 }
 
-/// Passes over the starts that have nothing near among the next few values, in multiples of [`LANES`], in
-/// runs that end there; several at a time, so that there is one question for all of them. Returns the first
-/// that it cannot settle.
+/// Skips the starts with nothing near among the next few values, a multiple of [`LANES`], in runs that end
+/// there; several at a time, with one branch for all of them. Returns the first start that it cannot skip.
 #[inline(always)]
 fn pass_over<F: Fingerprint, const TIMES: usize>(
     instructions: impl Instructions,
@@ -137,8 +136,8 @@ fn compare_one<F: Fingerprint>(
     }
 }
 
-/// Whether any of these values is near. Without a branch, so that it becomes a few wide instructions
-/// where there are such.
+/// Returns whether any of these values is near. Without a branch, so that it compiles to a few wide
+/// instructions.
 #[inline(always)]
 fn any_near<F: Fingerprint>(
     instructions: impl Instructions,
@@ -146,7 +145,7 @@ fn any_near<F: Fingerprint>(
     value: F,
     distance: u32,
 ) -> bool {
-    // Which of the two it is, is known when this is compiled.
+    // The compiler knows which of the two it is.
     if let Some(words) = (others as &dyn Any).downcast_ref::<[u64; LANES]>() {
         return instructions.near_values(words, value.to_u128() as u64, distance) != 0;
     }

@@ -22,8 +22,8 @@ const TASK_BYTES: usize = 512 << 10;
 /// Fingerprints of a task that queries each of them.
 const QUERIES_PER_TASK: u64 = 2048;
 
-/// What the memory limit holds of each value: it is gathered, and sorted with those of its digit, or
-/// it is in a long run; and there is the copy that a vector makes when it grows.
+/// Copies of each value within the memory limit: it is gathered, and sorted with the values of its digit, or it
+/// is in a long run; and a growing vector makes a copy.
 const COPIES: u64 = 4;
 
 /// The work of a self-join.
@@ -35,7 +35,7 @@ pub(super) struct Join<'a, F> {
     pub(super) threads: NonZeroUsize,
     pub(super) progress: &'a Report,
     pub(super) tuning: Tuning,
-    /// Whether pairs are counted rather than handed on.
+    /// Whether pairs are counted rather than delivered.
     pub(super) is_counting: bool,
 }
 
@@ -74,7 +74,8 @@ impl<F: Fingerprint> Join<'_, F> {
         NonZeroUsize::new(values.max(population.held() as usize)).unwrap_or(NonZeroUsize::MIN)
     }
 
-    /// How to gather what is not streamed; `None` where memory is too small for that or for a run.
+    /// Returns the plan for gathering the leads that are not streamed; `None` if memory is too small for it or
+    /// for a run.
     fn prepare<'s>(
         &self,
         steps: &'s [Step<F>],

@@ -25,7 +25,7 @@ pub(super) struct Order<F> {
 }
 
 impl<F: Fingerprint> Order<F> {
-    /// That of a table.
+    /// Returns the order of a table.
     pub(super) fn of_table(table: Permutation<F>) -> Self {
         Self { table, leading: Permutation::new(F::ZERO) }
     }
@@ -45,7 +45,7 @@ impl<F: Fingerprint> Order<F> {
         self.table.undo(self.leading.undo(value))
     }
 
-    /// What leads from the table's order to this one.
+    /// Returns the permutation from the table's order to this one.
     pub(super) fn leading(&self) -> &Permutation<F> {
         &self.leading
     }
@@ -56,7 +56,7 @@ impl<F: Fingerprint> Order<F> {
 pub(super) struct Lead<F> {
     /// The table whose values are read; 0 where there is but the natural order.
     pub(super) table: usize,
-    /// What the order of bits is.
+    /// The order of bits.
     pub(super) order: Order<F>,
     /// The bits that agree.
     pub(super) mask: F,

@@ -28,20 +28,20 @@ const ALONE: u64 = 1 << 14;
 /// not on the number of threads. A fingerprint is stored once, however many ids it has, so equal
 /// fingerprints are no pairs.
 ///
-/// Time: each table of the index is read once, and every fingerprint compared with the few that agree
-/// with it in the table's prefix. Where the tables admit errors in their prefixes (`halves`), or the
-/// distance is beyond the built one, the fingerprints are sorted in memory as well, as a design with
-/// more tables would have them. A run of m fingerprints with equal prefixes, as crawls have them, is
-/// split further by what varies in it: into distance + 1 groups of bits, one of which the two of a pair
-/// agree in, and so on in each. It takes about (distance + 1) m sorting steps and comparisons for each
-/// such level where the values are spread, and m² comparisons whatever they are.
+/// Time: each table of the index is read once, and every fingerprint compared with the few that agree with it
+/// in the table's prefix. If the tables allow errors in their prefixes (`halves`), or the distance exceeds that
+/// of the design, the fingerprints are also sorted in memory, as a design with more tables would have them. A
+/// run of m fingerprints with equal prefixes, as crawls have them, is split further by the bits that vary in
+/// it: into distance + 1 groups of bits, in one of which the two of a pair agree, and so on in each. It takes
+/// about (distance + 1) m sorting steps and comparisons for each such level if the values are spread, and at
+/// most m² comparisons.
 ///
-/// All that is near is found, and that can be much: no more than 65 fingerprints of 64 bits lie within two
+/// All near pairs are found, which may be many: no more than 65 fingerprints of 64 bits lie within two
 /// bits of each other, and 2,081 within two bits of one, so a million near-equal *documents* are few
 /// fingerprints with long id lists. But a million consecutive numbers, say, are some 7 × 10⁸ pairs
-/// within three bits, which take as long as it takes to receive them, and no memory.
+/// within three bits, which take the time to receive them, and no memory.
 ///
-/// Memory: that of [`Pairs::memory`], and some tens of MiB.
+/// Memory: [`Pairs::memory`], and some tens of MiB.
 ///
 /// ```
 /// use hamdex::{Builder, Index};
@@ -142,9 +142,9 @@ impl<F: Fingerprint> Index<F> {
 /// The self-join of fingerprints in memory: all pairs of them within `distance`, without an index. Equal ones count
 /// as one, so they are no pairs.
 ///
-/// Nothing happens until one of the methods of [`Pairs`] is called; then the fingerprints are copied, sorted once, and
-/// brought together as those of an index are. That takes memory for about three copies, whatever
-/// [`Pairs::memory`] says.
+/// Nothing happens until one of the methods of [`Pairs`] is called; then the fingerprints are copied, sorted
+/// once, and joined as those of an index are. That takes memory for about three copies, regardless of
+/// [`Pairs::memory`].
 ///
 /// ```
 /// let fingerprints = [0x00ff, 0xabcd_ef01_2345_6789, 0x01ff, 0x00ff_u64];
@@ -167,9 +167,9 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
         }
     }
 
-    /// The memory to keep to, in bytes; by default a quarter of the machine's, at least
-    /// 16 MiB. What does not fit is done in slices, which read table 0 again; where not even all the
-    /// fingerprints that agree in one prefix fit, every fingerprint is looked up on its own.
+    /// Sets the memory limit, in bytes; by default a quarter of the machine's memory, at least 16 MiB. Values
+    /// that do not fit are joined in slices, each of which reads table 0 again; if the fingerprints that agree
+    /// in one prefix do not fit, every fingerprint is queried on its own.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.options = self.options.memory(bytes);
         self
@@ -181,8 +181,8 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
         self
     }
 
-    /// Sets the number of threads; 0, the default, for all: see [the crate](crate#threads-memory-progress). They
-    /// are its own even then, since those that wait for their turn must not keep a pool from other work.
+    /// Sets the number of threads; 0, the default, for all: see [the crate](crate#threads-memory-progress).
+    /// They are never threads of a pool, since threads that wait for their turn must not block a pool.
     pub fn threads(mut self, threads: usize) -> Self {
         self.options.threads = threads;
         self
@@ -260,7 +260,7 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
         Ok(all)
     }
 
-    /// Number of pairs at each distance, from 0 on, where there are none.
+    /// Counts the pairs at each distance, from 0 on, which has none.
     ///
     /// # Errors
     /// When a block is damaged.

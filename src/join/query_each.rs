@@ -1,4 +1,4 @@
-//! The way of least memory: each fingerprint is a query for those that are near.
+//! The way of least memory: each fingerprint is a query for its neighbours.
 
 use std::ops::ControlFlow;
 

@@ -1,9 +1,8 @@
-//! Which leads to bring together, in which order, and where their values come from.
+//! The leads of a join, their order, and the sources of their values.
 //!
-//! A table in whose order the bits of a lead stand first has the values that agree under it side by
-//! side: it is gone through as it is. For any other lead the values are gathered in memory, from the table in which its
-//! bits come earliest.
-//! What a schedule costs follows from the number of fingerprints and its leads; the cheapest is taken.
+//! A table whose order begins with the bits of a lead has the values that agree under it adjacent: it is
+//! streamed. For any other lead the values are gathered in memory, from the table in which its bits come
+//! earliest. The number of fingerprints and the leads determine the cost of a schedule; the cheapest is taken.
 
 use crate::join::gather::SLICE_DIGIT_BITS;
 use crate::join::lead::{Agreement, Lead, Order};
@@ -30,7 +29,7 @@ const DIVIDE_NS: f64 = 6.0;
 /// Values of a run that lie near the processor while it is divided.
 const MAX_DIVIDED: f64 = 65_536.0;
 
-/// Where the values of a lead come from.
+/// The source of the values of a lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     /// A table has them in order.
@@ -97,7 +96,8 @@ fn streaming_table<F: Fingerprint>(tables: &[Table<F>], mask: F) -> Option<usize
     tables.iter().position(|table| table.permutation.apply(mask) == first)
 }
 
-/// The table in whose order the first bits of a mask come earliest: of that, slices read least next to what they have.
+/// Returns the table in whose order the first bits of a mask come earliest: slices read the least in excess
+/// from it.
 fn earliest_table<F: Fingerprint>(tables: &[Table<F>], mask: F) -> usize {
     let last_digit_bit = |table: &Table<F>| {
         let mask = table.permutation.apply(mask);

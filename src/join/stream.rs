@@ -10,7 +10,7 @@ use crate::progress::Counter;
 use crate::table::reader::{Table, runs_of};
 use hamdex_fingerprint::Fingerprint;
 
-/// Values decoded before their pairs are looked for: they are still near when they are compared.
+/// Values decoded before they are compared: they are still in cache then.
 const CHUNK: usize = 8192;
 
 /// Finds the pairs of all runs of values equal under `mask`, leading bits in the table's order, that
@@ -69,7 +69,7 @@ pub(super) fn stream<F: Fingerprint>(
     Ok(runs.find(values, mask))
 }
 
-/// Whether no run of values equal under `mask` is longer than `max_run`: whether memory holds each.
+/// Returns whether no run of values equal under `mask` is longer than `max_run`, so that memory holds each.
 pub(super) fn runs_fit<F: Fingerprint>(
     table: &Table<F>,
     file: &[u8],
@@ -87,7 +87,7 @@ pub(super) fn runs_fit<F: Fingerprint>(
         // The block in which the run ends has a key beyond it.
         let last = keys.find(prefix | !mask).min(blocks - 1);
         if (last - start + 1).saturating_mul(max_per_block) > max_run {
-            // That it might be so is seldom: only then is it worth a look.
+            // Checked only if it is possible, which is rare.
             let mut count = 0;
             for block in start..=last {
                 done.check()?;

@@ -1,6 +1,6 @@
-//! What tests turn.
+//! Settings for tests.
 
-/// What tests turn to force each way of the work. Nothing here is promised to stay.
+/// Settings with which tests force each way of the work. Unstable.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tuning {
@@ -14,7 +14,7 @@ pub struct Tuning {
     pub slice: Option<u64>,
 }
 
-/// Where the values of the work come from.
+/// The source of the values.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Way {

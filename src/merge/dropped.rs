@@ -1,4 +1,4 @@
-//! What a filter leaves out, remembered for the tables after the first.
+//! The fingerprints that a filter leaves out, for the tables after the first.
 
 use crate::error::BuildError;
 use crate::merge::unite::without;
@@ -33,7 +33,7 @@ impl<F: Fingerprint> Dropped<F> {
         Self::new(sorter, done)
     }
 
-    /// What leaves them out of ascending batches that go to `visit`.
+    /// Returns a visitor that leaves them out of ascending batches and passes the rest to `visit`.
     pub(super) fn leave_out<'d>(
         &'d self,
         visit: &'d mut Visit<'_, F>,

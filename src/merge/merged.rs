@@ -19,17 +19,17 @@ use hamdex_fingerprint::Fingerprint;
 pub(super) struct Merged<'m, F, R> {
     job: &'m Job<F>,
     inputs: &'m [&'m Index<F>],
-    /// What is added to the ids of each input.
+    /// The number added to the ids of each input.
     id_offsets: &'m [u64],
     filter: Option<&'m Filter<'m, F>>,
-    /// What the filter has left out when the records were read first, and what it has kept.
+    /// The fingerprints that the filter left out at the first reading, and the digest of the kept records.
     dropped: Dropped<F>,
     kept: Option<SetDigest>,
     table: Source<'m, F>,
     records: PhantomData<fn() -> R>,
 }
 
-/// Where the values of a table come from.
+/// The source of the values of a table.
 enum Source<'m, F> {
     /// This table of each input, but for what has been dropped, in the table's order.
     Tables(Vec<TableView<'m, F>>, Dropped<F>),
@@ -113,7 +113,7 @@ impl<F: Fingerprint, R: Stored<F>> Tables<F> for Merged<'_, F, R> {
     }
 
     fn turn_to(&mut self, table: Turn<'_, F>) -> Result<(), BuildError> {
-        // What there was of another table is not needed any more.
+        // The data of the previous table are no longer needed.
         self.table = Source::Tables(Vec::new(), Dropped::NOTHING);
         let phase = Phase::Sort { table: table.number, tables: table.tables };
         let done = self.job.options.counter(phase, Some(table.fingerprints))?;
@@ -137,7 +137,7 @@ impl<F: Fingerprint, R: Stored<F>> Tables<F> for Merged<'_, F, R> {
     }
 }
 
-/// Hands on the values of tables of one order, united, without those that have been dropped.
+/// Delivers the merged values of tables of one order, without the dropped ones.
 fn values<F: Fingerprint>(
     tables: Vec<TableView<'_, F>>,
     dropped: &Dropped<F>,

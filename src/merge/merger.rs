@@ -96,7 +96,7 @@ impl<'i, F: Fingerprint> Merger<'i, F> {
         Ok(Self { inputs, options, filter: None, renumbers: false })
     }
 
-    /// Shapes the output by these options. It has ids and names if the inputs have, whatever the options say.
+    /// Sets the options of the output. It has ids and names if the inputs have, regardless of the options.
     #[must_use]
     pub fn options(mut self, options: BuildOptions<F>) -> Self {
         self.options = options;
@@ -115,9 +115,9 @@ impl<'i, F: Fingerprint> Merger<'i, F> {
         self
     }
 
-    /// Whether the ids of each input are moved up behind those of the inputs before it: for indexes with names that
-    /// were numbered apart, each from 0 on. Names move along. Otherwise ids stay as they are, and one that
-    /// several inputs have must have the same name in all of them.
+    /// Sets whether the ids of each input are shifted beyond those of the inputs before it: for indexes with
+    /// names that were numbered separately, each from 0 on. Names move along. Otherwise ids stay as they are,
+    /// and one that several inputs have must have the same name in all of them.
     #[must_use]
     pub fn renumber(mut self, renumber: bool) -> Self {
         self.renumbers = renumber;
@@ -196,7 +196,7 @@ fn checked<F: Fingerprint>(
     Ok(options)
 }
 
-/// What is added to the ids of each input.
+/// Returns the number added to the ids of each input.
 fn id_offsets<F: Fingerprint>(inputs: &[&Index<F>], renumbers: bool) -> Result<Vec<u64>, BuildError> {
     let too_large = || BuildError::Names("together, the ids exceed 64 bits".to_owned());
     let mut offsets = Vec::with_capacity(inputs.len());

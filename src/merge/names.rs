@@ -11,7 +11,7 @@ use crate::writer::{NameSource, NameSpool, OneByOne, Sorted};
 /// The names of several indexes.
 pub(super) struct MergedNames<'i> {
     inputs: Vec<Input<'i>>,
-    /// Whether names are left out whose ids are.
+    /// Whether the names of ids that are left out are left out, too.
     is_filtered: bool,
     temp_dir: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! Cutting the tables of all inputs at common values, where their keys permit it.
+//! Dividing the tables of all inputs at common values, as far as their keys permit.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -37,7 +37,7 @@ pub(super) struct Parts<'i, F> {
     next_keys: BinaryHeap<Reverse<(F, usize)>>,
     next_blocks: Vec<usize>,
     above: Option<F>,
-    /// Whether ids count as well as blocks.
+    /// Whether the size of a part includes ids.
     with_ids: bool,
 }
 
@@ -73,7 +73,7 @@ impl<'i, F: Fingerprint> Parts<'i, F> {
         }
         let Some(up_to) = up_to else { return Ok(None) };
         let end = |(input, first): (usize, usize)| {
-            // The block behind those that end here may begin with values of this part.
+            // The block after the last one that ends here may begin with values of this part.
             first..self.tables[input].blocks().min(self.next_blocks[input] + 1)
         };
         let blocks = first_blocks.into_iter().enumerate().map(end).collect();

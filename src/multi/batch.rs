@@ -12,7 +12,7 @@ use crate::progress::{Counter, Phase};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
-/// Queries whose matches are united between cancellation checks.
+/// Queries whose matches are merged between cancellation checks.
 const UNITED_AT_ONCE: usize = 1 << 12;
 
 /// Receives the place of each query and its matches; returns whether there should be more.
@@ -145,7 +145,7 @@ fn answer<F: Fingerprint>(
 ) -> Result<ControlFlow<()>, ReadError> {
     let done = Arc::new(options.counter(Phase::Batch, Some(queries.len() as u64))?);
     let inner = options.watched_by(&done);
-    // Which matches count is known only when all of an index are: the nearest of them may not.
+    // The filter applies to all matches of an index: it may reject the nearest of them.
     let inner = if indexes.is_filtered() { inner.without_limit() } else { inner };
     let mut united = United::default();
     let (mut at, mut size) = (0, MAX_QUERIES);

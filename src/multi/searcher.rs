@@ -117,8 +117,8 @@ impl<F: Fingerprint> MultiSearcher<F> {
         Ok(self.united.matches())
     }
 
-    /// Some fingerprint stored within `distance` of `query` that counts, the first that comes up, if there is one;
-    /// with one of the indexes that it is in.
+    /// Returns the first fingerprint found within `distance` of `query` that counts, if any, with one of the
+    /// indexes that it is in.
     ///
     /// # Errors
     /// When a block that matters is damaged, or the filter fails.
@@ -171,7 +171,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
         Ok(())
     }
 
-    /// Whether a fingerprint is stored in any index where it counts.
+    /// Returns whether a fingerprint is stored in any index in which it counts.
     ///
     /// # Errors
     /// When a block that matters is damaged, or the filter fails.
@@ -258,7 +258,7 @@ fn nearest_within<F: Fingerprint>(
         if found >= count || distance == most {
             break;
         }
-        // Those within one more are looked for next, until that would cost as much as to look at all.
+        // Increases the distance by one, until that would cost as much as a walk.
         distance += 1;
         if searcher.indexes.as_slice().iter().any(|index| is_walk_cheaper(&**index, distance)) {
             searcher.walk(query, count, most)?;

@@ -8,14 +8,14 @@ use crate::index::handle::Index;
 use crate::index::matches::Match;
 use hamdex_fingerprint::Fingerprint;
 
-/// Says of a match in the index of that number whether it counts.
+/// Returns whether a match in the index of that number counts.
 pub(crate) type Filter<F> = Arc<dyn Fn(usize, &Match<F>) -> Result<bool, ReadError> + Send + Sync>;
 
-/// Several indexes queried as one: what is stored in any of them is found, a fingerprint that is stored in several
-/// is one match, and its ids are united. They have the same width, and any designs, codecs and distances.
+/// Several indexes queried as one: a fingerprint that several of them store is one match, with the ids of all.
+/// They have the same width, and any designs, codecs and distances.
 ///
-/// A query is one plan: the blocks of all indexes are looked up first, then asked for from storage together, then
-/// scanned. A clone is cheap.
+/// A query is one plan: the blocks of all indexes are located first, then prefetched from storage together,
+/// then scanned. A clone is cheap.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -68,7 +68,8 @@ impl<F: Fingerprint> MultiIndex<F> {
         &self.indexes
     }
 
-    /// How many fingerprints are stored, one that is in several indexes counted in each, and whatever the filter says.
+    /// Returns the number of stored fingerprints; one in several indexes is counted in each, and the filter is
+    /// ignored.
     #[must_use]
     pub fn stored(&self) -> u64 {
         self.indexes.iter().map(|index| index.len()).sum()
@@ -86,12 +87,12 @@ impl<F: Fingerprint> MultiIndex<F> {
         self.indexes.extend(indexes);
     }
 
-    /// Whether some matches may not count.
+    /// Returns whether there is a filter.
     pub(super) fn is_filtered(&self) -> bool {
         self.filter.is_some()
     }
 
-    /// Whether a match counts.
+    /// Returns whether a match counts.
     #[inline]
     pub(crate) fn counts(&self, number: usize, found: &Match<F>) -> Result<bool, ReadError> {
         self.filter.as_ref().map_or(Ok(true), |counts| counts(number, found))

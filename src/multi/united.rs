@@ -40,22 +40,22 @@ pub struct MultiMatch<'a, F> {
     pub found_in: &'a [FoundIn<F>],
 }
 
-/// What a query of several indexes finds: nearest first, then by fingerprint.
+/// The matches of a query of several indexes: nearest first, then by fingerprint.
 #[derive(Debug, Clone, Copy)]
 pub struct MultiMatches<'a, F> {
     all: &'a [FoundIn<F>],
-    /// Where the finds of each match start and end.
+    /// Range of the finds of each match.
     groups: &'a [Range<usize>],
 }
 
 impl<'a, F: Fingerprint> MultiMatches<'a, F> {
-    /// How many fingerprints are found.
+    /// Returns the number of fingerprints found.
     #[must_use]
     pub fn len(&self) -> usize {
         self.groups.len()
     }
 
-    /// Whether nothing is found.
+    /// Returns whether nothing is found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
@@ -102,7 +102,7 @@ impl<F: Fingerprint> United<F> {
         self.all.truncate(start);
     }
 
-    /// Where to gather what is found.
+    /// Returns the buffer of the finds.
     pub(super) fn all_mut(&mut self) -> &mut Vec<FoundIn<F>> {
         &mut self.all
     }

@@ -1,4 +1,4 @@
-//! What the name directory begins with.
+//! The head of the name directory.
 //!
 //! ```text
 //! 0   8  how many names
@@ -15,7 +15,7 @@ use byteorder::{ByteOrder, LittleEndian};
 /// Bytes before the ids.
 pub(crate) const HEAD_BYTES: usize = 24;
 
-/// Number of names, and how they are listed.
+/// The number of names, and the form of their list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) count: u64,
@@ -61,7 +61,7 @@ impl Head {
         (in_range && last_fits && is_bounded).then_some(head)
     }
 
-    /// Where the ends start in the directory; `None` beyond 64 bits.
+    /// Returns the offset of the ends in the directory; `None` beyond 64 bits.
     pub(crate) fn ends_at(self) -> Option<u64> {
         packed_bytes(self.count, self.id_bits)?.checked_add(HEAD_BYTES as u64)
     }

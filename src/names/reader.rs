@@ -19,10 +19,10 @@ pub(crate) struct NameTable {
 pub struct Names<'a> {
     file: &'a [u8],
     table: &'a NameTable,
-    /// Where the index was opened, for errors.
+    /// Path of the index, for errors.
     path: Option<&'a Path>,
     pub(super) head: Head,
-    /// Where the ends start in the directory.
+    /// Offset of the ends in the directory.
     ends_at: u64,
 }
 
@@ -94,12 +94,12 @@ impl<'a> Names<'a> {
         NamesIter { names: *self, next: 0 }
     }
 
-    /// Whether an id has a name.
+    /// Returns whether an id has a name.
     pub(super) fn contains(&self, id: u64) -> Result<bool, ReadError> {
         Ok(self.place_of(id)?.is_some())
     }
 
-    /// Which name, counted from 0, is that of an id.
+    /// Returns the number of the name of an id, from 0.
     fn place_of(&self, id: u64) -> Result<Option<u64>, ReadError> {
         let Some(wanted) = id.checked_sub(self.head.first) else { return Ok(None) };
         if self.head.id_bits == 0 {
@@ -135,7 +135,7 @@ impl<'a> Names<'a> {
         self.table.names.read(self.file, start as usize..end as usize)
     }
 
-    /// Where the name of that number ends, counted from the start of name 0.
+    /// Returns the end of the name of that number, from the start of name 0.
     pub(super) fn end(&self, place: u64) -> Result<u64, ReadError> {
         self.number(self.ends_at, place, self.head.end_bits)
     }

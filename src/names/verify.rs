@@ -1,4 +1,4 @@
-//! Whether the sections of names are what they should be.
+//! Verification of the sections of names.
 
 use rayon::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::ids::reader::IdTable;
 use crate::names::layout::HEAD_BYTES;
 use crate::names::reader::{NameTable, Names, damaged};
 
-/// Names, or ids, that are verified between cancellation checks.
+/// Names, or ids, verified between cancellation checks.
 const AT_ONCE: u64 = 1 << 20;
 
 impl NameTable {

@@ -79,8 +79,8 @@ pub(super) struct Found {
     pub(super) footer: Footer,
 }
 
-/// The one footer that fits the file: where it begins follows from the number of tables and from whether there are ids
-/// and names.
+/// Returns the only footer that fits the file: its start follows from the number of tables, and from whether
+/// there are ids and names.
 pub(super) fn find_footer<F: Fingerprint>(file: &[u8], file_id: FileId) -> Option<Found> {
     let by_trailer = Trailer::read(file, file_id).ok().map(|trailer| trailer.footer_length);
     let sections = |tables: u64| [2 * tables + 1, 2 * tables + 4, 2 * tables + 6];
@@ -132,7 +132,7 @@ fn footer_of<F: Fingerprint>(
     fits.then_some(Found { trailer, contents, footer })
 }
 
-/// Whether all pages of a section have their checksums. Blocks have theirs inside.
+/// Returns whether all pages of a section have the right checksums. Blocks have their own.
 fn is_whole(file: &[u8], file_id: FileId, record: SectionRecord) -> bool {
     record.kind == UnitKind::Block || section(file_id, record).read_all(file).is_ok()
 }
@@ -244,7 +244,7 @@ fn id_directory(file: &[u8], file_id: FileId, footer: &Footer, table: &TableOfBl
     is_whole.then(|| blocks.into_iter().chain(ranks).flat_map(u64::to_le_bytes).collect())
 }
 
-/// How many entries each block has, if all can be read.
+/// Returns the number of entries of each block, if all can be read.
 fn entry_counts<F: Fingerprint>(file: &[u8], table: &TableOfBlocks) -> Option<Vec<u64>> {
     let (mut scratch, mut values) = (Scratch::<F>::default(), Vec::new());
     let mut count = |block| match table.decode(file, block, &mut scratch, &mut values).len() {

@@ -14,8 +14,8 @@ pub(super) fn for_each<F: Fingerprint>(index: &Index<F>, visit: &mut dyn FnMut(O
     let known = stretches.iter().map(|stretch| stretch.entries).sum::<u64>();
     let is_complete = known == index.len();
     let last_gap = stretches.iter().rposition(|stretch| stretch.found.is_some());
-    // How many fingerprints come before the next one, where that is known: from the start up to the first gap, and
-    // from the end back to the last one.
+    // Number of fingerprints before the next one, if known: from the start up to the first gap, and from the
+    // end back to the last one.
     let mut rank = Some(0);
     let mut left = known;
     let mut ids = index.id_table().map(|ids| Places { ids, file: index.bytes(), end: Some(0) });
@@ -112,12 +112,12 @@ fn fill<F: Fingerprint>(index: &Index<F>, natural: TableView<'_, F>, stretches: 
 struct Places<'i> {
     ids: &'i IdTable,
     file: &'i [u8],
-    /// Where the stretch before ended, if that is known.
+    /// End of the previous stretch, if known.
     end: Option<u64>,
 }
 
 impl Places<'_> {
-    /// Where the ids of a block begin.
+    /// Returns the start of the ids of a block.
     fn start(&self, block: usize) -> Option<u64> {
         if block == self.ids.blocks {
             return Some(self.ids.record.count);

@@ -1,8 +1,8 @@
-//! The one face of whatever can be queried: [`FingerprintSet`].
+//! The common interface of everything that can be queried: [`FingerprintSet`].
 //!
 //! - [`description`]: its width, distance, size, ids, names and recipe
-//! - [`ids`]: the ids of a match, wherever they are stored
-//! - [`of_index`], [`of_multi`]: the trait for an index, and for several as one
+//! - [`ids`]: the ids of a match
+//! - [`of_index`], [`of_multi`]: the trait for an index, and for several indexes as one
 
 mod description;
 mod ids;
@@ -36,7 +36,7 @@ pub type ProgressCallback = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Syn
 /// A set of fingerprints that can be queried: an [`Index`](crate::Index), a [`MultiIndex`](crate::MultiIndex), a snapshot
 /// of a store, or a set of shards.
 ///
-/// Programs that query whatever a path names hold a `Box<dyn FingerprintSet<F>>`. A call through it costs some tens of
+/// Programs that open any kind of set hold a `Box<dyn FingerprintSet<F>>`. A call through it costs some tens of
 /// nanoseconds per query, and nothing per block.
 ///
 /// ```
@@ -126,7 +126,7 @@ pub trait SetSearcher<F: Fingerprint> {
     /// When a block that matters is damaged, or the progress callback stops the query.
     fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], SetError>;
 
-    /// Some stored fingerprint within `distance` of `query`, if there is one; not always the nearest.
+    /// Returns any stored fingerprint within `distance` of `query`; not always the nearest.
     ///
     /// # Errors
     /// As for [`SetSearcher::nearest_within`].

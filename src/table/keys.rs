@@ -10,10 +10,10 @@ use crate::arch::prefetch;
 use crate::table::directory::Directory;
 use hamdex_fingerprint::Fingerprint;
 
-/// Where the strictly ascending keys of a table are, and the directory of them.
+/// The position of the strictly ascending keys of a table, and their directory.
 #[derive(Debug)]
 pub(crate) struct Keys<F> {
-    /// Where in the file.
+    /// Their range in the file.
     bytes: Range<usize>,
     /// The bytes themselves, if those of the file may change.
     copy: Option<Box<[u8]>>,
@@ -64,13 +64,14 @@ impl<F: Fingerprint> Keys<F> {
         (first == last).then_some(first)
     }
 
-    /// How far into its block a value lies, as part of 1, if values are evenly spread: for guesses.
+    /// Returns the interpolated position of a value in its block, from 0 to 1, for evenly spread values: for
+    /// guesses only.
     #[inline(always)]
     pub(crate) fn way(&self, value: F) -> f32 {
         self.directory.way(value)
     }
 
-    /// How many leading bits decide on what [`Self::prefetch_directory`] brings, if not fewer.
+    /// Returns the maximum number of leading bits that determine what [`Self::prefetch_directory`] brings.
     #[inline(always)]
     pub(crate) fn directory_bits(&self) -> u32 {
         self.directory.bits()
@@ -82,13 +83,13 @@ impl<F: Fingerprint> Keys<F> {
         self.directory.prefetch(value);
     }
 
-    /// Bytes of memory in use, next to the file.
+    /// Bytes of memory in use, in addition to the file.
     pub(crate) fn bytes(&self) -> usize {
         self.copy.as_ref().map_or(0, |copy| copy.len()) + self.directory.bytes()
     }
 }
 
-/// The keys of a table, to be looked at.
+/// The keys of a table, readable.
 #[derive(Clone, Copy)]
 pub(crate) struct KeysInFile<'a, F> {
     keys: &'a Keys<F>,

@@ -1,4 +1,4 @@
-//! What the processor's caches should bring before it is read.
+//! Prefetching into the processor's caches.
 
 use crate::arch::{LINE_BYTES, prefetch};
 use crate::codec::Target;
@@ -37,8 +37,8 @@ impl<F: Fingerprint> Table<F> {
         }
     }
 
-    /// Prefetches what a scan for the target would read behind the front of its block if all entries of the table were
-    /// evenly spread. Where the prefix may have errors, nobody knows.
+    /// Prefetches the bytes after the front of its block that a scan for the target would read if the entries
+    /// of the table were evenly spread. Unknown if the prefix may have errors.
     #[inline(always)]
     pub(crate) fn prefetch_likely(&self, file: &[u8], block: u32, target: &Target<F>) {
         let entries = (self.keys.len() * self.entries_per_block) as u64;

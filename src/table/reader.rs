@@ -1,4 +1,4 @@
-//! A table of an open file: where its blocks are, and what they hold.
+//! A table of an open file: the position and the contents of its blocks.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub(crate) fn runs_of(blocks: Range<usize>) -> impl Iterator<Item = Range<usize>
     blocks.clone().step_by(DECODED_TOGETHER).map(move |start| start..blocks.end.min(start + DECODED_TOGETHER))
 }
 
-/// A table: where its blocks are and how to read them.
+/// A table: the position and the codec of its blocks.
 pub(crate) struct Table<F> {
     pub(crate) number: usize,
     pub(crate) permutation: Permutation<F>,
@@ -28,12 +28,12 @@ pub(crate) struct Table<F> {
     pub(crate) keys: Keys<F>,
     /// Entries of a block, on average: for guesses.
     pub(crate) entries_per_block: usize,
-    /// Where block 0 starts in the file.
+    /// Offset of block 0 in the file.
     pub(crate) offset: usize,
     pub(crate) context: Context,
     /// The blocks whose checksums have been verified.
     pub(crate) checked: Checked,
-    /// Whether checksums are verified every time all the same.
+    /// Whether checksums are verified at every read.
     pub(crate) always_check: bool,
 }
 
@@ -64,7 +64,7 @@ impl<F: Fingerprint> Table<F> {
         &file[self.offset + block * self.block_bytes()..][..self.block_bytes()]
     }
 
-    /// Where some blocks lie in the file: offset and length.
+    /// Returns the offset and the length of some blocks in the file.
     #[inline]
     pub(crate) fn extent(&self, blocks: Range<usize>) -> (usize, usize) {
         (self.offset + blocks.start * self.block_bytes(), blocks.len() * self.block_bytes())

@@ -100,9 +100,8 @@ impl<F> Default for Scanner<F> {
 }
 
 impl<F: Fingerprint> Scanner<F> {
-    /// Calls `visit` with each entry of these blocks that its target meets: where it was, its number
-    /// in the block, and its value in the table's order of bits. Stops when `visit` breaks, and returns
-    /// whether it did.
+    /// Calls `visit` with each entry of these blocks that its target meets: its block, its number in the block,
+    /// and its value in the table's order of bits. Stops if `visit` breaks, and returns whether it did.
     ///
     /// The first [`SCAN_BATCH`](crate::codec::SCAN_BATCH) blocks are best prefetched as soon as they are
     /// located.

@@ -24,7 +24,8 @@ use crate::writer::table::TablesWriter;
 use crate::writer::tables::{Tables, Turn};
 use hamdex_fingerprint::Fingerprint;
 
-/// Where all ids are wanted, what part of the memory for sorting they get: the rest has the records.
+/// Divisor of the memory for sorting: the share of the ids, if all of them are needed; the rest is for the
+/// records.
 const ID_MEMORY_SHARE: usize = 8;
 
 /// Writes a whole file.

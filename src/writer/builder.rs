@@ -20,20 +20,19 @@ use crate::writer::sort::Sorter;
 use crate::writer::summary::{SealedIndex, Summary};
 use hamdex_fingerprint::Fingerprint;
 
-/// What is wrong where an index with ids gets none.
+/// The error of an index with ids that gets none.
 const NO_ID: &str = "this index has ids: give one with each fingerprint";
 
-/// What is wrong where an index without ids gets one.
+/// The error of an index without ids that gets one.
 const ID_GIVEN: &str = "this index has no ids: they are an option of the build";
 
-/// Fingerprints between two reports while they are taken in.
+/// Fingerprints read between two reports.
 const REPORT_EVERY: u64 = 1 << 16;
 
 /// Builds an index: a file ([`Builder::new`]), or bytes for any writer ([`Builder::to_writer`]).
 ///
-/// The same fingerprints, ids and options give the same bytes, in whatever order they come, whatever
-/// the memory limit and the number of threads. Until [`Builder::finish`] has succeeded there is
-/// nothing under the file's name, or what was there before.
+/// The same fingerprints, ids and options give the same bytes, for any order of input, any memory limit and any
+/// number of threads. Until [`Builder::finish`] has succeeded, the path has no file, or its old one.
 ///
 /// ```
 /// use hamdex::{BuildOptions, Builder, Design, Index};
@@ -60,10 +59,10 @@ pub struct Builder<F: Fingerprint, W = IndexFile> {
 pub(super) struct Core<F: Fingerprint> {
     job: Job<F>,
     input: Input<F>,
-    /// What ids are called.
+    /// The names of ids.
     pub(super) names: Option<NameSpool>,
     pushed: u64,
-    /// What was pushed last.
+    /// The last fingerprint and id pushed.
     last: Option<(F, u64)>,
     /// Of those pushed, as many as have been reported.
     reading: Counter,
@@ -116,14 +115,14 @@ impl<F: Fingerprint> Builder<F> {
     /// Sorts, compresses and writes everything; gives the file its name when it is durable.
     ///
     /// # Errors
-    /// When memory or disk run out, the design is refused, the file has come to exist meanwhile, or the
+    /// When memory or disk run out, the design is refused, the file exists by then, or the
     /// progress callback stops the build. The target is untouched then, unless the error is [`BuildError::is_in_place`].
     pub fn finish(self) -> Result<Summary, BuildError> {
         self.seal()?.publish()
     }
 
-    /// Does all that [`Builder::finish`] does but give the file its name: for files next to the index that
-    /// must know its id, and are to appear together with it.
+    /// As [`Builder::finish`], without publishing the file: for other files that contain its id, and are
+    /// published together with it.
     ///
     /// # Errors
     /// When memory or disk run out, the design is refused, or the progress callback stops the build. The
@@ -188,14 +187,13 @@ impl<F: Fingerprint, W> Builder<F, W> {
         Ok(Self { core: Core { job, input, names, pushed: 0, last: None, reading }, output })
     }
 
-    /// Takes all fingerprints from a source that can be read several times, instead of those that are pushed.
-    /// What does not fit into memory is not sorted through temporary files: the source is read again, about
-    /// as often per table as the table is larger than the memory limit, and twice as often with the Huffman
-    /// codec. Of table 0 it is always twice as often.
+    /// Reads all fingerprints from a source that can be read several times, instead of pushed ones. Without
+    /// temporary files: a table that is n times as large as the memory limit takes about n readings of the
+    /// source, and twice as many with the Huffman codec, and always for table 0.
     ///
-    /// `source` calls what it is given with all fingerprints, in batches of any size (thousands at once cost
-    /// least) and in any order, repeats included. Where that breaks, it ends. It must have the same each time;
-    /// otherwise the build fails.
+    /// `source` calls its argument with all fingerprints, in batches of any size (thousands at once cost least)
+    /// and in any order, repeats included. It ends if that breaks. It must return the same each time; otherwise
+    /// the build fails.
     ///
     /// ```
     /// use hamdex::{BuildOptions, Builder};

@@ -1,4 +1,4 @@
-//! What is known of a table's values before it is written.
+//! Counts over a table's values, before it is written.
 
 use rayon::prelude::*;
 
@@ -10,7 +10,7 @@ use hamdex_fingerprint::Fingerprint;
 /// Records that one thread counts at a time.
 const COUNT_CHUNK: usize = 1 << 16;
 
-/// How often each h occurs among neighbours, counted batch by batch.
+/// Counts the occurrences of each h between neighbours, batch by batch.
 pub(super) struct Counter<F> {
     pub(super) counts: Vec<u64>,
     before: Option<F>,
@@ -35,7 +35,7 @@ impl<F: Fingerprint> Counter<F> {
     }
 }
 
-/// What is known of a set of records.
+/// Counts over a set of records.
 pub(super) struct Census<R> {
     pub(super) counts: Vec<u64>,
     pub(super) fingerprints: u64,
@@ -68,7 +68,7 @@ impl<R: Record> Census<R> {
 
     fn of(before: Option<R::Fingerprint>, records: &[R]) -> Self {
         let mut census = Self::new();
-        // A fingerprint with several ids counts once, where it comes first.
+        // A fingerprint with several ids counts once, at its first record.
         let fingerprints = records.iter().map(Record::fingerprint);
         let mut distinct: Vec<R::Fingerprint> = fingerprints.skip_while(|&x| before == Some(x)).collect();
         distinct.dedup();

@@ -1,4 +1,4 @@
-//! The ids of a file: gathered next to table 0, and written after it.
+//! The ids of a file: gathered with table 0, and written after it.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek};
@@ -51,7 +51,7 @@ impl<F: Fingerprint> SpooledIds<F> {
     ) -> Result<IdsRecord, BuildError> {
         let done = options.counter(Phase::Ids, None)?;
         let outcome = self.write_sections(file, fingerprints, entries, &done);
-        // Where the build has been stopped, that is why reading has failed.
+        // If the build was cancelled, that is why reading failed.
         done.check()?;
         outcome
     }

@@ -1,4 +1,4 @@
-//! What every build has, wherever its fingerprints come from.
+//! The state of every build, for any source of fingerprints.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::writer::tables::Tables;
 use crate::writer::temporary;
 use hamdex_fingerprint::Fingerprint;
 
-/// How often it is asked whether to go on while a file is made durable.
+/// Interval of cancellation checks while a file is synced.
 const SYNC_POLL: Duration = Duration::from_millis(20);
 
 /// Options that have been checked, and what follows from them.
@@ -56,8 +56,8 @@ impl<F: Fingerprint> Job<F> {
         Ok(SealedIndex { summary, file_id, file: self.sync(file)? })
     }
 
-    /// Makes a file durable. The system cannot be stopped in that; so, where somebody may stop the build, it is waited for
-    /// on a thread of its own, which is left to itself then. The file has no name, and is gone when that ends.
+    /// Syncs a file. The system call cannot be interrupted; so a thread of its own makes it if the build can be
+    /// cancelled, and is abandoned if it is. The file has no name, and is gone when the call ends.
     fn sync(&self, file: AtomicFile) -> Result<SealedFile, BuildError> {
         let report = || self.options.report(Progress::new(Phase::Sync, 0, None));
         report()?;
@@ -69,7 +69,7 @@ impl<F: Fingerprint> Job<F> {
                 let _ = sender.send(file.seal());
             }
         };
-        // Where there is no room for a thread, or nobody to stop the build, it is done without one.
+        // Without memory for a thread, or without a callback, the call is made here.
         let may_start = self.options.progress.is_heard() && threads::count(2).get() == 2;
         let thread = thread::Builder::new().name("hamdex-sync".to_owned());
         if !may_start || thread.spawn(sync).is_err() {

@@ -1,23 +1,23 @@
 //! Building an index: fingerprints in any order, in bounded memory, one file out.
 //!
-//! - [`options`]: what can be chosen
+//! - [`options`]: the options of a build
 //! - [`builder`]: fingerprints are pushed, an index comes out
-//! - [`record`]: what is sorted
+//! - [`record`]: the sorted records
 //! - [`sort`], [`spill`], [`run_merge`]: sorting within a memory limit
-//! - [`tables`]: what a file is written from, wherever it comes from
+//! - [`tables`]: the source of a file's tables
 //! - [`pushed`]: tables from records that have been pushed
-//! - [`passes`], [`portions`]: tables from a source that is read again and again
+//! - [`passes`], [`portions`]: tables from a source that is read repeatedly
 //! - [`job`]: options, threads and temporary files of a build
 //! - [`assemble`]: from tables to a file, front to back
-//! - [`census`]: what is known of a table before its code is chosen
+//! - [`census`]: counts over a table before its code is chosen
 //! - [`table`]: the code, the blocks and the keys of a table
-//! - [`ids`]: the ids next to table 0
-//! - [`names`], [`named`]: what ids are called
+//! - [`ids`]: the ids of table 0
+//! - [`names`], [`named`]: the names of ids
 //! - [`sections`]: the sections of a file, one after the other
-//! - [`output`]: where the bytes go
-//! - [`temporary`]: files without a name
+//! - [`output`]: the output of the bytes
+//! - [`temporary`]: anonymous files
 //!
-//! The output is an [`AtomicFile`](hamdex_atomic_file::AtomicFile): nothing is under its name until it is whole.
+//! The output is an [`AtomicFile`](hamdex_atomic_file::AtomicFile): its path has no file until it is complete.
 
 mod assemble;
 mod builder;

@@ -1,4 +1,4 @@
-//! The names of a file: gathered next to its fingerprints, and written after its ids.
+//! The names of a file: gathered with its fingerprints, and written after its ids.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
@@ -24,9 +24,9 @@ const PLACE_BYTES: usize = 16;
 /// Bytes gathered before they are written.
 const GATHER_BYTES: usize = 1 << 16;
 
-/// Where the names of a file come from.
+/// The source of the names of a file.
 pub(crate) trait NameSource: Send {
-    /// Whether it must know all ids of the file before it gives the names.
+    /// Returns whether it needs all ids of the file before it returns the names.
     fn wants_ids(&self) -> bool;
 
     /// Gives the names. `ids` are all ids of the file, if they are wanted.
@@ -82,7 +82,7 @@ impl NameSpool {
         self.digest
     }
 
-    /// Refuses a file with ids beyond those that have a name.
+    /// Refuses a file with ids that have no name.
     pub(super) fn check_bounds(&self, ids: Option<(u64, u64)>) -> Result<(), BuildError> {
         let Some((least, greatest)) = ids else { return Ok(()) };
         let has_name = |id| self.count > 0 && (self.ids.0..=self.ids.1).contains(&id);
@@ -111,7 +111,7 @@ impl NameSpool {
             pack(&mut places, &head, head.end_bits, |_, end| end, put)
         });
         let outcome = directory.and_then(|()| file.copy(UnitKind::Names, &mut names));
-        // Where the build has been stopped, that is why reading has failed.
+        // If the build was cancelled, that is why reading failed.
         done.check()?;
         outcome
     }
@@ -146,7 +146,7 @@ impl NameSpool {
 /// Names that have been pushed.
 impl NameSource for NameSpool {
     fn wants_ids(&self) -> bool {
-        // Where they are consecutive, their bounds tell all.
+        // If they are consecutive, their bounds suffice.
         self.head().id_bits > 0
     }
 

@@ -1,4 +1,4 @@
-//! What can be chosen for a build.
+//! Options of a build.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use hamdex_fingerprint::Fingerprint;
 /// The default distance: the paper's.
 const DEFAULT_DISTANCE: u32 = 3;
 
-/// Which tables to build.
+/// The choice of tables.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum DesignChoice<F> {
@@ -29,12 +29,12 @@ pub enum DesignChoice<F> {
     Given(Design<F>),
 }
 
-/// How to build an index; the defaults suit most.
+/// Options of a build; the defaults suit most uses.
 #[derive(Debug, Clone)]
 pub struct BuildOptions<F> {
     pub(super) design: DesignChoice<F>,
     codec: Codec,
-    /// Bytes of a block, where the user has chosen.
+    /// Bytes of a block, if set.
     block_bytes: Option<usize>,
     pub(super) memory: u64,
     pub(super) threads: usize,
@@ -91,7 +91,7 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// How blocks are coded.
+    /// Sets the codec of the blocks.
     #[must_use]
     pub fn codec(mut self, codec: Codec) -> Self {
         self.codec = codec;
@@ -106,9 +106,9 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// The memory to keep to, in bytes, at least 16 MiB. What does not fit is sorted through temporary
-    /// files. Beyond the limit come the keys, 8 or 16 bytes for every block (with ids another 18), and
-    /// buffers of some tens of MiB, whatever the input.
+    /// Sets the memory limit, in bytes, at least 16 MiB. Records that do not fit are sorted through temporary
+    /// files. In addition to the limit, the keys take 8 or 16 bytes for every block (with ids another 18), and
+    /// buffers some tens of MiB for any input.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes;
@@ -122,22 +122,23 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Where temporary files go; unless chosen, next to the output, where there is room for files of
-    /// its size (for a stream: `TMPDIR` or, on Unix, `/var/tmp`). They have no names, and are gone when the build ends.
+    /// Sets the directory of temporary files; by default that of the output, which has room for files of its
+    /// size (for a stream: `TMPDIR` or, on Unix, `/var/tmp`). They have no names, and are gone when the build
+    /// ends.
     #[must_use]
     pub fn temp_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.temp_dir = Some(directory.into());
         self
     }
 
-    /// Whether a file of the output's name may be replaced. It keeps its mode and, where permitted, its owner.
+    /// Sets whether an existing file may be replaced. It keeps its mode and, if permitted, its owner.
     #[must_use]
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
         self
     }
 
-    /// Whether every fingerprint comes with an id. Without ids there are no names.
+    /// Sets whether every fingerprint has an id. Without ids there are no names.
     #[must_use]
     pub fn ids(mut self, ids: bool) -> Self {
         self.ids = ids;
@@ -145,7 +146,8 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Whether every id has a name ([`Builder::push_name`](crate::Builder::push_name)). With names there are ids.
+    /// Sets whether every id has a name ([`Builder::push_name`](crate::Builder::push_name)). With names there
+    /// are ids.
     #[must_use]
     pub fn names(mut self, names: bool) -> Self {
         self.names = names;
@@ -153,9 +155,9 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Whether all that is pushed comes in ascending order, pairs of a fingerprint and an id by fingerprint first;
-    /// repeats may come. It is not sorted again then, but for the tables after the first. What comes out of order
-    /// is refused.
+    /// Sets whether fingerprints are pushed in ascending order, pairs of a fingerprint and an id by fingerprint
+    /// first; repeats are allowed. They are not sorted for the first table then, only for later ones. Input out
+    /// of order is refused.
     #[must_use]
     pub fn sorted(mut self, sorted: bool) -> Self {
         self.sorted = sorted;
@@ -178,25 +180,25 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Whether every fingerprint comes with an id.
+    /// Returns whether every fingerprint has an id.
     #[must_use]
     pub fn has_ids(&self) -> bool {
         self.ids
     }
 
-    /// Whether every id has a name.
+    /// Returns whether every id has a name.
     #[must_use]
     pub fn has_names(&self) -> bool {
         self.names
     }
 
-    /// The memory to keep to, in bytes.
+    /// Returns the memory limit, in bytes.
     #[must_use]
     pub fn memory_limit(&self) -> u64 {
         self.memory
     }
 
-    /// Where temporary files go, if that has been chosen.
+    /// Returns the directory of temporary files, if set.
     #[must_use]
     pub fn temp_dir_path(&self) -> Option<&Path> {
         self.temp_dir.as_deref()
@@ -248,7 +250,7 @@ impl<F: Fingerprint> BuildOptions<F> {
         }
     }
 
-    /// Number of tables, as far as that is settled before anything has been counted.
+    /// Returns the number of tables, as far as it is known before anything is counted.
     pub(crate) fn known_tables(&self) -> usize {
         match &self.design {
             DesignChoice::Auto { .. } => 1,
@@ -256,12 +258,12 @@ impl<F: Fingerprint> BuildOptions<F> {
         }
     }
 
-    /// What of the memory limit goes to sorting; the rest is for batches on their way out.
+    /// Returns the share of the memory limit for sorting; the rest is for batches to be written.
     pub(crate) fn sort_memory(&self) -> usize {
         usize::try_from(self.memory - self.memory / 8).unwrap_or(usize::MAX)
     }
 
-    /// Whether a file of the output's name may be replaced.
+    /// Returns whether an existing file may be replaced.
     #[must_use]
     pub fn is_overwriting(&self) -> bool {
         self.overwrite

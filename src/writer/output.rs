@@ -1,4 +1,4 @@
-//! Where the bytes of an index go.
+//! The output of an index.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
-//! Tables from a source that can be read again and again: no temporary space, whatever the number of records.
+//! Tables from a source that can be read again and again: no temporary space, for any number of records.
 //!
-//! Of each reading as many records are kept as memory holds, those that follow in the order of the table after
-//! the ones of the reading before: see [`portions`](super::portions). So a table that is n times as large as
-//! memory takes about n readings, or twice as many where it is counted before it is written.
+//! Each reading keeps as many records as memory holds, the next ones in the order of the table: see
+//! [`portions`](super::portions). So a table that is n times as large as memory takes about n readings, or
+//! twice as many if it is counted before it is written.
 
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -28,7 +28,7 @@ pub(super) type Reader<T> = dyn FnMut(&mut Take<'_, T>) -> Result<(), Box<dyn Er
 /// Items that one thread digests at a time.
 const CHUNK: usize = 1 << 14;
 
-/// What a source has: a fingerprint, or one with an id.
+/// An item of a source: a fingerprint, with or without an id.
 pub(super) trait Item<F: Fingerprint>: Copy + Send + Sync + 'static {
     type Record: Record<Fingerprint = F>;
 

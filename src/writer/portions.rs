@@ -11,7 +11,7 @@ use crate::writer::tables::Visit;
 /// Items that one thread looks through at a time.
 const CHUNK: usize = 1 << 14;
 
-/// Items looked through between two checks for room.
+/// Items between two checks for room.
 const PIECE: usize = 1 << 20;
 
 /// Keys in a sample from which the ends of portions are estimated.
@@ -24,13 +24,13 @@ const FILL: f64 = 0.9;
 pub(super) type Read<'r, T> =
     dyn FnMut(&mut dyn FnMut(&[T]) -> Result<(), BuildError>) -> Result<(), BuildError> + Send + 'r;
 
-/// Where the portions of a table end.
+/// The ends of the portions of a table.
 pub(super) struct Portions<K> {
-    /// How many keys memory holds.
+    /// Number of keys that memory holds.
     capacity: usize,
     /// The greatest key of each portion whose end is known. Behind them is at least one more.
     ends: Vec<K>,
-    /// Whether behind them is exactly one more.
+    /// Whether exactly one portion follows.
     is_complete: bool,
     /// All keys, if they are one portion.
     whole: Option<Vec<K>>,
@@ -44,8 +44,8 @@ impl<K: Record> Portions<K> {
         Self { capacity, ends: Vec::new(), is_complete: false, whole: None, sample: Sample::new() }
     }
 
-    /// Hands on the keys of all items, strictly ascending, in batches. `read` is called once per portion; `done`
-    /// checks for cancellation.
+    /// Delivers the keys of all items, strictly ascending, in batches. `read` is called once per portion;
+    /// `done` checks for cancellation.
     pub(super) fn for_each<T: Sync>(
         &mut self,
         read: &mut Read<'_, T>,
@@ -96,7 +96,7 @@ struct Portion<K> {
     up_to: Option<K>,
     keys: Vec<K>,
     capacity: usize,
-    /// What is wanted of a piece, chunk by chunk.
+    /// The wanted keys of a piece, chunk by chunk.
     wanted: Vec<K>,
 }
 
@@ -142,7 +142,7 @@ impl<K: Record> Portion<K> {
         Ok(())
     }
 
-    /// Drops repeats, where there are any to speak of; if that is not enough, leaves the greater half to later portions.
+    /// Drops repeats, if there are many; if that is not enough, leaves the greater half to later portions.
     fn make_room(&mut self, done: &Counter) -> Result<(), BuildError> {
         let most = self.capacity / 4 * 3;
         if let Some(middle) = self.middle() {
@@ -203,9 +203,9 @@ fn gather_wanted<T, K: Record>(
 #[derive(Clone)]
 struct Sample<K> {
     keys: Vec<K>,
-    /// How many items stand for one of them.
+    /// Number of items per sampled one.
     step: usize,
-    /// How many items to pass over before the next one that is taken.
+    /// Number of items to skip before the next sampled one.
     until_next: usize,
 }
 
@@ -243,8 +243,8 @@ impl<K: Record> Sample<K> {
         self
     }
 
-    /// Where a portion above a bound ends if it is to fit; `None` where all the rest should fit, or nothing
-    /// is known.
+    /// Returns the end of a portion above a bound, such that it fits; `None` if all the rest should fit, or
+    /// nothing is known.
     fn end_of_portion(&self, above: Option<K>, capacity: usize) -> Option<K> {
         let first = self.keys.partition_point(|&key| Some(key) <= above);
         let keys = (capacity as f64 * FILL / self.step as f64) as usize;

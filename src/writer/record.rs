@@ -1,4 +1,4 @@
-//! What a build sorts: fingerprints alone, or with an id each.
+//! The records that a build sorts: fingerprints, with or without an id each.
 
 use byteorder::{ByteOrder, LittleEndian};
 

@@ -78,7 +78,7 @@ pub(super) fn unreadable(directory: &Path, source: io::Error) -> BuildError {
 /// Reads a stretch of the file, record by record.
 pub(super) struct Reader<'a, R> {
     file: &'a File,
-    /// What has not been read yet, in records.
+    /// The records not yet read.
     left: Range<u64>,
     buffer: Vec<u8>,
     at: usize,

@@ -20,12 +20,12 @@ const CHUNK: usize = 1 << 16;
 /// Takes records in any order.
 pub(crate) struct Sorter<R> {
     records: Vec<R>,
-    /// How many records memory holds.
+    /// Number of records that memory holds.
     capacity: usize,
     runs: Option<SpilledRuns<R>>,
     temp_dir: PathBuf,
     memory: usize,
-    /// Whether records come in ascending order.
+    /// Whether records are pushed in ascending order.
     is_sorted: bool,
 }
 
@@ -117,7 +117,7 @@ impl<R: Record> Sorter<R> {
         if !self.records.is_empty() {
             self.spill(done)?;
         }
-        // What was memory for sorting is now memory for merging and writing.
+        // The memory of sorting becomes memory of merging and writing.
         self.records = Vec::new();
         let mut runs = self.runs.expect("it has spilled");
         runs.prepare(done)?;

@@ -1,7 +1,7 @@
 //! Sorted runs on disk, and their merge.
 //!
-//! All runs of a sort lie in one temporary file that has no name (or loses it at once, where the
-//! system needs one), so nothing is left behind whatever ends the process.
+//! All runs of a sort are in one temporary file that has no name (or loses it at once, if the system needs
+//! one), so no end of the process leaves anything behind.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -28,7 +28,7 @@ pub(super) const BATCH: usize = 1 << 18;
 pub(crate) struct SpilledRuns<R> {
     file: File,
     directory: PathBuf,
-    /// Where each run lies, in records.
+    /// Range of each run, in records.
     runs: Vec<Range<u64>>,
     /// Memory for reading, in bytes, all runs together.
     memory: usize,
@@ -46,7 +46,7 @@ impl<R: Record> SpilledRuns<R> {
         BuildError::Io { doing: "write a temporary file to", path: self.directory.clone(), source }
     }
 
-    /// Where the next run starts.
+    /// Returns the start of the next run.
     fn end(&self) -> u64 {
         self.runs.last().map_or(0, |run| run.end)
     }

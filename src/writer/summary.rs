@@ -1,4 +1,4 @@
-//! What has been built.
+//! The summary of a build.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use hamdex_atomic_file::{AtomicDirectory, SealedFile};
 use crate::error::BuildError;
 use crate::format::header::FileId;
 
-/// What has been built.
+/// The summary of a build.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Summary {
@@ -43,14 +43,14 @@ impl SealedIndex {
     /// Gives the file its name.
     ///
     /// # Errors
-    /// When the file has come to exist meanwhile, or cannot be named. The target is untouched then, unless
+    /// When the file exists by then, or cannot be named. The target is untouched then, unless
     /// the error is [`BuildError::is_in_place`].
     pub fn publish(self) -> Result<Summary, BuildError> {
         self.file.publish()?;
         Ok(self.summary)
     }
 
-    /// What has been built.
+    /// The summary of a build.
     #[must_use]
     pub fn summary(&self) -> &Summary {
         &self.summary

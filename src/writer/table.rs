@@ -21,9 +21,9 @@ pub(super) struct TablesWriter<'a, F> {
     options: &'a BuildOptions<F>,
     design: &'a Design<F>,
     fingerprints: u64,
-    /// That of the table before, whose code the next one may share.
+    /// The codec of the table before, whose code the next one may share.
     codec: Option<BlockCodec>,
-    /// What the footer says of those that have been written.
+    /// The footer's records of the written tables.
     pub(super) records: Vec<TableRecord>,
     /// Their keys.
     pub(super) keys: Vec<Vec<F>>,
@@ -55,7 +55,7 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
         tables: &mut impl Tables<F>,
     ) -> Result<(), BuildError> {
         let mut counter = Counter::new();
-        // Where no code depends on the counts, they are taken while the values are written.
+        // If no code depends on the counts, they are taken while the values are written.
         let is_counted_first = self.options.layout().codec == Codec::Huffman;
         if is_counted_first {
             let (table, tables_in_all) = (self.records.len(), self.design.tables().len());

@@ -1,4 +1,4 @@
-//! What a file is written from, wherever it comes from.
+//! The source of a file's tables.
 
 use crate::error::BuildError;
 use crate::permutation::Permutation;
@@ -10,10 +10,10 @@ pub(crate) type Visit<'v, R> = dyn FnMut(&[R]) -> Result<(), BuildError> + Send 
 
 /// A set of records: for each table its values in ascending order, as often as they are wanted.
 pub(crate) trait Tables<F: Fingerprint>: Send {
-    /// What table 0 is made of.
+    /// The records of table 0.
     type Record: Record<Fingerprint = F>;
 
-    /// How many records have been read to get at these, repeats counted.
+    /// Returns the number of records read for these, repeats counted.
     fn read(&self) -> u64;
 
     /// Hands on all records, strictly ascending, in batches.

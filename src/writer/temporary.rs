@@ -1,4 +1,4 @@
-//! Temporary files of a build: without a name, so nothing is left behind whatever ends the process.
+//! Temporary files of a build: without a name, so no end of the process leaves anything behind.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};

@@ -1,8 +1,8 @@
-//! Which parts of a population may have values of a slice.
+//! The parts of a population that may have values of a slice.
 //!
-//! A population is in natural order, or has copies in others. A lead leaves some of the leading bits out; between values that agree in these,
-//! its digits ascend. So most of a slice lies in short stretches, one for each value of the bits left out, and the rest
-//! is not read.
+//! A population is in natural order, or has copies in others. A lead leaves some of the leading bits out;
+//! between values that agree in these, its digits ascend. So most of a slice is in short ranges, one for each
+//! value of the bits left out, and the rest is not read.
 
 use std::ops::Range;
 

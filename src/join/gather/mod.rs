@@ -1,9 +1,9 @@
-//! A lead whose values no table has side by side: they are gathered in memory.
+//! Gathering in memory the values of a lead that no table has adjacent.
 //!
-//! Twice sorted by a digit, the leading bits of the lead first: once in each part of them as it is
-//! read, once when the pieces of all parts that have a digit in common are put together. Both times the
-//! values fit near the processor. Where there are many, that is done in slices of digits ([`slices`]): where a table has
-//! the bits of the lead early, little is read of what a slice does not have ([`cover`]).
+//! They are sorted by two digits, the leading bits of the lead first: once in each part as it is read, once
+//! when the pieces of all parts with a common digit are joined. Both times the values fit the caches. Many
+//! values are gathered in slices of digits ([`slices`]): if a table has the bits of the lead early, few values
+//! outside the slice are read ([`cover`]).
 
 mod cover;
 mod slices;
@@ -23,8 +23,8 @@ use crate::join::workspace::Workspace;
 use crate::progress::Counter;
 use hamdex_fingerprint::Fingerprint;
 
-/// Values that share a first digit, about, where there are many and they are spread evenly: they are sorted in the
-/// nearest cache.
+/// Approximate number of values that share a first digit, if there are many and they are evenly spread: they
+/// are sorted in the nearest cache.
 const BUCKET_LOG2: u32 = 12;
 
 /// Values of a slice, about: so many that the parts that a slice begins and ends in matter little, and few enough that
@@ -53,12 +53,12 @@ struct Part<F> {
     starts: Vec<u32>,
 }
 
-/// How the values of a lead are gathered.
+/// The plan for gathering the values of a lead.
 pub(super) struct Gathering<'a, F> {
     lead: &'a Lead<F>,
     /// Bits of the first digit.
     bits: u32,
-    /// What of the digits is done at a time.
+    /// The digits of each slice.
     pub(super) slices: Vec<Range<usize>>,
     /// All of the population.
     places: Vec<Place>,
@@ -135,7 +135,7 @@ impl<'a, F: Fingerprint> Gathering<'a, F> {
             |workspace, part, send| {
                 let mut values = std::mem::take(&mut workspace.gathered);
                 values.clear();
-                // What the other threads read meanwhile has been announced before.
+                // The parts of the other threads have been announced before.
                 let ahead = if part == 0 { 0 } else { part + threads.get() };
                 let announced = together.iter().take(part + threads.get() + 1).skip(ahead);
                 announced.flatten().for_each(|place| population.announce(place));

@@ -1,4 +1,4 @@
-//! What of the digits of a lead is gathered at a time.
+//! Slices: the digits of a lead that are gathered together.
 
 use std::num::NonZeroUsize;
 use std::ops::{ControlFlow, Range};
@@ -15,12 +15,13 @@ use hamdex_fingerprint::Fingerprint;
 /// Parts that are counted at a time, about.
 const COUNTED_PARTS: u64 = 512;
 
-/// Values that are looked at to estimate how many have each digit.
+/// Values sampled to estimate the frequency of each digit.
 const SAMPLE: u64 = 1 << 14;
 
-/// How many values have each digit of `bits` bits, in the order of each of some leads.
+/// Returns the number of values with each digit of `bits` bits, in the order of each of some leads.
 ///
-/// Exact where there are more values than `capacity`; otherwise an estimate: however wrong, what is made by it fits.
+/// Exact if there are more values than `capacity`; otherwise an estimate: even with a wrong one, the slices
+/// fit.
 ///
 /// # Errors
 /// When a block is damaged.

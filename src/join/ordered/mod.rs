@@ -1,13 +1,12 @@
 //! Tasks on several threads, their results on the caller's, in the order of the tasks.
 //!
-//! Threads take tasks in ascending order and send what they produce through a bounded channel; what
-//! comes before its turn waits next to it ([`receive`]). Once much waits there, a thread with more of it waits
-//! for its turn ([`turn`]), so memory is bounded whatever a task produces, while tasks that produce little go
-//! on however far they are ahead. The thread with the lowest task never waits for its turn, so there is always
-//! progress.
+//! Threads take tasks in ascending order and send their results through a bounded channel; the receiver buffers
+//! results that come before their turn ([`receive`]). If much is buffered, a thread with more results waits for
+//! its turn ([`turn`]), so memory is bounded for any tasks, while tasks with few results never wait. The thread
+//! with the lowest task never waits for its turn, so there is always progress.
 //!
-//! The threads are this module's own and not those of a pool: what waits for its turn must not keep
-//! from running what it waits for.
+//! The threads are this module's own and not those of a pool: a waiting task must not block the task that it
+//! waits for.
 
 mod receive;
 #[cfg(test)]
@@ -24,12 +23,12 @@ use crate::error::ReadError;
 use crate::join::ordered::receive::{Message, receive};
 use crate::join::ordered::turn::{Stop, StopOnPanic, Turn};
 
-/// How a task ends: it is done, it was stopped, it has failed.
+/// The outcome of a task: done, stopped, or failed.
 pub(super) type Outcome = Result<ControlFlow<()>, ReadError>;
 
-/// Does the tasks 0 to `count` on that many threads and calls `deliver`, on this thread, with what each
-/// one sends; ends with the first task that fails, or when `deliver` breaks. `init` makes what the
-/// tasks of one thread share. Where the system refuses threads, fewer do all of it.
+/// Runs the tasks 0 to `count` on that many threads and calls `deliver`, on this thread, with the results of
+/// each; ends with the first task that fails, or if `deliver` breaks. `init` makes the state that the tasks of
+/// one thread share. If the system refuses threads, fewer are used.
 pub(super) fn run<T: Send, S>(
     threads: NonZeroUsize,
     count: usize,
@@ -85,8 +84,8 @@ fn run_with<T: Send, S>(
             return None;
         }
         drop(sender);
-        // Whatever ends this, a panic too, lets the threads go: those that wait, and by the loss of the
-        // receiver those that send.
+        // Any end of this, even a panic, releases the threads: waiting ones, and by the loss of the receiver
+        // sending ones.
         let _end = Stop(&turn);
         Some(receive(receiver, &turn, count, deliver))
     });

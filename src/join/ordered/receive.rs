@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 use crate::join::ordered::Outcome;
 use crate::join::ordered::turn::Turn;
 
-/// What a task sends.
+/// A message of a task.
 pub(super) enum Message<T> {
     /// And whether it was sent before its turn.
     Result(T, bool),

@@ -1,4 +1,4 @@
-//! Which task may send.
+//! The task whose turn it is to send.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -1,9 +1,9 @@
-//! What a self-join goes through, wherever it lies.
+//! The set of a self-join, in an index or in memory.
 //!
-//! - [`of_index`]: what an index stores
+//! - [`of_index`]: the fingerprints of an index
 //! - [`of_values`]: fingerprints in memory
 //!
-//! That of several indexes stands with these.
+//! [`MultiIndex`](crate::MultiIndex) has its own in its module.
 
 mod of_index;
 mod of_values;
@@ -22,10 +22,10 @@ use hamdex_fingerprint::Fingerprint;
 
 /// Fingerprints to be joined with each other.
 pub(crate) trait Population<F: Fingerprint>: Send + Sync {
-    /// How many there are; one that comes several times is counted each time.
+    /// Returns the number of fingerprints, repeats counted.
     fn len(&self) -> u64;
 
-    /// Whether a fingerprint may come several times.
+    /// Returns whether a fingerprint may occur several times.
     fn has_repeats(&self) -> bool;
 
     /// Gets ready, on that many threads, or on those of the current pool for 0.
@@ -33,7 +33,7 @@ pub(crate) trait Population<F: Fingerprint>: Send + Sync {
         Ok(())
     }
 
-    /// How many values are in memory whatever the limit, so that a slice of fewer is of no use.
+    /// Returns the number of values in memory regardless of the limit, so that smaller slices are useless.
     fn held(&self) -> u64 {
         0
     }
@@ -52,10 +52,11 @@ pub(crate) trait Population<F: Fingerprint>: Send + Sync {
     /// where there are no tables.
     fn parts(&self, table: usize, size: u64) -> Vec<Part>;
 
-    /// What no fingerprint of a part, which is not empty, is below, and what none is above, as the part's table has them.
+    /// Returns a lower and an upper bound of the fingerprints of a non-empty part, in the order of the part's
+    /// table.
     fn bounds(&self, part: &Part) -> (F, F);
 
-    /// Says that a part will be read.
+    /// Announces that a part will be read.
     fn announce(&self, _part: &Part) {}
 
     /// Hands on the fingerprints of a part, some at a time, as its table has them.
@@ -66,7 +67,7 @@ pub(crate) trait Population<F: Fingerprint>: Send + Sync {
         take: &mut dyn FnMut(&[F]),
     ) -> Result<(), ReadError>;
 
-    /// What finds the neighbours of one fingerprint, for a thread.
+    /// Returns a searcher for the neighbours of one fingerprint, for a thread.
     fn neighbours(&self) -> Box<dyn Neighbours<F> + '_>;
 
     /// An error that names the file.
@@ -75,7 +76,7 @@ pub(crate) trait Population<F: Fingerprint>: Send + Sync {
 
 /// A part of a population.
 pub(crate) struct Part {
-    /// Which of several sources it is in, or which table.
+    /// Number of its source, or of its table.
     pub(crate) source: usize,
     /// Its blocks, or the places of its values.
     pub(crate) range: Range<usize>,

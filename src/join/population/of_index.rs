@@ -1,4 +1,4 @@
-//! What an index stores.
+//! The fingerprints of an index.
 
 use std::ops::{ControlFlow, Range};
 
@@ -89,7 +89,8 @@ pub(crate) fn parts_of_table<F: Fingerprint>(
     ranges(blocks, (blocks as u64 * size).div_ceil(index.len().max(1)) as usize)
 }
 
-/// What no value of these blocks of a table, at least one, is below, and what none is above, in the table's order.
+/// Returns a lower and an upper bound of the values of these blocks of a table, at least one, in the table's
+/// order.
 pub(crate) fn bounds_of_blocks<F: Fingerprint>(
     index: &Index<F>,
     table: &Table<F>,

@@ -14,17 +14,17 @@ use crate::join::lead::{Agreement, Lead};
 use crate::progress::Counter;
 use hamdex_fingerprint::Fingerprint;
 
-/// Runs beyond this many values are split by bits behind those that they share. Up to here it is
-/// quicker to compare all with all.
+/// Runs beyond this many values are split by bits after the shared ones. Up to here it is faster to compare all
+/// with all.
 pub(super) const MAX_RUN: usize = 128;
 
-/// Hits that may wait to be collected, where the runs are no longer than [`MAX_RUN`].
+/// Maximum of uncollected hits, in runs no longer than [`MAX_RUN`].
 const MAX_HITS: usize = 1 << 18;
 
 /// Comparisons between cancellation checks.
 const WORK_AT_ONCE: usize = 1 << 20;
 
-/// Values that are looked at to see how long runs are.
+/// Values sampled to estimate the length of runs.
 const SAMPLE: usize = 256;
 
 /// Runs of more values than this, on average, go on beyond the next few values too often to be surprised
@@ -42,7 +42,7 @@ pub(super) struct RunPairs<'a, 'c, F> {
     dividing: split::Workspace<F>,
     collector: &'a mut Collector<'c, F>,
     done: &'a Counter,
-    /// Comparisons, or what takes as long, since the last cancellation check.
+    /// Comparisons, or equivalent work, since the last cancellation check.
     unchecked: usize,
 }
 
@@ -69,8 +69,8 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
         if self.done.check().is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
-    /// Finds the pairs in `values`, where those that agree under `mask`, some of the lead's own bits or those that a long
-    /// run is divided by, lie together. Leaves the values of long runs in another order.
+    /// Finds the pairs in `values`, in which values that agree under `mask` are adjacent: bits of the lead, or
+    /// bits by which a long run is divided. Reorders the values of long runs.
     pub(super) fn find(&mut self, values: &mut [F], mask: F) -> ControlFlow<()> {
         self.go_on(values.len())?;
         let is_long = self.are_long(values, mask);
@@ -101,14 +101,14 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
         ControlFlow::Continue(())
     }
 
-    /// Whether runs are longer than usual, going by a few of them.
+    /// Returns whether runs are longer than usual, by a sample of them.
     fn are_long(&self, values: &[F], mask: F) -> bool {
         let sample = &values[..values.len().min(SAMPLE)];
         let ends = sample.windows(2).filter(|two| (two[0] ^ two[1]) & mask != F::ZERO).count();
         sample.len() > ends * LONG_ON_AVERAGE
     }
 
-    /// Collects those that agree under `mask` and belong to this lead.
+    /// Collects the hits that agree under `mask` and belong to this lead.
     fn collect_hits(&mut self, values: &[F], mask: F) -> ControlFlow<()> {
         let agreement = Agreement(self.lead.mask | mask);
         for &(a, b) in &self.hits {

@@ -34,8 +34,8 @@ pub(super) struct Workspace<F> {
 impl<F: Fingerprint> RunPairs<'_, '_, F> {
     /// Finds the pairs of a set whose values are all to be compared with each other.
     ///
-    /// Where no group would lower the number of comparisons, all are compared with all; so there are never more than the
-    /// square of the number of values.
+    /// If no group would lower the number of comparisons, all are compared with all; so there are never more
+    /// than the square of the number of values.
     pub(super) fn split(&mut self, values: &mut [F]) -> ControlFlow<()> {
         let first = values[0];
         let varying = values.iter().fold(F::ZERO, |varying, &value| varying | (value ^ first));
@@ -46,7 +46,8 @@ impl<F: Fingerprint> RunPairs<'_, '_, F> {
         if values.len() <= self.longest || varying.count_ones() <= self.distance {
             return self.all_with_all(values);
         }
-        // What agrees in an earlier group belongs there, and is not collected again, even where all are compared with all.
+        // Values that agree in an earlier group belong there, and are not collected again, even if all are
+        // compared with all.
         let before = self.earlier.len();
         let mut budget = square(values.len()) / 2;
         for group in split(varying, self.distance + 1) {
@@ -89,7 +90,7 @@ fn square(count: usize) -> u128 {
     count as u128 * count as u128
 }
 
-/// Whether two agree under a mask.
+/// Returns a test of whether two values agree under a mask.
 fn same<F: Fingerprint>(mask: F) -> impl Fn(&F, &F) -> bool {
     move |&a, &b| (a ^ b) & mask == F::ZERO
 }

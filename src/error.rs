@@ -62,7 +62,7 @@ pub enum ReadErrorKind {
     /// Some bytes differ from the bytes written.
     #[error("damaged at {place}: {what}; restore it from a copy or build it again")]
     Damaged {
-        /// Where.
+        /// The place of the damage.
         place: Place,
         /// The fault.
         what: String,
@@ -299,7 +299,7 @@ pub enum BuildError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A build has one source only, or none and what is pushed.
-    #[error("a build takes either what is pushed or one source: {0}")]
+    #[error("a build takes either pushed fingerprints or one source: {0}")]
     Mixed(&'static str),
     /// A source that is read several times was not the same each time.
     #[error("{what} has changed between two readings: it must return the same each time")]

@@ -77,7 +77,7 @@ impl Report {
     }
 
     /// Returns whether there is a callback.
-    pub(crate) fn is_heard(&self) -> bool {
+    pub(crate) fn has_callback(&self) -> bool {
         self.0.is_some()
     }
 

@@ -156,7 +156,7 @@ impl<F: Fingerprint> Index<F> {
         self.metadata_section.verify(file)?;
         let blocks = self.tables.iter().map(|table| table.keys.len() as u64).sum();
         let done = progress.counter(Phase::Verify, Some(blocks))?;
-        let go_on = || done.check().map_err(ReadError::from);
+        let check_cancelled = || done.check().map_err(ReadError::from);
         let (mut first_digest, mut names) = (None, 0);
         for table in &self.tables {
             let gathered = self.verify_table(file, table, &done)?;
@@ -165,9 +165,9 @@ impl<F: Fingerprint> Index<F> {
                 return Err(ReadError::damaged(place, "it holds other fingerprints than table 0"));
             }
             if let (0, Some(ids)) = (table.number, &self.ids) {
-                ids.verify(file, &gathered.entries, &go_on)?;
+                ids.verify(file, &gathered.entries, &check_cancelled)?;
                 if let Some(table) = &self.names {
-                    names = table.verify(file, ids, &go_on)?;
+                    names = table.verify(file, ids, &check_cancelled)?;
                 }
             }
         }
@@ -237,7 +237,7 @@ impl<F: Fingerprint> Index<F> {
         if whole.counts != self.footer.tables[table.number].counts {
             return Err(ReadError::damaged(
                 place,
-                "first differing positions are not as often as the footer says",
+                "the counts of first differing positions are not those in the footer",
             ));
         }
         Ok(whole)

@@ -3,9 +3,9 @@
 
 use rayon::prelude::*;
 
+use crate::batch::context::{BatchContext, Stop};
 use crate::batch::gather::{Finds, Found, Room};
 use crate::batch::groups::group_size;
-use crate::batch::question::{Question, Stop};
 use hamdex_fingerprint::Fingerprint;
 
 /// Ranges of queries for each thread, at least, so that none waits long for another.
@@ -13,10 +13,10 @@ const RANGES_PER_THREAD: usize = 8;
 
 /// Finds all matches of all queries, in no particular order.
 pub(super) fn alone<F: Fingerprint>(
-    question: &Question<'_, F>,
+    context: &BatchContext<'_, F>,
     room: &Room,
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {
-    let Question { index, plan, queries, done, .. } = question;
+    let BatchContext { index, plan, queries, done, .. } = context;
     let length = queries.len().div_ceil(RANGES_PER_THREAD * rayon::current_num_threads()).max(1);
     let size = group_size(*index, plan.distance());
     let ranges = queries.par_chunks(length).enumerate();
@@ -28,15 +28,19 @@ pub(super) fn alone<F: Fingerprint>(
                 for (group, together) in queries.chunks(size).enumerate() {
                     done.check()?;
                     let first = range * length + group * size;
-                    let go_on = |_, _| done.check();
-                    let outcome =
-                        searcher.for_each_of_while(together, plan.distance(), &go_on, |place, found| {
+                    let check_cancelled = |_, _| done.check();
+                    let outcome = searcher.for_each_of_while(
+                        together,
+                        plan.distance(),
+                        &check_cancelled,
+                        |place, found| {
                             finds.push(Found {
                                 query: (first + place) as u32,
                                 distance: found.distance,
                                 fingerprint: found.fingerprint,
                             })
-                        });
+                        },
+                    );
                     if outcome?.is_break() {
                         return Err(Stop::Full);
                     }

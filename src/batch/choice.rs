@@ -1,8 +1,8 @@
 //! The fastest way to answer, by the cost model of [`cost`](crate::batch::cost).
 
+use crate::batch::context::BatchContext;
 use crate::batch::cost::{CodecCosts, FILL_NS};
 use crate::batch::options::Strategy;
-use crate::batch::question::Question;
 use crate::batch::sample::Sample;
 use crate::batch::scan::design::{self, Crowding, TableChoice};
 use crate::batch::scan::sieve::cost::sift_ns;
@@ -23,14 +23,14 @@ pub(super) enum Choice<F> {
     Scan(Scan<F>),
 }
 
-pub(super) fn choose<F: Fingerprint>(question: &Question<'_, F>, sample: &Sample) -> Choice<F> {
-    let Question { plan, queries, options, index, .. } = question;
-    let tables = |most_ns| design::choose(plan.distance(), queries.len(), &Crowding::of(question), most_ns);
+pub(super) fn choose<F: Fingerprint>(context: &BatchContext<'_, F>, sample: &Sample) -> Choice<F> {
+    let BatchContext { plan, queries, options, index, .. } = context;
+    let tables = |most_ns| design::choose(plan.distance(), queries.len(), &Crowding::of(context), most_ns);
     match options.strategy {
         Strategy::Probe => Choice::Probe,
         Strategy::Scan => {
             let most_meeting_ns = options.most_meeting_ns;
-            Choice::Scan(Scan { most_meeting_ns, ..Priced::of(question, tables(f64::MAX)).scan })
+            Choice::Scan(Scan { most_meeting_ns, ..Priced::of(context, tables(f64::MAX)).scan })
         }
         Strategy::Auto => {
             let (alone_ns, probe_ns) = (sample.alone_ns(), sample.probe_ns());
@@ -41,7 +41,7 @@ pub(super) fn choose<F: Fingerprint>(question: &Question<'_, F>, sample: &Sample
                 let most_ns = least_ns / index.len() as f64 - costs.decode_ns;
                 let may_sift =
                     sift_ns::<F>(queries.len(), index.len(), plan.distance()).is_some_and(|ns| ns < most_ns);
-                let scan = Priced::of(question, tables(if may_sift { f64::MAX } else { most_ns }));
+                let scan = Priced::of(context, tables(if may_sift { f64::MAX } else { most_ns }));
                 if scan.ns < least_ns {
                     let most = TOLERANCE * scan.meeting_ns + LOST_SHARE * least_ns;
                     return Choice::Scan(Scan { most_meeting_ns: Some(most as u64), ..scan.scan });
@@ -62,8 +62,8 @@ struct Priced<F> {
 }
 
 impl<F: Fingerprint> Priced<F> {
-    fn of(question: &Question<'_, F>, choice: TableChoice<F>) -> Self {
-        let Question { index, plan, queries, options, .. } = question;
+    fn of(context: &BatchContext<'_, F>, choice: TableChoice<F>) -> Self {
+        let BatchContext { index, plan, queries, options, .. } = context;
         let tables = choice.tables.len();
         let at_once = max_queries::<F>(options.work_bytes(), tables).min(queries.len()).max(1);
         let passes = queries.len().div_ceil(at_once) as f64;

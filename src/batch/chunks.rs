@@ -4,10 +4,10 @@ use std::cell::OnceCell;
 use std::ops::ControlFlow;
 
 use crate::batch::choice::{self, Choice};
+use crate::batch::context::{BatchContext, Stop};
 use crate::batch::gather::{Batch, Found, Room};
 use crate::batch::groups::Groups;
 use crate::batch::options::{BatchOptions, MAX_QUERIES, Strategy};
-use crate::batch::question::{Question, Stop};
 use crate::batch::sample::{self, Sample};
 use crate::batch::{alone, probe, scan};
 use crate::error::{ReadError, ReadErrorKind};
@@ -42,13 +42,13 @@ pub(super) struct Chunks<'a, F> {
     distance: u32,
     options: &'a BatchOptions,
     /// For the first chunk that is worth it.
-    means: OnceCell<Option<Means>>,
+    resources: OnceCell<Option<Resources>>,
     /// Number of queries taken at once: fewer after their matches did not fit.
     size: usize,
 }
 
 /// Threads and memory granted by the system.
-struct Means {
+struct Resources {
     pool: Pool,
     /// With at most the memory that can be allocated.
     options: BatchOptions,
@@ -56,7 +56,7 @@ struct Means {
 
 impl<'a, F: Fingerprint> Chunks<'a, F> {
     pub(super) fn new(index: &'a Index<F>, distance: u32, options: &'a BatchOptions) -> Self {
-        Self { index, distance, options, means: OnceCell::new(), size: MAX_QUERIES }
+        Self { index, distance, options, resources: OnceCell::new(), size: MAX_QUERIES }
     }
 
     /// Calls `visit` with the place and the matches of each query, in order, until it breaks.
@@ -74,11 +74,11 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
             let chunk = self.chunk(&queries[at..], &done).map_err(failed)?;
             let mut visit = |place, matches: &[Match<F>]| visit(at + place, matches);
             let sample = self.sample_if_worth(chunk, &done).map_err(failed)?;
-            let means = if sample.is_some() { self.means()? } else { None };
-            let outcome = if let (Some(sample), Some(Means { pool, options })) = (sample, means) {
+            let resources = if sample.is_some() { self.resources()? } else { None };
+            let outcome = if let (Some(sample), Some(Resources { pool, options })) = (sample, resources) {
                 let room = Room::of_bytes::<F>(options.match_bytes());
-                let question = Question { options, ..self.question(chunk, &done) };
-                let Some(batch) = self.answer_together(&question, &sample, pool, &room)? else {
+                let context = BatchContext { options, ..self.context(chunk, &done) };
+                let Some(batch) = self.answer_together(&context, &sample, pool, &room)? else {
                     self.size = chunk.len() / 2;
                     continue;
                 };
@@ -99,8 +99,8 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn question<'q>(&'q self, queries: &'q [F], done: &'q Counter) -> Question<'q, F> {
-        Question {
+    fn context<'q>(&'q self, queries: &'q [F], done: &'q Counter) -> BatchContext<'q, F> {
+        BatchContext {
             index: self.index,
             plan: self.index.plan(self.distance),
             queries,
@@ -112,7 +112,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
     /// The next queries to answer together: as many as their matches are expected to find room for.
     fn chunk<'q>(&self, queries: &'q [F], done: &Counter) -> Result<&'q [F], Stopped> {
         let chunk = &queries[..queries.len().min(self.size)];
-        let matches = sample::matches_per_query(&self.question(chunk, done))?;
+        let matches = sample::matches_per_query(&self.context(chunk, done))?;
         let room = Room::of_bytes::<F>(self.options.match_bytes()).most() as f64 * PLANNED_ROOM;
         let fitting = if matches > 0.0 { (room / matches) as usize } else { chunk.len() };
         Ok(&chunk[..chunk.len().min(fitting.max(FEW))])
@@ -123,7 +123,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         if queries.len() < FEW {
             return Ok(None);
         }
-        let sample = Sample::of(&self.question(queries, done))?;
+        let sample = Sample::of(&self.context(queries, done))?;
         let is_long = self.options.strategy != Strategy::Auto
             || sample.alone_ns() > self.options.at_once_ns.unwrap_or(AT_ONCE_NS);
         Ok(is_long.then_some(sample))
@@ -139,7 +139,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         let mut groups = Groups::new(self.index, self.distance, self.options.match_limit());
         let check = || done.check().map_err(|stopped| self.index.error(stopped.into()));
         let outcome = groups.answer(queries, check, visit)?;
-        // What follows may be lighter.
+        // Later queries may have fewer matches.
         self.size = self.size.max(FEW);
         Ok(outcome)
     }
@@ -147,13 +147,13 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
     /// All queries at once; `None` when their matches find no room.
     fn answer_together(
         &self,
-        question: &Question<'_, F>,
+        context: &BatchContext<'_, F>,
         sample: &Sample,
         pool: &Pool,
         room: &Room,
     ) -> Result<Option<Batch<F>>, ReadError> {
-        let gather = |parts: Vec<_>| Ok(Batch::gather(question.queries.len(), &parts, question.done)?);
-        match pool.install(|| find(question, sample, room)).and_then(gather) {
+        let gather = |parts: Vec<_>| Ok(Batch::gather(context.queries.len(), &parts, context.done)?);
+        match pool.install(|| find(context, sample, room)).and_then(gather) {
             Ok(batch) => Ok(Some(batch)),
             Err(Stop::Full) => Ok(None),
             Err(Stop::Costly) => unreachable!("only a scan is left, and what comes after it has no limit"),
@@ -189,33 +189,33 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Returns the means to answer many queries; `None` if memory suffices only for one query at a time.
-    fn means(&self) -> Result<Option<&Means>, ReadError> {
-        if let Some(means) = self.means.get() {
-            return Ok(means.as_ref());
+    /// Returns the resources to answer many queries; `None` if memory suffices only for one query at a time.
+    fn resources(&self) -> Result<Option<&Resources>, ReadError> {
+        if let Some(resources) = self.resources.get() {
+            return Ok(resources.as_ref());
         }
         let pool = Pool::new(self.options.threads)
             .map_err(|error| self.index.error(ReadErrorKind::Threads(error).into()))?;
         let memory = affordable(self.options.memory, QUERY_HEADROOM_BYTES).ok();
-        let means = memory.map(|bytes| Means { pool, options: self.options.clone().memory(bytes) });
-        Ok(self.means.get_or_init(|| means).as_ref())
+        let resources = memory.map(|bytes| Resources { pool, options: self.options.clone().memory(bytes) });
+        Ok(self.resources.get_or_init(|| resources).as_ref())
     }
 }
 
 /// Finds all matches of all queries, in no particular order.
 fn find<F: Fingerprint>(
-    question: &Question<'_, F>,
+    context: &BatchContext<'_, F>,
     sample: &Sample,
     room: &Room,
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {
-    let scan = match choice::choose(question, sample) {
-        Choice::Alone => return alone::alone(question, room),
-        Choice::Probe => return probe::probe(question, sample, room),
+    let scan = match choice::choose(context, sample) {
+        Choice::Alone => return alone::alone(context, room),
+        Choice::Probe => return probe::probe(context, sample, room),
         Choice::Scan(scan) => scan,
     };
-    let (mut found, answered) = scan::scan(question, &scan, room)?;
-    if answered < question.queries.len() {
-        let rest = Question { queries: &question.queries[answered..], ..*question };
+    let (mut found, answered) = scan::scan(context, &scan, room)?;
+    if answered < context.queries.len() {
+        let rest = BatchContext { queries: &context.queries[answered..], ..*context };
         let mut more = if sample.alone_ns() <= sample.probe_ns() {
             alone::alone(&rest, room)?
         } else {

@@ -23,13 +23,13 @@
 mod alone;
 mod choice;
 mod chunks;
+mod context;
 mod cost;
 mod entry;
 mod gather;
 mod groups;
 mod options;
 mod probe;
-mod question;
 mod sample;
 mod scan;
 #[cfg(test)]

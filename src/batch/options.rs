@@ -158,7 +158,7 @@ impl BatchOptions {
     }
 
     /// Returns the options for a part of the work, which is cancelled with the whole.
-    pub(crate) fn watched_by(&self, whole: &Arc<Counter>) -> Self {
+    pub(crate) fn cancelled_with(&self, whole: &Arc<Counter>) -> Self {
         let whole = Arc::clone(whole);
         self.clone().progress(move |_| match whole.check() {
             Ok(()) => ControlFlow::Continue(()),

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use crate::batch::context::BatchContext;
 use crate::batch::cost::{ARRANGE_NS, CodecCosts, LOCATE_NS, SEARCH_NS, WAIT_NS};
-use crate::batch::question::Question;
 use crate::design::Probe;
 use crate::progress::Stopped;
 use crate::table::locate::target_of;
@@ -40,11 +40,11 @@ pub(super) struct Load {
 }
 
 impl Sample {
-    pub(super) fn of<F: Fingerprint>(question: &Question<'_, F>) -> Result<Self, Stopped> {
+    pub(super) fn of<F: Fingerprint>(context: &BatchContext<'_, F>) -> Result<Self, Stopped> {
         let mut blocks = Vec::new();
-        let loads = question.plan.probes().iter().map(|probe| {
-            question.done.check()?;
-            Ok(load(question, probe, &mut blocks))
+        let loads = context.plan.probes().iter().map(|probe| {
+            context.done.check()?;
+            Ok(load(context, probe, &mut blocks))
         });
         Ok(Self { loads: loads.collect::<Result<_, _>>()? })
     }
@@ -65,8 +65,8 @@ pub(super) fn spread<T: Copy>(all: &[T], count: usize) -> impl Iterator<Item = T
     all.iter().step_by(all.len().div_ceil(count.max(1)).max(1)).copied()
 }
 
-fn load<F: Fingerprint>(question: &Question<'_, F>, probe: &Probe<F>, blocks: &mut Vec<u32>) -> Load {
-    let Question { index, plan, queries, options, .. } = question;
+fn load<F: Fingerprint>(context: &BatchContext<'_, F>, probe: &Probe<F>, blocks: &mut Vec<u32>) -> Load {
+    let BatchContext { index, plan, queries, options, .. } = context;
     let table = &index.tables[probe.table];
     blocks.clear();
     let mut located = 0;
@@ -140,23 +140,23 @@ impl Crowd {
 }
 
 /// Matches of a query, on average over a few of them; 0 where there are too few queries to be worth a sample.
-pub(super) fn matches_per_query<F: Fingerprint>(question: &Question<'_, F>) -> Result<f64, Stopped> {
-    let answered = (question.queries.len() / QUERIES_PER_ANSWERED).min(MAX_ANSWERED);
+pub(super) fn matches_per_query<F: Fingerprint>(context: &BatchContext<'_, F>) -> Result<f64, Stopped> {
+    let answered = (context.queries.len() / QUERIES_PER_ANSWERED).min(MAX_ANSWERED);
     if answered == 0 {
         return Ok(0.0);
     }
-    let go_on = |_, _| question.done.check();
-    let mut searcher = question.index.searcher();
+    let check_cancelled = |_, _| context.done.check();
+    let mut searcher = context.index.searcher();
     let mut matches = 0;
     let mut tried = 0;
-    for query in spread(question.queries, answered) {
+    for query in spread(context.queries, answered) {
         let count = |_, _| {
             matches += 1;
             ControlFlow::Continue(())
         };
         // Damage is reported by whoever answers the query.
-        let _ = searcher.for_each_of_while(&[query], question.plan.distance(), &go_on, count);
-        question.done.check()?;
+        let _ = searcher.for_each_of_while(&[query], context.plan.distance(), &check_cancelled, count);
+        context.done.check()?;
         tried += 1;
     }
     Ok(f64::from(matches) / f64::from(tried))

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use crate::batch::choice::{Choice, choose};
 use crate::batch::chunks::Chunks;
+use crate::batch::context::BatchContext;
 use crate::batch::gather::Room;
 use crate::batch::groups::Groups;
 use crate::batch::options::{BatchOptions, Strategy};
-use crate::batch::question::Question;
 use crate::batch::sample::Sample;
 use crate::batch::scan::design::Crowding;
 use crate::batch::scan::{self, Scan, design};
@@ -58,8 +58,8 @@ fn counter() -> Counter {
 fn way(index: &Index<u64>, queries: &[u64], strategy: Strategy) -> Choice<u64> {
     let options = BatchOptions::new().strategy(strategy);
     let (plan, done) = (index.plan(3), counter());
-    let question = Question { index, plan, queries, options: &options, done: &done };
-    choose(&question, &Sample::of(&question).unwrap())
+    let context = BatchContext { index, plan, queries, options: &options, done: &done };
+    choose(&context, &Sample::of(&context).unwrap())
 }
 
 #[test]
@@ -104,20 +104,20 @@ fn meetings_of_a_scan_are_as_many_as_estimated() {
             queries_among(stored, 40_000, 4000)
         };
         let (options, done) = (BatchOptions::new(), counter());
-        let question = Question {
+        let context = BatchContext {
             index: &index,
             plan: index.plan(3),
             queries: &queries,
             options: &options,
             done: &done,
         };
-        let choice = design::choose(3, queries.len(), &Crowding::of(&question), f64::MAX);
+        let choice = design::choose(3, queries.len(), &Crowding::of(&context), f64::MAX);
         let estimated = choice.cost.meeting_ns * index.len() as f64;
         let is_enough = |share: f64| {
             let most = Some((estimated * share) as u64);
             let scan = Scan { tables: choice.tables.clone(), is_sieved: false, most_meeting_ns: most };
             let room = Room::of_bytes::<u64>(1 << 30);
-            let Ok((_, answered)) = scan::scan(&question, &scan, &room) else { panic!("{shape}: no answer") };
+            let Ok((_, answered)) = scan::scan(&context, &scan, &room) else { panic!("{shape}: no answer") };
             // A scan that is left gives back all the room that it took.
             assert!(answered == queries.len() || (answered == 0 && room.taken() == 0), "{shape}: {answered}");
             answered == queries.len()

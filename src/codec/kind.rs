@@ -69,6 +69,6 @@ impl FromStr for Codec {
 
 /// A name that is none of a [`Codec`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no such codec; there are huffman and elias-fano")]
+#[error("unknown codec; use huffman or elias-fano")]
 #[non_exhaustive]
 pub struct UnknownCodec;

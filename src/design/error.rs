@@ -28,7 +28,7 @@ pub enum DesignError {
         distance: u32,
     },
     /// No design has that name at that distance.
-    #[error("there is no design {name:?} for distance {distance}; there are: {}", known.join(", "))]
+    #[error("unknown design {name:?} for distance {distance}; use one of: {}", known.join(", "))]
     Unknown {
         /// The name wanted.
         name: String,

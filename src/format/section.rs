@@ -141,16 +141,16 @@ impl Section {
         self.verify_while(file, &|| Ok(()))
     }
 
-    /// As [`Self::verify`]; ends early with an error of `go_on`.
+    /// As [`Self::verify`]; ends early with an error of `check_cancelled`.
     pub(crate) fn verify_while(
         &self,
         file: &[u8],
-        go_on: &dyn Fn() -> Result<(), ReadError>,
+        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         let pages = self.length.div_ceil(PAGE);
         for page in 0..pages {
             if page % PAGES_AT_ONCE == 0 {
-                go_on()?;
+                check_cancelled()?;
             }
             self.check(file, page)?;
             self.checked.insert(page);

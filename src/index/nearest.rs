@@ -8,7 +8,7 @@ use crate::codec::{Located, Target};
 use crate::error::ReadError;
 use crate::index::handle::Index;
 use crate::index::matches::{EntryPlace, Match};
-use crate::index::search::{GoOn, Search};
+use crate::index::search::{Search, WaveCheck};
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
@@ -83,7 +83,7 @@ pub(crate) fn walk<F: Fingerprint>(
     search: &mut Search<F>,
     query: F,
     (count, most): (usize, u32),
-    (go_on, counts): (GoOn<'_>, Counts<'_, F>),
+    (check_wave, counts): (WaveCheck<'_>, Counts<'_, F>),
     matches: &mut Vec<Match<F>>,
 ) -> Result<(), ReadError> {
     let (table, tag) = (&index.tables[0], index.tag());
@@ -131,7 +131,7 @@ pub(crate) fn walk<F: Fingerprint>(
         if let Some(error) = failure {
             return Err(error);
         }
-        go_on(done, table.keys.len()).map_err(|stopped| index.error(stopped.into()))?;
+        check_wave(done, table.keys.len()).map_err(|stopped| index.error(stopped.into()))?;
     }
     *matches = nearest.into_sorted_vec();
     Ok(())

@@ -357,7 +357,7 @@ fn read_table<F: Fingerprint>(
         return Err(damaged("its number of blocks is impossible"));
     }
     let codec = BlockCodec::from_lengths(footer.layout, &record.code_lengths, before)
-        .ok_or_else(|| damaged("its code lengths make no complete code"))?;
+        .ok_or_else(|| damaged("its code lengths are not a complete code"))?;
 
     let place = Place::Keys { table: number };
     let section = sections.open(place, UnitKind::Keys, number);

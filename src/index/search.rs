@@ -36,7 +36,7 @@ pub(crate) fn give_back<T>(memory: &mut Vec<T>) {
 }
 
 /// The cancellation check between two waves of blocks, with the number of blocks done and of all blocks.
-pub(super) type GoOn<'a> = &'a dyn Fn(usize, usize) -> Result<(), Stopped>;
+pub(super) type WaveCheck<'a> = &'a dyn Fn(usize, usize) -> Result<(), Stopped>;
 
 /// The memory of a query, used again and again.
 pub(crate) struct Search<F> {
@@ -85,7 +85,7 @@ impl<F: Fingerprint> Search<F> {
         index: &Index<F>,
         queries: &[F],
         plan: &Plan<F>,
-        go_on: GoOn<'_>,
+        check_wave: WaveCheck<'_>,
         mut visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let Self { targets, located, scanner, .. } = self;
@@ -116,7 +116,7 @@ impl<F: Fingerprint> Search<F> {
             }
             done += now.len();
             if !next.is_empty() {
-                go_on(done, located.len()).map_err(|stopped| index.error(stopped.into()))?;
+                check_wave(done, located.len()).map_err(|stopped| index.error(stopped.into()))?;
             }
         }
         Ok(ControlFlow::Continue(()))

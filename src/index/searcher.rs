@@ -10,7 +10,7 @@ use crate::index::handle::Index;
 use crate::index::index_ref::IndexRef;
 use crate::index::matches::Match;
 use crate::index::nearest::{self, Limited};
-use crate::index::search::{GoOn, Search, give_back};
+use crate::index::search::{Search, WaveCheck, give_back};
 use crate::progress::{Phase, Progress, Report};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
@@ -238,10 +238,10 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         &mut self,
         queries: &[F],
         distance: u32,
-        go_on: GoOn<'_>,
+        check_wave: WaveCheck<'_>,
         visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        for_each_of(&self.index, &mut self.core.search, queries, distance, go_on, visit)
+        for_each_of(&self.index, &mut self.core.search, queries, distance, check_wave, visit)
     }
 }
 
@@ -255,8 +255,9 @@ impl<F: Fingerprint> Core<F> {
         visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let Self { search, report, .. } = self;
-        let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
-        for_each_of(index, search, queries, distance, &go_on, visit)
+        let check_wave =
+            |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+        for_each_of(index, search, queries, distance, &check_wave, visit)
     }
 
     /// The nearest within a distance, by a walk through table 0.
@@ -268,8 +269,9 @@ impl<F: Fingerprint> Core<F> {
         most: u32,
     ) -> Result<(), ReadError> {
         let Self { search, matches, report } = self;
-        let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
-        nearest::walk(index, search, query, (count, most), (&go_on, &mut |_| Ok(true)), matches)
+        let check_wave =
+            |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+        nearest::walk(index, search, query, (count, most), (&check_wave, &mut |_| Ok(true)), matches)
     }
 }
 
@@ -342,13 +344,13 @@ fn for_each_of<F: Fingerprint>(
     search: &mut Search<F>,
     queries: &[F],
     distance: u32,
-    go_on: GoOn<'_>,
+    check_wave: WaveCheck<'_>,
     visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, ReadError> {
     let plan = index.plan(distance);
     search.locate(index, queries, plan);
     search.read_ahead(index);
-    search.scan(index, queries, plan, go_on, visit)
+    search.scan(index, queries, plan, check_wave, visit)
 }
 
 impl<R: IndexRef> fmt::Debug for Searcher<R> {

@@ -11,7 +11,7 @@ const BATCH: usize = 4096;
 /// The results of a task.
 pub(super) enum Found<F> {
     Pairs(Vec<Pair<F>>),
-    /// How many there are at each distance.
+    /// Number of pairs at each distance.
     Counts(Vec<u64>),
 }
 

@@ -59,7 +59,7 @@ pub(super) fn stream<F: Fingerprint>(
         table.decode(file, block, scratch, values)?;
         let run = values[start..].partition_point(|&value| value & mask == open);
         values.truncate(start + run);
-        if runs.go_on(run).is_break() {
+        if runs.check_cancelled(run).is_break() {
             return Ok(ControlFlow::Break(()));
         }
         if keys.get(block) & mask != open {

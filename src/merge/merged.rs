@@ -12,7 +12,7 @@ use crate::merge::parts::{Part, Parts};
 use crate::merge::pipeline::for_each_part;
 use crate::merge::records::{Filter, Stored};
 use crate::progress::{Counter, Phase};
-use crate::writer::{Job, Sorted, Sorter, Tables, Turn, Visit};
+use crate::writer::{Job, Select, Sorted, Sorter, Tables, Visit};
 use hamdex_fingerprint::Fingerprint;
 
 /// Indexes on their way into one.
@@ -66,7 +66,7 @@ impl<'m, F: Fingerprint, R: Stored<F>> Merged<'m, F, R> {
     }
 
     /// Sorts all values for a table that some input lacks.
-    fn sort(&self, table: &Turn<'_, F>, done: &Counter) -> Result<Sorted<F>, BuildError> {
+    fn sort(&self, table: &Select<'_, F>, done: &Counter) -> Result<Sorted<F>, BuildError> {
         let mut sorter = self.sorter();
         values(self.natural_tables(), &self.dropped, &mut |batch| {
             let mut permuted = batch.iter().map(|&fingerprint| table.permutation.apply(fingerprint));
@@ -112,7 +112,7 @@ impl<F: Fingerprint, R: Stored<F>> Tables<F> for Merged<'_, F, R> {
         Ok(())
     }
 
-    fn turn_to(&mut self, table: Turn<'_, F>) -> Result<(), BuildError> {
+    fn select(&mut self, table: Select<'_, F>) -> Result<(), BuildError> {
         // The data of the previous table are no longer needed.
         self.table = Source::Tables(Vec::new(), Dropped::NOTHING);
         let phase = Phase::Sort { table: table.number, tables: table.tables };

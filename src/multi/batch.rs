@@ -144,7 +144,7 @@ fn answer<F: Fingerprint>(
     visit: &mut Visitor<'_, F>,
 ) -> Result<ControlFlow<()>, ReadError> {
     let done = Arc::new(options.counter(Phase::Batch, Some(queries.len() as u64))?);
-    let inner = options.watched_by(&done);
+    let inner = options.cancelled_with(&done);
     // The filter applies to all matches of an index: it may reject the nearest of them.
     let inner = if indexes.is_filtered() { inner.without_limit() } else { inner };
     let mut united = United::default();

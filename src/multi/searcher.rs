@@ -161,11 +161,12 @@ impl<F: Fingerprint> MultiSearcher<F> {
         let Self { indexes, searches, united, report } = self;
         let all = united.all_mut();
         all.clear();
-        let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+        let check_wave =
+            |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
         let mut matches = Vec::new();
         for (number, (index, search)) in indexes.as_slice().iter().zip(searches).enumerate() {
             let mut counts = |found: &Match<F>| indexes.counts(number, found);
-            nearest::walk(&**index, search, query, (count, most), (&go_on, &mut counts), &mut matches)?;
+            nearest::walk(&**index, search, query, (count, most), (&check_wave, &mut counts), &mut matches)?;
             all.extend(matches.iter().map(|&found| FoundIn { found, index: number }));
         }
         Ok(())
@@ -293,17 +294,17 @@ fn for_each<F: Fingerprint>(
     for (index, search) in each().zip(&*searches) {
         search.read_ahead(index);
     }
-    let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+    let check_wave = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
     for (number, (index, search)) in each().zip(&mut *searches).enumerate() {
         let mut failure = None;
-        let outcome = search.scan(index, &[query], index.plan(distance), &go_on, |_, found| match indexes
-            .counts(number, &found)
-        {
-            Ok(true) => visit(FoundIn { found, index: number }),
-            Ok(false) => ControlFlow::Continue(()),
-            Err(error) => {
-                failure = Some(error);
-                ControlFlow::Break(())
+        let outcome = search.scan(index, &[query], index.plan(distance), &check_wave, |_, found| {
+            match indexes.counts(number, &found) {
+                Ok(true) => visit(FoundIn { found, index: number }),
+                Ok(false) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failure = Some(error);
+                    ControlFlow::Break(())
+                }
             }
         })?;
         if let Some(error) = failure {

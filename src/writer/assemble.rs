@@ -21,7 +21,7 @@ use crate::writer::sections::Sections;
 use crate::writer::sort::Sorter;
 use crate::writer::summary::Summary;
 use crate::writer::table::TablesWriter;
-use crate::writer::tables::{Tables, Turn};
+use crate::writer::tables::{Select, Tables};
 use hamdex_fingerprint::Fingerprint;
 
 /// Divisor of the memory for sorting: the share of the ids, if all of them are needed; the rest is for the
@@ -124,7 +124,7 @@ fn turn_to_others<F: Fingerprint, T: Tables<F>>(
 ) -> Result<(), BuildError> {
     for (number, table) in design.tables().iter().enumerate().skip(1) {
         let permutation = Permutation::new(table.mask);
-        tables.turn_to(Turn {
+        tables.select(Select {
             number,
             tables: design.tables().len(),
             permutation: &permutation,

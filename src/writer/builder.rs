@@ -240,10 +240,10 @@ impl<F: Fingerprint, W> Builder<F, W> {
 
     fn set_source(&mut self, source: Input<F>) -> Result<(), BuildError> {
         if self.core.pushed > 0 {
-            return Err(BuildError::Mixed("something has been pushed"));
+            return Err(BuildError::Mixed("fingerprints were pushed before"));
         }
         if !matches!(self.core.input, Input::Plain(_) | Input::WithIds(_)) {
-            return Err(BuildError::Mixed("there is a source"));
+            return Err(BuildError::Mixed("it has a source already"));
         }
         self.core.input = source;
         Ok(())
@@ -272,7 +272,9 @@ fn push<F: Fingerprint>(core: &mut Core<F>, fingerprint: F) -> Result<(), BuildE
     match &mut core.input {
         Input::Plain(sorter) => sorter.push_in(&core.job.pool, fingerprint, &core.reading)?,
         Input::WithIds(_) => return Err(BuildError::Ids(NO_ID)),
-        Input::Source(_) | Input::SourceWithIds(_) => return Err(BuildError::Mixed("there is a source")),
+        Input::Source(_) | Input::SourceWithIds(_) => {
+            return Err(BuildError::Mixed("it has a source already"));
+        }
     }
     core.count_push((fingerprint, 0))
 }
@@ -284,7 +286,9 @@ fn push_with_id<F: Fingerprint>(core: &mut Core<F>, fingerprint: F, id: u64) -> 
             sorter.push_in(&core.job.pool, WithId { fingerprint, id }, &core.reading)?;
         }
         Input::Plain(_) => return Err(BuildError::Ids(ID_GIVEN)),
-        Input::Source(_) | Input::SourceWithIds(_) => return Err(BuildError::Mixed("there is a source")),
+        Input::Source(_) | Input::SourceWithIds(_) => {
+            return Err(BuildError::Mixed("it has a source already"));
+        }
     }
     core.count_push((fingerprint, id))
 }

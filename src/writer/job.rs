@@ -70,7 +70,7 @@ impl<F: Fingerprint> Job<F> {
             }
         };
         // Without memory for a thread, or without a callback, the call is made here.
-        let may_start = self.options.progress.is_heard() && threads::count(2).get() == 2;
+        let may_start = self.options.progress.has_callback() && threads::count(2).get() == 2;
         let thread = thread::Builder::new().name("hamdex-sync".to_owned());
         if !may_start || thread.spawn(sync).is_err() {
             return Ok(file.seal()?);

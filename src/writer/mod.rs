@@ -50,4 +50,4 @@ pub use passes::Take;
 pub(crate) use record::{Record, WithId};
 pub(crate) use sort::{OneByOne, Sorted, Sorter};
 pub use summary::{SealedIndex, Summary};
-pub(crate) use tables::{Tables, Turn, Visit};
+pub(crate) use tables::{Select, Tables, Visit};

@@ -16,7 +16,7 @@ use crate::progress::{Counter, Phase};
 use crate::writer::options::BuildOptions;
 use crate::writer::portions::Portions;
 use crate::writer::record::{Record, WithId};
-use crate::writer::tables::{Tables, Turn, Visit};
+use crate::writer::tables::{Select, Tables, Visit};
 use hamdex_fingerprint::Fingerprint;
 
 /// Takes a batch of what a source has; breaks where the reading is to end early.
@@ -58,7 +58,7 @@ where
 pub(super) struct Passes<'o, F: Fingerprint, T: Item<F>> {
     source: Source<'o, F, T>,
     records: Portions<T::Record>,
-    /// Of the table that has been turned to.
+    /// Of the table selected.
     values: Portions<F>,
     order: Permutation<F>,
     /// Of this table.
@@ -125,7 +125,7 @@ impl<F: Fingerprint, T: Item<F>> Tables<F> for Passes<'_, F, T> {
         self.records.for_each(&mut |take| self.source.read(take), T::record, visit, &self.sorting)
     }
 
-    fn turn_to(&mut self, table: Turn<'_, F>) -> Result<(), BuildError> {
+    fn select(&mut self, table: Select<'_, F>) -> Result<(), BuildError> {
         let options = self.source.options;
         let memory = options.sort_memory();
         // Nothing of the tables before is needed any more.

@@ -11,7 +11,7 @@ use crate::sorting;
 use crate::writer::options::BuildOptions;
 use crate::writer::record::Record;
 use crate::writer::sort::{Sorted, Sorter};
-use crate::writer::tables::{Tables, Turn, Visit};
+use crate::writer::tables::{Select, Tables, Visit};
 use hamdex_fingerprint::Fingerprint;
 
 /// Values that one thread permutes at a time.
@@ -82,7 +82,7 @@ impl<F: Fingerprint, R: Record<Fingerprint = F>> Tables<F> for Pushed<'_, R> {
         }
     }
 
-    fn turn_to(&mut self, table: Turn<'_, F>) -> Result<(), BuildError> {
+    fn select(&mut self, table: Select<'_, F>) -> Result<(), BuildError> {
         let phase = Phase::Sort { table: table.number, tables: table.tables };
         let done = self.options.counter(phase, Some(table.fingerprints))?;
         let to = table.permutation;
@@ -111,7 +111,7 @@ impl<F: Fingerprint, R: Record<Fingerprint = F>> Tables<F> for Pushed<'_, R> {
         match &self.state {
             State::Values(values, _) => Sorted::batches(values, visit),
             State::Spilled(_, Some(values)) => values.for_each_batch(visit),
-            State::Records(_) | State::Spilled(_, None) => unreachable!("no table has been turned to"),
+            State::Records(_) | State::Spilled(_, None) => unreachable!("no table has been selected"),
         }
     }
 }

@@ -48,7 +48,7 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
         Ok(self.close(&codec, counts, written))
     }
 
-    /// Writes another table, which `tables` has turned to.
+    /// Writes another table, which `tables` has selected.
     pub(super) fn next(
         &mut self,
         file: &mut Sections<'_>,
@@ -107,7 +107,7 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
             writer.finish(output).map_err(output.failed())
         })?;
         if written.entries.iter().map(|&entries| u64::from(entries)).sum::<u64>() != self.fingerprints {
-            return Err(BuildError::Changed { what: "what the index is built from" });
+            return Err(BuildError::Changed { what: "the source of the index" });
         }
         Ok(written)
     }

@@ -20,15 +20,15 @@ pub(crate) trait Tables<F: Fingerprint>: Send {
     fn records(&mut self, visit: &mut Visit<'_, Self::Record>) -> Result<(), BuildError>;
 
     /// Gets ready for another table than the first, and for none but it any more.
-    fn turn_to(&mut self, table: Turn<'_, F>) -> Result<(), BuildError>;
+    fn select(&mut self, table: Select<'_, F>) -> Result<(), BuildError>;
 
-    /// Hands on the values of the table that has been turned to, strictly ascending, in batches.
+    /// Hands on the values of the table selected, strictly ascending, in batches.
     fn values(&mut self, visit: &mut Visit<'_, F>) -> Result<(), BuildError>;
 }
 
 /// A table other than the first.
 #[derive(Clone, Copy)]
-pub(crate) struct Turn<'a, F> {
+pub(crate) struct Select<'a, F> {
     pub(crate) number: usize,
     /// Number of tables.
     pub(crate) tables: usize,

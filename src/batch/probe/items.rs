@@ -1,8 +1,8 @@
-//! From queries to the blocks that may hold what they look for.
+//! From queries to their candidate blocks.
 
 use std::ops::Range;
 
-use crate::batch::probe::look::Look;
+use crate::batch::probe::table_probe::TableProbe;
 use hamdex_fingerprint::Fingerprint;
 
 /// Items that one task makes before it stops: few enough to be put in order in cache.
@@ -15,7 +15,7 @@ const MAX_PARTS_LOG2: u32 = 8;
 /// Minimum of items per part; with fewer items there are fewer parts.
 const ITEMS_PER_PART: usize = 128;
 
-/// A block that may hold what a query looks for.
+/// A candidate block of a query.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Item<F> {
     pub(super) block: u32,
@@ -87,7 +87,7 @@ impl<F: Fingerprint> Items<F> {
 
 /// Locates queries of a range until there are items enough for one task; with what is left of the range.
 pub(super) fn locate<F: Fingerprint>(
-    look: &Look<'_, F>,
+    table_probe: &TableProbe<'_, F>,
     queries: &[F],
     range: Range<usize>,
     parts: &Parts,
@@ -97,9 +97,9 @@ pub(super) fn locate<F: Fingerprint>(
     let mut left = range;
     while items.len() < ITEMS_PER_TASK {
         let Some(query) = left.next() else { break };
-        let target = look.target(look.permutation().apply(queries[query]));
+        let target = table_probe.target(table_probe.permutation().apply(queries[query]));
         blocks.clear();
-        look.table.locate(look.file, &target, blocks);
+        table_probe.table.locate(table_probe.file, &target, blocks);
         items.extend(blocks.iter().map(|&block| Item { block, query: query as u32, value: target.query }));
     }
     (Items::in_order(&items, parts), left)

@@ -7,43 +7,43 @@
 //! both steps. The items of a part with far more blocks than items are sorted instead, so no step visits blocks
 //! without items.
 //!
-//! - [`look`]: a probe of a plan
+//! - [`table_probe`]: a probe of a plan
 //! - [`items`]: from queries to blocks
 //! - [`part`]: from blocks to matches
 //! - [`search`]: searching a decoded block
 
 mod items;
-mod look;
 mod part;
 mod search;
+mod table_probe;
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::batch::context::{BatchContext, Stop};
 use crate::batch::cost::CodecCosts;
 use crate::batch::gather::{Finds, Found, Room};
-use crate::batch::question::{Question, Stop};
 use crate::batch::sample::Sample;
 use hamdex_fingerprint::Fingerprint;
 use items::{ITEMS_PER_TASK, Item, Items, Parts};
-use look::Look;
 use part::Visitor;
+use table_probe::TableProbe;
 
 /// Ranges of queries for each thread, at least, so that none waits long for another.
 const RANGES_PER_THREAD: usize = 4;
 
 /// Finds all matches of all queries, in no particular order.
 pub(super) fn probe<F: Fingerprint>(
-    question: &Question<'_, F>,
+    context: &BatchContext<'_, F>,
     sample: &Sample,
     room: &Room,
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {
-    let Question { index, plan, options, done, .. } = question;
+    let BatchContext { index, plan, options, done, .. } = context;
     let mut found = Vec::new();
     for ((number, probe), load) in plan.probes().iter().enumerate().zip(&sample.loads) {
         let table = &index.tables[probe.table];
-        let look = Look {
+        let table_probe = TableProbe {
             file: index.data.as_ref(),
             tables: &index.tables,
             table,
@@ -55,31 +55,31 @@ pub(super) fn probe<F: Fingerprint>(
             done,
         };
         if table.keys.len() > 0 {
-            rounds(question, &look, load.blocks_per_query, room, &mut found)?;
+            rounds(context, &table_probe, load.blocks_per_query, room, &mut found)?;
         }
     }
     Ok(found)
 }
 
 fn rounds<F: Fingerprint>(
-    question: &Question<'_, F>,
-    look: &Look<'_, F>,
+    context: &BatchContext<'_, F>,
+    table_probe: &TableProbe<'_, F>,
     blocks_per_query: f64,
     room: &Room,
     found: &mut Vec<Vec<Found<F>>>,
 ) -> Result<(), Stop> {
-    let expected_items = question.queries.len() as f64 * blocks_per_query;
-    let parts = Parts::of(look.table.keys.len(), expected_items as usize);
+    let expected_items = context.queries.len() as f64 * blocks_per_query;
+    let parts = Parts::of(table_probe.table.keys.len(), expected_items as usize);
     // The items of a part are there twice while it is visited, and one part may have all of them.
-    let tasks = (question.options.work_bytes() / 2 / (ITEMS_PER_TASK * size_of::<Item<F>>())).max(1);
-    let mut waiting = ranges(question.queries.len(), blocks_per_query);
+    let tasks = (context.options.work_bytes() / 2 / (ITEMS_PER_TASK * size_of::<Item<F>>())).max(1);
+    let mut waiting = ranges(context.queries.len(), blocks_per_query);
     while !waiting.is_empty() {
         let now = waiting.split_off(waiting.len().saturating_sub(tasks));
         let located: Vec<(Items<F>, Range<usize>)> = now
             .into_par_iter()
             .map_init(Vec::new, |blocks, range| {
-                look.done.check()?;
-                Ok::<_, Stop>(items::locate(look, question.queries, range, &parts, blocks))
+                table_probe.done.check()?;
+                Ok::<_, Stop>(items::locate(table_probe, context.queries, range, &parts, blocks))
             })
             .collect::<Result<_, _>>()?;
         let (items, left): (Vec<Items<F>>, Vec<Range<usize>>) = located.into_iter().unzip();
@@ -88,7 +88,7 @@ fn rounds<F: Fingerprint>(
             .into_par_iter()
             .map_init(Visitor::default, |visitor, part| {
                 let mut finds = Finds::new(room);
-                visitor.visit(look, &items, parts.blocks(part), part, &mut finds)?;
+                visitor.visit(table_probe, &items, parts.blocks(part), part, &mut finds)?;
                 Ok::<_, Stop>(finds.finish())
             })
             .collect::<Result<_, _>>()?;

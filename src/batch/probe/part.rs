@@ -2,11 +2,11 @@
 
 use std::ops::{ControlFlow, Range};
 
+use crate::batch::context::Stop;
 use crate::batch::gather::{Finds, Found};
 use crate::batch::probe::items::{Item, Items};
-use crate::batch::probe::look::Look;
 use crate::batch::probe::search::{self, Search};
-use crate::batch::question::Stop;
+use crate::batch::probe::table_probe::TableProbe;
 use crate::codec::{Located, Scratch, Target};
 use crate::progress::{Counter, Stopped};
 use crate::table::scanner::Scanner;
@@ -65,31 +65,31 @@ impl<F: Fingerprint> Visitor<F> {
     /// Visits the blocks of a part in order, each once.
     pub(super) fn visit(
         &mut self,
-        look: &Look<'_, F>,
+        table_probe: &TableProbe<'_, F>,
         items: &[Items<F>],
         blocks: Range<usize>,
         part: usize,
         finds: &mut Finds<'_, F>,
     ) -> Result<(), Stop> {
-        self.put_in_order(items, &blocks, part, look.done)?;
+        self.put_in_order(items, &blocks, part, table_probe.done)?;
         let Self { items, values, scratch, searching, sparse, .. } = self;
-        sparse.read_ahead(look, items);
+        sparse.read_ahead(table_probe, items);
         let mut searched = 0;
         for items in items.chunk_by(|a, b| a.block == b.block) {
             let block = items[0].block as usize;
-            if items.len() >= look.dense_from {
+            if items.len() >= table_probe.dense_from {
                 values.clear();
-                look.table.decode(look.file, block, scratch, values)?;
+                table_probe.table.decode(table_probe.file, block, scratch, values)?;
                 // One block may have all queries of a cluster.
                 for items in items.chunks(SEARCHED_AT_ONCE) {
                     let search = Search {
                         values,
                         queries: items.len(),
-                        target: |place: usize| look.target(items[place].value),
+                        target: |place: usize| table_probe.target(items[place].value),
                         scratch: searching,
                         visit: |place: usize, value| {
                             let Item { query, value: permuted, .. } = items[place];
-                            found(look, query, permuted, value, finds)
+                            found(table_probe, query, permuted, value, finds)
                         },
                     };
                     if search.run().is_break() {
@@ -97,18 +97,18 @@ impl<F: Fingerprint> Visitor<F> {
                     }
                     searched += items.len() + values.len();
                     if searched >= SEARCHED_AT_ONCE {
-                        look.done.check()?;
+                        table_probe.done.check()?;
                         searched = 0;
                     }
                 }
             } else {
-                items.iter().for_each(|item| sparse.push(look, item));
+                items.iter().for_each(|item| sparse.push(table_probe, item));
                 if sparse.located.len() >= SPARSE_BATCH {
-                    sparse.scan(look, finds)?;
+                    sparse.scan(table_probe, finds)?;
                 }
             }
         }
-        sparse.scan(look, finds)
+        sparse.scan(table_probe, finds)
     }
 
     /// Brings the items of the part into the order of its blocks.
@@ -129,11 +129,11 @@ impl<F: Fingerprint> Visitor<F> {
             return Ok(());
         }
         // One part may have all items of a cluster.
-        let look = || if count > SEARCHED_AT_ONCE { done.check() } else { Ok(()) };
+        let check = || if count > SEARCHED_AT_ONCE { done.check() } else { Ok(()) };
         next.clear();
         next.resize(blocks.len() + 1, 0);
         for items in of_part() {
-            look()?;
+            check()?;
             items.iter().for_each(|item| next[item.block as usize - blocks.start + 1] += 1);
         }
         for place in 1..next.len() {
@@ -141,7 +141,7 @@ impl<F: Fingerprint> Visitor<F> {
         }
         ordered.resize(count, Item::default());
         for items in of_part() {
-            look()?;
+            check()?;
             for item in items {
                 let next = &mut next[item.block as usize - blocks.start];
                 ordered[*next as usize] = *item;
@@ -155,48 +155,49 @@ impl<F: Fingerprint> Visitor<F> {
 /// A stored value within the distance of a query, both permuted.
 #[inline]
 fn found<F: Fingerprint>(
-    look: &Look<'_, F>,
+    table_probe: &TableProbe<'_, F>,
     query: u32,
     permuted: F,
     value: F,
     finds: &mut Finds<'_, F>,
 ) -> ControlFlow<()> {
-    let difference = look.permutation().undo(value ^ permuted);
-    if !look.owns(difference) {
+    let difference = table_probe.permutation().undo(value ^ permuted);
+    if !table_probe.owns(difference) {
         return ControlFlow::Continue(());
     }
-    let fingerprint = look.permutation().undo(value);
+    let fingerprint = table_probe.permutation().undo(value);
     finds.push(Found { query, distance: difference.count_ones(), fingerprint })
 }
 
 impl<F: Fingerprint> Sparse<F> {
     /// Reads ahead the blocks of items that are in their order.
-    fn read_ahead(&mut self, look: &Look<'_, F>, items: &[Item<F>]) {
-        let table = look.table.number as u32;
+    fn read_ahead(&mut self, table_probe: &TableProbe<'_, F>, items: &[Item<F>]) {
+        let table = table_probe.table.number as u32;
         let blocks = items.chunk_by(|a, b| a.block == b.block).map(|items| items[0].block);
         self.located.extend(blocks.map(|block| Located { table, block, target: 0 }));
-        (look.read_ahead)(&self.located);
+        (table_probe.read_ahead)(&self.located);
         self.located.clear();
     }
 
-    fn push(&mut self, look: &Look<'_, F>, item: &Item<F>) {
+    fn push(&mut self, table_probe: &TableProbe<'_, F>, item: &Item<F>) {
         self.located.push(Located {
-            table: look.table.number as u32,
+            table: table_probe.table.number as u32,
             block: item.block,
             target: self.targets.len() as u32,
         });
-        self.targets.push(look.target(item.value));
+        self.targets.push(table_probe.target(item.value));
         self.queries.push(item.query);
     }
 
     /// Scans what has been pushed.
-    fn scan(&mut self, look: &Look<'_, F>, finds: &mut Finds<'_, F>) -> Result<(), Stop> {
+    fn scan(&mut self, table_probe: &TableProbe<'_, F>, finds: &mut Finds<'_, F>) -> Result<(), Stop> {
         let Self { scanner, located, targets, queries } = self;
-        look.done.check()?;
-        let outcome = scanner.scan(look.tables, look.file, located, targets, &mut |at, _, value| {
-            let target = at.target as usize;
-            found(look, queries[target], targets[target].query, value, finds)
-        });
+        table_probe.done.check()?;
+        let outcome =
+            scanner.scan(table_probe.tables, table_probe.file, located, targets, &mut |at, _, value| {
+                let target = at.target as usize;
+                found(table_probe, queries[target], targets[target].query, value, finds)
+            });
         located.clear();
         targets.clear();
         queries.clear();

@@ -1,6 +1,6 @@
 //! The choice of tables over the queries.
 
-use crate::batch::question::Question;
+use crate::batch::context::BatchContext;
 use crate::batch::sample::spread;
 use crate::batch::scan::lookup::mark_bits;
 use crate::batch::scan::sieve::cost::{KEPT, sift_ns};
@@ -113,8 +113,8 @@ pub(in crate::batch) struct Crowding<F> {
 
 impl<F: Fingerprint> Crowding<F> {
     /// Takes a fingerprint from each of a few blocks of table 0, from first to last.
-    pub(in crate::batch) fn of(question: &Question<'_, F>) -> Self {
-        let Question { index, queries, .. } = question;
+    pub(in crate::batch) fn of(context: &BatchContext<'_, F>) -> Self {
+        let BatchContext { index, queries, .. } = context;
         let table = &index.tables[0];
         let keys = table.keys.in_file(index.data.as_ref());
         let blocks = keys.len();

@@ -14,8 +14,8 @@ use std::ops::{ControlFlow, Range};
 
 use rayon::prelude::*;
 
+use crate::batch::context::{BatchContext, Stop};
 use crate::batch::gather::{Finds, Found, Room};
-use crate::batch::question::{Question, Stop};
 use crate::codec::Scratch;
 use crate::design::{TableDesign, is_first};
 use crate::index::handle::Index;
@@ -37,7 +37,7 @@ const LOOKUP_BATCH: usize = 1 << 18;
 /// Fingerprints decoded before they are sifted: so many that the queries that matter to them are found seldom.
 const SIFT_BATCH: usize = 1 << 16;
 
-/// Look-ups, meetings and comparisons between cancellation checks.
+/// TableProbe-ups, meetings and comparisons between cancellation checks.
 const LOOKED_UP_AT_ONCE: usize = 1 << 20;
 
 /// A scan, as planned.
@@ -55,11 +55,11 @@ type Scanned<F> = (Vec<Vec<Found<F>>>, usize);
 
 /// Finds all matches of the first of the queries: of fewer than all where the scan has been left.
 pub(super) fn scan<F: Fingerprint>(
-    question: &Question<'_, F>,
+    context: &BatchContext<'_, F>,
     scan: &Scan<F>,
     room: &Room,
 ) -> Result<Scanned<F>, Stop> {
-    let Question { index, plan, queries, options, done } = question;
+    let BatchContext { index, plan, queries, options, done } = context;
     let reaches = &*scan.tables;
     let at_once = max_queries::<F>(options.work_bytes(), reaches.len());
     let budget = Budget::new(scan.most_meeting_ns);
@@ -182,7 +182,7 @@ impl<F: Fingerprint> Pass<'_, F> {
     ) -> Result<(), Stop> {
         self.sift(candidates)?;
         let values = if self.sieve.is_some() { &candidates.kept } else { &candidates.decoded };
-        let mut unlooked = 0;
+        let mut unchecked = 0;
         for (number, lookup) in lookups.iter().enumerate() {
             self.done.check()?;
             let visit = |query: u32, fingerprint, difference: F| {
@@ -193,10 +193,10 @@ impl<F: Fingerprint> Pass<'_, F> {
                 finds.push(Found { query, distance: difference.count_ones(), fingerprint })
             };
             let spend = |Spent { looked, marked, compared }| {
-                unlooked += looked + marked + compared;
-                if unlooked >= LOOKED_UP_AT_ONCE {
+                unchecked += looked + marked + compared;
+                if unchecked >= LOOKED_UP_AT_ONCE {
                     self.done.check()?;
-                    unlooked = 0;
+                    unchecked = 0;
                 }
                 let ns = marked as f64 * MET_NS + compared as f64 * CANDIDATE_NS;
                 if self.budget.spend(ns).is_break() { Err(Stop::Costly) } else { Ok(()) }

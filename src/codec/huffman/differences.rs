@@ -30,12 +30,12 @@ impl Differences {
         }
         let mut all = [None; LANES];
         all.iter_mut().zip(codes).for_each(|(lane, codes)| *lane = Some(codes));
-        self.go_on(all);
+        self.decode_more(all);
     }
 
     /// Decodes h until there are as many as each of the codes says; nothing in lanes of `None`.
     #[inline(always)]
-    pub(crate) fn go_on(&mut self, codes: [Option<Codes<'_>>; LANES]) {
+    pub(crate) fn decode_more(&mut self, codes: [Option<Codes<'_>>; LANES]) {
         let Self { lanes, states } = self;
         let mut readers = [const { None }; LANES];
         for (((reader, room), &state), codes) in readers.iter_mut().zip(lanes).zip(&*states).zip(codes) {

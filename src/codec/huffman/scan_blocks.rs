@@ -129,7 +129,7 @@ fn scan_together<'a, F: Fingerprint + 'a>(
         }
     }
     if rest.iter().any(Option::is_some) {
-        differences.go_on(rest);
+        differences.decode_more(rest);
         for (lane, work) in lanes().enumerate().filter(|&(lane, _)| rest[lane].is_some()) {
             runs[lane] = work.find_run(instructions, differences, lane);
         }

@@ -60,7 +60,7 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
     }
 
     /// Breaks where the caller has stopped the work, which the counter remembers.
-    pub(super) fn go_on(&mut self, work: usize) -> ControlFlow<()> {
+    pub(super) fn check_cancelled(&mut self, work: usize) -> ControlFlow<()> {
         self.unchecked += work;
         if self.unchecked < WORK_AT_ONCE {
             return ControlFlow::Continue(());
@@ -72,7 +72,7 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
     /// Finds the pairs in `values`, in which values that agree under `mask` are adjacent: bits of the lead, or
     /// bits by which a long run is divided. Reorders the values of long runs.
     pub(super) fn find(&mut self, values: &mut [F], mask: F) -> ControlFlow<()> {
-        self.go_on(values.len())?;
+        self.check_cancelled(values.len())?;
         let is_long = self.are_long(values, mask);
         let starts_at_once = (MAX_HITS / self.longest).max(1);
         let mut start = 0;
@@ -126,7 +126,7 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
         let starts_at_once = (MAX_HITS / values.len()).max(1);
         for start in (0..values.len()).step_by(starts_at_once) {
             let end = values.len().min(start + starts_at_once);
-            self.go_on((end - start) * values.len())?;
+            self.check_cancelled((end - start) * values.len())?;
             let (mask, longest) = (F::ZERO, usize::MAX);
             let (distance, is_long) = (self.distance, true);
             let starts = start..end;

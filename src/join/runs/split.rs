@@ -51,7 +51,7 @@ impl<F: Fingerprint> RunPairs<'_, '_, F> {
         let before = self.earlier.len();
         let mut budget = square(values.len()) / 2;
         for group in split(varying, self.distance + 1) {
-            self.go_on(values.len())?;
+            self.check_cancelled(values.len())?;
             let bits = values.len().ilog2().saturating_sub(TOGETHER_LOG2).max(1);
             let digit = first_bits(group, bits);
             let mut dividing = take(&mut self.dividing);

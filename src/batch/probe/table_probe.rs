@@ -9,7 +9,7 @@ use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
 /// A probe of a plan, in its table.
-pub(super) struct Look<'a, F> {
+pub(super) struct TableProbe<'a, F> {
     pub(super) file: &'a [u8],
     pub(super) tables: &'a [Table<F>],
     pub(super) table: &'a Table<F>,
@@ -25,7 +25,7 @@ pub(super) struct Look<'a, F> {
     pub(super) done: &'a Counter,
 }
 
-impl<F: Fingerprint> Look<'_, F> {
+impl<F: Fingerprint> TableProbe<'_, F> {
     pub(super) fn permutation(&self) -> &Permutation<F> {
         &self.table.permutation
     }

@@ -8,7 +8,7 @@ use crate::progress::{Counter, Stopped};
 
 /// A chunk of queries and how to answer it: the same for all threads that work on it.
 #[derive(Clone, Copy)]
-pub(super) struct Question<'a, F> {
+pub(super) struct BatchContext<'a, F> {
     pub(super) index: &'a Index<F>,
     pub(super) plan: &'a Plan<F>,
     pub(super) queries: &'a [F],

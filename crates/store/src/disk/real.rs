@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use hamdex::Mapping;
+use hamdex_atomic_file::sync_directory;
 
 use super::{Disk, DiskFile, DiskLock};
 
@@ -234,21 +235,4 @@ fn open_regular(path: &Path) -> io::Result<File> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     File::open(path)
-}
-
-#[cfg(unix)]
-fn sync_directory(directory: &Path) -> io::Result<()> {
-    match File::open(directory)?.sync_all() {
-        // Some file systems cannot sync a directory.
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
-            Ok(())
-        }
-        outcome => outcome,
-    }
-}
-
-#[cfg(not(unix))]
-fn sync_directory(_directory: &Path) -> io::Result<()> {
-    // Directories cannot be opened for that here; the rename itself is journaled.
-    Ok(())
 }

@@ -25,7 +25,7 @@ fn window_at_end(bytes: &[u8], at: usize) -> u64 {
 /// Number of bits that [`window`] always returns.
 pub(crate) const WINDOW_BITS: u32 = 57;
 
-/// The `length` bits from bit `position` on as a number; zeros beyond the end.
+/// Returns the `length` bits from bit `position` on as a number; zeros beyond the end.
 #[inline(always)]
 pub(crate) fn read<F: Fingerprint>(bytes: &[u8], position: usize, length: u32) -> F {
     if length <= WINDOW_BITS {

@@ -2,7 +2,7 @@
 
 use hamdex_atomic_file::Error as OutputError;
 
-/// The kind of a failure. Exit codes, exceptions and statuses are made of it.
+/// The category of an error, for exit codes, exceptions and statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Category {

@@ -114,7 +114,7 @@ impl ReadError {
         self.kind
     }
 
-    /// The kind of the failure.
+    /// Returns the kind of the failure.
     #[must_use]
     pub fn category(&self) -> Category {
         match &self.kind {
@@ -131,13 +131,13 @@ impl ReadError {
         }
     }
 
-    /// The file; `None` for an index that was opened from bytes.
+    /// Returns the file; `None` for an index that was opened from bytes.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// The same error, of this file.
+    /// Returns the same error, of this file.
     pub(crate) fn of_file(self, path: Option<&Path>) -> Self {
         Self { path: path.map(Into::into), ..self }
     }
@@ -239,7 +239,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why an index cannot be built. The output is untouched then, unless the error is
+/// An error of a build. The output is untouched then, unless the error is
 /// [`BuildError::is_in_place`]; temporary files are gone.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -331,7 +331,7 @@ impl From<Stopped> for BuildError {
 }
 
 impl BuildError {
-    /// The kind of the failure.
+    /// Returns the kind of the failure.
     #[must_use]
     pub fn category(&self) -> Category {
         match self {
@@ -371,13 +371,13 @@ impl SetError {
         Self { category, error: Box::new(error) }
     }
 
-    /// The kind of the failure.
+    /// Returns the kind of the failure.
     #[must_use]
     pub fn category(&self) -> Category {
         self.category
     }
 
-    /// The error of type `E`, if it is one.
+    /// Returns the error of type `E`, if it is one.
     ///
     /// # Errors
     /// The error as it was, if it is of another type.

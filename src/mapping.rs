@@ -1,4 +1,4 @@
-//! The bytes of an index: the one place where a file becomes memory.
+//! The bytes of an index: the only module that maps files into memory.
 
 use std::fs::File;
 use std::io::{self, Read};

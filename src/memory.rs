@@ -86,7 +86,7 @@ fn share_of(usable: Option<u64>) -> u64 {
     (usable.unwrap_or(FALLBACK_BYTES) / SHARE).max(MIN_MEMORY)
 }
 
-/// The least of all limits in the files below `root`.
+/// Returns the least of all limits in the files below `root`.
 fn usable_bytes(root: &Path) -> Option<u64> {
     let read = |name: &str| fs::read_to_string(root.join("proc").join(name)).unwrap_or_default();
     let (cgroups, mounts) = (read("self/cgroup"), read("self/mountinfo"));
@@ -98,13 +98,13 @@ fn usable_bytes(root: &Path) -> Option<u64> {
         .min()
 }
 
-/// All memory of the machine, from `/proc/meminfo`.
+/// Returns all memory of the machine, from `/proc/meminfo`.
 fn machine_bytes(meminfo: &str) -> Option<u64> {
     let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     total.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The soft limits on address space and data, from `/proc/self/limits`.
+/// Returns the soft limits on address space and data, from `/proc/self/limits`.
 fn resource_limits(limits: &str) -> Vec<u64> {
     let soft = |line: &str| {
         let rest = ["Max address space", "Max data size"].iter().find_map(|name| line.strip_prefix(name))?;
@@ -123,7 +123,7 @@ struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// Its own limits and those of all groups above it.
+    /// Returns its own limits and the limits of all groups above it.
     fn limits(&self, root: &Path) -> Vec<u64> {
         let mount = root.join(self.mount.strip_prefix("/").unwrap_or(&self.mount));
         let directories = self.path.ancestors().map(|path| mount.join(path));
@@ -136,7 +136,7 @@ impl ControlGroup {
     }
 }
 
-/// The control groups of this process, from `/proc/self/cgroup` and `/proc/self/mountinfo`: see cgroups(7)
+/// Returns the control groups of this process, from `/proc/self/cgroup` and `/proc/self/mountinfo`: see cgroups(7)
 /// and proc(5).
 fn control_groups(cgroups: &str, mounts: &str) -> Vec<ControlGroup> {
     let paths: Vec<(&str, &str)> = cgroups
@@ -197,7 +197,7 @@ Max address space         unlimited            unlimited            bytes
     const V1: &str = "31 23 0:27 / /sys/fs/cgroup/memory rw,nosuid shared:9 - cgroup cgroup rw,memory\n";
     const V2: &str = "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
 
-    /// A machine of 16 GiB, with these files besides.
+    /// Returns a machine of 16 GiB, with these files besides.
     fn machine(files: &[(&str, &str)]) -> Option<u64> {
         let root = tempfile::tempdir().unwrap();
         let usual =

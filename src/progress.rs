@@ -113,7 +113,7 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// A counter that has not reported yet.
+    /// Returns a counter that has not reported yet.
     pub(crate) fn new(report: Report, phase: Phase, total: Option<u64>) -> Self {
         Self { phase, total, done: AtomicU64::new(0), is_stopped: AtomicBool::new(false), report }
     }

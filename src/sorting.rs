@@ -108,7 +108,7 @@ fn sort_by<T: Ord + Copy + Send + Sync, K: Fingerprint, E: Send>(
     parts.into_par_iter().with_max_len(1).try_for_each(|part| sort_by(part, key, equal, check))
 }
 
-/// The bits in which any two keys differ.
+/// Returns the bits in which any two keys differ.
 fn differing<T: Sync, K: Fingerprint, E: Send>(
     values: &[T],
     key: &(impl Fn(&T) -> K + Sync),

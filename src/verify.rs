@@ -20,7 +20,7 @@ use hamdex_fingerprint::Fingerprint;
 /// Blocks that one thread reads between two reports.
 const BLOCKS_PER_TASK: usize = 256;
 
-/// The amounts that a verification has read and found right.
+/// The amounts that a verification has read without an error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verified {
@@ -89,7 +89,7 @@ pub struct VerifyOptions {
 }
 
 impl VerifyOptions {
-    /// All threads, no report.
+    /// Returns the defaults: all threads, no report.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -258,7 +258,7 @@ fn verify_blocks<F: Fingerprint>(
     for run in runs_of(blocks) {
         for block in run.clone() {
             windows.reach(table, block);
-            // A verification trusts no earlier look.
+            // A verification ignores earlier checks.
             table.check(file, block)?;
         }
         values.clear();

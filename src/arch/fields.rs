@@ -29,7 +29,7 @@ impl<'a> Fields<'a> {
         Self { bytes: &bytes[start / 8..], phase: start as u32 % 8, bits }
     }
 
-    /// The fields after the first [`LANES`].
+    /// Returns the fields after the first [`LANES`].
     #[inline(always)]
     pub(crate) fn skip_lanes(self) -> Self {
         // Eight fields of n bits are n bytes.

@@ -5,20 +5,20 @@ use crate::arch::portable;
 
 /// Operations that differ between instruction sets. All implementations return the same as [`Portable`].
 pub(crate) trait Instructions: Copy {
-    /// The place, from the least significant bit, of the set bit of that rank; 64 if there are fewer.
+    /// Returns the place, from the least significant bit, of the set bit of that rank; 64 if there are fewer.
     #[inline(always)]
     fn select(self, word: u64, rank: u32) -> u32 {
         portable::select(word, rank)
     }
 
-    /// The place of the clear bit of that rank in 64 bytes, least significant bit first; how many clear
+    /// Returns the place of the clear bit of that rank in 64 bytes, least significant bit first; how many clear
     /// bits there are, if fewer.
     #[inline(always)]
     fn select_zero(self, bytes: &[u8; 64], rank: u32) -> Result<u32, u32> {
         portable::select_zero(|word, rank| self.select(word, rank), bytes, rank)
     }
 
-    /// The places of the clear bits of two ranks: see [`Self::select_zero`].
+    /// Returns the places of the clear bits of two ranks: see [`Self::select_zero`].
     #[inline(always)]
     fn select_zeros(self, bytes: &[u8; 64], ranks: [u32; 2]) -> [Result<u32, u32>; 2] {
         [self.select_zero(bytes, ranks[0]), self.select_zero(bytes, ranks[1])]
@@ -74,7 +74,7 @@ pub(crate) trait Instructions: Copy {
         portable::equal_bytes(bytes, byte)
     }
 
-    /// The sum of some bytes.
+    /// Returns the sum of some bytes.
     #[inline(always)]
     fn sum_of_bytes(self, bytes: &[u8]) -> usize {
         portable::sum_of_bytes(bytes)

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// A set of instructions, each with those before it.
+/// A level of instructions, which includes the levels before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Instructions of every processor.
@@ -16,7 +16,7 @@ pub enum Level {
 /// The level not to go beyond, as a number.
 static LIMIT: AtomicU8 = AtomicU8::new(Level::Avx512 as u8);
 
-/// Sets the level not to go beyond, for all threads: so that tests and benches can hold one level against
+/// Limits the level, for all threads, so that tests and benches can compare one level with
 /// another. No result depends on it.
 pub fn limit_level(level: Level) {
     LIMIT.store(level as u8, Ordering::Relaxed);

@@ -41,7 +41,7 @@ pub(super) struct Chunks<'a, F> {
     index: &'a Index<F>,
     distance: u32,
     options: &'a BatchOptions,
-    /// For the first chunk that is worth it.
+    /// Made for the first chunk that needs them.
     resources: OnceCell<Option<Resources>>,
     /// Number of queries taken at once: fewer after their matches did not fit.
     size: usize,
@@ -109,7 +109,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         }
     }
 
-    /// The next queries to answer together: as many as their matches are expected to find room for.
+    /// Returns the next queries to answer together: as many as their matches are expected to find room for.
     fn chunk<'q>(&self, queries: &'q [F], done: &Counter) -> Result<&'q [F], Stopped> {
         let chunk = &queries[..queries.len().min(self.size)];
         let matches = sample::matches_per_query(&self.context(chunk, done))?;
@@ -118,7 +118,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         Ok(&chunk[..chunk.len().min(fitting.max(FEW))])
     }
 
-    /// A sample of queries; `None` where they are best answered at once, one by one.
+    /// Returns a sample of queries; `None` if they are best answered at once, one by one.
     pub(super) fn sample_if_worth(&self, queries: &[F], done: &Counter) -> Result<Option<Sample>, Stopped> {
         if queries.len() < FEW {
             return Ok(None);
@@ -144,7 +144,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         Ok(outcome)
     }
 
-    /// All queries at once; `None` when their matches find no room.
+    /// Returns all queries at once; `None` when their matches find no room.
     fn answer_together(
         &self,
         context: &BatchContext<'_, F>,

@@ -9,7 +9,7 @@
 //! The number of blocks per query, and how often queries meet in a block, are estimated from a sample of the
 //! queries ([`sample`]); the number of queries that a stored fingerprint meets in a scan, from a sample of
 //! both. The constants are rounded from batches of a hundred to a million queries against 2^17 to 2^26 uniform
-//! fingerprints on one machine; only their ratios matter, and those within a factor of two or so. `cargo bench
+//! fingerprints on one machine; only their ratios matter, within a factor of two or so. `cargo bench
 //! --bench strategies` shows all ways and the choice; BENCHMARKS.md has the time of decoding.
 //!
 //! [`scan::design`]: crate::batch::scan::design

@@ -26,9 +26,9 @@ fn answer<F: Fingerprint>(
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// All stored fingerprints within `distance` of each query: as [`Searcher::within`] gives them, but
-    /// for thousands of queries several times as fast, since queries that meet in a block share the
-    /// work, and by all threads: see [`BatchOptions`].
+    /// Returns all stored fingerprints within `distance` of each query: as [`Searcher::within`] returns them,
+    /// but for thousands of queries several times as fast, since queries that meet in a block share the work,
+    /// and by all threads: see [`BatchOptions`].
     ///
     /// All matches are in memory then; [`Index::batch_with`] hands them on one query at a time.
     ///
@@ -62,9 +62,9 @@ impl<F: Fingerprint> Index<F> {
         Ok(batch)
     }
 
-    /// Calls `visit` with the place of each query and all stored fingerprints within `distance` of it,
-    /// nearest first, then by fingerprint; in the order of the queries, those without a match too, until
-    /// it breaks. Returns whether it did.
+    /// Calls `visit` with the place of each query and all stored fingerprints within `distance` of it, nearest
+    /// first, then by fingerprint; in the order of the queries, including queries without a match, until it
+    /// breaks. Returns whether it did.
     ///
     /// Memory stays within that of the options, however many queries and matches there are, but for the
     /// matches of a single query.
@@ -105,7 +105,7 @@ impl<F: Fingerprint> Index<F> {
         compiled_answer()(&mut Chunks::new(self, distance, options), queries, &mut visit)
     }
 
-    /// As [`Index::batch_with`], for queries that come one after the other, from a file for example:
+    /// As [`Index::batch_with`], for a stream of queries, from a file for example:
     /// takes as many as fit the memory of the options, answers them, and takes the next. `visit` gets
     /// the number of the query and the query itself.
     ///
@@ -134,7 +134,7 @@ impl<F: Fingerprint> Index<F> {
     /// ```
     ///
     /// # Errors
-    /// The first error of the queries, once those before it have been answered; an error of `visit`; or
+    /// The first error of the queries, after the earlier ones have been answered; an error of `visit`; or
     /// when a block that matters is damaged.
     pub fn batch_stream<E: From<ReadError>>(
         &self,

@@ -1,4 +1,4 @@
-//! Matches are found in any order, by any thread, and handed on in the order of the queries.
+//! Gathering matches: found in any order, by any thread; delivered in the order of the queries.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -131,7 +131,7 @@ impl<F: Fingerprint> Batch<F> {
         for piece in pieces() {
             done.check()?;
             for &Found { query, distance, fingerprint } in piece {
-                // Each start moves on to the next one, and then stands one query further than it should.
+                // Each start advances to the next one, and is one query too far then.
                 let next = &mut starts[query as usize];
                 matches[*next] = Match::at_distance(distance, fingerprint);
                 *next += 1;
@@ -142,12 +142,12 @@ impl<F: Fingerprint> Batch<F> {
         Ok(Self { starts, matches })
     }
 
-    /// The matches of the query at `place`, to be sorted.
+    /// Returns the matches of the query at `place`, to be sorted.
     pub(super) fn matches_mut(&mut self, place: usize) -> &mut [Match<F>] {
         &mut self.matches[self.starts[place]..self.starts[place + 1]]
     }
 
-    /// Number of queries.
+    /// Returns the number of queries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.starts.len() - 1
@@ -159,7 +159,7 @@ impl<F: Fingerprint> Batch<F> {
         self.len() == 0
     }
 
-    /// The matches of the query at `place`, nearest first, then by fingerprint.
+    /// Returns the matches of the query at `place`, nearest first, then by fingerprint.
     ///
     /// # Panics
     /// When there was no such query.
@@ -168,7 +168,7 @@ impl<F: Fingerprint> Batch<F> {
         &self.matches[self.starts[place]..self.starts[place + 1]]
     }
 
-    /// The matches of each query, in the order of the queries.
+    /// Returns the matches of each query, in the order of the queries.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[Match<F>]> {
         self.starts.windows(2).map(|ends| &self.matches[ends[0]..ends[1]])
     }

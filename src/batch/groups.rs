@@ -1,4 +1,5 @@
-//! A few queries at a time, by one thread: their look-ups and reads overlap, so that they wait for memory together.
+//! A few queries at a time, by one thread: their look-ups and reads overlap, so that they overlap their memory
+//! accesses.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +14,8 @@ use hamdex_fingerprint::Fingerprint;
 /// nearest caches when it is wanted.
 const GROUP: usize = 16;
 
-/// From that many queries on, those of several indexes are answered index by index, in groups, rather than query by query.
+/// Number of queries from which on several indexes are queried index by index, in groups, rather than query by
+/// query.
 pub(crate) const WORTH_GROUPING: usize = 8;
 
 /// The most blocks of a group, as the cost model has them: all are listed before the first is read.
@@ -74,7 +76,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Groups<R> {
     }
 }
 
-/// Finds all matches of some queries; `false` where there are more than should be in memory.
+/// Finds all matches of some queries; `false` if there are too many for memory.
 fn find<F: Fingerprint, R: IndexRef<Fingerprint = F>>(
     searcher: &mut Searcher<R>,
     group: &[F],
@@ -92,7 +94,7 @@ fn find<F: Fingerprint, R: IndexRef<Fingerprint = F>>(
     Ok(outcome.is_continue())
 }
 
-/// Hands on the matches of a group.
+/// Delivers the matches of a group.
 fn in_order<F: Fingerprint>(
     found: &mut [(usize, Match<F>)],
     queries: usize,

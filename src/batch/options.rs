@@ -49,7 +49,7 @@ impl Default for BatchOptions {
 }
 
 impl BatchOptions {
-    /// The faster strategy, [`default_memory`] but at most 512 MiB, all threads.
+    /// Returns the defaults: the faster strategy, [`default_memory`] but at most 512 MiB, all threads.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -65,7 +65,7 @@ impl BatchOptions {
         }
     }
 
-    /// The strategy.
+    /// Sets the strategy.
     #[must_use]
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
@@ -103,7 +103,7 @@ impl BatchOptions {
         self
     }
 
-    /// From how many queries on a block is decoded, for tests and benches.
+    /// Sets the number of queries from which on a block is decoded, for tests and benches.
     #[cfg(feature = "unstable")]
     #[must_use]
     pub fn dense_from(mut self, queries: usize) -> Self {
@@ -128,7 +128,8 @@ impl BatchOptions {
         self
     }
 
-    /// Up to which time of the cost model queries are answered by the thread that has them, in nanoseconds, for tests.
+    /// Sets the time, in nanoseconds of the cost model, up to which the calling thread answers queries, for
+    /// tests.
     #[cfg(feature = "unstable")]
     #[must_use]
     pub fn at_once_ns(mut self, ns: f64) -> Self {

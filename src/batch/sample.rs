@@ -139,7 +139,8 @@ impl Crowd {
     }
 }
 
-/// Matches of a query, on average over a few of them; 0 where there are too few queries to be worth a sample.
+/// Returns the average number of matches of a query, over a few of them; 0 if there are too few queries for a
+/// sample.
 pub(super) fn matches_per_query<F: Fingerprint>(context: &BatchContext<'_, F>) -> Result<f64, Stopped> {
     let answered = (context.queries.len() / QUERIES_PER_ANSWERED).min(MAX_ANSWERED);
     if answered == 0 {
@@ -154,7 +155,7 @@ pub(super) fn matches_per_query<F: Fingerprint>(context: &BatchContext<'_, F>) -
             matches += 1;
             ControlFlow::Continue(())
         };
-        // Damage is reported by whoever answers the query.
+        // Damage is reported when the query is answered.
         let _ = searcher.for_each_of_while(&[query], context.plan.distance(), &check_cancelled, count);
         context.done.check()?;
         tried += 1;

@@ -1,4 +1,4 @@
-//! Blocks to be scanned, wherever they lie.
+//! Lists of blocks to scan.
 
 use crate::codec::error::BlockError;
 use crate::codec::target::Target;
@@ -24,24 +24,24 @@ pub(crate) trait Blocks<F> {
     /// The error for a damaged block.
     type Error;
 
-    /// All of the blocks.
+    /// Returns all of the blocks.
     fn list(&self) -> &[Located];
 
     /// Prefetches the fronts of some of the blocks.
     fn prefetch_fronts(&self, blocks: &[Located]);
 
-    /// A block, after its checksum has been verified.
+    /// Returns a block, after its checksum has been verified.
     fn checked_bytes(&self, at: Located) -> Result<&[u8], Self::Error>;
 
-    /// The key of a block, which is its last entry.
+    /// Returns the key of a block, which is its last entry.
     fn key(&self, at: Located) -> F;
 
-    /// The bytes of a block that has been checked.
+    /// Returns the bytes of a block that has been checked.
     fn bytes(&self, at: Located) -> &[u8];
 
     /// Returns the target of a block.
     fn target(&self, at: Located) -> &Target<F>;
 
-    /// The error for a block that contradicts itself.
+    /// Returns the error for a block that contradicts itself.
     fn damaged(&self, at: Located, error: BlockError) -> Self::Error;
 }

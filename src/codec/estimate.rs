@@ -9,7 +9,7 @@ use hamdex_fingerprint::Fingerprint;
 /// the bound leaves out, and the code loses 0.04.
 const HUFFMAN_OVERHEAD_BITS: f64 = 1.92;
 
-/// The information bound: bits per fingerprint that no code for a set of `count` uniformly spread
+/// Returns the information bound: bits per fingerprint that no code for a set of `count` uniformly spread
 /// fingerprints goes below, `width − log2 count + log2 e`.
 pub(crate) fn information_bound_bits(width: u32, count: u64) -> f64 {
     if count == 0 {
@@ -22,7 +22,7 @@ pub(crate) fn information_bound_bits(width: u32, count: u64) -> f64 {
 }
 
 impl Codec {
-    /// The entries of a block, on average, among `count` uniformly spread fingerprints.
+    /// Returns the entries of a block, on average, among `count` uniformly spread fingerprints.
     pub(crate) fn expected_entries<F: Fingerprint>(self, count: u64, block_bytes: u32) -> f64 {
         let entry_bits = entry_bits::<F>(self, count);
         // The first coded entry starts after the header and the first fingerprint, which is raw.

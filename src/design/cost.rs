@@ -44,7 +44,7 @@ fn estimate<F: Fingerprint>(tables: &[TableDesign<F>], count: u64, codec: Codec,
     cost
 }
 
-/// The ways to choose `chosen` of `bits`, of which there may be a part of one.
+/// Returns the ways to choose `chosen` of `bits`, of which there may be a part of one.
 fn choose(bits: f64, chosen: u32) -> f64 {
     (0..chosen).map(|taken| (bits - f64::from(taken)).max(0.0) / f64::from(taken + 1)).product()
 }

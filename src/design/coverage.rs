@@ -3,7 +3,7 @@
 //!
 //! Bit positions that lie under the same masks are interchangeable: an *atom*. An escaping pattern
 //! puts more errors than its radius into every table's prefix. The search always serves the table
-//! that is furthest from that, so its depth is at most k; it stops early where the errors left
+//! that is furthest from that, so its depth is at most k; it stops early if the errors left
 //! cannot suffice.
 
 use crate::design::table::TableDesign;
@@ -138,7 +138,7 @@ impl<F: Fingerprint> Search<F> {
         }
     }
 
-    /// A lower bound: tables without a bit in common each need their errors for themselves.
+    /// Returns a lower bound: tables without a bit in common each need their errors for themselves.
     fn least_errors_needed(&self, neediest: usize) -> u32 {
         let mut taken = self.masks[neediest];
         let mut sum = self.unmet[neediest];
@@ -151,7 +151,7 @@ impl<F: Fingerprint> Search<F> {
         sum
     }
 
-    /// The pattern found: the errors of each atom in its first bits.
+    /// Returns the pattern found: the errors of each atom in its first bits.
     fn pattern(&self) -> F {
         let mut pattern = F::ZERO;
         for atom in &self.atoms {
@@ -170,7 +170,7 @@ mod tests {
 
     use super::*;
 
-    /// All patterns of at most `distance` errors over the low `bits` bits, tried one by one.
+    /// Returns all patterns of at most `distance` errors over the low `bits` bits, tried one by one.
     fn missed_by_enumeration(tables: &[TableDesign<u64>], distance: u32, bits: u32) -> Option<u64> {
         (0..1u64 << bits)
             .filter(|pattern| pattern.count_ones() <= distance)

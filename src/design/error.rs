@@ -1,6 +1,6 @@
 //! Why a design is refused.
 
-/// Why a design does not exist.
+/// Errors of choosing a design.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DesignError {

@@ -26,19 +26,19 @@ pub struct Plan<F> {
 }
 
 impl<F: Fingerprint> Plan<F> {
-    /// A walk over table 0, with the whole width as its prefix.
+    /// Returns a walk over table 0, with the whole width as its prefix.
     pub(super) fn of_one_table(distance: u32) -> Self {
         let reach = TableDesign { mask: F::ONES, radius: distance };
         Self { distance, probes: vec![Probe { table: 0, reach }] }
     }
 
-    /// The distance it serves.
+    /// Returns the distance it serves.
     #[must_use]
     pub fn distance(&self) -> u32 {
         self.distance
     }
 
-    /// The probes, in the order of the tables. A match belongs to the first probe that admits it.
+    /// Returns the probes, in the order of the tables. A match belongs to the first probe that admits it.
     #[must_use]
     pub fn probes(&self) -> &[Probe<F>] {
         &self.probes
@@ -73,9 +73,9 @@ const CHECK_STEPS: u64 = 20_000;
 /// Limit of all checks for a plan: some tens of milliseconds, once per distance.
 const PLAN_STEPS: u64 = 20 * CHECK_STEPS;
 
-/// At the built distance the design itself; below it, smaller radii and fewer tables where they
+/// At the built distance the design itself; below it, smaller radii and fewer tables if they
 /// still cover; above it, the existing tables with larger radii or a walk over table 0 alone with
-/// its whole width as prefix, whichever is estimated to touch less.
+/// its whole width as prefix, by the lower estimate.
 fn make<F: Fingerprint>(
     design: &Design<F>,
     distance: u32,
@@ -94,7 +94,7 @@ fn make<F: Fingerprint>(
     Plan { distance, probes }
 }
 
-/// The tables with the least radii that cover; `None` where that cannot be established.
+/// Returns the tables with the least radii that cover; `None` if that cannot be established.
 fn covering_radii<F: Fingerprint>(design: &Design<F>, distance: u32) -> Option<Vec<Probe<F>>> {
     let mut probes: Vec<Probe<F>> =
         design.tables().iter().enumerate().map(|(table, &reach)| Probe { table, reach }).collect();

@@ -16,13 +16,13 @@ pub struct TableDesign<F> {
 }
 
 impl<F: Fingerprint> TableDesign<F> {
-    /// A table that leads with the bits under `mask` and admits `radius` errors among them.
+    /// Returns a table that leads with the bits under `mask` and admits `radius` errors among them.
     #[must_use]
     pub fn new(mask: F, radius: u32) -> Self {
         Self { mask, radius }
     }
 
-    /// The number of bits under the mask.
+    /// Returns the number of bits under the mask.
     #[must_use]
     pub fn prefix_bits(&self) -> u32 {
         self.mask.count_ones()

@@ -1,4 +1,4 @@
-//! The one order of sections that a file can have. What lies where follows from the counts in the
+//! The one order of sections that a file can have. The positions follow from the counts in the
 //! footer; the footer says it all the same, for readers that look for one section only, and a reader
 //! refuses a file in which the two differ.
 //!
@@ -43,13 +43,13 @@ impl Arrangement {
         self.end
     }
 
-    /// The sections so far, in order.
+    /// Returns the sections so far, in order.
     pub(crate) fn sections(&self) -> &[SectionRecord] {
         &self.sections
     }
 
-    /// The arrangement that follows from a footer's counts; only the lengths of the metadata and the names are
-    /// taken from its list of sections. `None` where that is beyond 64 bits.
+    /// Returns the arrangement that follows from a footer's counts; only the lengths of the metadata and the names are
+    /// taken from its list of sections. `None` if that is beyond 64 bits.
     pub(crate) fn of(footer: &Footer) -> Option<Self> {
         let listed = |kind| {
             let section = footer.sections.iter().find(|section| section.kind == kind);

@@ -1,5 +1,5 @@
 //! The file format: its sections, and how a reader knows that it is complete. format-spec.md is the
-//! authority; this folder writes and reads what it says.
+//! authority; this module implements it.
 //!
 //! - [`header`]: the first bytes: the format and its version
 //! - [`trailer`]: the last bytes: the end of a complete file, and the position of the footer
@@ -23,7 +23,7 @@ pub(crate) const PAGE_BYTES: u64 = 4096;
 /// Every other section starts at a multiple of this.
 pub(crate) const SECTION_ALIGNMENT: u64 = 8;
 
-/// The smallest multiple of `alignment` that is not below `offset`; `None` beyond 64 bits.
+/// Returns the smallest multiple of `alignment` that is not below `offset`; `None` beyond 64 bits.
 pub(crate) fn align(offset: u64, alignment: u64) -> Option<u64> {
     offset.checked_next_multiple_of(alignment)
 }

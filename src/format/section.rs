@@ -23,7 +23,7 @@ pub(crate) const PAGE: usize = 4096;
 
 const CHECKSUM_BYTES: u64 = 4;
 
-/// The bytes that a section takes in the file, by the bytes of its contents; `None` beyond 64 bits.
+/// Returns the bytes that a section takes in the file, by the bytes of its contents; `None` beyond 64 bits.
 pub(crate) fn extent(contents: u64) -> Option<u64> {
     let checksums = contents.div_ceil(PAGE as u64) * CHECKSUM_BYTES;
     align(align(contents, CHECKSUM_BYTES)?.checked_add(checksums)?, SECTION_ALIGNMENT)
@@ -91,7 +91,7 @@ pub(crate) struct Section {
 }
 
 impl Section {
-    /// A section that lies wholly inside the file.
+    /// Returns a section that lies wholly inside the file.
     pub(crate) fn new(place: Place, context: Context, offset: usize, length: usize) -> Self {
         Self {
             place,
@@ -103,7 +103,7 @@ impl Section {
         }
     }
 
-    /// The same section, its pages checked each time that they are read.
+    /// Returns the same section, its pages checked each time that they are read.
     pub(crate) fn always_checked(self) -> Self {
         Self { always_check: true, ..self }
     }
@@ -117,7 +117,7 @@ impl Section {
         self.length
     }
 
-    /// A range of the contents, its pages checked if they have not been, or are to be each time.
+    /// Returns a range of the contents, its pages checked if they have not been, or are to be each time.
     pub(crate) fn read<'a>(&self, file: &'a [u8], range: Range<usize>) -> Result<&'a [u8], ReadError> {
         if range.end > self.length || range.start > range.end {
             return Err(ReadError::damaged(self.place, "it is shorter than what refers to it"));
@@ -131,7 +131,7 @@ impl Section {
         Ok(&file[self.offset + range.start..self.offset + range.end])
     }
 
-    /// All of the contents.
+    /// Returns all of the contents.
     pub(crate) fn read_all<'a>(&self, file: &'a [u8]) -> Result<&'a [u8], ReadError> {
         self.read(file, 0..self.length)
     }

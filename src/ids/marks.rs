@@ -1,5 +1,5 @@
 //! Marks: bits, of which each set one is the first id of a fingerprint. Found by going through a few of them, or by
-//! their ranks where the next one is far off.
+//! their ranks if the next one is far off.
 
 use byteorder::{ByteOrder, LittleEndian};
 
@@ -8,7 +8,7 @@ use crate::format::footer::RANKED_PLACES;
 use crate::ids::reader::IdTable;
 
 impl IdTable {
-    /// The place of the mark that comes `skip` marks after the first one at or after `from`; the
+    /// Returns the place of the mark that comes `skip` marks after the first one at or after `from`; the
     /// number of ids if there are no more.
     pub(super) fn mark(&self, file: &[u8], from: u64, skip: u64) -> Result<u64, ReadError> {
         let stretches = self.record.count.div_ceil(RANKED_PLACES);

@@ -2,7 +2,7 @@
 
 use crate::bits::read;
 
-/// The number of that place in an array of `bits`-wide numbers.
+/// Returns the number of that place in an array of `bits`-wide numbers.
 #[inline]
 pub(super) fn get(bytes: &[u8], place: u64, bits: u32) -> u64 {
     // In 64 bits: a byte string of half a gigabyte has more bits than a small machine counts.

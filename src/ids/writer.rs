@@ -87,7 +87,7 @@ impl<W: Write> IdWriter<W> {
     }
 }
 
-/// The place of the first mark of each block, given how many marks each one has.
+/// Returns the place of the first mark of each block, given how many marks each one has.
 pub(crate) fn block_starts(marks: &mut impl Read, entries: &[u16]) -> io::Result<Vec<u64>> {
     let mut starts = Vec::with_capacity(entries.len());
     let mut place = 0u64;

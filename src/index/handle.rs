@@ -62,7 +62,7 @@ pub struct Index<F> {
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// The number of distinct fingerprints.
+    /// Returns the number of distinct fingerprints.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.footer.fingerprints
@@ -74,19 +74,19 @@ impl<F: Fingerprint> Index<F> {
         self.len() == 0
     }
 
-    /// The design.
+    /// Returns the design.
     #[must_use]
     pub fn design(&self) -> &Design<F> {
         &self.design
     }
 
-    /// The codec of the blocks.
+    /// Returns the codec of the blocks.
     #[must_use]
     pub fn codec(&self) -> Codec {
         self.footer.layout.codec
     }
 
-    /// The user's metadata.
+    /// Returns the user's metadata.
     #[must_use]
     pub fn metadata(&self) -> &BTreeMap<String, Vec<u8>> {
         &self.metadata
@@ -119,7 +119,7 @@ impl<F: Fingerprint> Index<F> {
         }
     }
 
-    /// The id of the file, which its contents and the options of its build determine: files with the same id are the
+    /// Returns the id of the file, which its contents and the options of its build determine: files with the same id are the
     /// same, byte for byte.
     #[must_use]
     pub fn file_id(&self) -> FileId {
@@ -132,13 +132,13 @@ impl<F: Fingerprint> Index<F> {
         self.header.file_id.tag()
     }
 
-    /// An error that names the file.
+    /// Returns an error that names the file.
     #[cold]
     pub(crate) fn error(&self, error: ReadError) -> ReadError {
         error.of_file(self.path.as_deref())
     }
 
-    /// The probes for a distance.
+    /// Returns the probes for a distance.
     pub(crate) fn plan(&self, distance: u32) -> &Plan<F> {
         let distance = distance.min(F::BITS);
         self.plans[distance as usize].get_or_init(|| {

@@ -34,14 +34,14 @@ impl EntryPlace {
     /// The position of a match found in another table, or by other means. No block has that number.
     pub(super) const UNKNOWN: Self = Self { block: u32::MAX, number: 0, tag: 0 };
 
-    /// An entry of the file with that tag.
+    /// Returns an entry of the file with that tag.
     #[inline]
     pub(crate) fn new(block: u32, number: usize, tag: u32) -> Self {
         // A block has at most 65,535 entries.
         Self { block, number: number as u16, tag }
     }
 
-    /// The block, and the number of the entry in it, if it is known for the file with that tag.
+    /// Returns the block, and the number of the entry in it, if it is known for the file with that tag.
     #[inline]
     pub(super) fn of_file(self, tag: u32) -> Option<(usize, usize)> {
         let is_known = self.block != Self::UNKNOWN.block && self.tag == tag;
@@ -63,7 +63,7 @@ impl<F: Fingerprint> Match<F> {
     }
 }
 
-/// Takes the place of a query and its matches, and returns whether there should be more.
+/// Receives the place of a query and its matches; breaks to end the batch.
 pub type MatchVisitor<'v, F> = dyn FnMut(usize, &[Match<F>]) -> ControlFlow<()> + 'v;
 
 impl<F: PartialEq> PartialEq for Match<F> {

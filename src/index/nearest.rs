@@ -1,5 +1,5 @@
-//! The nearest of many: those within a distance that is found step by step, and where that is no longer cheaper, a
-//! walk through all of table 0.
+//! The nearest neighbours: queries with increasing distance, until a walk is cheaper: a walk through all of
+//! table 0.
 
 use std::collections::BinaryHeap;
 use std::ops::{ControlFlow, Range};
@@ -137,7 +137,7 @@ pub(crate) fn walk<F: Fingerprint>(
     Ok(())
 }
 
-/// All blocks of a table, first those about the query's own.
+/// Returns all blocks of a table, starting around the query's own.
 fn order<F: Fingerprint>(table: &Table<F>, file: &[u8], query: F) -> impl Iterator<Item = usize> + use<F> {
     let blocks = table.keys.len();
     let home = table.keys.in_file(file).find(query);

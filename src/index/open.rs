@@ -57,13 +57,13 @@ per_width! {
 }
 
 impl OpenOptions {
-    /// Checksums on first touch.
+    /// Returns the defaults: checksums on first touch.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// When to verify checksums.
+    /// Sets when to verify checksums.
     #[must_use]
     pub fn checksums(mut self, checksums: Checksums) -> Self {
         self.checksums = checksums;
@@ -199,7 +199,7 @@ impl<F: Fingerprint> Index<F> {
     }
 }
 
-/// The width, in bits, of the fingerprints in a file: 64 or 128.
+/// Returns the width, in bits, of the fingerprints in a file: 64 or 128.
 ///
 /// # Errors
 /// As for [`Index::open`].

@@ -76,7 +76,7 @@ impl ReadAhead {
     }
 
     /// Reads ahead the blocks that a query is about to read, unless all have been read before: then it
-    /// looks at a few bits, and makes no system call.
+    /// tests a few bits, and makes no system call.
     #[inline]
     pub(crate) fn query<F: Fingerprint>(&self, data: &Mapping, tables: &[Table<F>], located: &[Located]) {
         // A single block is waited for once either way; one that is announced every time comes without its neighbours.
@@ -140,7 +140,7 @@ impl ReadAhead {
         Windows { read_ahead: self, data, hinted: 0..0, takes_all: true }
     }
 
-    /// The same, without those windows whose blocks have all been read before.
+    /// Returns the same, without windows whose blocks have all been read before.
     pub(crate) fn windows_of_unread<'a>(&'a self, data: &'a Mapping) -> Windows<'a> {
         Windows { takes_all: false, ..self.windows(data) }
     }
@@ -352,7 +352,7 @@ mod tests {
         let blocks: usize = index.tables.iter().map(|table| table.keys.len()).sum();
         index.searcher().within(run(77_777), 1).unwrap();
         let read = hints(&index).iter().map(|range| range.len() / 512).sum::<usize>();
-        // One look for each of the 18 bits that vary, in each of the tables, at most.
+        // At most one probe for each of the 18 varying bits, in each table.
         assert!((6..=6 * 19).contains(&read) && blocks > 3000, "{read} of {blocks}");
     }
 

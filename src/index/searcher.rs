@@ -90,7 +90,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         }
     }
 
-    /// The index.
+    /// Returns the index.
     #[must_use]
     pub fn index(&self) -> &Index<F> {
         &self.index
@@ -185,7 +185,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         Ok(&self.core.matches)
     }
 
-    /// The ids of a fingerprint, as [`Index::ids`] gives them, without allocating. To go through the
+    /// Returns the ids of a fingerprint, as [`Index::ids`] gives them, without allocating. To go through the
     /// matches of one searcher, look up their ids with another, or with [`Index::ids_of`].
     ///
     /// # Errors
@@ -194,7 +194,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         self.index.ids_through(fingerprint, &mut self.core.search.scanner)
     }
 
-    /// The ids of each of these matches, in their order, as [`Index::ids_of`] gives them.
+    /// Returns the ids of each of these matches, in their order, as [`Index::ids_of`] gives them.
     ///
     /// # Errors
     /// When a block or page that matters is damaged.

@@ -51,7 +51,7 @@ impl<F: Fingerprint> Index<F> {
         }
     }
 
-    /// The block of table 0 and the number in it where a fingerprint is stored.
+    /// Returns the block of table 0, and the number in it, of a fingerprint.
     pub(crate) fn find(
         &self,
         fingerprint: F,

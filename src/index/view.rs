@@ -1,4 +1,4 @@
-//! A table as those see it who read all of it in order.
+//! Tables read as a whole, in order.
 
 use std::ops::Range;
 use std::path::Path;
@@ -40,22 +40,22 @@ impl<F: Fingerprint> Index<F> {
         Some(TableView { index: self, table, id_offset: 0 })
     }
 
-    /// The table in natural order.
+    /// Returns the table in natural order.
     pub(crate) fn natural_table(&self) -> TableView<'_, F> {
         TableView { index: self, table: &self.tables[0], id_offset: 0 }
     }
 
-    /// All tables but the one in natural order.
+    /// Returns all tables but the one in natural order.
     pub(crate) fn other_tables(&self) -> impl Iterator<Item = TableView<'_, F>> {
         self.tables[1..].iter().map(|table| TableView { index: self, table, id_offset: 0 })
     }
 
-    /// The ids, if there are any.
+    /// Returns the ids, if there are any.
     pub(crate) fn id_table(&self) -> Option<&IdTable> {
         self.ids.as_ref()
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.data.as_ref()
     }
@@ -69,7 +69,7 @@ impl<F: Fingerprint> Index<F> {
 }
 
 impl<'i, F: Fingerprint> TableView<'i, F> {
-    /// The same with that added to each id, which must not exceed 64 bits for it.
+    /// Returns the same with that added to each id, which must not exceed 64 bits for it.
     pub(crate) fn renumbered(self, id_offset: u64) -> Self {
         Self { id_offset, ..self }
     }
@@ -79,12 +79,12 @@ impl<'i, F: Fingerprint> TableView<'i, F> {
         &self.table.permutation
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub(crate) fn blocks(&self) -> usize {
         self.table.keys.len()
     }
 
-    /// The last value of a block.
+    /// Returns the last value of a block.
     pub(crate) fn key(&self, block: usize) -> F {
         self.table.keys.in_file(self.index.data.as_ref()).get(block)
     }
@@ -128,7 +128,7 @@ impl<'i, F: Fingerprint> TableView<'i, F> {
         visited.map_err(|error| self.index.error(error))
     }
 
-    /// The ids of the entries of table 0 from the first one of a block on. To be called with the entries in
+    /// Returns the ids of the entries of table 0 from the first one of a block on. To be called with the entries in
     /// their order.
     pub(crate) fn ids_from(
         &self,

@@ -62,7 +62,7 @@ pub struct TableStats<F> {
     pub key_bytes: u64,
     /// Bytes of memory that its keys take.
     pub key_memory_bytes: u64,
-    /// The length of the code of each h, in bits; empty where the codec has no code.
+    /// The length of the code of each h, in bits; empty if the codec has no code.
     pub code_lengths: Vec<u8>,
     /// The code of each h: the low bits of the number, as many as its length.
     pub codes: Vec<u16>,

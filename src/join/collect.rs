@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::join::pair::Pair;
 use hamdex_fingerprint::Fingerprint;
 
-/// Pairs handed on at a time: enough that handing on costs nothing, few enough to wait in memory.
+/// Pairs delivered at a time: enough that delivery costs nothing, few enough to wait in memory.
 const BATCH: usize = 4096;
 
 /// The results of a task.
@@ -53,7 +53,7 @@ impl<'a, F: Fingerprint> Collector<'a, F> {
         (self.outlet)(Found::Pairs(std::mem::replace(&mut self.batch, next)))
     }
 
-    /// Hands on what is left.
+    /// Delivers the remaining pairs.
     pub(super) fn finish(self) -> ControlFlow<()> {
         match self.counts {
             Some(counts) => (self.outlet)(Found::Counts(counts)),

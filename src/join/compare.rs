@@ -21,7 +21,7 @@ pub(super) type Hit = (u32, u32);
 pub(super) struct Comparison<'a, F> {
     /// Runs, each in one piece: values that agree under `mask` lie together.
     pub(super) values: &'a [F],
-    /// The values to compare with those after them.
+    /// The values to compare with later ones.
     pub(super) starts: Range<usize>,
     pub(super) mask: F,
     /// Bits in which a pair may differ.

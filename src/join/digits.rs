@@ -2,14 +2,14 @@
 
 use hamdex_fingerprint::Fingerprint;
 
-/// The first `bits` bits.
+/// Returns the first `bits` bits.
 #[inline]
 pub(super) fn digit<F: Fingerprint>(value: F, bits: u32) -> usize {
     if bits == 0 { 0 } else { (value >> (F::BITS - bits)).to_u128() as usize }
 }
 
-/// Sorts by a digit below `digits`; equal digits keep their order. `starts` gets where the values of each digit start;
-/// one more for the end.
+/// Sorts by a digit below `digits`; equal digits keep their order. `starts` receives the start of the values of
+/// each digit; one more for the end.
 pub(super) fn sort<F: Fingerprint>(
     values: &[F],
     digits: usize,
@@ -17,8 +17,8 @@ pub(super) fn sort<F: Fingerprint>(
     sorted: &mut Vec<F>,
     starts: &mut Vec<u32>,
 ) {
-    // While values are put in place, starts[d + 1] is where the next one of digit d goes: in the end,
-    // where those of digit d end.
+    // While values are placed, starts[d + 1] is the position of the next one of digit d: finally, the end of
+    // digit d.
     starts.clear();
     starts.resize(digits + 2, 0);
     for &value in values {

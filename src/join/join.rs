@@ -16,7 +16,7 @@ use crate::join::{query_each, stream};
 use crate::progress::{Counter, Phase, Report};
 use hamdex_fingerprint::Fingerprint;
 
-/// Bytes of blocks that one thread reads between two looks at what the others do.
+/// Bytes of blocks per task of a thread.
 const TASK_BYTES: usize = 512 << 10;
 
 /// Fingerprints of a task that queries each of them.
@@ -218,7 +218,7 @@ impl<F: Fingerprint> Join<'_, F> {
     }
 }
 
-/// Hands on what a task has left, unless it was stopped.
+/// Delivers the remaining results of a task, unless it was stopped.
 fn finish<F: Fingerprint>(outcome: ControlFlow<()>, collector: Collector<'_, F>) -> ControlFlow<()> {
     outcome?;
     collector.finish()

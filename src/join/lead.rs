@@ -30,7 +30,7 @@ impl<F: Fingerprint> Order<F> {
         Self { table, leading: Permutation::new(F::ZERO) }
     }
 
-    /// The bits under `mask` first, the others behind them.
+    /// Returns the bits under `mask` first, the others behind them.
     pub(super) fn with_leading(mask: F, table: Permutation<F>) -> Self {
         Self { leading: Permutation::new(table.apply(mask)), table }
     }
@@ -54,7 +54,7 @@ impl<F: Fingerprint> Order<F> {
 /// A lead, in the order of bits of the values that it brings together.
 #[derive(Debug, Clone)]
 pub(super) struct Lead<F> {
-    /// The table whose values are read; 0 where there is but the natural order.
+    /// The table whose values are read; 0 if there is but the natural order.
     pub(super) table: usize,
     /// The order of bits.
     pub(super) order: Order<F>,

@@ -85,7 +85,7 @@ impl Default for PairsOptions {
 }
 
 impl PairsOptions {
-    /// All threads, a quarter of the machine's memory, no report.
+    /// Returns all threads, a quarter of the machine's memory, no report.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -132,14 +132,14 @@ fn pairs_of_values<F: Fingerprint>(fingerprints: &[F], distance: u32) -> Pairs<'
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// The self-join: all pairs of stored fingerprints within `distance`, which may be any; one beyond
+    /// Returns the self-join: all pairs of stored fingerprints within `distance`, which may be any; one beyond
     /// the design's takes longer. Nothing happens until one of the methods of [`Pairs`] is called for them.
     pub fn pairs(&self, distance: u32) -> Pairs<'_, F> {
         compiled_of_index()(self, distance)
     }
 }
 
-/// The self-join of fingerprints in memory: all pairs of them within `distance`, without an index. Equal ones count
+/// Returns the self-join of fingerprints in memory: all pairs of them within `distance`, without an index. Equal ones count
 /// as one, so they are no pairs.
 ///
 /// Nothing happens until one of the methods of [`Pairs`] is called; then the fingerprints are copied, sorted
@@ -247,7 +247,7 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
         })
     }
 
-    /// All pairs. They are all in memory then, of which [`Pairs::memory`] knows nothing.
+    /// Returns all pairs. They are all in memory then, of which [`Pairs::memory`] knows nothing.
     ///
     /// # Errors
     /// When a block is damaged.

@@ -15,7 +15,7 @@ pub struct Pair<F> {
 }
 
 impl<F: Fingerprint> Pair<F> {
-    /// The pair of two fingerprints, whichever is the lower one.
+    /// Returns the pair of two fingerprints, in either order.
     #[inline]
     #[must_use]
     pub fn of(one: F, other: F) -> Self {

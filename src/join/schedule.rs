@@ -38,14 +38,14 @@ pub(super) enum Source {
     Gathered,
 }
 
-/// A lead and where its values come from.
+/// A lead and the source of its values.
 #[derive(Debug, Clone)]
 pub(super) struct Step<F> {
     pub(super) source: Source,
     pub(super) lead: Lead<F>,
 }
 
-/// The cheapest schedule for a distance. With `gather_all`, for tests, no table is streamed.
+/// Returns the cheapest schedule for a distance. With `gather_all`, for tests, no table is streamed.
 pub(super) fn choose<F: Fingerprint>(
     population: &dyn Population<F>,
     distance: u32,
@@ -90,7 +90,7 @@ pub(super) fn choose<F: Fingerprint>(
         .collect()
 }
 
-/// The table in whose order the bits of a mask come first.
+/// Returns the table in whose order the bits of a mask come first.
 fn streaming_table<F: Fingerprint>(tables: &[Table<F>], mask: F) -> Option<usize> {
     let first = F::prefix_mask(mask.count_ones());
     tables.iter().position(|table| table.permutation.apply(mask) == first)

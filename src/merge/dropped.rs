@@ -18,7 +18,7 @@ impl<F: Fingerprint> Dropped<F> {
         Ok(Self(Some(sorter.finish(done)?)))
     }
 
-    /// The same in the order of a table, sorted by `sorter`.
+    /// Returns the same in the order of a table, sorted by `sorter`.
     pub(super) fn permuted(
         &self,
         permutation: &Permutation<F>,

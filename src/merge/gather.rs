@@ -16,7 +16,7 @@ use hamdex_fingerprint::Fingerprint;
 /// Maximum of ids of a part gathered in memory. A part with more is merged record by record.
 const MAX_IDS: u64 = 1 << 20;
 
-/// Records handed on at once.
+/// Records delivered at once.
 const BATCH: usize = 1 << 16;
 
 /// The contents of a part of table 0.
@@ -101,7 +101,7 @@ impl<F: Fingerprint, R: Stored<F>> Batch<F, R> {
 }
 
 impl<F: Fingerprint> Large<'_, F> {
-    /// Hands on all records in order, batch by batch.
+    /// Delivers all records in order, batch by batch.
     pub(super) fn for_each_batch<R: Stored<F>>(
         self,
         filter: Option<&Filter<'_, F>>,
@@ -140,7 +140,7 @@ impl<F: Fingerprint> Large<'_, F> {
     }
 }
 
-/// The ids of several ascending lists, ascending, each with the number of its list; what several have comes
+/// Returns the ids of several ascending lists, ascending, each with the number of its list; what several have comes
 /// several times.
 fn united(lists: Vec<(usize, Ids<'_>)>) -> impl Iterator<Item = (usize, u64)> {
     let mut lists: Vec<(usize, Ids<'_>)> = lists;

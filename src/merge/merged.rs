@@ -1,4 +1,4 @@
-//! The tables of the output, each from those of the inputs.
+//! The tables of the output, merged from the inputs' tables.
 
 use std::marker::PhantomData;
 

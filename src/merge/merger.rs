@@ -56,7 +56,7 @@ per_width! {
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// The options with which a build shapes a file as this one is: design, codec, bytes per block, and whether
+    /// Returns the options with which a build shapes a file as this one is: design, codec, bytes per block, and whether
     /// there are ids and names.
     #[must_use]
     pub fn build_options(&self) -> BuildOptions<F> {
@@ -124,7 +124,7 @@ impl<'i, F: Fingerprint> Merger<'i, F> {
         self
     }
 
-    /// Merges into a file, and gives it its name when it is durable.
+    /// Merges into a file, and publishes it once it is durable.
     ///
     /// # Errors
     /// When an option is out of its range, the file cannot be created, is an input, or may not be replaced; when
@@ -134,7 +134,7 @@ impl<'i, F: Fingerprint> Merger<'i, F> {
         self.seal(path)?.publish()
     }
 
-    /// Does all that [`Merger::finish`] does but give the file its name: see
+    /// As [`Merger::finish`], without publishing the file: see
     /// [`Builder::seal`](crate::Builder::seal).
     ///
     /// # Errors
@@ -219,7 +219,7 @@ fn id_offsets<F: Fingerprint>(inputs: &[&Index<F>], renumbers: bool) -> Result<V
     Ok(offsets)
 }
 
-/// The names of all inputs, if they have names.
+/// Returns the names of all inputs, if they have names.
 fn names<'i, F: Fingerprint>(
     (inputs, id_offsets): (&[&'i Index<F>], &[u64]),
     is_filtered: bool,

@@ -1,4 +1,4 @@
-//! The names of the output: those of all inputs, by id.
+//! The names of the output: the names of all inputs, by id.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

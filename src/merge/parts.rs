@@ -11,10 +11,10 @@ use hamdex_fingerprint::Fingerprint;
 /// The fewest blocks that a part takes, all inputs together.
 const MIN_BLOCKS: usize = 256;
 
-/// Blocks per input that a part takes where there are many inputs: each has one more that two parts read.
+/// Blocks per input of a part, if there are many inputs: each has one more that two parts read.
 const BLOCKS_PER_INPUT: usize = 8;
 
-/// Ids that a part takes; more only where a single block has more.
+/// Ids of a part; more only if a single block has more.
 const IDS: u64 = 1 << 17;
 
 /// All values between two bounds.
@@ -49,7 +49,7 @@ impl<'i, F: Fingerprint> Parts<'i, F> {
         Self { tables, next_keys, next_blocks, above: None, with_ids }
     }
 
-    /// The next part.
+    /// Returns the next part.
     pub(super) fn next(&mut self) -> Result<Option<Part<F>>, ReadError> {
         let max_blocks = MIN_BLOCKS.max(BLOCKS_PER_INPUT * self.tables.len());
         let first_blocks = self.next_blocks.clone();

@@ -16,7 +16,7 @@ pub(super) type Filter<'f, F> = dyn Fn(usize, F, Option<u64>) -> bool + Sync + '
 pub(super) struct Stretch<F> {
     /// All values of some blocks.
     pub(super) values: Vec<F>,
-    /// The range of those in the part.
+    /// The range of the values in the part.
     pub(super) part: Range<usize>,
     pub(super) first_block: usize,
 }
@@ -65,7 +65,7 @@ pub(super) trait Stored<F: Fingerprint>: Record<Fingerprint = F> {
     /// Whether records have ids.
     const HAS_ID: bool;
 
-    /// The records of a stretch of table 0 that are kept, ascending.
+    /// Returns the records of a stretch of table 0 that are kept, ascending.
     fn list(
         table: &TableView<'_, F>,
         stretch: &Stretch<F>,

@@ -29,7 +29,7 @@ fn unite_two<T: Copy + Ord>(a: &[T], b: &[T]) -> Vec<T> {
     united
 }
 
-/// The items of `all` that are not in `some`, both strictly ascending.
+/// Returns the items of `all` that are not in `some`, both strictly ascending.
 pub(super) fn without<T: Copy + Ord>(all: &[T], some: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut some = some.into_iter().peekable();
     let mut left = Vec::new();

@@ -25,8 +25,9 @@ per_width! {
 }
 
 impl<F: Fingerprint> MultiIndex<F> {
-    /// All fingerprints stored within `distance` of each query that count, each once, whichever indexes it is in.
-    /// See [`Index::batch`](crate::Index::batch); [`MultiIndex::batch_with`] says where each one is.
+    /// Returns all fingerprints within `distance` of each query that count, each once, in any number of
+    /// indexes. See [`Index::batch`](crate::Index::batch); [`MultiIndex::batch_with`] returns the indexes of
+    /// each.
     ///
     /// # Errors
     /// When a block that matters is damaged, or the filter fails.
@@ -42,9 +43,9 @@ impl<F: Fingerprint> MultiIndex<F> {
         Ok(batch)
     }
 
-    /// Calls `visit` with the place of each query and all fingerprints stored within `distance` of it that count,
-    /// nearest first, then by fingerprint; in the order of the queries, those without a match too, until it breaks.
-    /// Returns whether it did. See [`Index::batch_with`](crate::Index::batch_with).
+    /// Calls `visit` with the place of each query and all fingerprints stored within `distance` of it that
+    /// count, nearest first, then by fingerprint; in the order of the queries, including queries without a
+    /// match, until it breaks. Returns whether it did. See [`Index::batch_with`](crate::Index::batch_with).
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -79,7 +80,7 @@ impl<F: Fingerprint> MultiIndex<F> {
         compiled_answer()(self, queries, distance, options, &mut visit)
     }
 
-    /// The matches of all queries in each index; `None` where there are more than memory should hold.
+    /// Returns the matches of all queries in each index; `None` if there are more than memory should hold.
     fn batch_of_each(
         &self,
         queries: &[F],

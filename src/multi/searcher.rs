@@ -15,7 +15,7 @@ use crate::progress::{Phase, Progress, Report};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
-/// Queries several indexes as one, using the same memory again and again. Made by [`MultiIndex::searcher`]; every
+/// Queries several indexes as one, with reused memory. Made by [`MultiIndex::searcher`]; every
 /// thread has its own.
 pub struct MultiSearcher<F> {
     indexes: MultiIndex<F>,
@@ -40,7 +40,7 @@ per_width! {
 }
 
 impl<F: Fingerprint> MultiIndex<F> {
-    /// A searcher: the memory that queries use again and again. One for each thread.
+    /// Returns a searcher: the reusable memory of queries. Each thread needs its own.
     #[must_use]
     pub fn searcher(&self) -> MultiSearcher<F> {
         MultiSearcher::new(self.clone())
@@ -53,7 +53,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
         Self { indexes, searches, united: United::default(), report: Report::default() }
     }
 
-    /// Queries these indexes from now on, with the same filter and the memory that it has: for a set of which each query
+    /// Switches to these indexes, with the same filter and memory: for a set of which each query
     /// needs a few.
     ///
     /// ```
@@ -77,7 +77,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
         self.searches.resize_with(self.indexes.as_slice().len(), Search::default);
     }
 
-    /// The indexes.
+    /// Returns the indexes.
     #[must_use]
     pub fn indexes(&self) -> &MultiIndex<F> {
         &self.indexes
@@ -96,7 +96,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
         self.report = Report::from(report);
     }
 
-    /// All fingerprints stored within `distance` of `query` that count, nearest first, then by fingerprint; each
+    /// Returns all fingerprints stored within `distance` of `query` that count, nearest first, then by fingerprint; each
     /// once, with the indexes that it is in.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
         Ok(first)
     }
 
-    /// The `count` fingerprints nearest to `query` that count, nearest first, then by fingerprint; all of them if there
+    /// Returns the `count` fingerprints nearest to `query` that count, nearest first, then by fingerprint; all of them if there
     /// are no more. See [`MultiSearcher::nearest_within`], which bounds it.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
         self.nearest_within(query, count, F::BITS)
     }
 
-    /// The `count` nearest of the fingerprints stored within `distance` of `query` that count, nearest first, then by
+    /// Returns the `count` nearest of the fingerprints stored within `distance` of `query` that count, nearest first, then by
     /// fingerprint; all of these if there are no more.
     ///
     /// # Errors
@@ -180,7 +180,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
         Ok(self.first(fingerprint, 0)?.is_some())
     }
 
-    /// The ids of a fingerprint in all indexes where it counts, ascending, each once.
+    /// Returns the ids of a fingerprint in all indexes in which it counts, ascending, each once.
     ///
     /// # Errors
     /// When a block or page that matters is damaged, or the filter fails.
@@ -190,7 +190,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
         self.ids_of(&found)
     }
 
-    /// The ids of a match in the indexes that it was found in, ascending, each once. See
+    /// Returns the ids of a match in the indexes that it was found in, ascending, each once. See
     /// [`Index::ids_of`](crate::Index::ids_of).
     ///
     /// # Errors
@@ -222,7 +222,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
         compiled_for_each()(self, query, distance, &mut visit)
     }
 
-    /// Gathers the matches of all indexes, those of at least the `count` nearest fingerprints.
+    /// Gathers the matches of all indexes: of at least the `count` nearest fingerprints.
     fn collect(&mut self, query: F, distance: u32, count: usize) -> Result<(), ReadError> {
         let mut united = std::mem::take(&mut self.united);
         let all = united.all_mut();

@@ -43,14 +43,14 @@ pub struct MultiIndex<F> {
 }
 
 impl<F: Fingerprint> MultiIndex<F> {
-    /// These indexes; their order decides the numbers by which matches name them.
+    /// Returns a set of these indexes; matches name them by their position.
     #[must_use]
     pub fn new(indexes: impl IntoIterator<Item = Arc<Index<F>>>) -> Self {
         Self { indexes: indexes.into_iter().collect(), filter: None }
     }
 
-    /// Leaves out what does not count, as a store leaves out what has been removed: `counts` is called with the number
-    /// of an index and a match in it. A fingerprint is found where it counts in at least one index.
+    /// Sets a filter of matches, by which a store leaves out removed fingerprints: `counts` is called with the
+    /// number of an index and a match in it. A fingerprint is found if it counts in at least one index.
     ///
     /// It is called for matches only, once for each index that one is in, from any thread. Its errors end the query.
     #[must_use]
@@ -62,7 +62,7 @@ impl<F: Fingerprint> MultiIndex<F> {
         self
     }
 
-    /// The indexes, in their order.
+    /// Returns the indexes, in their order.
     #[must_use]
     pub fn as_slice(&self) -> &[Arc<Index<F>>] {
         &self.indexes
@@ -75,7 +75,7 @@ impl<F: Fingerprint> MultiIndex<F> {
         self.indexes.iter().map(|index| index.len()).sum()
     }
 
-    /// The greatest distance for which all of the designs are made; 0 without indexes.
+    /// Returns the greatest distance for which all of the designs are made; 0 without indexes.
     #[must_use]
     pub fn distance(&self) -> u32 {
         self.indexes.iter().map(|index| index.design().distance()).min().unwrap_or(0)

@@ -61,7 +61,7 @@ impl<'a, F: Fingerprint> MultiMatches<'a, F> {
         self.groups.is_empty()
     }
 
-    /// The match at that place.
+    /// Returns the match at that place.
     #[must_use]
     pub fn get(&self, place: usize) -> Option<MultiMatch<'a, F>> {
         let found_in = &self.all[self.groups.get(place)?.clone()];
@@ -69,7 +69,7 @@ impl<'a, F: Fingerprint> MultiMatches<'a, F> {
         Some(MultiMatch { distance, fingerprint, found_in })
     }
 
-    /// The matches, in order.
+    /// Returns the matches, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = MultiMatch<'a, F>> + use<'a, F> {
         let this = *self;
         (0..this.len()).map(move |place| this.get(place).expect("there are that many"))

@@ -46,7 +46,7 @@ impl Head {
         bytes
     }
 
-    /// `None` where a field is out of its range.
+    /// `None` if a field is out of its range.
     pub(crate) fn from_bytes(bytes: &[u8; HEAD_BYTES]) -> Option<Self> {
         let head = Self {
             count: LittleEndian::read_u64(bytes),
@@ -66,7 +66,7 @@ impl Head {
         packed_bytes(self.count, self.id_bits)?.checked_add(HEAD_BYTES as u64)
     }
 
-    /// The length of the directory; `None` beyond 64 bits.
+    /// Returns the length of the directory; `None` beyond 64 bits.
     pub(crate) fn directory_bytes(self) -> Option<u64> {
         self.ends_at()?.checked_add(packed_bytes(self.count, self.end_bits)?)
     }

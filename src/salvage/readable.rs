@@ -125,7 +125,7 @@ impl Places<'_> {
         self.ids.first_of_block(self.file, block).ok()
     }
 
-    /// Visits the pairs of some fingerprints, those of a stretch.
+    /// Visits the pairs of the fingerprints of a stretch.
     fn visit<F: Fingerprint>(
         &mut self,
         stretch: &Stretch<F>,
@@ -136,7 +136,7 @@ impl Places<'_> {
         self.end = start.and_then(|start| self.visit_from(start, stretch, values, visit).ok().flatten());
     }
 
-    /// The same from a place on; returns where the next stretch begins, if that is known.
+    /// Returns the same from a place on; returns the start of the next stretch, if known.
     fn visit_from<F: Fingerprint>(
         &self,
         start: u64,

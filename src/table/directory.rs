@@ -42,8 +42,8 @@ pub(super) struct Directory<F> {
 }
 
 impl<F: Fingerprint> Directory<F> {
-    /// Of keys, which come in order; `None` where they do not ascend strictly. There are as many as `count` says, at
-    /// most `u32::MAX`; `ends` are the first and the last.
+    /// Builds the directory of ordered keys; `None` if they do not ascend strictly. There are `count` of them,
+    /// at most `u32::MAX`; `ends` are the first and the last.
     pub(super) fn new(keys: impl Iterator<Item = F>, count: usize, ends: Option<(F, F)>) -> Option<Self> {
         let (base, top) = ends.unwrap_or((F::ZERO, F::ZERO));
         if base > top {
@@ -80,7 +80,7 @@ impl<F: Fingerprint> Directory<F> {
         Some(this)
     }
 
-    /// The place of a value that is neither below the first key nor above the last.
+    /// Returns the place of a value that is neither below the first key nor above the last.
     #[inline(always)]
     fn place_of(&self, value: F) -> Place {
         let offset = leading_word(value.minus(self.base) << self.lift);
@@ -150,7 +150,7 @@ impl<F: Fingerprint> Directory<F> {
         F::BITS.min(u64::BITS - self.units.len().leading_zeros())
     }
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&*self.units)
     }
@@ -162,7 +162,7 @@ struct Place {
     within: u64,
 }
 
-/// The highest 64 bits.
+/// Returns the highest 64 bits.
 #[inline(always)]
 fn leading_word<F: Fingerprint>(value: F) -> u64 {
     (value >> (F::BITS - u64::BITS)).to_u128() as u64

@@ -6,8 +6,8 @@ use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
 impl<F: Fingerprint> Table<F> {
-    /// Prefetches what finding the blocks of this target reads first: what the directory has of its prefix, and of those
-    /// with one error.
+    /// Prefetches the data that locating the blocks of this target reads first: the directory's units of its
+    /// prefix, and of those with one error.
     #[inline(always)]
     pub(crate) fn prefetch_directory(&self, target: &Target<F>) {
         self.keys.prefetch_directory(target.query);
@@ -24,7 +24,7 @@ impl<F: Fingerprint> Table<F> {
         self.keys.in_file(file).prefetch_keys(target.query);
     }
 
-    /// Prefetches the front of a block, what says whether it has been checked, and its key, if a scan for the target
+    /// Prefetches the front of a block, its bit among the checked ones, and its key, if a scan for the target
     /// reads that.
     #[inline(always)]
     pub(crate) fn prefetch_front(&self, file: &[u8], block: u32, target: &Target<F>) {

@@ -42,7 +42,7 @@ impl<F: Fingerprint> Table<F> {
         self.codec.layout().block_bytes
     }
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.keys.bytes() + self.codec.memory_bytes() + self.checked.bytes()
     }
@@ -52,13 +52,13 @@ impl<F: Fingerprint> Table<F> {
         Place::Block { table: self.number, block: block as u64, offset }
     }
 
-    /// The error for a block that contradicts itself.
+    /// Returns the error for a block that contradicts itself.
     #[cold]
     pub(crate) fn damaged(&self, block: usize, error: BlockError) -> ReadError {
         ReadError::damaged(self.place(block), error)
     }
 
-    /// The bytes of a block, unchecked.
+    /// Returns the bytes of a block, unchecked.
     #[inline]
     pub(crate) fn bytes<'a>(&self, file: &'a [u8], block: usize) -> &'a [u8] {
         &file[self.offset + block * self.block_bytes()..][..self.block_bytes()]
@@ -81,7 +81,7 @@ impl<F: Fingerprint> Table<F> {
         }
     }
 
-    /// The bytes of a block, its checksum verified unless it has been.
+    /// Returns the bytes of a block, its checksum verified unless it has been.
     #[inline(always)]
     pub(crate) fn block<'a>(&self, file: &'a [u8], block: usize) -> Result<&'a [u8], ReadError> {
         if self.always_check || !self.checked.contains(block) {
@@ -113,7 +113,7 @@ impl<F: Fingerprint> Table<F> {
     /// it. As many as [`DECODED_TOGETHER`], or more, take the least time for each.
     ///
     /// # Errors
-    /// When a block is damaged; the entries of those before it have been appended.
+    /// When a block is damaged; the entries of earlier blocks have been appended.
     pub(crate) fn decode_run(
         &self,
         file: &[u8],

@@ -114,7 +114,7 @@ impl<F: Fingerprint> Scanner<F> {
         file: &[u8],
         located: &[Located],
         targets: &[Target<F>],
-        // Called seldom, and kernels that are compiled once are worth more than a call saved.
+        // Rarely called: compiling the kernels once is worth more than saving a call.
         visit: &mut dyn FnMut(Located, usize, F) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let blocks = LocatedBlocks { tables, file, located, targets };

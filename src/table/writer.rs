@@ -36,7 +36,7 @@ pub(crate) struct Written<F> {
     pub(crate) entries: Vec<u16>,
 }
 
-/// Finds where blocks end.
+/// Finds the ends of blocks.
 struct Planner<F> {
     /// Values that no block has been closed over.
     pending: Vec<F>,
@@ -139,7 +139,7 @@ impl<F: Fingerprint> BlockCounter<F> {
         Self { codec, pending: Vec::new(), blocks: 0 }
     }
 
-    /// Takes values that ascend, from those before on; a repeat counts once.
+    /// Takes ascending values, not below the previous ones; a repeat counts once.
     pub(crate) fn push(&mut self, values: impl Iterator<Item = F>) {
         self.pending.extend(values);
         self.pending.dedup();
@@ -178,7 +178,7 @@ impl<F: Fingerprint> TableWriter<F> {
         Self { codec, context, planner, planned, encoded, spare, reusable }
     }
 
-    /// Takes values that ascend, from those before on; a repeat counts once. Returns how many it has
+    /// Takes ascending values, not below the previous ones; a repeat counts once. Returns how many it has
     /// taken.
     pub(crate) fn push(
         &mut self,

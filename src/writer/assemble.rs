@@ -81,7 +81,7 @@ pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
     Ok((summary, file_id))
 }
 
-/// Counts what there is. Gathers all ids where they are wanted.
+/// Counts the records. Gathers all ids if they are needed.
 fn take_census<F: Fingerprint, T: Tables<F>>(
     options: &BuildOptions<F>,
     tables: &mut T,
@@ -101,7 +101,7 @@ fn take_census<F: Fingerprint, T: Tables<F>>(
     Ok(census)
 }
 
-/// Takes the names, and checks that they are those of the file's ids.
+/// Takes the names, and checks that they belong to the file's ids.
 fn take_names<F: Fingerprint>(
     options: &BuildOptions<F>,
     names: Box<dyn NameSource + '_>,

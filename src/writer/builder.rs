@@ -64,7 +64,7 @@ pub(super) struct Core<F: Fingerprint> {
     pushed: u64,
     /// The last fingerprint and id pushed.
     last: Option<(F, u64)>,
-    /// Of those pushed, as many as have been reported.
+    /// Number of pushed records that have been reported.
     reading: Counter,
 }
 
@@ -112,7 +112,7 @@ impl<F: Fingerprint> Builder<F> {
         Self::start(Job::new(options, Some(path))?, IndexFile(output))
     }
 
-    /// Sorts, compresses and writes everything; gives the file its name when it is durable.
+    /// Sorts, compresses and writes everything; publishes the file once it is durable.
     ///
     /// # Errors
     /// When memory or disk run out, the design is refused, the file exists by then, or the
@@ -347,7 +347,7 @@ impl<F: Fingerprint> Job<F> {
         if self.options.sorted { sorter.of_sorted() } else { sorter }
     }
 
-    /// The tables of what has been pushed.
+    /// Returns the tables of what has been pushed.
     fn pushed<R: Record<Fingerprint = F>>(
         &self,
         sorter: Sorter<R>,

@@ -21,7 +21,7 @@ impl<F: Fingerprint> Counter<F> {
         Self { counts: vec![0; F::BITS as usize], before: None }
     }
 
-    /// Counts a batch that ascends strictly from those before on. By all threads.
+    /// Counts a strictly ascending batch above the previous ones, on all threads.
     pub(super) fn add(&mut self, batch: &[F]) {
         let parts: Vec<Vec<u64>> = with_predecessors(self.before, batch, |&value| value)
             .map(|(before, values)| {
@@ -51,7 +51,7 @@ impl<R: Record> Census<R> {
         Self { counts, fingerprints: 0, digest: SetDigest::default(), ids: None, before: None }
     }
 
-    /// Takes a batch that ascends from those before on. By all threads.
+    /// Takes an ascending batch, not below the previous ones, on all threads.
     pub(super) fn add(&mut self, batch: &[R]) {
         let before = self.before.map(|record| record.fingerprint());
         let parts: Vec<Self> = with_predecessors(before, batch, Record::fingerprint)
@@ -89,7 +89,7 @@ impl<R: Record> Census<R> {
     }
 }
 
-/// A batch in chunks, each with the fingerprint before it.
+/// Returns a batch in chunks, each with the fingerprint before it.
 fn with_predecessors<R: Sync, F: Fingerprint>(
     before: Option<F>,
     batch: &[R],

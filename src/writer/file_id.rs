@@ -7,7 +7,7 @@ use crate::metadata;
 use crate::writer::options::BuildOptions;
 use hamdex_fingerprint::Fingerprint;
 
-/// The id that the contents, as digest and number of fingerprints and digest of the names, and all options that
+/// Returns the id that the contents, as digest and number of fingerprints and digest of the names, and all options that
 /// shape the file determine.
 pub(super) fn file_id<F: Fingerprint>(
     options: &BuildOptions<F>,
@@ -18,7 +18,7 @@ pub(super) fn file_id<F: Fingerprint>(
     let layout = options.layout();
     let mut shape =
         vec![F::BITS as u8, u8::from(options.ids) | u8::from(names.is_some()) << 1, layout.codec.tag()];
-    // Every part has a fixed length or says its own, so that no two shapes read alike.
+    // Every part has a fixed length or a length field, so that no two shapes have the same bytes.
     let (name, tables) = (design.name(), design.tables());
     for number in [layout.block_bytes, design.distance() as usize, name.len(), tables.len()] {
         shape.extend((number as u64).to_le_bytes());

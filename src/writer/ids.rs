@@ -29,7 +29,7 @@ impl<F: Fingerprint> SpooledIds<F> {
         Ok(Self { writer, before: None, temp_dir: temp_dir.to_owned() })
     }
 
-    /// Takes the ids of records that ascend from those before on.
+    /// Takes the ids of ascending records, not below the previous ones.
     pub(super) fn push<R: Record<Fingerprint = F>>(&mut self, records: &[R]) -> Result<(), BuildError> {
         for record in records {
             let is_first = self.before.replace(record.fingerprint()) != Some(record.fingerprint());

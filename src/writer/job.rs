@@ -44,7 +44,7 @@ impl<F: Fingerprint> Job<F> {
         Ok(Self { options: options.memory(memory), temp_dir, pool })
     }
 
-    /// Writes an index to a file that has no name yet. `names` are those of its ids.
+    /// Writes an index to a file that has no name yet. `names` are the names of its ids.
     pub(crate) fn seal<'j, T: Tables<F>>(
         &'j self,
         mut file: AtomicFile,
@@ -65,7 +65,7 @@ impl<F: Fingerprint> Job<F> {
         let (hand_over, handed_over) = mpsc::sync_channel::<AtomicFile>(1);
         let sync = move || {
             if let Ok(file) = handed_over.recv() {
-                // Nobody listens where the build has been stopped.
+                // There is no receiver if the build was cancelled.
                 let _ = sender.send(file.seal());
             }
         };

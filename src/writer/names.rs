@@ -18,7 +18,7 @@ use crate::writer::sort::Sorted;
 use crate::writer::temporary::{Watched, rewind, spool};
 use hamdex_fingerprint::Fingerprint;
 
-/// Bytes of a place: the id, and where its name ends.
+/// Bytes of a place: the id, and the end of its name.
 const PLACE_BYTES: usize = 16;
 
 /// Bytes gathered before they are written.
@@ -77,7 +77,7 @@ impl NameSpool {
         written.map_err(|source| failed(&self.temp_dir, source))
     }
 
-    /// A digest of all ids and names.
+    /// Returns a digest of all ids and names.
     pub(super) fn digest(&self) -> u128 {
         self.digest
     }
@@ -164,7 +164,7 @@ fn read_place(places: &mut impl Read) -> io::Result<(u64, u64)> {
     Ok((LittleEndian::read_u64(&place), LittleEndian::read_u64(&place[8..])))
 }
 
-/// Packs a number of each place; none where each would take no bits.
+/// Packs a number of each place; none if each would take no bits.
 fn pack(
     places: &mut impl Read,
     head: &Head,

@@ -56,8 +56,8 @@ impl<F: Fingerprint> Default for BuildOptions<F> {
 }
 
 impl<F: Fingerprint> BuildOptions<F> {
-    /// Distance 3, a design chosen by the number of fingerprints, the Huffman codec, a quarter of the
-    /// machine's memory, all its threads, no ids.
+    /// Returns the defaults: distance 3, a design chosen by the number of fingerprints, the Huffman codec, a
+    /// quarter of the machine's memory, all its threads, no ids.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -77,14 +77,14 @@ impl<F: Fingerprint> BuildOptions<F> {
         }
     }
 
-    /// Builds this design.
+    /// Sets the design.
     #[must_use]
     pub fn design(mut self, design: Design<F>) -> Self {
         self.design = DesignChoice::Given(design);
         self
     }
 
-    /// Builds the design that suits this distance and the number of fingerprints.
+    /// Sets the distance; the design is chosen by it and by the number of fingerprints.
     #[must_use]
     pub fn distance(mut self, distance: u32) -> Self {
         self.design = DesignChoice::Auto { distance };
@@ -98,8 +98,8 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Bytes of a block: a power of two from 512 to 8,192; 1,024 by default. Larger blocks make the file smaller,
-    /// and queries slower.
+    /// Sets the size of a block: a power of two from 512 to 8,192 bytes; 1,024 by default. Larger blocks make
+    /// the file smaller, and queries slower.
     #[must_use]
     pub fn block_bytes(mut self, bytes: usize) -> Self {
         self.block_bytes = Some(bytes);
@@ -204,13 +204,13 @@ impl<F: Fingerprint> BuildOptions<F> {
         self.temp_dir.as_deref()
     }
 
-    /// A value that has been added to the metadata.
+    /// Returns a value that has been added to the metadata.
     #[must_use]
     pub fn metadata_value(&self, name: &str) -> Option<&[u8]> {
         self.metadata.get(name).map(Vec::as_slice)
     }
 
-    /// The distance, in bits, for which the index will be made.
+    /// Returns the distance, in bits, for which the index will be made.
     #[must_use]
     pub fn design_distance(&self) -> u32 {
         match &self.design {
@@ -240,7 +240,7 @@ impl<F: Fingerprint> BuildOptions<F> {
         }
     }
 
-    /// The design, now that the number of fingerprints is known.
+    /// Returns the design, now that the number of fingerprints is known.
     pub(super) fn choose_design(&self, count: u64) -> Result<Design<F>, DesignError> {
         match &self.design {
             DesignChoice::Auto { distance } => {

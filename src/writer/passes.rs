@@ -19,7 +19,7 @@ use crate::writer::record::{Record, WithId};
 use crate::writer::tables::{Select, Tables, Visit};
 use hamdex_fingerprint::Fingerprint;
 
-/// Takes a batch of what a source has; breaks where the reading is to end early.
+/// Receives a batch of a source's items; breaks to end the reading early.
 pub type Take<'t, T> = dyn FnMut(&[T]) -> ControlFlow<()> + 't;
 
 /// Reads a source from its start: calls what it is given with all that there is.

@@ -8,7 +8,7 @@ use crate::writer::record::Record;
 use crate::writer::sort::{Sorted, sort};
 use crate::writer::tables::Visit;
 
-/// Items that one thread looks through at a time.
+/// Items that one thread handles at a time.
 const CHUNK: usize = 1 << 14;
 
 /// Items between two checks for room.
@@ -260,7 +260,7 @@ mod tests {
     use crate::digest;
     use crate::progress::{Phase, Report};
 
-    /// The keys that come out, and how often the source is read.
+    /// Returns the keys that come out, and how often the source is read.
     fn gone_through(portions: &mut Portions<u64>, items: &[u64]) -> (Vec<u64>, usize) {
         let (mut all, mut readings) = (Vec::new(), 0);
         let mut read = |take: &mut dyn FnMut(&[u64]) -> Result<(), BuildError>| {

@@ -22,7 +22,7 @@ pub(crate) trait Record: Copy + Ord + Send + Sync + 'static {
 
     fn fingerprint(&self) -> Self::Fingerprint;
 
-    /// Its id, if it has one.
+    /// Returns its id, if it has one.
     fn id(&self) -> Option<u64>;
 
     fn write(&self, bytes: &mut [u8]);
@@ -31,7 +31,7 @@ pub(crate) trait Record: Copy + Ord + Send + Sync + 'static {
 
     fn digest(&self, digest: &mut SetDigest);
 
-    /// The distinct fingerprints of sorted records.
+    /// Returns the distinct fingerprints of sorted records.
     fn into_fingerprints(records: Vec<Self>, done: &Counter) -> Result<Vec<Self::Fingerprint>, Stopped>;
 }
 

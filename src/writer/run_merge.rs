@@ -43,13 +43,13 @@ impl<'a, R: Record> Merge<'a, R> {
         Ok(merge)
     }
 
-    /// The next record of a run.
+    /// Returns the next record of a run.
     #[inline]
     fn read(&mut self, number: usize) -> Result<Option<R>, BuildError> {
         self.readers[number].next().map_err(|source| unreadable(self.directory, source))
     }
 
-    /// The next record of all that is not one that has been returned.
+    /// Returns the next record of all that is not one that has been returned.
     #[inline]
     pub(super) fn next(&mut self) -> Result<Option<R>, BuildError> {
         while let Some(&Reverse((record, number))) = self.heads.peek() {
@@ -68,8 +68,8 @@ impl<'a, R: Record> Merge<'a, R> {
     }
 }
 
-/// The error of a temporary file in that directory. To be made when reading has failed only: an allocation per
-/// record costs a hundred times the merge where the allocator has little room.
+/// Returns the error of a temporary file in that directory. To be made when reading has failed only: an allocation per
+/// record costs a hundred times the merge if the allocator has little room.
 #[cold]
 pub(super) fn unreadable(directory: &Path, source: io::Error) -> BuildError {
     BuildError::Io { doing: "read a temporary file in", path: directory.to_owned(), source }

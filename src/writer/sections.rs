@@ -1,4 +1,4 @@
-//! The sections of a file, written one after the other: what comes where is
+//! The sections of a file, written one after the other: their order is
 //! [`crate::format::arrangement`]'s to say.
 
 use std::io::{self, Read, Write};
@@ -36,7 +36,7 @@ impl<'w> Sections<'w> {
         Ok(Self { output, arrangement: Arrangement::new(), file_id })
     }
 
-    /// The sections so far, in order.
+    /// Returns the sections so far, in order.
     pub(super) fn records(&self) -> &[SectionRecord] {
         self.arrangement.sections()
     }
@@ -122,7 +122,7 @@ impl<'w> Sections<'w> {
         Ok(())
     }
 
-    /// Writes zeros up to where a section of that kind may start.
+    /// Writes zeros up to the next possible start of a section of that kind.
     fn pad_to(&mut self, kind: UnitKind) -> Result<(), BuildError> {
         let start = self.arrangement.next_offset(kind).expect(FITS);
         let zeros = vec![0; (start - self.arrangement.end()) as usize];

@@ -14,7 +14,7 @@ use crate::writer::run_merge::Merge;
 use crate::writer::spill::{BATCH, SpilledRuns};
 use crate::writer::tables::Visit;
 
-/// Records that one thread looks through at a time.
+/// Records that one thread handles at a time.
 const CHUNK: usize = 1 << 16;
 
 /// Takes records in any order.
@@ -147,7 +147,7 @@ fn has_repeats<R: Record>(records: &[R], done: &Counter) -> Result<bool, Stopped
 }
 
 impl<R: Record> Sorted<R> {
-    /// Hands on the records, ascending, in batches.
+    /// Delivers the records, ascending, in batches.
     pub(crate) fn for_each_batch(&self, visit: &mut Visit<'_, R>) -> Result<(), BuildError> {
         match self {
             Self::InMemory(records) => Self::batches(records, visit),
@@ -155,12 +155,12 @@ impl<R: Record> Sorted<R> {
         }
     }
 
-    /// Hands on records that are in memory, in batches.
+    /// Delivers records in memory, in batches.
     pub(super) fn batches(records: &[R], visit: &mut Visit<'_, R>) -> Result<(), BuildError> {
         records.chunks(BATCH).try_for_each(visit)
     }
 
-    /// The records, ascending, one by one.
+    /// Returns the records, ascending, one by one.
     pub(crate) fn one_by_one(&self) -> Result<OneByOne<'_, R>, BuildError> {
         Ok(match self {
             Self::InMemory(records) => OneByOne::InMemory(records.iter()),
@@ -168,7 +168,7 @@ impl<R: Record> Sorted<R> {
         })
     }
 
-    /// Hands on the records in the order in which it costs least, in batches.
+    /// Delivers the records in the cheapest order, in batches.
     pub(crate) fn for_each_unordered(&self, visit: &mut Visit<'_, R>) -> Result<(), BuildError> {
         match self {
             Self::InMemory(records) => Self::batches(records, visit),

@@ -21,7 +21,7 @@ const MAX_FAN_IN: usize = 256;
 /// Bytes written at once.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// Records handed on at once.
+/// Records delivered at once.
 pub(super) const BATCH: usize = 1 << 18;
 
 /// Sorted runs of records in a temporary file.
@@ -59,7 +59,7 @@ impl<R: Record> SpilledRuns<R> {
         Ok(())
     }
 
-    /// Appends records that are not below those of the last run to this run.
+    /// Appends records to the last run, which has none above them.
     pub(super) fn extend_last(&mut self, sorted: &[R], done: &Counter) -> Result<(), BuildError> {
         self.push(sorted, done)?;
         if let [.., before, last] = self.runs.as_mut_slice() {
@@ -85,7 +85,7 @@ impl<R: Record> SpilledRuns<R> {
         Ok(())
     }
 
-    /// Hands on all records, run after run, in batches that each fit into memory.
+    /// Delivers all records, run after run, in batches that each fit into memory.
     pub(super) fn for_each_unmerged(
         &self,
         mut batch: impl FnMut(&[R]) -> Result<(), BuildError>,
@@ -126,7 +126,7 @@ impl<R: Record> SpilledRuns<R> {
         Ok(())
     }
 
-    /// Hands on all records, ascending, each once, in batches.
+    /// Delivers all records, ascending, each once, in batches.
     pub(super) fn for_each_merged(
         &self,
         batch: impl FnMut(&[R]) -> Result<(), BuildError>,
@@ -138,7 +138,7 @@ impl<R: Record> SpilledRuns<R> {
         Merge::new((&self.file, &self.directory), runs, self.memory)
     }
 
-    /// All records, ascending, each once.
+    /// Returns all records, ascending, each once.
     pub(super) fn merged(&self) -> Result<Merge<'_, R>, BuildError> {
         self.merge_of(&self.runs)
     }

@@ -34,13 +34,13 @@ pub struct SealedIndex {
 }
 
 impl SealedIndex {
-    /// The id of the file, by which other files can say that they belong to it.
+    /// Returns the id of the file, by which other files can refer to it.
     #[must_use]
     pub fn file_id(&self) -> FileId {
         self.file_id
     }
 
-    /// Gives the file its name.
+    /// Publishes the file under its path.
     ///
     /// # Errors
     /// When the file exists by then, or cannot be named. The target is untouched then, unless
@@ -50,7 +50,7 @@ impl SealedIndex {
         Ok(self.summary)
     }
 
-    /// The summary of a build.
+    /// Returns the summary of a build.
     #[must_use]
     pub fn summary(&self) -> &Summary {
         &self.summary

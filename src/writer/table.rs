@@ -34,7 +34,7 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
         Self { options, design, fingerprints, codec: None, records: Vec::new(), keys: Vec::new() }
     }
 
-    /// Writes table 0, in which each h occurs as often as `counts` says. Meanwhile `also` gets each batch.
+    /// Writes table 0, in which the occurrences of each h are `counts`. Meanwhile `also` receives each batch.
     /// Returns the number of entries in each block.
     pub(super) fn first<T: Tables<F>>(
         &mut self,
@@ -141,7 +141,7 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
         }
     }
 
-    /// Notes what the footer says of a table that has been written; returns the number of entries in each of
+    /// Records the footer's entry of a written table; returns the number of entries in each of
     /// its blocks.
     fn close(&mut self, codec: &BlockCodec, counts: Vec<u64>, written: Written<F>) -> Vec<u16> {
         let table = self.design.tables()[self.records.len()];

@@ -8,7 +8,7 @@ use hamdex_fingerprint::Fingerprint;
 /// Takes a batch.
 pub(crate) type Visit<'v, R> = dyn FnMut(&[R]) -> Result<(), BuildError> + Send + 'v;
 
-/// A set of records: for each table its values in ascending order, as often as they are wanted.
+/// A set of records: for each table its values in ascending order, any number of times.
 pub(crate) trait Tables<F: Fingerprint>: Send {
     /// The records of table 0.
     type Record: Record<Fingerprint = F>;
@@ -16,13 +16,13 @@ pub(crate) trait Tables<F: Fingerprint>: Send {
     /// Returns the number of records read for these, repeats counted.
     fn read(&self) -> u64;
 
-    /// Hands on all records, strictly ascending, in batches.
+    /// Delivers all records, strictly ascending, in batches.
     fn records(&mut self, visit: &mut Visit<'_, Self::Record>) -> Result<(), BuildError>;
 
-    /// Gets ready for another table than the first, and for none but it any more.
+    /// Switches to a later table; earlier ones become unavailable.
     fn select(&mut self, table: Select<'_, F>) -> Result<(), BuildError>;
 
-    /// Hands on the values of the table selected, strictly ascending, in batches.
+    /// Delivers the values of the selected table, strictly ascending, in batches.
     fn values(&mut self, visit: &mut Visit<'_, F>) -> Result<(), BuildError>;
 }
 

@@ -213,7 +213,7 @@ impl Instructions for Avx512 {
     }
 }
 
-/// The first `count` lanes, at most eight.
+/// Returns the first `count` lanes, at most eight.
 #[inline(always)]
 fn lanes(count: usize) -> __mmask8 {
     (0xff_u32 >> (LANES - count.min(LANES))) as __mmask8

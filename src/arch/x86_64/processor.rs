@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 /// Returns whether `pext` and `pdep`, if present, take a few cycles: everywhere but on [`is_microcoded`]
 /// processors.
 pub(super) fn gathers_bits_fast() -> bool {
-    // The instruction that identifies a processor takes microseconds where that is a virtual one.
+    // The instruction that identifies a processor takes microseconds on virtual machines.
     static FAST: LazyLock<bool> = LazyLock::new(|| {
         #[allow(unused_unsafe, reason = "safe in later versions of the language")]
         // SAFETY: every x86-64 processor has this instruction, and these two leaves.
@@ -17,7 +17,7 @@ pub(super) fn gathers_bits_fast() -> bool {
     *FAST
 }
 
-/// The family of a processor, from what the instruction returns in `eax` for leaf 1.
+/// Returns the family of a processor, from what the instruction returns in `eax` for leaf 1.
 fn family(version: u32) -> u32 {
     let (base, extended) = (version >> 8 & 0xf, version >> 20 & 0xff);
     if base == 0xf { base + extended } else { base }

@@ -43,7 +43,7 @@ impl Parts {
         self.blocks.div_ceil(1 << self.shift)
     }
 
-    /// The blocks of a part.
+    /// Returns the blocks of a part.
     pub(super) fn blocks(&self, part: usize) -> Range<usize> {
         part << self.shift..self.blocks.min((part + 1) << self.shift)
     }

@@ -97,7 +97,7 @@ fn rounds<F: Fingerprint>(
     Ok(())
 }
 
-/// The queries in ranges, each expected to give a task's items.
+/// Returns the queries in ranges, each expected to give a task's items.
 fn ranges(queries: usize, blocks_per_query: f64) -> Vec<Range<usize>> {
     let by_items = (ITEMS_PER_TASK as f64 / blocks_per_query.max(1.0)) as usize;
     let by_threads = queries.div_ceil(RANGES_PER_THREAD * rayon::current_num_threads());

@@ -211,7 +211,7 @@ mod tests {
     use crate::batch::probe::items::Parts;
     use crate::progress::{Phase, Report};
 
-    /// A part is put in order by what it has, items or blocks, whichever are fewer by far.
+    /// A part is sorted by items or by blocks, whichever are far fewer.
     #[test]
     fn few_items_among_many_blocks_cost_nothing_for_the_blocks() {
         for (blocks, count, counts_blocks) in [(1_600_000, 640, false), (1000, 640, true), (10, 0, true)] {

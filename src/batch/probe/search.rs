@@ -110,7 +110,7 @@ where
     }
 }
 
-/// Calls `visit` with each of the first of `values`, those up to `greatest`, that is within the distance.
+/// Calls `visit` with each of `values` up to `greatest` that is within the distance.
 /// A few of the values after them are compared, too, which costs nothing.
 #[inline(always)]
 fn in_run<F: Fingerprint>(

@@ -24,14 +24,14 @@ const MIN_SAMPLE: usize = 128;
 const MAX_SAMPLE: usize = 512;
 const QUERIES_PER_SAMPLED: usize = 256;
 
-/// The share of the fingerprints that may lie where queries crowd, for a sieve to be worth its while.
+/// Maximum share of the fingerprints in clusters of queries for which a sieve pays.
 const MAX_CROWDED: f64 = 0.2;
 
 /// Tables of queries, and what they cost.
 pub(in crate::batch) struct TableChoice<F> {
     pub(in crate::batch) tables: Vec<TableDesign<F>>,
     pub(in crate::batch) cost: LookupCost,
-    /// The share of the fingerprints that lie where queries crowd, by a sample: no sieve holds them back.
+    /// The share of the fingerprints in clusters of queries, by a sample: they pass any sieve.
     crowded: f64,
 }
 
@@ -124,7 +124,7 @@ impl<F: Fingerprint> Crowding<F> {
         Self { queries: spread(queries, count).collect(), stored }
     }
 
-    /// The share of the stored fingerprints that are near a query of the sample in the upper or the lower half of their
+    /// Returns the share of the stored fingerprints that are near a query of the sample in the upper or the lower half of their
     /// bits: spread evenly, none would be.
     fn share(&self, distance: u32) -> f64 {
         let halves = Halves::behind::<F>(0);
@@ -162,7 +162,7 @@ impl<F: Fingerprint> Crowding<F> {
             return (even_marked, even_compared);
         }
         let marked = TableDesign { mask: leading(table.mask, marked_bits), radius: table.radius };
-        // Each query of the sample stands for as many.
+        // Each query of the sample represents as many.
         let stands_for = queries / self.queries.len() as f64;
         let (mut all_marked, mut all_compared) = (0.0, 0.0);
         for &stored in &self.stored {
@@ -179,7 +179,7 @@ impl<F: Fingerprint> Crowding<F> {
     }
 }
 
-/// The first `count` bits of a mask.
+/// Returns the first `count` bits of a mask.
 fn leading<F: Fingerprint>(mask: F, count: u32) -> F {
     let mut rest = mask;
     for _ in 0..count {

@@ -16,7 +16,7 @@ use hamdex_fingerprint::Fingerprint;
 /// Bits of the bitmap per query, as a power of two: 1/16 false positives.
 const MARKS_PER_QUERY_LOG2: u32 = 4;
 
-/// Queries from which on those of the very prefix are searched for among those of the same leading bits.
+/// Number of queries with the same leading bits from which on the prefix is binary-searched among them.
 const LONG: usize = 16;
 
 /// Fingerprints looked up together.
@@ -48,14 +48,14 @@ pub(super) struct Lookup<F> {
 struct Met<F> {
     /// Its number among the fingerprints looked up together.
     at: u16,
-    /// The prefix of the queries that it looks for.
+    /// The wanted prefix of the queries.
     wanted: F,
     /// The queries with these leading bits.
     start: u32,
     end: u32,
 }
 
-/// The first `bits` bits as a number.
+/// Returns the first `bits` bits as a number.
 #[inline(always)]
 pub(super) fn leading<F: Fingerprint>(value: F, bits: u32) -> usize {
     if bits == 0 { 0 } else { (value >> (F::BITS - bits)).to_u128() as usize }
@@ -66,7 +66,7 @@ pub(super) fn mark_bits(queries: usize) -> u32 {
     queries.max(1).ilog2() + 1 + MARKS_PER_QUERY_LOG2
 }
 
-/// All ways to set at most `errors` of the first `bits` bits.
+/// Returns all ways to set at most `errors` of the first `bits` bits.
 pub(super) fn flips<F: Fingerprint>(bits: u32, errors: u32) -> Vec<F> {
     let mut all = vec![F::ZERO];
     let mut start = 0;
@@ -181,7 +181,7 @@ pub(super) struct Spent {
     pub(super) compared: usize,
 }
 
-/// A look at one table for many fingerprints.
+/// A look-up of many fingerprints in one table.
 struct EachNear<'a, F, V, S> {
     lookup: &'a Lookup<F>,
     fingerprints: &'a [F],

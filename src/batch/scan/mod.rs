@@ -53,7 +53,7 @@ pub(super) struct Scan<F> {
 /// Matches in no particular order, piece by piece; and of how many of the queries, the first ones, they are all.
 type Scanned<F> = (Vec<Vec<Found<F>>>, usize);
 
-/// Finds all matches of the first of the queries: of fewer than all where the scan has been left.
+/// Finds all matches of the first of the queries: of fewer than all if the scan was given up.
 pub(super) fn scan<F: Fingerprint>(
     context: &BatchContext<'_, F>,
     scan: &Scan<F>,

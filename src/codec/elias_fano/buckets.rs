@@ -31,13 +31,13 @@ impl<'a> Uppers<'a> {
         Self { bytes: block.bytes, start, bits: block.lows_start - start * 8, coded: block.coded }
     }
 
-    /// Number of words.
+    /// Returns the number of words.
     #[inline(always)]
     pub(super) fn words(&self) -> usize {
         self.bits.div_ceil(WORD_BITS)
     }
 
-    /// The word of that number, least significant bit first; zeros beyond the end.
+    /// Returns the word of that number, least significant bit first; zeros beyond the end.
     #[inline(always)]
     pub(super) fn word(&self, number: usize) -> u64 {
         let at = self.start + number * 8;
@@ -48,7 +48,7 @@ impl<'a> Uppers<'a> {
         }
     }
 
-    /// A word of which only a part belongs to the unary numbers.
+    /// Returns a word of which only a part belongs to the unary numbers.
     #[inline(never)]
     fn word_at_end(&self, number: usize) -> u64 {
         let mut word = [0; 8];
@@ -71,7 +71,7 @@ impl<'a> Uppers<'a> {
         (start, self.ones_before(instructions, last, end).max(start))
     }
 
-    /// The ones before the zero of that rank, given what the first chunk says of it.
+    /// Returns the number of ones before the zero of that rank, given the counts of the first chunk.
     #[inline(always)]
     fn ones_before(&self, instructions: impl Instructions, zero: u32, found: Result<u32, u32>) -> usize {
         match found {
@@ -80,7 +80,7 @@ impl<'a> Uppers<'a> {
         }
     }
 
-    /// The bytes from `at` on, with zeros behind the end of the block.
+    /// Returns the bytes from `at` on, with zeros behind the end of the block.
     #[inline(always)]
     fn chunk<'c>(&self, at: usize, tail: &'c mut [u8; CHUNK_BYTES]) -> &'c [u8; CHUNK_BYTES]
     where
@@ -94,7 +94,7 @@ impl<'a> Uppers<'a> {
         tail
     }
 
-    /// The ones before the zero of that rank, whose place is known.
+    /// Returns the ones before the zero of that rank, whose place is known.
     #[inline(always)]
     fn ones_up_to(&self, place: usize, zero: u32) -> usize {
         // Every place before it that is no zero is a one. Beyond the unary part there is something else, but by then
@@ -102,7 +102,7 @@ impl<'a> Uppers<'a> {
         (place - zero as usize).min(self.coded)
     }
 
-    /// The ones before the zero of that rank, which lies behind the first chunk, in which `before` do; all where there
+    /// Returns the ones before the zero of that rank, which lies behind the first chunk, in which `before` do; all where there
     /// are fewer zeros.
     #[inline(always)]
     fn ones_behind(&self, instructions: impl Instructions, zero: u32, before: u32) -> usize {
@@ -117,7 +117,7 @@ impl<'a> Uppers<'a> {
         self.coded
     }
 
-    /// The bucket of a coded entry, counted from 0.
+    /// Returns the bucket of a coded entry, counted from 0.
     pub(super) fn bucket_of(&self, instructions: impl Instructions, coded: usize) -> Option<usize> {
         let mut ones = 0;
         for number in 0..self.words() {

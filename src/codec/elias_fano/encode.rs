@@ -14,7 +14,7 @@ struct Size {
     bits: u128,
 }
 
-/// The least that `count` values from `first` to `last` can take, and how.
+/// Returns the least that `count` values from `first` to `last` can take, and how.
 fn size<F: Fingerprint>(first: F, last: F, count: usize) -> Size {
     let coded = count as u128 - 1;
     if coded == 0 {

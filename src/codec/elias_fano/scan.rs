@@ -26,7 +26,7 @@ pub(crate) struct Candidates {
 
 impl Candidates {
     /// Finds what may hold something that `target` meets; with the block's first entry, if the target meets that. `key`
-    /// returns the block's key, which is wanted only where the prefix may have errors.
+    /// returns the block's key, which is wanted only if the prefix may have errors.
     #[inline(always)]
     pub(crate) fn find<F: Fingerprint>(
         instructions: impl Instructions,
@@ -65,7 +65,7 @@ impl Candidates {
     /// Prefetches what a scan reads.
     #[inline(always)]
     pub(crate) fn prefetch(&self, bytes: &[u8]) {
-        // Eight fields are loaded at once, wherever the run ends.
+        // Eight fields are loaded at once, even beyond the end of the run.
         let (start, end) = (self.lows.0, self.lows.1.max(self.lows.0 + LINE_BYTES));
         prefetch(bytes, start);
         (start + LINE_BYTES - 1..end).step_by(LINE_BYTES).for_each(|at| prefetch(bytes, at));

@@ -31,7 +31,7 @@ pub(crate) struct Candidate<F> {
 }
 
 impl<F: Fingerprint> Candidate<F> {
-    /// The block of these bytes, if it may hold something alive; `last` is its last entry. Reads nothing but the
+    /// Returns the block of these bytes, if it may hold something alive; `last` is its last entry. Reads nothing but the
     /// front of the block.
     #[inline(always)]
     pub(super) fn find(bytes: &[u8], last: F, target: &Target<F>) -> Result<Option<Self>, BlockError> {

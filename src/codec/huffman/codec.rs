@@ -38,8 +38,8 @@ impl HuffmanCodec {
         Self::from_lengths(layout, &best, None).expect("the best code is complete")
     }
 
-    /// The codec with the code of these lengths; `None` when they are not those of a complete code.
-    /// Shares that of `other` where it is the same.
+    /// Returns the codec with the code of these lengths; `None` if they do not make a complete code.
+    /// Shares the code of `other` if it is the same.
     pub(crate) fn from_lengths(layout: Layout, lengths: &[u8], other: Option<&Self>) -> Option<Self> {
         let codebook = match other.filter(|other| other.code_lengths() == lengths) {
             Some(other) => Arc::clone(&other.codebook),
@@ -52,17 +52,17 @@ impl HuffmanCodec {
         self.layout
     }
 
-    /// The lengths of the codes, by h.
+    /// Returns the lengths of the codes, by h.
     pub(crate) fn code_lengths(&self) -> &[u8] {
         self.codebook.lengths()
     }
 
-    /// The codes, by h: the low bits of each, as many as its length.
+    /// Returns the codes, by h: the low bits of each, as many as its length.
     pub(crate) fn codes(&self) -> &[u16] {
         self.codebook.codes()
     }
 
-    /// Bytes of memory in use, with the table's share of a code that several tables use.
+    /// Returns the bytes of memory in use, with the table's share of a code that several tables use.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.codebook.memory_bytes() / Arc::strong_count(&self.codebook)
     }

@@ -8,7 +8,7 @@ use hamdex_fingerprint::Fingerprint;
 #[derive(Debug, Default)]
 pub(crate) struct Differences {
     lanes: [Vec<u8>; LANES],
-    /// For each lane where its next code starts, in bits, and how many h it has.
+    /// For each lane the start of its next code, in bits, and its number of h.
     states: [(usize, usize); LANES],
 }
 
@@ -33,14 +33,14 @@ impl Differences {
         self.decode_more(all);
     }
 
-    /// Decodes h until there are as many as each of the codes says; nothing in lanes of `None`.
+    /// Decodes the number of h that each of the codes has; nothing in lanes of `None`.
     #[inline(always)]
     pub(crate) fn decode_more(&mut self, codes: [Option<Codes<'_>>; LANES]) {
         let Self { lanes, states } = self;
         let mut readers = [const { None }; LANES];
         for (((reader, room), &state), codes) in readers.iter_mut().zip(lanes).zip(&*states).zip(codes) {
             let Some(Codes { codebook, bytes, count, .. }) = codes else { continue };
-            // More may be decoded than are wanted, and a search may look at what lies behind.
+            // More may be decoded than wanted, and a search may read the codes after them.
             let needed = count + DECODE_SLACK + BYTES;
             if room.len() < needed {
                 room.resize(needed, 0);
@@ -77,7 +77,7 @@ impl Differences {
     }
 }
 
-/// The entry that differs from `previous` first at `h` and goes on with `suffix`.
+/// Returns the entry that first differs from `previous` at `h`, and ends with `suffix`.
 #[inline(always)]
 pub(crate) fn entry<F: Fingerprint>(previous: F, h: u32, suffix: F) -> F {
     // Clears the bits at and after h; h is below the width.

@@ -1,4 +1,4 @@
-//! Filling blocks: first where each one ends, which depends on all before it and is quick; then the
+//! Filling blocks: first the end of each one, which depends on all before it and is fast; then the
 //! bits of each, which does not, so that many can be written at once.
 
 use byteorder::{ByteOrder, LittleEndian};

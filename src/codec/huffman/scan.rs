@@ -2,7 +2,7 @@
 //!
 //! The entries of a block are walked in order. Once an entry is dead for the query, because its bits
 //! up to position m already hold too many errors, every later entry with h > m shares those bits and
-//! is dead too: it is passed over without a look at its suffix. The same holds for a whole block
+//! is dead too: it is skipped without reading its suffix. The same holds for a whole block
 //! ([`candidate`](super::candidate)).
 
 use std::ops::ControlFlow;

@@ -80,14 +80,14 @@ struct Work<'a, F> {
 }
 
 impl<'a, F: Fingerprint> Work<'a, F> {
-    /// The first `count` of its codes.
+    /// Returns the first `count` of its codes.
     #[inline(always)]
     fn codes(&self, count: usize) -> Codes<'a> {
         let Self { codec, bytes, .. } = self;
         Codes { codebook: &codec.codebook, bytes, start: codes_at::<F>() * 8, count }
     }
 
-    /// The run that can have the prefix, as far as the h in its lane show it.
+    /// Returns the run that can have the prefix, as far as the h in its lane show it.
     #[inline(always)]
     fn find_run(
         &self,

@@ -30,9 +30,9 @@ pub(super) struct PrefixRun {
 }
 
 impl PrefixRun {
-    /// Finds the run for what is left of the prefix where all of a block's entries share as many errors
-    /// as it may have. `hs` are the first `known` of the block, and [`BYTES`] more; `None` where these leave open
-    /// whether the run lies behind them.
+    /// Finds the run for the rest of the prefix, if all of a block's entries share the maximum of errors. `hs`
+    /// are the first `known` of the block, and [`BYTES`] more; `None` if these leave open whether the run lies
+    /// behind them.
     #[inline(always)]
     pub(super) fn find<F: Fingerprint>(
         instructions: impl Instructions,
@@ -43,7 +43,7 @@ impl PrefixRun {
         let wanted = candidate.wanted(target);
         // Between the first and the last entry of the run so far, all have the same bits before `position`.
         let (mut first, mut last) = (0, known);
-        // Whether the last one is known, too: entries behind those known may have the same bits.
+        // Whether the end is known: entries after the known ones may have the same bits.
         let mut is_bounded = known == candidate.coded;
         let mut position = candidate.shared;
         while last - first > BYTES && position < target.prefix_bits {
@@ -88,7 +88,7 @@ impl PrefixRun {
         Some(Self { first, last, suffix: candidate.end.saturating_sub(bits) })
     }
 
-    /// The number of its last entry.
+    /// Returns the number of its last entry.
     #[inline(always)]
     pub(super) fn last(&self) -> usize {
         self.last
@@ -143,7 +143,7 @@ fn is_one_of_first<F: Fingerprint>(candidate: &Candidate<F>, first: usize, posit
     first == 0 && candidate.first & F::bit(position) != F::ZERO
 }
 
-/// The first place of a range at which `bytes` has `byte`. Behind the range there are [`BYTES`] more.
+/// Returns the first place of a range at which `bytes` has `byte`. Behind the range there are [`BYTES`] more.
 #[inline(always)]
 fn find_byte(instructions: impl Instructions, bytes: &[u8], range: Range<usize>, byte: u8) -> Option<usize> {
     let mut start = range.start;

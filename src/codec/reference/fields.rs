@@ -10,7 +10,7 @@ use hamdex_fingerprint::Fingerprint;
 pub enum Coding<'a> {
     /// First differing positions and suffixes.
     Huffman {
-        /// Of the table's codebook, by position: those of a complete code of at most 16 bits.
+        /// The code lengths of the table's codebook, by position: a complete code of at most 16 bits.
         code_lengths: &'a [u8],
     },
     /// Buckets in unary, and low bits.
@@ -36,7 +36,7 @@ pub enum FieldKind<F> {
     Code {
         /// The entry's number in the block.
         entry: usize,
-        /// The position h that the code stands for.
+        /// The position h of the code.
         h: u32,
     },
     /// The bits of an entry to the right of h.
@@ -79,7 +79,7 @@ pub struct Field<F> {
     pub kind: FieldKind<F>,
 }
 
-/// The fingerprints among a block's fields, in order.
+/// Returns the fingerprints among a block's fields, in order.
 pub fn fingerprints<F: Fingerprint>(fields: &[Field<F>]) -> Vec<F> {
     let mut numbered: Vec<(usize, F)> = fields
         .iter()

@@ -42,7 +42,7 @@ pub(super) fn cover<F: Fingerprint>(
     }
 }
 
-/// The least and the greatest digit that a value between two may have, all in the order of the lead's table.
+/// Returns the least and the greatest digit that a value between two may have, all in the order of the lead's table.
 fn digits_between<F: Fingerprint>(lead: &Lead<F>, bits: u32, least: F, greatest: F) -> (usize, usize) {
     let order = lead.order.leading();
     // All between agree above the first difference. From there on they ascend, and their digits with them, as far as

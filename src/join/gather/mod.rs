@@ -49,7 +49,7 @@ const TASK_LOG2: u32 = 14;
 /// The values of a part of the population that a slice has, sorted by their first digit.
 struct Part<F> {
     values: Vec<F>,
-    /// For each digit of the slice where its values start; one more for the end.
+    /// Start of the values of each digit of the slice, and the end.
     starts: Vec<u32>,
 }
 
@@ -167,12 +167,12 @@ impl<'a, F: Fingerprint> Gathering<'a, F> {
 }
 
 impl<F: Fingerprint> Gathered<'_, F> {
-    /// Number of values.
+    /// Returns the number of values.
     fn len(&self) -> usize {
         self.parts.iter().map(|part| part.values.len()).sum()
     }
 
-    /// Digits of the slice that make a task worth its while.
+    /// Digits of the slice per task.
     pub(super) fn digits_per_task(&self, digits: usize) -> usize {
         (digits << TASK_LOG2) / self.len().max(1)
     }

@@ -88,7 +88,7 @@ fn estimated<F: Fingerprint>(population: &dyn Population<F>, leads: &[&Lead<F>],
     counts
 }
 
-/// The digit of a value in the order of a lead, of as many bits as the lead has, if that is fewer.
+/// Returns the digit of a value in the order of a lead, of as many bits as the lead has, if that is fewer.
 fn lead_digit<F: Fingerprint>(lead: &Lead<F>, value: F, bits: u32) -> usize {
     digit(lead.order.apply(value), bits.min(lead.mask.count_ones()))
 }

@@ -60,6 +60,6 @@ pub(super) fn receive<T>(
             messages = early.remove(&current).unwrap_or_default();
         }
     }
-    // All threads have gone without having done everything: one of them panics.
+    // All threads ended before everything was done: one of them panicked.
     Ok(ControlFlow::Break(()))
 }

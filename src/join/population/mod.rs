@@ -28,7 +28,7 @@ pub(crate) trait Population<F: Fingerprint>: Send + Sync {
     /// Returns whether a fingerprint may occur several times.
     fn has_repeats(&self) -> bool;
 
-    /// Gets ready, on that many threads, or on those of the current pool for 0.
+    /// Prepares, on that many threads, or in the current pool for 0.
     fn prepare(&self, _threads: usize, _done: &Counter) -> Result<(), ReadError> {
         Ok(())
     }
@@ -41,14 +41,14 @@ pub(crate) trait Population<F: Fingerprint>: Send + Sync {
     /// Sets of masks to choose from, under one of which each pair within a distance agrees.
     fn lead_sets(&self, distance: u32) -> Vec<Vec<F>>;
 
-    /// Tables that each hold all of it in another order, and the file that they are in; none where there is no such
+    /// Tables that each hold all of it in another order, and the file that they are in; none if there is no such
     /// file.
     fn tables(&self) -> (&[Table<F>], &[u8]);
 
     /// Reads ahead blocks of one of these tables.
     fn read_ahead(&self, table: &Table<F>, blocks: Range<usize>);
 
-    /// All of it in parts of about that many fingerprints, in the order of a table: of table 0, which is the natural one,
+    /// Returns all of it in parts of about that many fingerprints, in the order of a table: of table 0, which is the natural one,
     /// where there are no tables.
     fn parts(&self, table: usize, size: u64) -> Vec<Part>;
 
@@ -59,7 +59,7 @@ pub(crate) trait Population<F: Fingerprint>: Send + Sync {
     /// Announces that a part will be read.
     fn announce(&self, _part: &Part) {}
 
-    /// Hands on the fingerprints of a part, some at a time, as its table has them.
+    /// Delivers the fingerprints of a part, some at a time, in the order of its table.
     fn read(
         &self,
         part: &Part,
@@ -70,7 +70,7 @@ pub(crate) trait Population<F: Fingerprint>: Send + Sync {
     /// Returns a searcher for the neighbours of one fingerprint, for a thread.
     fn neighbours(&self) -> Box<dyn Neighbours<F> + '_>;
 
-    /// An error that names the file.
+    /// Returns an error that names the file.
     fn error(&self, error: ReadError) -> ReadError;
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct Part {
 /// Finds what is near one fingerprint after the other.
 pub(crate) trait Neighbours<F> {
     /// Calls `visit` with each fingerprint within `distance` of `query`, which is of that source, until it breaks;
-    /// with none where the query comes from an earlier source, too.
+    /// with none if the query comes from an earlier source, too.
     fn for_each(
         &mut self,
         source: usize,
@@ -95,7 +95,7 @@ pub(crate) trait Neighbours<F> {
     ) -> Result<ControlFlow<()>, ReadError>;
 }
 
-/// A length in equal ranges.
+/// Returns a length in equal ranges.
 pub(crate) fn ranges(length: usize, step: usize) -> impl Iterator<Item = Range<usize>> {
     let step = NonZeroUsize::new(step).unwrap_or(NonZeroUsize::MIN).get();
     (0..length).step_by(step).map(move |start| start..length.min(start + step))

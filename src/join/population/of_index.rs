@@ -79,7 +79,7 @@ impl<F: Fingerprint> Neighbours<F> for Searcher<&Index<F>> {
     }
 }
 
-/// The blocks of a table in parts of about that many fingerprints.
+/// Returns the blocks of a table in parts of about that many fingerprints.
 pub(crate) fn parts_of_table<F: Fingerprint>(
     index: &Index<F>,
     table: &Table<F>,
@@ -101,7 +101,7 @@ pub(crate) fn bounds_of_blocks<F: Fingerprint>(
     (least, keys.get(blocks.end - 1))
 }
 
-/// Calls `take` with the fingerprints of these blocks of a table, in its order, those of several at a time.
+/// Calls `take` with the fingerprints of these blocks of a table, in its order, several blocks at a time.
 pub(crate) fn read_runs<F: Fingerprint>(
     index: &Index<F>,
     table: &Table<F>,

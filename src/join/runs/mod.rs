@@ -59,7 +59,7 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
         Self { lead, earlier, distance, longest, hits, dividing, collector, done, unchecked: 0 }
     }
 
-    /// Breaks where the caller has stopped the work, which the counter remembers.
+    /// Breaks if the caller has cancelled the work, which the counter remembers.
     pub(super) fn check_cancelled(&mut self, work: usize) -> ControlFlow<()> {
         self.unchecked += work;
         if self.unchecked < WORK_AT_ONCE {

@@ -24,7 +24,7 @@ const SHORT: usize = 1024;
 /// Comparisons for each value up to which a digit divides a set well enough.
 const FEW_COMPARISONS: u128 = 64;
 
-/// Values in the order of a digit, and where those of each digit start.
+/// Values in the order of a digit, and the start of each digit.
 #[derive(Default)]
 pub(super) struct Workspace<F> {
     sorted: Vec<F>,
@@ -95,7 +95,7 @@ fn same<F: Fingerprint>(mask: F) -> impl Fn(&F, &F) -> bool {
     move |&a, &b| (a ^ b) & mask == F::ZERO
 }
 
-/// The first bits of a mask, at most `count`.
+/// Returns the first bits of a mask, at most `count`.
 fn first_bits<F: Fingerprint>(mask: F, count: u32) -> F {
     let (mut first, mut rest) = (F::ZERO, mask);
     for _ in 0..count.min(mask.count_ones()) {

@@ -26,7 +26,7 @@ impl<'a> Zeros<'a> {
         }
     }
 
-    /// The place of the clear bit of that rank; how many there are, if fewer.
+    /// Returns the place of the clear bit of that rank; how many there are, if fewer.
     #[inline(always)]
     pub(super) fn select(self, instructions: Avx512, rank: u32) -> Result<u32, u32> {
         let Self { bytes, of_each, sums } = self;

@@ -10,7 +10,7 @@ use hamdex_fingerprint::Fingerprint;
 /// To test a value.
 const TEST_NS: f64 = 6.0;
 
-/// To look at a query, whether it matters.
+/// To test whether a query is relevant.
 const QUERY_NS: f64 = 1.5;
 
 /// To add a key to a filter.

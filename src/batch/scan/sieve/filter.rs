@@ -1,4 +1,4 @@
-//! A set of keys that says yes to a few others, too: a blocked Bloom filter (Putze, Sanders and Singler, 2007), whose
+//! A set of keys with false positives: a blocked Bloom filter (Putze, Sanders and Singler, 2007), whose
 //! blocks are words, so that a key takes one read.
 
 /// Bits for each key, at least: with two set for each key, about one other key in fifty is taken for one of them.
@@ -37,7 +37,7 @@ impl Filter {
         self.shift = u64::BITS - words.ilog2();
     }
 
-    /// The word of a key, and the places of its bits there, modulo the bits of a word.
+    /// Returns the word of a key, and the places of its bits there, modulo the bits of a word.
     #[inline(always)]
     fn place(&self, key: u64) -> (usize, u64, u64) {
         let hash = key.wrapping_mul(SPREAD);

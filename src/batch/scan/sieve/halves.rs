@@ -35,7 +35,7 @@ impl Halves {
         flipped(self.upper(query), self.upper_bits, errors / 2, take);
     }
 
-    /// Likewise of the lower half; there is none where no error is left to the upper one.
+    /// Likewise of the lower half; there is none if no error is left to the upper one.
     #[inline(always)]
     pub(super) fn lower_keys<F: Fingerprint>(self, query: F, errors: u32, take: &mut impl FnMut(u64)) {
         if let Some(errors) = errors.div_ceil(2).checked_sub(1) {
@@ -68,7 +68,7 @@ pub(in crate::batch::scan) fn ways(bits: u32, errors: u32) -> f64 {
     all
 }
 
-/// The lowest bits, at most 64.
+/// Returns the lowest bits, at most 64.
 #[inline(always)]
 fn low_bits<F: Fingerprint>(value: F, bits: u32) -> u64 {
     value.to_u128() as u64 & !u64::MAX.unbounded_shl(bits)

@@ -37,7 +37,7 @@ impl<F: Fingerprint> Prefix<F> {
     }
 }
 
-/// Adds those of some queries to a list that have few enough errors in a prefix.
+/// Adds to a list the queries with few enough errors in a prefix.
 pub(super) struct Narrow<'a, F> {
     pub(super) queries: &'a [F],
     pub(super) prefix: Prefix<F>,
@@ -98,7 +98,7 @@ fn near<F: Fingerprint>(
     near
 }
 
-/// Adds to two filters what queries look for behind a prefix in which they have at most as many errors as they may.
+/// Adds to two filters the keys after a prefix of the queries with few enough errors in it.
 pub(super) struct Fill<'a, F> {
     pub(super) queries: &'a [F],
     pub(super) prefix: Prefix<F>,
@@ -128,7 +128,7 @@ impl<F: Fingerprint> Kernel for Fill<'_, F> {
     }
 }
 
-/// Adds to a list those of some values that a query may be near.
+/// Adds to a list the values that may be near a query.
 pub(super) struct Sift<'a, F> {
     pub(super) values: &'a [F],
     pub(super) halves: Halves,

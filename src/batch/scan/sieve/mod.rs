@@ -59,7 +59,7 @@ pub(super) struct Sieve<F> {
     /// Start of the queries with each prefix of that many bits, and the end.
     starts: Vec<u32>,
     start_bits: u32,
-    /// For each number of leading bits up to those of a start, in which ways they may differ.
+    /// For each number of leading bits, up to that of a start, the ways in which they may differ.
     ways: Vec<Vec<usize>>,
 }
 
@@ -97,7 +97,7 @@ impl<F: Fingerprint> Sieve<F> {
         Ok(Self { queries, distance, starts, start_bits, ways })
     }
 
-    /// Adds to `kept` those of ascending values that a query may be within the distance of, and few others.
+    /// Adds to `kept` the ascending values that may be within the distance of a query, and few others.
     pub(super) fn sift(&self, values: &[F], workspace: &mut Workspace<F>, kept: &mut Vec<F>) {
         workspace.work = MAX_WORK_PER_VALUE * values.len() as f64;
         self.by_starts(values, workspace, kept);
@@ -131,7 +131,7 @@ impl<F: Fingerprint> Sieve<F> {
         workspace.lists[0] = list;
     }
 
-    /// The queries with so few errors in the leading bits of a prefix that they may matter.
+    /// Returns the queries with so few errors in the leading bits of a prefix that they may matter.
     fn near_starts(&self, prefix: Prefix<F>) -> impl Iterator<Item = &[F]> {
         let bits = prefix.bits.min(self.start_bits);
         let (own, more) = (leading(prefix.value, bits), self.start_bits - bits);
@@ -214,7 +214,7 @@ impl<F: Fingerprint> Workspace<F> {
         queries <= MAX_QUERIES_PER_VALUE * values.len() && self.may_do(queries as f64)
     }
 
-    /// An empty list for that depth.
+    /// Returns an empty list for that depth.
     fn take_list(&mut self, depth: usize) -> Vec<F> {
         if self.lists.len() <= depth {
             self.lists.resize_with(depth + 1, Vec::new);

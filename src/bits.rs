@@ -2,8 +2,8 @@
 
 use hamdex_fingerprint::Fingerprint;
 
-/// Up to 57 bits of `bytes` from bit `position` on, at the top of the result, followed by whatever
-/// comes after them; zeros beyond the end.
+/// Up to 57 bits of `bytes` from bit `position` on, at the top of the result, followed by later bits; zeros
+/// beyond the end.
 #[inline(always)]
 pub(crate) fn window(bytes: &[u8], position: usize) -> u64 {
     let at = position / 8;
@@ -22,10 +22,10 @@ fn window_at_end(bytes: &[u8], at: usize) -> u64 {
     u64::from_be_bytes(word)
 }
 
-/// How many bits [`window`] is sure to give.
+/// Number of bits that [`window`] always returns.
 pub(crate) const WINDOW_BITS: u32 = 57;
 
-/// The `length` bits from bit `position` on as a number; zeros beyond the end.
+/// Returns the `length` bits from bit `position` on as a number; zeros beyond the end.
 #[inline(always)]
 pub(crate) fn read<F: Fingerprint>(bytes: &[u8], position: usize, length: u32) -> F {
     if length <= WINDOW_BITS {
@@ -60,15 +60,15 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Starts at bit `position`; it and all after it, up to the last that is written, must be zero. What lies before it
-    /// stays as it is.
+    /// Starts at bit `position`; it and all after it, up to the last that is written, must be zero. Bits before
+    /// it are kept.
     pub(crate) fn new(bytes: &'a mut [u8], position: usize) -> Self {
         let (at, pending_bits) = (position / 8, position as u32 % 8);
         let pending = bytes.get(at).map_or(0, |&byte| u64::from(byte) << 56);
         Self { bytes, at, pending, pending_bits }
     }
 
-    /// Where the next bit goes, counted from the start of the buffer.
+    /// Position of the next bit, from the start of the buffer.
     pub(crate) fn position(&self) -> usize {
         self.at * 8 + self.pending_bits as usize
     }

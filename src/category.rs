@@ -2,7 +2,7 @@
 
 use hamdex_atomic_file::Error as OutputError;
 
-/// The kind of a failure. Exit codes, exceptions and statuses are made of it.
+/// The category of an error, for exit codes, exceptions and statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Category {
@@ -14,7 +14,7 @@ pub enum Category {
     Exists,
     /// The bytes are not hamdex's, or of a version that this one cannot read.
     Format,
-    /// Some bytes are not those that were written, or a file is missing.
+    /// Some bytes differ from the bytes written, or a file is missing.
     Damaged,
     /// The system refuses memory.
     Memory,

@@ -1,4 +1,4 @@
-//! Which units of a file have been verified already: one bit each, set from any thread.
+//! The units of a file that have been verified: one bit each, set from any thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,7 +6,7 @@ use crate::arch::prefetch;
 
 /// A set of unit numbers that only grows.
 ///
-/// Relaxed order is enough: a bit guards no data of ours, it only saves a second look at bytes that
+/// Relaxed order is enough: a bit guards no data, it only saves a second check of bytes that
 /// never change.
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
@@ -14,7 +14,7 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
-    /// The empty set of numbers below `units`.
+    /// Returns the empty set of numbers below `units`.
     pub(crate) fn new(units: usize) -> Self {
         Self { words: (0..units.div_ceil(64)).map(|_| AtomicU64::new(0)).collect() }
     }
@@ -24,7 +24,7 @@ impl Checked {
         self.words[unit / 64].load(Ordering::Relaxed) & 1 << (unit % 64) != 0
     }
 
-    /// Prefetches what [`Self::contains`] reads.
+    /// Prefetches the memory that [`Self::contains`] reads.
     #[inline(always)]
     pub(crate) fn prefetch(&self, unit: usize) {
         prefetch(&self.words, unit / 64);
@@ -34,7 +34,7 @@ impl Checked {
         self.words[unit / 64].fetch_or(1 << (unit % 64), Ordering::Relaxed);
     }
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.words)
     }

@@ -1,4 +1,4 @@
-//! Digests: of a set, whatever the order in which its members come, and of a byte string. They
+//! Digests: of a set, independent of the order of its members, and of a byte string. They
 //! distinguish contents; they are no defence against an attacker who constructs two with equal digests.
 
 use hamdex_fingerprint::Fingerprint;
@@ -33,8 +33,8 @@ impl SetDigest {
     }
 }
 
-/// How many items there are, and a sum that differs where they do: at a fraction of the price of a
-/// [`SetDigest`], for one question only, whether a second reading was the same as the first.
+/// The number of items and a sum over them: at a fraction of the cost of a [`SetDigest`], to check only that a
+/// second reading equals the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Tally {
     items: u64,
@@ -77,7 +77,7 @@ fn mix(low: u64, high: u64) -> u128 {
     u128::from(first) << 64 | u128::from(second)
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): every bit depends on every bit.
+/// Mixes bits by the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): every bit depends on every bit.
 pub(crate) fn scramble(mut bits: u64) -> u64 {
     bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! What can go wrong, one type for each family of operations.
+//! Errors, one type for each family of operations.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,7 @@ use crate::category::Category;
 use crate::design::DesignError;
 use crate::progress::Stopped;
 
-/// Why an index cannot be opened, queried or verified: what is wrong, and with which file.
+/// An error of opening, querying or verifying an index, with the path of the file.
 ///
 /// An error of the operating system is the [source](std::error::Error::source), and not in the text.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct ReadError {
     kind: ReadErrorKind,
 }
 
-/// What is wrong with an index.
+/// The kinds of [`ReadError`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadErrorKind {
@@ -56,15 +56,15 @@ pub enum ReadErrorKind {
         "truncated, or appended to: its {length} bytes do not end with a trailer; copy or build it again"
     )]
     Truncated {
-        /// How long it is.
+        /// Its length, in bytes.
         length: u64,
     },
-    /// Some bytes are not those that were written.
+    /// Some bytes differ from the bytes written.
     #[error("damaged at {place}: {what}; restore it from a copy or build it again")]
     Damaged {
-        /// Where.
+        /// The place of the damage.
         place: Place,
-        /// What does not fit.
+        /// The fault.
         what: String,
     },
     /// The index holds fingerprints of another width than expected.
@@ -89,10 +89,10 @@ pub enum ReadErrorKind {
     /// The callback of the progress has stopped the work.
     #[error("stopped by the caller")]
     Stopped,
-    /// The system refuses the least memory that the work can do with.
-    #[error("out of memory: {bytes} bytes cannot be had")]
+    /// The system refuses the minimum of memory for the work.
+    #[error("out of memory: cannot allocate {bytes} bytes")]
     OutOfMemory {
-        /// How many bytes that is.
+        /// The size of the allocation, in bytes.
         bytes: u64,
     },
 }
@@ -102,19 +102,19 @@ impl ReadError {
         ReadErrorKind::Damaged { place, what: what.to_string() }.into()
     }
 
-    /// What is wrong.
+    /// Returns the kind.
     #[must_use]
     pub fn kind(&self) -> &ReadErrorKind {
         &self.kind
     }
 
-    /// What is wrong, by itself.
+    /// Returns the kind, without the path.
     #[must_use]
     pub fn into_kind(self) -> ReadErrorKind {
         self.kind
     }
 
-    /// The kind of the failure.
+    /// Returns the kind of the failure.
     #[must_use]
     pub fn category(&self) -> Category {
         match &self.kind {
@@ -131,13 +131,13 @@ impl ReadError {
         }
     }
 
-    /// The file; `None` for an index that was opened from bytes.
+    /// Returns the file; `None` for an index that was opened from bytes.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// The same error, of this file.
+    /// Returns the same error, of this file.
     pub(crate) fn of_file(self, path: Option<&Path>) -> Self {
         Self { path: path.map(Into::into), ..self }
     }
@@ -183,21 +183,21 @@ pub enum Place {
     Footer,
     /// A block.
     Block {
-        /// Which table.
+        /// The table, 0-based.
         table: usize,
-        /// Which of its blocks.
+        /// The block in it.
         block: u64,
-        /// Where it starts in the file, in bytes.
+        /// Its offset in the file, in bytes.
         offset: u64,
     },
     /// A table as a whole.
     Table {
-        /// Which table.
+        /// The table, 0-based.
         table: usize,
     },
     /// The keys of a table.
     Keys {
-        /// Which table.
+        /// The table, 0-based.
         table: usize,
     },
     /// The ids.
@@ -239,7 +239,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why an index cannot be built. The output is untouched then, unless the error is
+/// An error of a build. The output is untouched then, unless the error is
 /// [`BuildError::is_in_place`]; temporary files are gone.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -247,11 +247,11 @@ pub enum BuildError {
     /// The operating system refused something.
     #[error("{}: cannot {doing}", path.display())]
     Io {
-        /// What was attempted.
+        /// The attempted operation.
         doing: &'static str,
         /// On which file or directory.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The output exists already, is no file, or cannot be created, written or synced.
@@ -260,7 +260,7 @@ pub enum BuildError {
     /// The writer that the index goes to has failed.
     #[error("cannot write the index")]
     Write {
-        /// What it said.
+        /// Its error.
         source: io::Error,
     },
     /// The design is refused.
@@ -269,15 +269,15 @@ pub enum BuildError {
     /// An option is out of its range.
     #[error("{option} cannot be {given}: {expected}")]
     Option {
-        /// Which option.
+        /// The option.
         option: &'static str,
-        /// What was given.
+        /// The value given.
         given: String,
-        /// What is possible.
+        /// The values allowed.
         expected: String,
     },
     /// An id was given to an index without ids, or none to an index with ids.
-    #[error("ids are all or nothing: {0}")]
+    #[error("either every fingerprint has an id or none has: {0}")]
     Ids(&'static str),
     /// Names are out of order, lack an id, or were given to an index without names; or those of indexes to merge
     /// do not agree.
@@ -286,7 +286,7 @@ pub enum BuildError {
     /// An index that is merged cannot be read.
     #[error(transparent)]
     Input(#[from] ReadError),
-    /// What was to come in ascending order does not.
+    /// Sorted input is out of order.
     #[error("not sorted: number {number}, counted from 0, is below the one before it")]
     Unsorted {
         /// The number of the first that is below the one before it.
@@ -295,31 +295,31 @@ pub enum BuildError {
     /// A source that is read several times has failed.
     #[error("cannot read the source")]
     Source {
-        /// What it said.
+        /// Its error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A build has one source only, or none and what is pushed.
-    #[error("a build takes either what is pushed or one source: {0}")]
+    #[error("a build takes either pushed fingerprints or one source: {0}")]
     Mixed(&'static str),
-    /// What has to be read several times was not the same each time.
+    /// A source that is read several times was not the same each time.
     #[error("{what} has changed between two readings: it must return the same each time")]
     Changed {
-        /// What it is.
+        /// The source.
         what: &'static str,
     },
     /// The system refuses to start a single thread.
     #[error("cannot start a thread")]
     Threads {
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The callback of the progress has stopped the build.
     #[error("the build was stopped by the caller; there is no output")]
     Stopped,
     /// The system refuses memory.
-    #[error("out of memory: {bytes} bytes cannot be had; with a lower memory limit more is sorted on disk")]
+    #[error("out of memory: cannot allocate {bytes} bytes; a lower memory limit sorts more on disk")]
     OutOfMemory {
-        /// How many bytes were refused.
+        /// Number of bytes that were refused.
         bytes: u64,
     },
 }
@@ -331,7 +331,7 @@ impl From<Stopped> for BuildError {
 }
 
 impl BuildError {
-    /// The kind of the failure.
+    /// Returns the kind of the failure.
     #[must_use]
     pub fn category(&self) -> Category {
         match self {
@@ -349,15 +349,16 @@ impl BuildError {
         }
     }
 
-    /// Whether the file is complete and in place in spite of the error: only its directory could not be synced,
-    /// so a crash of the system might still lose it.
+    /// Returns whether the file is complete and in place in spite of the error: only its directory could not be
+    /// synced, so a crash of the system might still lose it.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         matches!(self, Self::Output(error) if error.is_in_place())
     }
 }
 
-/// An error of a [`FingerprintSet`](crate::FingerprintSet): that of an index, a store or a set of shards, as it is.
+/// An error of a [`FingerprintSet`](crate::FingerprintSet): that of an index, a store or a set of shards,
+/// unchanged.
 #[derive(Debug)]
 pub struct SetError {
     category: Category,
@@ -370,13 +371,13 @@ impl SetError {
         Self { category, error: Box::new(error) }
     }
 
-    /// The kind of the failure.
+    /// Returns the kind of the failure.
     #[must_use]
     pub fn category(&self) -> Category {
         self.category
     }
 
-    /// The error of type `E`, if it is one.
+    /// Returns the error of type `E`, if it is one.
     ///
     /// # Errors
     /// The error as it was, if it is of another type.

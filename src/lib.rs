@@ -4,27 +4,33 @@
 //! at most k bits. hamdex keeps a few sorted, permuted, compressed copies of the set in one file, after
 //! Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling" (WWW 2007).
 //!
-//! - [`Builder`] writes a file, in bounded memory; [`BuildOptions`] says how.
-//! - [`Index`] opens it; a [`Searcher`] answers queries; [`Index::batch`] answers many at once;
-//!   [`Index::pairs`] compares all with all; [`Index::verify`] reads and checks all of it.
-//! - [`Design`] is the choice of tables; one that misses something cannot be made.
-//! - [`reference`](mod@reference) is a slow second codec, for tools that show a block bit by bit.
+//! - [`Builder`] writes a file, in bounded memory; [`BuildOptions`] has its settings. [`Merger`] merges files.
+//! - [`Index`] opens a file. A [`Searcher`] answers single queries, [`Index::batch`] many at once;
+//!   [`Index::pairs`] is the self-join; [`Index::verify`] reads and checks the whole file.
+//! - [`MultiIndex`] queries several indexes as one.
+//! - [`FingerprintSet`] is the common interface of an index, several indexes, a store and a set of shards.
+//! - [`Design`] is the choice of tables. A design that would miss a match is rejected.
+//! - [`inspect`] has the parts of a file, for tools that show or measure them; [`salvage`] reads damaged files.
 //!
 //! # Threads, memory, progress
 //!
-//! Whatever takes long has the same options: `threads(n)`, `memory(bytes)` where it needs much, and
-//! `progress(report)`: [`BuildOptions`], [`BatchOptions`], [`Pairs`], [`VerifyOptions`].
+//! All long operations have the same options: `threads(n)`, `memory(bytes)` if they need much, and
+//! `progress(report)`. See [`BuildOptions`], [`BatchOptions`], [`Pairs`] and [`VerifyOptions`].
 //!
-//! - `threads(0)`, the default, takes as many threads as the current rayon pool has: the pool in which it is
-//!   called, otherwise the global one, which has one for each processor unless it has been set up differently.
-//!   `threads(n)` takes n, started for this work and gone after it. Where the system refuses to start that many,
-//!   fewer do the work; where it refuses to start any, that is an error. No result depends on the number.
-//! - `report` is called from any thread, with a [`Progress`], many times per second; it should return quickly.
-//!   It returns whether the work goes on: after a [`ControlFlow::Break`](std::ops::ControlFlow::Break) the work
-//!   ends with [`BuildError::Stopped`] or [`ReadErrorKind::Stopped`], and what it has written is gone. A call
-//!   of the operating system is not interrupted, and a build does not wait for one that makes a file durable.
+//! - **Threads.** `threads(0)`, the default, uses the current rayon pool: the pool in which it is called, or the
+//!   global one, which has one thread per processor unless configured otherwise. `threads(n)` starts n threads
+//!   for this operation. If the system refuses some of them, the operation uses fewer; if it refuses all, it
+//!   returns an error. Results do not depend on the number of threads.
+//! - **Memory.** `memory(bytes)` limits the working memory. The default is [`default_memory`]. With less memory,
+//!   a build sorts on disk, and batches and self-joins work in smaller steps. If the system cannot allocate the
+//!   limit, less is used; if it cannot allocate even the minimum, a build returns [`BuildError::OutOfMemory`] and a
+//!   self-join [`ReadErrorKind::OutOfMemory`], while a batch answers query by query.
+//! - **Progress and cancellation.** Any thread calls `report` with a [`Progress`], many times per second, so it
+//!   should return quickly. If it returns [`ControlFlow::Break`](std::ops::ControlFlow::Break), the operation
+//!   ends with [`BuildError::Stopped`] or [`ReadErrorKind::Stopped`], and removes its output. System calls are
+//!   not interrupted, but a build does not wait for the one that syncs its file.
 //!
-//! A deadline is a callback that looks at the clock:
+//! A deadline is a callback that reads the clock:
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -53,6 +59,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Example
+//!
 //! ```
 //! use hamdex::{BuildOptions, Builder, Index};
 //!
@@ -76,13 +84,13 @@
         dead_code,
         unreachable_pub,
         unused_imports,
-        reason = "what tests turn is used with that feature only"
+        reason = "settings for tests are used with that feature only"
     )
 )]
 
 mod arch;
+mod batch;
 mod bits;
-mod build;
 mod category;
 mod checked;
 mod codec;
@@ -92,11 +100,14 @@ mod error;
 mod format;
 mod ids;
 mod index;
-#[expect(unsafe_code, reason = "the one place where a file becomes memory")]
+pub mod inspect;
+mod join;
+#[expect(unsafe_code, reason = "the only place that maps files into memory")]
 mod mapping;
 mod memory;
 mod merge;
 mod metadata;
+mod multi;
 mod names;
 mod permutation;
 mod progress;
@@ -105,43 +116,47 @@ mod set;
 mod sorting;
 mod table;
 mod threads;
+mod verify;
 mod widths;
+mod writer;
 
-pub use build::{BuildOptions, Builder, DesignChoice, IndexFile, SealedIndex, Summary, Take};
+pub use batch::{Batch, BatchOptions, Strategy};
 pub use category::Category;
-pub use codec::{BlockError, Codec, UnknownCodec, reference};
-pub use design::{AUTO, Cost, Design, DesignError, MAX_TABLES, Plan, Probe, TableDesign};
+pub use codec::{BlockError, Codec, UnknownCodec};
+pub use design::{AUTO, Design, DesignError, MAX_TABLES, TableDesign};
 pub use error::{BuildError, Place, ReadError, ReadErrorKind, SetError};
 pub use format::header::FileId;
 pub use hamdex_atomic_file::Error as OutputError;
 pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
-    Batch, BatchOptions, Checksums, Entries, Entry, Fingerprints, FoundIn, IdStats, Index, IndexRef, Match,
-    MatchVisitor, MultiIndex, MultiMatch, MultiMatches, MultiSearcher, OpenOptions, Pair, Pairs,
-    PairsOptions, RawBlock, Searcher, Stats, Strategy, TableStats, Verified, VerifyOptions, pairs, width,
+    Checksums, Entries, Entry, Fingerprints, Index, IndexRef, Match, MatchVisitor, OpenOptions, Searcher,
+    width,
 };
+pub use join::{Pair, Pairs, PairsOptions, pairs};
 pub use mapping::Mapping;
 pub use memory::default_memory;
 pub use merge::{MAX_MERGED, Merger};
 pub use metadata::RECIPE_KEY;
+pub use multi::{FoundIn, MultiIndex, MultiMatch, MultiMatches, MultiSearcher};
 pub use names::{Names, NamesIter};
-pub use permutation::Permutation;
 pub use progress::{Phase, Progress};
 pub use set::{
     Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher, StoredId,
 };
 #[doc(hidden)]
 pub use sorting::sort_by_keys;
+pub use verify::{Verified, VerifyOptions};
+pub use writer::{BuildOptions, Builder, DesignChoice, IndexFile, SealedIndex, Summary, Take};
 
-/// The block codec itself, and what tests and benches turn.
+/// The block codec itself, and settings for tests and benches.
 ///
-/// Only with the feature `unstable`, for the project's own use: nothing here is promised to stay.
+/// Only with the feature `unstable`, for the project's own use: nothing here is stable.
 #[cfg(feature = "unstable")]
 pub mod internals {
     pub use crate::arch::{Level, limit_level};
     pub use crate::codec::elias_fano::EliasFanoCodec;
     pub use crate::codec::huffman::HuffmanCodec;
     pub use crate::codec::{BlockCodec, Layout, Scratch, Target, count_differences};
-    pub use crate::index::{Tuning, Way};
+    pub use crate::join::{Tuning, Way};
 }

@@ -1,4 +1,4 @@
-//! The bytes of an index: the one place where a file becomes memory.
+//! The bytes of an index: the only module that maps files into memory.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -42,7 +42,7 @@ pub struct Mapping {
 enum Bytes {
     Mapped {
         map: Mmap,
-        /// How many of its bytes count: there are no mappings of no bytes.
+        /// Number of its bytes: no mapping is empty.
         length: usize,
     },
     Owned(Vec<u8>),
@@ -60,7 +60,7 @@ impl Mapping {
     /// Maps a file.
     ///
     /// # Errors
-    /// Whatever the operating system refuses, and what is not a regular file.
+    /// When the operating system refuses, or it is not a regular file.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let file = open_regular(path.as_ref())?;
         // SAFETY: the mapping is read-only, and its bytes are only ever read as plain bytes, each
@@ -89,24 +89,24 @@ impl Mapping {
         Self::new(Bytes::Owned(bytes), true)
     }
 
-    /// Reads a whole file into memory of the process, in huge pages where the system has them: queries of a
-    /// file of gigabytes otherwise spend much of their time on finding out where a page is. What becomes of
-    /// the file afterwards does not matter.
+    /// Reads a whole file into memory of the process, in huge pages if the system has them: queries of a file
+    /// of gigabytes otherwise spend much of their time on address translation. Later changes of the file do not
+    /// matter.
     ///
     /// # Errors
-    /// Whatever the operating system refuses, too little memory above all; what is not a regular file, and
-    /// a file that changes its length meanwhile.
+    /// When the operating system refuses, mostly for lack of memory, it is not a regular file, or it changes
+    /// its length meanwhile.
     pub fn load(path: impl AsRef<Path>) -> io::Result<Self> {
         let mut file = open_regular(path.as_ref())?;
         let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
         Self::in_memory(length, |bytes| file.read_exact(bytes))
     }
 
-    /// Maps a copy of a file that is cut, or filled with zeros, to a length, and changes it in memory: the file stays as
-    /// it is. Only the pages that are changed take memory, unless the file is shorter than the length.
+    /// Maps a copy of a file that is cut, or filled with zeros, to a length, and changes it in memory: the file
+    /// is unchanged. Only changed pages take memory, unless the file is shorter than the length.
     ///
     /// # Errors
-    /// Whatever the operating system refuses, too little memory above all; what is not a regular file.
+    /// When the operating system refuses, mostly for lack of memory, or it is not a regular file.
     pub fn changed(path: impl AsRef<Path>, length: u64, change: impl FnOnce(&mut [u8])) -> io::Result<Self> {
         let mut file = open_regular(path.as_ref())?;
         let length = usize::try_from(length).map_err(io::Error::other)?;
@@ -133,13 +133,13 @@ impl Mapping {
         Ok(Self::new(Bytes::Mapped { map: map.make_read_only()?, length }, false))
     }
 
-    /// Whether its bytes may have to come from storage.
+    /// Returns whether its bytes may have to come from storage.
     pub(crate) fn is_file(&self) -> bool {
         self.is_file
     }
 
-    /// Hints that a range of the file will be read, so that the system brings it to memory, without waiting for it. What
-    /// cannot be had, or lies beyond the end, is left as it is.
+    /// Hints that a range of the file will be read, so that the system prefetches it, and does not wait. Ranges
+    /// beyond the end, or refused by the system, are ignored.
     pub fn will_need(&self, offset: usize, length: usize) {
         #[cfg(test)]
         self.hints.needed.lock().unwrap().push(offset..offset + length);
@@ -154,12 +154,13 @@ impl Mapping {
         let _ = (offset, length);
     }
 
-    /// Hints that a range of the file will be read again and again, so that the system keeps in memory what is read most.
+    /// Hints that a range of the file will be read repeatedly, so that the system keeps its most used pages in
+    /// memory.
     ///
-    /// It does not for other ranges: [`Mapping::open`] advises it of random reads, so that a read brings nothing but
-    /// itself, and Linux (since 6.3) takes no notice of how often such pages are read. If memory is short they leave it in
-    /// the order in which they have come. With this hint, a page that is not in memory comes with its neighbours, unless it
-    /// is announced ([`Mapping::will_need`]).
+    /// It does not for other ranges: [`Mapping::open`] advises random reads, so that a read brings only its own
+    /// pages, and Linux (since 6.3) ignores how often such pages are read. If memory is short it evicts them in
+    /// the order of their arrival. With this hint, a page that is not in memory comes with its neighbours,
+    /// unless it is announced ([`Mapping::will_need`]).
     pub fn keep(&self, offset: usize, length: usize) {
         #[cfg(test)]
         self.hints.kept.lock().unwrap().push(offset..offset + length);

@@ -1,28 +1,28 @@
-//! How much memory to use: one policy for builds, batches and self-joins.
+//! The memory limit: one policy for builds, batches and self-joins.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The least that any work is given.
+/// The least memory of any work.
 pub(crate) const MIN_MEMORY: u64 = 16 << 20;
 
-/// What buffers, keys and the allocator of a build take beside the memory that options speak of, in bytes.
+/// Memory of buffers, keys and the allocator of a build beyond the memory limit, in bytes.
 pub(crate) const BUILD_HEADROOM_BYTES: u64 = 40 << 20;
 
 /// The same for batches and self-joins.
 pub(crate) const QUERY_HEADROOM_BYTES: u64 = 16 << 20;
 
-/// What is assumed where the system does not say, in bytes.
+/// The memory assumed if the system does not tell, in bytes.
 const FALLBACK_BYTES: u64 = 4 << 30;
 
 /// The divisor of the usable memory: others need some as well, and the page cache most of all.
 const SHARE: u64 = 4;
 
-/// The memory that builds, batches and self-joins keep to by default, in bytes: a quarter of what
+/// Returns the default memory limit of builds, batches and self-joins, in bytes: a quarter of the memory that
 /// this process may use, at least 16 MiB.
 ///
-/// What it may use is the least of the machine's memory, the limits of its control groups and all groups
+/// That is the least of the machine's memory, the limits of its control groups and all groups
 /// above them (`memory.max` and `memory.high` of cgroup v2, `memory.limit_in_bytes` of v1), and its resource
 /// limits on address space and data (`ulimit -v`, `ulimit -d`). All this is known on Linux; elsewhere 4 GiB
 /// are assumed. It is read once per process.
@@ -32,11 +32,12 @@ pub fn default_memory() -> u64 {
     *BYTES.get_or_init(|| share_of(usable_bytes(Path::new("/"))))
 }
 
-/// What of `wanted` bytes can be had now, with `headroom` left to work in: all, or a half, a quarter and so on.
-/// It is found out beforehand what cannot be handled later: an allocation that fails ends the process.
+/// Returns how much of `wanted` bytes can be allocated, with `headroom` to spare: all, or a half, a quarter and
+/// so on. It is tested beforehand since a failed allocation ends the process.
 ///
 /// # Errors
-/// When not even [`MIN_MEMORY`] can be had, or less where less is wanted; with how many bytes that would take.
+/// When not even [`MIN_MEMORY`] can be allocated, or `wanted` if that is less; with the number of bytes
+/// refused.
 pub(crate) fn affordable(wanted: u64, headroom: u64) -> Result<u64, u64> {
     let least = wanted.min(MIN_MEMORY);
     let mut bytes = wanted;
@@ -52,8 +53,8 @@ pub(crate) fn affordable(wanted: u64, headroom: u64) -> Result<u64, u64> {
     }
 }
 
-/// Whether the allocator can have that many more bytes of address space at once, within the limits of the
-/// process (`ulimit -v`, `ulimit -d`). What memory there is behind them is another question.
+/// Returns whether the allocator can reserve that many more bytes of address space, within the limits of the
+/// process (`ulimit -v`, `ulimit -d`). It does not tell whether there is memory for them.
 pub(crate) fn can_reserve(bytes: usize) -> bool {
     if !has_address_limit() {
         return bytes as u64 <= ADDRESS_SPACE_BYTES;
@@ -66,7 +67,7 @@ pub(crate) fn can_reserve(bytes: usize) -> bool {
     outcome.is_ok()
 }
 
-/// What processors of 64 bits give a process, in bytes.
+/// Address space of a process on 64-bit processors, in bytes.
 const ADDRESS_SPACE_BYTES: u64 = 1 << 47;
 
 // Miri knows no such call.
@@ -85,7 +86,7 @@ fn share_of(usable: Option<u64>) -> u64 {
     (usable.unwrap_or(FALLBACK_BYTES) / SHARE).max(MIN_MEMORY)
 }
 
-/// The least of all limits in the files below `root`.
+/// Returns the least of all limits in the files below `root`.
 fn usable_bytes(root: &Path) -> Option<u64> {
     let read = |name: &str| fs::read_to_string(root.join("proc").join(name)).unwrap_or_default();
     let (cgroups, mounts) = (read("self/cgroup"), read("self/mountinfo"));
@@ -97,13 +98,13 @@ fn usable_bytes(root: &Path) -> Option<u64> {
         .min()
 }
 
-/// All memory of the machine, from `/proc/meminfo`.
+/// Returns all memory of the machine, from `/proc/meminfo`.
 fn machine_bytes(meminfo: &str) -> Option<u64> {
     let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     total.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The soft limits on address space and data, from `/proc/self/limits`.
+/// Returns the soft limits on address space and data, from `/proc/self/limits`.
 fn resource_limits(limits: &str) -> Vec<u64> {
     let soft = |line: &str| {
         let rest = ["Max address space", "Max data size"].iter().find_map(|name| line.strip_prefix(name))?;
@@ -115,14 +116,14 @@ fn resource_limits(limits: &str) -> Vec<u64> {
 /// A control group that limits memory.
 #[derive(Debug, PartialEq, Eq)]
 struct ControlGroup {
-    /// Where its file system is mounted.
+    /// The mount point of its file system.
     mount: PathBuf,
     /// Its directory below.
     path: PathBuf,
 }
 
 impl ControlGroup {
-    /// Its own limits and those of all groups above it.
+    /// Returns its own limits and the limits of all groups above it.
     fn limits(&self, root: &Path) -> Vec<u64> {
         let mount = root.join(self.mount.strip_prefix("/").unwrap_or(&self.mount));
         let directories = self.path.ancestors().map(|path| mount.join(path));
@@ -135,7 +136,7 @@ impl ControlGroup {
     }
 }
 
-/// The control groups of this process, from `/proc/self/cgroup` and `/proc/self/mountinfo`: see cgroups(7)
+/// Returns the control groups of this process, from `/proc/self/cgroup` and `/proc/self/mountinfo`: see cgroups(7)
 /// and proc(5).
 fn control_groups(cgroups: &str, mounts: &str) -> Vec<ControlGroup> {
     let paths: Vec<(&str, &str)> = cgroups
@@ -169,8 +170,8 @@ fn control_groups(cgroups: &str, mounts: &str) -> Vec<ControlGroup> {
         .collect()
 }
 
-/// Where a group is below a mount that shows the hierarchy from `top` on. A group that is not shown, as in
-/// some containers, is taken to be the top: that is the container's own.
+/// Returns the path of a group below a mount that shows the hierarchy from `top` on. A group that is not shown,
+/// as in some containers, is taken to be the top: the container's own.
 fn below(path: &str, top: &str) -> PathBuf {
     let path = Path::new(path).strip_prefix(top).unwrap_or(Path::new(""));
     let is_inside = path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
@@ -196,7 +197,7 @@ Max address space         unlimited            unlimited            bytes
     const V1: &str = "31 23 0:27 / /sys/fs/cgroup/memory rw,nosuid shared:9 - cgroup cgroup rw,memory\n";
     const V2: &str = "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
 
-    /// A machine of 16 GiB, with these files besides.
+    /// Returns a machine of 16 GiB, with these files besides.
     fn machine(files: &[(&str, &str)]) -> Option<u64> {
         let root = tempfile::tempdir().unwrap();
         let usual =

@@ -4,7 +4,7 @@
 //! permutation is a mask: π(x) has the bits of x under the mask at the top, order kept, and the
 //! other bits below them, order kept. A mask of leading ones is the identity.
 //!
-//! Two forms compute the same: two bit gathers where the processor has them (BMI2's `pext`), and
+//! Two forms compute the same: two bit gathers if the processor has them (BMI2's `pext`), and
 //! rotations elsewhere: the mask cuts the positions into runs that move together, and π(x) is the
 //! union of these runs, each rotated by one distance.
 
@@ -13,7 +13,7 @@ use std::ops::BitOr;
 use crate::arch::BitGather;
 use hamdex_fingerprint::Fingerprint;
 
-/// A permutation of the bit positions of a fingerprint, made from the mask of those that lead.
+/// A permutation of the bit positions of a fingerprint, made from the mask of the leading ones.
 ///
 /// ```
 /// use hamdex::Permutation;
@@ -35,7 +35,7 @@ enum Form<F> {
     Rotations(Box<[Rotation<F>]>),
 }
 
-/// Positions that move together: those of `from`, rotated left by `by`.
+/// Positions that move together: `from`, rotated left by `by`.
 #[derive(Debug, Clone, Copy)]
 struct Rotation<F> {
     from: F,
@@ -43,7 +43,7 @@ struct Rotation<F> {
 }
 
 impl<F: Fingerprint> Permutation<F> {
-    /// The permutation that lets the bits under `mask` lead.
+    /// Returns the permutation that lets the bits under `mask` lead.
     #[must_use]
     pub fn new(mask: F) -> Self {
         let form = if mask == F::prefix_mask(mask.count_ones()) {
@@ -56,19 +56,19 @@ impl<F: Fingerprint> Permutation<F> {
         Self { mask, form }
     }
 
-    /// The same permutation in the form that needs no special instruction.
+    /// Returns the same permutation in the form that needs no special instruction.
     #[must_use]
     pub fn portable(mask: F) -> Self {
         Self { mask, form: Form::Rotations(rotations(mask)) }
     }
 
-    /// The bits that lead.
+    /// Returns the bits that lead.
     #[must_use]
     pub fn mask(&self) -> F {
         self.mask
     }
 
-    /// Whether nothing moves.
+    /// Returns whether nothing moves.
     #[must_use]
     pub fn is_identity(&self) -> bool {
         matches!(self.form, Form::Identity)
@@ -90,7 +90,7 @@ impl<F: Fingerprint> Permutation<F> {
         }
     }
 
-    /// The x whose π(x) is `y`.
+    /// Returns the x whose π(x) is `y`.
     #[inline]
     #[must_use]
     pub fn undo(&self, y: F) -> F {
@@ -113,7 +113,7 @@ fn union<F: Fingerprint>(runs: &[Rotation<F>], part: impl Fn(&Rotation<F>) -> F)
 /// Cuts the positions into maximal runs under the mask and between, with how far each one rotates.
 fn rotations<F: Fingerprint>(mask: F) -> Box<[Rotation<F>]> {
     let mut runs: Vec<Rotation<F>> = Vec::new();
-    // Where the next bit goes, counted from the most significant: those under the mask first.
+    // Position of the next bit, from the most significant: bits under the mask first.
     let mut next_leading = 0;
     let mut next_rest = mask.count_ones();
     for position in 0..F::BITS {

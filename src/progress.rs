@@ -1,4 +1,4 @@
-//! What long work reports of itself, and how its caller stops it.
+//! Progress and cancellation of long work.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -9,18 +9,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Fingerprints are taken in.
+    /// Fingerprints are read.
     Read,
     /// A table is sorted; in fingerprints.
     Sort {
-        /// Which table.
+        /// The table, 0-based.
         table: usize,
         /// Of how many; 1 while table 0 is sorted for a design that its contents will choose.
         tables: usize,
     },
     /// A table's blocks are written; in fingerprints.
     Write {
-        /// Which table.
+        /// The table, 0-based.
         table: usize,
         /// Of how many.
         tables: usize,
@@ -35,11 +35,11 @@ pub enum Phase {
     Query,
     /// Queries of a batch are answered; in queries.
     Batch,
-    /// Pairs are looked for; in fingerprints, each as often as it is gone through.
+    /// Pairs are searched; in fingerprints, counted at each pass.
     Pairs,
 }
 
-/// How far a phase has come.
+/// The progress of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -47,7 +47,7 @@ pub struct Progress {
     pub phase: Phase,
     /// Units done in this phase.
     pub done: u64,
-    /// Units in all, where that is known.
+    /// Total of units, if known.
     pub total: Option<u64>,
 }
 
@@ -61,7 +61,7 @@ impl Progress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stopped;
 
-/// Where long work reports to: the callback of its options, if there is one.
+/// The progress callback of the options, if any.
 #[derive(Clone, Default)]
 pub(crate) struct Report(Option<Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>>);
 
@@ -76,8 +76,8 @@ impl Report {
         Self(Some(Arc::new(report)))
     }
 
-    /// Whether there is a callback.
-    pub(crate) fn is_heard(&self) -> bool {
+    /// Returns whether there is a callback.
+    pub(crate) fn has_callback(&self) -> bool {
         self.0.is_some()
     }
 
@@ -113,7 +113,7 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// A counter that has not reported yet.
+    /// Returns a counter that has not reported yet.
     pub(crate) fn new(report: Report, phase: Phase, total: Option<u64>) -> Self {
         Self { phase, total, done: AtomicU64::new(0), is_stopped: AtomicBool::new(false), report }
     }
@@ -131,7 +131,7 @@ impl Counter {
         outcome
     }
 
-    /// Whether the work may go on: to be called often where units take long.
+    /// Checks for cancellation: to be called often if units take long.
     pub(crate) fn check(&self) -> Result<(), Stopped> {
         self.add(0)
     }

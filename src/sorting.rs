@@ -1,20 +1,21 @@
 //! Sorting in place, by all threads, until the work is stopped.
 //!
-//! A radix sort from the leading bits on: values are brought into as many parts as a digit has values, again and again,
-//! until a part is short; that is left to the standard library. Of a digit, only bits count that are not alike in all
-//! values, so that crowds are divided as well as what is spread. As a value is swapped to its part, the one that was there
-//! comes to the place that is looked at next time, so no step waits for the one before (Skarupke, "I Wrote a Faster
-//! Sorting Algorithm", 2016, after McIlroy, Bostic and McIlroy, "Engineering Radix Sort", 1993). Every long step asks
-//! `look` whether to go on, as no sort of a library does; an error of it ends the work.
+//! A radix sort from the leading bits on: values are divided into as many parts as a digit has values, again
+//! and again, until a part is short enough for the standard library. A digit consists of bits that differ
+//! between values, so clusters are divided as well as evenly spread values. A value swapped to its part is
+//! replaced by one that is handled in the next pass, so no step waits for the one before (Skarupke, "I Wrote a
+//! Faster Sorting Algorithm", 2016, after McIlroy, Bostic and McIlroy, "Engineering Radix Sort", 1993). Every
+//! long step calls `check`, which checks for cancellation, as no sort of a library does; its error ends the
+//! work.
 
 use rayon::prelude::*;
 
 use hamdex_fingerprint::Fingerprint;
 
-/// Values that are sorted by comparison, without a look at whether to go on: they fit the caches of a core.
+/// Values that are sorted by comparison, without a cancellation check: they fit the caches of a core.
 const SHORT: usize = 1 << 15;
 
-/// Values that are gone through between two looks.
+/// Values between cancellation checks.
 const PIECE: usize = 1 << 20;
 
 /// Bits of a digit: a cache line of each part is held at a time.
@@ -22,23 +23,23 @@ const DIGIT_BITS: u32 = 8;
 
 const DIGITS: usize = 1 << DIGIT_BITS;
 
-/// Sorts fingerprints. Where it is stopped, all of them are there, in some order.
+/// Sorts fingerprints. If cancelled, all of them are present, in some order.
 pub(crate) fn sort<F: Fingerprint, E: Send>(
     values: &mut [F],
-    look: &(impl Fn() -> Result<(), E> + Sync),
+    check: &(impl Fn() -> Result<(), E> + Sync),
 ) -> Result<(), E> {
-    sort_by_keys(values, |&value| value, |_| F::ZERO, look)
+    sort_by_keys(values, |&value| value, |_| F::ZERO, check)
 }
 
-/// Sorts what is in the order of one key, and then of another. Where it is stopped, all values are there, in some order.
+/// Sorts values by one key, and then by another. If cancelled, all values are present, in some order.
 ///
 /// # Errors
-/// That of `look`.
+/// The error of `check`.
 pub fn sort_by_keys<T, K, L, E>(
     values: &mut [T],
     key: impl Fn(&T) -> K + Sync,
     then: impl Fn(&T) -> L + Sync,
-    look: &(impl Fn() -> Result<(), E> + Sync),
+    check: &(impl Fn() -> Result<(), E> + Sync),
 ) -> Result<(), E>
 where
     T: Ord + Copy + Send + Sync,
@@ -46,21 +47,21 @@ where
     L: Fingerprint,
     E: Send,
 {
-    if is_sorted(values, look)? {
+    if is_sorted(values, check)? {
         return Ok(());
     }
     let equal = |_: &mut [T]| Ok(());
-    sort_by(values, &key, &|part: &mut [T]| sort_by(part, &then, &equal, look), look)
+    sort_by(values, &key, &|part: &mut [T]| sort_by(part, &then, &equal, check), check)
 }
 
 /// Drops all but the first of equal values that follow each other.
 pub(crate) fn dedup<T: PartialEq + Copy, E>(
     values: &mut Vec<T>,
-    look: &impl Fn() -> Result<(), E>,
+    check: &impl Fn() -> Result<(), E>,
 ) -> Result<(), E> {
     let mut kept = 0;
     for start in (0..values.len()).step_by(PIECE) {
-        look()?;
+        check()?;
         for at in start..values.len().min(start + PIECE) {
             let value = values[at];
             if kept == 0 || values[kept - 1] != value {
@@ -73,10 +74,10 @@ pub(crate) fn dedup<T: PartialEq + Copy, E>(
     Ok(())
 }
 
-/// Whether values ascend. Of most that do not, that is known at once.
-fn is_sorted<T: Ord, E>(values: &[T], look: &impl Fn() -> Result<(), E>) -> Result<bool, E> {
+/// Returns whether values ascend; usually at once if they do not.
+fn is_sorted<T: Ord, E>(values: &[T], check: &impl Fn() -> Result<(), E>) -> Result<bool, E> {
     for start in (0..values.len()).step_by(PIECE) {
-        look()?;
+        check()?;
         // With the first value of the next piece.
         if !values[start..values.len().min(start + PIECE + 1)].is_sorted() {
             return Ok(false);
@@ -90,32 +91,32 @@ fn sort_by<T: Ord + Copy + Send + Sync, K: Fingerprint, E: Send>(
     values: &mut [T],
     key: &(impl Fn(&T) -> K + Sync),
     equal: &(impl Fn(&mut [T]) -> Result<(), E> + Sync),
-    look: &(impl Fn() -> Result<(), E> + Sync),
+    check: &(impl Fn() -> Result<(), E> + Sync),
 ) -> Result<(), E> {
-    look()?;
+    check()?;
     if values.len() <= SHORT {
         values.sort_unstable();
         return Ok(());
     }
-    let differing = differing(values, key, look)?;
+    let differing = differing(values, key, check)?;
     if differing == K::ZERO {
         return equal(values);
     }
     let shift = (K::BITS - differing.leading_zeros()).saturating_sub(DIGIT_BITS);
     let digit = |value: &T| (key(value) >> shift).to_u128() as usize % DIGITS;
-    let parts = distribute(values, digit, look)?;
-    parts.into_par_iter().with_max_len(1).try_for_each(|part| sort_by(part, key, equal, look))
+    let parts = distribute(values, digit, check)?;
+    parts.into_par_iter().with_max_len(1).try_for_each(|part| sort_by(part, key, equal, check))
 }
 
-/// The bits in which any two keys differ.
+/// Returns the bits in which any two keys differ.
 fn differing<T: Sync, K: Fingerprint, E: Send>(
     values: &[T],
     key: &(impl Fn(&T) -> K + Sync),
-    look: &(impl Fn() -> Result<(), E> + Sync),
+    check: &(impl Fn() -> Result<(), E> + Sync),
 ) -> Result<K, E> {
     let Some(first) = values.first().map(key) else { return Ok(K::ZERO) };
     let of_piece = |piece: &[T]| {
-        look()?;
+        check()?;
         Ok(piece.iter().fold(K::ZERO, |bits, value| bits | (key(value) ^ first)))
     };
     values.par_chunks(PIECE).map(of_piece).try_reduce(|| K::ZERO, |a, b| Ok(a | b))
@@ -125,10 +126,10 @@ fn differing<T: Sync, K: Fingerprint, E: Send>(
 fn distribute<'v, T: Copy + Sync, E: Send>(
     values: &'v mut [T],
     digit: impl Fn(&T) -> usize + Sync,
-    look: &(impl Fn() -> Result<(), E> + Sync),
+    check: &(impl Fn() -> Result<(), E> + Sync),
 ) -> Result<Vec<&'v mut [T]>, E> {
-    let lengths = lengths(values, &digit, look)?;
-    // Of each part: where what has its place ends, and the part itself.
+    let lengths = lengths(values, &digit, check)?;
+    // End of the placed values of each part, and end of the part.
     let (mut heads, mut ends) = ([0; DIGITS], [0; DIGITS]);
     let mut start = 0;
     for ((head, end), length) in heads.iter_mut().zip(&mut ends).zip(lengths) {
@@ -136,17 +137,17 @@ fn distribute<'v, T: Copy + Sync, E: Send>(
         start += length;
         *end = start;
     }
-    let mut unlooked = 0;
+    let mut unchecked = 0;
     while heads != ends {
         for part in 0..DIGITS {
             let (start, end) = (heads[part], ends[part]);
             for piece in (start..end).step_by(PIECE) {
-                if unlooked >= PIECE {
-                    look()?;
-                    unlooked = 0;
+                if unchecked >= PIECE {
+                    check()?;
+                    unchecked = 0;
                 }
                 let end = end.min(piece + PIECE);
-                unlooked += end - piece;
+                unchecked += end - piece;
                 for at in piece..end {
                     let head = &mut heads[digit(&values[at])];
                     values.swap(at, *head);
@@ -160,14 +161,14 @@ fn distribute<'v, T: Copy + Sync, E: Send>(
     Ok(parts.into_iter().filter(|part| part.len() > 1).collect())
 }
 
-/// How many values each digit has.
+/// Returns the number of values with each digit.
 fn lengths<T: Sync, E: Send>(
     values: &[T],
     digit: impl Fn(&T) -> usize + Sync,
-    look: &(impl Fn() -> Result<(), E> + Sync),
+    check: &(impl Fn() -> Result<(), E> + Sync),
 ) -> Result<[usize; DIGITS], E> {
     let of_piece = |piece: &[T]| {
-        look()?;
+        check()?;
         let mut lengths = [0; DIGITS];
         piece.iter().for_each(|value| lengths[digit(value)] += 1);
         Ok(lengths)
@@ -187,14 +188,14 @@ mod tests {
     use super::*;
     use crate::digest::scramble;
 
-    fn go_on() -> Result<(), Infallible> {
+    fn check_cancelled() -> Result<(), Infallible> {
         Ok(())
     }
 
     #[derive(Debug, PartialEq)]
     struct Enough;
 
-    /// Counts how often it is asked, and ends the work from the one of that number on.
+    /// Counts its calls, and ends the work from the call of that number on.
     fn stopping(at: usize, asked: &AtomicUsize) -> impl Fn() -> Result<(), Enough> + Sync {
         move || if asked.fetch_add(1, Relaxed) >= at { Err(Enough) } else { Ok(()) }
     }
@@ -224,15 +225,15 @@ mod tests {
     fn values_are_sorted_as_the_standard_library_does() {
         for list in lists() {
             let (mut found, mut expected) = (list.clone(), list);
-            sort(&mut found, &go_on).unwrap();
+            sort(&mut found, &check_cancelled).unwrap();
             expected.sort_unstable();
             assert!(found == expected);
-            dedup(&mut found, &go_on).unwrap();
+            dedup(&mut found, &check_cancelled).unwrap();
             expected.dedup();
             assert!(found == expected);
             let wide: Vec<u128> = expected.iter().map(|&value| u128::from(value) << 60).collect();
             let mut backwards: Vec<u128> = wide.iter().rev().copied().collect();
-            sort(&mut backwards, &go_on).unwrap();
+            sort(&mut backwards, &check_cancelled).unwrap();
             assert!(backwards == wide);
         }
     }
@@ -243,23 +244,23 @@ mod tests {
             let pairs = (0..6 * SHORT as u64).map(|i| (scramble(i % keys), scramble(i)));
             let mut pairs: Vec<(u64, u64)> = pairs.collect();
             let mut expected = pairs.clone();
-            sort_by_keys(&mut pairs, |pair| pair.0, |pair| pair.1, &go_on).unwrap();
+            sort_by_keys(&mut pairs, |pair| pair.0, |pair| pair.1, &check_cancelled).unwrap();
             expected.sort_unstable();
             assert!(pairs == expected, "{keys}");
         }
     }
 
     #[test]
-    fn a_sort_is_stopped_wherever_it_looks_and_loses_nothing() {
+    fn a_sort_is_stopped_at_every_check_and_loses_nothing() {
         let list: Vec<u64> = (0..4 * SHORT as u64).map(scramble).collect();
         let mut expected = list.clone();
         expected.sort_unstable();
         let asked = AtomicUsize::new(0);
         sort(&mut list.clone(), &stopping(usize::MAX, &asked)).unwrap();
-        let looks = asked.into_inner();
-        // Each time that all are gone through, and before each part.
-        assert!(looks >= 2 * 4, "{looks}");
-        for at in 0..looks {
+        let checks = asked.into_inner();
+        // In each pass over all values, and before each part.
+        assert!(checks >= 2 * 4, "{checks}");
+        for at in 0..checks {
             let mut values = list.clone();
             assert_eq!(sort(&mut values, &stopping(at, &AtomicUsize::new(0))), Err(Enough));
             values.sort_unstable();

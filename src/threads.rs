@@ -17,7 +17,7 @@ const THREAD_BYTES: usize = 96 << 20;
 /// The most threads that an option may name: more than any machine has a use for.
 pub(crate) const MAX_THREADS: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
-/// Where parallel work is done.
+/// The pool of parallel work.
 pub(crate) enum Pool {
     /// In the pool of the caller, or the global one.
     Current,
@@ -26,7 +26,7 @@ pub(crate) enum Pool {
 }
 
 impl Pool {
-    /// A pool of `threads` threads, or of fewer where the system refuses some; for 0 the current one.
+    /// Returns a pool of `threads` threads, or of fewer if the system refuses some; for 0 the current one.
     ///
     /// # Errors
     /// When the system refuses to start a single thread.
@@ -52,18 +52,18 @@ impl Pool {
     }
 }
 
-/// How many threads to start for an option of `threads`: for 0, as many as the current pool has.
+/// Returns the number of threads for an option of `threads`: for 0, as many as the current pool has.
 pub(crate) fn count(threads: usize) -> NonZeroUsize {
     let wanted = NonZeroUsize::new(threads).unwrap_or_else(|| {
         let is_in_pool = rayon::current_thread_index().is_some() || has_global_pool();
-        // Asked only where there is a pool: rayon panics where it could not start one.
+        // Only if there is a pool: rayon panics if it could not start one.
         let of_pool = is_in_pool.then(rayon::current_num_threads).and_then(NonZeroUsize::new);
         of_pool.unwrap_or_else(default_threads)
     });
     affordable(wanted)
 }
 
-/// The results of `work` for each task, in order. Each thread has a state of its own.
+/// Returns the results of `work` for each task, in order. Each thread has a state of its own.
 ///
 /// # Errors
 /// The error of the first task that fails, in the order of the tasks and not of time: the same one on every run.
@@ -89,20 +89,20 @@ pub(crate) fn map_in_order<T: Send, S, R: Send, E: Send>(
 }
 
 /// As many threads as there is address space for: at least one, at most `wanted`. It is found out beforehand
-/// because it cannot be handled later: a thread that starts where none is left ends the process.
+/// because it cannot be handled later: a thread that starts without memory for it ends the process.
 fn affordable(wanted: NonZeroUsize) -> NonZeroUsize {
     let reserve =
         |threads: usize| can_reserve(threads.saturating_mul(THREAD_BYTES)).then_some(threads).ok_or(());
     as_many_as_start(wanted.get(), reserve).ok().and_then(NonZeroUsize::new).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// Threads of a pool where no number is given: as rayon has it, those of the variable or of the machine.
+/// Default number of threads of a pool: as in rayon, the number of the variable or of the machine.
 fn default_threads() -> NonZeroUsize {
     let variable = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok());
     variable.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// Whether there is a global pool. Rayon panics where it cannot start one; so it is started here, once.
+/// Returns whether there is a global pool. Rayon panics if it cannot start one, so it is started here, once.
 fn has_global_pool() -> bool {
     static HAS_POOL: OnceLock<bool> = OnceLock::new();
     *HAS_POOL.get_or_init(|| {
@@ -115,7 +115,7 @@ fn has_global_pool() -> bool {
     })
 }
 
-/// Starts a pool. If that fails, none of its threads is left to take the place of those of another try.
+/// Starts a pool. If that fails, none of its threads remains.
 fn start_pool(threads: usize) -> Result<ThreadPool, ThreadPoolBuildError> {
     let mut started = Vec::with_capacity(threads);
     let pool = ThreadPoolBuilder::new()
@@ -133,8 +133,8 @@ fn start_pool(threads: usize) -> Result<ThreadPool, ThreadPoolBuildError> {
     pool
 }
 
-/// What `start` returns for `threads`, or for the greatest number with which it succeeds when that is halved
-/// again and again.
+/// Returns the result of `start` for `threads`, or for the greatest number with which it succeeds as that is
+/// halved again and again.
 fn as_many_as_start<T, E>(mut threads: usize, mut start: impl FnMut(usize) -> Result<T, E>) -> Result<T, E> {
     loop {
         match start(threads) {

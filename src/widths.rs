@@ -23,7 +23,7 @@ macro_rules! per_width {
 
 pub(crate) use per_width;
 
-/// The one of two values that is of type `T`.
+/// Returns the one of two values that is of type `T`.
 #[inline]
 pub(crate) fn of_type<T: Copy + 'static>(narrow: &'static dyn Any, wide: &'static dyn Any) -> T {
     let either = narrow.downcast_ref().or_else(|| wide.downcast_ref());

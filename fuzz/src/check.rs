@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use hamdex::reference::{Coding, fingerprints, read_block};
-use hamdex::{BatchOptions, Fingerprint, Index, Match, Pair, Permutation, Strategy, VerifyOptions};
+use hamdex::inspect::Permutation;
+use hamdex::inspect::reference::{Coding, fingerprints, read_block};
+use hamdex::{BatchOptions, Fingerprint, Index, Match, Pair, Strategy, VerifyOptions};
 
 use crate::common::allocations::largest;
 use crate::common::ask::ask;

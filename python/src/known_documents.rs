@@ -69,7 +69,7 @@ impl KnownDocuments {
         let mut searcher = set.open_searcher();
         for known in known {
             let fingerprint = F::truncate(known.fingerprint);
-            let mut lists = searcher.ids_of(&[Match::of(fingerprint, fingerprint)]).or_raise()?;
+            let mut lists = searcher.ids_of(&[Match::new(fingerprint, fingerprint)]).or_raise()?;
             let Some(first) = lists.remove(0).next() else { continue };
             match &mut labels {
                 Labels::Names(labels) => {

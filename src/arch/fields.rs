@@ -12,7 +12,7 @@ pub(crate) const BYTES: usize = 64;
 pub(crate) struct Fields<'a> {
     /// The bytes from the one on in which the first field starts.
     pub(super) bytes: &'a [u8],
-    /// Where it starts there.
+    /// Its first bit in that byte.
     pub(super) phase: u32,
     /// Bits of a field.
     pub(super) bits: u32,
@@ -29,7 +29,7 @@ impl<'a> Fields<'a> {
         Self { bytes: &bytes[start / 8..], phase: start as u32 % 8, bits }
     }
 
-    /// Those after the first [`LANES`], if any are.
+    /// Returns the fields after the first [`LANES`].
     #[inline(always)]
     pub(crate) fn skip_lanes(self) -> Self {
         // Eight fields of n bits are n bytes.

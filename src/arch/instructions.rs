@@ -3,22 +3,22 @@
 use crate::arch::fields::{BYTES, Fields, LANES};
 use crate::arch::portable;
 
-/// What instruction sets differ in. Every implementation gives what [`Portable`] gives.
+/// Operations that differ between instruction sets. All implementations return the same as [`Portable`].
 pub(crate) trait Instructions: Copy {
-    /// The place, from the least significant bit, of the set bit of that rank; 64 if there are fewer.
+    /// Returns the place, from the least significant bit, of the set bit of that rank; 64 if there are fewer.
     #[inline(always)]
     fn select(self, word: u64, rank: u32) -> u32 {
         portable::select(word, rank)
     }
 
-    /// The place of the clear bit of that rank in 64 bytes, least significant bit first; how many clear
+    /// Returns the place of the clear bit of that rank in 64 bytes, least significant bit first; how many clear
     /// bits there are, if fewer.
     #[inline(always)]
     fn select_zero(self, bytes: &[u8; 64], rank: u32) -> Result<u32, u32> {
         portable::select_zero(|word, rank| self.select(word, rank), bytes, rank)
     }
 
-    /// The places of the clear bits of two ranks: see [`Self::select_zero`].
+    /// Returns the places of the clear bits of two ranks: see [`Self::select_zero`].
     #[inline(always)]
     fn select_zeros(self, bytes: &[u8; 64], ranks: [u32; 2]) -> [Result<u32, u32>; 2] {
         [self.select_zero(bytes, ranks[0]), self.select_zero(bytes, ranks[1])]
@@ -41,8 +41,8 @@ pub(crate) trait Instructions: Copy {
         portable::join(first, places, fields)
     }
 
-    /// Which of the first `count` of eight fields in a row differ from `value` in at most `distance`
-    /// bits: one bit for each field, that of the first lowest.
+    /// Returns a bit mask of the fields, of the first `count` of eight in a row, that differ from `value` in at
+    /// most `distance` bits; the first field has the lowest bit.
     ///
     /// # Panics
     /// When a field, of the first `count`, lies outside the bytes.
@@ -68,20 +68,20 @@ pub(crate) trait Instructions: Copy {
         portable::follow(bytes, end, hs, before, values)
     }
 
-    /// Which bytes are equal to `byte`: one bit for each, that of the first lowest.
+    /// Returns a bit mask of the bytes equal to `byte`; the first has the lowest bit.
     #[inline(always)]
     fn equal_bytes(self, bytes: &[u8; BYTES], byte: u8) -> u64 {
         portable::equal_bytes(bytes, byte)
     }
 
-    /// The sum of some bytes.
+    /// Returns the sum of some bytes.
     #[inline(always)]
     fn sum_of_bytes(self, bytes: &[u8]) -> usize {
         portable::sum_of_bytes(bytes)
     }
 
-    /// Which of eight values differ from `value` in at most `distance` bits: one bit for each, that of
-    /// the first lowest.
+    /// Returns a bit mask of the values, of eight, that differ from `value` in at most `distance` bits; the
+    /// first has the lowest bit.
     #[inline(always)]
     fn near_values(self, values: &[u64; LANES], value: u64, distance: u32) -> u32 {
         portable::near_values(values, value, distance)

@@ -1,11 +1,11 @@
-//! How far the instructions of a processor are made use of.
+//! Levels of processor instructions.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// A set of instructions, each with those before it.
+/// A level of instructions, which includes the levels before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// What every processor has.
+    /// Instructions of every processor.
     Portable,
     /// AVX2, and the bit counting and bit field instructions that came with it.
     Avx2,
@@ -16,13 +16,13 @@ pub enum Level {
 /// The level not to go beyond, as a number.
 static LIMIT: AtomicU8 = AtomicU8::new(Level::Avx512 as u8);
 
-/// Sets the level not to go beyond, for all threads: so that tests and benches can hold one level against
+/// Limits the level, for all threads, so that tests and benches can compare one level with
 /// another. No result depends on it.
 pub fn limit_level(level: Level) {
     LIMIT.store(level as u8, Ordering::Relaxed);
 }
 
-/// Whether a level may be used, if the processor has it. Where only the portable level is there, nothing asks.
+/// Returns whether a level may be used if the processor has it. Unused if only the portable level exists.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn may_use(level: Level) -> bool {

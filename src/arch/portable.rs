@@ -38,7 +38,7 @@ pub(super) fn places_of_ones(mut word: u64, base: u16, places: &mut [u16; 64]) {
     }
 }
 
-/// The field of that number, and whatever comes behind it above.
+/// Returns the field of that number, with the bits after it above.
 #[inline(always)]
 fn field(fields: Fields<'_>, number: usize) -> u64 {
     let start = fields.phase as usize + number * fields.bits as usize;
@@ -55,7 +55,7 @@ fn field(fields: Fields<'_>, number: usize) -> u64 {
     word >> (start % 8)
 }
 
-/// The lowest bits of a word, as many as a field has.
+/// Returns the lowest bits of a word, as many as a field has.
 #[inline(always)]
 fn mask(fields: Fields<'_>) -> u64 {
     u64::MAX >> (u64::BITS - fields.bits)

@@ -6,7 +6,7 @@ use crate::arch::fields::{BYTES, Fields, LANES};
 use crate::arch::instructions::{Instructions, Kernel, Portable};
 use crate::arch::x86_64::{Avx2, Avx512, run};
 
-/// What all operations give for some input.
+/// The results of all operations for some input.
 struct Everything<'a> {
     words: &'a [u64; LANES],
     rank: u32,

@@ -22,7 +22,7 @@ pub enum BlockCodec {
     EliasFano(EliasFanoCodec),
 }
 
-/// Memory that reading blocks uses again and again.
+/// The reusable memory of reading blocks.
 #[derive(Debug)]
 pub struct Scratch<F> {
     huffman: huffman::Scratch<F>,
@@ -36,7 +36,7 @@ impl<F> Default for Scratch<F> {
 }
 
 impl BlockCodec {
-    /// The codec for a table in which first differing positions occur so often; `other` is that of another
+    /// Returns the codec for a table in which first differing positions occur so often; `other` is that of another
     /// table of the file, whose code it may share.
     pub fn from_counts(layout: Layout, counts: &[u64], other: Option<&Self>) -> Self {
         match layout.codec {
@@ -47,9 +47,9 @@ impl BlockCodec {
         }
     }
 
-    /// The codec with the code of these lengths; `None` when they are not those of a complete code, or
-    /// not all zero where there is no code. `other` is that of another table of the file, with which it
-    /// shares the code where it is the same.
+    /// Returns the codec with the code of these lengths; `None` if they do not make a complete code, or not all
+    /// zero without a code. `other` is the codec of another table of the file, with which it shares an equal
+    /// code.
     pub fn from_lengths(layout: Layout, lengths: &[u8], other: Option<&Self>) -> Option<Self> {
         match layout.codec {
             Codec::Huffman => {
@@ -76,7 +76,7 @@ impl BlockCodec {
         }
     }
 
-    /// The lengths of the codes for first differing positions; empty where there is no code.
+    /// Returns the lengths of the codes for first differing positions; empty if there is no code.
     pub(crate) fn code_lengths(&self) -> &[u8] {
         match self {
             Self::Huffman(codec) => codec.code_lengths(),
@@ -84,8 +84,8 @@ impl BlockCodec {
         }
     }
 
-    /// The codes for first differing positions: the low bits of each, as many as its length;
-    /// empty where there is no code.
+    /// Returns the codes for first differing positions: the low bits of each, as many as its length;
+    /// empty if there is no code.
     pub(crate) fn codes(&self) -> &[u16] {
         match self {
             Self::Huffman(codec) => codec.codes(),
@@ -93,7 +93,7 @@ impl BlockCodec {
         }
     }
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
             Self::Huffman(codec) => codec.memory_bytes(),
@@ -101,8 +101,8 @@ impl BlockCodec {
         }
     }
 
-    /// How many of the ascending, distinct `values`, which are not empty, the next block takes. When it
-    /// takes all of them, more might have fitted.
+    /// Returns how many of the ascending, distinct, non-empty `values` the next block takes. If it takes all of
+    /// them, more might fit.
     pub fn fill<F: Fingerprint>(&self, values: &[F]) -> usize {
         match self {
             Self::Huffman(codec) => codec.fill(values),
@@ -122,8 +122,8 @@ impl BlockCodec {
     /// checks the rest, given the place of each block and its entries. Several blocks take less time together.
     ///
     /// # Errors
-    /// When a block contradicts itself, or `check` refuses it; with its place. The entries of those before it have
-    /// been appended.
+    /// When a block contradicts itself, or `check` refuses it; with its place. The entries of earlier blocks
+    /// have been appended.
     pub fn decode<F: Fingerprint>(
         &self,
         blocks: &[&[u8]],
@@ -167,7 +167,7 @@ impl BlockCodec {
         scan_blocks(&block, |_| self, scratch, |_, entry, value| visit(entry, value))
     }
 
-    /// Whether a scan of a block for `target` looks at its key.
+    /// Returns whether a scan of a block for `target` reads its key.
     #[inline(always)]
     pub(crate) fn needs_key<F: Fingerprint>(&self, target: &Target<F>) -> bool {
         match self {
@@ -176,7 +176,8 @@ impl BlockCodec {
         }
     }
 
-    /// Whether a scan of a block for a prefix probably reads more than its front, if so many entries have a prefix.
+    /// Returns whether a scan of a block for a prefix probably reads more than its front, if so many entries
+    /// share a prefix.
     #[inline(always)]
     pub(crate) fn reads_behind_front(&self, entries_per_prefix: u64) -> bool {
         match self {
@@ -186,7 +187,7 @@ impl BlockCodec {
     }
 
     /// Prefetches what a scan would read behind the front of a block if all entries of the table were evenly spread. The
-    /// block begins at `start` of `file`, what is looked for lies so far on the `way` from its first entry to its last,
+    /// block begins at `start` of `file`, the target lies so far on the `way` from its first entry to its last,
     /// and it has about `entries` of them.
     #[inline(always)]
     pub(crate) fn prefetch_likely<F: Fingerprint>(
@@ -203,9 +204,9 @@ impl BlockCodec {
     }
 }
 
-/// Calls `visit` with each entry that the target of its block meets: where it is, its number in the block,
-/// and its value. Returns whether it broke. All of the blocks have the same kind of codec; `codec` returns
-/// that of each.
+/// Calls `visit` with each entry that meets the target of its block: its block, its number in the block, and
+/// its value. Returns whether it broke. All of the blocks have the same kind of codec; `codec` returns that of
+/// each.
 ///
 /// # Errors
 /// When a block is damaged.
@@ -228,7 +229,7 @@ pub(crate) fn scan_blocks<'a, F: Fingerprint, B: Blocks<F>>(
     }
 }
 
-/// A single block, whose checksum is its owner's affair.
+/// A single block, whose owner checks its checksum.
 struct OneBlock<'a, F> {
     bytes: &'a [u8],
     last: F,
@@ -265,7 +266,7 @@ impl<F: Fingerprint> Blocks<F> for OneBlock<'_, F> {
     }
 }
 
-/// Counts h over ascending, distinct values; `before` precedes them, if there is one.
+/// Counts h over ascending, distinct values; `before` precedes them, if any.
 pub fn count_differences<F: Fingerprint>(before: Option<F>, values: &[F], counts: &mut [u64]) {
     let mut previous = before;
     for &value in values {

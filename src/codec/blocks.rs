@@ -1,4 +1,4 @@
-//! Blocks to be scanned, wherever they lie.
+//! Lists of blocks to scan.
 
 use crate::codec::error::BlockError;
 use crate::codec::target::Target;
@@ -7,41 +7,41 @@ use crate::codec::target::Target;
 /// enough that what it brings is still there when it is wanted.
 pub(crate) const SCAN_BATCH: usize = 48;
 
-/// A block to be looked into. What the numbers stand for is known to the list that it is in.
+/// A block to be searched. The list that it is in defines the numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Located {
     pub(crate) table: u32,
     pub(crate) block: u32,
-    /// The place of what is looked for among the targets.
+    /// The number of its target.
     pub(crate) target: u32,
 }
 
-/// A list of blocks, each with what is looked for in it.
+/// A list of blocks, each with its target.
 ///
-/// The codecs scan many blocks at a time, so that memory works ahead. Where a block lies, whether its checksum
-/// has been verified, and what an error says of its place are the list's affair.
+/// The codecs scan many blocks at a time, so that their memory accesses overlap. The list knows the position of
+/// each block, whether its checksum has been verified, and how to report its errors.
 pub(crate) trait Blocks<F> {
-    /// What is returned when a block is damaged.
+    /// The error for a damaged block.
     type Error;
 
-    /// All of the blocks.
+    /// Returns all of the blocks.
     fn list(&self) -> &[Located];
 
     /// Prefetches the fronts of some of the blocks.
     fn prefetch_fronts(&self, blocks: &[Located]);
 
-    /// A block, after its checksum has been verified.
+    /// Returns a block, after its checksum has been verified.
     fn checked_bytes(&self, at: Located) -> Result<&[u8], Self::Error>;
 
-    /// The key of a block, which is its last entry.
+    /// Returns the key of a block, which is its last entry.
     fn key(&self, at: Located) -> F;
 
-    /// The bytes of a block that has been checked.
+    /// Returns the bytes of a block that has been checked.
     fn bytes(&self, at: Located) -> &[u8];
 
-    /// What is looked for in a block.
+    /// Returns the target of a block.
     fn target(&self, at: Located) -> &Target<F>;
 
-    /// The error for a block that contradicts itself.
+    /// Returns the error for a block that contradicts itself.
     fn damaged(&self, at: Located, error: BlockError) -> Self::Error;
 }

@@ -1,6 +1,6 @@
-//! What can be wrong inside a block.
+//! Errors inside a block.
 
-/// What is wrong with a block whose checksum is right: it was never written by a correct writer.
+/// An error in a block whose checksum is right: no correct writer wrote it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlockError {

@@ -1,15 +1,15 @@
-//! How many uniformly spread fingerprints a block will hold.
+//! Estimate of the fingerprints per block, for uniformly spread ones.
 
 use crate::codec::elias_fano;
 use crate::codec::huffman;
 use crate::codec::kind::Codec;
 use hamdex_fingerprint::Fingerprint;
 
-/// What one Huffman-coded entry costs beyond the information bound: the entropy of h is 3.25 bits where
-/// the bound leaves room for 1.443 less, and the code loses 0.04.
+/// Bits of a Huffman-coded entry beyond the information bound: the entropy of h is 3.25 bits, 1.443 of which
+/// the bound leaves out, and the code loses 0.04.
 const HUFFMAN_OVERHEAD_BITS: f64 = 1.92;
 
-/// The information bound: bits per fingerprint that no code for a set of `count` uniformly spread
+/// Returns the information bound: bits per fingerprint that no code for a set of `count` uniformly spread
 /// fingerprints goes below, `width − log2 count + log2 e`.
 pub(crate) fn information_bound_bits(width: u32, count: u64) -> f64 {
     if count == 0 {
@@ -22,10 +22,10 @@ pub(crate) fn information_bound_bits(width: u32, count: u64) -> f64 {
 }
 
 impl Codec {
-    /// The entries of a block, on average, among `count` uniformly spread fingerprints.
+    /// Returns the entries of a block, on average, among `count` uniformly spread fingerprints.
     pub(crate) fn expected_entries<F: Fingerprint>(self, count: u64, block_bytes: u32) -> f64 {
         let entry_bits = entry_bits::<F>(self, count);
-        // Where the first coded entry starts: behind the header and the first fingerprint, which is raw.
+        // The first coded entry starts after the header and the first fingerprint, which is raw.
         let front_bytes = match self {
             Self::Huffman => huffman::codes_at::<F>(),
             Self::EliasFano => elias_fano::uppers_at::<F>(),
@@ -36,7 +36,7 @@ impl Codec {
     }
 }
 
-/// Bits of one entry among `count` uniformly spread ones, but for what a block costs by itself.
+/// Returns the bits of one entry among `count` uniformly spread ones, without the overhead of the block.
 fn entry_bits<F: Fingerprint>(codec: Codec, count: u64) -> f64 {
     let bound = information_bound_bits(F::BITS, count);
     match codec {

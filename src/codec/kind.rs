@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How blocks are coded: one way for all of a file.
+/// The block codec of a file.
 ///
 /// ```
 /// use hamdex::Codec;
@@ -15,10 +15,10 @@ use std::str::FromStr;
 #[non_exhaustive]
 pub enum Codec {
     /// Huffman-coded first differing positions and suffixes (§3.1.3 of the paper): the smaller one
-    /// where fingerprints lie in clusters, as those of real documents do.
+    /// for clustered fingerprints, as of real documents.
     #[default]
     Huffman,
-    /// Elias–Fano coding of each block: several times faster to query, and the smaller one where
+    /// Elias–Fano coding of each block: several times faster to query, and smaller if
     /// fingerprints are spread evenly.
     EliasFano,
 }
@@ -27,7 +27,7 @@ impl Codec {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Huffman, Self::EliasFano];
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Codec {
         }
     }
 
-    /// Its tag in a file's footer.
+    /// Returns its tag in a file's footer.
     pub(crate) fn tag(self) -> u8 {
         match self {
             Self::Huffman => 1,
@@ -44,7 +44,7 @@ impl Codec {
         }
     }
 
-    /// Bytes of a block by default; ARCHITECTURE.md has the measurements.
+    /// Returns the bytes of a block by default; ARCHITECTURE.md has the measurements.
     #[must_use]
     pub fn default_block_bytes(self) -> usize {
         match self {
@@ -67,8 +67,8 @@ impl FromStr for Codec {
     }
 }
 
-/// A name that is none of a [`Codec`].
+/// The error of a name that no [`Codec`] has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no such codec; there are huffman and elias-fano")]
+#[error("unknown codec; use huffman or elias-fano")]
 #[non_exhaustive]
 pub struct UnknownCodec;

@@ -1,17 +1,17 @@
-//! How sorted fingerprints become the bytes of a block, and how a probe reads them.
+//! Encoding sorted fingerprints as blocks, and scanning these for a probe.
 //!
-//! A block holds ascending, distinct, permuted fingerprints; the first is raw. How the others are coded is
-//! the codec's affair, one codec per file.
+//! A block holds ascending, distinct, permuted fingerprints; the first is raw. The codec of the file codes the
+//! others.
 //!
 //! - [`huffman`]: first differing positions, Huffman-coded, and suffixes: the paper's
-//! - [`elias_fano`]: low bits as they are, the rest in unary: for speed
+//! - [`elias_fano`]: low bits plain, the rest in unary: for speed
 //! - [`block_codec`]: either of them
-//! - [`blocks`]: lists of blocks to be scanned
-//! - [`estimate`]: how many entries a block will hold
+//! - [`blocks`]: lists of blocks to scan
+//! - [`estimate`]: an estimate of the entries per block
 //! - [`kind`]: the names of the codecs
-//! - [`layout`]: how the blocks of a file are laid out
+//! - [`layout`]: the layout of the blocks of a file
 //! - [`reference`]: a slow second implementation, straight from format-spec.md
-//! - [`target`]: what a probe looks for
+//! - [`target`]: the target of a probe
 
 mod block_codec;
 mod blocks;

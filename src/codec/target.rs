@@ -1,8 +1,8 @@
-//! What a probe looks for.
+//! The target of a probe.
 
 use hamdex_fingerprint::Fingerprint;
 
-/// What a probe looks for in a table: all in the table's permuted order of bits.
+/// The target of a probe in a table, in the table's order of bits.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<F> {
     /// The permuted query.
@@ -16,7 +16,7 @@ pub struct Target<F> {
 }
 
 impl<F: Fingerprint> Target<F> {
-    /// How many errors the prefix may have.
+    /// Returns the maximum number of errors in the prefix.
     #[inline(always)]
     pub(crate) fn prefix_errors(&self) -> u32 {
         self.radius.min(self.distance)
@@ -25,13 +25,13 @@ impl<F: Fingerprint> Target<F> {
     /// Bounds of what has the prefix that `value` has, of which `errors` bits differ from the query.
     #[inline(always)]
     pub(crate) fn run_of(&self, value: F, errors: u32) -> (F, F) {
-        // Where no further error is admitted, all bits must be the value's.
+        // If no further error is allowed, all bits must be the value's.
         let depth = if errors < self.distance { self.prefix_bits } else { F::BITS };
         let mask = F::prefix_mask(depth);
         (value & mask, value | !mask)
     }
 
-    /// Whether the target meets a value.
+    /// Returns whether the target meets a value.
     #[inline]
     pub(crate) fn admits(&self, value: F) -> bool {
         let difference = value ^ self.query;
@@ -39,8 +39,8 @@ impl<F: Fingerprint> Target<F> {
             && (difference & F::prefix_mask(self.prefix_bits)).count_ones() <= self.radius
     }
 
-    /// Where a fingerprint that differs in `difference` becomes dead: the position of the first error
-    /// too many; the width if it is alive.
+    /// Returns the position at which a fingerprint that differs in `difference` becomes dead: that of the first
+    /// error too many, or the width if it is alive.
     #[inline]
     pub(crate) fn dead_at(&self, mut difference: F) -> u32 {
         let mut errors = 0;
@@ -58,14 +58,14 @@ impl<F: Fingerprint> Target<F> {
         }
     }
 
-    /// Whether everything between the two, which are ascending, is dead.
+    /// Returns whether every value between the two, which are ascending, is dead.
     #[inline]
     pub(crate) fn rules_out(&self, low: F, high: F) -> bool {
         self.dead_at(self.query ^ low) < low.first_difference(high)
     }
 
-    /// Whether the bits of the prefix that everything from `low` to `high` shares hold as many errors as
-    /// the prefix may, so that one more there is one too many.
+    /// Returns whether the bits of the prefix shared by all values from `low` to `high` use up the errors of
+    /// the prefix.
     #[inline]
     pub(crate) fn uses_up(&self, low: F, high: F) -> bool {
         let shared = F::prefix_mask(low.first_difference(high).min(self.prefix_bits));
@@ -104,17 +104,16 @@ impl<F: Fingerprint> Target<F> {
         }
     }
 
-    /// Whether everything after `value`, which is dead at `position`, is dead too, given that the
-    /// errors are used up in the bits that it shares with `value`. What comes after differs from it
-    /// first in a bit that it has clear: above `position` the query has that bit clear too, so it
-    /// would be one error too many.
+    /// Returns whether every value after `value`, which is dead at `position`, is dead too, given that the
+    /// errors are used up in the bits shared with `value`. A later value differs from it first in a bit that it
+    /// has clear: above `position` the query has that bit clear too, so it would be one error too many.
     #[inline]
     pub(crate) fn is_passed_by(&self, value: F, position: u32) -> bool {
         position < self.prefix_bits && value & F::bit(position) != F::ZERO
     }
 
-    /// Where the query would lie between the two, which are ascending, if it had the bits that they share: as a
-    /// part of `length`, which is the end. Half a dozen digits of it are right: it is for guesses.
+    /// Returns the interpolated position of the query between the two, which are ascending, if it had the bits
+    /// that they share, as a part of `length`. It is precise to half a dozen digits: for guesses only.
     #[inline(always)]
     pub(crate) fn place_between(&self, low: F, high: F, length: usize) -> usize {
         let shared = F::prefix_mask(low.first_difference(high));

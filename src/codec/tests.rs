@@ -106,12 +106,12 @@ fn target<F: Fingerprint>(values: &[F], pick: usize, flips: &[u32], numbers: (u3
     Target { query, prefix_bits, radius: numbers.1.min(prefix_bits), distance: numbers.2 }
 }
 
-/// What may be wrong with a block and with what is looked for in it.
+/// Damage to a block, and a target in it.
 #[derive(Debug)]
 struct Lies {
     /// Bytes that change: where, and to what.
     bytes: Vec<(prop::sample::Index, u8)>,
-    /// Those of the header: entries, l, the byte after it.
+    /// The fields of the header: entries, l, the byte after it.
     header: Option<(u16, u8, u8)>,
     /// The key: another entry, or anything at all.
     key: (prop::sample::Index, Option<(u64, u64)>),
@@ -255,7 +255,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// Whatever the bytes, both codecs come back, and what one accepts the other reads alike.
+    /// Both codecs return for any bytes, and read what they accept alike.
     #[test]
     fn hostile_blocks_are_refused_alike(
         values in values(narrow),

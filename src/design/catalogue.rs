@@ -13,29 +13,29 @@ use crate::design::recurrence::{self, binomial, split, tables as paper_tables};
 use crate::design::table::{MAX_TABLES, TableDesign};
 use hamdex_fingerprint::Fingerprint;
 
-/// The name that stands for "choose for me" wherever a design is named.
+/// The name of the automatic choice, accepted in place of any design's name.
 pub const AUTO: &str = "auto";
 
 /// The largest distance for which designs have names.
 const MAX_NAMED_DISTANCE: u32 = 16;
 
 impl<F: Fingerprint> Design<F> {
-    /// The design of that name for that distance; see [`Design::names`]. The name `auto` is refused
+    /// Returns the design of that name for that distance; see [`Design::names`]. The name `auto` is refused
     /// here, since the choice needs the number of fingerprints: see [`Design::auto`].
     ///
     /// # Errors
-    /// When there is no such design for that distance; the error lists those there are.
+    /// When the design is unknown for that distance; the error lists the known ones.
     pub fn named(name: &str, distance: u32) -> Result<Self, DesignError> {
         self::named(name, distance)
     }
 
-    /// The names of all designs for a distance, fewest tables first; none beyond distance 16.
+    /// Returns the names of all designs for a distance, fewest tables first; none beyond distance 16.
     #[must_use]
     pub fn names(distance: u32) -> Vec<String> {
         self::names(distance)
     }
 
-    /// The design that the paper's recurrence (§3.1.2) finds for 2^`log2_count` fingerprints: the
+    /// Returns the design that the paper's recurrence (§3.1.2) finds for 2^`log2_count` fingerprints: the
     /// least number of tables such that a probe meets about 2^`log2_candidates` candidates.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl<F: Fingerprint> Design<F> {
         Self::custom(format!("paper-{}", tables.len()), distance, tables)
     }
 
-    /// The design for `count` fingerprints where none has been named: the smallest
+    /// Returns the design for `count` fingerprints by default: the smallest
     /// file whose estimated query stays within a few microseconds, see ARCHITECTURE.md.
     ///
     /// # Errors
@@ -64,9 +64,9 @@ impl<F: Fingerprint> Design<F> {
     }
 }
 
-/// How a named design comes about.
+/// The construction of a named design.
 enum Pattern {
-    /// So many near-equal parts, each the prefix of one table; radii share the errors.
+    /// This many nearly equal parts, each the prefix of one table; the radii share the errors.
     Parts(u32),
     /// The paper's nested splits.
     Splits(Vec<u32>),
@@ -168,7 +168,7 @@ fn coverings(k: u32) -> Vec<(u32, Vec<Vec<u32>>)> {
     }
 }
 
-/// The 14 planes of the affine space AG(3, 2): {x : parity(x & a) = b}.
+/// Returns the 14 planes of the affine space AG(3, 2): {x : parity(x & a) = b}.
 fn affine_planes() -> Vec<Vec<u32>> {
     (1..8u32)
         .flat_map(|a| (0..2).map(move |b| (0..8u32).filter(|x| (x & a).count_ones() % 2 == b).collect()))
@@ -198,10 +198,9 @@ fn lead_sets<F: Fingerprint>(groups: u32, sets: &[Vec<u32>]) -> Vec<TableDesign<
         .collect()
 }
 
-/// What [`auto`] takes, smallest file first, each with the estimated blocks per query beyond which it
-/// rather takes a larger file. `single` halves the file but soon costs many times the look-ups, so it
-/// is for small sets; the others may look into some tens of blocks: tens of microseconds warm, and one
-/// wave of reads cold.
+/// The choices of [`auto`], smallest file first, each with the estimated blocks per query beyond which it takes
+/// a larger file. `single` halves the file but soon costs many times the look-ups, so it is for small sets; the
+/// others may read some tens of blocks: tens of microseconds warm, and one wave of reads cold.
 const AUTO_CHOICES: [(&str, f64); 4] =
     [("single", 24.0), ("halves", 64.0), ("thirds", 64.0), ("quarters", 64.0)];
 

@@ -1,4 +1,4 @@
-//! What a design costs, estimated for uniformly spread fingerprints.
+//! The cost of a design, estimated for uniformly spread fingerprints.
 
 use crate::codec::Codec;
 use crate::design::covering::Design;
@@ -13,14 +13,14 @@ pub struct Cost {
     pub bytes_per_fingerprint: f64,
     /// Bytes of block keys held in memory per distinct fingerprint.
     pub key_bytes_per_fingerprint: f64,
-    /// Blocks that a query at the design's distance has to look into: its reads when cold.
+    /// Blocks that a query at the design's distance has to read: its reads when cold.
     pub blocks_per_query: f64,
     /// Stored fingerprints that agree with the query in some table's prefix up to its radius.
     pub candidates_per_query: f64,
 }
 
 impl<F: Fingerprint> Design<F> {
-    /// What an index of this design over `count` uniformly spread fingerprints costs, by the cost
+    /// Returns the cost of an index of this design over `count` uniformly spread fingerprints, by the cost
     /// model.
     #[must_use]
     pub fn cost(&self, count: u64, codec: Codec, block_bytes: u32) -> Cost {
@@ -44,7 +44,7 @@ fn estimate<F: Fingerprint>(tables: &[TableDesign<F>], count: u64, codec: Codec,
     cost
 }
 
-/// The ways to choose `chosen` of `bits`, of which there may be a part of one.
+/// Returns the ways to choose `chosen` of `bits`, of which there may be a part of one.
 fn choose(bits: f64, chosen: u32) -> f64 {
     (0..chosen).map(|taken| (bits - f64::from(taken)).max(0.0) / f64::from(taken + 1)).product()
 }
@@ -64,7 +64,7 @@ impl TableCost {
         Self { bytes, entries_per_block, blocks: (count as f64 / entries_per_block).max(1.0) }
     }
 
-    /// Blocks to look into and candidates to compare for one probe.
+    /// Returns the blocks to read and the candidates to compare for one probe.
     pub(super) fn probe(&self, prefix_bits: u32, radius: u32, count: u64) -> (f64, f64) {
         let prefixes = |bits: f64| (0..=radius).map(|errors| choose(bits, errors)).sum::<f64>();
         let prefix_bits = f64::from(prefix_bits);

@@ -3,13 +3,13 @@
 //!
 //! Bit positions that lie under the same masks are interchangeable: an *atom*. An escaping pattern
 //! puts more errors than its radius into every table's prefix. The search always serves the table
-//! that is furthest from that, so its depth is at most k; it stops early where the errors left
+//! that is furthest from that, so its depth is at most k; it stops early if the errors left
 //! cannot suffice.
 
 use crate::design::table::TableDesign;
 use hamdex_fingerprint::Fingerprint;
 
-/// What the search found.
+/// The result of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict<F> {
     /// No pattern escapes.
@@ -42,9 +42,9 @@ pub(super) fn missed<F: Fingerprint>(
 
 struct Atom<F> {
     bits: F,
-    /// Which tables have these bits in their prefix, as a bit set.
+    /// The tables that have these bits in their prefix, as a bit set.
     tables: u64,
-    /// How many bits may still be in error.
+    /// Number of bits that may still be in error.
     room: u32,
     errors: u32,
 }
@@ -80,7 +80,7 @@ impl<F: Fingerprint> Search<F> {
         }
     }
 
-    /// Whether `left` more errors suffice to escape every table; leaves the pattern in the atoms.
+    /// Returns whether `left` more errors suffice to escape every table; leaves the pattern in the atoms.
     fn escapes(&mut self, left: u32) -> bool {
         let Some(neediest) = (0..self.unmet.len()).max_by_key(|&t| self.unmet[t]) else { return false };
         if self.unmet[neediest] == 0 {
@@ -89,7 +89,7 @@ impl<F: Fingerprint> Search<F> {
         if self.steps_left == 0 {
             return false;
         }
-        // Whatever is looked at counts, also what the bound settles at once: all of it takes time.
+        // Every visited branch counts, even if the bound settles it at once: all of them take time.
         self.steps_left -= 1;
         if self.least_errors_needed(neediest) > left {
             return false;
@@ -138,7 +138,7 @@ impl<F: Fingerprint> Search<F> {
         }
     }
 
-    /// A lower bound: tables without a bit in common each need their errors for themselves.
+    /// Returns a lower bound: tables without a bit in common each need their errors for themselves.
     fn least_errors_needed(&self, neediest: usize) -> u32 {
         let mut taken = self.masks[neediest];
         let mut sum = self.unmet[neediest];
@@ -151,7 +151,7 @@ impl<F: Fingerprint> Search<F> {
         sum
     }
 
-    /// The pattern found: the errors of each atom in its first bits.
+    /// Returns the pattern found: the errors of each atom in its first bits.
     fn pattern(&self) -> F {
         let mut pattern = F::ZERO;
         for atom in &self.atoms {
@@ -170,7 +170,7 @@ mod tests {
 
     use super::*;
 
-    /// All patterns of at most `distance` errors over the low `bits` bits, tried one by one.
+    /// Returns all patterns of at most `distance` errors over the low `bits` bits, tried one by one.
     fn missed_by_enumeration(tables: &[TableDesign<u64>], distance: u32, bits: u32) -> Option<u64> {
         (0..1u64 << bits)
             .filter(|pattern| pattern.count_ones() <= distance)
@@ -200,8 +200,8 @@ mod tests {
         }
     }
 
-    /// 64 tables of 12 scattered bits each. Only about one in eight of the branches looked at goes on:
-    /// they take their time all the same, and a file with such a design must not keep its reader.
+    /// 64 tables of 12 scattered bits each. Only about one in eight of the visited branches continues, but all
+    /// take time, and a file with such a design must not block its reader.
     #[test]
     fn branches_that_the_bound_settles_are_steps_too() {
         let mut state = 5u64;

@@ -28,7 +28,7 @@ pub struct Design<F> {
 }
 
 impl<F: Fingerprint> Design<F> {
-    /// A design of your own: up to [`MAX_TABLES`] tables, the first of which leads with the leading
+    /// Returns a design of your own: up to [`MAX_TABLES`] tables, the first of which leads with the leading
     /// bits (so that table 0 is in natural order).
     ///
     /// # Errors
@@ -65,19 +65,19 @@ impl<F: Fingerprint> Design<F> {
         }
     }
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The distance k up to which it finds everything.
+    /// Returns the distance k up to which it finds everything.
     #[must_use]
     pub fn distance(&self) -> u32 {
         self.distance
     }
 
-    /// Its tables; the first is in natural order.
+    /// Returns its tables; the first is in natural order.
     #[must_use]
     pub fn tables(&self) -> &[TableDesign<F>] {
         &self.tables

@@ -1,6 +1,6 @@
 //! Why a design is refused.
 
-/// Why a design does not exist.
+/// Errors of choosing a design.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DesignError {
@@ -28,7 +28,7 @@ pub enum DesignError {
         distance: u32,
     },
     /// No design has that name at that distance.
-    #[error("there is no design {name:?} for distance {distance}; there are: {}", known.join(", "))]
+    #[error("unknown design {name:?} for distance {distance}; use one of: {}", known.join(", "))]
     Unknown {
         /// The name wanted.
         name: String,
@@ -48,15 +48,15 @@ pub enum DesignError {
     /// No tables, or too many.
     #[error("a design has 1 to {max} tables, not {found}")]
     TableCount {
-        /// How many were given.
+        /// Number of were given.
         found: usize,
-        /// How many are allowed.
+        /// Number of are allowed.
         max: usize,
     },
     /// A table without prefix, or with a radius beyond its prefix.
     #[error("table {table} needs at least one prefix bit and a radius of at most its prefix length")]
     BadTable {
-        /// Which table, 0-based.
+        /// The table, 0-based.
         table: usize,
     },
     /// Table 0 has to be in natural order.
@@ -74,7 +74,7 @@ pub enum DesignError {
     NoRecurrence {
         /// The distance wanted.
         distance: u32,
-        /// How many tables are allowed.
+        /// Number of tables that are allowed.
         max: usize,
     },
 }

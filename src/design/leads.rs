@@ -1,5 +1,5 @@
 //! Lead sets without radii: masks such that any two fingerprints within a distance agree in all the
-//! bits under one of them. A self-join brings together what agrees, so a radius is of no use to it.
+//! bits under one of them. A self-join brings together values that agree, so it has no use for a radius.
 //!
 //! At most r errors in the bits of a mask that is split into v > r groups leave v − r of the groups
 //! clean: so the table (mask, r) does what the C(v, r) unions of v − r groups do with radius 0.
@@ -32,7 +32,7 @@ pub(crate) fn lead_sets<F: Fingerprint>(plan: &Plan<F>) -> Vec<Vec<F>> {
     sets
 }
 
-/// As [`lead_sets`], where there are no tables to make use of.
+/// As [`lead_sets`], without tables to use.
 pub(crate) fn lead_sets_of_all<F: Fingerprint>(distance: u32) -> Vec<Vec<F>> {
     lead_sets(&Plan::of_one_table(distance))
 }

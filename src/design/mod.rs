@@ -11,7 +11,7 @@
 //! - [`coverage`]: the decision
 //! - [`covering`]: the designs that pass it
 //! - [`catalogue`]: the designs that have a name
-//! - [`recurrence`]: those of the paper
+//! - [`recurrence`]: the designs of the paper
 //! - [`cost`]: what a design costs
 //! - [`ownership`]: which table a match belongs to
 //! - [`plan`]: which tables a query of any distance probes

@@ -1,9 +1,9 @@
 //! Each match once.
 //!
-//! What tables find overlaps: a stored fingerprint that differs from a query in one bit is within the reach
-//! of most tables. A match belongs to the *first* table of the list that admits its difference; every other
-//! one passes it over. The difference alone decides, so no set of matches seen is needed. Single queries,
-//! both kinds of batches and the self-join all use this rule.
+//! The results of tables overlap: a stored fingerprint that differs from a query in one bit is within the reach
+//! of most tables. A match belongs to the *first* table of the list that admits its difference; every other one
+//! passes it over. The difference alone decides, so no set of matches seen is needed. Single queries, both
+//! kinds of batches and the self-join all use this rule.
 
 use crate::design::plan::Probe;
 use crate::design::table::TableDesign;
@@ -11,11 +11,11 @@ use hamdex_fingerprint::Fingerprint;
 
 /// One of an ordered list of tables that find matches.
 pub(crate) trait Admits<F> {
-    /// Whether it finds whatever differs in exactly the bits of `difference`.
+    /// Returns whether it finds a fingerprint that differs in exactly the bits of `difference`.
     fn admits(&self, difference: F) -> bool;
 }
 
-/// Whether a match belongs to the table that has found it, given those that come before it in the list.
+/// Returns whether a match belongs to the table that found it, given the tables before it in the list.
 #[inline(always)]
 pub(crate) fn is_first<F: Fingerprint>(earlier: &[impl Admits<F>], difference: F) -> bool {
     !earlier.iter().any(|table| table.admits(difference))

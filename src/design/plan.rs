@@ -1,4 +1,4 @@
-//! How the tables of an index answer a query at any distance.
+//! The plan of a query at any distance.
 
 use crate::codec::{Codec, Layout};
 use crate::design::cost::TableCost;
@@ -7,11 +7,11 @@ use crate::design::covering::Design;
 use crate::design::table::TableDesign;
 use hamdex_fingerprint::Fingerprint;
 
-/// A look at one table: every entry within `radius` of the query under `mask`.
+/// A probe of one table: every entry within `radius` of the query under `mask`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Probe<F> {
-    /// Which table of the design.
+    /// The table of the design.
     pub table: usize,
     /// Its prefix and the errors admitted inside it, for this distance.
     pub reach: TableDesign<F>,
@@ -26,19 +26,19 @@ pub struct Plan<F> {
 }
 
 impl<F: Fingerprint> Plan<F> {
-    /// A walk over table 0, with the whole width as its prefix.
+    /// Returns a walk over table 0, with the whole width as its prefix.
     pub(super) fn of_one_table(distance: u32) -> Self {
         let reach = TableDesign { mask: F::ONES, radius: distance };
         Self { distance, probes: vec![Probe { table: 0, reach }] }
     }
 
-    /// The distance it serves.
+    /// Returns the distance it serves.
     #[must_use]
     pub fn distance(&self) -> u32 {
         self.distance
     }
 
-    /// The probes, in the order of the tables. A match belongs to the first probe that admits it.
+    /// Returns the probes, in the order of the tables. A match belongs to the first probe that admits it.
     #[must_use]
     pub fn probes(&self) -> &[Probe<F>] {
         &self.probes
@@ -46,7 +46,7 @@ impl<F: Fingerprint> Plan<F> {
 }
 
 impl<F: Fingerprint> Design<F> {
-    /// Which tables find everything within `distance`, which may be any.
+    /// Returns the probes that find everything within `distance`, which may be any.
     #[must_use]
     pub fn plan(&self, distance: u32, count: u64, codec: Codec, block_bytes: u32) -> Plan<F> {
         make(self, distance, count, codec, block_bytes)
@@ -54,28 +54,28 @@ impl<F: Fingerprint> Design<F> {
 }
 
 impl<F: Fingerprint> Design<F> {
-    /// How many blocks a plan looks into, by the cost model.
+    /// Returns the number of blocks that a plan reads, by the cost model.
     pub(crate) fn expected_blocks(&self, plan: &Plan<F>, count: u64, layout: Layout) -> f64 {
         let costs = TableCost::new::<F>(count, layout.codec, layout.block_bytes as u32);
         blocks(&costs, &plan.probes, count)
     }
 }
 
-/// Blocks to look into for some probes.
+/// Returns the number of blocks to read for some probes.
 fn blocks<F: Fingerprint>(costs: &TableCost, probes: &[Probe<F>], count: u64) -> f64 {
     probes.iter().map(|p| costs.probe(p.reach.prefix_bits(), p.reach.radius, count).0).sum()
 }
 
-/// How long one check for coverage may take while a query waits: some milliseconds. What is not
-/// established by then counts as not covered, which costs time, never a match.
+/// Limit of one coverage check while a query waits: some milliseconds. A set not proven by then counts as not
+/// covering, which costs time, never a match.
 const CHECK_STEPS: u64 = 20_000;
 
-/// How long all checks for a plan may take together: some tens of milliseconds, once for a distance.
+/// Limit of all checks for a plan: some tens of milliseconds, once per distance.
 const PLAN_STEPS: u64 = 20 * CHECK_STEPS;
 
-/// At the built distance the design itself; below it, smaller radii and fewer tables where they
+/// At the built distance the design itself; below it, smaller radii and fewer tables if they
 /// still cover; above it, the existing tables with larger radii or a walk over table 0 alone with
-/// its whole width as prefix, whichever is estimated to touch less.
+/// its whole width as prefix, by the lower estimate.
 fn make<F: Fingerprint>(
     design: &Design<F>,
     distance: u32,
@@ -94,7 +94,7 @@ fn make<F: Fingerprint>(
     Plan { distance, probes }
 }
 
-/// The tables with the least radii that cover; `None` where that cannot be established.
+/// Returns the tables with the least radii that cover; `None` if that cannot be established.
 fn covering_radii<F: Fingerprint>(design: &Design<F>, distance: u32) -> Option<Vec<Probe<F>>> {
     let mut probes: Vec<Probe<F>> =
         design.tables().iter().enumerate().map(|(table, &reach)| Probe { table, reach }).collect();
@@ -144,7 +144,7 @@ fn narrow<F: Fingerprint>(probes: &mut Vec<Probe<F>>, distance: u32, steps_left:
     }
 }
 
-/// Whether that can be established in a check's steps, or in those that are left.
+/// Returns whether coverage is proven in the steps of a check, or in the remaining ones.
 fn covers<F: Fingerprint>(probes: &[Probe<F>], distance: u32, steps_left: &mut u64) -> bool {
     let reaches: Vec<TableDesign<F>> = probes.iter().map(|p| p.reach).collect();
     let granted = CHECK_STEPS.min(*steps_left);

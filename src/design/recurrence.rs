@@ -4,8 +4,8 @@
 use crate::design::table::{MAX_TABLES, TableDesign};
 use hamdex_fingerprint::Fingerprint;
 
-/// The splits of the least number of tables: X(f, k, d) = 1 if d ≤ τ, else the least over r > k of
-/// C(r, k) · X(f·k/r, k, d − (r − k)·f/r). No split at all where the fingerprints are so few that one
+/// Returns the splits of the least number of tables: X(f, k, d) = 1 if d ≤ τ, else the least over r > k of
+/// C(r, k) · X(f·k/r, k, d − (r − k)·f/r). No split at all if the fingerprints are so few that one
 /// table's scan will do; `None` beyond [`MAX_TABLES`].
 pub(super) fn least_tables(
     bits: u32,
@@ -39,7 +39,7 @@ fn search(bits: f64, k: u32, log2_count: f64, log2_candidates: f64, most: f64) -
     best
 }
 
-/// The tables of a nested split: at each level every choice of r − k of r near-equal groups, in
+/// Returns the tables of a nested split: at each level every choice of r − k of r near-equal groups, in
 /// lexicographic order, so that the first table leads with the leading bits.
 pub(super) fn tables<F: Fingerprint>(splits: &[u32], distance: u32) -> Vec<TableDesign<F>> {
     nested(splits, distance, F::ZERO, F::ONES)
@@ -60,7 +60,7 @@ fn nested<F: Fingerprint>(splits: &[u32], distance: u32, led: F, rest: F) -> Vec
         .collect()
 }
 
-/// The bits of `mask` in `parts` near-equal groups of neighbours, the larger groups first.
+/// Returns the bits of `mask` in `parts` near-equal groups of neighbours, the larger groups first.
 pub(crate) fn split<F: Fingerprint>(mask: F, parts: u32) -> Vec<F> {
     let positions: Vec<u32> = (0..F::BITS).filter(|&p| mask & F::bit(p) != F::ZERO).collect();
     let (each, larger) = (positions.len() / parts as usize, positions.len() % parts as usize);
@@ -74,7 +74,7 @@ pub(crate) fn split<F: Fingerprint>(mask: F, parts: u32) -> Vec<F> {
         .collect()
 }
 
-/// All ways to choose `count` of 0..`of`, each ascending, in lexicographic order.
+/// Returns all ways to choose `count` of 0..`of`, each ascending, in lexicographic order.
 pub(super) fn choices(of: u32, count: u32) -> Vec<Vec<u32>> {
     if count == 0 {
         return vec![Vec::new()];

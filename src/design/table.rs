@@ -11,25 +11,25 @@ pub const MAX_TABLES: usize = 64;
 pub struct TableDesign<F> {
     /// The bits that lead: its count of ones is the prefix length.
     pub mask: F,
-    /// How many errors inside the prefix the table admits.
+    /// Maximum number of errors inside the prefix.
     pub radius: u32,
 }
 
 impl<F: Fingerprint> TableDesign<F> {
-    /// A table that leads with the bits under `mask` and admits `radius` errors among them.
+    /// Returns a table that leads with the bits under `mask` and admits `radius` errors among them.
     #[must_use]
     pub fn new(mask: F, radius: u32) -> Self {
         Self { mask, radius }
     }
 
-    /// The number of bits under the mask.
+    /// Returns the number of bits under the mask.
     #[must_use]
     pub fn prefix_bits(&self) -> u32 {
         self.mask.count_ones()
     }
 
-    /// Whether this table's probe meets a stored fingerprint that differs from the query in exactly
-    /// the bits of `difference`.
+    /// Returns whether this table's probe meets a stored fingerprint that differs from the query in exactly the
+    /// bits of `difference`.
     #[inline]
     #[must_use]
     pub fn admits(&self, difference: F) -> bool {

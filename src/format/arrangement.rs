@@ -1,4 +1,4 @@
-//! The one order of sections that a file can have. What lies where follows from the counts in the
+//! The one order of sections that a file can have. The positions follow from the counts in the
 //! footer; the footer says it all the same, for readers that look for one section only, and a reader
 //! refuses a file in which the two differ.
 //!
@@ -12,7 +12,7 @@ use crate::format::footer::Footer;
 use crate::format::record::SectionRecord;
 use crate::format::{PAGE_BYTES, SECTION_ALIGNMENT, align};
 
-/// Where sections go when they are put one after the other.
+/// Offsets of sections that are written one after the other.
 #[derive(Debug)]
 pub(crate) struct Arrangement {
     sections: Vec<SectionRecord>,
@@ -25,7 +25,7 @@ impl Arrangement {
         Self { sections: Vec::new(), end: PAGE_BYTES }
     }
 
-    /// Where a section of that kind would start; `None` beyond 64 bits.
+    /// Returns the offset of a next section of that kind; `None` beyond 64 bits.
     pub(crate) fn next_offset(&self, kind: UnitKind) -> Option<u64> {
         align(self.end, if kind == UnitKind::Block { PAGE_BYTES } else { SECTION_ALIGNMENT })
     }
@@ -38,18 +38,18 @@ impl Arrangement {
         Some(section)
     }
 
-    /// Where the last section ends.
+    /// Returns the end of the last section.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
 
-    /// The sections so far, in order.
+    /// Returns the sections so far, in order.
     pub(crate) fn sections(&self) -> &[SectionRecord] {
         &self.sections
     }
 
-    /// The arrangement that follows from a footer's counts; only the lengths of the metadata and the names are
-    /// taken from its list of sections. `None` where that is beyond 64 bits.
+    /// Returns the arrangement that follows from a footer's counts; only the lengths of the metadata and the names are
+    /// taken from its list of sections. `None` if that is beyond 64 bits.
     pub(crate) fn of(footer: &Footer) -> Option<Self> {
         let listed = |kind| {
             let section = footer.sections.iter().find(|section| section.kind == kind);

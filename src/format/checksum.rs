@@ -5,7 +5,7 @@ use crc32fast::Hasher;
 
 use crate::format::header::FileId;
 
-/// What a checksummed unit belongs to. The number is that of format-spec.md.
+/// The kind of a checksummed unit. The number is that of format-spec.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum UnitKind {
@@ -22,7 +22,7 @@ pub(crate) enum UnitKind {
 }
 
 impl UnitKind {
-    /// Those that the footer lists.
+    /// The kinds that the footer lists.
     pub(crate) const SECTIONS: [Self; 8] = [
         Self::Block,
         Self::Keys,
@@ -42,7 +42,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// For the units of that kind of that table (0 where there is no table) of that file.
+    /// For the units of that kind of that table (0 if there is no table) of that file.
     pub(crate) fn new(file: FileId, kind: UnitKind, table: usize) -> Self {
         let mut digested = Hasher::new();
         digested.update(&file.0);
@@ -51,7 +51,7 @@ impl Context {
         Self { digested }
     }
 
-    /// The checksum of the unit of that number.
+    /// Returns the checksum of the unit of that number.
     #[inline]
     pub(crate) fn checksum(&self, number: u64, unit: &[u8]) -> u32 {
         let mut hasher = self.digested.clone();

@@ -35,10 +35,10 @@ pub(crate) struct Footer {
     pub(crate) sections: Vec<SectionRecord>,
 }
 
-/// How ids are packed.
+/// The packing of ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IdsRecord {
-    /// How many ids in all.
+    /// Number of ids in all.
     pub(crate) count: u64,
     /// The smallest one; each is stored as what it exceeds this by.
     pub(crate) base: u64,
@@ -50,8 +50,8 @@ pub(crate) struct IdsRecord {
 pub(crate) const RANKED_PLACES: u64 = 4096;
 
 impl IdsRecord {
-    /// How many ranks the id directory has: none where all fingerprints have one id each, so that there are
-    /// no marks.
+    /// Returns the number of ranks in the id directory: none if all fingerprints have one id each, so that
+    /// there are no marks.
     pub(crate) fn ranks(&self, fingerprints: u64) -> u64 {
         if self.count == fingerprints { 0 } else { self.count.saturating_sub(1) / RANKED_PLACES }
     }
@@ -63,9 +63,9 @@ pub(crate) struct TableRecord {
     pub(crate) mask: u128,
     pub(crate) radius: u32,
     pub(crate) blocks: u64,
-    /// Of the codebook, by h; all zero where the codec has none.
+    /// Of the codebook, by h; all zero if the codec has none.
     pub(crate) code_lengths: Vec<u8>,
-    /// How often each h occurs between neighbours in the table, also across blocks.
+    /// Number of occurrences of each h between neighbours in the table, also across blocks.
     pub(crate) counts: Vec<u64>,
 }
 
@@ -250,7 +250,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is read without complaint means just what the bytes say.
+        /// Bytes that are read without an error are written back the same.
         #[test]
         fn a_changed_byte_is_refused_or_means_something_else(at in 0usize..1500, change in 1u8..) {
             let mut bytes = footer().to_bytes();

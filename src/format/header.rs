@@ -39,13 +39,13 @@ const KNOWN_FEATURES: u64 = 0;
 pub struct FileId(pub(crate) [u8; 16]);
 
 impl FileId {
-    /// Its bytes, as they stand in the file.
+    /// Returns its bytes in the file.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 16] {
         self.0
     }
 
-    /// A part of it, which is enough to notice a mistake.
+    /// Returns a part of it, which is enough to notice a mistake.
     #[inline]
     pub(crate) fn tag(self) -> u32 {
         LittleEndian::read_u32(&self.0)
@@ -64,7 +64,7 @@ impl fmt::Display for FileId {
     }
 }
 
-/// What the header says.
+/// The contents of the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) minor: u16,
@@ -72,7 +72,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// The first page of a file.
+    /// Returns the first page of a file.
     pub(crate) fn page(self) -> Vec<u8> {
         let mut page = vec![0; PAGE_BYTES as usize];
         page[..8].copy_from_slice(&MAGIC);
@@ -123,7 +123,7 @@ mod tests {
 
     const HEADER: Header = Header { minor: 3, file_id: FileId(*b"0123456789abcdef") };
 
-    /// A header page with some bytes changed and the checksum made right again.
+    /// Returns a header page with some bytes changed and the checksum made right again.
     fn with(at: usize, bytes: &[u8]) -> Vec<u8> {
         let mut page = HEADER.page();
         page[at..at + bytes.len()].copy_from_slice(bytes);

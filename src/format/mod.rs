@@ -1,12 +1,12 @@
-//! The file: what lies where, and how a reader knows that it is whole. format-spec.md is the
-//! authority; this folder writes and reads what it says.
+//! The file format: its sections, and how a reader knows that it is complete. format-spec.md is the
+//! authority; this module implements it.
 //!
-//! - [`header`]: the first bytes: is this ours, and can we read it
-//! - [`trailer`]: the last bytes: is it whole, and where is the footer
+//! - [`header`]: the first bytes: the format and its version
+//! - [`trailer`]: the last bytes: the end of a complete file, and the position of the footer
 //! - [`footer`]: everything about the contents
-//! - [`checksum`]: CRC-32 with context, so that no unit passes for another
-//! - [`record`]: where a section lies
-//! - [`section`]: stretches of bytes in checksummed pages
+//! - [`checksum`]: CRC-32 with context, so that no unit is taken for another
+//! - [`record`]: the position of a section
+//! - [`section`]: byte ranges in checksummed pages
 //! - [`arrangement`]: the one order of sections that a file can have
 
 pub(crate) mod arrangement;
@@ -17,13 +17,13 @@ pub(crate) mod record;
 pub(crate) mod section;
 pub(crate) mod trailer;
 
-/// What may stand where in a file: blocks of tables start at multiples of this.
+/// Alignment of the blocks of tables in a file.
 pub(crate) const PAGE_BYTES: u64 = 4096;
 
 /// Every other section starts at a multiple of this.
 pub(crate) const SECTION_ALIGNMENT: u64 = 8;
 
-/// The smallest multiple of `alignment` that is not below `offset`; `None` beyond 64 bits.
+/// Returns the smallest multiple of `alignment` that is not below `offset`; `None` beyond 64 bits.
 pub(crate) fn align(offset: u64, alignment: u64) -> Option<u64> {
     offset.checked_next_multiple_of(alignment)
 }

@@ -15,7 +15,7 @@ use crate::error::{Place, ReadError};
 use crate::format::checksum::Context;
 use crate::format::{SECTION_ALIGNMENT, align};
 
-/// Pages that are verified between two looks at whether to go on.
+/// Pages that are verified between cancellation checks.
 const PAGES_AT_ONCE: usize = 1024;
 
 /// Bytes of contents under one checksum.
@@ -23,7 +23,7 @@ pub(crate) const PAGE: usize = 4096;
 
 const CHECKSUM_BYTES: u64 = 4;
 
-/// The bytes that a section takes in the file, by the bytes of its contents; `None` beyond 64 bits.
+/// Returns the bytes that a section takes in the file, by the bytes of its contents; `None` beyond 64 bits.
 pub(crate) fn extent(contents: u64) -> Option<u64> {
     let checksums = contents.div_ceil(PAGE as u64) * CHECKSUM_BYTES;
     align(align(contents, CHECKSUM_BYTES)?.checked_add(checksums)?, SECTION_ALIGNMENT)
@@ -82,16 +82,16 @@ impl SectionWriter {
 pub(crate) struct Section {
     place: Place,
     context: Context,
-    /// Where the contents start, and how long they are.
+    /// Start and length of the contents.
     offset: usize,
     length: usize,
     checked: Checked,
-    /// Whether pages are checked every time all the same.
+    /// Whether pages are checked at every read.
     always_check: bool,
 }
 
 impl Section {
-    /// A section that lies wholly inside the file.
+    /// Returns a section that lies wholly inside the file.
     pub(crate) fn new(place: Place, context: Context, offset: usize, length: usize) -> Self {
         Self {
             place,
@@ -103,12 +103,12 @@ impl Section {
         }
     }
 
-    /// The same section, its pages checked each time that they are read.
+    /// Returns the same section, its pages checked each time that they are read.
     pub(crate) fn always_checked(self) -> Self {
         Self { always_check: true, ..self }
     }
 
-    /// Where the contents lie in the file.
+    /// Returns the range of the contents in the file.
     pub(crate) fn contents(&self) -> Range<usize> {
         self.offset..self.offset + self.length
     }
@@ -117,7 +117,7 @@ impl Section {
         self.length
     }
 
-    /// A range of the contents, its pages checked if they have not been, or are to be each time.
+    /// Returns a range of the contents, its pages checked if they have not been, or are to be each time.
     pub(crate) fn read<'a>(&self, file: &'a [u8], range: Range<usize>) -> Result<&'a [u8], ReadError> {
         if range.end > self.length || range.start > range.end {
             return Err(ReadError::damaged(self.place, "it is shorter than what refers to it"));
@@ -131,7 +131,7 @@ impl Section {
         Ok(&file[self.offset + range.start..self.offset + range.end])
     }
 
-    /// All of the contents.
+    /// Returns all of the contents.
     pub(crate) fn read_all<'a>(&self, file: &'a [u8]) -> Result<&'a [u8], ReadError> {
         self.read(file, 0..self.length)
     }
@@ -141,16 +141,16 @@ impl Section {
         self.verify_while(file, &|| Ok(()))
     }
 
-    /// As [`Self::verify`]; ends early with an error of `go_on`.
+    /// As [`Self::verify`]; ends early with an error of `check_cancelled`.
     pub(crate) fn verify_while(
         &self,
         file: &[u8],
-        go_on: &dyn Fn() -> Result<(), ReadError>,
+        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         let pages = self.length.div_ceil(PAGE);
         for page in 0..pages {
             if page % PAGES_AT_ONCE == 0 {
-                go_on()?;
+                check_cancelled()?;
             }
             self.check(file, page)?;
             self.checked.insert(page);

@@ -16,7 +16,7 @@ use crate::format::header::{FileId, MAGIC};
 
 pub(crate) const BYTES: usize = 32;
 
-/// What the trailer says.
+/// The contents of the trailer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Trailer {
     pub(crate) footer_offset: u64,

@@ -1,5 +1,5 @@
 //! Marks: bits, of which each set one is the first id of a fingerprint. Found by going through a few of them, or by
-//! their ranks where the next one is far off.
+//! their ranks if the next one is far off.
 
 use byteorder::{ByteOrder, LittleEndian};
 
@@ -8,7 +8,7 @@ use crate::format::footer::RANKED_PLACES;
 use crate::ids::reader::IdTable;
 
 impl IdTable {
-    /// The place of the mark that comes `skip` marks after the first one at or after `from`; the
+    /// Returns the place of the mark that comes `skip` marks after the first one at or after `from`; the
     /// number of ids if there are no more.
     pub(super) fn mark(&self, file: &[u8], from: u64, skip: u64) -> Result<u64, ReadError> {
         let stretches = self.record.count.div_ceil(RANKED_PLACES);
@@ -20,7 +20,7 @@ impl IdTable {
             Ok(place) => return Ok(place),
             Err(passed) => skip - passed,
         };
-        // Most of the time it is in the next stretch; beside a fingerprint with very many ids it is far off.
+        // It is usually in the next stretch; after a fingerprint with very many ids it is far off.
         let mut low = stretch + 1;
         if low >= stretches {
             return Ok(self.record.count);
@@ -48,7 +48,7 @@ impl IdTable {
         }
     }
 
-    /// How many marks come before a stretch of [`RANKED_PLACES`] places, from number 1 on.
+    /// Returns the number of marks before a stretch of [`RANKED_PLACES`] places, from number 1 on.
     pub(super) fn rank(&self, file: &[u8], stretch: u64) -> Result<u64, ReadError> {
         // As many ranks as stretches, so they are counted as the section's bytes are.
         let at = (self.blocks + stretch as usize - 1) * 8;

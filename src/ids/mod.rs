@@ -1,6 +1,6 @@
 //! Ids: which documents have a fingerprint.
 //!
-//! All ids stand in one bit-packed array, ordered by fingerprint and then by id, each as what it
+//! All ids are in one bit-packed array, ordered by fingerprint and then by id, each as what it
 //! exceeds the smallest one by. A bitmap of the same order marks the first id of each fingerprint; it
 //! is left out when every fingerprint has just one. A directory gives, for each block of table 0, the
 //! place of its first fingerprint's first id; behind these, the number of marks before every 4,096th place
@@ -9,7 +9,7 @@
 //! - [`packing`]: the array, one id at a time
 //! - [`reader`]: the ids of a fingerprint
 //! - [`marks`]: from one fingerprint's first id to another's
-//! - [`verify`]: whether the sections are what they should be
+//! - [`verify`]: verification of the sections
 //! - [`writer`]: the three sections
 
 mod marks;

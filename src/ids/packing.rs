@@ -2,7 +2,7 @@
 
 use crate::bits::read;
 
-/// The number of that place in an array of `bits`-wide numbers.
+/// Returns the number of that place in an array of `bits`-wide numbers.
 #[inline]
 pub(super) fn get(bytes: &[u8], place: u64, bits: u32) -> u64 {
     // In 64 bits: a byte string of half a gigabyte has more bits than a small machine counts.
@@ -22,7 +22,7 @@ impl Packer {
     /// Appends the low `bits` bits of `value`, which has no others set; hands over finished bytes.
     #[inline]
     pub(crate) fn put(&mut self, value: u64, bits: u32, finished: &mut Vec<u8>) {
-        // Above those that are pending stand some that have been handed over: they are pushed out in time.
+        // Bits that have been written remain above the pending ones, and are shifted out in time.
         self.pending = self.pending << bits | u128::from(value);
         self.pending_bits += bits;
         if self.pending_bits >= u64::BITS {

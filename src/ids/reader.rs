@@ -20,7 +20,7 @@ pub(crate) struct IdTable {
     pub(crate) blocks: usize,
 }
 
-/// Goes from the ids of an entry to those of the next one; made by [`IdTable::walk`].
+/// Walks the ids of consecutive entries; made by [`IdTable::walk`].
 pub(crate) struct IdWalk {
     place: u64,
 }
@@ -44,12 +44,12 @@ impl Ids<'_> {
     /// No ids at all.
     pub(crate) const NONE: Self = Ids { bytes: &[], base: 0, bits: 0, first: 0, next: 0, end: 0, skew: 0 };
 
-    /// The same with that added to each id.
+    /// Returns the same with that added to each id.
     pub(crate) fn renumbered(self, offset: u64) -> Self {
         Self { base: self.base.wrapping_add(offset), ..self }
     }
 
-    /// The places of those that have not been returned: see [`Index::places`](crate::Index::places).
+    /// Returns the places of the ids not yet returned: see [`Index::places`](crate::Index::places).
     #[must_use]
     pub fn places(&self) -> Range<u64> {
         self.first + self.next as u64..self.first + self.end as u64
@@ -78,17 +78,17 @@ impl Iterator for Ids<'_> {
 impl ExactSizeIterator for Ids<'_> {}
 
 impl IdTable {
-    /// Whether every fingerprint has exactly one id, so that there are no marks.
+    /// Returns whether every fingerprint has exactly one id, so that there are no marks.
     pub(crate) fn all_single(&self) -> bool {
         self.record.count == self.fingerprints
     }
 
-    /// The ids of the entry of that number in that block of table 0.
+    /// Returns the ids of the entry of that number in that block of table 0.
     pub(crate) fn of<'a>(&self, file: &'a [u8], block: usize, entry: usize) -> Result<Ids<'a>, ReadError> {
         self.next(file, &mut self.walk(file, block, entry)?)
     }
 
-    /// The id at a place, counted from 0, below the number of ids.
+    /// Returns the id at a place, counted from 0, below the number of ids.
     pub(crate) fn id_at(&self, file: &[u8], place: u64) -> Result<u64, ReadError> {
         let mut ids = self.range(file, place, place + 1)?;
         Ok(ids.next().unwrap_or(self.record.base))
@@ -100,7 +100,7 @@ impl IdTable {
         Ok(IdWalk { place: self.after(file, first, entry as u64)? })
     }
 
-    /// The ids of the entry that a walk has come to; goes on to the next one.
+    /// Returns the ids of the walk's current entry, and advances to the next.
     pub(crate) fn next<'a>(&self, file: &'a [u8], walk: &mut IdWalk) -> Result<Ids<'a>, ReadError> {
         let start = walk.place;
         walk.place = self.after(file, start, 1)?;
@@ -164,8 +164,8 @@ impl IdTable {
         Ok(())
     }
 
-    /// The first place of the fingerprint that comes so many after the one whose first place is `start`; the
-    /// number of ids, or more, where there is none.
+    /// Returns the first place of the fingerprint that comes `fingerprints` after the one whose first place is
+    /// `start`; the number of ids, or more, if there is none.
     pub(crate) fn after(&self, file: &[u8], start: u64, fingerprints: u64) -> Result<u64, ReadError> {
         match fingerprints {
             _ if self.all_single() => Ok(start + fingerprints),
@@ -174,7 +174,7 @@ impl IdTable {
         }
     }
 
-    /// The ids from one place to another.
+    /// Returns the ids from one place to another.
     fn range<'a>(&self, file: &'a [u8], start: u64, end: u64) -> Result<Ids<'a>, ReadError> {
         let bits = u64::from(self.record.bits);
         let first_bit = start * bits;
@@ -184,7 +184,7 @@ impl IdTable {
         Ok(Ids { bytes, base, bits, first: start, next: 0, end: count, skew: (first_bit % 8) as usize })
     }
 
-    /// The place of the first id of a block.
+    /// Returns the place of the first id of a block.
     pub(crate) fn first_of_block(&self, file: &[u8], block: usize) -> Result<u64, ReadError> {
         let place = LittleEndian::read_u64(self.directory.read(file, block * 8..block * 8 + 8)?);
         if place < self.record.count {

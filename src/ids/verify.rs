@@ -1,40 +1,40 @@
-//! Whether the id sections are what they should be.
+//! Verification of the id sections.
 
 use crate::error::{Place, ReadError};
 use crate::format::footer::RANKED_PLACES;
 use crate::ids::packing::get;
 use crate::ids::reader::IdTable;
 
-/// Ids that are verified between two looks at whether to go on.
+/// Ids that are verified between cancellation checks.
 const IDS_AT_ONCE: u64 = 1 << 20;
 
-/// Blocks whose first ids are verified between two looks at whether to go on.
+/// Blocks whose first ids are verified between cancellation checks.
 const BLOCKS_AT_ONCE: usize = 1 << 10;
 
 impl IdTable {
     /// Checks all three sections, and that each fingerprint has ids, ascending. `entries` gives how
-    /// many entries each block of table 0 has. Ends early with an error of `go_on`.
+    /// many entries each block of table 0 has. Ends early with an error of `check_cancelled`.
     pub(crate) fn verify(
         &self,
         file: &[u8],
         entries: &[usize],
-        go_on: &dyn Fn() -> Result<(), ReadError>,
+        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         for section in [&self.ids, &self.starts, &self.directory] {
-            section.verify_while(file, go_on)?;
+            section.verify_while(file, check_cancelled)?;
         }
         let ids = self.ids.read_all(file)?;
         let marks = self.starts.read_all(file)?;
         let is_first =
             |place: u64| self.all_single() || marks[(place / 8) as usize] & 0x80 >> (place % 8) != 0;
         self.verify_spare_bits(ids, marks)?;
-        self.verify_order(ids, is_first, go_on)?;
+        self.verify_order(ids, is_first, check_cancelled)?;
 
         self.verify_ranks(file, marks)?;
         let mut place = 0;
         for (block, &entries) in entries.iter().enumerate() {
             if block % BLOCKS_AT_ONCE == 0 {
-                go_on()?;
+                check_cancelled()?;
             }
             if self.first_of_block(file, block)? != place {
                 return Err(ReadError::damaged(
@@ -71,12 +71,12 @@ impl IdTable {
         &self,
         ids: &[u8],
         is_first: impl Fn(u64) -> bool,
-        go_on: &dyn Fn() -> Result<(), ReadError>,
+        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         let mut previous = 0;
         for place in 0..self.record.count {
             if place % IDS_AT_ONCE == 0 {
-                go_on()?;
+                check_cancelled()?;
             }
             let id = get(ids, place, self.record.bits);
             if self.record.base.checked_add(id).is_none() {

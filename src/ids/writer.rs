@@ -1,5 +1,4 @@
-//! Writing ids while table 0 is written: the sections grow beside it and are put into the file after
-//! its blocks.
+//! Writing ids while table 0 is written: the sections grow in memory and follow its blocks in the file.
 
 use std::io::{self, Read, Write};
 
@@ -22,7 +21,7 @@ pub(crate) struct Packed<W> {
     pub(crate) ids: W,
     /// The marks.
     pub(crate) starts: W,
-    /// How many marks come before each place that is a multiple of [`RANKED_PLACES`], but for the first.
+    /// Number of marks before each place that is a multiple of [`RANKED_PLACES`], except the first.
     pub(crate) ranks: Vec<u64>,
 }
 
@@ -88,7 +87,7 @@ impl<W: Write> IdWriter<W> {
     }
 }
 
-/// The place of the first mark of each block, given how many marks each one has.
+/// Returns the place of the first mark of each block, given how many marks each one has.
 pub(crate) fn block_starts(marks: &mut impl Read, entries: &[u16]) -> io::Result<Vec<u64>> {
     let mut starts = Vec::with_capacity(entries.len());
     let mut place = 0u64;

@@ -21,17 +21,17 @@ const MAX_BLOCKS_AT_ONCE: usize = 8;
 pub struct Entry<'i, F> {
     /// The fingerprint.
     pub fingerprint: F,
-    /// Its ids, ascending; none where the index holds no ids.
+    /// Its ids, ascending; none if the index holds no ids.
     pub ids: Ids<'i>,
 }
 
 /// All entries of an index, ascending by fingerprint; made by [`Index::entries`].
 ///
-/// It reads block by block, and ahead where the file is not in memory, whose amount does not depend on the
-/// number of entries. It ends after the first error.
+/// It reads block by block, and prefetches if the file is not in memory, in an amount that does not depend on
+/// the number of entries. It ends after the first error.
 pub struct Entries<'i, F> {
     walk: Walk<'i, F>,
-    /// Where the ids of the next entry are.
+    /// Position of the ids of the next entry.
     ids: Option<IdWalk>,
 }
 
@@ -43,7 +43,7 @@ pub struct Fingerprints<'i, F> {
 /// Goes through blocks of table 0.
 struct Walk<'i, F> {
     index: &'i Index<F>,
-    /// Those that have not been decoded.
+    /// The blocks not yet decoded.
     blocks: Range<usize>,
     /// Entries below this are left out.
     least: F,
@@ -51,7 +51,7 @@ struct Walk<'i, F> {
     /// The entries of a few blocks, and which of them comes next.
     values: Vec<F>,
     next: usize,
-    /// How many blocks are decoded together next time.
+    /// Number of blocks to decode together next time.
     at_once: usize,
     windows: Windows<'i>,
 }
@@ -63,7 +63,7 @@ per_width! {
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// All fingerprints with their ids, ascending.
+    /// Returns all fingerprints with their ids, ascending.
     ///
     /// ```
     /// use hamdex::{BuildOptions, Builder, Index};
@@ -86,7 +86,7 @@ impl<F: Fingerprint> Index<F> {
         Entries { walk: Walk::of_all(self), ids: None }
     }
 
-    /// All fingerprints, ascending.
+    /// Returns all fingerprints, ascending.
     #[must_use]
     pub fn fingerprints(&self) -> Fingerprints<'_, F> {
         Fingerprints { walk: Walk::of_all(self) }
@@ -94,7 +94,7 @@ impl<F: Fingerprint> Index<F> {
 }
 
 impl<F: Fingerprint> Entries<'_, F> {
-    /// Leaves out all entries below this fingerprint.
+    /// Skips all entries below this fingerprint.
     #[must_use]
     pub fn from(mut self, least: F) -> Self {
         self.walk.skip_below(least);
@@ -102,7 +102,7 @@ impl<F: Fingerprint> Entries<'_, F> {
         self
     }
 
-    /// Cuts what has not been read into at most so many parts for several threads, about equally large and one
+    /// Divides the unread entries into at most so many parts for several threads, about equally large and one
     /// after the other.
     #[must_use]
     pub fn split(self, parts: usize) -> Vec<Self> {
@@ -111,14 +111,14 @@ impl<F: Fingerprint> Entries<'_, F> {
 }
 
 impl<F: Fingerprint> Fingerprints<'_, F> {
-    /// Leaves out all below this one.
+    /// Skips all fingerprints below this one.
     #[must_use]
     pub fn from(mut self, least: F) -> Self {
         self.walk.skip_below(least);
         self
     }
 
-    /// Cuts what has not been read into parts: see [`Entries::split`].
+    /// Divides the unread fingerprints into parts: see [`Entries::split`].
     #[must_use]
     pub fn split(self, parts: usize) -> Vec<Self> {
         self.walk.split(parts).into_iter().map(|walk| Self { walk }).collect()
@@ -136,14 +136,14 @@ impl<'i, F: Fingerprint> Walk<'i, F> {
         Self { index, blocks, least, scratch, values, next: 0, at_once: 1, windows }
     }
 
-    /// The blocks with entries that have not been returned.
+    /// Returns the blocks with entries that have not been returned.
     fn unread_blocks(&self) -> Range<usize> {
         let keys = self.index.tables[0].keys.in_file(self.index.data.as_ref());
         let begun = self.values.get(self.next).map(|&value| keys.find(value));
         begun.unwrap_or(self.blocks.start)..self.blocks.end
     }
 
-    /// The least that the next entry can be.
+    /// Returns the least that the next entry can be.
     fn next_least(&self) -> F {
         self.values.get(self.next).copied().unwrap_or(self.least)
     }
@@ -162,7 +162,7 @@ impl<'i, F: Fingerprint> Walk<'i, F> {
         blocks.clone().step_by(each).map(part).collect()
     }
 
-    /// The next fingerprint. `opened` is called with the first of the blocks that are decoded for it, and the
+    /// Returns the next fingerprint. `opened` is called with the first of the blocks that are decoded for it, and the
     /// number of their first entry that is not left out.
     #[inline]
     fn advance(
@@ -221,7 +221,7 @@ fn decode_some<F: Fingerprint>(walk: &mut Walk<'_, F>) -> Result<(), ReadError> 
     walk.blocks.start = run.end;
     let decoded = table.decode_run(file, run, &mut walk.scratch, &mut walk.values);
     match (decoded, walk.values.last()) {
-        // What lies before the damage is whole; the damage comes next.
+        // The entries before the damage are intact; the error comes next.
         (Err(_), Some(&last)) => walk.blocks.start = table.keys.in_file(file).find(last) + 1,
         (decoded, _) => decoded?,
     }

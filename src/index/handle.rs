@@ -1,4 +1,4 @@
-//! An open index, and what it says of itself.
+//! An open index and its properties.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -43,69 +43,69 @@ use hamdex_fingerprint::Fingerprint;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Index<F> {
-    /// Where it was opened, for errors.
-    pub(super) path: Option<Box<Path>>,
-    pub(super) data: Mapping,
-    pub(super) read_ahead: ReadAhead,
-    pub(super) header: Header,
-    pub(super) footer: Footer,
-    pub(super) design: Design<F>,
-    pub(super) tables: Vec<Table<F>>,
-    pub(super) ids: Option<IdTable>,
-    pub(super) names: Option<NameTable>,
-    pub(super) metadata_section: Section,
-    pub(super) metadata: BTreeMap<String, Vec<u8>>,
-    /// How to query each distance, worked out when it is first needed.
+    /// Its path, for errors.
+    pub(crate) path: Option<Box<Path>>,
+    pub(crate) data: Mapping,
+    pub(crate) read_ahead: ReadAhead,
+    pub(crate) header: Header,
+    pub(crate) footer: Footer,
+    pub(crate) design: Design<F>,
+    pub(crate) tables: Vec<Table<F>>,
+    pub(crate) ids: Option<IdTable>,
+    pub(crate) names: Option<NameTable>,
+    pub(crate) metadata_section: Section,
+    pub(crate) metadata: BTreeMap<String, Vec<u8>>,
+    /// The plan for each distance, made at its first query.
     pub(super) plans: Box<[OnceLock<Plan<F>>]>,
-    /// How many fingerprints come before each block of table 0, counted when it is first needed.
+    /// Number of fingerprints before each block of table 0, counted when first needed.
     pub(super) ranks: OnceLock<Box<[u64]>>,
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// The number of distinct fingerprints.
+    /// Returns the number of distinct fingerprints.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.footer.fingerprints
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The design.
+    /// Returns the design.
     #[must_use]
     pub fn design(&self) -> &Design<F> {
         &self.design
     }
 
-    /// The codec of the blocks.
+    /// Returns the codec of the blocks.
     #[must_use]
     pub fn codec(&self) -> Codec {
         self.footer.layout.codec
     }
 
-    /// The user's metadata.
+    /// Returns the user's metadata.
     #[must_use]
     pub fn metadata(&self) -> &BTreeMap<String, Vec<u8>> {
         &self.metadata
     }
 
-    /// Whether the index holds ids.
+    /// Returns whether the index has ids.
     #[must_use]
     pub fn has_ids(&self) -> bool {
         self.ids.is_some()
     }
 
-    /// Whether the ids have names.
+    /// Returns whether the ids have names.
     #[must_use]
     pub fn has_names(&self) -> bool {
         self.names.is_some()
     }
 
-    /// The names of the ids; `None` if they have none. Of the names only the few bytes that say how they are listed
-    /// are read now; each name is read, and its checksum verified, when it is asked for.
+    /// Returns the names of the ids; `None` if they have none. Reads only the few bytes of the head of the
+    /// names; each name is read, and its checksum verified, when it is looked up.
     ///
     /// # Errors
     /// When these bytes are damaged. The rest of the index can be queried all the same.
@@ -119,27 +119,27 @@ impl<F: Fingerprint> Index<F> {
         }
     }
 
-    /// The id of the file, which its contents and the options of its build determine: files with the same id are the
+    /// Returns the id of the file, which its contents and the options of its build determine: files with the same id are the
     /// same, byte for byte.
     #[must_use]
     pub fn file_id(&self) -> FileId {
         self.header.file_id
     }
 
-    /// What matches remember of the file.
+    /// Returns the file's tag in matches.
     #[inline]
-    pub(super) fn tag(&self) -> u32 {
+    pub(crate) fn tag(&self) -> u32 {
         self.header.file_id.tag()
     }
 
-    /// An error that names the file.
+    /// Returns an error that names the file.
     #[cold]
-    pub(super) fn error(&self, error: ReadError) -> ReadError {
+    pub(crate) fn error(&self, error: ReadError) -> ReadError {
         error.of_file(self.path.as_deref())
     }
 
-    /// The probes for a distance.
-    pub(super) fn plan(&self, distance: u32) -> &Plan<F> {
+    /// Returns the probes for a distance.
+    pub(crate) fn plan(&self, distance: u32) -> &Plan<F> {
         let distance = distance.min(F::BITS);
         self.plans[distance as usize].get_or_init(|| {
             let layout = self.footer.layout;

@@ -1,5 +1,5 @@
-//! The ids of many matches: those that know where their ids are need no look-up, and the others are looked up
-//! together, so that memory works on all of them at a time.
+//! The ids of many matches: matches that know the place of their ids need no look-up, and the others are looked
+//! up together, so that their memory accesses overlap.
 
 use std::ops::ControlFlow;
 
@@ -22,12 +22,13 @@ per_width! {
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// The ids of each of these matches, in their order, each list ascending: none where the index holds no ids.
-    /// Matches of other indexes are looked up, too; those that are not stored in this one have no ids.
+    /// Returns the ids of each of these matches, in their order, each list ascending; empty if the index has no
+    /// ids. Matches of other indexes are looked up, too; fingerprints that are not stored in this index have no
+    /// ids.
     ///
     /// It saves the look-up for matches that a [`Searcher`](crate::Searcher) has found in table 0: all of them
-    /// with the design `single`, most with `halves`, a part with others. The rest is looked up in one go, which is
-    /// quicker than one after the other.
+    /// with the design `single`, most with `halves`, a part with others. The rest are looked up together, which
+    /// is faster than one by one.
     ///
     /// ```
     /// use hamdex::{BuildOptions, Builder, Index};
@@ -54,8 +55,8 @@ impl<F: Fingerprint> Index<F> {
         self.ids_of_through(matches, &mut Scanner::default())
     }
 
-    /// The ids of matches, looked up with this memory.
-    pub(super) fn ids_of_through(
+    /// Returns the ids of matches, with this scanner.
+    pub(crate) fn ids_of_through(
         &self,
         matches: &[Match<F>],
         scanner: &mut Scanner<F>,
@@ -63,7 +64,7 @@ impl<F: Fingerprint> Index<F> {
         compiled_ids_of()(self, matches, scanner)
     }
 
-    /// The block of table 0 and the number in it where each match is stored; `None` for those that are not.
+    /// Finds the block of table 0, and the number in it, of each match; `None` if it is not stored.
     fn places_of(
         &self,
         matches: &[Match<F>],

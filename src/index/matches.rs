@@ -1,4 +1,4 @@
-//! What a query finds.
+//! The results of a query.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -8,9 +8,9 @@ use hamdex_fingerprint::Fingerprint;
 
 /// A stored fingerprint near a query.
 ///
-/// Its ids, if there are any: [`Index::ids`](crate::Index::ids), or faster, since a match may know where they
-/// are, [`Searcher::ids_of`](crate::Searcher::ids_of). What a match knows of that is no part of comparisons:
-/// two matches are equal when distance and fingerprint are.
+/// Its ids are returned by [`Index::ids`](crate::Index::ids), or faster by
+/// [`Searcher::ids_of`](crate::Searcher::ids_of), since a match may know their place. Two matches are equal if
+/// distance and fingerprint are; the place of the ids does not count.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Match<F> {
@@ -18,30 +18,30 @@ pub struct Match<F> {
     pub distance: u32,
     /// The stored fingerprint.
     pub fingerprint: F,
-    pub(super) entry: EntryPlace,
+    pub(crate) entry: EntryPlace,
 }
 
-/// Where an entry is in table 0 of a file, which is where its ids are found from.
+/// The position of an entry in table 0 of a file, from which its ids are found.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct EntryPlace {
+pub(crate) struct EntryPlace {
     block: u32,
     number: u16,
-    /// Of the file, so that it is not taken for an entry of another one.
+    /// The tag of the file, so that it is not taken for an entry of another one.
     tag: u32,
 }
 
 impl EntryPlace {
-    /// Of a match that was found in another table, or by other means. No block has that number.
+    /// The position of a match found in another table, or by other means. No block has that number.
     pub(super) const UNKNOWN: Self = Self { block: u32::MAX, number: 0, tag: 0 };
 
-    /// An entry of the file with that tag.
+    /// Returns an entry of the file with that tag.
     #[inline]
-    pub(super) fn new(block: u32, number: usize, tag: u32) -> Self {
+    pub(crate) fn new(block: u32, number: usize, tag: u32) -> Self {
         // A block has at most 65,535 entries.
         Self { block, number: number as u16, tag }
     }
 
-    /// The block, and the number of the entry in it, if it is known for the file with that tag.
+    /// Returns the block, and the number of the entry in it, if it is known for the file with that tag.
     #[inline]
     pub(super) fn of_file(self, tag: u32) -> Option<(usize, usize)> {
         let is_known = self.block != Self::UNKNOWN.block && self.tag == tag;
@@ -50,20 +50,20 @@ impl EntryPlace {
 }
 
 impl<F: Fingerprint> Match<F> {
-    /// `fingerprint` as a match of `query`.
+    /// Returns `fingerprint` as a match of `query`.
     #[must_use]
-    pub fn of(query: F, fingerprint: F) -> Self {
-        Self::new(fingerprint.distance(query), fingerprint)
+    pub fn new(query: F, fingerprint: F) -> Self {
+        Self::at_distance(fingerprint.distance(query), fingerprint)
     }
 
-    /// A match of which it is not known where its ids are.
+    /// Returns a match at a known distance whose entry in the file is unknown.
     #[inline]
-    pub(super) fn new(distance: u32, fingerprint: F) -> Self {
+    pub(crate) fn at_distance(distance: u32, fingerprint: F) -> Self {
         Self { distance, fingerprint, entry: EntryPlace::UNKNOWN }
     }
 }
 
-/// Takes the place of a query and its matches, and returns whether there should be more.
+/// Receives the place of a query and its matches; breaks to end the batch.
 pub type MatchVisitor<'v, F> = dyn FnMut(usize, &[Match<F>]) -> ControlFlow<()> + 'v;
 
 impl<F: PartialEq> PartialEq for Match<F> {

@@ -1,5 +1,5 @@
-//! The nearest of many: those within a distance that is found step by step, and where that is no longer cheaper, a
-//! walk through all of table 0.
+//! The nearest neighbours: queries with increasing distance, until a walk is cheaper: a walk through all of
+//! table 0.
 
 use std::collections::BinaryHeap;
 use std::ops::{ControlFlow, Range};
@@ -8,38 +8,39 @@ use crate::codec::{Located, Target};
 use crate::error::ReadError;
 use crate::index::handle::Index;
 use crate::index::matches::{EntryPlace, Match};
-use crate::index::search::{GoOn, Search};
+use crate::index::search::{Search, WaveCheck};
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
 /// Blocks of a walk that are read ahead at once, and scanned with what is known by then.
 const WALK_BLOCKS: usize = 256;
 
-/// Blocks to either side of the query's own that a walk looks into first: what is near there rules out much of
-/// the rest.
+/// Blocks to either side of the query's own that a walk reads first: near matches there rule out most of the
+/// rest.
 const HOME_BLOCKS: usize = 32;
 
-/// What part of table 0 the blocks of a plan may be before a walk, which reads in order and learns, is cheaper.
+/// Share of table 0 in the blocks of a plan beyond which a walk is cheaper: it reads in order, and its matches
+/// rule out more and more.
 const WALK_SHARE: f64 = 0.25;
 
-/// A table of at most this many blocks is gone through in less time than it takes to make a plan.
+/// Tables of at most this many blocks are walked faster than a plan is made.
 const SMALL_TABLE_BLOCKS: usize = 4096;
 
 /// Keeps the least of many matches, in memory for about twice as many.
-pub(super) struct Limited<'m, M> {
+pub(crate) struct Limited<'m, M> {
     matches: &'m mut Vec<M>,
     limit: usize,
 }
 
 impl<'m, M: Ord> Limited<'m, M> {
-    pub(super) fn new(matches: &'m mut Vec<M>, limit: usize) -> Self {
+    pub(crate) fn new(matches: &'m mut Vec<M>, limit: usize) -> Self {
         matches.clear();
         Self { matches, limit }
     }
 
     /// Never breaks.
     #[inline]
-    pub(super) fn push(&mut self, found: M) -> ControlFlow<()> {
+    pub(crate) fn push(&mut self, found: M) -> ControlFlow<()> {
         self.matches.push(found);
         if self.matches.len() / 2 >= self.limit {
             self.cut();
@@ -57,7 +58,7 @@ impl<'m, M: Ord> Limited<'m, M> {
 
     /// Leaves them in order.
     #[inline]
-    pub(super) fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         if self.matches.len() > self.limit {
             self.cut();
         }
@@ -65,24 +66,24 @@ impl<'m, M: Ord> Limited<'m, M> {
     }
 }
 
-/// Says of a match whether it counts.
-pub(super) type Counts<'a, F> = &'a mut dyn FnMut(&Match<F>) -> Result<bool, ReadError>;
+/// Returns whether a match counts.
+pub(crate) type Counts<'a, F> = &'a mut dyn FnMut(&Match<F>) -> Result<bool, ReadError>;
 
-/// Whether a walk through table 0 is cheaper than the plan for a distance.
-pub(super) fn is_walk_cheaper<F: Fingerprint>(index: &Index<F>, distance: u32) -> bool {
+/// Returns whether a walk through table 0 is cheaper than the plan for a distance.
+pub(crate) fn is_walk_cheaper<F: Fingerprint>(index: &Index<F>, distance: u32) -> bool {
     let blocks = index.tables[0].keys.len();
     let of_plan = || index.design.expected_blocks(index.plan(distance), index.len(), index.footer.layout);
     blocks <= SMALL_TABLE_BLOCKS || of_plan() > blocks as f64 * WALK_SHARE
 }
 
-/// Finds the `count` nearest within `most` bits by going through table 0, from the query's own block on, and passing
-/// over what those found so far rule out; of those that `counts` returns true for. In order.
-pub(super) fn walk<F: Fingerprint>(
+/// Finds the `count` nearest within `most` bits for which `counts` returns true, in order: walks table 0 from
+/// the query's own block on, and skips the blocks that the matches so far rule out.
+pub(crate) fn walk<F: Fingerprint>(
     index: &Index<F>,
     search: &mut Search<F>,
     query: F,
     (count, most): (usize, u32),
-    (go_on, counts): (GoOn<'_>, Counts<'_, F>),
+    (check_wave, counts): (WaveCheck<'_>, Counts<'_, F>),
     matches: &mut Vec<Match<F>>,
 ) -> Result<(), ReadError> {
     let (table, tag) = (&index.tables[0], index.tag());
@@ -130,13 +131,13 @@ pub(super) fn walk<F: Fingerprint>(
         if let Some(error) = failure {
             return Err(error);
         }
-        go_on(done, table.keys.len()).map_err(|stopped| index.error(stopped.into()))?;
+        check_wave(done, table.keys.len()).map_err(|stopped| index.error(stopped.into()))?;
     }
     *matches = nearest.into_sorted_vec();
     Ok(())
 }
 
-/// All blocks of a table, first those about the query's own.
+/// Returns all blocks of a table, starting around the query's own.
 fn order<F: Fingerprint>(table: &Table<F>, file: &[u8], query: F) -> impl Iterator<Item = usize> + use<F> {
     let blocks = table.keys.len();
     let home = table.keys.in_file(file).find(query);

@@ -42,7 +42,7 @@ pub enum Checksums {
     UpFront,
 }
 
-/// How to open an index.
+/// Options of opening an index.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
     checksums: Checksums,
@@ -57,42 +57,42 @@ per_width! {
 }
 
 impl OpenOptions {
-    /// Checksums on first touch.
+    /// Returns the defaults: checksums on first touch.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// When to verify checksums.
+    /// Sets when to verify checksums.
     #[must_use]
     pub fn checksums(mut self, checksums: Checksums) -> Self {
         self.checksums = checksums;
         self
     }
 
-    /// Whether the file does not fit the memory left to it. Before a query reads its blocks, all of them are
-    /// read ahead at once, so that storage is waited for once per query and not once per block: by default
-    /// only blocks that have not been read since the file was opened, which costs nothing later; with this,
-    /// all blocks every time, since what was read may have left memory again. And the system is left to learn which
-    /// blocks are used often, so that these stay (see [`Mapping::keep`]).
+    /// Sets whether the file exceeds the memory available to it. The blocks of a query are prefetched from
+    /// storage together, so that a query waits once and not once per block: by default only blocks that have
+    /// not been read since the file was opened, which costs nothing later; with this option all blocks every
+    /// time, since the system may have evicted them. And the system learns which blocks are used often, and
+    /// keeps these (see [`Mapping::keep`]).
     ///
-    /// It concerns files that are opened by their path.
+    /// It applies to files that are opened by their path.
     #[must_use]
     pub fn larger_than_memory(mut self, larger: bool) -> Self {
         self.larger_than_memory = larger;
         self
     }
 
-    /// Whether to read the whole file into memory of the process, in huge pages where the system has them
-    /// (see [`Mapping::load`]), instead of mapping it: slower to open, faster to query where the file has
-    /// hundreds of megabytes.
+    /// Sets whether to read the whole file into memory of the process, in huge pages if the system has them
+    /// (see [`Mapping::load`]), instead of mapping it: slower to open, faster to query for files of hundreds of
+    /// megabytes.
     #[must_use]
     pub fn in_memory(mut self, in_memory: bool) -> Self {
         self.in_memory = in_memory;
         self
     }
 
-    /// Whether the whole file is read into memory.
+    /// Returns whether the whole file is read into memory.
     #[must_use]
     pub fn is_in_memory(&self) -> bool {
         self.in_memory
@@ -199,7 +199,7 @@ impl<F: Fingerprint> Index<F> {
     }
 }
 
-/// The width, in bits, of the fingerprints in a file: 64 or 128.
+/// Returns the width, in bits, of the fingerprints in a file: 64 or 128.
 ///
 /// # Errors
 /// As for [`Index::open`].
@@ -210,7 +210,7 @@ pub fn width(path: impl AsRef<Path>) -> Result<u32, ReadError> {
     ends.map(|ends| ends.footer.width).map_err(|error: ReadError| error.of_file(Some(path)))
 }
 
-/// What the two ends of a file say, consistent with each other and with the file's length.
+/// The contents of the two ends of a file, consistent with each other and with the file's length.
 struct Ends {
     header: Header,
     footer: Footer,
@@ -357,7 +357,7 @@ fn read_table<F: Fingerprint>(
         return Err(damaged("its number of blocks is impossible"));
     }
     let codec = BlockCodec::from_lengths(footer.layout, &record.code_lengths, before)
-        .ok_or_else(|| damaged("its code lengths make no complete code"))?;
+        .ok_or_else(|| damaged("its code lengths are not a complete code"))?;
 
     let place = Place::Keys { table: number };
     let section = sections.open(place, UnitKind::Keys, number);

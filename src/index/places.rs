@@ -1,4 +1,4 @@
-//! Places: numbers for what is stored, by which others can remember it.
+//! Places: stable numbers for stored entries.
 
 use std::ops::Range;
 
@@ -18,18 +18,18 @@ per_width! {
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// How many places there are: that of each pair of fingerprint and id, or of each fingerprint where the index
-    /// holds no ids.
+    /// Returns the number of places: one for each pair of fingerprint and id, or for each fingerprint if the
+    /// index has no ids.
     #[must_use]
     pub fn place_count(&self) -> u64 {
         self.ids.as_ref().map_or(self.len(), |ids| ids.record.count)
     }
 
-    /// The places of a fingerprint: none if it is not stored. Places number what is stored in natural order, from
-    /// 0: pairs of fingerprint and id, or fingerprints where the index holds no ids. The first place belongs to the
-    /// first of [`Index::ids`].
+    /// Returns the places of a fingerprint: none if it is not stored. Places number the pairs of fingerprint
+    /// and id in natural order, from 0; or the fingerprints, if the index has no ids. The first place belongs
+    /// to the first of [`Index::ids`].
     ///
-    /// Where there are no ids, the first call reads all of table 0.
+    /// Without ids, the first call reads all of table 0.
     ///
     /// ```
     /// use hamdex::{BuildOptions, Builder, Index};
@@ -50,7 +50,7 @@ impl<F: Fingerprint> Index<F> {
         compiled_places()(self, fingerprint)
     }
 
-    /// How many stored fingerprints are less than this one.
+    /// Returns the number of stored fingerprints below this one.
     ///
     /// The first call reads all of table 0.
     ///
@@ -60,7 +60,7 @@ impl<F: Fingerprint> Index<F> {
         compiled_rank()(self, fingerprint)
     }
 
-    /// How many fingerprints come before each block of table 0.
+    /// Returns the number of fingerprints before each block of table 0.
     pub(super) fn ranks(&self) -> Result<&[u64], ReadError> {
         if let Some(ranks) = self.ranks.get() {
             return Ok(ranks);

@@ -1,6 +1,6 @@
-//! Hints to storage, before its bytes are read: for a query, or a part of a batch, all its blocks at once; for a
-//! scan a window ahead; for a task of many all that it goes through. Otherwise each block would be waited for
-//! on its own, since the system does not read ahead by itself (`MADV_RANDOM`).
+//! Prefetching from storage: all blocks of a query, or of a part of a batch, at once; a window ahead of a scan;
+//! all blocks of one task of many. Otherwise each block would be waited for on its own, since the system does
+//! not read ahead (`MADV_RANDOM`).
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use hamdex_fingerprint::Fingerprint;
 /// Bytes that a scan reads ahead at once: enough to keep storage busy while the window before is read.
 const WINDOW_BYTES: usize = 1 << 20;
 
-/// Blocks that are looked at to know how many have been read.
+/// Blocks sampled to estimate how many have been read.
 const SAMPLED_BLOCKS: usize = 64;
 
-/// How an index reads ahead, if its bytes come from storage.
-pub(super) struct ReadAhead {
+/// The prefetching of an index whose bytes come from storage.
+pub(crate) struct ReadAhead {
     is_worth: bool,
-    /// Whether blocks that have been read may be gone again.
+    /// Whether blocks may be evicted after they have been read.
     repeat: bool,
 }
 
@@ -29,17 +29,17 @@ impl ReadAhead {
     }
 
     /// For bytes in memory.
-    pub(super) fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self { is_worth: false, repeat: false }
     }
 
-    /// Whether storage may have to be waited for where a block is read.
+    /// Returns whether the block may be cold.
     fn is_unread<F: Fingerprint>(&self, table: &Table<F>, block: usize) -> bool {
         self.repeat || !table.checked.contains(block)
     }
 
     /// Reads ahead a range of the file.
-    pub(super) fn bytes(&self, data: &Mapping, range: Range<usize>) {
+    pub(crate) fn bytes(&self, data: &Mapping, range: Range<usize>) {
         if self.is_worth {
             data.will_need(range.start, range.len());
         }
@@ -47,7 +47,7 @@ impl ReadAhead {
 
     /// Cuts a range of the file into parts that are read one after the other, and reads ahead each and the one after it.
     /// The parts count from the start of the range.
-    pub(super) fn parts<'a>(
+    pub(crate) fn parts<'a>(
         &'a self,
         data: &'a Mapping,
         range: Range<usize>,
@@ -61,14 +61,14 @@ impl ReadAhead {
     }
 
     /// Hints that a range of the file is read by most queries.
-    pub(super) fn keep(&self, data: &Mapping, range: Range<usize>) {
+    pub(crate) fn keep(&self, data: &Mapping, range: Range<usize>) {
         if self.is_worth {
             data.keep(range.start, range.len());
         }
     }
 
-    /// Hints that some of a range is read again and again, where each reading is announced: otherwise every one that
-    /// is not would bring its neighbours as well.
+    /// Hints that parts of a range are read repeatedly, if each read is announced: an unannounced one would
+    /// bring its neighbours as well.
     pub(super) fn keep_repeated(&self, data: &Mapping, range: Range<usize>) {
         if self.repeat {
             self.keep(data, range);
@@ -76,9 +76,9 @@ impl ReadAhead {
     }
 
     /// Reads ahead the blocks that a query is about to read, unless all have been read before: then it
-    /// looks at a few bits, and makes no system call.
+    /// tests a few bits, and makes no system call.
     #[inline]
-    pub(super) fn query<F: Fingerprint>(&self, data: &Mapping, tables: &[Table<F>], located: &[Located]) {
+    pub(crate) fn query<F: Fingerprint>(&self, data: &Mapping, tables: &[Table<F>], located: &[Located]) {
         // A single block is waited for once either way; one that is announced every time comes without its neighbours.
         let is_worth = self.is_worth && (located.len() > 1 || self.repeat);
         if is_worth && located.iter().any(|at| self.is_unread(&tables[at.table as usize], at.block as usize))
@@ -114,7 +114,7 @@ impl ReadAhead {
 
     /// Reads ahead blocks in a row that are about to be read, unless all have been read before. The range may
     /// lie or end beyond the last one.
-    pub(super) fn blocks<F: Fingerprint>(&self, data: &Mapping, table: &Table<F>, mut blocks: Range<usize>) {
+    pub(crate) fn blocks<F: Fingerprint>(&self, data: &Mapping, table: &Table<F>, mut blocks: Range<usize>) {
         if !self.is_worth {
             return;
         }
@@ -126,7 +126,7 @@ impl ReadAhead {
     }
 
     /// About the share of the blocks of a table that storage may have to be waited for, from a few of them.
-    pub(super) fn unread_share<F: Fingerprint>(&self, table: &Table<F>) -> f64 {
+    pub(crate) fn unread_share<F: Fingerprint>(&self, table: &Table<F>) -> f64 {
         if !self.is_worth {
             return 0.0;
         }
@@ -136,23 +136,23 @@ impl ReadAhead {
     }
 
     /// For going through the blocks of a table from first to last, or through a part of them.
-    pub(super) fn windows<'a>(&'a self, data: &'a Mapping) -> Windows<'a> {
+    pub(crate) fn windows<'a>(&'a self, data: &'a Mapping) -> Windows<'a> {
         Windows { read_ahead: self, data, hinted: 0..0, takes_all: true }
     }
 
-    /// The same, without those windows whose blocks have all been read before.
-    pub(super) fn windows_of_unread<'a>(&'a self, data: &'a Mapping) -> Windows<'a> {
+    /// Returns the same, without windows whose blocks have all been read before.
+    pub(crate) fn windows_of_unread<'a>(&'a self, data: &'a Mapping) -> Windows<'a> {
         Windows { takes_all: false, ..self.windows(data) }
     }
 }
 
-/// How far a scan has read ahead.
-pub(super) struct Windows<'a> {
+/// The prefetched window of a scan.
+pub(crate) struct Windows<'a> {
     read_ahead: &'a ReadAhead,
     data: &'a Mapping,
     /// The blocks read ahead without a gap.
     hinted: Range<usize>,
-    /// Whether that is done for windows whose blocks have all been read before, too.
+    /// Whether windows whose blocks have all been read before are prefetched, too.
     takes_all: bool,
 }
 
@@ -160,7 +160,7 @@ impl Windows<'_> {
     /// To be called with each block of a table before it is read; reads ahead the window that it is in, unless
     /// that has been done, and the next one.
     #[inline]
-    pub(super) fn reach<F: Fingerprint>(&mut self, table: &Table<F>, block: usize) {
+    pub(crate) fn reach<F: Fingerprint>(&mut self, table: &Table<F>, block: usize) {
         if !self.read_ahead.is_worth {
             return;
         }
@@ -187,7 +187,7 @@ mod tests {
     use std::ops::ControlFlow;
 
     use super::*;
-    use crate::index::pairs::{Tuning, Way};
+    use crate::join::{Tuning, Way};
     use crate::{BatchOptions, BuildOptions, Builder, Checksums, Design, Index, OpenOptions, Strategy};
 
     fn index(options: &OpenOptions, repeat: bool) -> Index<u64> {
@@ -231,7 +231,7 @@ mod tests {
     fn a_file_larger_than_memory_is_asked_every_time() {
         let index = index(&OpenOptions::new(), true);
         the_end_is_read_ahead(&index);
-        // The blocks of all tables may stay in memory, where the system would drop them first otherwise.
+        // The blocks of all tables may stay in memory; the system would evict them first otherwise.
         let kept = index.data.hints.kept.lock().unwrap().clone();
         for table in &index.tables {
             let (offset, length) = table.extent(0..table.keys.len());
@@ -327,7 +327,7 @@ mod tests {
         assert!(hints(&index).is_empty());
     }
 
-    /// That those that have been read are those that have been checked.
+    /// Asserts that the blocks read are the blocks checked.
     fn every_block_read_was_asked_for(index: &Index<u64>) {
         let ranges = hints(index);
         let mut read = 0;
@@ -342,8 +342,8 @@ mod tests {
         assert!(read > 1000, "{read} blocks read");
     }
 
-    /// Where a run of equal prefixes fills many blocks, the bits behind the prefix still select which of them
-    /// can hold a match.
+    /// If a run of equal prefixes fills many blocks, the bits after the prefix still select the blocks that may
+    /// hold a match.
     #[test]
     fn a_long_run_of_one_prefix_is_not_read_whole() {
         let run = |i: u64| 0x1234_5678_9abc_def0 & !0x3_ffff | i;
@@ -352,7 +352,7 @@ mod tests {
         let blocks: usize = index.tables.iter().map(|table| table.keys.len()).sum();
         index.searcher().within(run(77_777), 1).unwrap();
         let read = hints(&index).iter().map(|range| range.len() / 512).sum::<usize>();
-        // One look for each of the 18 bits that vary, in each of the tables, at most.
+        // At most one probe for each of the 18 varying bits, in each table.
         assert!((6..=6 * 19).contains(&read) && blocks > 3000, "{read} of {blocks}");
     }
 

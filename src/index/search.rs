@@ -1,5 +1,5 @@
-//! Queries of one index, step by step: their blocks are located, read ahead, and scanned. Several queries, or a query of
-//! several indexes, take each step for all before the next, so that all wait for memory at once.
+//! Queries of one index, step by step: their blocks are located, prefetched, and scanned. Several queries, or a
+//! query of several indexes, take each step together, so that their memory accesses overlap.
 
 use std::ops::ControlFlow;
 
@@ -15,42 +15,42 @@ use crate::table::reader::Table;
 use crate::table::scanner::{Scanner, prefetch_fronts, prefetch_likely};
 use hamdex_fingerprint::Fingerprint;
 
-/// Blocks that are read ahead from storage before the first is used: all of a query at a usual distance, and
-/// what memory can do without where a query walks through a whole table.
+/// Blocks prefetched from storage before the first is used: all of a query at a usual distance, and little
+/// enough memory for a query that walks a whole table.
 pub(super) const READ_AHEAD_BLOCKS: usize = 1024;
 
 /// Blocks whose fronts are prefetched in a row.
 const PREFETCH_BATCH: usize = 8;
 
-/// The most blocks of a query behind whose fronts what is likely to be wanted is prefetched.
+/// Maximum number of blocks of a query for which the likely parts after their fronts are prefetched.
 const MAX_SPECULATIVE_BLOCKS: usize = 12;
 
-/// Elements that are kept for the next query, whatever the last one needed.
+/// Capacity that is always kept for the next query.
 const KEPT: usize = 1 << 14;
 
-/// Gives back memory that a query before needed, where the last one has left most of it unused.
-pub(super) fn give_back<T>(memory: &mut Vec<T>) {
+/// Shrinks memory that an earlier query needed, if the last one left most of it unused.
+pub(crate) fn give_back<T>(memory: &mut Vec<T>) {
     if memory.capacity() > KEPT && memory.len() < memory.capacity() / 8 {
         memory.shrink_to(KEPT.max(memory.len() * 2));
     }
 }
 
-/// Calls between two waves of blocks say whether to go on: with the blocks done, and all of them.
-pub(super) type GoOn<'a> = &'a dyn Fn(usize, usize) -> Result<(), Stopped>;
+/// The cancellation check between two waves of blocks, with the number of blocks done and of all blocks.
+pub(super) type WaveCheck<'a> = &'a dyn Fn(usize, usize) -> Result<(), Stopped>;
 
 /// The memory of a query, used again and again.
-pub(super) struct Search<F> {
-    /// Those of all probes of the first query, then of the next.
+pub(crate) struct Search<F> {
+    /// Targets of all probes of the first query, then of the next.
     targets: Vec<Target<F>>,
-    /// The numbers of those whose blocks the keys tell.
+    /// Targets that need a key lookup.
     open: Vec<u32>,
     /// The blocks of one probe.
     blocks: Vec<u32>,
     /// The blocks of all targets.
-    pub(super) located: Vec<Located>,
-    /// Those that a walk takes next.
-    pub(super) ahead: Vec<Located>,
-    pub(super) scanner: Scanner<F>,
+    pub(crate) located: Vec<Located>,
+    /// The next blocks of a walk.
+    pub(crate) ahead: Vec<Located>,
+    pub(crate) scanner: Scanner<F>,
 }
 
 impl<F> Default for Search<F> {
@@ -61,18 +61,18 @@ impl<F> Default for Search<F> {
 }
 
 impl<F: Fingerprint> Search<F> {
-    /// Finds the blocks of all probes of some queries before any is read, so that memory can work ahead.
+    /// Finds the blocks of all probes of some queries before any is read, so that memory accesses overlap.
     #[inline]
-    pub(super) fn locate(&mut self, index: &Index<F>, queries: &[F], plan: &Plan<F>) {
+    pub(crate) fn locate(&mut self, index: &Index<F>, queries: &[F], plan: &Plan<F>) {
         give_back(&mut self.located);
         let Self { targets, open, blocks, located, .. } = self;
         let (tables, file) = (&*index.tables, index.data.as_ref());
         arch::run(Locate { tables, file, queries, plan, targets, open, blocks, located });
     }
 
-    /// Reads the located blocks ahead from storage, as many as are not too many at once.
+    /// Prefetches the located blocks from storage, up to the limit for one wave.
     #[inline]
-    pub(super) fn read_ahead(&self, index: &Index<F>) {
+    pub(crate) fn read_ahead(&self, index: &Index<F>) {
         let first = &self.located[..self.located.len().min(READ_AHEAD_BLOCKS)];
         index.read_ahead.query(&index.data, &index.tables, first);
     }
@@ -80,12 +80,12 @@ impl<F: Fingerprint> Search<F> {
     /// Calls `visit` with the place of a query and each stored fingerprint within the distance of it, each once, until it
     /// breaks, after the blocks have been located and read ahead. Returns whether it did.
     #[inline]
-    pub(super) fn scan(
+    pub(crate) fn scan(
         &mut self,
         index: &Index<F>,
         queries: &[F],
         plan: &Plan<F>,
-        go_on: GoOn<'_>,
+        check_wave: WaveCheck<'_>,
         mut visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let Self { targets, located, scanner, .. } = self;
@@ -116,15 +116,15 @@ impl<F: Fingerprint> Search<F> {
             }
             done += now.len();
             if !next.is_empty() {
-                go_on(done, located.len()).map_err(|stopped| index.error(stopped.into()))?;
+                check_wave(done, located.len()).map_err(|stopped| index.error(stopped.into()))?;
             }
         }
         Ok(ControlFlow::Continue(()))
     }
 }
 
-/// Finds the blocks of all probes of some queries: one step of all look-ups after the other, so that none waits
-/// for memory that has not been prefetched yet.
+/// Finds the blocks of all probes of some queries: each step for all look-ups before the next, so that the
+/// memory of a step has been prefetched.
 struct Locate<'a, F> {
     tables: &'a [Table<F>],
     file: &'a [u8],
@@ -171,7 +171,7 @@ impl<F: Fingerprint> Kernel for Locate<'_, F> {
                 }
             }
         }
-        // Not block by block: an address that has to be looked up first holds up what comes after it.
+        // Not block by block: an address that must be looked up first delays the blocks after it.
         let mut prefetched = located.len().min(SCAN_BATCH);
         prefetch_fronts(tables, file, &located[..prefetched], targets);
         for &number in &*open {
@@ -187,7 +187,7 @@ impl<F: Fingerprint> Kernel for Locate<'_, F> {
             }
         }
         prefetch_fronts(tables, file, &located[prefetched..located.len().min(SCAN_BATCH)], targets);
-        // With more blocks, the front of each has come long before the last is prefetched, and is a better
+        // With more blocks, the front of each arrives long before the last is prefetched, and is a better
         // guide.
         if located.len() <= MAX_SPECULATIVE_BLOCKS {
             prefetch_likely(tables, file, located, targets);

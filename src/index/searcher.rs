@@ -10,17 +10,17 @@ use crate::index::handle::Index;
 use crate::index::index_ref::IndexRef;
 use crate::index::matches::Match;
 use crate::index::nearest::{self, Limited};
-use crate::index::search::{GoOn, Search, give_back};
+use crate::index::search::{Search, WaveCheck, give_back};
 use crate::progress::{Phase, Progress, Report};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
-/// Queries an index, using the same memory again and again: after the first few queries none is
-/// allocated any more, and that of an unusually large answer is given back. Every thread has its own. Thousands
-/// of queries at once are answered several times as fast by [`Index::batch`].
+/// Queries an index with reused memory: it allocates nothing after the first few queries, and frees the memory
+/// of an unusually large answer. Every thread needs its own searcher. [`Index::batch`] answers thousands of
+/// queries several times as fast.
 ///
-/// It is generic over how it holds the index: [`Index::searcher`] makes one that borrows it, [`Searcher::new`]
-/// takes an `Arc`, too, so that a service can keep searchers beside the index.
+/// It is generic over the reference to the index: [`Index::searcher`] borrows it, and [`Searcher::new`] also
+/// takes an `Arc`, so that a service can store searchers next to the index.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -73,7 +73,7 @@ per_width! {
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// A searcher: the memory that queries use again and again. One for each thread.
+    /// Returns a searcher: the reusable memory of queries. Each thread needs its own.
     #[must_use]
     pub fn searcher(&self) -> Searcher<&Self> {
         Searcher::new(self)
@@ -81,7 +81,7 @@ impl<F: Fingerprint> Index<F> {
 }
 
 impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
-    /// A searcher of an index that it borrows or shares.
+    /// Returns a searcher of an index that it borrows or shares.
     #[must_use]
     pub fn new(index: R) -> Self {
         Self {
@@ -90,13 +90,13 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         }
     }
 
-    /// The index.
+    /// Returns the index.
     #[must_use]
     pub fn index(&self) -> &Index<F> {
         &self.index
     }
 
-    /// What to call while a query reads many blocks; it may stop the query: see
+    /// Sets a callback for queries that read many blocks, which may stop the query: see
     /// [the crate](crate#threads-memory-progress). A query of few blocks, as at usual distances, calls nothing.
     #[must_use]
     pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
@@ -109,10 +109,10 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         self.core.report = Report::from(report);
     }
 
-    /// All stored fingerprints within `distance` of `query`, nearest first, then by fingerprint.
+    /// Returns all stored fingerprints within `distance` of `query`, nearest first, then by fingerprint.
     ///
-    /// Any distance is exact; one beyond the design's takes longer. Where there may be more than memory should
-    /// hold, [`Searcher::nearest_within`] has a limit.
+    /// Any distance is exact; one beyond the design's takes longer. [`Searcher::nearest_within`] limits the
+    /// number of matches, if there may be more than fit into memory.
     ///
     /// # Errors
     /// When a block that matters is damaged.
@@ -123,7 +123,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
 
     /// As [`Self::within`], at most `limit` of them.
     #[inline]
-    pub(super) fn limited_within(
+    pub(crate) fn limited_within(
         &mut self,
         query: F,
         distance: u32,
@@ -133,8 +133,8 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         Ok(&self.core.matches)
     }
 
-    /// Some stored fingerprint within `distance` of `query`, the first that comes up, if there is one:
-    /// always the same one for the same file, not always the nearest.
+    /// Returns the first fingerprint found within `distance` of `query`, if any: always the same one for the
+    /// same file, not always the nearest.
     ///
     /// # Errors
     /// When a block that matters is damaged.
@@ -142,11 +142,11 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         compiled_first()(&mut self.core, &self.index, query, distance)
     }
 
-    /// The `count` stored fingerprints nearest to `query`, nearest first, then by fingerprint; all of
+    /// Returns the `count` stored fingerprints nearest to `query`, nearest first, then by fingerprint; all of
     /// them if there are no more.
     ///
-    /// Where they are further away than the design's distance, more and more of the file is read, at worst
-    /// all of table 0: [`Searcher::nearest_within`] bounds that, and [`Searcher::progress`] can end it.
+    /// If they are further away than the design's distance, more and more of the file is read, at worst all of
+    /// table 0: [`Searcher::nearest_within`] bounds that, and [`Searcher::progress`] can cancel it.
     ///
     /// # Errors
     /// When a block that matters is damaged.
@@ -154,9 +154,9 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         self.nearest_within(query, count, F::BITS)
     }
 
-    /// The `count` nearest of the stored fingerprints within `distance` of `query`, nearest first, then by
-    /// fingerprint; all of these if there are no more. Takes memory for about twice as many matches, however many
-    /// there are.
+    /// Returns the `count` nearest of the stored fingerprints within `distance` of `query`, nearest first, then
+    /// by fingerprint; all of these if there are no more. Takes memory for about twice as many matches, however
+    /// many there are.
     ///
     /// ```
     /// # use hamdex::{Builder, Index};
@@ -185,7 +185,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         Ok(&self.core.matches)
     }
 
-    /// The ids of a fingerprint, as [`Index::ids`] gives them, without allocating. To go through the
+    /// Returns the ids of a fingerprint, as [`Index::ids`] gives them, without allocating. To go through the
     /// matches of one searcher, look up their ids with another, or with [`Index::ids_of`].
     ///
     /// # Errors
@@ -194,7 +194,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         self.index.ids_through(fingerprint, &mut self.core.search.scanner)
     }
 
-    /// The ids of each of these matches, in their order, as [`Index::ids_of`] gives them.
+    /// Returns the ids of each of these matches, in their order, as [`Index::ids_of`] gives them.
     ///
     /// # Errors
     /// When a block or page that matters is damaged.
@@ -223,7 +223,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// # Errors
     /// When a block that matters is damaged.
     #[inline]
-    pub(super) fn for_each_of(
+    pub(crate) fn for_each_of(
         &mut self,
         queries: &[F],
         distance: u32,
@@ -232,16 +232,16 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         self.core.for_each_of(&self.index, queries, distance, visit)
     }
 
-    /// The same as a part of other work, which says whether to go on.
+    /// As [`Self::nearest_within`], as a part of other work, which may be cancelled.
     #[inline]
-    pub(super) fn for_each_of_while(
+    pub(crate) fn for_each_of_while(
         &mut self,
         queries: &[F],
         distance: u32,
-        go_on: GoOn<'_>,
+        check_wave: WaveCheck<'_>,
         visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        for_each_of(&self.index, &mut self.core.search, queries, distance, go_on, visit)
+        for_each_of(&self.index, &mut self.core.search, queries, distance, check_wave, visit)
     }
 }
 
@@ -255,8 +255,9 @@ impl<F: Fingerprint> Core<F> {
         visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let Self { search, report, .. } = self;
-        let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
-        for_each_of(index, search, queries, distance, &go_on, visit)
+        let check_wave =
+            |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+        for_each_of(index, search, queries, distance, &check_wave, visit)
     }
 
     /// The nearest within a distance, by a walk through table 0.
@@ -268,8 +269,9 @@ impl<F: Fingerprint> Core<F> {
         most: u32,
     ) -> Result<(), ReadError> {
         let Self { search, matches, report } = self;
-        let go_on = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
-        nearest::walk(index, search, query, (count, most), (&go_on, &mut |_| Ok(true)), matches)
+        let check_wave =
+            |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+        nearest::walk(index, search, query, (count, most), (&check_wave, &mut |_| Ok(true)), matches)
     }
 }
 
@@ -304,7 +306,7 @@ fn nearest_within<F: Fingerprint>(
         if core.matches.len() >= count.min(index.len() as usize) || distance == most {
             return Ok(());
         }
-        // Those within one more are looked for next, until that would cost as much as to look at all.
+        // Increases the distance by one, until that would cost as much as a walk.
         distance += 1;
         if nearest::is_walk_cheaper(index, distance) {
             return core.nearest_by_walk(index, query, count, most);
@@ -342,13 +344,13 @@ fn for_each_of<F: Fingerprint>(
     search: &mut Search<F>,
     queries: &[F],
     distance: u32,
-    go_on: GoOn<'_>,
+    check_wave: WaveCheck<'_>,
     visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, ReadError> {
     let plan = index.plan(distance);
     search.locate(index, queries, plan);
     search.read_ahead(index);
-    search.scan(index, queries, plan, go_on, visit)
+    search.scan(index, queries, plan, check_wave, visit)
 }
 
 impl<R: IndexRef> fmt::Debug for Searcher<R> {

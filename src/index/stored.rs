@@ -19,7 +19,7 @@ per_width! {
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// Whether a fingerprint is stored.
+    /// Returns whether a fingerprint is stored.
     ///
     /// # Errors
     /// When a block that matters is damaged.
@@ -27,8 +27,8 @@ impl<F: Fingerprint> Index<F> {
         Ok(compiled_find()(self, fingerprint, &mut Scanner::default())?.is_some())
     }
 
-    /// The ids of a fingerprint, ascending: none if it is not stored, or the index holds no ids. For
-    /// many in a row, [`Searcher::ids`](crate::Searcher::ids) allocates nothing.
+    /// Returns the ids of a fingerprint, ascending: none if it is not stored, or the index has no ids.
+    /// [`Searcher::ids`](crate::Searcher::ids) allocates nothing, for many look-ups in a row.
     ///
     /// # Errors
     /// When a block or page that matters is damaged.
@@ -36,7 +36,7 @@ impl<F: Fingerprint> Index<F> {
         self.ids_through(fingerprint, &mut Scanner::default())
     }
 
-    /// The ids of a fingerprint, looked up with this memory.
+    /// Returns the ids of a fingerprint, with this scanner.
     pub(super) fn ids_through(&self, fingerprint: F, scanner: &mut Scanner<F>) -> Result<Ids<'_>, ReadError> {
         compiled_ids()(self, fingerprint, scanner)
     }
@@ -51,8 +51,8 @@ impl<F: Fingerprint> Index<F> {
         }
     }
 
-    /// The block of table 0 and the number in it where a fingerprint is stored.
-    pub(super) fn find(
+    /// Returns the block of table 0, and the number in it, of a fingerprint.
+    pub(crate) fn find(
         &self,
         fingerprint: F,
         scanner: &mut Scanner<F>,

@@ -1,4 +1,4 @@
-//! A table as those see it who read all of it in order.
+//! Tables read as a whole, in order.
 
 use std::ops::Range;
 use std::path::Path;
@@ -16,7 +16,7 @@ use hamdex_fingerprint::Fingerprint;
 pub(crate) struct TableView<'i, F> {
     index: &'i Index<F>,
     table: &'i Table<F>,
-    /// What is added to each id.
+    /// The number added to each id.
     id_offset: u64,
 }
 
@@ -29,38 +29,38 @@ impl<F> Clone for TableView<'_, F> {
 impl<F> Copy for TableView<'_, F> {}
 
 impl<F: Fingerprint> Index<F> {
-    /// Where it was opened; `None` for an index in memory.
+    /// Returns its path; `None` for an index in memory.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// The table that begins with the bits under a mask, if there is one.
+    /// Returns the table that begins with the bits under a mask, if any.
     pub(crate) fn table_of(&self, mask: F) -> Option<TableView<'_, F>> {
         let table = self.tables.iter().find(|table| table.permutation.mask() == mask)?;
         Some(TableView { index: self, table, id_offset: 0 })
     }
 
-    /// The table in natural order.
+    /// Returns the table in natural order.
     pub(crate) fn natural_table(&self) -> TableView<'_, F> {
         TableView { index: self, table: &self.tables[0], id_offset: 0 }
     }
 
-    /// All tables but the one in natural order.
+    /// Returns all tables but the one in natural order.
     pub(crate) fn other_tables(&self) -> impl Iterator<Item = TableView<'_, F>> {
         self.tables[1..].iter().map(|table| TableView { index: self, table, id_offset: 0 })
     }
 
-    /// The ids, if there are any.
+    /// Returns the ids, if there are any.
     pub(crate) fn id_table(&self) -> Option<&IdTable> {
         self.ids.as_ref()
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.data.as_ref()
     }
 
-    /// What no id exceeds, by how they are stored.
+    /// Returns an upper bound of the ids, from the width of their fields.
     pub(crate) fn most_id(&self) -> Option<u64> {
         let ids = self.ids.as_ref()?.record;
         let most = u64::MAX.checked_shr(u64::BITS - ids.bits).unwrap_or(0);
@@ -69,22 +69,22 @@ impl<F: Fingerprint> Index<F> {
 }
 
 impl<'i, F: Fingerprint> TableView<'i, F> {
-    /// The same with that added to each id, which must not exceed 64 bits for it.
+    /// Returns the same with that added to each id, which must not exceed 64 bits for it.
     pub(crate) fn renumbered(self, id_offset: u64) -> Self {
         Self { id_offset, ..self }
     }
 
-    /// How its entries are permuted.
+    /// Returns the permutation of its entries.
     pub(crate) fn permutation(&self) -> &'i Permutation<F> {
         &self.table.permutation
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub(crate) fn blocks(&self) -> usize {
         self.table.keys.len()
     }
 
-    /// The last value of a block.
+    /// Returns the last value of a block.
     pub(crate) fn key(&self, block: usize) -> F {
         self.table.keys.in_file(self.index.data.as_ref()).get(block)
     }
@@ -101,8 +101,8 @@ impl<'i, F: Fingerprint> TableView<'i, F> {
         self.table.decode_run(file, blocks, scratch, values).map_err(|error| self.index.error(error))
     }
 
-    /// How many ids come before the first one of a block of table 0; how many there are at all, behind the
-    /// last block. None where there are no ids.
+    /// Returns the number of ids before the first of a block of table 0; after the last block, the number of
+    /// all ids. 0 without ids.
     pub(crate) fn ids_before(&self, block: usize) -> Result<u64, ReadError> {
         match &self.index.ids {
             None => Ok(0),
@@ -128,7 +128,7 @@ impl<'i, F: Fingerprint> TableView<'i, F> {
         visited.map_err(|error| self.index.error(error))
     }
 
-    /// The ids of the entries of table 0 from the first one of a block on. To be called with the entries in
+    /// Returns the ids of the entries of table 0 from the first one of a block on. To be called with the entries in
     /// their order.
     pub(crate) fn ids_from(
         &self,

@@ -1,10 +1,10 @@
-//! What a filter leaves out, remembered for the tables after the first.
+//! The fingerprints that a filter leaves out, for the tables after the first.
 
-use crate::build::{OneByOne, Sorted, Sorter, Visit};
 use crate::error::BuildError;
 use crate::merge::unite::without;
 use crate::permutation::Permutation;
 use crate::progress::Counter;
+use crate::writer::{OneByOne, Sorted, Sorter, Visit};
 use hamdex_fingerprint::Fingerprint;
 
 /// Fingerprints without any record that is kept, in natural order.
@@ -18,7 +18,7 @@ impl<F: Fingerprint> Dropped<F> {
         Ok(Self(Some(sorter.finish(done)?)))
     }
 
-    /// The same in the order of a table, sorted by `sorter`.
+    /// Returns the same in the order of a table, sorted by `sorter`.
     pub(super) fn permuted(
         &self,
         permutation: &Permutation<F>,
@@ -33,7 +33,7 @@ impl<F: Fingerprint> Dropped<F> {
         Self::new(sorter, done)
     }
 
-    /// What leaves them out of ascending batches that go to `visit`.
+    /// Returns a visitor that leaves them out of ascending batches and passes the rest to `visit`.
     pub(super) fn leave_out<'d>(
         &'d self,
         visit: &'d mut Visit<'_, F>,

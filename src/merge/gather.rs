@@ -13,13 +13,13 @@ use crate::merge::records::{Filter, Stored, Stretch};
 use crate::merge::unite::{unite, without};
 use hamdex_fingerprint::Fingerprint;
 
-/// Ids of a part that are gathered in memory. One that has more is gone through record by record.
+/// Maximum of ids of a part gathered in memory. A part with more is merged record by record.
 const MAX_IDS: u64 = 1 << 20;
 
-/// Records handed on at once.
+/// Records delivered at once.
 const BATCH: usize = 1 << 16;
 
-/// What a part of table 0 has.
+/// The contents of a part of table 0.
 pub(super) enum Gathered<'i, F, R> {
     /// In memory.
     Whole(Batch<F, R>),
@@ -32,7 +32,7 @@ pub(super) struct Batch<F, R> {
     pub(super) records: Vec<R>,
     /// Fingerprints without any record that is kept.
     pub(super) dropped: Vec<F>,
-    /// Of the records, where there is a filter.
+    /// The digest of the records, with a filter.
     pub(super) digest: SetDigest,
 }
 
@@ -101,7 +101,7 @@ impl<F: Fingerprint, R: Stored<F>> Batch<F, R> {
 }
 
 impl<F: Fingerprint> Large<'_, F> {
-    /// Hands on all records in order, batch by batch.
+    /// Delivers all records in order, batch by batch.
     pub(super) fn for_each_batch<R: Stored<F>>(
         self,
         filter: Option<&Filter<'_, F>>,
@@ -140,7 +140,7 @@ impl<F: Fingerprint> Large<'_, F> {
     }
 }
 
-/// The ids of several ascending lists, ascending, each with the number of its list; what several have comes
+/// Returns the ids of several ascending lists, ascending, each with the number of its list; what several have comes
 /// several times.
 fn united(lists: Vec<(usize, Ids<'_>)>) -> impl Iterator<Item = (usize, u64)> {
     let mut lists: Vec<(usize, Ids<'_>)> = lists;

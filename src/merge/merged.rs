@@ -1,8 +1,7 @@
-//! The tables of the output, each from those of the inputs.
+//! The tables of the output, merged from the inputs' tables.
 
 use std::marker::PhantomData;
 
-use crate::build::{Job, Sorted, Sorter, Tables, Turn, Visit};
 use crate::codec::Scratch;
 use crate::digest::SetDigest;
 use crate::error::BuildError;
@@ -13,23 +12,24 @@ use crate::merge::parts::{Part, Parts};
 use crate::merge::pipeline::for_each_part;
 use crate::merge::records::{Filter, Stored};
 use crate::progress::{Counter, Phase};
+use crate::writer::{Job, Select, Sorted, Sorter, Tables, Visit};
 use hamdex_fingerprint::Fingerprint;
 
 /// Indexes on their way into one.
 pub(super) struct Merged<'m, F, R> {
     job: &'m Job<F>,
     inputs: &'m [&'m Index<F>],
-    /// What is added to the ids of each input.
+    /// The number added to the ids of each input.
     id_offsets: &'m [u64],
     filter: Option<&'m Filter<'m, F>>,
-    /// What the filter has left out when the records were read first, and what it has kept.
+    /// The fingerprints that the filter left out at the first reading, and the digest of the kept records.
     dropped: Dropped<F>,
     kept: Option<SetDigest>,
     table: Source<'m, F>,
     records: PhantomData<fn() -> R>,
 }
 
-/// Where the values of a table come from.
+/// The source of the values of a table.
 enum Source<'m, F> {
     /// This table of each input, but for what has been dropped, in the table's order.
     Tables(Vec<TableView<'m, F>>, Dropped<F>),
@@ -61,12 +61,12 @@ impl<'m, F: Fingerprint, R: Stored<F>> Merged<'m, F, R> {
         inputs.map(|(index, &offset)| index.natural_table().renumbered(offset)).collect()
     }
 
-    fn sorter<T: crate::build::Record>(&self) -> Sorter<T> {
+    fn sorter<T: crate::writer::Record>(&self) -> Sorter<T> {
         Sorter::new(self.job.options.sort_memory(), &self.job.temp_dir)
     }
 
     /// Sorts all values for a table that some input lacks.
-    fn sort(&self, table: &Turn<'_, F>, done: &Counter) -> Result<Sorted<F>, BuildError> {
+    fn sort(&self, table: &Select<'_, F>, done: &Counter) -> Result<Sorted<F>, BuildError> {
         let mut sorter = self.sorter();
         values(self.natural_tables(), &self.dropped, &mut |batch| {
             let mut permuted = batch.iter().map(|&fingerprint| table.permutation.apply(fingerprint));
@@ -112,8 +112,8 @@ impl<F: Fingerprint, R: Stored<F>> Tables<F> for Merged<'_, F, R> {
         Ok(())
     }
 
-    fn turn_to(&mut self, table: Turn<'_, F>) -> Result<(), BuildError> {
-        // What there was of another table is not needed any more.
+    fn select(&mut self, table: Select<'_, F>) -> Result<(), BuildError> {
+        // The data of the previous table are no longer needed.
         self.table = Source::Tables(Vec::new(), Dropped::NOTHING);
         let phase = Phase::Sort { table: table.number, tables: table.tables };
         let done = self.job.options.counter(phase, Some(table.fingerprints))?;
@@ -137,7 +137,7 @@ impl<F: Fingerprint, R: Stored<F>> Tables<F> for Merged<'_, F, R> {
     }
 }
 
-/// Hands on the values of tables of one order, united, without those that have been dropped.
+/// Delivers the merged values of tables of one order, without the dropped ones.
 fn values<F: Fingerprint>(
     tables: Vec<TableView<'_, F>>,
     dropped: &Dropped<F>,

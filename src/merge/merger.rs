@@ -6,13 +6,13 @@ use std::path::Path;
 
 use hamdex_atomic_file::{AtomicFile, Inputs};
 
-use crate::build::{BuildOptions, Job, NameSource, SealedIndex, Summary, WithId};
 use crate::error::BuildError;
 use crate::index::Index;
 use crate::merge::merged::Merged;
 use crate::merge::names::MergedNames;
 use crate::merge::records::Filter;
 use crate::widths::per_width;
+use crate::writer::{BuildOptions, Job, NameSource, SealedIndex, Summary, WithId};
 use hamdex_fingerprint::Fingerprint;
 
 /// The most indexes that are merged at once.
@@ -56,7 +56,7 @@ per_width! {
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// The options with which a build shapes a file as this one is: design, codec, bytes per block, and whether
+    /// Returns the options with which a build shapes a file as this one is: design, codec, bytes per block, and whether
     /// there are ids and names.
     #[must_use]
     pub fn build_options(&self) -> BuildOptions<F> {
@@ -96,7 +96,7 @@ impl<'i, F: Fingerprint> Merger<'i, F> {
         Ok(Self { inputs, options, filter: None, renumbers: false })
     }
 
-    /// Shapes the output by these options. It has ids and names if the inputs have, whatever the options say.
+    /// Sets the options of the output. It has ids and names if the inputs have, regardless of the options.
     #[must_use]
     pub fn options(mut self, options: BuildOptions<F>) -> Self {
         self.options = options;
@@ -115,16 +115,16 @@ impl<'i, F: Fingerprint> Merger<'i, F> {
         self
     }
 
-    /// Whether the ids of each input are moved up behind those of the inputs before it: for indexes with names that
-    /// were numbered apart, each from 0 on. Names move along. Otherwise ids stay as they are, and one that
-    /// several inputs have must have the same name in all of them.
+    /// Sets whether the ids of each input are shifted beyond those of the inputs before it: for indexes with
+    /// names that were numbered separately, each from 0 on. Names move along. Otherwise ids stay as they are,
+    /// and one that several inputs have must have the same name in all of them.
     #[must_use]
     pub fn renumber(mut self, renumber: bool) -> Self {
         self.renumbers = renumber;
         self
     }
 
-    /// Merges into a file, and gives it its name when it is durable.
+    /// Merges into a file, and publishes it once it is durable.
     ///
     /// # Errors
     /// When an option is out of its range, the file cannot be created, is an input, or may not be replaced; when
@@ -134,7 +134,7 @@ impl<'i, F: Fingerprint> Merger<'i, F> {
         self.seal(path)?.publish()
     }
 
-    /// Does all that [`Merger::finish`] does but give the file its name: see
+    /// As [`Merger::finish`], without publishing the file: see
     /// [`Builder::seal`](crate::Builder::seal).
     ///
     /// # Errors
@@ -158,7 +158,7 @@ fn seal<F: Fingerprint>(merger: Merger<'_, F>, path: &Path) -> Result<SealedInde
     let options = checked(&inputs, options)?;
     let id_offsets = id_offsets(&inputs, renumbers)?;
     let files = Inputs::of(inputs.iter().filter_map(|index| index.path()));
-    let output = AtomicFile::options().overwrite(options.overwrites()).inputs(&files).create(path)?;
+    let output = AtomicFile::options().overwrite(options.is_overwriting()).inputs(&files).create(path)?;
     let job = Job::new(options, Some(path))?;
     let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
     let names = names(inputs, filter.is_some(), &job)?;
@@ -196,7 +196,7 @@ fn checked<F: Fingerprint>(
     Ok(options)
 }
 
-/// What is added to the ids of each input.
+/// Returns the number added to the ids of each input.
 fn id_offsets<F: Fingerprint>(inputs: &[&Index<F>], renumbers: bool) -> Result<Vec<u64>, BuildError> {
     let too_large = || BuildError::Names("together, the ids exceed 64 bits".to_owned());
     let mut offsets = Vec::with_capacity(inputs.len());
@@ -219,7 +219,7 @@ fn id_offsets<F: Fingerprint>(inputs: &[&Index<F>], renumbers: bool) -> Result<V
     Ok(offsets)
 }
 
-/// The names of all inputs, if they have names.
+/// Returns the names of all inputs, if they have names.
 fn names<'i, F: Fingerprint>(
     (inputs, id_offsets): (&[&'i Index<F>], &[u64]),
     is_filtered: bool,

@@ -1,8 +1,8 @@
 //! Merging: several indexes in, one out, without sorting what is sorted already.
 //!
 //! - [`merger`]: what can be chosen
-//! - [`merged`]: the tables of the output, each from those of the inputs
-//! - [`parts`]: cutting the tables of all inputs where their keys permit it
+//! - [`merged`]: the tables of the output, merged from the inputs' tables
+//! - [`parts`]: dividing the tables of all inputs at common values
 //! - [`gather`]: the records of a part, from all inputs
 //! - [`names`]: the names of the output
 //! - [`records`]: reading fingerprints alone, or with their ids

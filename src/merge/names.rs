@@ -1,17 +1,17 @@
-//! The names of the output: those of all inputs, by id.
+//! The names of the output: the names of all inputs, by id.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 
-use crate::build::{NameSource, NameSpool, OneByOne, Sorted};
 use crate::error::{BuildError, ReadError};
 use crate::names::{Names, NamesIter};
+use crate::writer::{NameSource, NameSpool, OneByOne, Sorted};
 
 /// The names of several indexes.
 pub(super) struct MergedNames<'i> {
     inputs: Vec<Input<'i>>,
-    /// Whether names are left out whose ids are.
+    /// Whether the names of ids that are left out are left out, too.
     is_filtered: bool,
     temp_dir: PathBuf,
 }

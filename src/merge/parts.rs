@@ -1,4 +1,4 @@
-//! Cutting the tables of all inputs at common values, where their keys permit it.
+//! Dividing the tables of all inputs at common values, as far as their keys permit.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,10 +11,10 @@ use hamdex_fingerprint::Fingerprint;
 /// The fewest blocks that a part takes, all inputs together.
 const MIN_BLOCKS: usize = 256;
 
-/// Blocks per input that a part takes where there are many inputs: each has one more that two parts read.
+/// Blocks per input of a part, if there are many inputs: each has one more that two parts read.
 const BLOCKS_PER_INPUT: usize = 8;
 
-/// Ids that a part takes; more only where a single block has more.
+/// Ids of a part; more only if a single block has more.
 const IDS: u64 = 1 << 17;
 
 /// All values between two bounds.
@@ -37,7 +37,7 @@ pub(super) struct Parts<'i, F> {
     next_keys: BinaryHeap<Reverse<(F, usize)>>,
     next_blocks: Vec<usize>,
     above: Option<F>,
-    /// Whether ids count as well as blocks.
+    /// Whether the size of a part includes ids.
     with_ids: bool,
 }
 
@@ -49,7 +49,7 @@ impl<'i, F: Fingerprint> Parts<'i, F> {
         Self { tables, next_keys, next_blocks, above: None, with_ids }
     }
 
-    /// The next part.
+    /// Returns the next part.
     pub(super) fn next(&mut self) -> Result<Option<Part<F>>, ReadError> {
         let max_blocks = MIN_BLOCKS.max(BLOCKS_PER_INPUT * self.tables.len());
         let first_blocks = self.next_blocks.clone();
@@ -73,7 +73,7 @@ impl<'i, F: Fingerprint> Parts<'i, F> {
         }
         let Some(up_to) = up_to else { return Ok(None) };
         let end = |(input, first): (usize, usize)| {
-            // The block behind those that end here may begin with values of this part.
+            // The block after the last one that ends here may begin with values of this part.
             first..self.tables[input].blocks().min(self.next_blocks[input] + 1)
         };
         let blocks = first_blocks.into_iter().enumerate().map(end).collect();

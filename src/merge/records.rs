@@ -2,21 +2,21 @@
 
 use std::ops::Range;
 
-use crate::build::{Record, WithId};
 use crate::codec::Scratch;
 use crate::error::ReadError;
 use crate::ids::Ids;
 use crate::index::TableView;
+use crate::writer::{Record, WithId};
 use hamdex_fingerprint::Fingerprint;
 
-/// Says whether a record of the input of that number is kept.
+/// Returns whether a record of the input of that number is kept.
 pub(super) type Filter<'f, F> = dyn Fn(usize, F, Option<u64>) -> bool + Sync + 'f;
 
 /// Values of one input and the block in which the first of them lies.
 pub(super) struct Stretch<F> {
     /// All values of some blocks.
     pub(super) values: Vec<F>,
-    /// Which of them lie in the part.
+    /// The range of the values in the part.
     pub(super) part: Range<usize>,
     pub(super) first_block: usize,
 }
@@ -36,7 +36,7 @@ impl<F: Fingerprint> Stretch<F> {
         Ok(Self { values, part: start..end.max(start), first_block: blocks.start })
     }
 
-    /// Those in the part.
+    /// Returns the values in the part.
     pub(super) fn values(&self) -> &[F] {
         &self.values[self.part.clone()]
     }
@@ -62,10 +62,10 @@ impl<F: Fingerprint> Stretch<F> {
 
 /// A record that an index has.
 pub(super) trait Stored<F: Fingerprint>: Record<Fingerprint = F> {
-    /// Whether it has an id.
+    /// Whether records have ids.
     const HAS_ID: bool;
 
-    /// The records of a stretch of table 0 that are kept, ascending.
+    /// Returns the records of a stretch of table 0 that are kept, ascending.
     fn list(
         table: &TableView<'_, F>,
         stretch: &Stretch<F>,

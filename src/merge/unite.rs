@@ -7,7 +7,7 @@ pub(super) fn unite<T: Copy + Ord>(lists: &[&[T]]) -> Vec<T> {
         [list] => list.to_vec(),
         [a, b] => unite_two(a, b),
         _ => {
-            // As in a tournament, so that each goes through few hands.
+            // As in a tournament, so that each value is moved few times.
             let (a, b) = lists.split_at(lists.len() / 2);
             unite_two(&unite(a), &unite(b))
         }
@@ -17,7 +17,7 @@ pub(super) fn unite<T: Copy + Ord>(lists: &[&[T]]) -> Vec<T> {
 fn unite_two<T: Copy + Ord>(a: &[T], b: &[T]) -> Vec<T> {
     let mut united = Vec::with_capacity(a.len() + b.len());
     let (mut next_a, mut next_b) = (0, 0);
-    // Which of the two is the smaller one cannot be foreseen: so there is no branch on it.
+    // The smaller of the two is unpredictable, so there is no branch on it.
     while next_a < a.len() && next_b < b.len() {
         let (x, y) = (a[next_a], b[next_b]);
         united.push(if x < y { x } else { y });
@@ -29,7 +29,7 @@ fn unite_two<T: Copy + Ord>(a: &[T], b: &[T]) -> Vec<T> {
     united
 }
 
-/// The items of `all` that are not in `some`, both strictly ascending.
+/// Returns the items of `all` that are not in `some`, both strictly ascending.
 pub(super) fn without<T: Copy + Ord>(all: &[T], some: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut some = some.into_iter().peekable();
     let mut left = Vec::new();

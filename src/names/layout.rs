@@ -1,4 +1,4 @@
-//! What the name directory begins with.
+//! The head of the name directory.
 //!
 //! ```text
 //! 0   8  how many names
@@ -15,7 +15,7 @@ use byteorder::{ByteOrder, LittleEndian};
 /// Bytes before the ids.
 pub(crate) const HEAD_BYTES: usize = 24;
 
-/// How many names there are, and how they are listed.
+/// The number of names, and the form of their list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) count: u64,
@@ -46,7 +46,7 @@ impl Head {
         bytes
     }
 
-    /// `None` where a field is out of its range.
+    /// `None` if a field is out of its range.
     pub(crate) fn from_bytes(bytes: &[u8; HEAD_BYTES]) -> Option<Self> {
         let head = Self {
             count: LittleEndian::read_u64(bytes),
@@ -61,12 +61,12 @@ impl Head {
         (in_range && last_fits && is_bounded).then_some(head)
     }
 
-    /// Where the ends start in the directory; `None` beyond 64 bits.
+    /// Returns the offset of the ends in the directory; `None` beyond 64 bits.
     pub(crate) fn ends_at(self) -> Option<u64> {
         packed_bytes(self.count, self.id_bits)?.checked_add(HEAD_BYTES as u64)
     }
 
-    /// The length of the directory; `None` beyond 64 bits.
+    /// Returns the length of the directory; `None` beyond 64 bits.
     pub(crate) fn directory_bytes(self) -> Option<u64> {
         self.ends_at()?.checked_add(packed_bytes(self.count, self.end_bits)?)
     }

@@ -19,10 +19,10 @@ pub(crate) struct NameTable {
 pub struct Names<'a> {
     file: &'a [u8],
     table: &'a NameTable,
-    /// Where the index was opened, for errors.
+    /// Path of the index, for errors.
     path: Option<&'a Path>,
     pub(super) head: Head,
-    /// Where the ends start in the directory.
+    /// Offset of the ends in the directory.
     ends_at: u64,
 }
 
@@ -46,19 +46,19 @@ impl NameTable {
 }
 
 impl<'a> Names<'a> {
-    /// How many names there are.
+    /// Returns the number of names.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.head.count
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.head.count == 0
     }
 
-    /// The name of an id; `None` if it has none.
+    /// Returns the name of an id; `None` if it has none.
     ///
     /// # Errors
     /// When a page that matters is damaged.
@@ -70,7 +70,7 @@ impl<'a> Names<'a> {
         name().map_err(|error: ReadError| error.of_file(self.path))
     }
 
-    /// The name of an id that the index has: that there is none is damage.
+    /// Returns the name of an id of the index; a missing name is damage.
     ///
     /// # Errors
     /// When the id has no name, or a page that matters is damaged.
@@ -79,7 +79,7 @@ impl<'a> Names<'a> {
         self.get(id)?.ok_or_else(missing)
     }
 
-    /// The greatest id that has a name; `None` if there are no names.
+    /// Returns the greatest id that has a name; `None` if there are no names.
     ///
     /// # Errors
     /// When a page that matters is damaged.
@@ -88,18 +88,18 @@ impl<'a> Names<'a> {
         last.map(|place| self.id(place)).transpose().map_err(|error| error.of_file(self.path))
     }
 
-    /// All ids that have a name, ascending, each with its name.
+    /// Returns all ids that have a name, ascending, each with its name.
     #[must_use]
     pub fn iter(&self) -> NamesIter<'a> {
         NamesIter { names: *self, next: 0 }
     }
 
-    /// Whether an id has a name.
+    /// Returns whether an id has a name.
     pub(super) fn contains(&self, id: u64) -> Result<bool, ReadError> {
         Ok(self.place_of(id)?.is_some())
     }
 
-    /// Which name, counted from 0, is that of an id.
+    /// Returns the number of the name of an id, from 0.
     fn place_of(&self, id: u64) -> Result<Option<u64>, ReadError> {
         let Some(wanted) = id.checked_sub(self.head.first) else { return Ok(None) };
         if self.head.id_bits == 0 {
@@ -118,14 +118,14 @@ impl<'a> Names<'a> {
         Ok(is_there.then_some(least))
     }
 
-    /// The id of the name of that number.
+    /// Returns the id of the name of that number.
     pub(super) fn id(&self, place: u64) -> Result<u64, ReadError> {
         let number = if self.head.id_bits == 0 { place } else { self.number_of_id(place)? };
         let id = self.head.first.checked_add(number);
         id.ok_or_else(|| damaged(format_args!("the id of name {place} exceeds 64 bits")))
     }
 
-    /// The bytes of the name of that number.
+    /// Returns the bytes of the name of that number.
     pub(super) fn name(&self, place: u64) -> Result<&'a [u8], ReadError> {
         let start = if place == 0 { 0 } else { self.end(place - 1)? };
         let end = self.end(place)?;
@@ -135,7 +135,7 @@ impl<'a> Names<'a> {
         self.table.names.read(self.file, start as usize..end as usize)
     }
 
-    /// Where the name of that number ends, counted from the start of name 0.
+    /// Returns the end of the name of that number, from the start of name 0.
     pub(super) fn end(&self, place: u64) -> Result<u64, ReadError> {
         self.number(self.ends_at, place, self.head.end_bits)
     }
@@ -145,7 +145,7 @@ impl<'a> Names<'a> {
         self.number(HEAD_BYTES as u64, place, self.head.id_bits)
     }
 
-    /// A number of a packed list that starts at a byte of the directory.
+    /// Returns a number of a packed list that starts at a byte of the directory.
     fn number(&self, list_at: u64, place: u64, bits: u32) -> Result<u64, ReadError> {
         // It lies inside the directory, whose length has been compared, so nothing here overflows.
         let first_bit = place * u64::from(bits);

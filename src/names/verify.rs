@@ -1,4 +1,4 @@
-//! Whether the sections of names are what they should be.
+//! Verification of the sections of names.
 
 use rayon::prelude::*;
 
@@ -7,26 +7,26 @@ use crate::ids::reader::IdTable;
 use crate::names::layout::HEAD_BYTES;
 use crate::names::reader::{NameTable, Names, damaged};
 
-/// Names, or ids, that are verified between two looks at whether to go on.
+/// Names, or ids, verified between cancellation checks.
 const AT_ONCE: u64 = 1 << 20;
 
 impl NameTable {
     /// Checks both sections, that ids and ends ascend, and that every id of the file has a name. Returns the number
-    /// of names. Ends early with an error of `go_on`.
+    /// of names. Ends early with an error of `check_cancelled`.
     pub(crate) fn verify(
         &self,
         file: &[u8],
         ids: &IdTable,
-        go_on: &dyn Fn() -> Result<(), ReadError>,
+        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
     ) -> Result<u64, ReadError> {
         for section in [&self.directory, &self.names] {
-            section.verify_while(file, go_on)?;
+            section.verify_while(file, check_cancelled)?;
         }
         let names = self.open(file, None)?;
-        names.verify_order(go_on)?;
+        names.verify_order(check_cancelled)?;
         names.verify_spare_bits(self.directory.read_all(file)?)?;
         for start in (0..ids.record.count).step_by(AT_ONCE as usize) {
-            go_on()?;
+            check_cancelled()?;
             let end = ids.record.count.min(start + AT_ONCE);
             let check = |place| {
                 let id = ids.id_at(file, place)?;
@@ -41,11 +41,11 @@ impl NameTable {
 }
 
 impl Names<'_> {
-    fn verify_order(&self, go_on: &dyn Fn() -> Result<(), ReadError>) -> Result<(), ReadError> {
+    fn verify_order(&self, check_cancelled: &dyn Fn() -> Result<(), ReadError>) -> Result<(), ReadError> {
         let (mut last_id, mut last_end) = (None, 0);
         for place in 0..self.len() {
             if place % AT_ONCE == 0 {
-                go_on()?;
+                check_cancelled()?;
             }
             let (id, end) = (self.id(place)?, self.end(place)?);
             // The first one is the base of all others.

@@ -21,14 +21,14 @@ use crate::salvage::one_byte::changed_byte;
 /// Restores what can be restored of a file of fingerprints of type `F` with this id, whose length is the one that it
 /// was written with:
 ///
-/// - the header page, which says nothing but the file id
-/// - the footer, if at most one byte of each page or of its checksum has changed: all that it says has to agree with
+/// - the header page, which contains only the file id
+/// - the footer, if at most one byte of each page or of its checksum has changed: its contents must agree with
 ///   the length of the file and with itself
-/// - the trailer, which says where the footer is
+/// - the trailer, which has the offset of the footer
 /// - keys, which are the last entries of blocks
 /// - the id directory, which counts the entries of blocks and marks
 ///
-/// Metadata that are damaged are replaced by others, so that the file opens; whoever mends a file knows its metadata.
+/// Damaged metadata are replaced by a placeholder, so that the file opens; the caller knows the metadata.
 /// A file that stays damaged is refused when it is opened.
 pub(super) fn mend<F: Fingerprint>(file: &mut [u8], file_id: FileId, _: PhantomData<F>) {
     if file.len() < PAGE_BYTES as usize + trailer::BYTES {
@@ -79,8 +79,8 @@ pub(super) struct Found {
     pub(super) footer: Footer,
 }
 
-/// The one footer that fits the file: where it begins follows from the number of tables and from whether there are ids
-/// and names.
+/// Returns the only footer that fits the file: its start follows from the number of tables, and from whether
+/// there are ids and names.
 pub(super) fn find_footer<F: Fingerprint>(file: &[u8], file_id: FileId) -> Option<Found> {
     let by_trailer = Trailer::read(file, file_id).ok().map(|trailer| trailer.footer_length);
     let sections = |tables: u64| [2 * tables + 1, 2 * tables + 4, 2 * tables + 6];
@@ -95,7 +95,7 @@ pub(super) fn find_footer<F: Fingerprint>(file: &[u8], file_id: FileId) -> Optio
     find(0).or_else(|| find(usize::MAX))
 }
 
-/// The footer with contents of this length, if that is what there is, but for one byte of each page or its checksum on
+/// Returns the footer with contents of this length, if that is what there is, but for one byte of each page or its checksum on
 /// at most so many pages.
 fn footer_of<F: Fingerprint>(
     file: &[u8],
@@ -132,7 +132,7 @@ fn footer_of<F: Fingerprint>(
     fits.then_some(Found { trailer, contents, footer })
 }
 
-/// Whether all pages of a section have their checksums. Blocks have theirs inside.
+/// Returns whether all pages of a section have the right checksums. Blocks have their own.
 fn is_whole(file: &[u8], file_id: FileId, record: SectionRecord) -> bool {
     record.kind == UnitKind::Block || section(file_id, record).read_all(file).is_ok()
 }
@@ -166,7 +166,7 @@ struct TableOfBlocks {
 }
 
 impl TableOfBlocks {
-    /// `None` where the code lengths make no code.
+    /// `None` if the code lengths make no code.
     fn of(footer: &Footer, file_id: FileId, number: usize) -> Option<Self> {
         let table = &footer.tables[number];
         let is_of_blocks =
@@ -180,7 +180,7 @@ impl TableOfBlocks {
         })
     }
 
-    /// The permuted entries of a block; none if it is damaged.
+    /// Returns the permuted entries of a block; none if it is damaged.
     fn decode<'v, F: Fingerprint>(
         &self,
         file: &[u8],
@@ -198,7 +198,7 @@ impl TableOfBlocks {
         values
     }
 
-    /// The keys as the file has them. That of a damaged block is the greatest that it can be.
+    /// Returns the keys as the file has them. That of a damaged block is the greatest that it can be.
     fn keys<F: Fingerprint>(&self, file: &[u8]) -> Vec<u8> {
         let (mut scratch, mut values) = (Scratch::default(), Vec::new());
         let mut keys = vec![0; self.count * F::BYTES];
@@ -214,7 +214,7 @@ impl TableOfBlocks {
     }
 }
 
-/// The directory of ids, if all of table 0 and the marks are whole.
+/// Returns the directory of ids, if all of table 0 and the marks are whole.
 fn id_directory(file: &[u8], file_id: FileId, footer: &Footer, table: &TableOfBlocks) -> Option<Vec<u8>> {
     let count = footer.ids?.count;
     let record = *footer.sections.iter().find(|record| record.kind == UnitKind::IdStarts)?;
@@ -244,7 +244,7 @@ fn id_directory(file: &[u8], file_id: FileId, footer: &Footer, table: &TableOfBl
     is_whole.then(|| blocks.into_iter().chain(ranks).flat_map(u64::to_le_bytes).collect())
 }
 
-/// How many entries each block has, if all can be read.
+/// Returns the number of entries of each block, if all can be read.
 fn entry_counts<F: Fingerprint>(file: &[u8], table: &TableOfBlocks) -> Option<Vec<u64>> {
     let (mut scratch, mut values) = (Scratch::<F>::default(), Vec::new());
     let mut count = |block| match table.decode(file, block, &mut scratch, &mut values).len() {

@@ -1,10 +1,10 @@
-//! Damaged files: the parts and pairs that the rest of a file proves.
+//! Salvage of damaged files: the parts and pairs that the rest of a file proves.
 //!
 //! - [`mend`]: parts that follow from others are restored in memory: header, footer, trailer, keys, id directory
-//! - [`one_byte`]: the one changed byte that a checksum gives away
-//! - [`readable`]: all pairs that can be read; a block of table 0 that cannot is put together from other tables
+//! - [`one_byte`]: the single changed byte that a checksum reveals
+//! - [`readable`]: all pairs that can be read; a damaged block of table 0 is reconstructed from other tables
 //!
-//! Repairs use this. Nothing here writes to a file.
+//! Used by repairs. Nothing here writes to a file.
 
 mod mend;
 mod one_byte;

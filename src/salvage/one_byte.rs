@@ -1,11 +1,11 @@
-//! The one changed byte that a checksum gives away.
+//! The single changed byte that a checksum reveals.
 
-/// The place of the one byte of a unit, and what was added to it (exclusive or), that explain why its checksum differs
-/// from the stored one by `difference`; `None` where no single byte does.
+/// Returns the place of the one byte of a unit, and what was added to it (exclusive or), that explain why its checksum differs
+/// from the stored one by `difference`; `None` if no single byte does.
 ///
-/// CRC-32 is linear: the checksums of two units of one length differ by a number that depends only on where and how
-/// the units differ. At most one change of a single byte explains a difference in nearly all cases; the caller checks
-/// what comes of it by everything else that it knows.
+/// CRC-32 is linear: the checksums of two units of one length differ by a number that depends only on the
+/// position and the bits of their difference. At most one change of a single byte explains a difference in
+/// nearly all cases; the caller checks the result against all other facts.
 pub(super) fn changed_byte(length: usize, difference: u32) -> Option<(usize, u8)> {
     let table: Vec<u32> = (0..=u8::MAX).map(effect_of_last_byte).collect();
     // The effect of each bit of the byte at `place`; one zero byte after it moves the effect on by one step.

@@ -14,8 +14,8 @@ pub(super) fn for_each<F: Fingerprint>(index: &Index<F>, visit: &mut dyn FnMut(O
     let known = stretches.iter().map(|stretch| stretch.entries).sum::<u64>();
     let is_complete = known == index.len();
     let last_gap = stretches.iter().rposition(|stretch| stretch.found.is_some());
-    // How many fingerprints come before the next one, where that is known: from the start up to the first gap, and
-    // from the end back to the last one.
+    // Number of fingerprints before the next one, if known: from the start up to the first gap, and from the
+    // end back to the last one.
     let mut rank = Some(0);
     let mut left = known;
     let mut ids = index.id_table().map(|ids| Places { ids, file: index.bytes(), end: Some(0) });
@@ -112,12 +112,12 @@ fn fill<F: Fingerprint>(index: &Index<F>, natural: TableView<'_, F>, stretches: 
 struct Places<'i> {
     ids: &'i IdTable,
     file: &'i [u8],
-    /// Where the stretch before ended, if that is known.
+    /// End of the previous stretch, if known.
     end: Option<u64>,
 }
 
 impl Places<'_> {
-    /// Where the ids of a block begin.
+    /// Returns the start of the ids of a block.
     fn start(&self, block: usize) -> Option<u64> {
         if block == self.ids.blocks {
             return Some(self.ids.record.count);
@@ -125,7 +125,7 @@ impl Places<'_> {
         self.ids.first_of_block(self.file, block).ok()
     }
 
-    /// Visits the pairs of some fingerprints, those of a stretch.
+    /// Visits the pairs of the fingerprints of a stretch.
     fn visit<F: Fingerprint>(
         &mut self,
         stretch: &Stretch<F>,
@@ -136,7 +136,7 @@ impl Places<'_> {
         self.end = start.and_then(|start| self.visit_from(start, stretch, values, visit).ok().flatten());
     }
 
-    /// The same from a place on; returns where the next stretch begins, if that is known.
+    /// Returns the same from a place on; returns the start of the next stretch, if known.
     fn visit_from<F: Fingerprint>(
         &self,
         start: u64,

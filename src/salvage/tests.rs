@@ -52,7 +52,7 @@ fn read<F: Fingerprint>(mut bytes: Vec<u8>, file_id: [u8; 16]) -> Option<Read<F>
     Some((placed, others))
 }
 
-/// Damages every `step`-th byte by itself.
+/// Damages every `step`-th byte on its own.
 fn check<F: Fingerprint>(codec: Codec, design: &str, ids: bool, step: usize) {
     let pairs = pairs::<F>(900, ids);
     let whole = file(&pairs, codec, design, ids);

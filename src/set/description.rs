@@ -32,8 +32,8 @@ pub struct Description {
 }
 
 impl Description {
-    /// Properties of an empty set without ids, for implementations of [`FingerprintSet`](crate::FingerprintSet) in other
-    /// crates, which set the rest.
+    /// Returns the properties of an empty set without ids, for implementations of
+    /// [`FingerprintSet`](crate::FingerprintSet) in other crates, which set the rest.
     #[must_use]
     pub fn new(width: u32, distance: u32) -> Self {
         Self {

@@ -13,7 +13,8 @@ pub struct StoredId {
     pub id: u64,
 }
 
-/// The ids of a match, ascending within each part. Those of an index are read one by one as the iterator goes on.
+/// The ids of a match, ascending within each part. Ids of an index are read one by one as the iterator
+/// advances.
 #[derive(Debug, Clone)]
 pub struct MatchIds<'a>(Source<'a>);
 

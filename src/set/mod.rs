@@ -1,8 +1,8 @@
-//! The one face of whatever can be queried: [`FingerprintSet`].
+//! The common interface of everything that can be queried: [`FingerprintSet`].
 //!
 //! - [`description`]: its width, distance, size, ids, names and recipe
-//! - [`ids`]: the ids of a match, wherever they are stored
-//! - [`of_index`], [`of_multi`]: the trait for an index, and for several as one
+//! - [`ids`]: the ids of a match
+//! - [`of_index`], [`of_multi`]: the trait for an index, and for several indexes as one
 
 mod description;
 mod ids;
@@ -17,9 +17,12 @@ pub use description::Description;
 use hamdex_fingerprint::Fingerprint;
 pub use ids::{MatchIds, StoredId};
 
+use crate::batch::BatchOptions;
 use crate::error::SetError;
-use crate::index::{BatchOptions, Index, Match, MatchVisitor, Pair, PairsOptions, Verified, VerifyOptions};
+use crate::index::{Index, Match, MatchVisitor};
+use crate::join::{Pair, PairsOptions};
 use crate::progress::Progress;
+use crate::verify::{Verified, VerifyOptions};
 
 /// Receives pairs, some thousands at a time, until it breaks.
 pub type PairVisitor<'v, F> = dyn FnMut(&[Pair<F>]) -> ControlFlow<()> + 'v;
@@ -33,7 +36,7 @@ pub type ProgressCallback = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Syn
 /// A set of fingerprints that can be queried: an [`Index`](crate::Index), a [`MultiIndex`](crate::MultiIndex), a snapshot
 /// of a store, or a set of shards.
 ///
-/// Programs that query whatever a path names hold a `Box<dyn FingerprintSet<F>>`. A call through it costs some tens of
+/// Programs that open any kind of set hold a `Box<dyn FingerprintSet<F>>`. A call through it costs some tens of
 /// nanoseconds per query, and nothing per block.
 ///
 /// ```
@@ -52,19 +55,20 @@ pub type ProgressCallback = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Syn
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
-    /// The properties of the set.
+    /// Returns the properties of the set.
     fn describe(&self) -> Description;
 
-    /// The set as an index, if it is one: for work on the file itself, as merges are.
+    /// Returns the set as an index, if it is one: for work on the file itself, as merges are.
     fn as_index(&self) -> Option<&Index<F>> {
         None
     }
 
-    /// A searcher, which holds the memory that queries use again and again: one per thread.
+    /// Returns a searcher, which holds the memory that queries use again and again: one per thread.
     fn open_searcher(&self) -> Box<dyn SetSearcher<F> + Send + '_>;
 
-    /// Calls `visit` with the place of each query and all fingerprints within `distance` of it, nearest first, then by
-    /// fingerprint; in the order of the queries, those without a match too, until it breaks. Returns whether it did.
+    /// Calls `visit` with the place of each query and all fingerprints within `distance` of it, nearest first,
+    /// then by fingerprint; in the order of the queries, including queries without a match, until it breaks.
+    /// Returns whether it did.
     ///
     /// # Errors
     /// When a block that matters is damaged, the progress callback stops the work, or the system refuses something.
@@ -88,7 +92,7 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
         visit: &mut PairVisitor<'_, F>,
     ) -> Result<ControlFlow<()>, SetError>;
 
-    /// The number of pairs at each distance from 0 to `distance`. There are none at 0.
+    /// Returns the number of pairs at each distance from 0 to `distance`. There are none at 0.
     ///
     /// # Errors
     /// As for [`FingerprintSet::visit_batch`].
@@ -101,7 +105,7 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
     /// When a block or page is damaged.
     fn visit_entries(&self, from: F, visit: &mut EntryVisitor<'_, F>) -> Result<ControlFlow<()>, SetError>;
 
-    /// The name of an id of this set; `None` if its ids have no names.
+    /// Returns the name of an id of this set; `None` if its ids have no names.
     ///
     /// # Errors
     /// When a page that matters is damaged, or the id is not stored.
@@ -116,20 +120,20 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
 
 /// Queries a [`FingerprintSet`], one query at a time.
 pub trait SetSearcher<F: Fingerprint> {
-    /// The `count` nearest of the stored fingerprints within `distance` of `query`, nearest first, then by fingerprint;
+    /// Returns the `count` nearest of the stored fingerprints within `distance` of `query`, nearest first, then by fingerprint;
     /// all of these if there are no more.
     ///
     /// # Errors
     /// When a block that matters is damaged, or the progress callback stops the query.
     fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], SetError>;
 
-    /// Some stored fingerprint within `distance` of `query`, if there is one; not always the nearest.
+    /// Returns any stored fingerprint within `distance` of `query`; not always the nearest.
     ///
     /// # Errors
     /// As for [`SetSearcher::nearest_within`].
     fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, SetError>;
 
-    /// The ids of each of these matches, in their order: empty lists if the set has no ids.
+    /// Returns the ids of each of these matches, in their order: empty lists if the set has no ids.
     ///
     /// # Errors
     /// When a block or page that matters is damaged.

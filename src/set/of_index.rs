@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 
 use hamdex_fingerprint::Fingerprint;
 
+use crate::batch::BatchOptions;
 use crate::error::SetError;
-use crate::index::{
-    BatchOptions, Index, Match, MatchVisitor, PairsOptions, Searcher, Verified, VerifyOptions,
-};
+use crate::index::{Index, Match, MatchVisitor, Searcher};
+use crate::join::PairsOptions;
 use crate::set::{
     Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher, StoredId,
 };
+use crate::verify::{Verified, VerifyOptions};
 
 impl<F: Fingerprint> FingerprintSet<F> for Index<F> {
     fn describe(&self) -> Description {

@@ -5,16 +5,17 @@ use std::ops::ControlFlow;
 
 use hamdex_fingerprint::Fingerprint;
 
+use crate::batch::BatchOptions;
 use crate::error::SetError;
-use crate::index::{
-    BatchOptions, FoundIn, Match, MatchVisitor, MultiIndex, MultiSearcher, PairsOptions, Verified,
-    VerifyOptions,
-};
+use crate::index::{Match, MatchVisitor};
+use crate::join::PairsOptions;
+use crate::multi::{FoundIn, MultiIndex, MultiSearcher};
 use crate::set::{
     Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher, StoredId,
 };
+use crate::verify::{Verified, VerifyOptions};
 
-/// Its ids are those of all indexes; names are those of the index that an id was found in.
+/// Ids are united over all indexes; names come from the index in which an id was found.
 impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
     fn describe(&self) -> Description {
         let mut description = Description::new(F::BITS, self.distance());
@@ -98,7 +99,7 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
     }
 }
 
-/// The ids of a match in the indexes that it was found in, each id once.
+/// Returns the ids of a match in the indexes that it was found in, each id once.
 fn stored_ids<F: Fingerprint>(
     searcher: &mut MultiSearcher<F>,
     found_in: &[FoundIn<F>],

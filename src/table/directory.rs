@@ -1,10 +1,10 @@
-//! How many keys are less than a value, mostly without a look at a key.
+//! The number of keys below a value, mostly without reading a key.
 //!
-//! The span of the keys is cut into even *parts*, [`PARTS_PER_KEY`] for each key. A *unit* of 64 parts has a bit for
-//! each, set where a key lies in it, and how many keys come before. Blocks hold about as many entries each, so keys of
-//! evenly spread entries keep their distance, and hardly any two share a part. Then the bits before a part count its
-//! keys, and only a value whose own part has a key has to be compared with it. Where keys crowd, the unit says so, and
-//! its keys are searched.
+//! The span of the keys is cut into even *parts*, [`PARTS_PER_KEY`] for each key. A *unit* of 64 parts has a
+//! bit for each, set if a key lies in it, and the number of keys before it. Blocks hold about as many entries
+//! each, so keys of evenly spread entries keep their distance, and hardly any two share a part. Then the bits
+//! before a part count its keys, and only a value whose own part has a key has to be compared with it. A unit
+//! with crowded keys is marked, and its keys are searched.
 
 use crate::arch::prefetch;
 use hamdex_fingerprint::Fingerprint;
@@ -15,7 +15,7 @@ const PARTS_PER_KEY: u64 = 8;
 /// Parts of a unit.
 const UNIT_PARTS: usize = 64;
 
-/// What is known of some parts in a row.
+/// The bits of some consecutive parts.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(16))]
 struct Unit {
@@ -23,11 +23,11 @@ struct Unit {
     occupied: u64,
     /// The keys before the first part.
     before: u32,
-    /// Whether some part has several keys.
+    /// Whether a part has several keys.
     is_crowded: bool,
 }
 
-/// Where keys lie, roughly.
+/// A directory of keys: their approximate positions.
 #[derive(Debug)]
 pub(super) struct Directory<F> {
     /// One more for the end.
@@ -35,15 +35,15 @@ pub(super) struct Directory<F> {
     /// The first key and the last.
     base: F,
     top: F,
-    /// How far the span of the keys is from filling the width.
+    /// Shift by which the span of the keys fills the width.
     lift: u32,
     /// Parts in 2^64, the highest bits of an offset.
     scale: u64,
 }
 
 impl<F: Fingerprint> Directory<F> {
-    /// Of keys, which come in order; `None` where they do not ascend strictly. There are as many as `count` says, at
-    /// most `u32::MAX`; `ends` are the first and the last.
+    /// Builds the directory of ordered keys; `None` if they do not ascend strictly. There are `count` of them,
+    /// at most `u32::MAX`; `ends` are the first and the last.
     pub(super) fn new(keys: impl Iterator<Item = F>, count: usize, ends: Option<(F, F)>) -> Option<Self> {
         let (base, top) = ends.unwrap_or((F::ZERO, F::ZERO));
         if base > top {
@@ -80,7 +80,7 @@ impl<F: Fingerprint> Directory<F> {
         Some(this)
     }
 
-    /// The place of a value that is neither below the first key nor above the last.
+    /// Returns the place of a value that is neither below the first key nor above the last.
     #[inline(always)]
     fn place_of(&self, value: F) -> Place {
         let offset = leading_word(value.minus(self.base) << self.lift);
@@ -88,7 +88,7 @@ impl<F: Fingerprint> Directory<F> {
         Place { part: (scaled >> 64) as usize, within: scaled as u64 }
     }
 
-    /// How many keys are less than a value: at least the first, and at most the second.
+    /// Returns a lower and an upper bound of the number of keys below a value.
     #[inline(always)]
     pub(super) fn bounds(&self, value: F) -> (usize, usize) {
         if value <= self.base {
@@ -109,8 +109,8 @@ impl<F: Fingerprint> Directory<F> {
         (before, before + (here & 1) as usize)
     }
 
-    /// How far from the key before it a value lies on the way to the one after it, as part of 1, if values are evenly
-    /// spread: for guesses.
+    /// Returns the interpolated position of a value between the keys around it, from 0 to 1, for evenly spread
+    /// values: for guesses only.
     #[inline(always)]
     pub(super) fn way(&self, value: F) -> f32 {
         if value <= self.base || value > self.top {
@@ -125,7 +125,7 @@ impl<F: Fingerprint> Directory<F> {
         let place = (within >> 40) as f32 * (1.0 / (1 << 24) as f32) - 0.5;
         let mut to_next = ahead.trailing_zeros() as f32 - place;
         let mut from_last = (behind.leading_zeros() + 1) as f32 + place;
-        // Where the unit does not have the other key, it is probably as far away as keys are.
+        // If the unit does not have the other key, it is probably one average distance away.
         if behind == 0 {
             from_last = PARTS_PER_KEY as f32 - to_next;
         }
@@ -143,14 +143,14 @@ impl<F: Fingerprint> Directory<F> {
         }
     }
 
-    /// How many leading bits of a value decide on its unit.
+    /// Returns the number of leading bits of a value that determine its unit.
     #[inline(always)]
     pub(super) fn bits(&self) -> u32 {
         // Two units side by side lie in a cache line, or next to each other.
         F::BITS.min(u64::BITS - self.units.len().leading_zeros())
     }
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&*self.units)
     }
@@ -162,7 +162,7 @@ struct Place {
     within: u64,
 }
 
-/// The highest 64 bits.
+/// Returns the highest 64 bits.
 #[inline(always)]
 fn leading_word<F: Fingerprint>(value: F) -> u64 {
     (value >> (F::BITS - u64::BITS)).to_u128() as u64

@@ -1,8 +1,8 @@
 //! The last fingerprint of each block: which block may hold a value?
 //!
-//! The keys stay where they are in the file: all processes that have mapped it share them. In memory is a
-//! [directory](crate::table::directory) of them, from which alone most values find their block; a key is read where it
-//! leaves a doubt.
+//! The keys stay in the file: all processes that have mapped it share them. In memory is a
+//! [directory](crate::table::directory) of them, from which alone most values find their block; a key is read
+//! if it leaves a doubt.
 
 use std::ops::Range;
 
@@ -10,19 +10,19 @@ use crate::arch::prefetch;
 use crate::table::directory::Directory;
 use hamdex_fingerprint::Fingerprint;
 
-/// Where the strictly ascending keys of a table are, and the directory of them.
+/// The position of the strictly ascending keys of a table, and their directory.
 #[derive(Debug)]
 pub(crate) struct Keys<F> {
-    /// Where in the file.
+    /// Their range in the file.
     bytes: Range<usize>,
-    /// The bytes themselves, if those of the file may change.
+    /// A copy of the bytes, if the file may change.
     copy: Option<Box<[u8]>>,
     count: usize,
     directory: Directory<F>,
 }
 
 impl<F: Fingerprint> Keys<F> {
-    /// Keys that lie in that range of the file, at most `u32::MAX` of them; `None` where they are not strictly
+    /// Keys that lie in that range of the file, at most `u32::MAX` of them; `None` if they are not strictly
     /// ascending.
     pub(crate) fn new(file: &[u8], bytes: Range<usize>) -> Option<Self> {
         let keys = &file[bytes.clone()];
@@ -39,13 +39,13 @@ impl<F: Fingerprint> Keys<F> {
         self
     }
 
-    /// How many keys.
+    /// Returns the number of keys.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.count
     }
 
-    /// The keys themselves, in the file that they are of.
+    /// Returns the keys themselves, in the file that they are of.
     #[inline(always)]
     pub(crate) fn in_file<'a>(&'a self, file: &'a [u8]) -> KeysInFile<'a, F> {
         let bytes = match &self.copy {
@@ -55,8 +55,8 @@ impl<F: Fingerprint> Keys<F> {
         KeysInFile { keys: self, bytes }
     }
 
-    /// The first block whose key is not below either value, the number of blocks if there is none; `None` where that
-    /// is not the same for both, or cannot be told without a look at the keys. The first value is not above the second.
+    /// Returns the first block whose key is not below either value, the number of blocks if there is none; `None` if that
+    /// is not the same for both, or needs a key lookup. The first value is not above the second.
     #[inline(always)]
     pub(crate) fn find_for_both(&self, least: F, greatest: F) -> Option<usize> {
         let (first, _) = self.directory.bounds(least);
@@ -64,31 +64,32 @@ impl<F: Fingerprint> Keys<F> {
         (first == last).then_some(first)
     }
 
-    /// How far into its block a value lies, as part of 1, if values are evenly spread: for guesses.
+    /// Returns the interpolated position of a value in its block, from 0 to 1, for evenly spread values: for
+    /// guesses only.
     #[inline(always)]
     pub(crate) fn way(&self, value: F) -> f32 {
         self.directory.way(value)
     }
 
-    /// How many leading bits decide on what [`Self::prefetch_directory`] brings, if not fewer.
+    /// Returns the maximum number of leading bits that determine what [`Self::prefetch_directory`] brings.
     #[inline(always)]
     pub(crate) fn directory_bits(&self) -> u32 {
         self.directory.bits()
     }
 
-    /// Prefetches what a look-up of the value needs first.
+    /// Prefetches the data that a look-up of the value needs first.
     #[inline(always)]
     pub(crate) fn prefetch_directory(&self, value: F) {
         self.directory.prefetch(value);
     }
 
-    /// Bytes of memory in use, beside the file.
+    /// Returns the bytes of memory in use, in addition to the file.
     pub(crate) fn bytes(&self) -> usize {
         self.copy.as_ref().map_or(0, |copy| copy.len()) + self.directory.bytes()
     }
 }
 
-/// The keys of a table, to be looked at.
+/// The keys of a table, readable.
 #[derive(Clone, Copy)]
 pub(crate) struct KeysInFile<'a, F> {
     keys: &'a Keys<F>,
@@ -102,19 +103,19 @@ impl<F: Fingerprint> KeysInFile<'_, F> {
         self.keys.find_for_both(least, greatest)
     }
 
-    /// How many keys.
+    /// Returns the number of keys.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.keys.count
     }
 
-    /// The key of a block.
+    /// Returns the key of a block.
     #[inline(always)]
     pub(crate) fn get(&self, block: usize) -> F {
         F::read_le(&self.bytes[block * F::BYTES..][..F::BYTES])
     }
 
-    /// The first block whose key is not below `value`: the only one that can hold it. The number of
+    /// Returns the first block whose key is not below `value`: the only one that can hold it. The number of
     /// blocks if there is none.
     #[inline(always)]
     pub(crate) fn find(&self, value: F) -> usize {
@@ -126,7 +127,8 @@ impl<F: Fingerprint> KeysInFile<'_, F> {
         }
     }
 
-    /// The place of the first key that is not below `value` among those from `start` to `end`; `end` if there is none.
+    /// Returns the position of the first key from `start` to `end` that is not below `value`; `end` if there is
+    /// none.
     #[inline]
     fn search(&self, mut start: usize, mut end: usize, value: F) -> usize {
         while start < end {
@@ -140,7 +142,7 @@ impl<F: Fingerprint> KeysInFile<'_, F> {
         start
     }
 
-    /// Prefetches what a look-up of the value needs next: keys, if the directory leaves a doubt.
+    /// Prefetches the data that a look-up of the value needs next: keys, if the directory does not settle it.
     #[inline(always)]
     pub(crate) fn prefetch_keys(&self, value: F) {
         let (start, end) = self.keys.directory.bounds(value);

@@ -8,23 +8,23 @@ use crate::table::keys::KeysInFile;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
-/// A range of this many blocks is looked into without narrowing it further.
+/// A range of this many blocks is taken without narrowing it further.
 const FEW_BLOCKS: usize = 2;
 
 /// A prefix with more blocks than this is narrowed by the bits behind it, as far as the errors go: real
 /// crawls have long runs of equal prefixes.
 const SHORT_RANGE: usize = 4;
 
-/// What a probe looks for: everything within `reach` and `distance` of a query, which is permuted as the table
-/// is.
+/// Returns the target of a probe: everything within `reach` and `distance` of a query, which is permuted as the
+/// table is.
 #[inline(always)]
 pub(crate) fn target_of<F: Fingerprint>(reach: &TableDesign<F>, distance: u32, permuted: F) -> Target<F> {
     Target { query: permuted, prefix_bits: reach.prefix_bits(), radius: reach.radius, distance }
 }
 
 impl<F: Fingerprint> Table<F> {
-    /// The only block that may hold what `target` meets, or the number of blocks if none may; `None` where keys have
-    /// to be looked at to tell. Most prefixes without errors are told from the directory alone.
+    /// Returns the only block that may hold matches of `target`, or the number of blocks if none may; `None` if
+    /// that needs a key lookup. The directory alone settles most prefixes without errors.
     #[inline(always)]
     pub(crate) fn only_block(&self, target: &Target<F>) -> Option<usize> {
         let (least, greatest) = target.run_of(target.query, 0);
@@ -56,7 +56,7 @@ impl<F: Fingerprint> Table<F> {
         }
     }
 
-    /// Whether the keys prove that a block holds nothing that `target` meets.
+    /// Returns whether the keys prove that a block holds no match of `target`.
     pub(crate) fn rules_out(&self, file: &[u8], target: &Target<F>, block: usize) -> bool {
         rules_out(self.keys.in_file(file), target, block)
     }
@@ -66,8 +66,8 @@ fn rules_out<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, block:
     block > 0 && target.rules_out(keys.get(block - 1), keys.get(block))
 }
 
-/// The blocks that can hold values with the prefix that `value` has, which differs from the query's
-/// in `errors` bits; empty, behind the last block, where all values are smaller.
+/// Returns the blocks that may hold values with the prefix of `value`, which differs from the query's in
+/// `errors` bits; an empty range after the last block if all values are smaller.
 #[inline(always)]
 fn range<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, value: F, errors: u32) -> Range<u32> {
     let (least, greatest) = target.run_of(value, errors);
@@ -78,8 +78,8 @@ fn range<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, value: F, 
     first as u32..keys.len().min(last + 1) as u32
 }
 
-/// The blocks of the query's own prefix, and of those that differ from it in one bit; none, and
-/// `false`, where one of these prefixes has too many.
+/// Adds the blocks of the query's own prefix, and of the prefixes that differ from it in one bit; none, and
+/// returns `false`, if one of these prefixes has too many.
 #[inline(always)]
 fn locate_flips<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, blocks: &mut Vec<u32>) -> bool {
     let before = blocks.len();
@@ -122,15 +122,14 @@ fn locate_flips<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, blo
     true
 }
 
-/// Walks the bits of the query as a binary trie over the keys: a subtree whose values all lie in a
-/// block or two is settled; another is narrowed by its next bit, as it is in the query and, while
-/// errors are left, as it is not. So nothing is looked up twice that lies in one block, however
-/// many ways there are to place the errors.
+/// Walks the bits of the query as a binary trie over the keys: a subtree whose values all lie in a block or two
+/// is settled; another is narrowed by its next bit, equal to the query's and, while errors are left, different
+/// from it. So values of one block are not looked up twice, in however many ways the errors can be placed.
 fn locate_all<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, blocks: &mut Vec<u32>) {
     let start = blocks.len();
     descend(keys, target, target.query, 0, 0, blocks);
-    // Without the blocks that several subtrees share, and those that cannot hold a match after all:
-    // storage should not be waited for on their account.
+    // Removes duplicates of blocks that several subtrees share, and blocks that cannot hold a match: they would
+    // cost reads from storage.
     blocks[start..].sort_unstable();
     let (mut kept, mut before) = (start, None);
     for at in start..blocks.len() {
@@ -155,7 +154,7 @@ fn descend<F: Fingerprint>(
 ) {
     let in_prefix = target.prefix_errors();
     loop {
-        // Where no further error is admitted, the query's own bits are the only way on.
+        // If no further error is allowed, only the query's own bits remain.
         if depth < target.prefix_bits && errors >= in_prefix {
             depth = target.prefix_bits;
         }

@@ -1,10 +1,10 @@
 //! Sorted permuted tables: blocks in the file, the last fingerprint of each block in memory.
 //!
 //! - [`keys`]: from a value to the block that may hold it
-//! - [`directory`]: how many keys are less than a value, mostly without a look at a key
-//! - [`reader`]: where blocks are, and what they hold
+//! - [`directory`]: the number of keys below a value, mostly without reading a key
+//! - [`reader`]: the position and the contents of blocks
 //! - [`locate`]: from a query to the blocks that may hold a match
-//! - [`prefetch`]: what the processor's caches should bring before it is read
+//! - [`prefetch`]: prefetching into the processor's caches
 //! - [`scanner`]: from such blocks to the entries that match
 //! - [`writer`]: from sorted values to blocks and keys
 

@@ -1,4 +1,4 @@
-//! What the processor's caches should bring before it is read.
+//! Prefetching into the processor's caches.
 
 use crate::arch::{LINE_BYTES, prefetch};
 use crate::codec::Target;
@@ -6,8 +6,8 @@ use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
 impl<F: Fingerprint> Table<F> {
-    /// Prefetches what finding the blocks of this target reads first: what the directory has of its prefix, and of those
-    /// with one error.
+    /// Prefetches the data that locating the blocks of this target reads first: the directory's units of its
+    /// prefix, and of those with one error.
     #[inline(always)]
     pub(crate) fn prefetch_directory(&self, target: &Target<F>) {
         self.keys.prefetch_directory(target.query);
@@ -24,7 +24,7 @@ impl<F: Fingerprint> Table<F> {
         self.keys.in_file(file).prefetch_keys(target.query);
     }
 
-    /// Prefetches the front of a block, what says whether it has been checked, and its key, if a scan for the target
+    /// Prefetches the front of a block, its bit among the checked ones, and its key, if a scan for the target
     /// reads that.
     #[inline(always)]
     pub(crate) fn prefetch_front(&self, file: &[u8], block: u32, target: &Target<F>) {
@@ -37,8 +37,8 @@ impl<F: Fingerprint> Table<F> {
         }
     }
 
-    /// Prefetches what a scan for the target would read behind the front of its block if all entries of the table were
-    /// evenly spread. Where the prefix may have errors, nobody knows.
+    /// Prefetches the bytes after the front of its block that a scan for the target would read if the entries
+    /// of the table were evenly spread. Unknown if the prefix may have errors.
     #[inline(always)]
     pub(crate) fn prefetch_likely(&self, file: &[u8], block: u32, target: &Target<F>) {
         let entries = (self.keys.len() * self.entries_per_block) as u64;

@@ -1,4 +1,4 @@
-//! A table of an open file: where its blocks are, and what they hold.
+//! A table of an open file: the position and the contents of its blocks.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub(crate) fn runs_of(blocks: Range<usize>) -> impl Iterator<Item = Range<usize>
     blocks.clone().step_by(DECODED_TOGETHER).map(move |start| start..blocks.end.min(start + DECODED_TOGETHER))
 }
 
-/// A table: where its blocks are and how to read them.
+/// A table: the position and the codec of its blocks.
 pub(crate) struct Table<F> {
     pub(crate) number: usize,
     pub(crate) permutation: Permutation<F>,
@@ -28,12 +28,12 @@ pub(crate) struct Table<F> {
     pub(crate) keys: Keys<F>,
     /// Entries of a block, on average: for guesses.
     pub(crate) entries_per_block: usize,
-    /// Where block 0 starts in the file.
+    /// Offset of block 0 in the file.
     pub(crate) offset: usize,
     pub(crate) context: Context,
     /// The blocks whose checksums have been verified.
     pub(crate) checked: Checked,
-    /// Whether checksums are verified every time all the same.
+    /// Whether checksums are verified at every read.
     pub(crate) always_check: bool,
 }
 
@@ -42,7 +42,7 @@ impl<F: Fingerprint> Table<F> {
         self.codec.layout().block_bytes
     }
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.keys.bytes() + self.codec.memory_bytes() + self.checked.bytes()
     }
@@ -52,19 +52,19 @@ impl<F: Fingerprint> Table<F> {
         Place::Block { table: self.number, block: block as u64, offset }
     }
 
-    /// The error for a block that contradicts itself.
+    /// Returns the error for a block that contradicts itself.
     #[cold]
     pub(crate) fn damaged(&self, block: usize, error: BlockError) -> ReadError {
         ReadError::damaged(self.place(block), error)
     }
 
-    /// The bytes of a block, unchecked.
+    /// Returns the bytes of a block, unchecked.
     #[inline]
     pub(crate) fn bytes<'a>(&self, file: &'a [u8], block: usize) -> &'a [u8] {
         &file[self.offset + block * self.block_bytes()..][..self.block_bytes()]
     }
 
-    /// Where some blocks lie in the file: offset and length.
+    /// Returns the offset and the length of some blocks in the file.
     #[inline]
     pub(crate) fn extent(&self, blocks: Range<usize>) -> (usize, usize) {
         (self.offset + blocks.start * self.block_bytes(), blocks.len() * self.block_bytes())
@@ -81,7 +81,7 @@ impl<F: Fingerprint> Table<F> {
         }
     }
 
-    /// The bytes of a block, its checksum verified unless it has been.
+    /// Returns the bytes of a block, its checksum verified unless it has been.
     #[inline(always)]
     pub(crate) fn block<'a>(&self, file: &'a [u8], block: usize) -> Result<&'a [u8], ReadError> {
         if self.always_check || !self.checked.contains(block) {
@@ -113,7 +113,7 @@ impl<F: Fingerprint> Table<F> {
     /// it. As many as [`DECODED_TOGETHER`], or more, take the least time for each.
     ///
     /// # Errors
-    /// When a block is damaged; the entries of those before it have been appended.
+    /// When a block is damaged; the entries of earlier blocks have been appended.
     pub(crate) fn decode_run(
         &self,
         file: &[u8],

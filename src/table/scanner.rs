@@ -100,9 +100,8 @@ impl<F> Default for Scanner<F> {
 }
 
 impl<F: Fingerprint> Scanner<F> {
-    /// Calls `visit` with each entry of these blocks that its target meets: where it was, its number
-    /// in the block, and its value in the table's order of bits. Stops when `visit` breaks, and returns
-    /// whether it did.
+    /// Calls `visit` with each entry of these blocks that its target meets: its block, its number in the block,
+    /// and its value in the table's order of bits. Stops if `visit` breaks, and returns whether it did.
     ///
     /// The first [`SCAN_BATCH`](crate::codec::SCAN_BATCH) blocks are best prefetched as soon as they are
     /// located.
@@ -115,7 +114,7 @@ impl<F: Fingerprint> Scanner<F> {
         file: &[u8],
         located: &[Located],
         targets: &[Target<F>],
-        // Called seldom, and kernels that are compiled once are worth more than a call saved.
+        // Rarely called: compiling the kernels once is worth more than saving a call.
         visit: &mut dyn FnMut(Located, usize, F) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let blocks = LocatedBlocks { tables, file, located, targets };

@@ -12,9 +12,9 @@ use hamdex_fingerprint::Fingerprint;
 
 /// Writes the blocks of one table, given its values in order, in pieces of any size.
 ///
-/// Where a block ends depends on all before it, so finding the ends is one thread's work, and so is
-/// writing. Both are done beside the encoding, which is that of all threads: while a batch is taken in,
-/// the one before it is encoded and the one before that is written.
+/// The end of a block depends on all before it, so one thread finds the ends, and one writes. Both overlap with
+/// the encoding, by all threads: while a batch is read, the one before it is encoded and the one before that is
+/// written.
 pub(crate) struct TableWriter<F> {
     codec: BlockCodec,
     context: Context,
@@ -28,7 +28,7 @@ pub(crate) struct TableWriter<F> {
     reusable: Batch<F>,
 }
 
-/// What a table's blocks have been closed with.
+/// The results of writing a table's blocks.
 pub(crate) struct Written<F> {
     /// The last value of each block.
     pub(crate) keys: Vec<F>,
@@ -36,7 +36,7 @@ pub(crate) struct Written<F> {
     pub(crate) entries: Vec<u16>,
 }
 
-/// Finds where blocks end.
+/// Finds the ends of blocks.
 struct Planner<F> {
     /// Values that no block has been closed over.
     pending: Vec<F>,
@@ -46,7 +46,7 @@ struct Planner<F> {
 /// Values of whole blocks.
 struct Batch<F> {
     values: Vec<F>,
-    /// How many there are in each block.
+    /// Number of entries in each block.
     entries: Vec<u16>,
     /// The number of the first block.
     first_block: usize,
@@ -74,8 +74,7 @@ impl<F: Fingerprint> Planner<F> {
         Ok((self.pending.len() - before) as u64)
     }
 
-    /// Cuts off all blocks whose end is certain; where it is not certain, it is so `at_end`. `batch` is
-    /// memory to be used again.
+    /// Cuts off all blocks whose end is certain; `at_end` it always is. `batch` is memory to reuse.
     fn plan(&mut self, codec: &BlockCodec, at_end: bool, mut batch: Batch<F>) -> Batch<F> {
         batch.entries.clear();
         batch.first_block = self.written.keys.len();
@@ -140,7 +139,7 @@ impl<F: Fingerprint> BlockCounter<F> {
         Self { codec, pending: Vec::new(), blocks: 0 }
     }
 
-    /// Takes values that ascend, from those before on; a repeat counts once.
+    /// Takes ascending values, not below the previous ones; a repeat counts once.
     pub(crate) fn push(&mut self, values: impl Iterator<Item = F>) {
         self.pending.extend(values);
         self.pending.dedup();
@@ -157,14 +156,14 @@ impl<F: Fingerprint> BlockCounter<F> {
         self.pending.drain(..done);
     }
 
-    /// How many blocks all values take.
+    /// Returns the number of blocks of all values.
     pub(crate) fn finish(self) -> u64 {
-        // What is pending fits into one.
+        // The pending values fit into one.
         self.blocks + u64::from(!self.pending.is_empty())
     }
 }
 
-/// How many entries a block has at least, unless it is the last of its table.
+/// Returns the minimum number of entries of a block that is not the last of its table.
 pub(crate) fn min_entries<F: Fingerprint>(block_bytes: usize) -> u64 {
     // With either codec an entry takes at most all of its bits and 16 more, and 512 bits hold what else there is:
     // header, first entry, buckets.
@@ -179,7 +178,7 @@ impl<F: Fingerprint> TableWriter<F> {
         Self { codec, context, planner, planned, encoded, spare, reusable }
     }
 
-    /// Takes values that ascend, from those before on; a repeat counts once. Returns how many it has
+    /// Takes ascending values, not below the previous ones; a repeat counts once. Returns how many it has
     /// taken.
     pub(crate) fn push(
         &mut self,

@@ -37,8 +37,13 @@ const LAYERS: &[&str] = &[
     "ids",
     "names",
     "table",
-    "build",
+    "writer",
     "index",
+    "inspect",
+    "verify",
+    "batch",
+    "join",
+    "multi",
     "merge",
     "salvage",
     "set",
@@ -46,7 +51,7 @@ const LAYERS: &[&str] = &[
 
 /// Layers that know nothing of each other, though one comes before the other in the list.
 const APART: &[(&str, &str)] =
-    &[("codec", "permutation"), ("ids", "design"), ("table", "ids"), ("index", "build")];
+    &[("codec", "permutation"), ("ids", "design"), ("table", "ids"), ("index", "writer"), ("join", "batch")];
 
 fn crates() -> Vec<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));

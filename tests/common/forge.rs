@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian};
-use hamdex::reference::Coding;
+use hamdex::inspect::reference::Coding;
 use hamdex::{Place, ReadError, ReadErrorKind};
 
 use super::file::{self, SectionAt, field};

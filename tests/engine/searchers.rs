@@ -116,7 +116,7 @@ fn ids_of_matches_are_those_of_their_fingerprints() {
                 assert_eq!(together(&index, nearest), each(&index, nearest));
             }
             // Matches made without the file, some of them not stored in it.
-            let unknown: Vec<_> = (0..700).map(|i| Match::of(0, fingerprints[i] ^ (i as u64 % 2))).collect();
+            let unknown: Vec<_> = (0..700).map(|i| Match::new(0, fingerprints[i] ^ (i as u64 % 2))).collect();
             assert_eq!(together(&index, &unknown), each(&index, &unknown));
         }
     }
@@ -143,8 +143,8 @@ fn matches_of_another_file_are_looked_up() {
 fn matches_are_compared_by_what_they_are_and_not_by_where() {
     let index = index::<u64>(built(&[5u64, 9], BuildOptions::new()));
     let found = index.searcher().within(5, 0).unwrap()[0];
-    assert_eq!(found, Match::of(5, 5));
-    assert!(found < Match::of(5, 4) && Match::of(4, 4) < found);
+    assert_eq!(found, Match::new(5, 5));
+    assert!(found < Match::new(5, 4) && Match::new(4, 4) < found);
 }
 
 /// A query that reads many blocks can be stopped, and one of few reports nothing.

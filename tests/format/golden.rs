@@ -9,7 +9,7 @@ use crate::common::forge::{BLOCKS, Forged, KEYS, name_of};
 use crate::common::{
     Numbers, Shape, brute_force, built, built_with_ids, built_with_names, data, id_lists, pairs, queries,
 };
-use hamdex::reference::{FieldKind, read_block};
+use hamdex::inspect::reference::{FieldKind, read_block};
 use hamdex::{BuildOptions, Codec, Design, Fingerprint, Index, ReadError};
 
 fn golden(name: &str) -> PathBuf {

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::common::forge::{Forged, NAME_DIRECTORY, NAMES};
 use crate::common::{built, built_with_ids, built_with_names, index};
-use hamdex::reference::{Field, FieldKind, read_block};
-use hamdex::{BuildOptions, Codec, Design, Fingerprint, Permutation};
+use hamdex::inspect::Permutation;
+use hamdex::inspect::reference::{Field, FieldKind, read_block};
+use hamdex::{BuildOptions, Codec, Design, Fingerprint};
 
 /// Fingerprints and ids of the example, in no order.
 const PAIRS: [(u64, u64); 7] = [

@@ -1,7 +1,7 @@
 //! Keys, and blocks of any codec.
 
 use hamdex::Place;
-use hamdex::reference::{Coding, FieldKind, read_block};
+use hamdex::inspect::reference::{Coding, FieldKind, read_block};
 
 use crate::common::Numbers;
 use crate::common::file::Parts;

@@ -1,6 +1,6 @@
 //! Elias–Fano blocks.
 
-use hamdex::reference::{Coding, Field, FieldKind, read_block};
+use hamdex::inspect::reference::{Coding, Field, FieldKind, read_block};
 
 use crate::common::file::Parts;
 use crate::{ELIAS_FANO, assert_damaged, changed, in_block};

@@ -120,7 +120,7 @@ fn code_lengths_that_are_no_complete_code_are_refused() {
         |lengths| lengths[3] = 0,
     ];
     for lie_of in lies {
-        assert_footer_damaged(&lie(lie_of), "table 1: its code lengths make no complete code");
+        assert_footer_damaged(&lie(lie_of), "table 1: its code lengths are not a complete code");
     }
     // A code that is complete, but not the one that the blocks were written with.
     let file = changed(&PLAIN, |parts| parts.tables[1].code_lengths.reverse());

@@ -2,7 +2,7 @@
 
 use crate::common::file::Parts;
 use crate::{PLAIN, assert_damaged, changed, coding, entries, in_block};
-use hamdex::reference::{FieldKind, read_block};
+use hamdex::inspect::reference::{FieldKind, read_block};
 
 /// Entries that a block does not have make its codes run into its suffixes, or its suffixes into its codes, or
 /// reach bits that belong to no entry.

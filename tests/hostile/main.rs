@@ -27,7 +27,7 @@ use common::allocations::{Watching, largest};
 use common::ask::ask;
 use common::file::{self, Parts};
 use common::{Shape, built, built_with_ids, built_with_names, data, queries};
-use hamdex::reference::{Coding, fingerprints, read_block, write_block};
+use hamdex::inspect::reference::{Coding, fingerprints, read_block, write_block};
 use hamdex::{
     BuildOptions, Checksums, Codec, Design, Fingerprint, Index, OpenOptions, Place, ReadError, ReadErrorKind,
 };

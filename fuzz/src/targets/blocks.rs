@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
-use hamdex::reference::{Coding, fingerprints, read_block, write_block};
+use hamdex::inspect::reference::{Coding, fingerprints, read_block, write_block};
 use hamdex::{BuildOptions, Codec, Design, Fingerprint, Index, VerifyOptions};
 
 use crate::choose::{below, flag};

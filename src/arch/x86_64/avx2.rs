@@ -26,7 +26,7 @@ impl Avx2 {
         .then(|| Self { gathers_bits_fast: gathers_bits_fast() })
     }
 
-    /// [`Instructions::select`] by `pdep`, wherever that is fast.
+    /// [`Instructions::select`] by `pdep`, if that is fast.
     #[inline(always)]
     pub(super) fn select_by_scatter(self, word: u64, rank: u32) -> u32 {
         // SAFETY: `self` exists, so `detect` has seen BMI2.

@@ -213,7 +213,7 @@ impl Instructions for Avx512 {
     }
 }
 
-/// The first `count` lanes, at most eight.
+/// Returns the first `count` lanes, at most eight.
 #[inline(always)]
 fn lanes(count: usize) -> __mmask8 {
     (0xff_u32 >> (LANES - count.min(LANES))) as __mmask8
@@ -240,7 +240,7 @@ unsafe fn mask_of(fields: Fields<'_>) -> __m512i {
     unsafe { _mm512_set1_epi64((u64::MAX >> (64 - fields.bits)) as i64) }
 }
 
-/// The first `count` fields, one in each lane, with whatever comes behind it above.
+/// The first `count` fields, one in each lane, with the bits after it above.
 ///
 /// # Safety
 /// The processor must have the features of [`Avx512`].

@@ -29,19 +29,19 @@ pub(crate) fn run<K: Kernel>(kernel: K) -> K::Output {
 pub(crate) struct BitGather(());
 
 impl BitGather {
-    /// The proof, where the processor has `pext` and `pdep` and they are no loops in microcode.
+    /// Returns the proof if the processor has `pext` and `pdep` in hardware, not as loops in microcode.
     pub(crate) fn detect() -> Option<Self> {
         (std::arch::is_x86_feature_detected!("bmi2") && gathers_bits_fast()).then_some(Self(()))
     }
 
-    /// The bits of `value` under `mask`, gathered at the low end, order kept.
+    /// Returns the bits of `value` under `mask`, gathered at the low end, order kept.
     #[inline]
     pub(crate) fn gather(self, value: u64, mask: u64) -> u64 {
         // SAFETY: `self` exists, so `detect` has seen BMI2.
         unsafe { pext(value, mask) }
     }
 
-    /// The low bits of `value`, scattered to the places of `mask`, order kept.
+    /// Returns the low bits of `value`, scattered to the places of `mask`, order kept.
     #[inline]
     pub(crate) fn scatter(self, value: u64, mask: u64) -> u64 {
         // SAFETY: `self` exists, so `detect` has seen BMI2.
@@ -59,7 +59,7 @@ fn pdep(value: u64, mask: u64) -> u64 {
     _pdep_u64(value, mask)
 }
 
-/// Asks for the cache line in which `values[number]` begins; does nothing where there is no such value.
+/// Prefetches the cache line in which `values[number]` begins; does nothing if there is no such value.
 #[inline]
 pub(crate) fn prefetch<T>(values: &[T], number: usize) {
     if let Some(value) = values.get(number) {

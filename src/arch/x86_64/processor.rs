@@ -1,11 +1,12 @@
-//! Which processor this is, where its features alone do not tell what is fast.
+//! The processor's model, for instructions whose speed its feature flags do not tell.
 
 use std::arch::x86_64::__cpuid;
 use std::sync::LazyLock;
 
-/// Whether `pext` and `pdep`, if there are such, take a few cycles, as everywhere but on [`is_microcoded`] ones.
+/// Returns whether `pext` and `pdep`, if present, take a few cycles: everywhere but on [`is_microcoded`]
+/// processors.
 pub(super) fn gathers_bits_fast() -> bool {
-    // The instruction that identifies a processor takes microseconds where that is a virtual one.
+    // The instruction that identifies a processor takes microseconds on virtual machines.
     static FAST: LazyLock<bool> = LazyLock::new(|| {
         #[allow(unused_unsafe, reason = "safe in later versions of the language")]
         // SAFETY: every x86-64 processor has this instruction, and these two leaves.
@@ -16,14 +17,14 @@ pub(super) fn gathers_bits_fast() -> bool {
     *FAST
 }
 
-/// The family of a processor, from what the instruction returns in `eax` for leaf 1.
+/// Returns the family of a processor, from what the instruction returns in `eax` for leaf 1.
 fn family(version: u32) -> u32 {
     let (base, extended) = (version >> 8 & 0xf, version >> 20 & 0xff);
     if base == 0xf { base + extended } else { base }
 }
 
-/// Whether a processor runs `pext` and `pdep` as a loop in microcode, of up to hundreds of cycles: those of AMD do
-/// before Zen 3, family 19h, and so do those of Hygon, which are Zen 1.
+/// Returns whether a processor runs `pext` and `pdep` as a microcode loop of up to hundreds of cycles: AMD
+/// before Zen 3 (family 19h), and Hygon, which is Zen 1.
 fn is_microcoded(vendor: &[u8], family: u32) -> bool {
     match vendor {
         b"AuthenticAMD" => family < 0x19,

@@ -18,18 +18,18 @@ use crate::codec::error::BlockError;
 use crate::codec::layout::CHECKSUM_BYTES;
 use hamdex_fingerprint::Fingerprint;
 
-/// Where l stands, and the zero after it.
+/// Offset of l, and of the zero after it.
 pub(super) const LOW_BITS_AT: usize = CHECKSUM_BYTES + 2;
 
-/// Where the first fingerprint stands.
+/// Offset of the first fingerprint.
 pub(super) const FIRST_AT: usize = 8;
 
-/// Where the unary numbers start, in bytes.
+/// Offset of the unary numbers, in bytes.
 pub(crate) const fn uppers_at<F: Fingerprint>() -> usize {
     FIRST_AT + F::BYTES
 }
 
-/// The most low bits: so few that a word of the fingerprint's width, at whole bytes, has all of a field.
+/// Returns the most low bits: so few that a word of the fingerprint's width, at whole bytes, has all of a field.
 /// ([`Fields`] rely on it.)
 pub(crate) const fn max_low_bits<F: Fingerprint>() -> u32 {
     F::BITS - 8
@@ -43,7 +43,7 @@ pub(super) struct Block<'a, F> {
     pub(super) coded: usize,
     pub(super) low_bits: u32,
     pub(super) first: F,
-    /// Where the low fields start, in bits.
+    /// Start of the low fields, in bits.
     pub(super) lows_start: usize,
 }
 
@@ -65,15 +65,15 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         Ok(Self { bytes, coded, low_bits, first: F::read_le(&bytes[FIRST_AT..]), lows_start })
     }
 
-    /// The bucket of a value, counted from that of the first entry; the value is not below that.
+    /// Returns the bucket of a value, counted from that of the first entry; the value is not below that.
     #[inline(always)]
     pub(super) fn bucket_of(&self, value: F) -> u64 {
-        // Where there are more than 64 bits of it, no block has that number of buckets.
+        // No block has a number of buckets beyond 64 bits.
         let bucket = (value >> self.low_bits).minus(self.first >> self.low_bits).to_u128();
         u64::try_from(bucket).unwrap_or(u64::MAX)
     }
 
-    /// The value with this bucket and these low bits; `None` when it is beyond the width.
+    /// Returns the value with this bucket and these low bits; `None` when it is beyond the width.
     #[inline(always)]
     pub(super) fn value(&self, bucket: usize, low: F) -> Option<F> {
         let upper = (self.first >> self.low_bits).to_u128() + bucket as u128;
@@ -82,7 +82,7 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         (upper <= most).then(|| F::truncate(upper) << self.low_bits | low)
     }
 
-    /// The low bits of a coded entry, counted from 0.
+    /// Returns the low bits of a coded entry, counted from 0.
     #[inline(always)]
     pub(super) fn low(&self, coded: usize) -> F {
         if self.low_bits == 0 {
@@ -94,13 +94,13 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         (word << (last_byte * 8 - end) as u32) >> (F::BITS - self.low_bits)
     }
 
-    /// Where the low bits of a coded entry end, in bits.
+    /// End of the low bits of a coded entry, in bits.
     #[inline(always)]
     fn low_end(&self, coded: usize) -> usize {
         self.lows_start + (coded + 1) * self.low_bits as usize
     }
 
-    /// The low bits of this coded entry and the ones after it, as words of 64 bits; `None` where they
+    /// Returns the low bits of this coded entry and the ones after it, as words of 64 bits; `None` if they
     /// are wider than fits, or have no bits.
     #[inline(always)]
     pub(super) fn fields(&self, coded: usize) -> Option<Fields<'a>> {

@@ -1,4 +1,4 @@
-//! Which entries are in which bucket: counting zeros and ones in the unary part of a block.
+//! Entries per bucket: counting zeros and ones in the unary part of a block.
 //!
 //! Bucket after bucket, there is a one for each of its entries and a zero at its end. So the z-th zero
 //! ends bucket z, and the ones before it are the entries up to there.
@@ -16,7 +16,7 @@ const CHUNK_BYTES: usize = 64;
 #[derive(Clone, Copy)]
 pub(super) struct Uppers<'a> {
     bytes: &'a [u8],
-    /// Where it starts, in bytes.
+    /// Its offset, in bytes.
     start: usize,
     /// Its bits, zeros at its end included.
     bits: usize,
@@ -31,13 +31,13 @@ impl<'a> Uppers<'a> {
         Self { bytes: block.bytes, start, bits: block.lows_start - start * 8, coded: block.coded }
     }
 
-    /// How many words.
+    /// Returns the number of words.
     #[inline(always)]
     pub(super) fn words(&self) -> usize {
         self.bits.div_ceil(WORD_BITS)
     }
 
-    /// The word of that number, least significant bit first; zeros beyond the end.
+    /// Returns the word of that number, least significant bit first; zeros beyond the end.
     #[inline(always)]
     pub(super) fn word(&self, number: usize) -> u64 {
         let at = self.start + number * 8;
@@ -48,7 +48,7 @@ impl<'a> Uppers<'a> {
         }
     }
 
-    /// A word of which only a part belongs to the unary numbers.
+    /// Returns a word of which only a part belongs to the unary numbers.
     #[inline(never)]
     fn word_at_end(&self, number: usize) -> u64 {
         let mut word = [0; 8];
@@ -59,8 +59,7 @@ impl<'a> Uppers<'a> {
         u64::from_le_bytes(word) & !(u64::MAX << left)
     }
 
-    /// How many coded entries are in the buckets before `first`, and how many in those up to and with
-    /// `last`.
+    /// Returns the number of coded entries in the buckets before `first`, and up to and including `last`.
     #[inline(always)]
     pub(super) fn entries(&self, instructions: impl Instructions, first: u64, last: u64) -> (usize, usize) {
         // No block has that many zeros.
@@ -72,7 +71,7 @@ impl<'a> Uppers<'a> {
         (start, self.ones_before(instructions, last, end).max(start))
     }
 
-    /// The ones before the zero of that rank, given what the first chunk says of it.
+    /// Returns the number of ones before the zero of that rank, given the counts of the first chunk.
     #[inline(always)]
     fn ones_before(&self, instructions: impl Instructions, zero: u32, found: Result<u32, u32>) -> usize {
         match found {
@@ -81,7 +80,7 @@ impl<'a> Uppers<'a> {
         }
     }
 
-    /// The bytes from `at` on, with zeros behind the end of the block.
+    /// Returns the bytes from `at` on, with zeros behind the end of the block.
     #[inline(always)]
     fn chunk<'c>(&self, at: usize, tail: &'c mut [u8; CHUNK_BYTES]) -> &'c [u8; CHUNK_BYTES]
     where
@@ -95,7 +94,7 @@ impl<'a> Uppers<'a> {
         tail
     }
 
-    /// The ones before the zero of that rank, whose place is known.
+    /// Returns the ones before the zero of that rank, whose place is known.
     #[inline(always)]
     fn ones_up_to(&self, place: usize, zero: u32) -> usize {
         // Every place before it that is no zero is a one. Beyond the unary part there is something else, but by then
@@ -103,7 +102,7 @@ impl<'a> Uppers<'a> {
         (place - zero as usize).min(self.coded)
     }
 
-    /// The ones before the zero of that rank, which lies behind the first chunk, in which `before` do; all where there
+    /// Returns the ones before the zero of that rank, which lies behind the first chunk, in which `before` do; all where there
     /// are fewer zeros.
     #[inline(always)]
     fn ones_behind(&self, instructions: impl Instructions, zero: u32, before: u32) -> usize {
@@ -118,7 +117,7 @@ impl<'a> Uppers<'a> {
         self.coded
     }
 
-    /// The bucket of a coded entry, counted from 0.
+    /// Returns the bucket of a coded entry, counted from 0.
     pub(super) fn bucket_of(&self, instructions: impl Instructions, coded: usize) -> Option<usize> {
         let mut ones = 0;
         for number in 0..self.words() {

@@ -7,14 +7,14 @@ use crate::codec::elias_fano::codec::EliasFanoCodec;
 use crate::codec::layout::CHECKSUM_BYTES;
 use hamdex_fingerprint::Fingerprint;
 
-/// What a block of some values takes.
+/// The size of a block of some values.
 struct Size {
     low_bits: u32,
     /// Of the unary part and the low fields.
     bits: u128,
 }
 
-/// The least that `count` values from `first` to `last` can take, and how.
+/// Returns the least that `count` values from `first` to `last` can take, and how.
 fn size<F: Fingerprint>(first: F, last: F, count: usize) -> Size {
     let coded = count as u128 - 1;
     if coded == 0 {
@@ -34,8 +34,8 @@ fn size<F: Fingerprint>(first: F, last: F, count: usize) -> Size {
 }
 
 impl EliasFanoCodec {
-    /// How many of `values`, which are ascending and distinct and not empty, the next block takes.
-    /// When it takes all of them, more might have fitted.
+    /// Returns how many of the ascending, distinct, non-empty `values` the next block takes. If it takes all of
+    /// them, more might fit.
     pub(crate) fn fill<F: Fingerprint>(self, values: &[F]) -> usize {
         let room = ((self.layout.block_bytes - uppers_at::<F>()) * 8) as u128;
         let most = values.len().min(usize::from(u16::MAX));

@@ -1,9 +1,9 @@
 //! Reading as little of a block as a query needs.
 //!
-//! Where the errors that a prefix may have are used up by what the whole block shares, what can still
-//! match is one run of neighbours: those that have the rest of the prefix as the query has it. Their
-//! buckets are looked up, and their low bits compared with the query's, which hardly any survives but
-//! the results. Where errors are left, all low bits are compared.
+//! If the bits that the whole block shares use up the errors of the prefix, only one run of neighbours can
+//! match: the entries that share the rest of the prefix with the query. Their buckets are looked up, and their
+//! low bits compared with the query's, which leaves hardly more than the results. If errors are left, all low
+//! bits are compared.
 
 use std::ops::ControlFlow;
 
@@ -14,19 +14,19 @@ use crate::codec::error::BlockError;
 use crate::codec::target::Target;
 use hamdex_fingerprint::Fingerprint;
 
-/// What of a block is to be looked at, beside its first entry: a run of the others.
+/// The part of a block to compare, apart from its first entry: a run of the others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Candidates {
     /// From 0, not counting the block's first entry.
     start: usize,
     end: usize,
-    /// Where the low fields of the run lie, in bytes.
+    /// Range of the low fields of the run, in bytes.
     lows: (usize, usize),
 }
 
 impl Candidates {
     /// Finds what may hold something that `target` meets; with the block's first entry, if the target meets that. `key`
-    /// returns the block's key, which is wanted only where the prefix may have errors.
+    /// returns the block's key, which is wanted only if the prefix may have errors.
     #[inline(always)]
     pub(crate) fn find<F: Fingerprint>(
         instructions: impl Instructions,
@@ -56,7 +56,7 @@ impl Candidates {
         Ok((is_first_met.then_some(block.first), candidates))
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[inline(always)]
     pub(crate) fn are_none(&self) -> bool {
         self.start >= self.end
@@ -65,7 +65,7 @@ impl Candidates {
     /// Prefetches what a scan reads.
     #[inline(always)]
     pub(crate) fn prefetch(&self, bytes: &[u8]) {
-        // Eight fields are loaded at once, wherever the run ends.
+        // Eight fields are loaded at once, even beyond the end of the run.
         let (start, end) = (self.lows.0, self.lows.1.max(self.lows.0 + LINE_BYTES));
         prefetch(bytes, start);
         (start + LINE_BYTES - 1..end).step_by(LINE_BYTES).for_each(|at| prefetch(bytes, at));
@@ -100,8 +100,8 @@ impl Candidates {
     }
 }
 
-/// Which of the `count` entries from the coded one `at` on are near enough to the target in their low
-/// bits: a bit for each.
+/// Returns a bit mask of the entries, of `count` from the coded one `at` on, whose low bits are near enough to
+/// the target.
 #[inline(always)]
 fn near<F: Fingerprint>(
     instructions: impl Instructions,

@@ -26,7 +26,7 @@ pub(super) const TYPICAL_CODE_BITS: usize = 3;
 #[derive(Clone, Copy)]
 pub(crate) struct Block<'a, F> {
     pub(super) bytes: &'a [u8],
-    /// How many entries follow the first.
+    /// Number of entries after the first.
     pub(super) coded: usize,
     /// The first entry.
     pub(super) first: F,
@@ -45,14 +45,14 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         Ok(Self { bytes, coded, first: F::read_le(&bytes[HEADER_BYTES..]) })
     }
 
-    /// Where the suffix of the first coded entry ends, in bits.
+    /// End of the suffix of the first coded entry, in bits.
     #[inline(always)]
     pub(super) fn end(&self) -> usize {
         self.bytes.len() * 8
     }
 }
 
-/// Where the codes start, in bytes.
+/// Offset of the codes, in bytes.
 #[inline(always)]
 pub(crate) const fn codes_at<F: Fingerprint>() -> usize {
     HEADER_BYTES + F::BYTES

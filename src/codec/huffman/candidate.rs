@@ -1,4 +1,4 @@
-//! A block that a query has to look into, judged by its front and its key.
+//! A candidate block of a query, judged by its front and its key.
 
 use std::ops::Range;
 
@@ -18,20 +18,20 @@ const MARGIN_SHARE: usize = 32;
 pub(crate) struct Candidate<F> {
     /// Its first entry.
     pub(super) first: F,
-    /// How many entries follow the first.
+    /// Number of entries after the first.
     pub(super) coded: usize,
     /// The bits that all of its entries share.
     pub(super) shared: u32,
     /// Whether these have as many errors as the prefix may have.
     pub(super) used_up: bool,
-    /// Where the suffix of its first coded entry ends, in bits.
+    /// End of the suffix of its first coded entry, in bits.
     pub(super) end: usize,
     /// The number of the entry nearest to the query if the entries were evenly spread.
     likely: usize,
 }
 
 impl<F: Fingerprint> Candidate<F> {
-    /// The block of these bytes, if it may hold something alive; `last` is its last entry. Reads nothing but the
+    /// Returns the block of these bytes, if it may hold something alive; `last` is its last entry. Reads nothing but the
     /// front of the block.
     #[inline(always)]
     pub(super) fn find(bytes: &[u8], last: F, target: &Target<F>) -> Result<Option<Self>, BlockError> {
@@ -52,8 +52,8 @@ impl<F: Fingerprint> Candidate<F> {
         }))
     }
 
-    /// How many of its codes a search should begin with: those up to where the query probably lies, and what shows
-    /// that it does not lie further on. All, where the search has to look at all entries.
+    /// Returns the number of codes that a search should decode first: up to the probable position of the query,
+    /// and enough to show that it is not further on. All, if the search needs all entries.
     #[inline(always)]
     pub(super) fn first_codes(&self) -> usize {
         if self.used_up {
@@ -63,22 +63,23 @@ impl<F: Fingerprint> Candidate<F> {
         }
     }
 
-    /// Where the errors of the prefix are used up, a value that begins as its entries have to, to be met: with the
-    /// bits that they share, then as the query does.
+    /// Returns, if the errors of the prefix are used up, a value that begins as a match must: with the bits
+    /// that the entries share, then as the query.
     #[inline(always)]
     pub(super) fn wanted(&self, target: &Target<F>) -> F {
         let shared = F::prefix_mask(self.shared);
         (self.first & shared) | (target.query & !shared)
     }
 
-    /// Where suffixes of that many bits start that end at bit `end`; an error where they would reach back into the
-    /// codes' first bit.
+    /// Returns the start of suffixes of that many bits that end at bit `end`; an error if they would reach back
+    /// into the codes' first bit.
     #[inline(always)]
     pub(super) fn suffix(&self, end: usize, bits: usize) -> Result<usize, BlockError> {
         end.checked_sub(bits).filter(|&start| start >= codes_at::<F>() * 8).ok_or(BlockError::Length)
     }
 
-    /// What a scan will probably read, in bytes from the start of the block: codes, and a suffix; or all.
+    /// Returns the ranges that a scan will probably read, in bytes from the start of the block: codes, and a
+    /// suffix; or all.
     #[inline(always)]
     pub(super) fn reads(&self) -> [Range<usize>; 2] {
         let start = codes_at::<F>();

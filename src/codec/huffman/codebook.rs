@@ -6,15 +6,15 @@ use crate::codec::huffman::lengths::{MAX_CODE_BITS, canonical_codes, is_complete
 /// Bits of a look-up. Longer codes are rarer than one in 2^11.
 const LOOKUP_BITS: u32 = 11;
 
-/// The most symbols that one look-up yields: as many as fit beside two bytes in a word.
+/// The most symbols that one look-up yields: as many as fit in a word together with two bytes.
 const LOOKUP_SYMBOLS: usize = 6;
 
 /// Look-ups that a window of 57 bits is good for.
 const WINDOW_LOOKUPS: usize = 5;
 const _: () = assert!(WINDOW_LOOKUPS as u32 * LOOKUP_BITS <= WINDOW_BITS);
 
-/// How far beyond the symbols wanted a [`CodeReader`] may write: eight bytes from any place on that fits a byte, as no
-/// check is needed then.
+/// Number of symbols that a [`CodeReader`] may write beyond the wanted ones: eight bytes from any position that
+/// fits a byte, so no check is needed.
 pub(crate) const DECODE_SLACK: usize = u8::MAX as usize + 8;
 const _: () = assert!(WINDOW_LOOKUPS * LOOKUP_SYMBOLS <= u8::MAX as usize);
 
@@ -31,7 +31,7 @@ impl Lookup {
         Self(u64::from_le_bytes(word))
     }
 
-    /// The bits that the symbols take, and 256 times their number: so both are summed at once.
+    /// Returns the bits that the symbols take, and 256 times their number: so both are summed at once.
     #[inline(always)]
     fn advance(self) -> u64 {
         self.0 >> 48
@@ -52,14 +52,14 @@ pub(crate) struct Codebook {
 }
 
 impl Codebook {
-    /// The best code for symbols that occur so often.
+    /// Returns the best code for symbols that occur so often.
     #[cfg(test)]
     pub(crate) fn from_counts(counts: &[u64]) -> Self {
         use crate::codec::huffman::lengths::code_lengths;
         Self::from_lengths(&code_lengths(counts)).expect("package-merge gives complete codes")
     }
 
-    /// The code of these lengths; `None` when they are not those of a complete code.
+    /// Returns the code of these lengths; `None` if they do not make a complete code.
     pub(crate) fn from_lengths(lengths: &[u8]) -> Option<Self> {
         if !is_complete(lengths) {
             return None;
@@ -91,7 +91,7 @@ impl Codebook {
         Some(book)
     }
 
-    /// All symbols that the bits of a look-up spell out completely.
+    /// Returns all symbols that the bits of a look-up contain completely.
     fn lookup_of(&self, index: u64) -> Lookup {
         let mut symbols = Vec::with_capacity(LOOKUP_SYMBOLS);
         let mut bits = 0;
@@ -106,7 +106,7 @@ impl Codebook {
         Lookup::new(&symbols, bits)
     }
 
-    /// The symbol whose code leads `window`, and its length in bits.
+    /// Returns the symbol whose code leads `window`, and its length in bits.
     fn one(&self, window: u64) -> (u8, u32) {
         let top = (window >> (64 - MAX_CODE_BITS)) as u32;
         let length = (1..MAX_CODE_BITS).find(|&l| top < self.ends[l as usize]).unwrap_or(MAX_CODE_BITS);
@@ -114,17 +114,17 @@ impl Codebook {
         (self.by_code[place as usize], length)
     }
 
-    /// The code lengths, by symbol.
+    /// Returns the code lengths, by symbol.
     pub(crate) fn lengths(&self) -> &[u8] {
         &self.lengths
     }
 
-    /// The codes, by symbol: the low bits of each, as many as its length.
+    /// Returns the codes, by symbol: the low bits of each, as many as its length.
     pub(crate) fn codes(&self) -> &[u16] {
         &self.codes
     }
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
         let by_symbol = size_of_val(&*self.lengths) + size_of_val(&*self.codes) + size_of_val(&*self.by_code);
         size_of_val(&*self.lookups) + by_symbol
@@ -138,14 +138,14 @@ impl Codebook {
     }
 }
 
-/// Decodes codes that stand one after the other.
+/// Decodes consecutive codes.
 pub(crate) struct CodeReader<'a> {
     codebook: &'a Codebook,
     lookups: &'a [Lookup; 1 << LOOKUP_BITS],
     bytes: &'a [u8],
-    /// Where the next code starts, in bits; on damaged bytes it may come to lie beyond the end.
+    /// Start of the next code, in bits; it may lie beyond the end of damaged bytes.
     position: usize,
-    /// What has been decoded, and room for [`DECODE_SLACK`] symbols more than are wanted.
+    /// The decoded symbols, and room for [`DECODE_SLACK`] symbols more than wanted.
     symbols: &'a mut [u8],
     done: usize,
     wanted: usize,
@@ -165,13 +165,14 @@ impl<'a> CodeReader<'a> {
         Self { codebook, lookups: &codebook.lookups, bytes, position, symbols, done, wanted }
     }
 
-    /// Where the next code starts, in bits, and how many codes have been decoded: maybe more than were wanted.
+    /// Returns the start of the next code, in bits, and the number of decoded codes, which may exceed the
+    /// wanted number.
     #[inline(always)]
     pub(crate) fn state(&self) -> (usize, usize) {
         (self.position, self.done)
     }
 
-    /// Decodes what the look-ups of one window yield, if there is something left to do. Returns whether
+    /// Decodes the symbols of one window, if any are left to decode. Returns whether
     /// there was.
     #[inline(always)]
     fn step(&mut self) -> bool {
@@ -183,7 +184,7 @@ impl<'a> CodeReader<'a> {
             self.symbols[self.done..].first_chunk_mut().expect("there is room behind what is wanted");
         let mut advance = 0;
         for _ in 0..WINDOW_LOOKUPS {
-            // The bits so far are fewer than 64: what stands above them changes nothing.
+            // The bits so far are fewer than 64: the bits above them change nothing.
             let window = first.wrapping_shl(advance as u32);
             let lookup = self.lookups[(window >> (64 - LOOKUP_BITS)) as usize];
             // All eight bytes at once: what is written too much is overwritten or ignored. A code too

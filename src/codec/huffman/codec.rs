@@ -20,13 +20,12 @@ pub struct HuffmanCodec {
     pub(super) codebook: Arc<Codebook>,
 }
 
-/// What one entry may take more, on average, for the sake of a code that another table has already: a
-/// 64th of a bit.
+/// Cost of sharing a code with another table: at most a 64th of a bit more per entry, on average.
 const SHARING_SHARE: u64 = 64;
 
 impl HuffmanCodec {
-    /// The codec with the best code for first differing positions that occur so often; with that of
-    /// `other`, which has one already, where it takes hardly more.
+    /// Returns the codec with the best code for first differing positions of these counts, or with the code of
+    /// `other` if that takes hardly more.
     pub(crate) fn from_counts(layout: Layout, counts: &[u64], other: Option<&Self>) -> Self {
         let best = code_lengths(counts);
         if let Some(other) = other {
@@ -39,8 +38,8 @@ impl HuffmanCodec {
         Self::from_lengths(layout, &best, None).expect("the best code is complete")
     }
 
-    /// The codec with the code of these lengths; `None` when they are not those of a complete code.
-    /// Shares that of `other` where it is the same.
+    /// Returns the codec with the code of these lengths; `None` if they do not make a complete code.
+    /// Shares the code of `other` if it is the same.
     pub(crate) fn from_lengths(layout: Layout, lengths: &[u8], other: Option<&Self>) -> Option<Self> {
         let codebook = match other.filter(|other| other.code_lengths() == lengths) {
             Some(other) => Arc::clone(&other.codebook),
@@ -53,17 +52,17 @@ impl HuffmanCodec {
         self.layout
     }
 
-    /// The lengths of the codes, by h.
+    /// Returns the lengths of the codes, by h.
     pub(crate) fn code_lengths(&self) -> &[u8] {
         self.codebook.lengths()
     }
 
-    /// The codes, by h: the low bits of each, as many as its length.
+    /// Returns the codes, by h: the low bits of each, as many as its length.
     pub(crate) fn codes(&self) -> &[u16] {
         self.codebook.codes()
     }
 
-    /// Bytes of memory in use, the table's share of those that several use.
+    /// Returns the bytes of memory in use, with the table's share of a code that several tables use.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.codebook.memory_bytes() / Arc::strong_count(&self.codebook)
     }

@@ -9,7 +9,7 @@ use crate::codec::huffman::differences::{Codes, Differences, entry};
 use hamdex_fingerprint::Fingerprint;
 
 /// Appends the entries of some blocks, at most [`LANES`] of them, to `values`, and calls `each` after each block. A
-/// code waits for the one before it; those of other blocks need not wait with it.
+/// code waits for the one before it; codes of other blocks need not wait with it.
 pub(super) struct Decode<'a, F, E> {
     pub(super) blocks: &'a [&'a [u8]],
     pub(super) codebook: &'a Codebook,
@@ -73,7 +73,7 @@ fn decode_suffixes<F: Fingerprint>(
         let mut end = block.end();
         let groups = hs.len().div_ceil(LANES);
         for number in 0..groups {
-            // The last group has as many of those before it as make it whole.
+            // The last group is filled up with entries before it.
             let start = (number * LANES).min(hs.len() - LANES);
             let group = hs[start..].first_chunk().expect("a whole group");
             let bits = suffix_bits::<F>(group);
@@ -99,14 +99,14 @@ fn decode_suffixes<F: Fingerprint>(
     if is_ascending { Ok(()) } else { Err(BlockError::Order) }
 }
 
-/// The bits of the suffixes of entries with these h.
+/// Returns the bits of the suffixes of entries with these h.
 #[inline(always)]
 fn suffix_bits<F: Fingerprint>(hs: &[u8]) -> usize {
     let sum: usize = hs.iter().map(|&h| usize::from(h)).sum();
     hs.len() * (F::BITS as usize - 1) - sum
 }
 
-/// Whether the bits from `start` to `end` are zero.
+/// Returns whether the bits from `start` to `end` are zero.
 #[inline(always)]
 fn are_zero(bytes: &[u8], start: usize, end: usize) -> bool {
     const STEP: usize = 32;

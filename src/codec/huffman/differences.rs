@@ -8,11 +8,11 @@ use hamdex_fingerprint::Fingerprint;
 #[derive(Debug, Default)]
 pub(crate) struct Differences {
     lanes: [Vec<u8>; LANES],
-    /// For each lane where its next code starts, in bits, and how many h it has.
+    /// For each lane the start of its next code, in bits, and its number of h.
     states: [(usize, usize); LANES],
 }
 
-/// The codes of a block: which book, where they are.
+/// The codes of a block: their codebook and position.
 #[derive(Clone, Copy)]
 pub(crate) struct Codes<'a> {
     pub(crate) codebook: &'a Codebook,
@@ -30,17 +30,17 @@ impl Differences {
         }
         let mut all = [None; LANES];
         all.iter_mut().zip(codes).for_each(|(lane, codes)| *lane = Some(codes));
-        self.go_on(all);
+        self.decode_more(all);
     }
 
-    /// Decodes h until there are as many as each of the codes says; nothing in lanes of `None`.
+    /// Decodes the number of h that each of the codes has; nothing in lanes of `None`.
     #[inline(always)]
-    pub(crate) fn go_on(&mut self, codes: [Option<Codes<'_>>; LANES]) {
+    pub(crate) fn decode_more(&mut self, codes: [Option<Codes<'_>>; LANES]) {
         let Self { lanes, states } = self;
         let mut readers = [const { None }; LANES];
         for (((reader, room), &state), codes) in readers.iter_mut().zip(lanes).zip(&*states).zip(codes) {
             let Some(Codes { codebook, bytes, count, .. }) = codes else { continue };
-            // More may be decoded than are wanted, and a search may look at what lies behind.
+            // More may be decoded than wanted, and a search may read the codes after them.
             let needed = count + DECODE_SLACK + BYTES;
             if room.len() < needed {
                 room.resize(needed, 0);
@@ -53,22 +53,23 @@ impl Differences {
         }
     }
 
-    /// Where the first `count` codes of a lane end, in bits: more may have been decoded, since a look-up yields
-    /// several.
+    /// Returns the end of the first `count` codes of a lane, in bits: more may have been decoded, since a
+    /// look-up yields several.
     pub(super) fn end(&self, lane: usize, codebook: &Codebook, count: usize) -> usize {
         let (position, done) = self.states[lane];
         let excess = self.lanes[lane][count..done].iter();
         position - excess.map(|&h| usize::from(codebook.lengths()[usize::from(h)])).sum::<usize>()
     }
 
-    /// The first h of a lane: those that have been decoded, and others of no meaning.
+    /// Returns the first h of a lane: the decoded ones, followed by meaningless ones.
     #[inline]
     pub(crate) fn lane(&self, lane: usize, count: usize) -> &[u8] {
         let lane = &self.lanes[lane];
         &lane[..count.min(lane.len())]
     }
 
-    /// How many h a lane has, at most `count`, and these with [`BYTES`] more of no meaning behind them.
+    /// Returns the number of h of a lane, at most `count`, and these with [`BYTES`] meaningless ones after
+    /// them.
     #[inline]
     pub(super) fn padded_lane(&self, lane: usize, count: usize) -> (usize, &[u8]) {
         let known = self.states[lane].1.min(count);
@@ -76,9 +77,9 @@ impl Differences {
     }
 }
 
-/// The entry that differs from `previous` first at `h` and goes on with `suffix`.
+/// Returns the entry that first differs from `previous` at `h`, and ends with `suffix`.
 #[inline(always)]
 pub(crate) fn entry<F: Fingerprint>(previous: F, h: u32, suffix: F) -> F {
-    // What is at and behind h goes; h is below the width.
+    // Clears the bits at and after h; h is below the width.
     (previous & !(F::ONES >> h)) | F::bit(h) | suffix
 }

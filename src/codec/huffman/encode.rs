@@ -1,4 +1,4 @@
-//! Filling blocks: first where each one ends, which depends on all before it and is quick; then the
+//! Filling blocks: first the end of each one, which depends on all before it and is fast; then the
 //! bits of each, which does not, so that many can be written at once.
 
 use byteorder::{ByteOrder, LittleEndian};
@@ -10,8 +10,8 @@ use crate::codec::layout::CHECKSUM_BYTES;
 use hamdex_fingerprint::Fingerprint;
 
 impl HuffmanCodec {
-    /// How many of `values`, which are ascending and distinct and not empty, the next block takes.
-    /// When it takes all of them, more might have fitted.
+    /// Returns how many of the ascending, distinct, non-empty `values` the next block takes. If it takes all of
+    /// them, more might fit.
     pub(crate) fn fill<F: Fingerprint>(&self, values: &[F]) -> usize {
         let mut room = (self.layout.block_bytes - codes_at::<F>()) * 8;
         let most = values.len().min(usize::from(u16::MAX));

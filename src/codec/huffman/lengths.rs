@@ -21,7 +21,7 @@ enum Children {
     Pair(usize, usize),
 }
 
-/// The lengths of an optimal code with at most [`MAX_CODE_BITS`] bits per symbol.
+/// Returns the lengths of an optimal code with at most [`MAX_CODE_BITS`] bits per symbol.
 ///
 /// # Panics
 /// When there are fewer than two symbols or more than 2^[`MAX_CODE_BITS`].
@@ -60,7 +60,7 @@ pub(crate) fn code_lengths(counts: &[u64]) -> Vec<u8> {
     lengths
 }
 
-/// The canonical codes of the lengths: shorter codes first, then smaller symbols, counting upwards.
+/// Returns the canonical codes of the lengths: shorter codes first, then smaller symbols, counting upwards.
 pub(crate) fn canonical_codes(lengths: &[u8]) -> Vec<u16> {
     let mut codes = vec![0; lengths.len()];
     let mut next = 0u32;
@@ -74,12 +74,12 @@ pub(crate) fn canonical_codes(lengths: &[u8]) -> Vec<u16> {
     codes
 }
 
-/// The bits that symbols which occur so often take with codes of these lengths.
+/// Returns the bits that symbols which occur so often take with codes of these lengths.
 pub(crate) fn cost(counts: &[u64], lengths: &[u8]) -> u128 {
     counts.iter().zip(lengths).map(|(&count, &length)| u128::from(count) * u128::from(length)).sum()
 }
 
-/// Whether the lengths are those of a complete code: each from 1 to the limit, Kraft's sum exactly 1.
+/// Returns whether the lengths make a complete code: each from 1 to the limit, with a Kraft sum of exactly 1.
 pub(crate) fn is_complete(lengths: &[u8]) -> bool {
     let in_range = lengths.iter().all(|&l| (1..=MAX_CODE_BITS).contains(&u32::from(l)));
     in_range
@@ -94,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// The cost of an unlimited Huffman code: the sum of all inner nodes.
+    /// Returns the cost of an unlimited Huffman code: the sum of all inner nodes.
     fn unlimited_cost(counts: &[u64]) -> u64 {
         let mut heap: BinaryHeap<_> = counts.iter().map(|&c| std::cmp::Reverse(c)).collect();
         let mut cost = 0;

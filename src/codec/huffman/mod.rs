@@ -6,8 +6,8 @@
 //! per table.
 //!
 //! The layout serves the query. The codes come first, in order; the suffixes end with the block, in reverse
-//! order: where an entry's suffix lies, back from the block's end, follows from the h up to its own. The codes
-//! of several blocks, of as many tables, are decoded in lockstep.
+//! order: the position of an entry's suffix, back from the block's end, follows from the h up to its own. The
+//! codes of several blocks, of as many tables, are decoded in lockstep.
 //!
 //! - [`codec`]: the codec of a table
 //! - [`lengths`]: optimal code lengths under a limit, canonical codes
@@ -16,10 +16,10 @@
 //! - [`encode`]: filling blocks
 //! - [`decode`]: reading all of some blocks
 //! - [`differences`]: decoding the h of several blocks in lockstep
-//! - [`candidate`]: a block that a query has to look into
+//! - [`candidate`]: a candidate block of a query
 //! - [`scan`]: reading as little of a block as a query needs
 //! - [`scan_blocks`]: the same for many blocks
-//! - [`search`]: finding what can have a prefix without reading any suffix
+//! - [`search`]: finding the entries that may have a prefix without reading any suffix
 
 mod block;
 mod candidate;

@@ -2,7 +2,7 @@
 //!
 //! The entries of a block are walked in order. Once an entry is dead for the query, because its bits
 //! up to position m already hold too many errors, every later entry with h > m shares those bits and
-//! is dead too: it is passed over without a look at its suffix. The same holds for a whole block
+//! is dead too: it is skipped without reading its suffix. The same holds for a whole block
 //! ([`candidate`](super::candidate)).
 
 use std::ops::ControlFlow;
@@ -55,8 +55,8 @@ const TOPS: u64 = ONES << 7;
 /// The low byte of every pair of bytes.
 const LOWS: u64 = 0x00ff_00ff_00ff_00ff;
 
-/// How many of `hs` from the front on are greater than `limit`, and how many bits their suffixes
-/// take. Eight at a time: h is below 128, so the top bit of each byte is free to catch a borrow.
+/// Returns the number of leading `hs` that are greater than `limit`, and the bits of their suffixes. Eight at a
+/// time: h is below 128, so the top bit of each byte is free to catch a borrow.
 #[inline]
 fn skip_greater<F: Fingerprint>(hs: &[u8], limit: u32) -> (usize, usize) {
     let (mut count, mut sum) = (0, 0);

@@ -73,21 +73,21 @@ struct Work<'a, F> {
     /// The codec of its table.
     codec: &'a HuffmanCodec,
     bytes: &'a [u8],
-    /// What its front says.
+    /// The facts of its front.
     candidate: &'a Candidate<F>,
-    /// What is looked for.
+    /// Its target.
     target: &'a Target<F>,
 }
 
 impl<'a, F: Fingerprint> Work<'a, F> {
-    /// The first `count` of its codes.
+    /// Returns the first `count` of its codes.
     #[inline(always)]
     fn codes(&self, count: usize) -> Codes<'a> {
         let Self { codec, bytes, .. } = self;
         Codes { codebook: &codec.codebook, bytes, start: codes_at::<F>() * 8, count }
     }
 
-    /// The run that can have the prefix, as far as the h in its lane show it.
+    /// Returns the run that can have the prefix, as far as the h in its lane show it.
     #[inline(always)]
     fn find_run(
         &self,
@@ -129,7 +129,7 @@ fn scan_together<'a, F: Fingerprint + 'a>(
         }
     }
     if rest.iter().any(Option::is_some) {
-        differences.go_on(rest);
+        differences.decode_more(rest);
         for (lane, work) in lanes().enumerate().filter(|&(lane, _)| rest[lane].is_some()) {
             runs[lane] = work.find_run(instructions, differences, lane);
         }
@@ -139,7 +139,7 @@ fn scan_together<'a, F: Fingerprint + 'a>(
         let damaged = |error| (lane, error);
         let mut hs = differences.lane(lane, candidate.coded);
         if let Some(run) = runs[lane] {
-            // What lies behind the run need not have been decoded.
+            // The codes after the run need not have been decoded.
             hs = &hs[..run.last()];
             if !run.may_match(bytes, candidate, hs, target).map_err(damaged)? {
                 continue;

@@ -1,12 +1,13 @@
-//! Finding what can have a prefix without reading any suffix.
+//! Finding the entries that may have a prefix without reading any suffix.
 //!
-//! The h of a block are what its entries share with their neighbours: they are a trie over the entries
-//! (a blind, or Patricia, trie: Morrison, J. ACM 1968). So the query's bits alone lead down to the run of
-//! entries that have its prefix, if any have; one suffix then shows whether they do, as far as that goes.
-//! Hardly anything is left to be looked at in full.
+//! The h of a block tell the bits that its entries share with their neighbours: they are a trie over the
+//! entries (a blind, or Patricia, trie: Morrison, J. ACM 1968). So the query's bits alone lead down to the run
+//! of entries that have its prefix, if any have; one suffix then shows whether they do, as far as that goes.
+//! Hardly any entry remains to be decoded in full.
 //!
-//! Not all h need be known. Where the query has a zero and entries first differ, all from there on lie behind the
-//! run; so the first such place bounds it, if every place before it where the query has a one was found, too.
+//! Not all h need be known. If entries first differ at a zero of the query, all from there on lie after the
+//! run; so the first such position bounds the run, if the positions before it at which the query has a one were
+//! found, too.
 
 use std::ops::Range;
 
@@ -24,14 +25,14 @@ pub(super) struct PrefixRun {
     /// The first and the last; 0 is the block's own first entry.
     first: usize,
     last: usize,
-    /// Where the suffix of the first one starts, in bits; on damaged bytes, 0.
+    /// Start of the suffix of the first one, in bits; 0 on damaged bytes.
     suffix: usize,
 }
 
 impl PrefixRun {
-    /// Finds the run for what is left of the prefix where all of a block's entries share as many errors
-    /// as it may have. `hs` are the first `known` of the block, and [`BYTES`] more; `None` where these leave open
-    /// whether the run lies behind them.
+    /// Finds the run for the rest of the prefix, if all of a block's entries share the maximum of errors. `hs`
+    /// are the first `known` of the block, and [`BYTES`] more; `None` if these leave open whether the run lies
+    /// behind them.
     #[inline(always)]
     pub(super) fn find<F: Fingerprint>(
         instructions: impl Instructions,
@@ -42,11 +43,12 @@ impl PrefixRun {
         let wanted = candidate.wanted(target);
         // Between the first and the last entry of the run so far, all have the same bits before `position`.
         let (mut first, mut last) = (0, known);
-        // Whether the last one is known, too: entries behind those known may have the same bits.
+        // Whether the end is known: entries after the known ones may have the same bits.
         let mut is_bounded = known == candidate.coded;
         let mut position = candidate.shared;
         while last - first > BYTES && position < target.prefix_bits {
-            // Where entries first differ here, if any do: those before have a zero, those after a one.
+            // The first entry that differs here, if any: entries before it have a zero, entries from it on a
+            // one.
             let is_one = wanted & F::bit(position) != F::ZERO;
             match find_byte(instructions, hs, first..last, position as u8) {
                 Some(before) if is_one => first = before + 1,
@@ -86,20 +88,20 @@ impl PrefixRun {
         Some(Self { first, last, suffix: candidate.end.saturating_sub(bits) })
     }
 
-    /// The number of its last entry.
+    /// Returns the number of its last entry.
     #[inline(always)]
     pub(super) fn last(&self) -> usize {
         self.last
     }
 
-    /// Where a look at the run starts to read, in bits.
+    /// Returns the first bit that a check of the run reads.
     #[inline(always)]
     pub(super) fn reads(&self) -> usize {
         self.suffix
     }
 
-    /// Whether any of the run is what the target meets, if the bits that no suffix of it has are as wanted. `hs` are
-    /// the block's.
+    /// Returns whether any entry of the run meets the target, if the bits outside its suffixes are as wanted.
+    /// `hs` are the block's.
     #[inline(always)]
     pub(super) fn may_match<F: Fingerprint>(
         &self,
@@ -133,15 +135,15 @@ impl PrefixRun {
     }
 }
 
-/// Whether a run that begins with entry `first` begins with the block's own first entry, and that has a one at
-/// `position`: then all of the run have it, those that are not known, too. (Seldom is a block's first entry the first
-/// one with its leading bits: without this, a quarter of the blocks would be decoded whole.)
+/// Returns whether a run that begins with entry `first` begins with the block's own first entry, which has a
+/// one at `position`: then all of the run have it, including unknown entries. (Seldom is a block's first entry
+/// the first one with its leading bits: without this, a quarter of the blocks would be decoded whole.)
 #[inline(always)]
 fn is_one_of_first<F: Fingerprint>(candidate: &Candidate<F>, first: usize, position: u32) -> bool {
     first == 0 && candidate.first & F::bit(position) != F::ZERO
 }
 
-/// The first place of a range at which `bytes` has `byte`. Behind the range there are [`BYTES`] more.
+/// Returns the first place of a range at which `bytes` has `byte`. Behind the range there are [`BYTES`] more.
 #[inline(always)]
 fn find_byte(instructions: impl Instructions, bytes: &[u8], range: Range<usize>, byte: u8) -> Option<usize> {
     let mut start = range.start;

@@ -7,7 +7,7 @@ use crate::codec::reference::fields::{Field, FieldKind};
 use crate::codec::reference::reader::Reader;
 use hamdex_fingerprint::Fingerprint;
 
-/// The most low bits that an entry may have.
+/// Returns the most low bits that an entry may have.
 fn max_low_bits<F: Fingerprint>() -> u32 {
     F::BITS - 8
 }

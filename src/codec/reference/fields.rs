@@ -1,29 +1,29 @@
-//! What a block is made of.
+//! The fields of a block.
 
 use std::ops::Range;
 
 use hamdex_fingerprint::Fingerprint;
 
-/// How the blocks of a table are coded, with all that it takes to read one.
+/// The coding of the blocks of a table: all that is needed to read one.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Coding<'a> {
     /// First differing positions and suffixes.
     Huffman {
-        /// Of the table's codebook, by position: those of a complete code of at most 16 bits.
+        /// The code lengths of the table's codebook, by position: a complete code of at most 16 bits.
         code_lengths: &'a [u8],
     },
     /// Buckets in unary, and low bits.
     EliasFano,
 }
 
-/// What a run of bits in a block means.
+/// The meaning of a run of bits in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FieldKind<F> {
     /// The block's checksum.
     Checksum(u32),
-    /// How many entries there are.
+    /// Number of entries.
     Count(u16),
     /// The first entry, raw.
     Raw {
@@ -36,7 +36,7 @@ pub enum FieldKind<F> {
     Code {
         /// The entry's number in the block.
         entry: usize,
-        /// The position h that the code stands for.
+        /// The position h of the code.
         h: u32,
     },
     /// The bits of an entry to the right of h.
@@ -46,7 +46,7 @@ pub enum FieldKind<F> {
         /// The whole fingerprint, in the table's order of bits.
         fingerprint: F,
     },
-    /// How many low bits each later entry has.
+    /// Number of low bits of each later entry.
     LowBits(u8),
     /// The bits of a byte that must be zero.
     Zero,
@@ -75,11 +75,11 @@ pub struct Field<F> {
     /// Its bits, counted from the start of the block; within a byte from the most significant bit where
     /// the codec is Huffman's, from the least significant where it is Elias–Fano.
     pub bits: Range<usize>,
-    /// What they mean.
+    /// Their meaning.
     pub kind: FieldKind<F>,
 }
 
-/// The fingerprints among a block's fields, in order.
+/// Returns the fingerprints among a block's fields, in order.
 pub fn fingerprints<F: Fingerprint>(fields: &[Field<F>]) -> Vec<F> {
     let mut numbered: Vec<(usize, F)> = fields
         .iter()

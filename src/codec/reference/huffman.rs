@@ -58,7 +58,7 @@ pub(super) fn write_block<F: Fingerprint>(
     Some(bytes)
 }
 
-/// The canonical code of every symbol, as bits.
+/// Returns the canonical code of every symbol, as bits.
 fn codes(lengths: &[u8]) -> Vec<BitVec<u8, Msb0>> {
     let mut order: Vec<usize> = (0..lengths.len()).collect();
     order.sort_by_key(|&symbol| (lengths[symbol], symbol));
@@ -74,21 +74,21 @@ fn codes(lengths: &[u8]) -> Vec<BitVec<u8, Msb0>> {
     codes
 }
 
-/// The bits as a number, first bit highest.
+/// Returns the bits as a number, first bit highest.
 fn big_endian(bits: &BitSlice<u8, Msb0>) -> u128 {
     bits.iter().fold(0, |value, bit| value << 1 | u128::from(*bit))
 }
 
 impl<F: Fingerprint> Reader<'_, F, Msb0> {
-    /// The symbol whose code comes next, and the code's length.
+    /// Returns the symbol whose code comes next, and the code's length.
     fn code(&self, codes: &[BitVec<u8, Msb0>]) -> Option<(u32, usize)> {
         let rest = &self.bits[self.at..];
         let symbol = codes.iter().position(|code| !code.is_empty() && rest.starts_with(code))?;
         Some((symbol as u32, codes[symbol].len()))
     }
 
-    /// The suffixes of the entries that have these h: they stand in reverse order, up to the end of the block, and
-    /// each entry builds on the one before it.
+    /// The suffixes of the entries that have these h: they are in reverse order, up to the end of the block,
+    /// and each entry builds on the one before it.
     fn suffixes(&mut self, hs: &[(usize, u32)], first: F) -> Result<(), BlockError> {
         let (mut previous, mut end) = (first, self.bits.len());
         let mut fields = Vec::new();

@@ -18,10 +18,10 @@ impl<F: Fingerprint, O: BitOrder> Reader<'_, F, O>
 where
     BitSlice<u8, O>: BitField,
 {
-    /// The next `count` bits, whole bytes, as a number, first byte lowest.
+    /// Returns the next `count` bits, whole bytes, as a number, first byte lowest.
     pub(super) fn little_endian(&self, count: usize) -> Option<u128> {
         let bytes = self.bits.get(self.at..self.at + count)?.chunks(8);
-        // A byte has its value, whatever the order in which its bits are counted.
+        // The value of a byte does not depend on the order in which its bits are counted.
         Some(bytes.rev().fold(0, |value, byte| value << 8 | u128::from(byte.load_le::<u8>())))
     }
 
@@ -30,7 +30,7 @@ where
         self.at += bits;
     }
 
-    /// What every block starts with: the checksum and the number of entries, which it returns.
+    /// Reads the start of a block: the checksum, and the number of entries, which it returns.
     pub(super) fn start(&mut self) -> Result<usize, BlockError> {
         let checksum = self.little_endian(32).ok_or(BlockError::Count)? as u32;
         self.field(32, FieldKind::Checksum(checksum));
@@ -39,7 +39,7 @@ where
         if count == 0 { Err(BlockError::Count) } else { Ok(usize::from(count)) }
     }
 
-    /// A raw fingerprint, that of the entry of this number.
+    /// Returns a raw fingerprint, that of the entry of this number.
     pub(super) fn raw(&mut self, entry: usize) -> Result<F, BlockError> {
         let fingerprint = F::truncate(self.little_endian(F::BITS as usize).ok_or(BlockError::Count)?);
         self.field(F::BITS as usize, FieldKind::Raw { entry, fingerprint });

@@ -3,7 +3,7 @@
 use crate::common::file;
 use crate::common::forge::{Forged, KEYS, METADATA};
 use crate::refusals::{Refusal, Spoil, When, plain, plain_elias_fano, raw, sealed};
-use hamdex::reference::{self, Field};
+use hamdex::inspect::reference::{self, Field};
 
 /// The fields of a block.
 pub(crate) fn fields(file: &Forged, table: usize, number: usize) -> Vec<Field<u64>> {

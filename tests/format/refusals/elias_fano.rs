@@ -4,7 +4,7 @@ use crate::common::built;
 use crate::common::forge::Forged;
 use crate::refusals::contents::{damaged, fields, put_block};
 use crate::refusals::{Refusal, When, options, plain_elias_fano, sealed};
-use hamdex::reference::FieldKind;
+use hamdex::inspect::reference::FieldKind;
 use hamdex::{Codec, Design};
 
 /// One block of six neighbours, the last of them the greatest fingerprint there is. Each has 3 low bits;

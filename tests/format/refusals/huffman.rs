@@ -3,7 +3,7 @@
 use crate::common::forge::Forged;
 use crate::refusals::contents::{damaged, fields, put_block};
 use crate::refusals::{Refusal, When, plain, sealed};
-use hamdex::reference::FieldKind;
+use hamdex::inspect::reference::FieldKind;
 
 /// Changes how many entries the first block says it has.
 fn change_count(file: &mut Forged, by: u16) {

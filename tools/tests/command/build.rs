@@ -209,7 +209,7 @@ fn impossible_options_are_refused_before_anything_is_read() {
         (&["--distance", "99"], "too large"),
         (&["--block-size", "1000"], "power of two from 512 to 8192"),
         (&["--memory", "1KiB"], "at least 16 MiB"),
-        (&["--design", "halves", "--distance", "0"], "there is no design"),
+        (&["--design", "halves", "--distance", "0"], "unknown design"),
     ];
     for (options, expected) in cases {
         let args = [&["build", "-o", "out.hamdex", "in.txt"], options].concat();

@@ -66,7 +66,7 @@ impl<F: Fingerprint> ShardsBuilder<F> {
         shards: usize,
         options: BuildOptions<F>,
     ) -> Result<Self, Error> {
-        let target = Target::new(directory.as_ref(), options.overwrites())?;
+        let target = Target::new(directory.as_ref(), options.is_overwriting())?;
         let families = match layout {
             Layout::Hash => 1,
             Layout::Families if options.design_distance() >= F::BITS => {
@@ -85,8 +85,8 @@ impl<F: Fingerprint> ShardsBuilder<F> {
             return Err(Error::Option { option: "the number of shards", given: shards as u64, expected });
         }
         check_open_files(shards * families as usize)?;
-        let memory = options.memory_bytes();
-        let temp_dir = options.temp_directory().map_or_else(|| target.parent(), Path::to_owned);
+        let memory = options.memory_limit();
+        let temp_dir = options.temp_dir_path().map_or_else(|| target.parent(), Path::to_owned);
         let options = options.overwrite(false).temp_dir(&temp_dir);
         // Check the options before anything is read.
         drop(Builder::with_options(target.shard("shard"), options.clone())?);

@@ -62,7 +62,7 @@ impl<F: Fingerprint> Shards<F> {
                 size = FEW - 1;
                 self.one_by_one(chunk, distance, options, &mut visit)?
             } else if let Some(found) = self.batch_of_chunk(partition, chunk, distance, options)? {
-                deliver(chunk.len(), &found, options.most_matches(), &mut visit)
+                deliver(chunk.len(), &found, options.match_limit(), &mut visit)
             } else {
                 size = chunk.len() / 2;
                 continue;
@@ -120,7 +120,7 @@ impl<F: Fingerprint> Shards<F> {
     ) -> Result<ControlFlow<()>, Error> {
         let mut searcher = self.searcher();
         for (place, &query) in queries.iter().enumerate() {
-            let matches = match options.most_matches() {
+            let matches = match options.match_limit() {
                 usize::MAX => searcher.within(query, distance)?,
                 most => searcher.nearest_within(query, most, distance)?,
             };

@@ -234,7 +234,7 @@ impl<F: Fingerprint> Memtable<F> {
     pub(crate) fn nearest(&self, query: F, distance: u32) -> Option<Match<F>> {
         let mut nearest: Option<Match<F>> = None;
         let _ = self.for_each(query, distance, |value| {
-            let found = Match::of(query, value);
+            let found = Match::new(query, value);
             nearest = Some(nearest.map_or(found, |nearest| nearest.min(found)));
             ControlFlow::Continue(())
         });

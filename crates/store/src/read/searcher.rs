@@ -69,7 +69,7 @@ impl<F: Fingerprint> Searcher<F> {
         for memtable in self.snapshot.view().memtables() {
             let mut first = None;
             let _ = memtable.for_each(query, distance, |value| {
-                first = Some(Match::of(query, value));
+                first = Some(Match::new(query, value));
                 ControlFlow::Break(())
             });
             if first.is_some() {
@@ -89,7 +89,7 @@ impl<F: Fingerprint> Searcher<F> {
         matches.clear();
         for memtable in snapshot.view().memtables() {
             let _ = memtable.for_each(query, distance, |value| {
-                matches.push(Match::of(query, value));
+                matches.push(Match::new(query, value));
                 keep_nearest(matches, count, count.saturating_mul(2));
                 ControlFlow::Continue(())
             });

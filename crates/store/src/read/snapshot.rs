@@ -181,7 +181,7 @@ impl<F: Fingerprint> Snapshot<F> {
                 rest = behind;
                 matches.clear();
                 // Memtables and segments are limited separately before.
-                matches.extend(own.iter().map(|(_, found)| *found).take(options.most_matches()));
+                matches.extend(own.iter().map(|(_, found)| *found).take(options.match_limit()));
                 if visit(number * CHUNK + place, &matches).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
@@ -232,7 +232,7 @@ impl<F: Fingerprint> Snapshot<F> {
         for (place, &query) in queries.iter().enumerate() {
             for memtable in self.view.memtables() {
                 let _ = memtable.for_each(query, distance, |value| {
-                    found.push((place, Match::of(query, value)));
+                    found.push((place, Match::new(query, value)));
                     ControlFlow::Continue(())
                 });
             }

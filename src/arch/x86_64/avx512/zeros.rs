@@ -10,7 +10,7 @@ use crate::arch::x86_64::avx512::Avx512;
 #[derive(Clone, Copy)]
 pub(super) struct Zeros<'a> {
     bytes: &'a [u8; 64],
-    /// Those of each word, and those up to the end of it.
+    /// Zeros of each word, and zeros up to its end.
     of_each: __m512i,
     sums: __m512i,
 }
@@ -26,7 +26,7 @@ impl<'a> Zeros<'a> {
         }
     }
 
-    /// The place of the clear bit of that rank; how many there are, if fewer.
+    /// Returns the place of the clear bit of that rank; how many there are, if fewer.
     #[inline(always)]
     pub(super) fn select(self, instructions: Avx512, rank: u32) -> Result<u32, u32> {
         let Self { bytes, of_each, sums } = self;

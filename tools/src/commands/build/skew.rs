@@ -3,7 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use hamdex::{Fingerprint, Index, ReadError, ReadErrorKind, Stats};
+use hamdex::inspect::Stats;
+use hamdex::{Fingerprint, Index, ReadError, ReadErrorKind};
 use indicatif::HumanCount;
 
 use crate::failure::Failure;

@@ -69,6 +69,6 @@ fn ids_of<'a, F: Fingerprint>(
     if !set.description.has_ids {
         return Ok(Ids::Names(vec![fingerprint.hex().to_string()]));
     }
-    let mut lists = searcher.ids_of(&[Match::of(fingerprint, fingerprint)])?;
+    let mut lists = searcher.ids_of(&[Match::new(fingerprint, fingerprint)])?;
     Ids::new(lists.remove(0), set.names(), MAX_IDS)
 }

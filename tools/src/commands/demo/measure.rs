@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hamdex::inspect::Stats;
 use hamdex::{
-    BuildOptions, Builder, Codec, Fingerprint, Index, OutputError, ReadError, SealedIndex, Stats, Summary,
+    BuildOptions, Builder, Codec, Fingerprint, Index, OutputError, ReadError, SealedIndex, Summary,
     VerifyOptions,
 };
 use tempfile::TempPath;

@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use hamdex::reference::{self, Field, FieldKind};
-use hamdex::{BlockError, Codec, Fingerprint, Index, Permutation, RawBlock};
+use hamdex::inspect::reference::{self, Field, FieldKind};
+use hamdex::inspect::{Permutation, RawBlock};
+use hamdex::{BlockError, Codec, Fingerprint, Index};
 
 use crate::failure::Failure;
 

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use hamdex::{Fingerprint, Index, TableStats};
+use hamdex::inspect::TableStats;
+use hamdex::{Fingerprint, Index};
 use serde_json::{Value, json};
 
 use crate::commands::dump::block::Located;

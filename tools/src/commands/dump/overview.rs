@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use hamdex::reference::{self, FieldKind};
-use hamdex::{Fingerprint, Index, Stats, TableStats};
+use hamdex::inspect::reference::{self, FieldKind};
+use hamdex::inspect::{Stats, TableStats};
+use hamdex::{Fingerprint, Index};
 use indicatif::{HumanBytes, HumanCount};
 
 /// The number of blocks sampled for their fill.

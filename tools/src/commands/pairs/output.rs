@@ -24,7 +24,7 @@ pub(super) struct IdSource<'a, F: Fingerprint> {
 
 impl<'a, F: Fingerprint> IdSource<'a, F> {
     fn of(&mut self, pair: &Pair<F>) -> Result<(Ids<'_>, Ids<'_>), Failure> {
-        let both = [pair.a, pair.b].map(|fingerprint| Match::of(fingerprint, fingerprint));
+        let both = [pair.a, pair.b].map(|fingerprint| Match::new(fingerprint, fingerprint));
         let names = self.set.names();
         let lists = self.searcher.ids_of(&both)?;
         let mut ids = lists.into_iter().map(|ids| Ids::new(ids, names, usize::MAX));

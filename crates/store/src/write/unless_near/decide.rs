@@ -81,7 +81,7 @@ impl<F: Fingerprint> UnlessNear<F> {
             {
                 return Ok(None);
             }
-            let of_known = known.as_ref().map(|known| Match::of(value, known.fingerprint));
+            let of_known = known.as_ref().map(|known| Match::new(value, known.fingerprint));
             let of_come = come.iter().filter_map(|memtable| memtable.nearest(value, self.distance)).min();
             let stored = of_known.into_iter().chain(of_come).min();
             let of_own = own.nearest(value, self.distance);

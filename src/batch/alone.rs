@@ -1,0 +1,52 @@
+//! Queries in groups, in the order given, by all threads: arranging them costs more than it saves if they
+//! rarely share blocks.
+
+use rayon::prelude::*;
+
+use crate::batch::context::{BatchContext, Stop};
+use crate::batch::gather::{Finds, Found, Room};
+use crate::batch::groups::group_size;
+use hamdex_fingerprint::Fingerprint;
+
+/// Ranges of queries for each thread, at least, so that none waits long for another.
+const RANGES_PER_THREAD: usize = 8;
+
+/// Finds all matches of all queries, in no particular order.
+pub(super) fn alone<F: Fingerprint>(
+    context: &BatchContext<'_, F>,
+    room: &Room,
+) -> Result<Vec<Vec<Found<F>>>, Stop> {
+    let BatchContext { index, plan, queries, done, .. } = context;
+    let length = queries.len().div_ceil(RANGES_PER_THREAD * rayon::current_num_threads()).max(1);
+    let size = group_size(*index, plan.distance());
+    let ranges = queries.par_chunks(length).enumerate();
+    ranges
+        .map_init(
+            || index.searcher(),
+            |searcher, (range, queries)| {
+                let mut finds = Finds::new(room);
+                for (group, together) in queries.chunks(size).enumerate() {
+                    done.check()?;
+                    let first = range * length + group * size;
+                    let check_cancelled = |_, _| done.check();
+                    let outcome = searcher.for_each_of_while(
+                        together,
+                        plan.distance(),
+                        &check_cancelled,
+                        |place, found| {
+                            finds.push(Found {
+                                query: (first + place) as u32,
+                                distance: found.distance,
+                                fingerprint: found.fingerprint,
+                            })
+                        },
+                    );
+                    if outcome?.is_break() {
+                        return Err(Stop::Full);
+                    }
+                }
+                Ok(finds.finish())
+            },
+        )
+        .collect()
+}

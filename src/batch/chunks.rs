@@ -1,0 +1,228 @@
+//! Queries in chunks, answers in the order of the queries, within the memory allowed.
+
+use std::cell::OnceCell;
+use std::ops::ControlFlow;
+
+use crate::batch::choice::{self, Choice};
+use crate::batch::context::{BatchContext, Stop};
+use crate::batch::gather::{Batch, Found, Room};
+use crate::batch::groups::Groups;
+use crate::batch::options::{BatchOptions, MAX_QUERIES, Strategy};
+use crate::batch::sample::{self, Sample};
+use crate::batch::{alone, probe, scan};
+use crate::error::{ReadError, ReadErrorKind};
+use crate::index::handle::Index;
+use crate::index::matches::{Match, MatchVisitor};
+use crate::memory::{QUERY_HEADROOM_BYTES, affordable};
+use crate::progress::{Counter, Phase, Stopped};
+use crate::sorting;
+use crate::threads::Pool;
+use hamdex_fingerprint::Fingerprint;
+
+/// Fewer queries than these are answered in groups by the thread that has them: to arrange them would cost more than
+/// it saves.
+const FEW: usize = 32;
+
+/// So are queries that are answered within this time by the cost model: to hand them to other threads costs as much as
+/// these could save.
+const AT_ONCE_NS: f64 = 300_000.0;
+
+/// The share of the room for matches that the matches of a chunk are planned to take.
+const PLANNED_ROOM: f64 = 0.75;
+
+/// Queries whose matches are delivered between cancellation checks.
+const HANDED_ON_AT_ONCE: usize = 1 << 12;
+
+/// Matches of a query from which on all threads sort them, with cancellation checks.
+const MANY_MATCHES: usize = 1 << 16;
+
+/// Answers one slice of queries after the other.
+pub(super) struct Chunks<'a, F> {
+    index: &'a Index<F>,
+    distance: u32,
+    options: &'a BatchOptions,
+    /// Made for the first chunk that needs them.
+    resources: OnceCell<Option<Resources>>,
+    /// Number of queries taken at once: fewer after their matches did not fit.
+    size: usize,
+}
+
+/// Threads and memory granted by the system.
+struct Resources {
+    pool: Pool,
+    /// With at most the memory that can be allocated.
+    options: BatchOptions,
+}
+
+impl<'a, F: Fingerprint> Chunks<'a, F> {
+    pub(super) fn new(index: &'a Index<F>, distance: u32, options: &'a BatchOptions) -> Self {
+        Self { index, distance, options, resources: OnceCell::new(), size: MAX_QUERIES }
+    }
+
+    /// Calls `visit` with the place and the matches of each query, in order, until it breaks.
+    pub(super) fn answer(
+        &mut self,
+        queries: &[F],
+        visit: &mut MatchVisitor<'_, F>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        let done = self.options.progress.counter(Phase::Batch, Some(queries.len() as u64));
+        let index = self.index;
+        let failed = |stopped: Stopped| index.error(stopped.into());
+        let done = done.map_err(failed)?;
+        let mut at = 0;
+        while at < queries.len() {
+            let chunk = self.chunk(&queries[at..], &done).map_err(failed)?;
+            let mut visit = |place, matches: &[Match<F>]| visit(at + place, matches);
+            let sample = self.sample_if_worth(chunk, &done).map_err(failed)?;
+            let resources = if sample.is_some() { self.resources()? } else { None };
+            let outcome = if let (Some(sample), Some(Resources { pool, options })) = (sample, resources) {
+                let room = Room::of_bytes::<F>(options.match_bytes());
+                let context = BatchContext { options, ..self.context(chunk, &done) };
+                let Some(batch) = self.answer_together(&context, &sample, pool, &room)? else {
+                    self.size = chunk.len() / 2;
+                    continue;
+                };
+                let outcome = self.hand_on(batch, pool, &done, &mut visit).map_err(failed)?;
+                if room.is_ample() {
+                    self.size = MAX_QUERIES.min(self.size * 2);
+                }
+                outcome
+            } else {
+                self.answer_each(chunk, &done, &mut visit)?
+            };
+            if outcome.is_break() {
+                return Ok(outcome);
+            }
+            at += chunk.len();
+            done.add(chunk.len() as u64).map_err(failed)?;
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn context<'q>(&'q self, queries: &'q [F], done: &'q Counter) -> BatchContext<'q, F> {
+        BatchContext {
+            index: self.index,
+            plan: self.index.plan(self.distance),
+            queries,
+            options: self.options,
+            done,
+        }
+    }
+
+    /// Returns the next queries to answer together: as many as their matches are expected to find room for.
+    fn chunk<'q>(&self, queries: &'q [F], done: &Counter) -> Result<&'q [F], Stopped> {
+        let chunk = &queries[..queries.len().min(self.size)];
+        let matches = sample::matches_per_query(&self.context(chunk, done))?;
+        let room = Room::of_bytes::<F>(self.options.match_bytes()).most() as f64 * PLANNED_ROOM;
+        let fitting = if matches > 0.0 { (room / matches) as usize } else { chunk.len() };
+        Ok(&chunk[..chunk.len().min(fitting.max(FEW))])
+    }
+
+    /// Returns a sample of queries; `None` if they are best answered at once, one by one.
+    pub(super) fn sample_if_worth(&self, queries: &[F], done: &Counter) -> Result<Option<Sample>, Stopped> {
+        if queries.len() < FEW {
+            return Ok(None);
+        }
+        let sample = Sample::of(&self.context(queries, done))?;
+        let is_long = self.options.strategy != Strategy::Auto
+            || sample.alone_ns() > self.options.at_once_ns.unwrap_or(AT_ONCE_NS);
+        Ok(is_long.then_some(sample))
+    }
+
+    /// Answers a few queries at a time, or one by one if the matches of a few do not fit.
+    fn answer_each(
+        &mut self,
+        queries: &[F],
+        done: &Counter,
+        visit: &mut MatchVisitor<'_, F>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        let mut groups = Groups::new(self.index, self.distance, self.options.match_limit());
+        let check = || done.check().map_err(|stopped| self.index.error(stopped.into()));
+        let outcome = groups.answer(queries, check, visit)?;
+        // Later queries may have fewer matches.
+        self.size = self.size.max(FEW);
+        Ok(outcome)
+    }
+
+    /// Returns all queries at once; `None` when their matches find no room.
+    fn answer_together(
+        &self,
+        context: &BatchContext<'_, F>,
+        sample: &Sample,
+        pool: &Pool,
+        room: &Room,
+    ) -> Result<Option<Batch<F>>, ReadError> {
+        let gather = |parts: Vec<_>| Ok(Batch::gather(context.queries.len(), &parts, context.done)?);
+        match pool.install(|| find(context, sample, room)).and_then(gather) {
+            Ok(batch) => Ok(Some(batch)),
+            Err(Stop::Full) => Ok(None),
+            Err(Stop::Costly) => unreachable!("only a scan is left, and what comes after it has no limit"),
+            Err(Stop::Failed(error)) => Err(self.index.error(error)),
+        }
+    }
+
+    /// Calls `visit` with the place and the matches of each query, nearest first, then by fingerprint, in order, until it
+    /// breaks.
+    fn hand_on(
+        &self,
+        mut batch: Batch<F>,
+        pool: &Pool,
+        done: &Counter,
+        visit: &mut MatchVisitor<'_, F>,
+    ) -> Result<ControlFlow<()>, Stopped> {
+        let (look, limit) = (|| done.check(), self.options.match_limit());
+        for place in 0..batch.len() {
+            if place.is_multiple_of(HANDED_ON_AT_ONCE) {
+                look()?;
+            }
+            let matches = batch.matches_mut(place);
+            if matches.len() < MANY_MATCHES {
+                matches.sort_unstable();
+            } else {
+                let distance = |one: &Match<F>| u64::from(one.distance);
+                pool.install(|| sorting::sort_by_keys(matches, distance, |one| one.fingerprint, &look))?;
+            }
+            if visit(place, &matches[..matches.len().min(limit)]).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Returns the resources to answer many queries; `None` if memory suffices only for one query at a time.
+    fn resources(&self) -> Result<Option<&Resources>, ReadError> {
+        if let Some(resources) = self.resources.get() {
+            return Ok(resources.as_ref());
+        }
+        let pool = Pool::new(self.options.threads)
+            .map_err(|error| self.index.error(ReadErrorKind::Threads(error).into()))?;
+        let memory = affordable(self.options.memory, QUERY_HEADROOM_BYTES).ok();
+        let resources = memory.map(|bytes| Resources { pool, options: self.options.clone().memory(bytes) });
+        Ok(self.resources.get_or_init(|| resources).as_ref())
+    }
+}
+
+/// Finds all matches of all queries, in no particular order.
+fn find<F: Fingerprint>(
+    context: &BatchContext<'_, F>,
+    sample: &Sample,
+    room: &Room,
+) -> Result<Vec<Vec<Found<F>>>, Stop> {
+    let scan = match choice::choose(context, sample) {
+        Choice::Alone => return alone::alone(context, room),
+        Choice::Probe => return probe::probe(context, sample, room),
+        Choice::Scan(scan) => scan,
+    };
+    let (mut found, answered) = scan::scan(context, &scan, room)?;
+    if answered < context.queries.len() {
+        let rest = BatchContext { queries: &context.queries[answered..], ..*context };
+        let mut more = if sample.alone_ns() <= sample.probe_ns() {
+            alone::alone(&rest, room)?
+        } else {
+            probe::probe(&rest, sample, room)?
+        };
+        more.iter_mut().flatten().for_each(|found| found.query += answered as u32);
+        found.extend(more);
+    }
+    Ok(found)
+}

@@ -1,0 +1,132 @@
+//! A few queries at a time, by one thread: their look-ups and reads overlap, so that they overlap their memory
+//! accesses.
+
+use std::ops::ControlFlow;
+
+use crate::error::ReadError;
+use crate::index::handle::Index;
+use crate::index::index_ref::IndexRef;
+use crate::index::matches::Match;
+use crate::index::searcher::Searcher;
+use hamdex_fingerprint::Fingerprint;
+
+/// Queries of a group: enough that memory has always something to do, few enough that what it brings is still in the
+/// nearest caches when it is wanted.
+const GROUP: usize = 16;
+
+/// Number of queries from which on several indexes are queried index by index, in groups, rather than query by
+/// query.
+pub(crate) const WORTH_GROUPING: usize = 8;
+
+/// The most blocks of a group, as the cost model has them: all are listed before the first is read.
+const MAX_BLOCKS: f64 = 4096.0;
+
+/// The most matches of a group: all are in memory at once.
+const MAX_MATCHES: usize = 4096;
+
+/// Returns the number of queries to take together at a distance, at least one.
+pub(super) fn group_size<F: Fingerprint>(index: &Index<F>, distance: u32) -> usize {
+    let blocks = index.design.expected_blocks(index.plan(distance), index.len(), index.footer.layout);
+    ((MAX_BLOCKS / blocks.max(1.0)) as usize).clamp(1, GROUP)
+}
+
+/// Answers queries in groups, using the same memory again and again.
+pub(super) struct Groups<R: IndexRef> {
+    searcher: Searcher<R>,
+    size: usize,
+    distance: u32,
+    /// The most matches of a query that are wanted.
+    limit: usize,
+    /// Matches of a group, each with the place of its query.
+    found: Vec<(usize, Match<R::Fingerprint>)>,
+    /// The matches of one query.
+    matches: Vec<Match<R::Fingerprint>>,
+}
+
+impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Groups<R> {
+    pub(super) fn new(index: R, distance: u32, limit: usize) -> Self {
+        let size = group_size(&index, distance);
+        Self { searcher: Searcher::new(index), size, distance, limit, found: Vec::new(), matches: Vec::new() }
+    }
+
+    /// Calls `visit` with the place and the matches of each query, nearest first, then by fingerprint, in order, until
+    /// it breaks; and `check` before each group.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged, or `check` fails. Queries before it may have been visited.
+    pub(super) fn answer(
+        &mut self,
+        queries: &[F],
+        mut check: impl FnMut() -> Result<(), ReadError>,
+        mut visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        for (number, group) in queries.chunks(self.size).enumerate() {
+            check()?;
+            let visit = |place, matches: &[Match<F>]| visit(number * self.size + place, matches);
+            let Self { searcher, distance, limit, found, matches, .. } = self;
+            if !find(searcher, group, *distance, found)? {
+                if one_by_one(searcher, group, *distance, *limit, &mut check, visit)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            } else if in_order(found, group.len(), *limit, matches, visit).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Finds all matches of some queries; `false` if there are too many for memory.
+fn find<F: Fingerprint, R: IndexRef<Fingerprint = F>>(
+    searcher: &mut Searcher<R>,
+    group: &[F],
+    distance: u32,
+    found: &mut Vec<(usize, Match<F>)>,
+) -> Result<bool, ReadError> {
+    found.clear();
+    let outcome = searcher.for_each_of(group, distance, |place, near| {
+        if found.len() == MAX_MATCHES {
+            return ControlFlow::Break(());
+        }
+        found.push((place, near));
+        ControlFlow::Continue(())
+    })?;
+    Ok(outcome.is_continue())
+}
+
+/// Delivers the matches of a group.
+fn in_order<F: Fingerprint>(
+    found: &mut [(usize, Match<F>)],
+    queries: usize,
+    limit: usize,
+    matches: &mut Vec<Match<F>>,
+    mut visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    found.sort_unstable();
+    let mut rest = &*found;
+    (0..queries).try_for_each(|place| {
+        let (own, behind) = rest.split_at(rest.partition_point(|&(of, _)| of == place));
+        rest = behind;
+        matches.clear();
+        matches.extend(own.iter().take(limit).map(|&(_, near)| near));
+        visit(place, matches)
+    })
+}
+
+/// Answers one query after the other, with no limit on the memory of its matches.
+fn one_by_one<F: Fingerprint, R: IndexRef<Fingerprint = F>>(
+    searcher: &mut Searcher<R>,
+    queries: &[F],
+    distance: u32,
+    limit: usize,
+    check: &mut impl FnMut() -> Result<(), ReadError>,
+    mut visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, ReadError> {
+    for (place, &query) in queries.iter().enumerate() {
+        check()?;
+        if visit(place, searcher.limited_within(query, distance, limit)?).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}

@@ -1,0 +1,106 @@
+//! From queries to their candidate blocks.
+
+use std::ops::Range;
+
+use crate::batch::probe::table_probe::TableProbe;
+use hamdex_fingerprint::Fingerprint;
+
+/// Items that one task makes before it stops: few enough to be put in order in cache.
+pub(super) const ITEMS_PER_TASK: usize = 1 << 15;
+
+/// The most parts of a table, as a power of two: small enough that their items are put in order in
+/// cache, few enough that there is something in each.
+const MAX_PARTS_LOG2: u32 = 8;
+
+/// Minimum of items per part; with fewer items there are fewer parts.
+const ITEMS_PER_PART: usize = 128;
+
+/// A candidate block of a query.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Item<F> {
+    pub(super) block: u32,
+    /// The place of the query.
+    pub(super) query: u32,
+    /// The query, permuted.
+    pub(super) value: F,
+}
+
+/// A table's blocks, in ranges of equal length.
+pub(super) struct Parts {
+    blocks: usize,
+    shift: u32,
+}
+
+impl Parts {
+    /// For that many blocks, and about that many items.
+    pub(super) fn of(blocks: usize, expected_items: usize) -> Self {
+        let bits = usize::BITS - blocks.saturating_sub(1).leading_zeros();
+        let useful = usize::BITS - (expected_items / ITEMS_PER_PART).leading_zeros();
+        Self { blocks, shift: bits.saturating_sub(useful.min(MAX_PARTS_LOG2)) }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.blocks.div_ceil(1 << self.shift)
+    }
+
+    /// Returns the blocks of a part.
+    pub(super) fn blocks(&self, part: usize) -> Range<usize> {
+        part << self.shift..self.blocks.min((part + 1) << self.shift)
+    }
+
+    #[inline]
+    fn of_block(&self, block: u32) -> usize {
+        (block >> self.shift) as usize
+    }
+}
+
+/// The items of a range of queries, in the order of parts.
+pub(super) struct Items<F> {
+    items: Vec<Item<F>>,
+    /// Start of the items of each part, and the end.
+    starts: Vec<u32>,
+}
+
+impl<F: Fingerprint> Items<F> {
+    pub(super) fn in_order(items: &[Item<F>], parts: &Parts) -> Self {
+        let mut starts = vec![0; parts.count() + 1];
+        for item in items {
+            starts[parts.of_block(item.block) + 1] += 1;
+        }
+        for part in 0..parts.count() {
+            starts[part + 1] += starts[part];
+        }
+        let mut next = starts.clone();
+        let mut ordered = vec![Item::default(); items.len()];
+        for item in items {
+            let next = &mut next[parts.of_block(item.block)];
+            ordered[*next as usize] = *item;
+            *next += 1;
+        }
+        Self { items: ordered, starts }
+    }
+
+    pub(super) fn of_part(&self, part: usize) -> &[Item<F>] {
+        &self.items[self.starts[part] as usize..self.starts[part + 1] as usize]
+    }
+}
+
+/// Locates queries of a range until there are items enough for one task; with what is left of the range.
+pub(super) fn locate<F: Fingerprint>(
+    table_probe: &TableProbe<'_, F>,
+    queries: &[F],
+    range: Range<usize>,
+    parts: &Parts,
+    blocks: &mut Vec<u32>,
+) -> (Items<F>, Range<usize>) {
+    let mut items = Vec::with_capacity(range.len());
+    let mut left = range;
+    while items.len() < ITEMS_PER_TASK {
+        let Some(query) = left.next() else { break };
+        let target = table_probe.target(table_probe.permutation().apply(queries[query]));
+        blocks.clear();
+        table_probe.table.locate(table_probe.file, &target, blocks);
+        items.extend(blocks.iter().map(|&block| Item { block, query: query as u32, value: target.query }));
+    }
+    (Items::in_order(&items, parts), left)
+}

@@ -1,0 +1,106 @@
+//! The candidate blocks of all queries, visited in order.
+//!
+//! One table after the other. In *rounds*, as many queries as memory has room for are located in the table:
+//! each gives an *item* for each candidate block. Tasks do that for ranges of queries, and put their items in
+//! the order of *parts*, ranges of blocks. Then tasks take a part each, put its items in the order of blocks,
+//! and visit these. So both orders are made by counting, in cache, for any data, and all threads are busy in
+//! both steps. The items of a part with far more blocks than items are sorted instead, so no step visits blocks
+//! without items.
+//!
+//! - [`table_probe`]: a probe of a plan
+//! - [`items`]: from queries to blocks
+//! - [`part`]: from blocks to matches
+//! - [`search`]: searching a decoded block
+
+mod items;
+mod part;
+mod search;
+mod table_probe;
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::batch::context::{BatchContext, Stop};
+use crate::batch::cost::CodecCosts;
+use crate::batch::gather::{Finds, Found, Room};
+use crate::batch::sample::Sample;
+use hamdex_fingerprint::Fingerprint;
+use items::{ITEMS_PER_TASK, Item, Items, Parts};
+use part::Visitor;
+use table_probe::TableProbe;
+
+/// Ranges of queries for each thread, at least, so that none waits long for another.
+const RANGES_PER_THREAD: usize = 4;
+
+/// Finds all matches of all queries, in no particular order.
+pub(super) fn probe<F: Fingerprint>(
+    context: &BatchContext<'_, F>,
+    sample: &Sample,
+    room: &Room,
+) -> Result<Vec<Vec<Found<F>>>, Stop> {
+    let BatchContext { index, plan, options, done, .. } = context;
+    let mut found = Vec::new();
+    for ((number, probe), load) in plan.probes().iter().enumerate().zip(&sample.loads) {
+        let table = &index.tables[probe.table];
+        let table_probe = TableProbe {
+            file: index.data.as_ref(),
+            tables: &index.tables,
+            table,
+            probes: plan.probes(),
+            number,
+            distance: plan.distance(),
+            dense_from: options.dense_from.unwrap_or(CodecCosts::of(&table.codec).dense_from),
+            read_ahead: &|located| index.read_ahead.query(&index.data, &index.tables, located),
+            done,
+        };
+        if table.keys.len() > 0 {
+            rounds(context, &table_probe, load.blocks_per_query, room, &mut found)?;
+        }
+    }
+    Ok(found)
+}
+
+fn rounds<F: Fingerprint>(
+    context: &BatchContext<'_, F>,
+    table_probe: &TableProbe<'_, F>,
+    blocks_per_query: f64,
+    room: &Room,
+    found: &mut Vec<Vec<Found<F>>>,
+) -> Result<(), Stop> {
+    let expected_items = context.queries.len() as f64 * blocks_per_query;
+    let parts = Parts::of(table_probe.table.keys.len(), expected_items as usize);
+    // The items of a part are there twice while it is visited, and one part may have all of them.
+    let tasks = (context.options.work_bytes() / 2 / (ITEMS_PER_TASK * size_of::<Item<F>>())).max(1);
+    let mut waiting = ranges(context.queries.len(), blocks_per_query);
+    while !waiting.is_empty() {
+        let now = waiting.split_off(waiting.len().saturating_sub(tasks));
+        let located: Vec<(Items<F>, Range<usize>)> = now
+            .into_par_iter()
+            .map_init(Vec::new, |blocks, range| {
+                table_probe.done.check()?;
+                Ok::<_, Stop>(items::locate(table_probe, context.queries, range, &parts, blocks))
+            })
+            .collect::<Result<_, _>>()?;
+        let (items, left): (Vec<Items<F>>, Vec<Range<usize>>) = located.into_iter().unzip();
+        waiting.extend(left.into_iter().filter(|range| !range.is_empty()));
+        let visited: Vec<Vec<Found<F>>> = (0..parts.count())
+            .into_par_iter()
+            .map_init(Visitor::default, |visitor, part| {
+                let mut finds = Finds::new(room);
+                visitor.visit(table_probe, &items, parts.blocks(part), part, &mut finds)?;
+                Ok::<_, Stop>(finds.finish())
+            })
+            .collect::<Result<_, _>>()?;
+        found.extend(visited.into_iter().filter(|found| !found.is_empty()));
+    }
+    Ok(())
+}
+
+/// Returns the queries in ranges, each expected to give a task's items.
+fn ranges(queries: usize, blocks_per_query: f64) -> Vec<Range<usize>> {
+    let by_items = (ITEMS_PER_TASK as f64 / blocks_per_query.max(1.0)) as usize;
+    let by_threads = queries.div_ceil(RANGES_PER_THREAD * rayon::current_num_threads());
+    let length = by_items.min(by_threads).max(1);
+    (0..queries).step_by(length).map(|start| start..queries.min(start + length)).collect()
+}

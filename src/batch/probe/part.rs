@@ -1,0 +1,244 @@
+//! From the blocks of a part to the matches in them.
+
+use std::ops::{ControlFlow, Range};
+
+use crate::batch::context::Stop;
+use crate::batch::gather::{Finds, Found};
+use crate::batch::probe::items::{Item, Items};
+use crate::batch::probe::search::{self, Search};
+use crate::batch::probe::table_probe::TableProbe;
+use crate::codec::{Located, Scratch, Target};
+use crate::progress::{Counter, Stopped};
+use crate::table::scanner::Scanner;
+use hamdex_fingerprint::Fingerprint;
+
+/// Blocks with few queries that are left to the scanner together.
+const SPARSE_BATCH: usize = 4096;
+
+/// Queries and entries of decoded blocks between cancellation checks.
+const SEARCHED_AT_ONCE: usize = 1 << 15;
+
+/// Blocks for each item of a part from which on items are sorted rather than counted into their places.
+const SORTED_FROM: usize = 16;
+
+/// Visits parts, using the same memory again and again.
+pub(super) struct Visitor<F> {
+    /// The items of the part in the order of its blocks.
+    items: Vec<Item<F>>,
+    /// Next position of the items of each block.
+    next: Vec<u32>,
+    /// A decoded block.
+    values: Vec<F>,
+    scratch: Scratch<F>,
+    searching: search::Scratch,
+    sparse: Sparse<F>,
+}
+
+/// Blocks in which too few queries meet for decoding them to pay.
+struct Sparse<F> {
+    scanner: Scanner<F>,
+    located: Vec<Located>,
+    targets: Vec<Target<F>>,
+    queries: Vec<u32>,
+}
+
+impl<F> Default for Visitor<F> {
+    fn default() -> Self {
+        let sparse = Sparse {
+            scanner: Scanner::default(),
+            located: Vec::new(),
+            targets: Vec::new(),
+            queries: Vec::new(),
+        };
+        Self {
+            items: Vec::new(),
+            next: Vec::new(),
+            values: Vec::new(),
+            scratch: Scratch::default(),
+            searching: search::Scratch::default(),
+            sparse,
+        }
+    }
+}
+
+impl<F: Fingerprint> Visitor<F> {
+    /// Visits the blocks of a part in order, each once.
+    pub(super) fn visit(
+        &mut self,
+        table_probe: &TableProbe<'_, F>,
+        items: &[Items<F>],
+        blocks: Range<usize>,
+        part: usize,
+        finds: &mut Finds<'_, F>,
+    ) -> Result<(), Stop> {
+        self.put_in_order(items, &blocks, part, table_probe.done)?;
+        let Self { items, values, scratch, searching, sparse, .. } = self;
+        sparse.read_ahead(table_probe, items);
+        let mut searched = 0;
+        for items in items.chunk_by(|a, b| a.block == b.block) {
+            let block = items[0].block as usize;
+            if items.len() >= table_probe.dense_from {
+                values.clear();
+                table_probe.table.decode(table_probe.file, block, scratch, values)?;
+                // One block may have all queries of a cluster.
+                for items in items.chunks(SEARCHED_AT_ONCE) {
+                    let search = Search {
+                        values,
+                        queries: items.len(),
+                        target: |place: usize| table_probe.target(items[place].value),
+                        scratch: searching,
+                        visit: |place: usize, value| {
+                            let Item { query, value: permuted, .. } = items[place];
+                            found(table_probe, query, permuted, value, finds)
+                        },
+                    };
+                    if search.run().is_break() {
+                        return Err(Stop::Full);
+                    }
+                    searched += items.len() + values.len();
+                    if searched >= SEARCHED_AT_ONCE {
+                        table_probe.done.check()?;
+                        searched = 0;
+                    }
+                }
+            } else {
+                items.iter().for_each(|item| sparse.push(table_probe, item));
+                if sparse.located.len() >= SPARSE_BATCH {
+                    sparse.scan(table_probe, finds)?;
+                }
+            }
+        }
+        sparse.scan(table_probe, finds)
+    }
+
+    /// Brings the items of the part into the order of its blocks.
+    fn put_in_order(
+        &mut self,
+        items: &[Items<F>],
+        blocks: &Range<usize>,
+        part: usize,
+        done: &Counter,
+    ) -> Result<(), Stopped> {
+        let Self { items: ordered, next, .. } = self;
+        let of_part = || items.iter().map(|items| items.of_part(part));
+        let count: usize = of_part().map(<[_]>::len).sum();
+        ordered.clear();
+        if count < blocks.len() / SORTED_FROM {
+            ordered.extend(of_part().flatten());
+            ordered.sort_unstable_by_key(|item| item.block);
+            return Ok(());
+        }
+        // One part may have all items of a cluster.
+        let check = || if count > SEARCHED_AT_ONCE { done.check() } else { Ok(()) };
+        next.clear();
+        next.resize(blocks.len() + 1, 0);
+        for items in of_part() {
+            check()?;
+            items.iter().for_each(|item| next[item.block as usize - blocks.start + 1] += 1);
+        }
+        for place in 1..next.len() {
+            next[place] += next[place - 1];
+        }
+        ordered.resize(count, Item::default());
+        for items in of_part() {
+            check()?;
+            for item in items {
+                let next = &mut next[item.block as usize - blocks.start];
+                ordered[*next as usize] = *item;
+                *next += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A stored value within the distance of a query, both permuted.
+#[inline]
+fn found<F: Fingerprint>(
+    table_probe: &TableProbe<'_, F>,
+    query: u32,
+    permuted: F,
+    value: F,
+    finds: &mut Finds<'_, F>,
+) -> ControlFlow<()> {
+    let difference = table_probe.permutation().undo(value ^ permuted);
+    if !table_probe.owns(difference) {
+        return ControlFlow::Continue(());
+    }
+    let fingerprint = table_probe.permutation().undo(value);
+    finds.push(Found { query, distance: difference.count_ones(), fingerprint })
+}
+
+impl<F: Fingerprint> Sparse<F> {
+    /// Reads ahead the blocks of items that are in their order.
+    fn read_ahead(&mut self, table_probe: &TableProbe<'_, F>, items: &[Item<F>]) {
+        let table = table_probe.table.number as u32;
+        let blocks = items.chunk_by(|a, b| a.block == b.block).map(|items| items[0].block);
+        self.located.extend(blocks.map(|block| Located { table, block, target: 0 }));
+        (table_probe.read_ahead)(&self.located);
+        self.located.clear();
+    }
+
+    fn push(&mut self, table_probe: &TableProbe<'_, F>, item: &Item<F>) {
+        self.located.push(Located {
+            table: table_probe.table.number as u32,
+            block: item.block,
+            target: self.targets.len() as u32,
+        });
+        self.targets.push(table_probe.target(item.value));
+        self.queries.push(item.query);
+    }
+
+    /// Scans what has been pushed.
+    fn scan(&mut self, table_probe: &TableProbe<'_, F>, finds: &mut Finds<'_, F>) -> Result<(), Stop> {
+        let Self { scanner, located, targets, queries } = self;
+        table_probe.done.check()?;
+        let outcome =
+            scanner.scan(table_probe.tables, table_probe.file, located, targets, &mut |at, _, value| {
+                let target = at.target as usize;
+                found(table_probe, queries[target], targets[target].query, value, finds)
+            });
+        located.clear();
+        targets.clear();
+        queries.clear();
+        if outcome?.is_break() { Err(Stop::Full) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::probe::items::Parts;
+    use crate::progress::{Phase, Report};
+
+    /// A part is sorted by items or by blocks, whichever are far fewer.
+    #[test]
+    fn few_items_among_many_blocks_cost_nothing_for_the_blocks() {
+        for (blocks, count, counts_blocks) in [(1_600_000, 640, false), (1000, 640, true), (10, 0, true)] {
+            let item = |i: u32| Item {
+                block: i.wrapping_mul(2_654_435_769) % blocks,
+                query: i,
+                value: u64::from(i),
+            };
+            let items: Vec<Item<u64>> = (0..count).map(item).collect();
+            let parts = Parts::of(blocks as usize, items.len());
+            assert!(parts.count() <= 2 * items.len() / 128 + 2, "{} parts", parts.count());
+            let located = [Items::in_order(&items, &parts)];
+            let mut visitor = Visitor::default();
+            let done = Counter::new(Report::default(), Phase::Batch, None);
+            let mut seen = Vec::new();
+            for part in 0..parts.count() {
+                let range = parts.blocks(part);
+                visitor.put_in_order(&located, &range, part, &done).unwrap();
+                assert!(visitor.items.iter().all(|item| range.contains(&(item.block as usize))));
+                seen.extend(visitor.items.iter().map(|item| (item.block, item.query)));
+            }
+            assert!(seen.is_sorted_by_key(|&(block, _)| block));
+            let mut expected: Vec<_> = items.iter().map(|item| (item.block, item.query)).collect();
+            expected.sort_unstable();
+            seen.sort_unstable();
+            assert_eq!(seen, expected);
+            assert_eq!(visitor.next.capacity() > 0, counts_blocks, "{blocks} blocks, {count} items");
+        }
+    }
+}

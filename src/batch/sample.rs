@@ -1,0 +1,220 @@
+//! The candidate blocks of a sample of the queries, and an estimate of the cost of all of them.
+
+use std::ops::ControlFlow;
+
+use crate::batch::context::BatchContext;
+use crate::batch::cost::{ARRANGE_NS, CodecCosts, LOCATE_NS, SEARCH_NS, WAIT_NS};
+use crate::design::Probe;
+use crate::progress::Stopped;
+use crate::table::locate::target_of;
+use hamdex_fingerprint::Fingerprint;
+
+/// One query in this many is located, so that a small batch does not pay for a large sample.
+const QUERIES_PER_LOCATED: usize = 16;
+
+/// The most queries that are located.
+const MAX_LOCATED: usize = 256;
+
+/// Blocks in a table after which no further query of the sample is located there.
+const MAX_BLOCKS: usize = 1 << 18;
+
+/// One query in this many is answered, to learn how many matches there are.
+const QUERIES_PER_ANSWERED: usize = 512;
+
+/// The most queries that are answered.
+const MAX_ANSWERED: usize = 16;
+
+/// The candidate blocks of a sample of the queries, for each probe of the plan.
+pub(super) struct Sample {
+    pub(super) loads: Vec<Load>,
+}
+
+/// The work of all queries in the table of one probe, on one thread.
+pub(super) struct Load {
+    /// Average number of candidate blocks per query.
+    pub(super) blocks_per_query: f64,
+    /// Nanoseconds to answer the queries one by one.
+    alone_ns: f64,
+    /// Nanoseconds to answer them in the order of the blocks.
+    probe_ns: f64,
+}
+
+impl Sample {
+    pub(super) fn of<F: Fingerprint>(context: &BatchContext<'_, F>) -> Result<Self, Stopped> {
+        let mut blocks = Vec::new();
+        let loads = context.plan.probes().iter().map(|probe| {
+            context.done.check()?;
+            Ok(load(context, probe, &mut blocks))
+        });
+        Ok(Self { loads: loads.collect::<Result<_, _>>()? })
+    }
+
+    /// Nanoseconds to answer the queries one by one.
+    pub(super) fn alone_ns(&self) -> f64 {
+        self.loads.iter().map(|load| load.alone_ns).sum()
+    }
+
+    /// Nanoseconds to answer them in the order of the blocks.
+    pub(super) fn probe_ns(&self) -> f64 {
+        self.loads.iter().map(|load| load.probe_ns).sum()
+    }
+}
+
+/// At most `count` of the queries, and at least one, from first to last.
+pub(super) fn spread<T: Copy>(all: &[T], count: usize) -> impl Iterator<Item = T> {
+    all.iter().step_by(all.len().div_ceil(count.max(1)).max(1)).copied()
+}
+
+fn load<F: Fingerprint>(context: &BatchContext<'_, F>, probe: &Probe<F>, blocks: &mut Vec<u32>) -> Load {
+    let BatchContext { index, plan, queries, options, .. } = context;
+    let table = &index.tables[probe.table];
+    blocks.clear();
+    let mut located = 0;
+    for query in spread(queries, (queries.len() / QUERIES_PER_LOCATED).min(MAX_LOCATED)) {
+        table.locate(
+            index.data.as_ref(),
+            &target_of(&probe.reach, plan.distance(), table.permutation.apply(query)),
+            blocks,
+        );
+        located += 1;
+        if blocks.len() > MAX_BLOCKS {
+            break;
+        }
+    }
+    let costs = CodecCosts::of(&table.codec);
+    let crowd = Crowd {
+        located,
+        queries: queries.len() as f64,
+        blocks: table.keys.len().max(1) as f64,
+        entries_per_block: table.entries_per_block as f64,
+        dense_from: options.dense_from.unwrap_or(costs.dense_from) as f64,
+        unread_share: index.read_ahead.unread_share(table),
+    };
+    blocks.sort_unstable();
+    crowd.load(&costs, blocks)
+}
+
+/// Number of queries, and number of blocks in which they may meet.
+struct Crowd {
+    /// Queries of the sample.
+    located: usize,
+    queries: f64,
+    blocks: f64,
+    entries_per_block: f64,
+    /// From how many queries on a block is decoded.
+    dense_from: f64,
+    /// The share of the blocks that storage may have to be waited for.
+    unread_share: f64,
+}
+
+impl Crowd {
+    /// Estimates the load from the candidate blocks of the sample, ascending, with repeats.
+    fn load(&self, costs: &CodecCosts, blocks: &[u32]) -> Load {
+        let all_by_one = self.queries / self.located.max(1) as f64;
+        let looked_into = blocks.len() as f64 * all_by_one;
+        let mut arranged_ns = 0.0;
+        for meeting in blocks.chunk_by(|a, b| a == b) {
+            // A block that only one query of the sample meets may be met by many of all.
+            let others = (meeting.len() - 1) as f64 * all_by_one;
+            let in_block = 1.0 + others.max(looked_into / self.blocks);
+            let each_ns = if in_block >= self.dense_from {
+                SEARCH_NS + costs.decode_ns * self.entries_per_block / in_block
+            } else {
+                costs.probe_ns
+            };
+            arranged_ns += meeting.len() as f64 * (ARRANGE_NS + each_ns);
+        }
+        Load {
+            blocks_per_query: blocks.len() as f64 / self.located.max(1) as f64,
+            alone_ns: looked_into * (LOCATE_NS + costs.probe_ns) + self.wait_ns(looked_into),
+            probe_ns: looked_into * LOCATE_NS + arranged_ns * all_by_one,
+        }
+    }
+
+    /// Returns the extra time to read blocks one by one instead of in order. It is small if few blocks are
+    /// read: neighbours are rare among them then, so each is waited for either way.
+    fn wait_ns(&self, looked_into: f64) -> f64 {
+        let read_share = 1.0 - (-looked_into / self.blocks).exp();
+        read_share * read_share * self.unread_share * self.blocks * WAIT_NS
+    }
+}
+
+/// Returns the average number of matches of a query, over a few of them; 0 if there are too few queries for a
+/// sample.
+pub(super) fn matches_per_query<F: Fingerprint>(context: &BatchContext<'_, F>) -> Result<f64, Stopped> {
+    let answered = (context.queries.len() / QUERIES_PER_ANSWERED).min(MAX_ANSWERED);
+    if answered == 0 {
+        return Ok(0.0);
+    }
+    let check_cancelled = |_, _| context.done.check();
+    let mut searcher = context.index.searcher();
+    let mut matches = 0;
+    let mut tried = 0;
+    for query in spread(context.queries, answered) {
+        let count = |_, _| {
+            matches += 1;
+            ControlFlow::Continue(())
+        };
+        // Damage is reported when the query is answered.
+        let _ = searcher.for_each_of_while(&[query], context.plan.distance(), &check_cancelled, count);
+        context.done.check()?;
+        tried += 1;
+    }
+    Ok(f64::from(matches) / f64::from(tried))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(queries: f64, blocks: &[u32]) -> Load {
+        load_of(queries, blocks, 0.0)
+    }
+
+    fn load_of(queries: f64, blocks: &[u32], unread_share: f64) -> Load {
+        let crowd = Crowd {
+            located: 4,
+            queries,
+            blocks: 1e6,
+            entries_per_block: 100.0,
+            dense_from: 4.0,
+            unread_share,
+        };
+        let costs = CodecCosts { decode_ns: 2.0, probe_ns: 200.0, dense_from: 4 };
+        crowd.load(&costs, blocks)
+    }
+
+    #[test]
+    fn queries_that_meet_in_blocks_share_their_decoding() {
+        let apart = load(1000.0, &[1, 2, 3, 4, 5, 6, 7, 8]);
+        let together = load(1000.0, &[1, 1, 1, 1, 2, 2, 2, 2]);
+        assert_eq!(apart.blocks_per_query, 2.0);
+        assert_eq!(together.blocks_per_query, 2.0);
+        assert_eq!(apart.alone_ns, together.alone_ns);
+        assert!(apart.probe_ns > apart.alone_ns, "arranging is in vain where nothing is shared");
+        assert!(together.probe_ns < 0.5 * together.alone_ns, "{} {}", together.probe_ns, together.alone_ns);
+        assert_eq!(load(2000.0, &[1, 2]).alone_ns, 2.0 * load(1000.0, &[1, 2]).alone_ns);
+    }
+
+    #[test]
+    fn most_of_a_file_that_was_not_read_before_is_read_in_its_order() {
+        let blocks = [1, 2, 3, 4, 5, 6, 7, 8];
+        for (queries, unread_share, in_order) in
+            [(1e6, 0.0, false), (1e6, 1.0, true), (1e6, 0.1, true), (1e2, 1.0, false)]
+        {
+            let load = load_of(queries, &blocks, unread_share);
+            assert_eq!(load.probe_ns < load.alone_ns, in_order, "{queries} queries, {unread_share}");
+        }
+    }
+
+    #[test]
+    fn a_sample_is_spread_over_all_queries_and_never_empty() {
+        let all: Vec<u32> = (0..100).collect();
+        for count in 0..120 {
+            let sample: Vec<u32> = spread(&all, count).collect();
+            assert!((1..=count.clamp(1, 100)).contains(&sample.len()), "{count}: {}", sample.len());
+            assert!(sample[0] == 0 && sample[sample.len() - 1] as usize + 200 / sample.len() >= 100);
+        }
+        assert_eq!(spread(&[0u32; 0], 5).count(), 0);
+    }
+}

@@ -1,0 +1,150 @@
+//! The bits after a prefix, in two halves: of two fingerprints with few errors there, one half has fewer still.
+//!
+//! With at most e errors in both, the upper half has at most ⌊e/2⌋, or the lower one at most ⌈e/2⌉ − 1. So a query is
+//! near something only if one of its halves, with so many bits flipped, is there.
+
+use hamdex_fingerprint::Fingerprint;
+
+/// The halves of the bits behind a prefix.
+#[derive(Clone, Copy)]
+pub(in crate::batch::scan) struct Halves {
+    upper_bits: u32,
+    lower_bits: u32,
+}
+
+impl Halves {
+    pub(in crate::batch::scan) fn behind<F: Fingerprint>(prefix_bits: u32) -> Self {
+        let bits = F::BITS - prefix_bits;
+        let lower_bits = bits / 2;
+        Self { upper_bits: bits - lower_bits, lower_bits }
+    }
+
+    #[inline(always)]
+    pub(super) fn upper<F: Fingerprint>(self, value: F) -> u64 {
+        low_bits(value >> self.lower_bits, self.upper_bits)
+    }
+
+    #[inline(always)]
+    pub(super) fn lower<F: Fingerprint>(self, value: F) -> u64 {
+        low_bits(value, self.lower_bits)
+    }
+
+    /// Calls `take` with each key of the upper half of a query that may have so many errors in both.
+    #[inline(always)]
+    pub(super) fn upper_keys<F: Fingerprint>(self, query: F, errors: u32, take: &mut impl FnMut(u64)) {
+        flipped(self.upper(query), self.upper_bits, errors / 2, take);
+    }
+
+    /// Likewise of the lower half; there is none if no error is left to the upper one.
+    #[inline(always)]
+    pub(super) fn lower_keys<F: Fingerprint>(self, query: F, errors: u32, take: &mut impl FnMut(u64)) {
+        if let Some(errors) = errors.div_ceil(2).checked_sub(1) {
+            flipped(self.lower(query), self.lower_bits, errors, take);
+        }
+    }
+
+    /// Returns whether two values share a key of the upper or of the lower half.
+    pub(in crate::batch::scan) fn are_near<F: Fingerprint>(self, one: F, other: F, errors: u32) -> bool {
+        let upper = (self.upper(one) ^ self.upper(other)).count_ones();
+        let lower = (self.lower(one) ^ self.lower(other)).count_ones();
+        upper <= errors / 2 || lower < errors.div_ceil(2)
+    }
+
+    /// Returns the number of keys per query, of the upper and of the lower half.
+    pub(super) fn keys(self, errors: u32) -> (f64, f64) {
+        let lower = errors.div_ceil(2).checked_sub(1);
+        (ways(self.upper_bits, errors / 2), lower.map_or(0.0, |errors| ways(self.lower_bits, errors)))
+    }
+}
+
+/// In how many ways at most `errors` of `bits` bits can be flipped.
+pub(in crate::batch::scan) fn ways(bits: u32, errors: u32) -> f64 {
+    let mut ways = 1.0;
+    let mut all = ways;
+    for error in 0..errors.min(bits) {
+        ways *= f64::from(bits - error) / f64::from(error + 1);
+        all += ways;
+    }
+    all
+}
+
+/// Returns the lowest bits, at most 64.
+#[inline(always)]
+fn low_bits<F: Fingerprint>(value: F, bits: u32) -> u64 {
+    value.to_u128() as u64 & !u64::MAX.unbounded_shl(bits)
+}
+
+/// Calls `take` with a key and all variants of it with at most `errors` of its lowest `bits` bits flipped, each
+/// once.
+#[inline(always)]
+fn flipped(key: u64, bits: u32, errors: u32, take: &mut impl FnMut(u64)) {
+    take(key);
+    if errors == 0 {
+        return;
+    }
+    for bit in 0..bits {
+        take(key ^ 1 << bit);
+    }
+    if errors > 1 {
+        for bit in 0..bits {
+            flipped_more(key ^ 1 << bit, bit + 1..bits, errors - 1, take);
+        }
+    }
+}
+
+/// Calls `take` with all variants of a key with 1 to `errors` of these bits flipped.
+fn flipped_more(key: u64, bits: std::ops::Range<u32>, errors: u32, take: &mut impl FnMut(u64)) {
+    for bit in bits.clone() {
+        take(key ^ 1 << bit);
+        if errors > 1 {
+            flipped_more(key ^ 1 << bit, bit + 1..bits.end, errors - 1, take);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_flips_are_there_each_once() {
+        for (bits, errors, count) in [(0, 0, 1), (0, 3, 1), (5, 0, 1), (5, 1, 6), (5, 3, 26), (7, 9, 128)] {
+            let mut all = Vec::new();
+            flipped(0b1010_0101, bits, errors, &mut |key| all.push(key));
+            assert_eq!(all.len(), count);
+            assert_eq!(ways(bits, errors), count as f64);
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len(), count);
+            assert!(
+                all.iter()
+                    .all(|key| (key ^ 0b1010_0101).count_ones() <= errors
+                        && key >> bits == 0b1010_0101 >> bits)
+            );
+        }
+    }
+
+    /// Near values have a key in common.
+    #[test]
+    fn what_is_near_agrees_in_a_key() {
+        for (prefix_bits, errors) in [(0, 0), (0, 1), (3, 2), (17, 3), (40, 4), (61, 3), (64, 2)] {
+            let halves = Halves::behind::<u64>(prefix_bits);
+            let query = 0x0123_4567_89ab_cdef_u64;
+            let (mut upper, mut lower) = (Vec::new(), Vec::new());
+            halves.upper_keys(query, errors, &mut |key| upper.push(key));
+            halves.lower_keys(query, errors, &mut |key| lower.push(key));
+            assert_eq!(halves.keys(errors), (upper.len() as f64, lower.len() as f64));
+            let bits = 64 - prefix_bits;
+            for i in 0..2000u64 {
+                // At most so many flips behind the prefix.
+                let flip = |x: u64, n: u32| {
+                    let at = i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(n * 11) >> 40;
+                    if bits == 0 { x } else { x ^ 1 << (at % u64::from(bits)) }
+                };
+                let value = (0..errors).fold(query, flip);
+                let is_met = upper.contains(&halves.upper(value)) || lower.contains(&halves.lower(value));
+                assert!(is_met, "{prefix_bits}, {errors}, {value:016x}");
+            }
+        }
+    }
+}

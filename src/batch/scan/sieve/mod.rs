@@ -1,0 +1,232 @@
+//! A sieve for stored fingerprints, most of which are near no query.
+//!
+//! Table 0 is in natural order, so fingerprints decoded together share leading bits. Few queries have at most
+//! the allowed errors in these bits: some ten thousand of a million, for a stretch that shares sixteen bits.
+//! And a query with errors there has fewer left for the rest. Two small filters hold the keys of these queries
+//! in the two halves of the remaining bits: [`halves`]. A value in neither filter is near no query; the values
+//! that pass, a few percent, are looked up in the tables of all queries.
+//!
+//! A stretch is the values of a task, or a part of them that shares one bit more, and so on, until the filters
+//! fit near the processor. For clustered queries, or many queries and few values, filters would cost more than
+//! they save, and all values pass. The work until that is known is bounded by the number of values.
+//!
+//! - [`filter`]: a set of keys
+//! - [`halves`]: the keys of a query
+//! - [`loops`]: the inner loops
+//! - [`cost`]: whether it pays
+
+pub(in crate::batch) mod cost;
+mod filter;
+pub(super) mod halves;
+mod loops;
+#[cfg(test)]
+mod tests;
+
+use crate::arch;
+use crate::batch::scan::lookup::{flips, leading};
+use crate::batch::scan::sieve::halves::Halves;
+use crate::batch::scan::sieve::loops::{Fill, Filters, Narrow, Prefix, Sift};
+use crate::progress::{Counter, Stopped};
+use crate::sorting;
+use hamdex_fingerprint::Fingerprint;
+
+/// Queries are found by so many leading bits, or fewer.
+const MAX_START_BITS: u32 = 12;
+
+/// Keys of filters that are still near the processor: at most a megabyte of filters.
+const NEAR_KEYS: f64 = 524_288.0;
+
+/// Values that share a filter of any size, if fewer.
+const FEW: usize = 1024;
+
+/// Maximum of queries tested per value, to find the relevant ones.
+const MAX_QUERIES_PER_VALUE: usize = 16;
+
+/// Keys for each value, at most: beyond, looking the value up costs as much.
+const MAX_KEYS_PER_VALUE: f64 = 16.0;
+
+/// Queries of a list that are counted, at most: how large filters become need not be known exactly.
+const COUNTED: usize = 512;
+
+/// Maximum of queries and keys per value in all: stretches with clustered queries are divided again and again.
+const MAX_WORK_PER_VALUE: f64 = 40.0;
+
+/// The queries of a batch, in the order of table 0.
+pub(super) struct Sieve<F> {
+    /// Ascending.
+    queries: Vec<F>,
+    distance: u32,
+    /// Start of the queries with each prefix of that many bits, and the end.
+    starts: Vec<u32>,
+    start_bits: u32,
+    /// For each number of leading bits, up to that of a start, the ways in which they may differ.
+    ways: Vec<Vec<usize>>,
+}
+
+/// Memory that sifting uses again and again.
+#[derive(Default)]
+pub(super) struct Workspace<F> {
+    /// The queries relevant to a stretch, to the current part of it, and so on.
+    lists: Vec<Vec<F>>,
+    filters: Filters,
+    /// Remaining work.
+    work: f64,
+}
+
+impl<F: Fingerprint> Sieve<F> {
+    /// Bytes in use for each query, about.
+    pub(super) const fn bytes_per_query() -> usize {
+        size_of::<F>()
+    }
+
+    pub(super) fn new(queries: &[F], distance: u32, done: &Counter) -> Result<Self, Stopped> {
+        let distance = distance.min(F::BITS);
+        let mut queries = queries.to_vec();
+        sorting::sort(&mut queries, &|| done.check())?;
+        let start_bits = queries.len().max(1).ilog2().min(MAX_START_BITS);
+        let mut starts = vec![0; (1 << start_bits) + 1];
+        for &query in &queries {
+            starts[leading(query, start_bits) + 1] += 1;
+        }
+        for start in 1..starts.len() {
+            starts[start] += starts[start - 1];
+        }
+        let of_bits =
+            |bits| flips::<u64>(bits, distance).into_iter().map(move |flip| leading(flip, bits)).collect();
+        let ways = (0..=start_bits).map(of_bits).collect();
+        Ok(Self { queries, distance, starts, start_bits, ways })
+    }
+
+    /// Adds to `kept` the ascending values that may be within the distance of a query, and few others.
+    pub(super) fn sift(&self, values: &[F], workspace: &mut Workspace<F>, kept: &mut Vec<F>) {
+        workspace.work = MAX_WORK_PER_VALUE * values.len() as f64;
+        self.by_starts(values, workspace, kept);
+    }
+
+    /// Finds the queries that matter by their leading bits.
+    fn by_starts(&self, values: &[F], workspace: &mut Workspace<F>, kept: &mut Vec<F>) {
+        if values.is_empty() {
+            return;
+        }
+        let prefix = Prefix::of(values);
+        let count = self.count_by_starts(values);
+        if prefix.bits < self.start_bits && values.len() > FEW {
+            // A stretch may end with the last values of one prefix and the first of a very different one.
+            let (without, with) = parted(values, prefix.bits);
+            if self.count_by_starts(without) + self.count_by_starts(with) < count {
+                self.by_starts(without, workspace, kept);
+                self.by_starts(with, workspace, kept);
+                return;
+            }
+        }
+        if !workspace.may_look_at(count, values) {
+            kept.extend_from_slice(values);
+            return;
+        }
+        let mut list = workspace.take_list(0);
+        for queries in self.near_starts(prefix) {
+            arch::run(Narrow { queries, prefix, distance: self.distance, into: &mut list });
+        }
+        self.by_list(values, 0, &list, workspace, kept);
+        workspace.lists[0] = list;
+    }
+
+    /// Returns the queries with so few errors in the leading bits of a prefix that they may matter.
+    fn near_starts(&self, prefix: Prefix<F>) -> impl Iterator<Item = &[F]> {
+        let bits = prefix.bits.min(self.start_bits);
+        let (own, more) = (leading(prefix.value, bits), self.start_bits - bits);
+        self.ways[bits as usize].iter().map(move |way| {
+            let start = own ^ way;
+            &self.queries[self.starts[start << more] as usize..self.starts[(start + 1) << more] as usize]
+        })
+    }
+
+    /// Returns their number for ascending values, at least one.
+    fn count_by_starts(&self, values: &[F]) -> usize {
+        self.near_starts(Prefix::of(values)).map(<[_]>::len).sum()
+    }
+
+    /// The list has all queries that matter to these values, and no query with too many errors in their prefix.
+    fn by_list(
+        &self,
+        values: &[F],
+        depth: usize,
+        list: &[F],
+        workspace: &mut Workspace<F>,
+        kept: &mut Vec<F>,
+    ) {
+        if list.is_empty() {
+            return;
+        }
+        let prefix = Prefix::of(values);
+        let halves = Halves::behind::<F>(prefix.bits);
+        let (upper, lower) = self.keys(list, prefix, halves);
+        let keys = upper + lower;
+        if keys > NEAR_KEYS && values.len() > FEW {
+            let (without, with) = parted(values, prefix.bits);
+            for part in [without, with] {
+                if !workspace.may_look_at(list.len(), part) {
+                    kept.extend_from_slice(part);
+                    continue;
+                }
+                let prefix = Prefix::of(part);
+                let mut narrowed = workspace.take_list(depth + 1);
+                arch::run(Narrow { queries: list, prefix, distance: self.distance, into: &mut narrowed });
+                self.by_list(part, depth + 1, &narrowed, workspace, kept);
+                workspace.lists[depth + 1] = narrowed;
+            }
+        } else if keys > MAX_KEYS_PER_VALUE * values.len() as f64 || !workspace.may_do(keys) {
+            kept.extend_from_slice(values);
+        } else {
+            let Workspace { filters, .. } = workspace;
+            filters.upper.clear(upper as usize);
+            filters.lower.clear(lower as usize);
+            arch::run(Fill { queries: list, prefix, distance: self.distance, filters });
+            arch::run(Sift { values, halves, filters, kept });
+        }
+    }
+
+    /// About how many keys queries have in the upper and the lower half, by some of them.
+    fn keys(&self, queries: &[F], prefix: Prefix<F>, halves: Halves) -> (f64, f64) {
+        let (mut upper, mut lower) = (0.0, 0.0);
+        let step = queries.len().div_ceil(COUNTED);
+        for &query in queries.iter().step_by(step) {
+            let (more_upper, more_lower) = halves.keys(self.distance - prefix.errors(query));
+            upper += more_upper * step as f64;
+            lower += more_lower * step as f64;
+        }
+        (upper, lower)
+    }
+}
+
+impl<F: Fingerprint> Workspace<F> {
+    /// Takes this much work from the budget; returns `false` if it exceeds it.
+    fn may_do(&mut self, work: f64) -> bool {
+        let is_left = work <= self.work;
+        if is_left {
+            self.work -= work;
+        }
+        is_left
+    }
+
+    /// Returns whether so many queries may be tested for these values.
+    fn may_look_at(&mut self, queries: usize, values: &[F]) -> bool {
+        queries <= MAX_QUERIES_PER_VALUE * values.len() && self.may_do(queries as f64)
+    }
+
+    /// Returns an empty list for that depth.
+    fn take_list(&mut self, depth: usize) -> Vec<F> {
+        if self.lists.len() <= depth {
+            self.lists.resize_with(depth + 1, Vec::new);
+        }
+        let mut list = std::mem::take(&mut self.lists[depth]);
+        list.clear();
+        list
+    }
+}
+
+/// Splits ascending values that agree in the bits above into those without a bit and those with it.
+fn parted<F: Fingerprint>(values: &[F], position: u32) -> (&[F], &[F]) {
+    let bit = F::bit(position);
+    values.split_at(values.partition_point(|&value| value & bit == F::ZERO))
+}

@@ -1,0 +1,155 @@
+//! Statistics of a file.
+
+use crate::codec::reference::Coding;
+use crate::codec::{Codec, information_bound_bits};
+use crate::design::TableDesign;
+use crate::format::checksum::UnitKind;
+use crate::format::header::{FileId, MAJOR};
+use crate::index::handle::Index;
+use hamdex_fingerprint::Fingerprint;
+
+/// Statistics of a file; see [`Index::stats`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Stats<F> {
+    /// The format's version.
+    pub version: (u16, u16),
+    /// The file's id.
+    pub file_id: FileId,
+    /// Width of the fingerprints, in bits.
+    pub width: u32,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Bytes of a block.
+    pub block_bytes: u32,
+    /// The codec of the blocks.
+    pub codec: Codec,
+    /// Distinct fingerprints.
+    pub fingerprints: u64,
+    /// The distance up to which the design finds everything.
+    pub distance: u32,
+    /// The design's name.
+    pub design: String,
+    /// Bits per fingerprint and table that no code goes below for uniformly spread fingerprints.
+    pub bound_bits: f64,
+    /// Bytes of memory that the index takes in addition to the file.
+    pub memory_bytes: u64,
+    /// Bytes of the user's metadata.
+    pub metadata_bytes: u64,
+    /// Bytes of the footer and what surrounds the sections.
+    pub overhead_bytes: u64,
+    /// The tables.
+    pub tables: Vec<TableStats<F>>,
+    /// The ids, if there are any.
+    pub ids: Option<IdStats>,
+    /// Bytes of names and their directory in the file, if there are any.
+    pub name_bytes: Option<u64>,
+}
+
+/// Statistics of a table.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct TableStats<F> {
+    /// Its mask and radius.
+    pub design: TableDesign<F>,
+    /// Number of blocks.
+    pub blocks: u64,
+    /// Offset of block 0 in the file, in bytes.
+    pub offset: u64,
+    /// Bytes of its blocks.
+    pub block_bytes: u64,
+    /// Bytes of its keys in the file.
+    pub key_bytes: u64,
+    /// Bytes of memory that its keys take.
+    pub key_memory_bytes: u64,
+    /// The length of the code of each h, in bits; empty if the codec has no code.
+    pub code_lengths: Vec<u8>,
+    /// The code of each h: the low bits of the number, as many as its length.
+    pub codes: Vec<u16>,
+    /// Number of occurrences of each h between neighbours.
+    pub counts: Vec<u64>,
+}
+
+/// Statistics of the ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IdStats {
+    /// Number of ids in all.
+    pub count: u64,
+    /// The smallest id.
+    pub base: u64,
+    /// Bits of each id.
+    pub bits: u32,
+    /// Bytes of ids, marks and directory in the file.
+    pub bytes: u64,
+}
+
+impl<F> Stats<F> {
+    /// Returns the coding of the blocks of a table, for
+    /// [`reference::read_block`](crate::inspect::reference::read_block); `None` when there is no such table.
+    #[must_use]
+    pub fn coding(&self, table: usize) -> Option<Coding<'_>> {
+        let code_lengths = &self.tables.get(table)?.code_lengths;
+        Some(match self.codec {
+            Codec::Huffman => Coding::Huffman { code_lengths },
+            Codec::EliasFano => Coding::EliasFano,
+        })
+    }
+}
+
+impl<F: Fingerprint> Index<F> {
+    /// Returns the statistics of the file. Reads nothing beyond what opening it has read.
+    #[must_use]
+    pub fn stats(&self) -> Stats<F> {
+        let bytes_of = |wanted: &[UnitKind], table: usize| -> u64 {
+            let sections = self.footer.sections.iter();
+            let wanted = sections.filter(|s| wanted.contains(&s.kind) && s.table as usize == table);
+            wanted.map(|s| s.end().expect("it lies inside the file") - s.offset).sum()
+        };
+        let tables: Vec<TableStats<F>> = self
+            .tables
+            .iter()
+            .zip(&self.footer.tables)
+            .map(|(table, record)| TableStats {
+                design: self.design.tables()[table.number],
+                blocks: record.blocks,
+                offset: table.offset as u64,
+                block_bytes: bytes_of(&[UnitKind::Block], table.number),
+                key_bytes: bytes_of(&[UnitKind::Keys], table.number),
+                key_memory_bytes: table.keys.bytes() as u64,
+                code_lengths: table.codec.code_lengths().to_vec(),
+                codes: table.codec.codes().to_vec(),
+                counts: record.counts.clone(),
+            })
+            .collect();
+        let ids = self.footer.ids.map(|ids| IdStats {
+            count: ids.count,
+            base: ids.base,
+            bits: ids.bits,
+            bytes: bytes_of(&[UnitKind::Ids, UnitKind::IdStarts, UnitKind::IdDirectory], 0),
+        });
+        let name_bytes =
+            self.names.is_some().then(|| bytes_of(&[UnitKind::NameDirectory, UnitKind::Names], 0));
+        let file_bytes = self.data.as_ref().len() as u64;
+        let in_sections: u64 =
+            self.footer.sections.iter().map(|s| s.end().expect("it lies inside the file") - s.offset).sum();
+        Stats {
+            version: (MAJOR, self.header.minor),
+            file_id: self.header.file_id,
+            width: F::BITS,
+            file_bytes,
+            block_bytes: self.footer.layout.block_bytes as u32,
+            codec: self.footer.layout.codec,
+            fingerprints: self.len(),
+            distance: self.design.distance(),
+            design: self.design.name().to_owned(),
+            bound_bits: information_bound_bits(F::BITS, self.len()),
+            memory_bytes: self.tables.iter().map(|table| table.memory_bytes() as u64).sum(),
+            metadata_bytes: self.metadata_section.length() as u64,
+            overhead_bytes: file_bytes - in_sections,
+            tables,
+            ids,
+            name_bytes,
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The work of a self-join: step after step of its schedule.
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+
+use crate::error::ReadError;
+use crate::join::collect::{Collector, Outlet};
+use crate::join::gather::{Gathered, Gathering};
+use crate::join::ordered::{self, Outcome};
+use crate::join::population::Population;
+use crate::join::runs::{MAX_RUN, RunPairs};
+use crate::join::schedule::{self, Source, Step};
+use crate::join::tuning::{Tuning, Way};
+use crate::join::workspace::Workspace;
+use crate::join::{query_each, stream};
+use crate::progress::{Counter, Phase, Report};
+use hamdex_fingerprint::Fingerprint;
+
+/// Bytes of blocks per task of a thread.
+const TASK_BYTES: usize = 512 << 10;
+
+/// Fingerprints of a task that queries each of them.
+const QUERIES_PER_TASK: u64 = 2048;
+
+/// Copies of each value within the memory limit: it is gathered, and sorted with the values of its digit, or it
+/// is in a long run; and a growing vector makes a copy.
+const COPIES: u64 = 4;
+
+/// The work of a self-join.
+pub(super) struct Join<'a, F> {
+    pub(super) population: &'a dyn Population<F>,
+    pub(super) distance: u32,
+    /// Bytes.
+    pub(super) memory: u64,
+    pub(super) threads: NonZeroUsize,
+    pub(super) progress: &'a Report,
+    pub(super) tuning: Tuning,
+    /// Whether pairs are counted rather than delivered.
+    pub(super) is_counting: bool,
+}
+
+impl<F: Fingerprint> Join<'_, F> {
+    pub(super) fn run(&self, deliver: Outlet<'_, F>) -> Outcome {
+        let &Self { population, distance, tuning, .. } = self;
+        if tuning.way == Way::Query {
+            let done = self.progress.counter(Phase::Pairs, Some(population.len()))?;
+            return self.query_each(1, &done, deliver);
+        }
+        let capacity = self.capacity();
+        let steps = schedule::choose(population, distance, tuning.way == Way::Gather);
+        let total = steps.len() as u64 * population.len();
+        let done = self.progress.counter(Phase::Pairs, Some(total))?;
+        let Some(gatherings) = self.prepare(&steps, capacity, &done)? else {
+            return self.query_each(steps.len() as u64, &done, deliver);
+        };
+        for (step, gathering) in steps.iter().zip(&gatherings) {
+            let outcome = match gathering {
+                Some(gathering) => self.gather(step, gathering, &done, deliver)?,
+                None => self.stream(step, &done, deliver)?,
+            };
+            if outcome.is_break() {
+                return Ok(outcome);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Values that memory holds, in all their copies.
+    fn capacity(&self) -> NonZeroUsize {
+        let Self { population, memory, tuning, .. } = self;
+        let values = memory / (COPIES * F::BYTES as u64);
+        // Places in a run are 32 bits wide.
+        let values = tuning.capacity.unwrap_or(values.min(u64::from(u32::MAX)) as usize);
+        NonZeroUsize::new(values.max(population.held() as usize)).unwrap_or(NonZeroUsize::MIN)
+    }
+
+    /// Returns the plan for gathering the leads that are not streamed; `None` if memory is too small for it or
+    /// for a run.
+    fn prepare<'s>(
+        &self,
+        steps: &'s [Step<F>],
+        capacity: NonZeroUsize,
+        done: &Counter,
+    ) -> Result<Option<Vec<Option<Gathering<'s, F>>>>, ReadError> {
+        let population = self.population;
+        let (tables, file) = population.tables();
+        let mut workspace = Workspace::default();
+        for step in steps {
+            if step.source == Source::Streamed
+                && population.len() > capacity.get() as u64
+                && !stream::runs_fit(
+                    &tables[step.lead.table],
+                    file,
+                    step.lead.mask,
+                    capacity.get(),
+                    &mut workspace,
+                    done,
+                )?
+            {
+                return Ok(None);
+            }
+        }
+        let gathered = steps.iter().filter(|step| step.source == Source::Gathered);
+        let leads: Vec<_> = gathered.map(|step| &step.lead).collect();
+        let (size, threads) = (self.tuning.slice, self.threads);
+        let gatherings = Gathering::of_each(population, &leads, capacity, size, threads, done)?;
+        Ok(gatherings.map(|gatherings| {
+            let mut gatherings = gatherings.into_iter();
+            let of_step =
+                |step: &Step<F>| if step.source == Source::Gathered { gatherings.next() } else { None };
+            steps.iter().map(of_step).collect()
+        }))
+    }
+
+    fn stream(&self, step: &Step<F>, done: &Counter, deliver: Outlet<'_, F>) -> Outcome {
+        let population = self.population;
+        let (tables, file) = population.tables();
+        let table = &tables[step.lead.table];
+        let blocks = table.keys.len();
+        let per_task = TASK_BYTES / table.codec.layout().block_bytes;
+        let per_task = self.tuning.blocks_per_task.unwrap_or(per_task);
+        ordered::run(
+            self.threads,
+            blocks.div_ceil(per_task),
+            Workspace::default,
+            |workspace, task, send| {
+                let mine = task * per_task..blocks.min((task + 1) * per_task);
+                let entries = population.len() * mine.len() as u64 / blocks as u64;
+                let mut collector = self.collector(send);
+                let mut runs = self.runs(step, &mut collector, done);
+                // The tasks of the other threads have been announced by those before. The last run of the last one goes on
+                // in the next block, most of the time no further.
+                let ahead = self.threads.get() * per_task;
+                let announced = if task == 0 { 0 } else { mine.start + ahead };
+                population.read_ahead(table, announced..mine.end + ahead);
+                let outcome = stream::stream(table, file, step.lead.mask, mine, workspace, &mut runs)?;
+                done.add(entries)?;
+                Ok(finish(outcome, collector))
+            },
+            deliver,
+        )
+    }
+
+    fn gather(
+        &self,
+        step: &Step<F>,
+        gathering: &Gathering<'_, F>,
+        done: &Counter,
+        deliver: Outlet<'_, F>,
+    ) -> Outcome {
+        for slice in &gathering.slices {
+            let gathered: Gathered<'_, F> = gathering.gather(self.population, slice, self.threads, done)?;
+            let per_task = gathered.digits_per_task(slice.len()).clamp(1, slice.len().max(1));
+            let outcome = ordered::run(
+                self.threads,
+                slice.len().div_ceil(per_task),
+                Workspace::default,
+                |workspace, task, send| {
+                    let mine = task * per_task..slice.len().min((task + 1) * per_task);
+                    let mut collector = self.collector(send);
+                    let mut runs = self.runs(step, &mut collector, done);
+                    let (count, outcome) = gathered.find(mine, workspace, &mut runs);
+                    done.add(count as u64)?;
+                    Ok(finish(outcome, collector))
+                },
+                deliver,
+            )?;
+            if outcome.is_break() {
+                return Ok(outcome);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Queries each fingerprint, and counts it `times` times.
+    fn query_each(&self, times: u64, done: &Counter, deliver: Outlet<'_, F>) -> Outcome {
+        let &Self { population, distance, tuning, .. } = self;
+        let size = tuning.queries_per_task.unwrap_or(QUERIES_PER_TASK);
+        let parts = population.parts(0, size);
+        let entries = population.len() / (parts.len() as u64).max(1);
+        ordered::run(
+            self.threads,
+            parts.len(),
+            || (Workspace::default(), population.neighbours()),
+            |(workspace, neighbours), task, send| {
+                let (mine, mut collector) = ((population, &parts[task]), self.collector(send));
+                let outcome = query_each::query_each(
+                    mine,
+                    distance,
+                    workspace,
+                    &mut **neighbours,
+                    &mut collector,
+                    done,
+                )?;
+                done.add(times * entries)?;
+                Ok(finish(outcome, collector))
+            },
+            deliver,
+        )
+    }
+
+    fn collector<'c>(&self, outlet: Outlet<'c, F>) -> Collector<'c, F> {
+        if self.is_counting {
+            Collector::of_counts(self.distance, outlet)
+        } else {
+            Collector::of_pairs(outlet)
+        }
+    }
+
+    fn runs<'r, 'c>(
+        &self,
+        step: &'r Step<F>,
+        collector: &'r mut Collector<'c, F>,
+        done: &'r Counter,
+    ) -> RunPairs<'r, 'c, F> {
+        let longest = self.tuning.longest_run.unwrap_or(MAX_RUN);
+        RunPairs::new(&step.lead, self.distance, longest, collector, done)
+    }
+}
+
+/// Delivers the remaining results of a task, unless it was stopped.
+fn finish<F: Fingerprint>(outcome: ControlFlow<()>, collector: Collector<'_, F>) -> ControlFlow<()> {
+    outcome?;
+    collector.finish()
+}

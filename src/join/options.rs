@@ -1,0 +1,311 @@
+//! The self-join as users start it.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+
+use crate::error::{ReadError, ReadErrorKind};
+use crate::index::handle::Index;
+use crate::join::collect::{Found, Outlet};
+use crate::join::join::Join;
+use crate::join::ordered::Outcome;
+use crate::join::pair::Pair;
+use crate::join::population::{OfIndex, OfValues, Population};
+use crate::join::tuning::Tuning;
+use crate::memory::{MIN_MEMORY, QUERY_HEADROOM_BYTES, affordable, default_memory};
+use crate::progress::{Counter, Phase, Progress, Report};
+use crate::threads;
+use crate::widths::per_width;
+use hamdex_fingerprint::Fingerprint;
+
+/// Below this number of fingerprints one thread is done before others have started.
+const ALONE: u64 = 1 << 14;
+
+/// All pairs of fingerprints within a distance; made by [`Index::pairs`], [`MultiIndex::pairs`](crate::MultiIndex::pairs) or
+/// [`pairs`].
+///
+/// Every pair comes once, in an order that depends on the file, the distance and the memory limit, and
+/// not on the number of threads. A fingerprint is stored once, however many ids it has, so equal
+/// fingerprints are no pairs.
+///
+/// Time: each table of the index is read once, and every fingerprint compared with the few that agree with it
+/// in the table's prefix. If the tables allow errors in their prefixes (`halves`), or the distance exceeds that
+/// of the design, the fingerprints are also sorted in memory, as a design with more tables would have them. A
+/// run of m fingerprints with equal prefixes, as crawls have them, is split further by the bits that vary in
+/// it: into distance + 1 groups of bits, in one of which the two of a pair agree, and so on in each. It takes
+/// about (distance + 1) m sorting steps and comparisons for each such level if the values are spread, and at
+/// most m² comparisons.
+///
+/// All near pairs are found, which may be many: no more than 65 fingerprints of 64 bits lie within two
+/// bits of each other, and 2,081 within two bits of one, so a million near-equal *documents* are few
+/// fingerprints with long id lists. But a million consecutive numbers, say, are some 7 × 10⁸ pairs
+/// within three bits, which take the time to receive them, and no memory.
+///
+/// Memory: [`Pairs::memory`], and some tens of MiB.
+///
+/// ```
+/// use hamdex::{Builder, Index};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("news.hamdex");
+/// let mut builder = Builder::<u64>::new(&path)?;
+/// for fingerprint in [0x00ff, 0x01ff, 0xabcd_ef01_2345_6789, 0xabcd_ef01_2345_678a] {
+///     builder.push(fingerprint)?;
+/// }
+/// builder.finish()?;
+///
+/// let index = Index::<u64>::open(&path)?;
+/// let mut pairs = index.pairs(3).collect()?;
+/// pairs.sort();
+/// assert_eq!((pairs[0].a, pairs[0].b, pairs[0].distance), (0x00ff, 0x01ff, 1));
+/// assert_eq!(pairs[1].distance, 2);
+/// assert_eq!(index.pairs(3).count_by_distance()?, [0, 1, 1, 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "it does nothing until the pairs are collected, counted or visited"]
+pub struct Pairs<'a, F> {
+    population: Box<dyn Population<F> + 'a>,
+    distance: u32,
+    options: PairsOptions,
+    tuning: Tuning,
+}
+
+/// Options of a self-join, as [`Pairs`] has them.
+#[derive(Debug, Clone)]
+pub struct PairsOptions {
+    memory: u64,
+    threads: usize,
+    progress: Report,
+}
+
+impl Default for PairsOptions {
+    fn default() -> Self {
+        Self { memory: default_memory(), threads: 0, progress: Report::default() }
+    }
+}
+
+impl PairsOptions {
+    /// Returns all threads, a quarter of the machine's memory, no report.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// See [`Pairs::memory`].
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes.max(MIN_MEMORY);
+        self
+    }
+
+    /// See [`Pairs::threads`].
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// See [`Pairs::progress`].
+    #[must_use]
+    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        self.progress = Report::to(report);
+        self
+    }
+}
+
+type OfIndexPairs<F> = for<'i> fn(&'i Index<F>, u32) -> Pairs<'i, F>;
+type OfValuesPairs<F> = for<'v> fn(&'v [F], u32) -> Pairs<'v, F>;
+type Run<F> = fn(&Pairs<'_, F>, bool, Outlet<'_, F>) -> Outcome;
+
+per_width! {
+    compiled_of_index: OfIndexPairs = pairs_of_index;
+    compiled_of_values: OfValuesPairs = pairs_of_values;
+    compiled_run: Run = run;
+}
+
+fn pairs_of_index<F: Fingerprint>(index: &Index<F>, distance: u32) -> Pairs<'_, F> {
+    Pairs::of(Box::new(OfIndex(index)), distance)
+}
+
+fn pairs_of_values<F: Fingerprint>(fingerprints: &[F], distance: u32) -> Pairs<'_, F> {
+    Pairs::of(Box::new(OfValues::new(fingerprints)), distance)
+}
+
+impl<F: Fingerprint> Index<F> {
+    /// Returns the self-join: all pairs of stored fingerprints within `distance`, which may be any; one beyond
+    /// the design's takes longer. Nothing happens until one of the methods of [`Pairs`] is called for them.
+    pub fn pairs(&self, distance: u32) -> Pairs<'_, F> {
+        compiled_of_index()(self, distance)
+    }
+}
+
+/// Returns the self-join of fingerprints in memory: all pairs of them within `distance`, without an index. Equal ones count
+/// as one, so they are no pairs.
+///
+/// Nothing happens until one of the methods of [`Pairs`] is called; then the fingerprints are copied, sorted
+/// once, and joined as those of an index are. That takes memory for about three copies, regardless of
+/// [`Pairs::memory`].
+///
+/// ```
+/// let fingerprints = [0x00ff, 0xabcd_ef01_2345_6789, 0x01ff, 0x00ff_u64];
+/// let pairs = hamdex::pairs(&fingerprints, 3).collect()?;
+/// assert_eq!(pairs.len(), 1);
+/// assert_eq!((pairs[0].a, pairs[0].b, pairs[0].distance), (0x00ff, 0x01ff, 1));
+/// # Ok::<(), hamdex::ReadError>(())
+/// ```
+pub fn pairs<F: Fingerprint>(fingerprints: &[F], distance: u32) -> Pairs<'_, F> {
+    compiled_of_values()(fingerprints, distance)
+}
+
+impl<'a, F: Fingerprint> Pairs<'a, F> {
+    pub(crate) fn of(population: Box<dyn Population<F> + 'a>, distance: u32) -> Self {
+        Self {
+            population,
+            distance: distance.min(F::BITS),
+            options: PairsOptions::default(),
+            tuning: Tuning::default(),
+        }
+    }
+
+    /// Sets the memory limit, in bytes; by default a quarter of the machine's memory, at least 16 MiB. Values
+    /// that do not fit are joined in slices, each of which reads table 0 again; if the fingerprints that agree
+    /// in one prefix do not fit, every fingerprint is queried on its own.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.options = self.options.memory(bytes);
+        self
+    }
+
+    /// Takes all of these options.
+    pub fn options(mut self, options: &PairsOptions) -> Self {
+        self.options = options.clone();
+        self
+    }
+
+    /// Sets the number of threads; 0, the default, for all: see [the crate](crate#threads-memory-progress).
+    /// They are never threads of a pool, since threads that wait for their turn must not block a pool.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.options.threads = threads;
+        self
+    }
+
+    /// Sets a callback that any thread calls as the work goes on, and that may stop the work: see
+    /// [the crate](crate#threads-memory-progress).
+    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        self.options = self.options.progress(report);
+        self
+    }
+
+    /// Forces a way of the work.
+    #[cfg(feature = "unstable")]
+    pub fn tuning(mut self, tuning: Tuning) -> Self {
+        self.tuning = tuning;
+        self
+    }
+
+    /// Calls `visit`, on this thread, with each pair until it breaks. Returns whether it did.
+    ///
+    /// ```
+    /// # use hamdex::{Builder, Index};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("news.hamdex");
+    /// # let mut builder = Builder::<u64>::new(&path)?;
+    /// # (0..100u64).try_for_each(|i| builder.push(i))?;
+    /// # builder.finish()?;
+    /// use std::ops::ControlFlow;
+    ///
+    /// let index = Index::<u64>::open(&path)?;
+    /// let mut first_ten = Vec::new();
+    /// let outcome = index.pairs(1).for_each(|pair| {
+    ///     first_ten.push(pair);
+    ///     if first_ten.len() < 10 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    /// })?;
+    /// assert!(outcome.is_break());
+    /// assert!(first_ten.iter().all(|pair| pair.a < pair.b && pair.distance == 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a block is damaged; the pairs that come before it in the order have been visited then.
+    pub fn for_each(
+        &self,
+        mut visit: impl FnMut(Pair<F>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        self.for_each_batch(|batch| batch.iter().try_for_each(|&pair| visit(pair)))
+    }
+
+    /// As [`Pairs::for_each`], some thousands of pairs at a time.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn for_each_batch(
+        &self,
+        mut visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        compiled_run()(self, false, &mut |found| match found {
+            Found::Pairs(pairs) => visit(&pairs),
+            Found::Counts(_) => unreachable!("pairs are not counted here"),
+        })
+    }
+
+    /// Returns all pairs. They are all in memory then, of which [`Pairs::memory`] knows nothing.
+    ///
+    /// # Errors
+    /// When a block is damaged.
+    pub fn collect(&self) -> Result<Vec<Pair<F>>, ReadError> {
+        let mut all = Vec::new();
+        let _ = self.for_each_batch(|batch| {
+            all.extend_from_slice(batch);
+            ControlFlow::Continue(())
+        })?;
+        Ok(all)
+    }
+
+    /// Counts the pairs at each distance, from 0 on, which has none.
+    ///
+    /// # Errors
+    /// When a block is damaged.
+    pub fn count_by_distance(&self) -> Result<Vec<u64>, ReadError> {
+        let mut sums = vec![0; self.distance as usize + 1];
+        let _ = compiled_run()(self, true, &mut |found| {
+            if let Found::Counts(counts) = found {
+                sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(sums)
+    }
+}
+
+fn run<F: Fingerprint>(pairs: &Pairs<'_, F>, is_counting: bool, deliver: Outlet<'_, F>) -> Outcome {
+    let population = &*pairs.population;
+    if pairs.distance == 0 || population.len() < 2 {
+        return Ok(ControlFlow::Continue(()));
+    }
+    let is_small = pairs.options.threads == 0 && population.len() < ALONE;
+    let threads = if is_small { NonZeroUsize::MIN } else { threads::count(pairs.options.threads) };
+    let memory = affordable(pairs.options.memory, QUERY_HEADROOM_BYTES)
+        .map_err(|bytes| population.error(ReadErrorKind::OutOfMemory { bytes }.into()))?;
+    let preparing = Counter::new(pairs.options.progress.clone(), Phase::Pairs, None);
+    population.prepare(pairs.options.threads, &preparing).map_err(|error| population.error(error))?;
+    let join = Join {
+        population,
+        distance: pairs.distance,
+        memory,
+        threads,
+        progress: &pairs.options.progress,
+        tuning: pairs.tuning,
+        is_counting,
+    };
+    join.run(deliver).map_err(|error| population.error(error))
+}
+
+impl<F: Fingerprint> fmt::Debug for Pairs<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pairs")
+            .field("fingerprints", &self.population.len())
+            .field("distance", &self.distance)
+            .field("memory", &self.options.memory)
+            .field("threads", &self.options.threads)
+            .finish_non_exhaustive()
+    }
+}

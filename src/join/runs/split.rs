@@ -1,0 +1,148 @@
+//! Long runs: a set whose values are all to be compared with each other.
+//!
+//! At most `distance` bits of a pair differ. So of distance + 1 groups of the bits that vary at all, one is the same in
+//! both: the pairs are in the runs that each group makes. This is the pigeonhole principle of the designs once more, on
+//! the bits that this very set leaves open. It needs no more bits of a group than make runs short: so many are a digit, by
+//! which the values are sorted at once.
+
+use std::mem::take;
+use std::ops::ControlFlow;
+
+use crate::design::{is_first, split};
+use crate::join::digits::sort;
+use crate::join::lead::Agreement;
+use crate::join::runs::RunPairs;
+use crate::permutation::Permutation;
+use hamdex_fingerprint::Fingerprint;
+
+/// Binary logarithm of the values of a set that share a digit, about: no more than are compared at once.
+const TOGETHER_LOG2: u32 = 2;
+
+/// Values up to which a set that a digit does not divide is compared all with all: to divide it otherwise takes longer.
+const SHORT: usize = 1024;
+
+/// Comparisons for each value up to which a digit divides a set well enough.
+const FEW_COMPARISONS: u128 = 64;
+
+/// Values in the order of a digit, and the start of each digit.
+#[derive(Default)]
+pub(super) struct Workspace<F> {
+    sorted: Vec<F>,
+    starts: Vec<u32>,
+}
+
+impl<F: Fingerprint> RunPairs<'_, '_, F> {
+    /// Finds the pairs of a set whose values are all to be compared with each other.
+    ///
+    /// If no group would lower the number of comparisons, all are compared with all; so there are never more
+    /// than the square of the number of values.
+    pub(super) fn split(&mut self, values: &mut [F]) -> ControlFlow<()> {
+        let first = values[0];
+        let varying = values.iter().fold(F::ZERO, |varying, &value| varying | (value ^ first));
+        if !is_first(&self.earlier, varying) {
+            // All of them agree there: none of the pairs belongs here.
+            return ControlFlow::Continue(());
+        }
+        if values.len() <= self.longest || varying.count_ones() <= self.distance {
+            return self.all_with_all(values);
+        }
+        // Values that agree in an earlier group belong there, and are not collected again, even if all are
+        // compared with all.
+        let before = self.earlier.len();
+        let mut budget = square(values.len()) / 2;
+        for group in split(varying, self.distance + 1) {
+            self.check_cancelled(values.len())?;
+            let bits = values.len().ilog2().saturating_sub(TOGETHER_LOG2).max(1);
+            let digit = first_bits(group, bits);
+            let mut dividing = take(&mut self.dividing);
+            let mut comparisons = sort_by(values, digit, &mut dividing);
+            let is_divided = comparisons <= values.len() as u128 * FEW_COMPARISONS;
+            if !is_divided && values.len() <= SHORT {
+                self.all_with_all(values)?;
+                break;
+            }
+            if !is_divided {
+                values.sort_unstable_by_key(|&value| value & group);
+                comparisons = values.chunk_by(same(group)).map(|run| square(run.len())).sum();
+            }
+            let Some(left) = budget.checked_sub(comparisons) else {
+                self.all_with_all(values)?;
+                break;
+            };
+            budget = left;
+            if is_divided {
+                self.find(&mut dividing.sorted, digit)?;
+                self.earlier.push(Agreement(digit));
+            } else {
+                for run in values.chunk_by_mut(same(group)).filter(|run| run.len() > 1) {
+                    self.split(run)?;
+                }
+                self.earlier.push(Agreement(group));
+            }
+            self.dividing = dividing;
+        }
+        self.earlier.truncate(before);
+        ControlFlow::Continue(())
+    }
+}
+
+fn square(count: usize) -> u128 {
+    count as u128 * count as u128
+}
+
+/// Returns a test of whether two values agree under a mask.
+fn same<F: Fingerprint>(mask: F) -> impl Fn(&F, &F) -> bool {
+    move |&a, &b| (a ^ b) & mask == F::ZERO
+}
+
+/// Returns the first bits of a mask, at most `count`.
+fn first_bits<F: Fingerprint>(mask: F, count: u32) -> F {
+    let (mut first, mut rest) = (F::ZERO, mask);
+    for _ in 0..count.min(mask.count_ones()) {
+        let bit = F::bit(rest.leading_zeros());
+        (first, rest) = (first | bit, rest ^ bit);
+    }
+    first
+}
+
+/// Sorts by the bits under a mask; returns how many comparisons all pairs that agree in these take, twice.
+fn sort_by<F: Fingerprint>(values: &[F], mask: F, Workspace { sorted, starts }: &mut Workspace<F>) -> u128 {
+    // Of those of the first group that is so.
+    if values.is_sorted_by_key(|&value| value & mask) {
+        sorted.clear();
+        sorted.extend_from_slice(values);
+        return values.chunk_by(same(mask)).map(|run| square(run.len())).sum();
+    }
+    let digits = 1 << mask.count_ones();
+    let shift = mask.trailing_zeros();
+    if (mask >> shift).to_u128() + 1 == digits as u128 {
+        sort(values, digits, |value| (value >> shift).to_u128() as usize & (digits - 1), sorted, starts);
+    } else {
+        let order = Permutation::new(mask);
+        let shift = F::BITS - mask.count_ones();
+        sort(values, digits, |value| (order.apply(value) >> shift).to_u128() as usize, sorted, starts);
+    }
+    starts.windows(2).map(|of_digit| square((of_digit[1] - of_digit[0]) as usize)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_sorted_by_the_first_bits_of_any_group() {
+        let values: Vec<u64> = (0..1000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        for group in [0x00ff_f000_0000_0000u64, 0x0810_4020_0800_0001, 1, u64::MAX] {
+            for count in [1, 3, 9] {
+                let mask = first_bits(group, count);
+                assert_eq!(mask.count_ones(), count.min(group.count_ones()));
+                assert_eq!(group & !mask & !(mask ^ mask.wrapping_sub(1)), 0, "no bit above is left out");
+                let mut workspace = Workspace::default();
+                let comparisons = sort_by(&values, mask, &mut workspace);
+                assert!(workspace.sorted.is_sorted_by_key(|value| value & mask));
+                let runs = workspace.sorted.chunk_by(same(mask)).map(|run| square(run.len()));
+                assert_eq!(runs.sum::<u128>(), comparisons);
+            }
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Queries of several indexes, one at a time.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::error::ReadError;
+use crate::index::handle::Index;
+use crate::index::matches::Match;
+use crate::index::nearest::{self, Limited, is_walk_cheaper};
+use crate::index::search::{Search, give_back};
+use crate::multi::set::MultiIndex;
+use crate::multi::united::{FoundIn, MultiMatches, United};
+use crate::progress::{Phase, Progress, Report};
+use crate::widths::per_width;
+use hamdex_fingerprint::Fingerprint;
+
+/// Queries several indexes as one, with reused memory. Made by [`MultiIndex::searcher`]; every
+/// thread has its own.
+pub struct MultiSearcher<F> {
+    indexes: MultiIndex<F>,
+    /// One for each index.
+    searches: Vec<Search<F>>,
+    united: United<F>,
+    report: Report,
+}
+
+type Within<F> = fn(&mut MultiSearcher<F>, F, u32, usize) -> Result<(), ReadError>;
+type ForEach<F> = fn(
+    &mut MultiSearcher<F>,
+    F,
+    u32,
+    &mut dyn FnMut(FoundIn<F>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, ReadError>;
+
+per_width! {
+    compiled_within: Within = limited_within;
+    compiled_nearest: Within = nearest_within;
+    compiled_for_each: ForEach = for_each_dyn;
+}
+
+impl<F: Fingerprint> MultiIndex<F> {
+    /// Returns a searcher: the reusable memory of queries. Each thread needs its own.
+    #[must_use]
+    pub fn searcher(&self) -> MultiSearcher<F> {
+        MultiSearcher::new(self.clone())
+    }
+}
+
+impl<F: Fingerprint> MultiSearcher<F> {
+    fn new(indexes: MultiIndex<F>) -> Self {
+        let searches = indexes.as_slice().iter().map(|_| Search::default()).collect();
+        Self { indexes, searches, united: United::default(), report: Report::default() }
+    }
+
+    /// Switches to these indexes, with the same filter and memory: for a set of which each query
+    /// needs a few.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use hamdex::{Builder, BuildOptions, Index, MultiIndex};
+    ///
+    /// let build = |fingerprint: u64| -> Result<Index<u64>, Box<dyn std::error::Error>> {
+    ///     let mut builder = Builder::in_memory(BuildOptions::new())?;
+    ///     builder.push(fingerprint)?;
+    ///     Ok(Index::from_bytes(builder.into_inner()?.0)?)
+    /// };
+    /// let all = [build(0x0f)?, build(0xf0)?, build(0xff)?].map(Arc::new);
+    /// let mut searcher = MultiIndex::new([Arc::clone(&all[0])]).searcher();
+    /// assert_eq!(searcher.within(0xff, 0)?.len(), 0);
+    /// searcher.turn_to(all[1..].iter().cloned());
+    /// assert_eq!(searcher.within(0xff, 0)?.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn turn_to(&mut self, indexes: impl IntoIterator<Item = Arc<Index<F>>>) {
+        self.indexes.replace(indexes);
+        self.searches.resize_with(self.indexes.as_slice().len(), Search::default);
+    }
+
+    /// Returns the indexes.
+    #[must_use]
+    pub fn indexes(&self) -> &MultiIndex<F> {
+        &self.indexes
+    }
+
+    /// Sets a callback for queries that read many blocks, which may stop the query: see
+    /// [the crate](crate#threads-memory-progress). A query of few blocks, as at usual distances, calls nothing.
+    #[must_use]
+    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        self.report = Report::to(report);
+        self
+    }
+
+    /// As [`Self::progress`], of a searcher that is in use.
+    pub fn report_to(&mut self, report: Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>) {
+        self.report = Report::from(report);
+    }
+
+    /// Returns all fingerprints stored within `distance` of `query` that count, nearest first, then by fingerprint; each
+    /// once, with the indexes that it is in.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged, or the filter fails.
+    pub fn within(&mut self, query: F, distance: u32) -> Result<MultiMatches<'_, F>, ReadError> {
+        compiled_within()(self, query, distance, usize::MAX)?;
+        Ok(self.united.matches())
+    }
+
+    /// As [`Self::within`], at most `limit` of them.
+    pub(super) fn limited_within(
+        &mut self,
+        query: F,
+        distance: u32,
+        limit: usize,
+    ) -> Result<MultiMatches<'_, F>, ReadError> {
+        limited_within(self, query, distance, limit)?;
+        Ok(self.united.matches())
+    }
+
+    /// Returns the first fingerprint found within `distance` of `query` that counts, if any, with one of the
+    /// indexes that it is in.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged, or the filter fails.
+    pub fn first(&mut self, query: F, distance: u32) -> Result<Option<FoundIn<F>>, ReadError> {
+        let mut first = None;
+        let _ = self.for_each(query, distance, |found| {
+            first = Some(found);
+            ControlFlow::Break(())
+        })?;
+        Ok(first)
+    }
+
+    /// Returns the `count` fingerprints nearest to `query` that count, nearest first, then by fingerprint; all of them if there
+    /// are no more. See [`MultiSearcher::nearest_within`], which bounds it.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged, or the filter fails.
+    pub fn nearest(&mut self, query: F, count: usize) -> Result<MultiMatches<'_, F>, ReadError> {
+        self.nearest_within(query, count, F::BITS)
+    }
+
+    /// Returns the `count` nearest of the fingerprints stored within `distance` of `query` that count, nearest first, then by
+    /// fingerprint; all of these if there are no more.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged, or the filter fails.
+    pub fn nearest_within(
+        &mut self,
+        query: F,
+        count: usize,
+        distance: u32,
+    ) -> Result<MultiMatches<'_, F>, ReadError> {
+        compiled_nearest()(self, query, distance, count)?;
+        Ok(self.united.matches())
+    }
+
+    /// Gathers the nearest of each index: the nearest of all are among them, and each of these in all indexes that it
+    /// is in.
+    fn walk(&mut self, query: F, count: usize, most: u32) -> Result<(), ReadError> {
+        let Self { indexes, searches, united, report } = self;
+        let all = united.all_mut();
+        all.clear();
+        let check_wave =
+            |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+        let mut matches = Vec::new();
+        for (number, (index, search)) in indexes.as_slice().iter().zip(searches).enumerate() {
+            let mut counts = |found: &Match<F>| indexes.counts(number, found);
+            nearest::walk(&**index, search, query, (count, most), (&check_wave, &mut counts), &mut matches)?;
+            all.extend(matches.iter().map(|&found| FoundIn { found, index: number }));
+        }
+        Ok(())
+    }
+
+    /// Returns whether a fingerprint is stored in any index in which it counts.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged, or the filter fails.
+    pub fn contains(&mut self, fingerprint: F) -> Result<bool, ReadError> {
+        Ok(self.first(fingerprint, 0)?.is_some())
+    }
+
+    /// Returns the ids of a fingerprint in all indexes in which it counts, ascending, each once.
+    ///
+    /// # Errors
+    /// When a block or page that matters is damaged, or the filter fails.
+    pub fn ids(&mut self, fingerprint: F) -> Result<Vec<u64>, ReadError> {
+        let found = self.within(fingerprint, 0)?.get(0);
+        let found = found.map_or_else(Vec::new, |found| found.found_in.to_vec());
+        self.ids_of(&found)
+    }
+
+    /// Returns the ids of a match in the indexes that it was found in, ascending, each once. See
+    /// [`Index::ids_of`](crate::Index::ids_of).
+    ///
+    /// # Errors
+    /// When a block or page that matters is damaged.
+    pub fn ids_of(&mut self, found_in: &[FoundIn<F>]) -> Result<Vec<u64>, ReadError> {
+        let mut ids = Vec::new();
+        for FoundIn { found, index } in found_in {
+            let scanner = &mut self.searches[*index].scanner;
+            let lists =
+                self.indexes.as_slice()[*index].ids_of_through(std::slice::from_ref(found), scanner)?;
+            ids.extend(lists.into_iter().flatten());
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
+    }
+
+    /// Calls `visit` with every match in every index that counts, in no particular order, until it breaks: a
+    /// fingerprint comes once for each index that it is in. Returns whether it did.
+    ///
+    /// # Errors
+    /// When a block that matters is damaged, or the filter fails.
+    pub fn for_each(
+        &mut self,
+        query: F,
+        distance: u32,
+        mut visit: impl FnMut(FoundIn<F>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        compiled_for_each()(self, query, distance, &mut visit)
+    }
+
+    /// Gathers the matches of all indexes: of at least the `count` nearest fingerprints.
+    fn collect(&mut self, query: F, distance: u32, count: usize) -> Result<(), ReadError> {
+        let mut united = std::mem::take(&mut self.united);
+        let all = united.all_mut();
+        give_back(all);
+        // No fingerprint is in more than all of the indexes.
+        let mut limited = Limited::new(all, count.saturating_mul(self.searches.len()));
+        let outcome = for_each(self, query, distance, |found| limited.push(found));
+        self.united = united;
+        outcome.map(drop)
+    }
+}
+
+fn limited_within<F: Fingerprint>(
+    searcher: &mut MultiSearcher<F>,
+    query: F,
+    distance: u32,
+    limit: usize,
+) -> Result<(), ReadError> {
+    searcher.collect(query, distance, limit)?;
+    searcher.united.unite(limit);
+    Ok(())
+}
+
+fn nearest_within<F: Fingerprint>(
+    searcher: &mut MultiSearcher<F>,
+    query: F,
+    distance: u32,
+    count: usize,
+) -> Result<(), ReadError> {
+    let most = distance.min(F::BITS);
+    let mut distance = most.min(searcher.indexes.distance());
+    loop {
+        let found = searcher.limited_within(query, distance, count)?.len();
+        if found >= count || distance == most {
+            break;
+        }
+        // Increases the distance by one, until that would cost as much as a walk.
+        distance += 1;
+        if searcher.indexes.as_slice().iter().any(|index| is_walk_cheaper(&**index, distance)) {
+            searcher.walk(query, count, most)?;
+            searcher.united.unite(count);
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn for_each_dyn<F: Fingerprint>(
+    searcher: &mut MultiSearcher<F>,
+    query: F,
+    distance: u32,
+    visit: &mut dyn FnMut(FoundIn<F>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, ReadError> {
+    for_each(searcher, query, distance, visit)
+}
+
+fn for_each<F: Fingerprint>(
+    searcher: &mut MultiSearcher<F>,
+    query: F,
+    distance: u32,
+    mut visit: impl FnMut(FoundIn<F>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, ReadError> {
+    let MultiSearcher { indexes, searches, report, .. } = searcher;
+    let each = || indexes.as_slice().iter().map(|index| -> &Index<F> { index });
+    // All look-ups, then one wave of reads, then all scans: neither memory nor storage is waited for index by index.
+    for (index, search) in each().zip(&mut *searches) {
+        search.locate(index, &[query], index.plan(distance));
+    }
+    for (index, search) in each().zip(&*searches) {
+        search.read_ahead(index);
+    }
+    let check_wave = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+    for (number, (index, search)) in each().zip(&mut *searches).enumerate() {
+        let mut failure = None;
+        let outcome = search.scan(index, &[query], index.plan(distance), &check_wave, |_, found| {
+            match indexes.counts(number, &found) {
+                Ok(true) => visit(FoundIn { found, index: number }),
+                Ok(false) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failure = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        })?;
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if outcome.is_break() {
+            return Ok(outcome);
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+impl<F: Fingerprint> fmt::Debug for MultiSearcher<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MultiSearcher").field("indexes", &self.indexes).finish_non_exhaustive()
+    }
+}

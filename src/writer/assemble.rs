@@ -1,0 +1,136 @@
+//! From tables to a file, front to back.
+
+use std::path::Path;
+
+use crate::design::Design;
+use crate::error::BuildError;
+use crate::format::checksum::UnitKind;
+use crate::format::footer::Footer;
+use crate::format::header::FileId;
+use crate::metadata;
+use crate::permutation::Permutation;
+use crate::progress::Phase;
+use crate::writer::census::Census;
+use crate::writer::file_id::file_id;
+use crate::writer::ids::SpooledIds;
+use crate::writer::names::{NameSource, NameSpool};
+use crate::writer::options::BuildOptions;
+use crate::writer::output::Output;
+use crate::writer::record::Record;
+use crate::writer::sections::Sections;
+use crate::writer::sort::Sorter;
+use crate::writer::summary::Summary;
+use crate::writer::table::TablesWriter;
+use crate::writer::tables::{Select, Tables};
+use hamdex_fingerprint::Fingerprint;
+
+/// Divisor of the memory for sorting: the share of the ids, if all of them are needed; the rest is for the
+/// records.
+const ID_MEMORY_SHARE: usize = 8;
+
+/// Writes a whole file.
+pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
+    options: &BuildOptions<F>,
+    temp_dir: &Path,
+    output: Output<'_>,
+    mut tables: T,
+    names: Option<Box<dyn NameSource + '_>>,
+) -> Result<(Summary, FileId), BuildError> {
+    let wants_ids = names.as_ref().is_some_and(|names| names.wants_ids());
+    let mut all_ids = wants_ids.then(|| Sorter::new(options.sort_memory() / ID_MEMORY_SHARE, temp_dir));
+    let census = take_census(options, &mut tables, all_ids.as_mut())?;
+    let names = names.map(|names| take_names(options, names, all_ids, census.ids)).transpose()?;
+    let fingerprints = census.fingerprints;
+    let design = options.choose_design(fingerprints)?;
+    let file_id =
+        file_id(options, &design, (census.digest, fingerprints), names.as_ref().map(NameSpool::digest));
+    let mut file = Sections::start(output, file_id)?;
+    let mut writer = TablesWriter::new(options, &design, fingerprints);
+
+    let ids = if options.ids {
+        let mut ids = SpooledIds::new(census.ids.unwrap_or((0, 0)), temp_dir)?;
+        let entries = writer.first(&mut file, census.counts, &mut tables, &mut |batch| ids.push(batch))?;
+        Some(ids.write(&mut file, fingerprints, &entries, options)?)
+    } else {
+        writer.first(&mut file, census.counts, &mut tables, &mut |_| Ok(()))?;
+        None
+    };
+    if let Some(names) = names {
+        names.write(&mut file, options)?;
+    }
+    turn_to_others(&design, fingerprints, &mut tables, |tables| writer.next(&mut file, tables))?;
+
+    for (number, keys) in writer.keys.iter().enumerate() {
+        file.keys(number, keys)?;
+    }
+    file.copy(UnitKind::Metadata, &mut metadata::to_bytes(&options.metadata).as_slice())?;
+    let footer = Footer {
+        width: F::BITS,
+        layout: options.layout(),
+        distance: design.distance(),
+        design: design.name().to_owned(),
+        fingerprints,
+        ids,
+        names: options.names,
+        tables: writer.records,
+        sections: file.records().to_vec(),
+    };
+    let bytes = file.end(&footer)?;
+    let ids = ids.map_or(0, |ids| ids.count);
+    let summary = Summary { pushed: tables.read(), fingerprints, ids, design: footer.design, bytes };
+    Ok((summary, file_id))
+}
+
+/// Counts the records. Gathers all ids if they are needed.
+fn take_census<F: Fingerprint, T: Tables<F>>(
+    options: &BuildOptions<F>,
+    tables: &mut T,
+    mut ids: Option<&mut Sorter<u64>>,
+) -> Result<Census<T::Record>, BuildError> {
+    let phase = Phase::Sort { table: 0, tables: options.known_tables() };
+    let done = options.counter(phase, None)?;
+    let mut census = Census::new();
+    tables.records(&mut |batch| {
+        let before = census.fingerprints;
+        census.add(batch);
+        if let Some(ids) = &mut ids {
+            batch.iter().filter_map(Record::id).try_for_each(|id| ids.push(id, &done))?;
+        }
+        Ok(done.add(census.fingerprints - before)?)
+    })?;
+    Ok(census)
+}
+
+/// Takes the names, and checks that they belong to the file's ids.
+fn take_names<F: Fingerprint>(
+    options: &BuildOptions<F>,
+    names: Box<dyn NameSource + '_>,
+    ids: Option<Sorter<u64>>,
+    bounds: Option<(u64, u64)>,
+) -> Result<NameSpool, BuildError> {
+    let done = options.silent_counter(Phase::Ids);
+    let ids = ids.map(|ids| ids.finish(&done)).transpose()?;
+    let names = names.spool(ids.as_ref())?;
+    names.check_bounds(bounds)?;
+    Ok(names)
+}
+
+/// Does something with each table but the first.
+fn turn_to_others<F: Fingerprint, T: Tables<F>>(
+    design: &Design<F>,
+    fingerprints: u64,
+    tables: &mut T,
+    mut with: impl FnMut(&mut T) -> Result<(), BuildError>,
+) -> Result<(), BuildError> {
+    for (number, table) in design.tables().iter().enumerate().skip(1) {
+        let permutation = Permutation::new(table.mask);
+        tables.select(Select {
+            number,
+            tables: design.tables().len(),
+            permutation: &permutation,
+            fingerprints,
+        })?;
+        with(tables)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,368 @@
+//! The builder: fingerprints in any order, one index out.
+
+use std::error::Error;
+use std::fmt;
+use std::io::Write;
+use std::path::Path;
+
+use hamdex_atomic_file::AtomicFile;
+
+use crate::error::BuildError;
+use crate::progress::{Counter, Phase, Progress};
+use crate::widths::per_width;
+use crate::writer::job::Job;
+use crate::writer::names::{NameSource, NameSpool};
+use crate::writer::options::BuildOptions;
+use crate::writer::passes::{Passes, Reader, Take};
+use crate::writer::pushed::Pushed;
+use crate::writer::record::{Record, WithId};
+use crate::writer::sort::Sorter;
+use crate::writer::summary::{SealedIndex, Summary};
+use hamdex_fingerprint::Fingerprint;
+
+/// The error of an index with ids that gets none.
+const NO_ID: &str = "this index has ids: give one with each fingerprint";
+
+/// The error of an index without ids that gets one.
+const ID_GIVEN: &str = "this index has no ids: they are an option of the build";
+
+/// Fingerprints read between two reports.
+const REPORT_EVERY: u64 = 1 << 16;
+
+/// Builds an index: a file ([`Builder::new`]), or bytes for any writer ([`Builder::to_writer`]).
+///
+/// The same fingerprints, ids and options give the same bytes, for any order of input, any memory limit and any
+/// number of threads. Until [`Builder::finish`] has succeeded, the path has no file, or its old one.
+///
+/// ```
+/// use hamdex::{BuildOptions, Builder, Design, Index};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("pages.hamdex");
+/// let options = BuildOptions::new().design(Design::named("cover-6", 3)?).ids(true);
+/// let mut builder = Builder::<u64>::with_options(&path, options)?;
+/// builder.push_with_id(0x1234, 17)?;
+/// builder.push_with_id(0x1234, 4)?;
+/// let summary = builder.finish()?;
+/// assert_eq!((summary.fingerprints, summary.ids), (1, 2));
+///
+/// let index = Index::<u64>::open(&path)?;
+/// assert_eq!(index.ids(0x1234)?.collect::<Vec<_>>(), [4, 17]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Builder<F: Fingerprint, W = IndexFile> {
+    pub(super) core: Core<F>,
+    output: W,
+}
+
+/// A build without its output.
+pub(super) struct Core<F: Fingerprint> {
+    job: Job<F>,
+    input: Input<F>,
+    /// The names of ids.
+    pub(super) names: Option<NameSpool>,
+    pushed: u64,
+    /// The last fingerprint and id pushed.
+    last: Option<(F, u64)>,
+    /// Number of pushed records that have been reported.
+    reading: Counter,
+}
+
+/// An index file that has no name yet: what a [`Builder`] writes to unless it is given a writer.
+#[derive(Debug)]
+pub struct IndexFile(AtomicFile);
+
+enum Input<F: Fingerprint> {
+    Plain(Sorter<F>),
+    WithIds(Sorter<WithId<F>>),
+    Source(Box<Reader<F>>),
+    SourceWithIds(Box<Reader<(F, u64)>>),
+}
+
+type Push<F> = fn(&mut Core<F>, F) -> Result<(), BuildError>;
+type PushWithId<F> = fn(&mut Core<F>, F, u64) -> Result<(), BuildError>;
+type Seal<F> = fn(Core<F>, AtomicFile) -> Result<SealedIndex, BuildError>;
+type WriteTo<F> = fn(Core<F>, &mut (dyn Write + Send)) -> Result<Summary, BuildError>;
+
+per_width! {
+    compiled_push: Push = push;
+    compiled_push_with_id: PushWithId = push_with_id;
+    compiled_seal: Seal = seal;
+    compiled_write: WriteTo = write;
+}
+
+impl<F: Fingerprint> Builder<F> {
+    /// Starts a build with default options: distance 3, a design chosen by the number of
+    /// fingerprints, no ids; refuses to replace a file.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be created.
+    pub fn new(path: impl AsRef<Path>) -> Result<Self, BuildError> {
+        Self::with_options(path, BuildOptions::new())
+    }
+
+    /// Starts a build.
+    ///
+    /// # Errors
+    /// When an option is out of its range, or the file cannot be created or may not be replaced.
+    pub fn with_options(path: impl AsRef<Path>, options: BuildOptions<F>) -> Result<Self, BuildError> {
+        options.check()?;
+        let path = path.as_ref();
+        let output = AtomicFile::options().overwrite(options.overwrite).create(path)?;
+        Self::start(Job::new(options, Some(path))?, IndexFile(output))
+    }
+
+    /// Sorts, compresses and writes everything; publishes the file once it is durable.
+    ///
+    /// # Errors
+    /// When memory or disk run out, the design is refused, the file exists by then, or the
+    /// progress callback stops the build. The target is untouched then, unless the error is [`BuildError::is_in_place`].
+    pub fn finish(self) -> Result<Summary, BuildError> {
+        self.seal()?.publish()
+    }
+
+    /// As [`Builder::finish`], without publishing the file: for other files that contain its id, and are
+    /// published together with it.
+    ///
+    /// # Errors
+    /// When memory or disk run out, the design is refused, or the progress callback stops the build. The
+    /// target is untouched then.
+    pub fn seal(self) -> Result<SealedIndex, BuildError> {
+        compiled_seal()(self.core, self.output.0)
+    }
+}
+
+impl<F: Fingerprint> Builder<F, Vec<u8>> {
+    /// Starts a build of an index in memory, for [`Index::from_bytes`](crate::Index::from_bytes). See
+    /// [`Builder::to_writer`].
+    ///
+    /// ```
+    /// use hamdex::{BuildOptions, Builder, Index};
+    ///
+    /// let mut builder = Builder::in_memory(BuildOptions::new())?;
+    /// [0x00ff_u64, 0xff00].into_iter().try_for_each(|fingerprint| builder.push(fingerprint))?;
+    /// let (bytes, summary) = builder.into_inner()?;
+    /// assert_eq!((bytes.len() as u64, summary.fingerprints), (summary.bytes, 2));
+    ///
+    /// let index = Index::<u64>::from_bytes(bytes)?;
+    /// assert!(index.contains(0xff00)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Builder::to_writer`].
+    pub fn in_memory(options: BuildOptions<F>) -> Result<Self, BuildError> {
+        Self::to_writer(Vec::new(), options)
+    }
+}
+
+impl<F: Fingerprint, W: Write + Send> Builder<F, W> {
+    /// Starts a build whose bytes go to a writer, front to back. [`BuildOptions::overwrite`] has no meaning
+    /// then.
+    ///
+    /// # Errors
+    /// When an option is out of its range, or temporary files cannot be created.
+    pub fn to_writer(writer: W, options: BuildOptions<F>) -> Result<Self, BuildError> {
+        options.check()?;
+        Self::start(Job::new(options, None)?, writer)
+    }
+
+    /// Sorts, compresses and writes everything, and flushes the writer. Nothing is written before that.
+    ///
+    /// # Errors
+    /// When memory or disk run out, the design is refused, the writer fails, or the progress callback stops
+    /// the build. The writer may have a part of the index then.
+    pub fn into_inner(self) -> Result<(W, Summary), BuildError> {
+        let Self { core, mut output } = self;
+        let summary = compiled_write()(core, &mut output)?;
+        Ok((output, summary))
+    }
+}
+
+impl<F: Fingerprint, W> Builder<F, W> {
+    fn start(job: Job<F>, output: W) -> Result<Self, BuildError> {
+        let input = if job.options.ids { Input::WithIds(job.sorter()) } else { Input::Plain(job.sorter()) };
+        let names = job.options.names.then(|| NameSpool::new(&job.temp_dir)).transpose()?;
+        let reading = job.options.silent_counter(Phase::Read);
+        Ok(Self { core: Core { job, input, names, pushed: 0, last: None, reading }, output })
+    }
+
+    /// Reads all fingerprints from a source that can be read several times, instead of pushed ones. Without
+    /// temporary files: a table that is n times as large as the memory limit takes about n readings of the
+    /// source, and twice as many with the Huffman codec, and always for table 0.
+    ///
+    /// `source` calls its argument with all fingerprints, in batches of any size (thousands at once cost least)
+    /// and in any order, repeats included. It ends if that breaks. It must return the same each time; otherwise
+    /// the build fails.
+    ///
+    /// ```
+    /// use hamdex::{BuildOptions, Builder};
+    ///
+    /// let mut builder = Builder::<u64, _>::in_memory(BuildOptions::new())?;
+    /// builder.read_from(|take| {
+    ///     for start in (0..100_000_u64).step_by(1000) {
+    ///         let batch: Vec<u64> = (start..start + 1000).map(|i| i.wrapping_mul(i)).collect();
+    ///         if take(&batch).is_break() {
+    ///             break;
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(builder.into_inner()?.1.fingerprints, 100_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the index was to have ids, or something has been pushed, or there is a source already.
+    pub fn read_from(
+        &mut self,
+        source: impl FnMut(&mut Take<'_, F>) -> Result<(), Box<dyn Error + Send + Sync>> + Send + 'static,
+    ) -> Result<(), BuildError> {
+        if self.core.job.options.ids {
+            return Err(BuildError::Ids(NO_ID));
+        }
+        self.set_source(Input::Source(Box::new(source)))
+    }
+
+    /// As [`Builder::read_from`], for an index with ids: the source has fingerprints, each with one of its ids.
+    ///
+    /// # Errors
+    /// When the index was to have no ids, or something has been pushed, or there is a source already.
+    pub fn read_pairs_from(
+        &mut self,
+        source: impl FnMut(&mut Take<'_, (F, u64)>) -> Result<(), Box<dyn Error + Send + Sync>> + Send + 'static,
+    ) -> Result<(), BuildError> {
+        if !self.core.job.options.ids {
+            return Err(BuildError::Ids(ID_GIVEN));
+        }
+        self.set_source(Input::SourceWithIds(Box::new(source)))
+    }
+
+    fn set_source(&mut self, source: Input<F>) -> Result<(), BuildError> {
+        if self.core.pushed > 0 {
+            return Err(BuildError::Mixed("fingerprints were pushed before"));
+        }
+        if !matches!(self.core.input, Input::Plain(_) | Input::WithIds(_)) {
+            return Err(BuildError::Mixed("it has a source already"));
+        }
+        self.core.input = source;
+        Ok(())
+    }
+
+    /// Adds a fingerprint to an index without ids.
+    ///
+    /// # Errors
+    /// When the index was to have ids, or is built from a source; when fingerprints were to be sorted and this
+    /// one is below the one before it; when memory or disk run out, or the progress callback stops the build.
+    pub fn push(&mut self, fingerprint: F) -> Result<(), BuildError> {
+        compiled_push()(&mut self.core, fingerprint)
+    }
+
+    /// Adds a fingerprint and one of its ids to an index with ids.
+    ///
+    /// # Errors
+    /// When the index was to have none; otherwise as for [`Builder::push`].
+    pub fn push_with_id(&mut self, fingerprint: F, id: u64) -> Result<(), BuildError> {
+        compiled_push_with_id()(&mut self.core, fingerprint, id)
+    }
+}
+
+fn push<F: Fingerprint>(core: &mut Core<F>, fingerprint: F) -> Result<(), BuildError> {
+    core.check_order((fingerprint, 0))?;
+    match &mut core.input {
+        Input::Plain(sorter) => sorter.push_in(&core.job.pool, fingerprint, &core.reading)?,
+        Input::WithIds(_) => return Err(BuildError::Ids(NO_ID)),
+        Input::Source(_) | Input::SourceWithIds(_) => {
+            return Err(BuildError::Mixed("it has a source already"));
+        }
+    }
+    core.count_push((fingerprint, 0))
+}
+
+fn push_with_id<F: Fingerprint>(core: &mut Core<F>, fingerprint: F, id: u64) -> Result<(), BuildError> {
+    core.check_order((fingerprint, id))?;
+    match &mut core.input {
+        Input::WithIds(sorter) => {
+            sorter.push_in(&core.job.pool, WithId { fingerprint, id }, &core.reading)?;
+        }
+        Input::Plain(_) => return Err(BuildError::Ids(ID_GIVEN)),
+        Input::Source(_) | Input::SourceWithIds(_) => {
+            return Err(BuildError::Mixed("it has a source already"));
+        }
+    }
+    core.count_push((fingerprint, id))
+}
+
+fn seal<F: Fingerprint>(core: Core<F>, output: AtomicFile) -> Result<SealedIndex, BuildError> {
+    let Core { job, input, names, pushed, reading, .. } = core;
+    reading.check()?;
+    let names = names.map(as_source);
+    match input {
+        Input::Plain(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), None),
+        Input::WithIds(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), names),
+        Input::Source(reader) => job.seal(output, |job| Ok(Passes::new(reader, &job.options)), None),
+        Input::SourceWithIds(reader) => job.seal(output, |job| Ok(Passes::new(reader, &job.options)), names),
+    }
+}
+
+fn write<F: Fingerprint>(core: Core<F>, output: &mut (dyn Write + Send)) -> Result<Summary, BuildError> {
+    let Core { job, input, names, pushed, reading, .. } = core;
+    reading.check()?;
+    let names = names.map(as_source);
+    match input {
+        Input::Plain(sorter) => job.write(output, |job| job.pushed(sorter, pushed), None),
+        Input::WithIds(sorter) => job.write(output, |job| job.pushed(sorter, pushed), names),
+        Input::Source(reader) => job.write(output, |job| Ok(Passes::new(reader, &job.options)), None),
+        Input::SourceWithIds(reader) => job.write(output, |job| Ok(Passes::new(reader, &job.options)), names),
+    }
+}
+
+impl<F: Fingerprint> Core<F> {
+    #[inline]
+    fn check_order(&self, pair: (F, u64)) -> Result<(), BuildError> {
+        if self.job.options.sorted && self.last > Some(pair) {
+            return Err(BuildError::Unsorted { number: self.pushed });
+        }
+        Ok(())
+    }
+
+    fn count_push(&mut self, pair: (F, u64)) -> Result<(), BuildError> {
+        self.last = Some(pair);
+        self.pushed += 1;
+        if self.pushed.is_multiple_of(REPORT_EVERY) {
+            self.reading.add(REPORT_EVERY)?;
+        }
+        Ok(())
+    }
+}
+
+fn as_source<'s>(names: NameSpool) -> Box<dyn NameSource + 's> {
+    Box::new(names)
+}
+
+impl<F: Fingerprint> Job<F> {
+    /// Takes what is pushed.
+    fn sorter<R: Record<Fingerprint = F>>(&self) -> Sorter<R> {
+        let sorter = Sorter::new(self.options.sort_memory(), &self.temp_dir);
+        if self.options.sorted { sorter.of_sorted() } else { sorter }
+    }
+
+    /// Returns the tables of what has been pushed.
+    fn pushed<R: Record<Fingerprint = F>>(
+        &self,
+        sorter: Sorter<R>,
+        pushed: u64,
+    ) -> Result<Pushed<'_, R>, BuildError> {
+        self.options.report(Progress::new(Phase::Read, pushed, Some(pushed)))?;
+        Pushed::new(sorter, &self.options, &self.temp_dir, pushed)
+    }
+}
+
+impl<F: Fingerprint, W> fmt::Debug for Builder<F, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("options", &self.core.job.options)
+            .field("pushed", &self.core.pushed)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,53 @@
+//! Building an index: fingerprints in any order, in bounded memory, one file out.
+//!
+//! - [`options`]: the options of a build
+//! - [`builder`]: fingerprints are pushed, an index comes out
+//! - [`record`]: the sorted records
+//! - [`sort`], [`spill`], [`run_merge`]: sorting within a memory limit
+//! - [`tables`]: the source of a file's tables
+//! - [`pushed`]: tables from records that have been pushed
+//! - [`passes`], [`portions`]: tables from a source that is read repeatedly
+//! - [`job`]: options, threads and temporary files of a build
+//! - [`assemble`]: from tables to a file, front to back
+//! - [`census`]: counts over a table before its code is chosen
+//! - [`table`]: the code, the blocks and the keys of a table
+//! - [`ids`]: the ids of table 0
+//! - [`names`], [`named`]: the names of ids
+//! - [`sections`]: the sections of a file, one after the other
+//! - [`output`]: the output of the bytes
+//! - [`temporary`]: anonymous files
+//!
+//! The output is an [`AtomicFile`](hamdex_atomic_file::AtomicFile): its path has no file until it is complete.
+
+mod assemble;
+mod builder;
+mod census;
+mod file_id;
+mod ids;
+mod job;
+mod named;
+mod names;
+mod options;
+mod output;
+mod passes;
+mod portions;
+mod pushed;
+mod record;
+mod run_merge;
+mod sections;
+mod sort;
+mod spill;
+mod summary;
+mod table;
+mod tables;
+mod temporary;
+
+pub use builder::{Builder, IndexFile};
+pub(crate) use job::Job;
+pub(crate) use names::{NameSource, NameSpool};
+pub use options::{BuildOptions, DesignChoice};
+pub use passes::Take;
+pub(crate) use record::{Record, WithId};
+pub(crate) use sort::{OneByOne, Sorted, Sorter};
+pub use summary::{SealedIndex, Summary};
+pub(crate) use tables::{Select, Tables, Visit};

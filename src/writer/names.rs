@@ -1,0 +1,199 @@
+//! The names of a file: gathered with its fingerprints, and written after its ids.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use byteorder::{ByteOrder, LittleEndian};
+
+use crate::digest;
+use crate::error::BuildError;
+use crate::format::checksum::UnitKind;
+use crate::ids::packing::Packer;
+use crate::names::layout::Head;
+use crate::progress::Phase;
+use crate::writer::options::BuildOptions;
+use crate::writer::sections::Sections;
+use crate::writer::sort::Sorted;
+use crate::writer::temporary::{Watched, rewind, spool};
+use hamdex_fingerprint::Fingerprint;
+
+/// Bytes of a place: the id, and the end of its name.
+const PLACE_BYTES: usize = 16;
+
+/// Bytes gathered before they are written.
+const GATHER_BYTES: usize = 1 << 16;
+
+/// The source of the names of a file.
+pub(crate) trait NameSource: Send {
+    /// Returns whether it needs all ids of the file before it returns the names.
+    fn wants_ids(&self) -> bool;
+
+    /// Gives the names. `ids` are all ids of the file, if they are wanted.
+    fn spool(self: Box<Self>, ids: Option<&Sorted<u64>>) -> Result<NameSpool, BuildError>;
+}
+
+/// Names on their way to a file.
+pub(crate) struct NameSpool {
+    names: BufWriter<File>,
+    places: BufWriter<File>,
+    count: u64,
+    /// The least and the greatest id.
+    ids: (u64, u64),
+    /// Bytes of all names.
+    bytes: u64,
+    digest: u128,
+    temp_dir: PathBuf,
+}
+
+impl NameSpool {
+    /// No names so far.
+    pub(crate) fn new(temp_dir: &Path) -> Result<Self, BuildError> {
+        Ok(Self {
+            names: spool(temp_dir)?,
+            places: spool(temp_dir)?,
+            count: 0,
+            ids: (0, 0),
+            bytes: 0,
+            digest: 0,
+            temp_dir: temp_dir.to_owned(),
+        })
+    }
+
+    /// Takes the name of the next id.
+    pub(crate) fn push(&mut self, id: u64, name: &[u8]) -> Result<(), BuildError> {
+        if self.count > 0 && id <= self.ids.1 {
+            let what = format!("the name of id {id} comes after that of id {}: ids must ascend", self.ids.1);
+            return Err(BuildError::Names(what));
+        }
+        self.ids = (if self.count == 0 { id } else { self.ids.0 }, id);
+        self.count += 1;
+        self.bytes += name.len() as u64;
+        self.digest = digest::of_bytes(self.digest.wrapping_add(u128::from(id)), name);
+        let mut place = [0; PLACE_BYTES];
+        LittleEndian::write_u64(&mut place, id);
+        LittleEndian::write_u64(&mut place[8..], self.bytes);
+        let written = self.names.write_all(name).and_then(|()| self.places.write_all(&place));
+        written.map_err(|source| failed(&self.temp_dir, source))
+    }
+
+    /// Returns a digest of all ids and names.
+    pub(super) fn digest(&self) -> u128 {
+        self.digest
+    }
+
+    /// Refuses a file with ids that have no name.
+    pub(super) fn check_bounds(&self, ids: Option<(u64, u64)>) -> Result<(), BuildError> {
+        let Some((least, greatest)) = ids else { return Ok(()) };
+        let has_name = |id| self.count > 0 && (self.ids.0..=self.ids.1).contains(&id);
+        match [least, greatest].into_iter().find(|&id| !has_name(id)) {
+            Some(id) => Err(nameless(id)),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the sections.
+    pub(super) fn write<F: Fingerprint>(
+        self,
+        file: &mut Sections<'_>,
+        options: &BuildOptions<F>,
+    ) -> Result<(), BuildError> {
+        let done = options.counter(Phase::Ids, None)?;
+        let watched = |spool| Watched { spool, done: &done };
+        let head = self.head();
+        let failed = |source| failed(&self.temp_dir, source);
+        let mut places = watched(rewind(self.places).map_err(failed)?);
+        let mut names = watched(rewind(self.names).map_err(failed)?);
+        let directory = file.stream(UnitKind::NameDirectory, |put| {
+            put(&head.to_bytes())?;
+            pack(&mut places, &head, head.id_bits, |id, _| id - head.first, put)?;
+            places.spool.rewind()?;
+            pack(&mut places, &head, head.end_bits, |_, end| end, put)
+        });
+        let outcome = directory.and_then(|()| file.copy(UnitKind::Names, &mut names));
+        // If the build was cancelled, that is why reading failed.
+        done.check()?;
+        outcome
+    }
+
+    fn head(&self) -> Head {
+        Head::new(self.count, self.ids, self.bytes)
+    }
+
+    /// Refuses a file with an id that has no name.
+    fn check_all(&mut self, ids: &Sorted<u64>) -> Result<(), BuildError> {
+        let reading = |source| failed(&self.temp_dir, source);
+        self.places.flush().map_err(reading)?;
+        let mut file = self.places.get_ref();
+        file.rewind().map_err(reading)?;
+        let mut places = BufReader::with_capacity(GATHER_BYTES, file);
+        let mut left = self.count;
+        let mut named = None;
+        let mut ids = ids.one_by_one()?;
+        while let Some(id) = ids.next()? {
+            while named < Some(id) && left > 0 {
+                named = Some(read_place(&mut places).map_err(reading)?.0);
+                left -= 1;
+            }
+            if named != Some(id) {
+                return Err(nameless(id));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Names that have been pushed.
+impl NameSource for NameSpool {
+    fn wants_ids(&self) -> bool {
+        // If they are consecutive, their bounds suffice.
+        self.head().id_bits > 0
+    }
+
+    fn spool(mut self: Box<Self>, ids: Option<&Sorted<u64>>) -> Result<NameSpool, BuildError> {
+        if let Some(ids) = ids {
+            self.check_all(ids)?;
+        }
+        Ok(*self)
+    }
+}
+
+fn read_place(places: &mut impl Read) -> io::Result<(u64, u64)> {
+    let mut place = [0; PLACE_BYTES];
+    places.read_exact(&mut place)?;
+    Ok((LittleEndian::read_u64(&place), LittleEndian::read_u64(&place[8..])))
+}
+
+/// Packs a number of each place; none if each would take no bits.
+fn pack(
+    places: &mut impl Read,
+    head: &Head,
+    bits: u32,
+    number: impl Fn(u64, u64) -> u64,
+    put: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    if bits == 0 {
+        return Ok(());
+    }
+    let (mut packer, mut packed) = (Packer::default(), Vec::with_capacity(GATHER_BYTES + 8));
+    for _ in 0..head.count {
+        let (id, end) = read_place(places)?;
+        packer.put(number(id, end), bits, &mut packed);
+        if packed.len() >= GATHER_BYTES {
+            put(&packed)?;
+            packed.clear();
+        }
+    }
+    packer.finish(&mut packed);
+    put(&packed)
+}
+
+#[cold]
+fn nameless(id: u64) -> BuildError {
+    BuildError::Names(format!("id {id} has none: every id of an index with names needs one"))
+}
+
+#[cold]
+fn failed(temp_dir: &Path, source: io::Error) -> BuildError {
+    BuildError::Io { doing: "use a temporary file in", path: temp_dir.to_owned(), source }
+}

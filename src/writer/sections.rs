@@ -1,0 +1,136 @@
+//! The sections of a file, written one after the other: their order is
+//! [`crate::format::arrangement`]'s to say.
+
+use std::io::{self, Read, Write};
+
+use crate::error::BuildError;
+use crate::format::arrangement::Arrangement;
+use crate::format::checksum::{Context, UnitKind};
+use crate::format::footer::Footer;
+use crate::format::header::{FileId, Header, MINOR};
+use crate::format::record::SectionRecord;
+use crate::format::section::SectionWriter;
+use crate::format::trailer::Trailer;
+use crate::table::writer::Written;
+use crate::writer::output::Output;
+use hamdex_fingerprint::Fingerprint;
+
+/// Bytes copied at once.
+const COPY_BYTES: usize = 1 << 16;
+
+/// No disk holds a file whose offsets exceed 64 bits.
+const FITS: &str = "offsets fit into 64 bits";
+
+/// A file in the making, from its header to its trailer.
+pub(super) struct Sections<'w> {
+    output: Output<'w>,
+    arrangement: Arrangement,
+    file_id: FileId,
+}
+
+impl<'w> Sections<'w> {
+    /// Writes the header.
+    pub(super) fn start(mut output: Output<'w>, file_id: FileId) -> Result<Self, BuildError> {
+        let page = Header { minor: MINOR, file_id }.page();
+        output.write_all(&page).map_err(output.failed())?;
+        Ok(Self { output, arrangement: Arrangement::new(), file_id })
+    }
+
+    /// Returns the sections so far, in order.
+    pub(super) fn records(&self) -> &[SectionRecord] {
+        self.arrangement.sections()
+    }
+
+    /// Writes the blocks of a table, which have that many bytes each.
+    pub(super) fn blocks<F: Fingerprint>(
+        &mut self,
+        table: usize,
+        block_bytes: usize,
+        write: impl FnOnce(&Context, &mut Output<'w>) -> Result<Written<F>, BuildError>,
+    ) -> Result<Written<F>, BuildError> {
+        self.pad_to(UnitKind::Block)?;
+        let context = Context::new(self.file_id, UnitKind::Block, table);
+        let written = write(&context, &mut self.output)?;
+        // In 64 bits: a file can be larger than what a small machine addresses.
+        self.record(UnitKind::Block, table, written.keys.len() as u64 * block_bytes as u64);
+        Ok(written)
+    }
+
+    /// Writes a section with these contents.
+    pub(super) fn copy(&mut self, kind: UnitKind, contents: &mut dyn Read) -> Result<(), BuildError> {
+        let mut buffer = vec![0; COPY_BYTES];
+        self.paged(kind, 0, |section, output| {
+            loop {
+                match contents.read(&mut buffer)? {
+                    0 => return Ok(()),
+                    count => section.write(output, &buffer[..count])?,
+                }
+            }
+        })
+    }
+
+    /// Writes a section with what `write` puts into it.
+    pub(super) fn stream(
+        &mut self,
+        kind: UnitKind,
+        write: impl FnOnce(&mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()>,
+    ) -> Result<(), BuildError> {
+        self.paged(kind, 0, |section, output| write(&mut |bytes| section.write(output, bytes)))
+    }
+
+    /// Writes the keys of a table.
+    pub(super) fn keys<F: Fingerprint>(&mut self, table: usize, keys: &[F]) -> Result<(), BuildError> {
+        let mut bytes = Vec::new();
+        self.paged(UnitKind::Keys, table, |section, output| {
+            keys.chunks(COPY_BYTES / F::BYTES).try_for_each(|keys| {
+                bytes.resize(keys.len() * F::BYTES, 0);
+                for (key, bytes) in keys.iter().zip(bytes.chunks_exact_mut(F::BYTES)) {
+                    key.write_le(bytes);
+                }
+                section.write(output, &bytes)
+            })
+        })
+    }
+
+    /// Writes footer and trailer; returns the bytes of the whole file.
+    pub(super) fn end(mut self, footer: &Footer) -> Result<u64, BuildError> {
+        let footer_offset = self.arrangement.end();
+        let mut section = SectionWriter::new(Context::new(self.file_id, UnitKind::Footer, 0));
+        let output = &mut self.output;
+        let write = || {
+            section.write(output, &footer.to_bytes())?;
+            let footer_length = section.finish(output)?;
+            output.write_all(&Trailer { footer_offset, footer_length }.bytes(self.file_id))?;
+            output.flush()
+        };
+        write().map_err(self.output.failed())?;
+        Ok(self.output.written_bytes())
+    }
+
+    /// Writes a section of pages.
+    fn paged(
+        &mut self,
+        kind: UnitKind,
+        table: usize,
+        write: impl FnOnce(&mut SectionWriter, &mut Output<'w>) -> io::Result<()>,
+    ) -> Result<(), BuildError> {
+        self.pad_to(kind)?;
+        let mut section = SectionWriter::new(Context::new(self.file_id, kind, table));
+        let output = &mut self.output;
+        let length = write(&mut section, output).and_then(|()| section.finish(output));
+        self.record(kind, table, length.map_err(self.output.failed())?);
+        Ok(())
+    }
+
+    /// Writes zeros up to the next possible start of a section of that kind.
+    fn pad_to(&mut self, kind: UnitKind) -> Result<(), BuildError> {
+        let start = self.arrangement.next_offset(kind).expect(FITS);
+        let zeros = vec![0; (start - self.arrangement.end()) as usize];
+        self.output.write_all(&zeros).map_err(self.output.failed())
+    }
+
+    fn record(&mut self, kind: UnitKind, table: usize, length: u64) {
+        self.arrangement.push(kind, table, length).expect(FITS);
+        debug_assert_eq!(self.arrangement.end(), self.output.written_bytes(), "{kind:?}");
+    }
+}

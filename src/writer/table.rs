@@ -1,0 +1,193 @@
+//! Writing tables: the code, the blocks and the keys of each.
+
+use crate::codec::{BlockCodec, Codec};
+use crate::design::Design;
+use crate::error::BuildError;
+use crate::format::footer::TableRecord;
+use crate::progress::Phase;
+use crate::table::writer::{BlockCounter, TableWriter, Written, min_entries};
+use crate::writer::census::Counter;
+use crate::writer::options::BuildOptions;
+use crate::writer::record::Record;
+use crate::writer::sections::Sections;
+use crate::writer::tables::{Tables, Visit};
+use hamdex_fingerprint::Fingerprint;
+
+/// Calls a visitor with all batches of a table.
+type Pass<'p, R> = dyn FnMut(&mut Visit<'_, R>) -> Result<(), BuildError> + Send + 'p;
+
+/// Writes the tables of a file in turn.
+pub(super) struct TablesWriter<'a, F> {
+    options: &'a BuildOptions<F>,
+    design: &'a Design<F>,
+    fingerprints: u64,
+    /// The codec of the table before, whose code the next one may share.
+    codec: Option<BlockCodec>,
+    /// The footer's records of the written tables.
+    pub(super) records: Vec<TableRecord>,
+    /// Their keys.
+    pub(super) keys: Vec<Vec<F>>,
+}
+
+impl<'a, F: Fingerprint> TablesWriter<'a, F> {
+    pub(super) fn new(options: &'a BuildOptions<F>, design: &'a Design<F>, fingerprints: u64) -> Self {
+        Self { options, design, fingerprints, codec: None, records: Vec::new(), keys: Vec::new() }
+    }
+
+    /// Writes table 0, in which the occurrences of each h are `counts`. Meanwhile `also` receives each batch.
+    /// Returns the number of entries in each block.
+    pub(super) fn first<T: Tables<F>>(
+        &mut self,
+        file: &mut Sections<'_>,
+        counts: Vec<u64>,
+        tables: &mut T,
+        also: &mut Visit<'_, T::Record>,
+    ) -> Result<Vec<u16>, BuildError> {
+        let codec = self.choose_codec(&counts);
+        let written = self.blocks(file, &codec, &mut |visit| tables.records(visit), also)?;
+        Ok(self.close(&codec, counts, written))
+    }
+
+    /// Writes another table, which `tables` has selected.
+    pub(super) fn next(
+        &mut self,
+        file: &mut Sections<'_>,
+        tables: &mut impl Tables<F>,
+    ) -> Result<(), BuildError> {
+        let mut counter = Counter::new();
+        // If no code depends on the counts, they are taken while the values are written.
+        let is_counted_first = self.options.layout().codec == Codec::Huffman;
+        if is_counted_first {
+            let (table, tables_in_all) = (self.records.len(), self.design.tables().len());
+            let phase = Phase::Sort { table, tables: tables_in_all };
+            let done = self.options.counter(phase, Some(self.fingerprints))?;
+            tables.values(&mut |batch| {
+                counter.add(batch);
+                Ok(done.add(batch.len() as u64)?)
+            })?;
+        }
+        let codec = self.choose_codec(&counter.counts);
+        let written = self.blocks(file, &codec, &mut |visit| tables.values(visit), &mut |batch| {
+            if !is_counted_first {
+                counter.add(batch);
+            }
+            Ok(())
+        })?;
+        self.close(&codec, counter.counts, written);
+        Ok(())
+    }
+
+    fn choose_codec(&mut self, counts: &[u64]) -> BlockCodec {
+        let codec = BlockCodec::from_counts(self.options.layout(), counts, self.codec.as_ref());
+        self.codec.insert(codec).clone()
+    }
+
+    fn blocks<R: Record<Fingerprint = F>>(
+        &self,
+        file: &mut Sections<'_>,
+        codec: &BlockCodec,
+        pass: &mut Pass<'_, R>,
+        also: &mut Visit<'_, R>,
+    ) -> Result<Written<F>, BuildError> {
+        self.check_number_of_blocks(codec, pass)?;
+        let number = self.records.len();
+        let phase = Phase::Write { table: number, tables: self.design.tables().len() };
+        let block_bytes = self.options.layout().block_bytes;
+        let written = file.blocks(number, block_bytes, |context, output| {
+            let mut writer = TableWriter::new(codec.clone(), context.clone());
+            let done = self.options.counter(phase, Some(self.fingerprints))?;
+            pass(&mut |batch| {
+                // A fingerprint with several ids comes several times.
+                let values = batch.iter().map(Record::fingerprint);
+                let (taken, also) = rayon::join(|| writer.push(values, output), || also(batch));
+                let taken = taken.map_err(output.failed())?;
+                also?;
+                Ok(done.add(taken)?)
+            })?;
+            writer.finish(output).map_err(output.failed())
+        })?;
+        if written.entries.iter().map(|&entries| u64::from(entries)).sum::<u64>() != self.fingerprints {
+            return Err(BuildError::Changed { what: "the source of the index" });
+        }
+        Ok(written)
+    }
+
+    /// Refuses a table of more blocks than a file may have, before any of it is written. Only where that is
+    /// possible at all, which takes hundreds of billions of fingerprints, are the blocks counted.
+    fn check_number_of_blocks<R: Record<Fingerprint = F>>(
+        &self,
+        codec: &BlockCodec,
+        pass: &mut Pass<'_, R>,
+    ) -> Result<(), BuildError> {
+        let max_blocks = self.options.max_blocks;
+        let min_entries = min_entries::<F>(self.options.layout().block_bytes);
+        if self.fingerprints / min_entries < max_blocks {
+            return Ok(());
+        }
+        let (table, tables) = (self.records.len(), self.design.tables().len());
+        let done = self.options.counter(Phase::Sort { table, tables }, Some(self.fingerprints))?;
+        let mut counter = BlockCounter::new(codec.clone());
+        pass(&mut |batch| {
+            counter.push(batch.iter().map(Record::fingerprint));
+            Ok(done.check()?)
+        })?;
+        match counter.finish() {
+            blocks if blocks <= max_blocks => Ok(()),
+            blocks => Err(BuildError::Option {
+                option: "the number of blocks in a table",
+                given: blocks.to_string(),
+                expected: format!("at most {max_blocks}; take larger blocks or several files"),
+            }),
+        }
+    }
+
+    /// Records the footer's entry of a written table; returns the number of entries in each of
+    /// its blocks.
+    fn close(&mut self, codec: &BlockCodec, counts: Vec<u64>, written: Written<F>) -> Vec<u16> {
+        let table = self.design.tables()[self.records.len()];
+        let mut code_lengths = codec.code_lengths().to_vec();
+        code_lengths.resize(F::BITS as usize, 0);
+        self.records.push(TableRecord {
+            mask: table.mask.to_u128(),
+            radius: table.radius,
+            blocks: written.keys.len() as u64,
+            code_lengths,
+            counts,
+        });
+        self.keys.push(written.keys);
+        written.entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::digest::scramble;
+    use crate::writer::{BuildOptions, Builder};
+    use crate::{BuildError, Codec, Design};
+
+    /// Builds with at most so many blocks per table; returns the outcome, and how many bytes have been written.
+    fn build(codec: Codec, max_blocks: u64) -> (Result<(), BuildError>, usize) {
+        let mut options = BuildOptions::new().codec(codec).block_bytes(512).ids(true);
+        options = options.design(Design::named("single", 3).unwrap());
+        options.max_blocks = max_blocks;
+        let mut bytes = Vec::new();
+        let mut builder = Builder::<u64, _>::to_writer(&mut bytes, options).unwrap();
+        (0..40_000).try_for_each(|id| builder.push_with_id(scramble(id / 2), id)).unwrap();
+        let outcome = builder.into_inner().map(drop);
+        (outcome, bytes.len())
+    }
+
+    #[test]
+    fn too_many_blocks_are_known_before_the_table_is_written() {
+        for codec in Codec::ALL {
+            let max_blocks = (1..).step_by(8).find(|&max_blocks| build(codec, max_blocks).0.is_ok()).unwrap();
+            let least = (max_blocks - 8..).find(|&max_blocks| build(codec, max_blocks).0.is_ok()).unwrap();
+            assert!(least > 100, "{codec}: {least}");
+            let (refused, written) = build(codec, least - 1);
+            let Err(BuildError::Option { given, expected, .. }) = refused else { panic!("{refused:?}") };
+            assert_eq!(given, least.to_string());
+            assert!(expected.contains("larger blocks"), "{expected}");
+            assert_eq!(written, 4096, "nothing but the header");
+        }
+    }
+}

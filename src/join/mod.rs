@@ -2,7 +2,7 @@
 //!
 //! - [`options`]: the options and the methods of a join
 //! - [`population`]: the joined set: an index, or fingerprints in memory
-//! - [`join`]: the work, step after step
+//! - [`run`]: the work, step after step
 //! - [`schedule`]: masks under one of which each pair agrees, and the sources of their values
 //! - [`lead`]: bits under which the two of a pair agree
 //! - [`stream`]: a table that has such values adjacent
@@ -21,13 +21,13 @@ mod collect;
 mod compare;
 mod digits;
 mod gather;
-mod join;
 mod lead;
 mod options;
 mod ordered;
 mod pair;
 pub(crate) mod population;
 mod query_each;
+mod run;
 mod runs;
 mod schedule;
 mod stream;

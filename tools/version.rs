@@ -1,4 +1,4 @@
-//! What `hamdex --version` says behind the version: the commit where it is known, and the features.
+//! The part of `hamdex --version` in brackets: the commit, if it is known, and the features.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,22 +15,22 @@ fn main() {
     println!("cargo::rustc-env=HAMDEX_BUILD={build}");
 }
 
-/// The commit: as the environment says, as the packaged sources say, or as git says.
+/// Returns the commit from the environment, the packaged sources or git.
 fn commit() -> Option<String> {
-    let told = std::env::var("HAMDEX_COMMIT").ok().filter(|commit| !commit.is_empty());
-    told.or_else(packaged).or_else(by_git)
+    let given = std::env::var("HAMDEX_COMMIT").ok().filter(|commit| !commit.is_empty());
+    given.or_else(packaged).or_else(by_git)
 }
 
-/// `cargo package` writes it down.
+/// Returns the commit that `cargo package` recorded.
 fn packaged() -> Option<String> {
     let text = std::fs::read_to_string(".cargo_vcs_info.json").ok()?;
     let sha = text.split("\"sha1\"").nth(1)?.split('"').nth(1)?;
     Some(sha.get(..12)?.to_owned())
 }
 
-/// The commit that is checked out. Not in builds for development, which would be made anew after every commit, and not
-/// where git keeps no log of it: then nothing says when it changes, and a file that is not there counts as changed
-/// in every build.
+/// Returns the commit that is checked out, for release builds only: a development build would be repeated after every
+/// commit. Without git's log of HEAD there is none either, as cargo could not tell when it changes: a missing file
+/// counts as changed in every build.
 fn by_git() -> Option<String> {
     if std::env::var("PROFILE").ok()? != "release" || !Path::new("../.git").exists() {
         return None;

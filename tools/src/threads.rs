@@ -42,7 +42,7 @@ impl Threads {
 
 fn start(count: usize) -> Result<(), Failure> {
     if reserve(MIN_BYTES).is_err() {
-        let text = format!("cannot allocate {} MiB", MIN_BYTES >> 20);
+        let text = format!("out of memory: cannot allocate {} MiB", MIN_BYTES >> 20);
         return Err(Failure::Wrong(text));
     }
     let wanted = match count {

@@ -2,7 +2,7 @@
 //!
 //! - [`options`]: the options and the methods of a join
 //! - [`population`]: the joined set: an index, or fingerprints in memory
-//! - [`join`]: the work, step after step
+//! - [`steps`]: the steps of a join
 //! - [`schedule`]: masks under one of which each pair agrees, and the sources of their values
 //! - [`lead`]: bits under which the two of a pair agree
 //! - [`stream`]: a table that has such values adjacent
@@ -21,7 +21,6 @@ mod collect;
 mod compare;
 mod digits;
 mod gather;
-mod join;
 mod lead;
 mod options;
 mod ordered;
@@ -30,6 +29,7 @@ pub(crate) mod population;
 mod query_each;
 mod runs;
 mod schedule;
+mod steps;
 mod stream;
 mod tuning;
 mod workspace;
